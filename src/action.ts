@@ -22,6 +22,8 @@ export interface Ctx {
   readonly requestId: string
   readonly ip: string | null
   readonly userAgent: string | null
+  /** The connection that the call came on, where its protocol has one. It tells windows of one token apart. */
+  readonly connection?: string
   readonly idempotencyKey?: string
   /** `If-Match` or a tool's `expectedVersion`: the version the caller's change is based on. */
   readonly expectedVersion?: number
@@ -212,7 +214,9 @@ function eventOf(
 export function contextOf(
   app: App,
   actor: Actor,
-  call: Partial<Pick<Ctx, 'requestId' | 'userAgent' | 'idempotencyKey' | 'expectedVersion' | 'signal'>> & {
+  call: Partial<
+    Pick<Ctx, 'requestId' | 'userAgent' | 'connection' | 'idempotencyKey' | 'expectedVersion' | 'signal'>
+  > & {
     from?: { readonly ip: string | null }
   } = {},
 ): Ctx {
@@ -229,6 +233,7 @@ export function contextOf(
       return call.from?.ip ?? null
     },
     userAgent: call.userAgent ?? null,
+    connection: call.connection,
     idempotencyKey: call.idempotencyKey,
     expectedVersion: call.expectedVersion,
     signal: call.signal,

@@ -55,6 +55,7 @@ const endsSoon = ({ expiresAt }: StoredToken): boolean =>
 
 interface Wanted {
   name: string
+  client?: string
   expiresInDays?: number
   organizationId?: string
   projectId?: string
@@ -85,7 +86,7 @@ export async function keepToken(
   const { client } = who
   const projectId = linkedProject(client.server)?.project
   const made = await makeToken(client, {
-    name: `tutti mcp on ${hostname()}`,
+    name: hostname(),
     ...(projectId && { projectId }),
     ...(expiresInDays && { expiresInDays }),
   })

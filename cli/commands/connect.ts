@@ -133,7 +133,8 @@ async function tokenFor(
 ): Promise<{ id: string; token: string; expiresAt: string }> {
   const found = project && (await client.get<{ id: string }>(`/api/projects/${encodeURIComponent(project)}`))
   const { id, token, expiresAt } = await makeToken(client, {
-    name: `${title} on ${hostname()}`,
+    name: hostname(),
+    client: title,
     ...(found && { projectId: found.id }),
     ...(days && { expiresInDays: days }),
     ...(toolsets && { toolsets }),

@@ -19,6 +19,8 @@ export async function bridge({
         'Press Ctrl-D to end it. To set up a program: tutti connect',
     )
   const address = new URL('/mcp/sse', server)
+  // The windows of one token work on different tasks. The id stays when the connection is lost and opened again.
+  address.searchParams.set('connection', crypto.randomUUID())
   if (toolsets) address.searchParams.set('toolsets', toolsets)
   if (readonly) address.searchParams.set('readonly', '1')
   // The client has closed its end.

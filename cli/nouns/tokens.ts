@@ -24,6 +24,7 @@ export const verbs: Verb[] = [
         [
           { title: 'Id', of: (t) => t.id.slice(0, 13) },
           { title: 'Name', of: (t) => t.name, wide: true },
+          { title: 'Agent', of: (t) => t.agentName },
           { title: 'Scopes', of: (t) => t.scopes.join(', ') },
           { title: 'Last used', of: (t) => (t.lastUsedAt ? ago(t.lastUsedAt) : 'never') },
           { title: 'Expires', of: (t) => (t.revokedAt ? 'revoked' : left(t.expiresAt)) },
@@ -40,7 +41,8 @@ export const verbs: Verb[] = [
       text('--team <team>', 'team (default: the current one)'),
       many('--scope <scope>', 'read, write, or a narrower scope such as tasks:write', 'scopes'),
       many('--toolset <name>', `only tools of this toolset: ${toolsetNames.join(', ')}`, 'toolsets'),
-      reference('--agent <agent>', 'agent that uses it', '/api/agents', 'agentId'),
+      reference('--agent <agent>', 'agent that uses it (default: one named after the token)', '/api/agents', 'agentId'),
+      text('--client <program>', 'program that uses it, such as Codex; its agent is named after it'),
       text('--kind <kind>', 'live, or test for the sandbox'),
       count('--expires-in <days>', 'days until it expires', 'expiresInDays'),
     ],

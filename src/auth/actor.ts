@@ -59,7 +59,14 @@ export interface Actor {
   readonly expiresAt?: string
   readonly toolsets?: readonly string[]
   /** The agent that acts for the user: always for an MCP token, unless its agent was deleted. */
-  readonly agent?: { readonly id: string; readonly name: string; readonly client?: string }
+  readonly agent?: {
+    readonly id: string
+    readonly name: string
+    /** The program that it runs in. */
+    readonly client?: string
+    /** It was made for a token of this user, and works for nobody else. */
+    readonly forUser?: true
+  }
   /** The default project, if the MCP token names one. */
   readonly projectId?: string | null
 }
@@ -73,6 +80,10 @@ export const inPerson = ({ kind, session }: Actor): boolean =>
 
 /** True if the caller sees and writes the user's personal records: not with a credential of another team. */
 export const seesPersonal = ({ bound, ownSpace }: Actor): boolean => !bound || ownSpace === true
+
+/** Returns the ids that are the caller: of an agent that works for one user only, also that user's. */
+export const selvesOf = ({ agent, userId }: Actor): string[] =>
+  [agent?.id, !agent || agent.forUser ? userId : null].filter((id) => typeof id === 'string')
 
 /** An id that equals no user's. */
 export const nobody = '00000000-0000-0000-0000-000000000000'

@@ -210,6 +210,7 @@ export class Authenticator {
           id: row.agent_id,
           name: String(row.agent_name),
           ...(row.agent_client !== null && { client: row.agent_client }),
+          ...(row.agent_for_user && { forUser: true as const }),
         },
       }),
     }

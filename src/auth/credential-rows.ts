@@ -49,6 +49,8 @@ export interface TokenRow extends CredentialRow {
   agent_id: string | null
   agent_name: string | null
   agent_client: string | null
+  /** The agent was made for a token of the same user. */
+  agent_for_user: boolean
 }
 
 const person = `u.id as user_id, u.name as user_name, u.role = 'admin' as is_admin, u.status,
@@ -77,7 +79,8 @@ const byKey = `select ${person}, ${credential}, ${shared}, c.scopes::text, c.org
 const byToken = `select ${person}, ${credential}, c.scopes::text, c.organization_id, c.toolsets::text, c.project_id,
   coalesce(o.sandbox_of, o.id) as member_of,
   o.personal and o.created_by_id = c.user_id and o.sandbox_of is null as own_space,
-  a.id as agent_id, a.name as agent_name, a.client as agent_client
+  a.id as agent_id, a.name as agent_name, a.client as agent_client,
+  coalesce(a.for_id = c.user_id, false) as agent_for_user
   from mcp_tokens c join users u on u.id = c.user_id
   join organizations o on o.id = c.organization_id and o.deleted_at is null
   left join agents a on a.id = c.agent_id and a.deleted_at is null where c.hash = $1`

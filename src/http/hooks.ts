@@ -1,4 +1,7 @@
 import { hook } from '../hooks.ts'
 
-/** Called for every admitted request and every tool call, before its action runs. Handlers must return at once. */
-export const callReceived = hook<Record<string, never>>('http.callReceived')
+/**
+ * Called for every admitted request and every tool call, before its action runs. Handlers must return at once.
+ * `session`: the work session that a tool call names.
+ */
+export const callReceived = hook<{ session?: string }>('http.callReceived')

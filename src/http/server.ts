@@ -66,6 +66,7 @@ export function buildHttp(app: App) {
     })
     .get('/mcp/sse', ({ request }) => mcp.openStream(request), { parse: 'none' })
     .post('/mcp/sse', ({ request }) => mcp.streamable(request), { parse: 'none' })
+    .delete('/mcp/sse', ({ request }) => mcp.streamable(request), { parse: 'none' })
     .post('/mcp/messages', ({ request }) => mcp.message(request), { parse: 'none' })
     .all('/mcp', ({ request }) => mcp.streamable(request), { parse: 'none' })
   addHealth(server, app)

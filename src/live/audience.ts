@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import type { Actor } from '../auth/actor.ts'
+import { type Actor, selvesOf } from '../auth/actor.ts'
 import { rightsOf } from '../auth/rights.ts'
 import { and } from '../db/conditions.ts'
 import type { Catalogue, EventType } from '../events/catalogue.ts'
@@ -31,8 +31,8 @@ export async function mayHear(app: App, actor: Actor, event: AppEvent): Promise<
 }
 
 /** Returns true if the event is about the listener's own work: tasks and features name their people in `concerns`. */
-export const concerns = ({ data }: AppEvent, { agent, userId }: Actor): boolean =>
-  Array.isArray(data.concerns) && data.concerns.includes(agent?.id ?? userId)
+export const concerns = ({ data: { concerns: named } }: AppEvent, listener: Actor): boolean =>
+  Array.isArray(named) && selvesOf(listener).some((id) => named.includes(id))
 
 /** What a connection watches: the id of a record, or another name, and the addresses that the client used for it. */
 export type Watched = Map<string, Set<string>>

@@ -53,10 +53,10 @@ export class Calls {
       if (errors.length > 0) throw new AppError('invalid', errors.map((e) => e.message).join(' '), { errors })
       const input = decode(tool.input, given)
       const ctx = this.#contextFor(input, caller, signal)
-      await callReceived.call(ctx, {})
-      const answer = await this.#limited(owner, () => tool.run(ctx, input as never))
-      const source = await sourceOf(ctx, { name: tool.name, action: runs.action }, answer, this.names)
-      return success(answer, tool, await knownFor(ctx, tool, input, answer), source)
+      await callReceived.call(ctx, { session: typeof input.session === 'string' ? input.session : undefined })
+      const { result, shown } = await this.#limited(owner, () => tool.run(ctx, input as never))
+      const source = await sourceOf(ctx, { name: tool.name, action: runs.action }, result, this.names)
+      return success(shown, tool, await knownFor(ctx, tool, input, shown), source)
     } catch (thrown) {
       if (thrown instanceof ProtocolError) throw thrown
       const error = toAppError(thrown)
@@ -89,9 +89,11 @@ export class Calls {
     while (this.#running.size > 0 && Date.now() < deadline) await Bun.sleep(20)
   }
 
-  #contextFor(input: Arguments, { actor, requestId, from, userAgent }: Caller, signal: AbortSignal): Ctx {
+  #contextFor(input: Arguments, caller: Caller, signal: AbortSignal): Ctx {
     const { idempotencyKey, expectedVersion } = input as { idempotencyKey?: string; expectedVersion?: number }
-    return contextOf(this.app, actor, { requestId, from, userAgent, idempotencyKey, expectedVersion, signal })
+    const { actor, requestId, from, userAgent, connection } = caller
+    const call = { requestId, from, userAgent, connection, idempotencyKey, expectedVersion, signal }
+    return contextOf(this.app, actor, call)
   }
 
   /** Runs a call, unless its token already has too many running. */

@@ -31,6 +31,8 @@ export interface Caller extends Sender {
   readonly selection: Selection
   /** What the client is told when it connects. Only with messages that ask for it. */
   readonly instructions?: string
+  /** See `connection.ts`. */
+  readonly connection?: string
 }
 
 export interface Behind {

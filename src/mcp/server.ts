@@ -1,5 +1,6 @@
 import { createMcpHandler, type McpServerFactory } from '@modelcontextprotocol/server'
 import { contextOf } from '../action.ts'
+import type { Actor } from '../auth/actor.ts'
 import { AppError } from '../errors.ts'
 import type { Guard } from '../http/guard.ts'
 import { mayHear } from '../live/audience.ts'
@@ -7,6 +8,8 @@ import { KEEP_ALIVE_MS } from '../live/connections.ts'
 import type { App } from '../services.ts'
 import { Calls } from './calls.ts'
 import { Catalogue } from './catalogue.ts'
+import { chosenName, connectionOf, newConnection, Reports } from './connection.ts'
+import { EventStream } from './event-stream.ts'
 import { callersProject } from './hooks.ts'
 import { instructionsFor } from './instructions.ts'
 import { type Asking, Offer } from './offer.ts'
@@ -41,11 +44,14 @@ export const createMcp = (app: App, guard: Guard, tools: readonly Tool[], build:
 
 class McpEndpoints implements Mcp {
   readonly #requests: Requests
+  readonly #reports: Reports
   readonly #calls: Calls
   readonly #catalogue: Catalogue
   readonly #offer: Offer
   readonly #streams: Streams
   readonly #sessions = new Map<string, SseConnection>()
+  /** The streams whose end is the end of a connection. */
+  readonly #connected = new Set<EventStream>()
   readonly #behind: Behind
   readonly #options: { keepAliveMs: number; onerror: (error: Error) => void }
   readonly #factory: McpServerFactory
@@ -62,6 +68,7 @@ class McpEndpoints implements Mcp {
     const offer = new Offer(catalogue, names)
     const calls = new Calls(app, guard, catalogue, names)
     this.#requests = new Requests(app, guard)
+    this.#reports = new Reports(app)
     this.#calls = calls
     this.#catalogue = catalogue
     this.#offer = offer
@@ -97,18 +104,26 @@ class McpEndpoints implements Mcp {
   }
   streamable(request: Request): Promise<Response> {
     return this.#requests.answer(request, async (sender, url) => {
+      const connection = connectionOf(request)
+      if (request.method === 'DELETE' && connection) return this.#forget(sender, connection)
+      if (request.method === 'GET' && connection) return this.#stand(request, sender, url, connection)
       if (request.method !== 'POST') {
+        // The other methods need the name of a connection.
         const allow = url.pathname === '/mcp/sse' ? 'GET, POST' : 'POST'
         throw new AppError('method_not_allowed', `${url.pathname} takes ${allow}, not ${request.method}.`, { allow })
       }
       const selection = this.#catalogue.selection(url.searchParams)
       const message = await this.#requests.read(request)
-      const asking = { ...(await this.#requests.refreshed(sender)), selection }
+      const asking = { ...(await this.#requests.refreshed(sender)), selection, connection }
       if (message.method !== 'tools/call') this.#requests.count(asking)
+      await this.#reports.client(asking.actor, message)
       const greets = greetings.has(String(message.method))
       const caller = greets ? { ...asking, instructions: await this.#instructions(asking) } : asking
-      if (message.method !== 'subscriptions/listen')
-        return this.#handler.fetch(request, { authInfo: authInfoOf(caller), parsedBody: message })
+      if (message.method !== 'subscriptions/listen') {
+        const response = await this.#handler.fetch(request, { authInfo: authInfoOf(caller), parsedBody: message })
+        if (message.method === 'initialize' && response.ok) response.headers.set('mcp-session-id', newConnection())
+        return response
+      }
       const surroundings = {
         offer: this.#offer,
         requests: this.#requests,
@@ -122,7 +137,10 @@ class McpEndpoints implements Mcp {
   }
 
   openStream(request: Request): Promise<Response> {
-    return this.#requests.answer(request, (sender, url) => this.#open(request, sender, url))
+    return this.#requests.answer(request, async (sender, url) => {
+      const connection = connectionOf(request)
+      return connection ? this.#stand(request, sender, url, connection) : this.#open(request, sender, url)
+    })
   }
 
   message(request: Request): Promise<Response> {
@@ -132,9 +150,13 @@ class McpEndpoints implements Mcp {
       if (!selection || session.owner.credentialId !== sender.owner.credentialId)
         throw new AppError('not_found', 'This token has no such session. Open the stream again: GET /mcp/sse.')
       const message = await this.#requests.read(request)
-      const caller = { ...(await this.#requests.refreshed(sender)), selection }
+      const caller = { ...(await this.#requests.refreshed(sender)), selection, connection: session.connection }
+      await this.#reports.client(caller.actor, message)
       if (isCall(message))
-        void session.run(message.id, (signal) => this.#calls.respond(message.id, message.params, caller, signal))
+        void session
+          .run(message.id, (signal) => this.#calls.respond(message.id, message.params, caller, signal))
+          // A call that ends after its connection may have claimed a task for it.
+          .finally(() => session.isClosed && this.#ended(session, caller.actor))
       else {
         this.#requests.count(caller)
         session.receive(parsed(message), authInfoOf(caller))
@@ -147,11 +169,25 @@ class McpEndpoints implements Mcp {
     this.#requests.stop()
     await this.#calls.drain()
     this.#streams.close()
+    await this.#reports.drain()
     await this.#handler.close()
   }
 
-  #asking({ actor, selection, requestId, from, userAgent }: Caller): Asking {
-    return { ctx: contextOf(this.app, actor, { requestId, from, userAgent }), actor, selection }
+  /** A client of 2025-x ends its connection. */
+  async #forget({ actor }: Sender, connection: string): Promise<Response> {
+    await this.#reports.connection(actor, connection, false)
+    return new Response(null, { status: 204 })
+  }
+
+  /** A stream has ended. Its client may have replaced it by another one of the same name already. */
+  #ended({ connection, owner }: EventStream, actor: Actor): void {
+    for (const other of this.#connected)
+      if (other.connection === connection && other.owner.credentialId === owner.credentialId) return
+    void this.#reports.connection(actor, connection, false)
+  }
+
+  #asking({ actor, selection, requestId, from, userAgent, connection }: Caller): Asking {
+    return { ctx: contextOf(this.app, actor, { requestId, from, userAgent, connection }), actor, selection }
   }
 
   async #instructions(caller: Caller): Promise<string> {
@@ -171,11 +207,10 @@ class McpEndpoints implements Mcp {
     this.#requests.count(sender)
     const instructions = await this.#instructions({ ...sender, selection })
     this.#streams.requireRoom(sender.owner)
-    const session = new SseConnection(sender.owner, '/mcp/messages', () => {
-      this.#streams.delete(session)
+    const chosen = chosenName(url)
+    const session = new SseConnection(sender.owner, chosen ?? newConnection(), '/mcp/messages', () => {
       this.#sessions.delete(session.sessionId)
-      // A client that does not read does not notice the end either, so the connection gets its idle timeout back.
-      this.guard.server?.timeout(request, 5)
+      this.#left(request, session, sender.actor)
     })
     const tell: Tell = {
       tools: () => void server.sendToolListChanged().catch(onerror),
@@ -192,9 +227,38 @@ class McpEndpoints implements Mcp {
       void session.close()
       throw error
     })
+    return this.#stay(request, session, chosen ? sender.actor : undefined)
+  }
+
+  /** A client of 2025-x listens. When this stream ends, its connection does. */
+  async #stand(request: Request, sender: Sender, url: URL, connection: string): Promise<Response> {
+    const selection = this.#catalogue.selection(url.searchParams)
+    this.#requests.count(sender)
+    this.#streams.requireRoom(sender.owner)
+    const stream = new EventStream(sender.owner, connection, () => this.#left(request, stream, sender.actor))
+    const tools = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })
+    const nothing = () => undefined
+    const tell: Tell = { tools: () => stream.sendJson(tools), prompts: nothing, updated: nothing }
+    this.#streams.add(stream, sender.actor, selection, tell)
+    stream.keepAlive()
+    return this.#stay(request, stream, sender.actor)
+  }
+
+  /** Keeps a stream open until its client goes. The connection may have been open before, and have closed. */
+  async #stay(request: Request, stream: EventStream, reopens?: Actor): Promise<Response> {
+    this.#connected.add(stream)
     this.guard.server?.timeout(request, 0)
-    request.signal.addEventListener('abort', () => void session.close(), { once: true })
-    if (request.signal.aborted) void session.close()
-    return session.response
+    request.signal.addEventListener('abort', () => stream.close(), { once: true })
+    if (request.signal.aborted) stream.close()
+    else if (reopens) await this.#reports.connection(reopens, stream.connection, true)
+    return stream.response
+  }
+
+  #left(request: Request, stream: EventStream, actor: Actor): void {
+    this.#streams.delete(stream)
+    this.#connected.delete(stream)
+    this.#ended(stream, actor)
+    // A client that does not read does not notice the end either, so the connection gets its idle timeout back.
+    this.guard.server?.timeout(request, 5)
   }
 }

@@ -1,10 +1,12 @@
 import type { Ctx } from '../action.ts'
 import type { Actor } from '../auth/actor.ts'
+import { type Doer, inFull } from '../records/party.ts'
 import { userName } from './hooks.ts'
 
 /**
  * Names the author of the text in a result. It is placed before the text, so that a model knows whose text follows:
- * `own` was written by the calling agent or user, everything else is `other`, and neither is an instruction.
+ * `own` was written by the calling user or an agent of theirs, everything else is `other`, and neither is an
+ * instruction. It depends only on the record, not on what the tool shows of it.
  */
 export interface Attribution {
   kind: string
@@ -14,7 +16,10 @@ export interface Attribution {
 
 type Fields = Record<string, unknown>
 interface Author {
-  id: string | null
+  /** The person; of an agent, whom it works for. Null if they have left, undefined if the record does not say. */
+  userId: string | null | undefined
+  agent?: { id: string | null; name: string }
+  /** The person's name, if the record has it. */
   name?: string
 }
 
@@ -40,14 +45,22 @@ export class Names {
   }
 }
 
-/** Returns the author of a record: the agent or person it names, else the user who created it. */
-function authorOf(record: Fields): Author | undefined {
-  const { author, createdById } = record
-  if (typeof author === 'object' && author !== null) return author as Author
-  return typeof createdById === 'string' ? { id: createdById } : undefined
+/** Returns the author of a record: the agent or person that it names, and the user who created it. */
+function authorOf({ author, actor, createdById }: Fields): Author | undefined {
+  const party = (author ?? actor) as (Partial<Doer> & { name: string }) | null | undefined
+  if (typeof party === 'object' && party !== null) {
+    const { type, id = null, name, for: person } = party
+    if (type !== 'agent') return { userId: id, name }
+    return { userId: person?.id ?? (createdById as string | undefined), agent: { id, name }, name: person?.name }
+  }
+  return typeof createdById === 'string' ? { userId: createdById } : undefined
 }
 
-const isOwn = ({ id }: Author, { agent, userId }: Actor): boolean => id !== null && (id === agent?.id || id === userId)
+/** Own is what the calling person or one of their agents wrote: most records do not say which of them it was. */
+const isOwn = ({ userId, agent }: Author, actor: Actor): boolean =>
+  typeof userId === 'string'
+    ? userId === actor.userId
+    : agent !== undefined && agent.id !== null && agent.id === actor.agent?.id
 
 /** Tools whose results contain many records of many people, although the tools also write. */
 const packed = new Set(['create_session', 'resume_session', 'get_context'])
@@ -81,9 +94,13 @@ export async function sourceOf(
   return { kind, author: await nameOf(ctx, author, names), trust: own ? 'own' : 'other' }
 }
 
-async function nameOf(ctx: Ctx, { id, name }: Author, names: Names): Promise<string> {
-  if (name !== undefined) return name
-  if (id === null) return 'somebody who has left'
-  if (id === ctx.actor.userId) return ctx.actor.name
-  return names.known(id) ?? names.find(ctx, id)
+async function nameOf(ctx: Ctx, { userId, agent, name }: Author, names: Names): Promise<string> {
+  const person = name ?? (await personOf(ctx, userId, names))
+  if (!agent) return person ?? 'somebody who has left'
+  return inFull({ name: agent.name, ...(person !== undefined && { for: { id: userId ?? null, name: person } }) })
+}
+
+async function personOf(ctx: Ctx, id: string | null | undefined, names: Names): Promise<string | undefined> {
+  if (typeof id !== 'string') return undefined
+  return id === ctx.actor.userId ? ctx.actor.name : (names.known(id) ?? names.find(ctx, id))
 }

@@ -7,60 +7,28 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server'
 import { AppError } from '../errors.ts'
-import type { Connection, Owner } from '../live/connections.ts'
-import { MOST_QUEUED } from '../live/limits.ts'
+import type { Owner } from '../live/connections.ts'
 import type { Arguments } from './catalogue.ts'
-
-const encoder = new TextEncoder()
-const KEEP_ALIVE = encoder.encode(': keep-alive\n\n')
-const headers = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-cache, no-transform',
-  'x-accel-buffering': 'no',
-}
+import { EventStream } from './event-stream.ts'
 
 /** One connection of the HTTP+SSE transport: events go out on the stream, messages come in by POST. */
-export class SseConnection implements Transport, Connection {
+export class SseConnection extends EventStream implements Transport {
   /** 256 random bits. Knowing it is not enough: it works only with the token that opened it. */
   readonly sessionId = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
-  readonly response: Response
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage, extra?: MessageExtraInfo) => void
   readonly #running = new Map<RequestId, AbortController>()
-  #controller!: ReadableStreamDefaultController<Uint8Array>
-  #closed = false
 
-  constructor(
-    readonly owner: Owner,
-    endpoint: string,
-    private readonly onEnd: (session: SseConnection) => void,
-  ) {
-    const body = new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => {
-          this.#controller = controller
-        },
-        cancel: () => void this.close(),
-      },
-      { highWaterMark: MOST_QUEUED, size: (chunk) => chunk?.byteLength ?? 0 },
-    )
-    this.response = new Response(body, { headers })
-    this.#write(encoder.encode(`retry: 1000\nevent: endpoint\ndata: ${endpoint}?sessionId=${this.sessionId}\n\n`))
+  constructor(owner: Owner, connection: string, endpoint: string, ended: () => void) {
+    super(owner, connection, ended)
+    this.write(`retry: 1000\nevent: endpoint\ndata: ${endpoint}?sessionId=${this.sessionId}\n\n`)
   }
 
   async start(): Promise<void> {}
 
   async send(message: JSONRPCMessage): Promise<void> {
-    this.#send(JSON.stringify(message))
-  }
-
-  #send(json: string): void {
-    this.#write(encoder.encode(`event: message\ndata: ${json}\n\n`))
-  }
-
-  keepAlive(): void {
-    this.#write(KEEP_ALIVE)
+    this.sendJson(JSON.stringify(message))
   }
 
   /** Passes a message to the SDK, which handles everything but tool calls. */
@@ -78,38 +46,21 @@ export class SseConnection implements Transport, Connection {
     this.#running.set(id, abort)
     try {
       const response = await work(abort.signal)
-      if (!abort.signal.aborted) this.#send(response)
+      if (!abort.signal.aborted) this.sendJson(response)
     } finally {
       if (this.#running.get(id) === abort) this.#running.delete(id)
     }
   }
 
-  #write(chunk: Uint8Array): void {
-    if (this.#closed) return
-    if ((this.#controller.desiredSize ?? 0) <= 0) return void this.#end(new Error('The client does not read'))
-    try {
-      this.#controller.enqueue(chunk)
-    } catch {
-      this.#end()
-    }
+  override async close(): Promise<void> {
+    this.end()
   }
 
-  async close(): Promise<void> {
-    this.#end()
-  }
-
-  #end(reason?: Error): void {
-    if (this.#closed) return
-    this.#closed = true
-    try {
-      if (reason) this.#controller.error(reason)
-      else this.#controller.close()
-    } catch {
-      // The client has already closed the stream.
-    }
+  protected override end(reason?: Error): boolean {
+    if (!super.end(reason)) return false
     for (const abort of this.#running.values()) abort.abort()
-    this.onEnd(this)
     this.onclose?.()
+    return true
   }
 }
 

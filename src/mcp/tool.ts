@@ -1,5 +1,6 @@
 import type { Action } from '../action.ts'
 import { known } from '../auth/policy.ts'
+import { type Doer, inFull } from '../records/party.ts'
 import { object, optional, type Static, type TObject, type TSchema, text } from '../schema.ts'
 import { named, quoted } from '../text/quoted.ts'
 import { callersProject } from './hooks.ts'
@@ -25,7 +26,13 @@ export interface Tool {
   /** Optional arguments that lists of tools show in a simpler form than all that they accept. */
   readonly listedAs?: Readonly<Record<string, TSchema>>
   readonly writing?: { readonly fields: readonly string[]; readonly action: Runs }
-  run(ctx: Ctx, input: never): Promise<unknown>
+  run(ctx: Parameters<Action<never, unknown>>[0], input: never): Promise<Ran>
+}
+
+/** What the action returned, which names the authors of its texts, and the part of it that the agent gets. */
+export interface Ran {
+  result: unknown
+  shown: unknown
 }
 
 interface Definition<I extends TObject, A, R> {
@@ -82,19 +89,19 @@ export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {
     ) => {
       const [project] = d.narrowed && rest.project === undefined ? await callersProject.call(ctx, {}) : []
       if (!project) return answer(d, ctx, rest as Static<I>)
-      const found = (await answer(d, ctx, { ...rest, project: project.id } as Static<I>)) as object
-      return { limitedTo: `${project.key}, your default project`, ...found }
+      const { result, shown } = await answer(d, ctx, { ...rest, project: project.id } as Static<I>)
+      return { result, shown: { limitedTo: `${project.key}, your default project`, ...(shown as object) } }
     },
   }
 }
 
-async function answer<I extends TObject, A, R>(d: Definition<I, A, R>, ctx: Ctx, input: Static<I>): Promise<unknown> {
+async function answer<I extends TObject, A, R>(d: Definition<I, A, R>, ctx: Ctx, input: Static<I>): Promise<Ran> {
   const action = d.writing && given(d.writing.fields, input).length > 0 ? d.writing.action : d.action
   const result = await action(ctx, d.with(input))
   const alone = d.whole && onlyItem(result)
   const whole = alone && (await d.whole?.(ctx, alone as ItemOf<R>))
-  if (whole && JSON.stringify(whole).length <= MOST_WHOLE) return { ...result, items: [whole] }
-  return d.show ? await d.show(result, input, ctx) : result
+  if (whole && JSON.stringify(whole).length <= MOST_WHOLE) return { result, shown: { ...result, items: [whole] } }
+  return { result, shown: d.show ? await d.show(result, input, ctx) : result }
 }
 
 /** Characters of a record that a list holds in full. Of longer ones it holds what it holds of many. */
@@ -119,12 +126,12 @@ export function callOf({ name, action, writing }: Tool, args: Record<string, unk
 
 /** An entry of a feed as a line: the rest is for dashboards. */
 export const happened = ({ at, actor, description }: Happened): string =>
-  `${at.slice(0, 16)}Z ${named(actor.name)}: ${quoted(description, 100)}`
+  `${at.slice(0, 16)}Z ${named(inFull(actor))}: ${quoted(description, 100)}`
 
 interface Happened {
   at: string
   description: string
-  actor: { name: string }
+  actor: Pick<Doer, 'name' | 'for'>
 }
 
 /** Returns the fields of a changed record that say what it is called, and its state. */

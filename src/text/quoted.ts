@@ -13,5 +13,7 @@ export const block = (text: string): string =>
   plain(text)
     .replace(/[\r\n\u2028\u2029]+/g, '\n')
     .replace(/^/gm, '> ')
-/** Cleans a name, which its owner chose, like any other text. */
-export const named = (name: string): string => line(name.replace(/[[\](){}<>#*`]/g, ''))
+/** Cleans a name, which its owner chose, like any other text. Keeps pairs of parentheses: `Claude Code (laptop)`. */
+export const named = (name: string): string =>
+  line(name.replace(paired.test(name) ? /[[\]{}<>#*`]/g : /[[\](){}<>#*`]/g, ''))
+const paired = /^[^()]*(\([^()]*\)[^()]*)*$/

@@ -62,7 +62,9 @@ describe(`${MANY} agents at once`, () => {
     ).toEqual([])
     expect(
       answers.filter(
-        (a) => !a.task && !/^No task in this project can be started now: \S+ Worker\S* works on it until /.test(a.why),
+        (a) =>
+          !a.task &&
+          !/^No task in this project can be started now: \S+ Worker\S* for \S+ works on it until /.test(a.why),
       ),
     ).toEqual([])
     const stored = await tasksIn(project.id)

@@ -251,7 +251,7 @@ describe('a worker', () => {
     const other = await connect(team.other)
     told(await worker.call('claim_task', { task: made.key, agent: one.slug }))
     expect(refused(await worker.call('claim_task', { task: made.key, agent: two.slug }))).toContain(
-      `${one.name} works on`,
+      `${one.name} for Edsger works on`,
     )
     for (const [tool, more] of [
       ['update_task', { title: 'Mine' }],

@@ -84,7 +84,7 @@ const visit = (slug: string) => call<PublicNote>(t, 'GET', `/api/notes/public/${
 const run = (name: string, ctx: Ctx, input: object) => {
   const tool = tools.find((candidate) => candidate.name === name)
   if (!tool) throw new Error(`no tool ${name}`)
-  return tool.run(ctx, input as never)
+  return tool.run(ctx, input as never).then(({ shown }) => shown)
 }
 const detail = (ctx: Ctx, note: string) => run('get_note', ctx, { note }) as Promise<NoteDetail>
 

@@ -78,7 +78,7 @@ const handleOf = async (who: Person) => (await who.fetch<{ handle: string }>('GE
 const run = (name: string, ctx: Ctx, input: object) => {
   const tool = tools.find((candidate) => candidate.name === name)
   if (!tool) throw new Error(`no tool ${name}`)
-  return tool.run(ctx, input as never)
+  return tool.run(ctx, input as never).then(({ shown }) => shown)
 }
 
 describe('creating', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { tokensOf } from '../../src/text/token-estimate.ts'
-import { type McpClient, ways, withBriefText } from '../mcp/support.ts'
+import { connectionClosed, type McpClient, ways, withBriefText } from '../mcp/support.ts'
 import { mcpToken, member, person, type TestApp, testApp, unique } from '../support/app.ts'
 import { TestClock } from './support.ts'
 
@@ -96,6 +96,7 @@ describe.each(ways3)('by %s', (way) => {
     })
     // Cut off: no end_session, no goodbye.
     await first.close()
+    await connectionClosed(t, key)
 
     clock.forward({ minutes: 40 })
     const colleague = await connect(other, way)
@@ -131,12 +132,12 @@ describe.each(ways3)('by %s', (way) => {
     expect(left).toContain('> A database was damaged last week.')
     expect(part(brief.text, 'Already done')).toContain(`${second} «Say so in the manual»: «Written, with a picture.»`)
     expect(part(brief.text, 'Accepted decisions')).toContain(
-      `«Lock the folder with flock»: «The server holds flock on the data folder while it runs.» (Ada Lovelace, ${decision.slice(0, 13)})`,
+      `«Lock the folder with flock»: «The server holds flock on the data folder while it runs.» (test (agent), ${decision.slice(0, 13)})`,
     )
     expect(part(brief.text, 'Memories')).toContain('«flock on macOS»: «flock works on macOS as well')
     const changed = part(brief.text, 'What others changed')
     expect(changed).toContain(second)
-    expect(changed).toContain('(Grace Hopper)')
+    expect(changed).toContain('(test (agent) for Grace Hopper)')
     // All of its own work was before it saved where it was.
     expect(brief.text).not.toContain('What you did')
     expect(part(brief.text, 'Open questions')).toBe('- «What about network file systems?»')
@@ -170,6 +171,7 @@ describe.each(ways3)('by %s', (way) => {
     await use(first, 'claim_task', { task: key })
     await use(first, 'log_decision', { title: 'Lock the folder with flock', decision: 'The server holds flock.' })
     await first.close()
+    await connectionClosed(t, key)
     const colleague = await connect(other, way)
     await use(colleague, 'update_task', { task: second, description: 'With pictures.' })
     await colleague.close()
@@ -185,7 +187,7 @@ describe.each(ways3)('by %s', (way) => {
     expect(own).not.toContain(second)
     const others = part(brief.text, 'What others changed')
     expect(others).toContain(second)
-    expect(others).toContain('(Grace Hopper)')
+    expect(others).toContain('(test (agent) for Grace Hopper)')
     expect(others).not.toContain('flock')
 
     // Cut off once more: what changed meanwhile is not forgotten because it was told to somebody who is gone.
@@ -198,6 +200,7 @@ describe.each(ways3)('by %s', (way) => {
     const first = await connect(token, way)
     await use(first, 'claim_task', { task: key })
     await first.close()
+    await connectionClosed(t, key)
     const again = await connect(token, way)
     const refused = await again.call('resume_session')
     if (refused.isError) expect(refused.content[0]?.text).toContain('Use create_session.')

@@ -342,11 +342,11 @@ describe('what was lost from sight', () => {
     await use(client, 'claim_task', { task: task.key })
     await use(client, 'claim_task', { task: task.key, action: 'release' })
     await use(await agent(ada), 'claim_task', { task: task.key })
-    expect((await use(client, 'resume_session')).brief.text).toContain('Held by Ada Lovelace until')
+    expect((await use(client, 'resume_session')).brief.text).toContain('Held by test (agent) for Ada Lovelace until')
     await ada.fetch('POST', `/api/tasks/${task.id}/complete`, { notes: 'Locked.' })
     const { text } = (await use(client, 'resume_session')).brief
     expect(text).not.toContain('## Your task')
-    expect(text).toContain(`${task.key} «Lock the folder»: «Locked.» (Ada Lovelace`)
+    expect(text).toContain(`${task.key} «Lock the folder»: «Locked.» (test (agent)`)
   })
 
   test('what a person does on the web is shown to their agent as the work of another', async () => {

@@ -58,7 +58,10 @@ async function connectV2(
     tools: async () => (await client.listTools(undefined, { cacheMode: 'bypass' })).tools,
     call: async (tool, args = {}) => (await client.callTool({ name: tool, arguments: args })) as Result,
     onToolsChanged: (tell) => client.setNotificationHandler('notifications/tools/list_changed', tell),
-    close: () => client.close(),
+    close: async () => {
+      if (transport instanceof v2.StreamableHTTPClientTransport) await transport.terminateSession()
+      await client.close()
+    },
   }
 }
 
@@ -73,7 +76,10 @@ async function connectV1(name: string, transport: V1Sse | V1Http): Promise<McpCl
     tools: async () => (await client.listTools()).tools,
     call: async (tool, args = {}) => (await client.callTool({ name: tool, arguments: args })) as Result,
     onToolsChanged: () => undefined,
-    close: () => client.close(),
+    close: async () => {
+      if (transport instanceof V1Http) await transport.terminateSession()
+      await client.close()
+    },
   }
 }
 
@@ -231,7 +237,10 @@ export const anyTool = (
     rule: { kinds: ['mcp_token'], scope: 'test:read', role: 'viewer' } satisfies Rule,
     hints: {},
   },
-  run: run as unknown as Tool['run'],
+  run: (async (ctx: TestCtx, input: Record<string, unknown>) => {
+    const result = await run(ctx, input)
+    return { result, shown: result }
+  }) as Tool['run'],
   ...more,
 })
 export type TestCtx = Parameters<Tool['run']>[0] & { signal: AbortSignal }
@@ -276,6 +285,17 @@ export async function until(what: () => boolean): Promise<void> {
   while (!what()) {
     if (Date.now() > deadline) throw new Error('it never came true')
     await Bun.sleep(2)
+  }
+}
+
+/** Waits until the server knows that the connection which claimed this task has closed. */
+export async function connectionClosed({ app }: TestApp, key: string): Promise<void> {
+  const open = `select count(*)::int from tasks t join projects p on p.id = t.project_id
+    where p.key || '-' || t.number = $1 and lease_connection is not null and lease_closed_at is null`
+  const deadline = Date.now() + 60_000
+  while ((await app.driver.query(open, [key])).rows[0]?.[0] !== 0) {
+    if (Date.now() > deadline) throw new Error('the connection stayed open')
+    await Bun.sleep(5)
   }
 }
 

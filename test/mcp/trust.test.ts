@@ -106,7 +106,9 @@ describe.each(Object.entries(corpus))('%s', (_name, bad) => {
   test.each(Object.entries(kinds))('in a %s', async (kind, write) => {
     const [name, args, field] = await write(bad)
     const { facts, text } = await said(reader, name, args)
-    expect(facts._source).toEqual({ kind, author: 'Ada Lovelace', trust: 'other' })
+    // A decision names the agent that made it, and for whom.
+    const author = kind === 'decision' ? 'test (agent) for Ada Lovelace' : 'Ada Lovelace'
+    expect(facts._source).toEqual({ kind, author, trust: 'other' })
     // It is the first thing that is read, in the text too, and a record cannot bring its own.
     expect(text).toStartWith(`{"_source":{"kind":"${kind}","author":"Ada Lovelace","trust":"other"},`)
     expect(JSON.parse(text)).toEqual(facts)

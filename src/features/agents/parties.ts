@@ -1,7 +1,7 @@
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
-import { currentOrganization, userIdOf } from '../../auth/actor.ts'
+import { currentOrganization, selvesOf, userIdOf } from '../../auth/actor.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { isId } from '../../records/rows.ts'
 import { named } from '../../text/quoted.ts'
@@ -17,6 +17,8 @@ export interface Party {
   type: 'user' | 'agent'
   id: string
   name: string
+  client?: string
+  for?: { id: string | null; name: string }
 }
 
 /** A team, or one of its projects. The named person or agent must be able to see it. */
@@ -63,7 +65,11 @@ async function assignable(ctx: Ctx, place: PartyScope, { id, name }: User): Prom
 /** Compares names as results of tools write them: `named` leaves out the same characters. */
 const isCalled = (name: PgColumn, wanted: string): SQL =>
   sql`lower(regexp_replace(regexp_replace(${name}, '[][(){}<>#*\`]', '', 'g'), '\\s+', ' ', 'g'))
-    = ${named(wanted).toLowerCase()}`
+    = ${named(wanted).replace(/[()]/g, '').toLowerCase()}`
+
+/** Returns the ids to filter a list of tasks by: `me` is an agent and the person it works for. */
+export const selvesFor = async (ctx: Ctx, organizationId: string, ref: string): Promise<string[]> =>
+  ref.trim().toLowerCase() === 'me' ? selvesOf(ctx.actor) : [(await findParty(ctx, { organizationId }, ref)).id]
 
 /**
  * Returns the id of the agent to filter a list by. An id is looked up only with `mustExist`, as tools want it;
@@ -102,7 +108,16 @@ export async function findAgent(ctx: Ctx, organizationId: string, ref: string): 
 
 /** Returns the caller: the agent that the call or its token names, else the user. */
 export function speaker({ actor }: Pick<Ctx, 'actor'>): Party {
-  return actor.agent ? { type: 'agent', ...actor.agent } : { type: 'user', id: userIdOf(actor), name: actor.name }
+  const { agent, userId, name } = actor
+  if (agent)
+    return {
+      type: 'agent',
+      id: agent.id,
+      name: agent.name,
+      ...(agent.client !== undefined && { client: agent.client }),
+      ...(userId !== null && { for: { id: userId, name } }),
+    }
+  return { type: 'user', id: userIdOf(actor), name }
 }
 
 export const sameParty = (a: { type: string; id: string | null }, b: { type: string; id: string | null }): boolean =>

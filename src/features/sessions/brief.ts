@@ -1,16 +1,26 @@
-import { and, desc, eq, gt, inArray, or, sql } from 'drizzle-orm'
+import { and, desc, eq, inArray, isNull, lte, or, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { mayRead } from '../../records/readable.ts'
 import { speaker } from '../agents/parties.ts'
 import type { Project } from '../projects/schema.ts'
 import { selectItems, visibleTo } from '../tasks/rows.ts'
-import type { TaskDetail } from '../tasks/schema.ts'
 import * as taskService from '../tasks/service.ts'
 import { tasks } from '../tasks/table.ts'
+import { callingWorker, isHeldBy } from '../tasks/workers.ts'
 import { changes, type Since } from './changes.ts'
 import { DEFAULT_TOKENS, pack } from './pack.ts'
-import { ahead, decided, doneWork, leftOff, openQuestions, remembered, taskPart, type Worker } from './parts.ts'
+import {
+  ahead,
+  decided,
+  doneWork,
+  type LiveTask,
+  leftOff,
+  openQuestions,
+  remembered,
+  taskPart,
+  type Worker,
+} from './parts.ts'
 import { type Row, toSession } from './rows.ts'
 import type { Brief, Session, SessionBrief } from './schema.ts'
 
@@ -71,7 +81,7 @@ async function briefOf(ctx: Ctx, asked: Asked): Promise<Brief> {
   return pack(
     [
       saved ? left : undefined,
-      task ? await taskPart(ctx, task, asked.worker) : ready,
+      task ? await taskPart(ctx, task) : ready,
       saved ? undefined : left,
       await openQuestions(ctx, session, decisionsToo ? project : undefined),
       decisionsToo ? await decided(ctx, project) : undefined,
@@ -86,16 +96,14 @@ async function briefOf(ctx: Ctx, asked: Asked): Promise<Brief> {
 }
 
 /** Returns the session's task, else one that its worker has claimed, or was working on when the claim expired. */
-async function liveTask(ctx: Ctx, { session, project, worker }: Asked): Promise<TaskDetail | undefined> {
-  const held = and(
-    eq(tasks.leaseType, worker.type),
-    eq(tasks.leaseHolderId, worker.id),
-    gt(tasks.leaseExpiresAt, ctx.now),
-  )
+async function liveTask(ctx: Ctx, { session, project, worker }: Asked): Promise<LiveTask | undefined> {
+  const held = isHeldBy({ ...callingWorker(ctx), type: worker.type, id: worker.id }, ctx.now)
   const begun = and(
     eq(tasks.assigneeType, worker.type),
     eq(tasks.assigneeId, worker.id),
     eq(tasks.status, 'in_progress'),
+    // Another window of the same agent may be working on it.
+    or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, ctx.now)),
   )
   const [found] = await selectItems(ctx)
     .where(
@@ -112,5 +120,7 @@ async function liveTask(ctx: Ctx, { session, project, worker }: Asked): Promise<
       desc(sql`coalesce(${tasks.leaseSeenAt}, ${tasks.updatedAt})`),
     )
     .limit(1)
-  return found && taskService.detail(ctx, { ref: found.id })
+  if (!found) return undefined
+  const isHeld = (await ctx.db.$count(tasks, and(eq(tasks.id, found.id), held))) > 0
+  return { ...(await taskService.detail(ctx, { ref: found.id })), isHeld }
 }

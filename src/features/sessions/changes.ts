@@ -2,6 +2,7 @@ import { and, desc, eq, gt, type SQL } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { feedColumns, feedEntry, isOneOf, isToldTo } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
+import { inFull } from '../../records/party.ts'
 import { named, quoted } from '../../text/quoted.ts'
 import type { Project } from '../projects/schema.ts'
 import { day, type Part } from './pack.ts'
@@ -24,7 +25,7 @@ const author = (name: string): string => ` (${named(name)})`
 function withoutName(ctx: Ctx, row: Row, by: (name: string) => string): string {
   const data = { ...row.data, key: 'it', title: undefined, name: undefined }
   const { description, actor } = feedEntry(ctx.app.events, { ...row, data })
-  return `${quoted(description, 30)}${by(actor.name)}`
+  return `${quoted(description, 30)}${by(inFull(actor))}`
 }
 
 export async function changes(
@@ -58,7 +59,7 @@ export async function changes(
     return [...bySubject.values()].map(([last, ...before]) => {
       const row = last as Row
       const { description, actor } = feedEntry(ctx.app.events, row)
-      const line = `- ${day(row.at)} ${quoted(description, 60)}${by(actor.name)}`
+      const line = `- ${day(row.at)} ${quoted(description, 60)}${by(inFull(actor))}`
       const earlier = [...new Set(before.map((row) => withoutName(ctx, row, by)))]
       return earlier.length > 0 ? `${line}; earlier: ${earlier.slice(0, MOST_EARLIER).join(', ')}` : line
     })

@@ -1,9 +1,9 @@
 import { and, desc, eq, isNull, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { AppError } from '../../errors.ts'
+import { inFull } from '../../records/party.ts'
 import { shortId } from '../../records/rows.ts'
 import { block, named, quoted } from '../../text/quoted.ts'
-import { sameParty } from '../agents/parties.ts'
 import { agents } from '../agents/table.ts'
 import { lastOf as lastDecisions } from '../decisions/rows.ts'
 import type { MemoryHit, MemoryHits } from '../memory/schema.ts'
@@ -57,7 +57,10 @@ function stateOf({ checkpointAt, startedAt, status, version }: Session): string[
   return version > 1 ? [`Nothing was saved since ${began}: check below what you did before you repeat it.`] : []
 }
 
-export async function taskPart(ctx: Ctx, task: TaskDetail, worker: Worker): Promise<Part> {
+/** The task that a brief is about. `isHeld`: by the worker that the brief is for. */
+export type LiveTask = TaskDetail & { isHeld: boolean }
+
+export async function taskPart(ctx: Ctx, task: LiveTask): Promise<Part> {
   const [author] = await ctx.db
     .select({ name: users.name })
     .from(tasks)
@@ -70,7 +73,7 @@ export async function taskPart(ctx: Ctx, task: TaskDetail, worker: Worker): Prom
     fair: true,
     lines: [
       `${quoted(task.title)}${by}: ${task.status}, priority ${task.priority}${task.dueAt ? `, due ${day(task.dueAt)}` : ''}`,
-      claimOf(task, worker),
+      claimOf(task),
       ...task.acceptance.map((a) => `- [${a.done ? 'x' : ' '}] ${quoted(a.text)}`),
       ...(task.blockedBy.length ? [`Waits for: ${keysInWords(task.blockedBy)}`] : []),
       ...(task.frees.length ? [`Frees: ${task.frees.map((f) => f.key).join(', ')}`] : []),
@@ -80,10 +83,10 @@ export async function taskPart(ctx: Ctx, task: TaskDetail, worker: Worker): Prom
   }
 }
 
-function claimOf({ key, lease }: TaskDetail, worker: Worker): string {
+function claimOf({ key, lease, isHeld }: LiveTask): string {
   if (!lease) return `Nobody holds it now. Before you continue: claim_task ${key}.`
-  if (sameParty(lease.holder, worker)) return `Yours until ${day(lease.expiresAt)}; every call renews it.`
-  return `Held by ${named(lease.holder.name)} until ${day(lease.expiresAt)}: leave it to them, or ask.`
+  if (isHeld) return `Yours until ${day(lease.expiresAt)}; every call renews it.`
+  return `Held by ${named(inFull(lease.holder))} until ${day(lease.expiresAt)}: leave it to them, or ask.`
 }
 
 /** Lists finished tasks, so that nobody does them again. */

@@ -52,10 +52,13 @@ export const own = (ctx: Ctx): SQL =>
   and(eq(sessions.userId, userIdOf(ctx.actor)), eq(sessions.organizationId, currentOrganization(ctx.actor)))
 /**
  * Sessions of the caller's token and, if an agent calls, of that agent: two workers of one person do not share
- * sessions.
+ * sessions. `isHere` adds the connection, for windows that share a token.
  */
 export const mine = ({ actor }: Ctx): SQL | undefined =>
   and(eq(sessions.credentialId, actor.credentialId ?? nobody), actor.agent && eq(sessions.agentId, actor.agent.id))
+
+export const isHere = ({ connection }: Ctx): SQL =>
+  sql`${sessions.connection} is not distinct from ${connection ?? null}::text`
 
 /** In a write, locks the row until the end, so that concurrent writes run one after the other. */
 function select(ctx: Ctx, match: SQL | undefined) {
@@ -80,7 +83,7 @@ export async function find(ctx: Ctx, ref: string): Promise<Row> {
 /** Returns the caller's open session: the active one, else the last paused one. */
 export async function running(ctx: Ctx): Promise<Row | undefined> {
   const [found] = await select(ctx, and(mine(ctx), ne(sessions.status, 'ended')))
-    .orderBy(desc(eq(sessions.status, 'active')), desc(sessions.updatedAt), desc(sessions.id))
+    .orderBy(desc(isHere(ctx)), desc(eq(sessions.status, 'active')), desc(sessions.updatedAt), desc(sessions.id))
     .limit(1)
   return found
 }
@@ -90,6 +93,7 @@ export async function last(ctx: Ctx): Promise<Row | undefined> {
   const [found] = await select(ctx, ctx.actor.agent && eq(sessions.agentId, ctx.actor.agent.id))
     .orderBy(
       desc(sql`coalesce(${mine(ctx)}, false)`),
+      desc(isHere(ctx)),
       desc(ne(sessions.status, 'ended')),
       desc(eq(sessions.status, 'active')),
       desc(sessions.updatedAt),

@@ -17,6 +17,7 @@ import {
   about,
   change,
   find,
+  isHere,
   last,
   lastSeq,
   listed,
@@ -95,6 +96,7 @@ const start = write('sessions.start', member('sessions:write'), async (ctx, inpu
       context: input.context,
       startedAt: ctx.now,
       credentialId: ctx.actor.credentialId,
+      connection: ctx.connection,
       seenSeq: await lastSeq(ctx),
       createdAt: ctx.now,
       updatedAt: ctx.now,
@@ -114,6 +116,7 @@ async function pauseOthers(ctx: Ctx, { id, agentId }: Row): Promise<void> {
       and(
         own(ctx),
         mine(ctx),
+        isHere(ctx),
         ne(sessions.id, id),
         eq(sessions.status, 'active'),
         sql`${sessions.agentId} is not distinct from ${agentId}::uuid`,
@@ -146,7 +149,12 @@ const takeUp = write(
         'You have no session to resume. Start one: its brief shows your claims and what was done.',
         { next: [startSession] },
       )
-    const row = await change(ctx, found, { status: 'active', endedAt: null, credentialId: ctx.actor.credentialId })
+    const row = await change(ctx, found, {
+      status: 'active',
+      endedAt: null,
+      credentialId: ctx.actor.credentialId,
+      connection: ctx.connection ?? null,
+    })
     ctx.emit(sessionResumed, about(row))
     await pauseOthers(ctx, row)
     return { row, before: found.credentialId }

@@ -70,6 +70,9 @@ export function assigned(ctx: Ctx, before: Task, to: Party | undefined): Change 
     leaseHolderId: to.id,
     leaseSessionId: null,
     leaseCredentialId: null,
+    leaseConnection: null,
+    leaseClosedAt: null,
+    leaseForId: null,
     leaseSince: ctx.now,
   }
 }

@@ -1,14 +1,14 @@
 import type { Feature } from '../../feature.ts'
 import { callReceived } from '../../http/hooks.ts'
-import { ownTasks } from '../../mcp/hooks.ts'
+import { connectionChanged, ownTasks } from '../../mcp/hooks.ts'
 import { withoutUser } from './account.ts'
 import * as events from './events.ts'
-import { renewLeases } from './leases.ts'
-import { mine } from './next.ts'
+import { mine } from './mine.ts'
 import { agentLetsGo, agentTasks } from './of-agent.ts'
 import { taskStats } from './of-project.ts'
 import { progress } from './progress.ts'
 import { taskRecord } from './record.ts'
+import { markConnection, renewLeases } from './renewal.ts'
 import { taskRoutes } from './routes.ts'
 import { taskTools } from './tools.ts'
 
@@ -23,7 +23,8 @@ export const tasks: Feature = {
     taskStats,
     agentTasks,
     agentLetsGo,
-    callReceived.handle(async (ctx) => void renewLeases(ctx)),
+    callReceived.handle(async (ctx, { session }) => void renewLeases(ctx, session)),
+    connectionChanged.handle(markConnection),
     ownTasks.handle((ctx) => mine(ctx, {})),
   ],
 }

@@ -1,57 +1,25 @@
-import { eq, isNull, lte, type SQL, sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
-import { organizationsOf } from '../../auth/actor.ts'
 import { refuse } from '../../auth/policy.ts'
-import { idList } from '../../db/columns.ts'
-import { and, or } from '../../db/conditions.ts'
+import { and } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
-import type { App } from '../../services.ts'
-import { findAgent, type Party, sameParty, speaker } from '../agents/parties.ts'
-import { sessionOf } from '../projects/work-session.ts'
+import { sameParty } from '../agents/parties.ts'
 import { comment } from './comments.ts'
 import { taskClaimed, taskReleased, taskRenewed } from './events.ts'
 import { changing, refusals, workRefusal } from './refusals.ts'
 import { about, type Found, find, findWithProject } from './rows.ts'
 import type { Lease, Task, TaskClaim, TaskRelease } from './schema.ts'
 import { tasks } from './table.ts'
+import { claimable, leaseOf, namedWorker, type Worker } from './workers.ts'
 
 /** A lease records who works on a task now. Any call by its holder renews it; without calls it expires. */
 const LEASE_MINUTES = 15
-
-export interface Holder extends Party {
-  sessionId: string | null
-  /** The credential that the holder calls with. */
-  credentialId: string | null
-}
-
-/** Returns the agent that the call names, else the token's, else its user. Agents sharing a token name themselves. */
-export async function holderOf(
-  ctx: Ctx,
-  organizationId: string,
-  { agent, sessionId }: { agent?: string; sessionId?: string },
-): Promise<Holder> {
-  const party = agent ? await findAgent(ctx, organizationId, agent) : speaker(ctx)
-  if (sessionId) await sessionOf(ctx, { ref: sessionId, team: 'any' })
-  return { ...party, sessionId: sessionId ?? null, credentialId: ctx.actor.credentialId }
-}
-
-/** SQL condition: this holder's lease, expired or not. */
-export const isLeasedTo = ({ type, id, sessionId }: Pick<Holder, 'type' | 'id' | 'sessionId'>): SQL =>
-  and(
-    eq(tasks.leaseType, type),
-    eq(tasks.leaseHolderId, id),
-    sessionId ? or(isNull(tasks.leaseSessionId), eq(tasks.leaseSessionId, sessionId)) : undefined,
-  )
-
-/** SQL condition for a successful claim, inside the statement that claims: no live lease, or the holder's own. */
-const claimable = (holder: Parameters<typeof isLeasedTo>[0], now: string): SQL =>
-  or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now), isLeasedTo(holder))
 
 /**
  * Returns the columns of a claim. It starts the task, and assigns it to the holder if it has no assignee or is assigned
  * to the previous holder; only these changes raise the version, the lease itself does not.
  */
-export function claimed(holder: Holder, now: string, minutes = LEASE_MINUTES) {
+export function claimed(holder: Worker, now: string, minutes = LEASE_MINUTES) {
   const starts = sql`${tasks.status} in ('backlog', 'todo', 'blocked')`
   const adopts = sql`(${tasks.assigneeId} is null or ${tasks.assigneeId} = ${tasks.leaseHolderId})`
   const changes = sql`(${starts} or (${adopts} and ${tasks.assigneeId} is distinct from ${holder.id}::uuid))`
@@ -61,6 +29,9 @@ export function claimed(holder: Holder, now: string, minutes = LEASE_MINUTES) {
     leaseHolderId: holder.id,
     leaseSessionId: holder.sessionId,
     leaseCredentialId: holder.credentialId,
+    leaseConnection: holder.connection,
+    leaseClosedAt: null,
+    leaseForId: holder.forId,
     leaseSince: sql`case when ${own} then ${tasks.leaseSince} else ${now}::timestamptz end`,
     leaseSeenAt: now,
     leaseExpiresAt: new Date(Date.parse(now) + minutes * 60_000).toISOString(),
@@ -79,6 +50,9 @@ export const noLease = {
   leaseHolderId: null,
   leaseSessionId: null,
   leaseCredentialId: null,
+  leaseConnection: null,
+  leaseClosedAt: null,
+  leaseForId: null,
   leaseSince: null,
   leaseSeenAt: null,
   leaseExpiresAt: null,
@@ -92,7 +66,7 @@ export const claim = write(
     for (let tries = 0; tries < 5; tries++) {
       const found = await findWithProject(ctx, ref)
       refuse(workRefusal(ctx, found))
-      const holder = await holderOf(ctx, found.task.organizationId, who)
+      const holder = await namedWorker(ctx, found.task.organizationId, who)
       const after =
         action === 'release' ? await giveBack(ctx, found, holder) : await take(ctx, found, holder, action, minutes)
       if (!after) continue
@@ -117,7 +91,7 @@ const lengthOf = ({ expiresAt, lastSeenAt }: Lease): number => (Date.parse(expir
 async function take(
   ctx: Ctx,
   found: Found,
-  holder: Holder,
+  holder: Worker,
   action: 'claim' | 'renew',
   minutes: number | undefined,
 ): Promise<Task | undefined> {
@@ -138,7 +112,7 @@ async function take(
 }
 
 /** Ends the lease, the assignment that the claim made, and the state `in_progress`. */
-async function giveBack(ctx: Ctx, found: Found, holder: Holder): Promise<Task | undefined> {
+async function giveBack(ctx: Ctx, found: Found, holder: Worker): Promise<Task | undefined> {
   refuse(refusals.release(ctx, found, holder))
   const { task: before } = found
   const from = before.lease?.holder ?? holder
@@ -153,50 +127,10 @@ async function giveBack(ctx: Ctx, found: Found, holder: Holder): Promise<Task | 
       ...(stops && { status: 'todo' as const }),
       ...((isAssignee || stops) && { updatedAt: ctx.now, version: sql`${tasks.version} + 1` }),
     })
-    .where(
-      and(
-        eq(tasks.id, before.id),
-        eq(tasks.version, before.version),
-        claimable({ ...from, id: from.id as string, sessionId: null }, ctx.now),
-      ),
-    )
+    .where(and(eq(tasks.id, before.id), eq(tasks.version, before.version), leaseOf(found, ctx.now)))
     .returning({ id: tasks.id })
   if (!row) return undefined
   const after = await find(ctx, before.id)
   ctx.emit(taskReleased, about(after, { holder: from }, before))
   return after
-}
-
-const renewal = `update tasks set lease_seen_at = $1::timestamptz,
-    lease_expires_at = greatest(lease_expires_at, $1::timestamptz + (lease_expires_at - lease_seen_at))
-  where id in (select id from tasks where (lease_credential_id = $2::uuid or lease_holder_id = $3::uuid)
-    and lease_expires_at > $1::timestamptz and organization_id = any($4::uuid[]) order by id for no key update)`
-/** Must be shorter than the shortest lease. */
-const RENEW_EVERY_MS = 20_000
-const renewed = new WeakMap<App, Map<string, number>>()
-
-/**
- * Renews the caller's leases for the time they asked for. Runs for every call, so that active workers keep their tasks.
- * Leases belong to the credential that claimed them or to the agent of the token; not to its user, who may be in the
- * browser while their agent is long gone. It runs every 20 seconds at most and in parallel to the call, which
- * does not wait for it; it changes only the lease and emits no event. It renews nothing in a team that the caller has
- * left or may only read.
- */
-export async function renewLeases({ app, actor }: Pick<Ctx, 'app' | 'actor'>): Promise<void> {
-  const { credentialId, agent } = actor
-  if (!credentialId) return
-  const now = app.clock()
-  const seen = renewed.get(app) ?? new Map<string, number>()
-  if (now.getTime() - (seen.get(credentialId) ?? 0) < RENEW_EVERY_MS) return
-  renewed.set(app, seen)
-  seen.delete(credentialId)
-  seen.set(credentialId, now.getTime())
-  if (seen.size > 10_000) seen.delete(seen.keys().next().value as string)
-  const places = idList([...organizationsOf(actor, 'member'), ...actor.reach])
-  try {
-    await app.driver.query(renewal, [now.toISOString(), credentialId, agent?.id ?? null, places])
-  } catch (error) {
-    seen.delete(credentialId)
-    app.log.debug('leases not renewed', { error })
-  }
 }

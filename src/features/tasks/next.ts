@@ -1,16 +1,18 @@
-import { desc, eq, gt, inArray, isNotNull, isNull, lte, not, type SQL, sql } from 'drizzle-orm'
-import { type Ctx, read, write } from '../../action.ts'
+import { desc, eq, inArray, isNotNull, isNull, lte, not, notInArray, type SQL, sql } from 'drizzle-orm'
+import { type Ctx, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
+import { anyOf, idList } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
+import { inFull } from '../../records/party.ts'
 import { isClosed, statuses } from '../../records/work.ts'
-import { sameParty, speaker } from '../agents/parties.ts'
 import { projectOf } from '../projects/current.ts'
 import { requireOpenProject } from '../projects/refusals.ts'
 import { projects as projectTable } from '../projects/table.ts'
-import { taskClaimed } from './events.ts'
-import { claimed, type Holder, holderOf, isLeasedTo, claim as renew } from './leases.ts'
+import { taskClaimed, taskRenewed } from './events.ts'
+import { hintedToOthers, rememberHint } from './hints.ts'
+import { claimed } from './leases.ts'
 import {
   about,
   find,
@@ -23,13 +25,15 @@ import {
   toItem,
   visibleTo,
 } from './rows.ts'
-import type { Lease, NextTask, Task, TaskItem, TaskNext } from './schema.ts'
+import type { NextTask, Task, TaskItem, TaskNext } from './schema.ts'
 import { pickOrder, startable, tasks } from './table.ts'
+import { callingWorker, isHeldBy, namedWorker, type Worker } from './workers.ts'
 
 /** Decides which task to do next, and why. No other code decides this. */
 
-const open = statuses.filter((status) => !isClosed(status))
-const [assignee, urgency, ...others] = pickOrder(tasks)
+export const open = statuses.filter((status) => !isClosed(status))
+const [assignee, byPriority, ...others] = pickOrder(tasks)
+export const urgency = byPriority
 const byUrgency = [urgency, ...others]
 
 const isUnheld = (now: string): SQL => or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now))
@@ -54,10 +58,12 @@ export const ready = (now: string): SQL => or(planned(now), abandoned(now))
 
 interface Search {
   projectId?: string
-  holder: Holder
+  holder: Worker
+  /** Ids of tasks that are left out. */
+  except?: readonly string[]
 }
 
-const scopeOf = (ctx: Ctx, projectId: string | undefined): SQL =>
+export const scopeOf = (ctx: Ctx, projectId: string | undefined): SQL =>
   and(
     visibleTo(rightsOf(ctx.actor)),
     eq(projectTable.status, 'active'),
@@ -70,7 +76,7 @@ const scopeOf = (ctx: Ctx, projectId: string | undefined): SQL =>
  * would have to sort every task that can be started.
  */
 function groups(ctx: Ctx, { holder }: Search): { which: SQL; order: SQL[] }[] {
-  const own = eq(tasks.assigneeId, holder.id)
+  const own = anyOf(tasks.assigneeId, idList(holder.selves))
   const left = or(isNull(tasks.assigneeId), eq(tasks.assigneeId, tasks.leaseHolderId))
   const begun = and(abandoned(ctx.now), eq(tasks.status, 'in_progress'))
   return [
@@ -82,12 +88,12 @@ function groups(ctx: Ctx, { holder }: Search): { which: SQL; order: SQL[] }[] {
   ]
 }
 
-const inGroup = (ctx: Ctx, { projectId }: Search, which: SQL) =>
+const inGroup = (ctx: Ctx, { projectId, except }: Search, which: SQL) =>
   ctx.db
     .select({ id: tasks.id })
     .from(tasks)
     .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
-    .where(and(scopeOf(ctx, projectId), which))
+    .where(and(scopeOf(ctx, projectId), which, except?.length ? notInArray(tasks.id, [...except]) : undefined))
     .$dynamic()
 
 /** SQL for the id of the first task. `coalesce` runs a query only if those before it found nothing. */
@@ -125,49 +131,76 @@ async function look(ctx: Ctx, search: Search): Promise<string | undefined> {
 const taken = async (ctx: Ctx, search: Search, minutes: number | undefined): Promise<string | undefined> =>
   (await take(ctx, search, minutes, true)) ?? ((await look(ctx, search)) && (await take(ctx, search, minutes, false)))
 
+interface Begun {
+  id: string
+  since: string
+  seenAt: string
+  expiresAt: string
+  /** When the connection that took the lease closed; null for the worker's own. */
+  closedAt: string | null
+}
+
 /**
- * Returns the task that the holder already works on: an agent that lost its context asks for the next task again, and
- * must not get a second one. Matches the credential too, because one agent may work in several places.
+ * Returns the task that the worker already works on: an agent that lost its context asks for the next task again, and
+ * must not get a second one. That of a connection that has closed comes after the worker's own.
  */
-async function underWay(ctx: Ctx, { projectId, holder }: Search): Promise<string | undefined> {
+async function underWay(ctx: Ctx, { projectId, holder }: Search): Promise<Begun | undefined> {
   if (!holder.credentialId) return undefined
+  const closedAt = sql<string | null>`case when ${tasks.leaseConnection} is distinct from ${holder.connection}::text
+    then ${tasks.leaseClosedAt} end`.mapWith(tasks.leaseClosedAt)
   const [row] = await ctx.db
-    .select({ id: tasks.id })
+    .select({
+      id: tasks.id,
+      since: tasks.leaseSince,
+      seenAt: tasks.leaseSeenAt,
+      expiresAt: tasks.leaseExpiresAt,
+      closedAt,
+    })
     .from(tasks)
     .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
     .where(
       and(
+        // A person's own tasks count where they claimed them: one person may work in several places.
         eq(tasks.leaseCredentialId, holder.credentialId),
-        isLeasedTo(holder),
-        gt(tasks.leaseExpiresAt, ctx.now),
+        isHeldBy(holder, ctx.now),
         eq(tasks.status, 'in_progress'),
         scopeOf(ctx, projectId),
       ),
     )
-    .orderBy(desc(tasks.leaseSince), desc(tasks.id))
+    .orderBy(sql`${closedAt} is not null`, desc(tasks.leaseSince), desc(tasks.id))
     .limit(1)
-  return row?.id
+  return row as Begun | undefined
 }
 
-const renewed = (ctx: Ctx, ref: string, { type, id, sessionId }: Holder, minutes: number | undefined): Promise<Task> =>
-  renew(ctx, {
-    ref,
-    action: 'renew',
-    minutes,
-    agent: type === 'agent' ? id : undefined,
-    sessionId: sessionId ?? undefined,
-  })
+/** Renews the lease of a task under way, or takes it over from a closed connection. Of two windows, one succeeds. */
+async function goOn(ctx: Ctx, begun: Begun, holder: Worker, minutes: number | undefined): Promise<boolean> {
+  const length = (Date.parse(begun.expiresAt) - Date.parse(begun.seenAt)) / 60_000
+  const [row] = await ctx.db
+    .update(tasks)
+    .set(claimed(holder, ctx.now, minutes ?? length))
+    .where(and(eq(tasks.id, begun.id), isHeldBy(holder, ctx.now)))
+    .returning({ id: tasks.id })
+  return row !== undefined
+}
 
-const goOn = ({ lease }: Task): string =>
-  `You already work on it, until ${lease?.expiresAt}. To get another, complete it or call claim_task (action release)`
+function whyGoOn({ lease }: Task, { since, closedAt }: Begun): string {
+  const whose = closedAt
+    ? `You worked on it since ${since}, on a connection that closed at ${closedAt}; it is yours again until ${lease?.expiresAt}`
+    : `You already work on it, until ${lease?.expiresAt}`
+  return `${whose}. To get another, complete it or call claim_task (action release)`
+}
 
-/** Returns the next task of the project after this one, and claims it on request. */
-export async function nextAfter(
-  ctx: Ctx,
-  { projectId, organizationId }: Pick<Task, 'projectId' | 'organizationId'>,
-  claim: boolean,
-): Promise<NextTask> {
-  return pickNext(ctx, { projectId, holder: await holderOf(ctx, organizationId, {}) }, { claim })
+/**
+ * Returns the next task of the project after this one, and claims it on request. Without a claim it is one that was not
+ * just named to another worker, if there is one.
+ */
+export async function nextAfter(ctx: Ctx, { projectId }: Pick<Task, 'projectId'>, claim: boolean): Promise<NextTask> {
+  const holder = callingWorker(ctx)
+  if (claim) return pickNext(ctx, { projectId, holder }, { claim })
+  const search = { projectId, holder, except: hintedToOthers(ctx, holder) }
+  const next = await pickNext(ctx, search, { claim })
+  if (next.task) rememberHint(ctx, holder, next.task.id)
+  return next
 }
 
 async function pickNext(
@@ -175,16 +208,20 @@ async function pickNext(
   search: Search,
   { claim, minutes }: Pick<TaskNext, 'claim' | 'minutes'>,
 ): Promise<NextTask> {
-  const begun = await underWay(ctx, search)
-  if (begun) {
-    const task = claim === false ? await find(ctx, begun) : await renewed(ctx, begun, search.holder, minutes)
-    return { task, why: goOn(task), waiting: [] }
+  for (let begun = await underWay(ctx, search); begun; begun = await underWay(ctx, search)) {
+    if (claim !== false && !(await goOn(ctx, begun, search.holder, minutes))) continue
+    const task = await find(ctx, begun.id)
+    if (claim !== false) ctx.emit(taskRenewed, about(task, { holder: task.lease?.holder }))
+    return { task, why: whyGoOn(task, begun), waiting: [] }
   }
-  const id = claim === false ? await look(ctx, search) : await taken(ctx, search, minutes)
+  const id =
+    claim === false
+      ? (search.except?.length && (await look(ctx, search))) || (await look(ctx, { ...search, except: undefined }))
+      : await taken(ctx, search, minutes)
   if (!id) return { task: null, ...(await whyNone(ctx, search)) }
   const task = await find(ctx, id)
   if (claim !== false) ctx.emit(taskClaimed, about(task, { holder: task.lease?.holder }))
-  return { task, why: await why(ctx, task, search, claim !== false), waiting: [] }
+  return { task, why: await why(ctx, task, { ...search, except: undefined }, claim !== false), waiting: [] }
 }
 
 /** The exact number of other ready tasks does not matter above this. */
@@ -211,35 +248,6 @@ async function why(ctx: Ctx, task: Task, search: Search, isTaken: boolean): Prom
     .join('; ')
 }
 
-const MINE_AT_MOST = 50
-
-type OwnTask = Omit<TaskItem, 'lease'> & { lease: (Lease & { own: boolean }) | null }
-
-/** Returns the caller's open tasks: those they work on first, then those assigned to them. */
-export const mine = read(
-  'tasks.mine',
-  member('tasks:read'),
-  async (ctx, _: Record<string, never>): Promise<OwnTask[]> => {
-    const me = speaker(ctx)
-    const leased = and(eq(tasks.leaseType, me.type), eq(tasks.leaseHolderId, me.id), gt(tasks.leaseExpiresAt, ctx.now))
-    const held = sql`coalesce(${leased}, false)`
-    const rows = await selectItems(ctx)
-      .where(
-        and(
-          scopeOf(ctx, undefined),
-          inArray(tasks.status, open),
-          or(held, and(eq(tasks.assigneeType, me.type), eq(tasks.assigneeId, me.id))),
-        ),
-      )
-      .orderBy(desc(held), desc(eq(tasks.status, 'in_progress')), urgency, tasks.position, tasks.id)
-      .limit(MINE_AT_MOST)
-    return rows.map((row) => {
-      const { lease, ...task } = toItem(row, ctx.now)
-      return { ...task, lease: lease && { ...lease, own: sameParty(lease.holder, me) } }
-    })
-  },
-)
-
 /** Explains why there is no task; without a reason agents ask again and again. */
 async function whyNone(ctx: Ctx, { projectId }: Search): Promise<Omit<NextTask, 'task'>> {
   const rows = await selectItems(ctx)
@@ -262,7 +270,7 @@ async function whyNone(ctx: Ctx, { projectId }: Search): Promise<Omit<NextTask, 
 }
 
 function reasonOf({ status, blockedBy, lease, assignee }: TaskItem): string {
-  if (lease) return `${lease.holder.name} works on it until ${lease.expiresAt}`
+  if (lease) return `${inFull(lease.holder)} works on it until ${lease.expiresAt}`
   if (blockedBy.length > 0) return `waits for ${keysInWords(blockedBy)}`
   if (status === 'backlog') return 'is in the backlog: move it to todo first'
   if (status === 'in_review') return 'waits for a review'
@@ -280,7 +288,10 @@ export const next = write(
   ): Promise<NextTask> => {
     const project = await projectOf(ctx, projectRef ?? projectId)
     if (project) requireOpenProject(ctx, project, 'Working in this project')
-    const holder = await holderOf(ctx, project?.organizationId ?? currentOrganization(ctx.actor), { agent, sessionId })
+    const holder = await namedWorker(ctx, project?.organizationId ?? currentOrganization(ctx.actor), {
+      agent,
+      sessionId,
+    })
     return pickNext(ctx, { projectId: project?.id, holder }, how)
   },
 )

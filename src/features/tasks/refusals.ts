@@ -2,18 +2,16 @@ import type { Ctx } from '../../action.ts'
 import { inPerson } from '../../auth/actor.ts'
 import { member, type Permission, permissionOf, type Refusal, refusalOf, refuse } from '../../auth/policy.ts'
 import type { WayOut } from '../../errors.ts'
+import { inFull } from '../../records/party.ts'
 import { gated, isClosed, type Status } from '../../records/work.ts'
-import { type Party, sameParty, speaker } from '../agents/parties.ts'
 import { openProjectRefusal } from '../projects/refusals.ts'
 import { acceptanceRefusal } from './acceptance.ts'
 import { type Found, findWithProject, HIDDEN, keysInWords } from './rows.ts'
 import type { Lease, Task, TaskAction, TaskComplete, TaskItem } from './schema.ts'
+import { callingWorker, holds, isFromThere, type Worker } from './workers.ts'
 
 /** The rule of every action that changes a task. */
 export const changing = member('tasks:write')
-
-/** The person or agent that wants to claim a task, optionally in a session. */
-type Wanting = Pick<Party, 'type' | 'id'> & { sessionId: string | null }
 
 /**
  * Each returns why the caller may not perform an action on a task that they can see, or undefined. The actions and
@@ -31,8 +29,8 @@ export const refusals = {
     heldRefusal(ctx, found) ??
     (force || found.task.status === 'done' ? undefined : blockedRefusal(found.task, 'done')) ??
     (found.task.status === 'done' ? undefined : acceptanceRefusal(ctx, found, acceptance ?? found.task.acceptance)),
-  claim: (ctx: Ctx, found: Found, by?: Wanting) => workRefusal(ctx, found) ?? takeRefusal(ctx, found, by),
-  release: (ctx: Ctx, found: Found, by?: Wanting) => workRefusal(ctx, found) ?? heldRefusal(ctx, found, by),
+  claim: (ctx: Ctx, found: Found, by?: Worker) => workRefusal(ctx, found) ?? takeRefusal(ctx, found, by),
+  release: (ctx: Ctx, found: Found, by?: Worker) => workRefusal(ctx, found) ?? heldRefusal(ctx, found, by),
   comment: (ctx: Ctx, found: Found) => openProjectRefusal(ctx, found.project, 'Commenting'),
   relate: (ctx: Ctx, found: Found) => openProjectRefusal(ctx, found.project, 'Changing this task'),
   remove: (ctx: Ctx, found: Found) =>
@@ -67,40 +65,37 @@ export const workRefusal = (ctx: Ctx, { project }: Found): Refusal | undefined =
 
 const nextTask: WayOut = { tool: 'next_task', route: 'POST /api/tasks/next', command: 'tutti tasks next' }
 
-function takeRefusal(ctx: Ctx, { task }: Found, by?: Wanting): Refusal | undefined {
+function takeRefusal(ctx: Ctx, found: Found, by?: Worker): Refusal | undefined {
+  const { task } = found
   const { lease, key, status } = task
   if (isClosed(status))
     return { code: 'conflict', detail: `${key} is ${status}. Take another task.`, details: { next: [nextTask] } }
   if (!lease) return blockedRefusal(task, 'in_progress')
-  return holds(lease, by ?? { ...speaker(ctx), sessionId: null }) ? undefined : heldBy(task, lease, ctx.now)
+  return holds(found, by ?? callingWorker(ctx)) ? undefined : heldBy(ctx, found, lease)
 }
 
-const holds = (lease: Lease, { sessionId, ...party }: Wanting): boolean =>
-  sameParty(lease.holder, party) && (!sessionId || !lease.sessionId || sessionId === lease.sessionId)
-
 /**
- * Agents cannot change a task on which somebody else has a live lease. People at the web can, because they see whom
- * they disturb. A call with the credential that took the lease counts as the holder's, even if it does not name the
- * agent.
+ * Agents cannot change a task on which another worker has a live lease. People at the web can, because they see whom
+ * they disturb. A call from where the lease was taken counts as the holder's, even if it does not name the agent.
  */
-export function heldRefusal(
-  ctx: Ctx,
-  { task, leaseCredentialId }: Found,
-  by?: Pick<Party, 'type' | 'id'>,
-): Refusal | undefined {
-  const { lease } = task
-  if (!lease || inPerson(ctx.actor) || sameParty(lease.holder, by ?? speaker(ctx))) return undefined
-  if (leaseCredentialId !== null && leaseCredentialId === ctx.actor.credentialId) return undefined
-  return heldBy(task, lease, ctx.now)
+export function heldRefusal(ctx: Ctx, found: Found, by?: Worker): Refusal | undefined {
+  const { lease } = found.task
+  if (!lease || inPerson(ctx.actor) || holds(found, by ?? callingWorker(ctx)) || isFromThere(ctx, found))
+    return undefined
+  return heldBy(ctx, found, lease)
 }
 
 /** The refusal names the holder, when they were last seen, and when the claim expires. */
-function heldBy({ key }: TaskItem, { holder, lastSeenAt, expiresAt }: Lease, now: string): Refusal {
-  const retryAfter = Math.max(1, Math.ceil((Date.parse(expiresAt) - Date.parse(now)) / 1000))
+function heldBy(ctx: Ctx, found: Found, { holder, lastSeenAt, expiresAt }: Lease): Refusal {
+  const { key } = found.task
+  const retryAfter = Math.max(1, Math.ceil((Date.parse(expiresAt) - Date.parse(ctx.now)) / 1000))
+  const shares = found.leaseCredentialId !== null && found.leaseCredentialId === ctx.actor.credentialId
+  const elsewhere = shares && !isFromThere(ctx, found) ? ', on another connection of this token' : ''
   return {
     code: 'conflict.lease_held',
     detail:
-      `${holder.name} works on ${key}: last seen ${lastSeenAt}, claimed until ${expiresAt} unless they continue. ` +
+      `${inFull(holder)} works on ${key}${elsewhere}: ` +
+      `last seen ${lastSeenAt}, claimed until ${expiresAt} unless they continue. ` +
       `Take another task, or try again in ${retryAfter} seconds.`,
     details: { retryAfter, held: { task: key, by: holder.name, lastSeenAt, expiresAt }, next: [nextTask] },
   }

@@ -19,11 +19,22 @@ import { taskDependencies, tasks } from './table.ts'
 
 /** Reads tasks: turns database rows into the API's records. */
 
-/** Null for a removed account, and for an agent that is no longer the team's or public. */
-const nameOf = (type: SQL | typeof tasks.assigneeType, id: SQL | typeof tasks.assigneeId): SQL<string | null> =>
-  sql`case ${type} when 'user' then (select ${users.name} from ${users} where ${users.id} = ${id})
-    when 'agent' then (select ${agents.name} from ${agents} where ${agents.id} = ${id}
-      and (${agents.organizationId} = ${tasks.organizationId} or ${agents.scope} = 'public')) end`
+/**
+ * SQL for a party as JSON: its name; of an agent also its program and the id and name of the person it works for. Null
+ * for a removed account, and for an agent that is no longer the team's or public.
+ */
+const partyOf = (type: SQL, id: SQL, forId?: SQL): SQL<string | null> =>
+  sql`case ${type}
+    when 'user' then (select json_build_array(${users.name})::text from ${users} where ${users.id} = ${id})
+    when 'agent' then (select json_build_array(${agents.name}, ${agents.client}, ${users.id}, ${users.name})::text
+      from ${agents} left join ${users} on ${users.id} = coalesce(${forId ?? sql`null::uuid`}, ${agents.forId})
+      where ${agents.id} = ${id}
+        and (${agents.organizationId} = ${tasks.organizationId} or ${agents.scope} = 'public')) end`
+
+function toParty(type: Party['type'], id: string | null, json: string): Party {
+  const [name, client, forId, forName] = JSON.parse(json) as [string, string?, string?, string?]
+  return { type, id, name, ...(client && { client }), ...(forId && { for: { id: forId, name: String(forName) } }) }
+}
 
 /**
  * SQL for the open tasks (`o`) at the other end of its dependencies. `offset 0` makes the planner look up each one: on
@@ -80,7 +91,7 @@ const listed = (rights: Rights) => ({
   priority: tasks.priority,
   assigneeType: tasks.assigneeType,
   assigneeId: tasks.assigneeId,
-  assigneeName: nameOf(tasks.assigneeType, tasks.assigneeId),
+  assigneeParty: partyOf(sql`${tasks.assigneeType}`, sql`${tasks.assigneeId}`),
   labels: tasks.labels,
   dueAt: tasks.dueAt,
   estimate: tasks.estimate,
@@ -90,7 +101,7 @@ const listed = (rights: Rights) => ({
   blockers: openBlockers(rights),
   leaseType: tasks.leaseType,
   leaseHolderId: tasks.leaseHolderId,
-  leaseName: nameOf(sql`${tasks.leaseType}`, sql`${tasks.leaseHolderId}`),
+  leaseParty: partyOf(sql`${tasks.leaseType}`, sql`${tasks.leaseHolderId}`, sql`${tasks.leaseForId}`),
   leaseSessionId: tasks.leaseSessionId,
   leaseSince: tasks.leaseSince,
   leaseSeenAt: tasks.leaseSeenAt,
@@ -117,6 +128,8 @@ const found = (rights: Rights) => ({
     acceptance: sql<AcceptanceRule>`coalesce(${projectTable.settings} ->> 'acceptance', ${DEFAULT_ACCEPTANCE})`,
   },
   leaseCredentialId: tasks.leaseCredentialId,
+  leaseConnection: tasks.leaseConnection,
+  leaseClosedAt: tasks.leaseClosedAt,
   deletedAt: tasks.deletedAt,
 })
 
@@ -159,6 +172,9 @@ export interface Found {
     acceptance: AcceptanceRule
   }
   leaseCredentialId: string | null
+  leaseConnection: string | null
+  /** When the connection was known to have closed. */
+  leaseClosedAt: string | null
   deletedAt: string | null
 }
 const toFound = ({ task, ...rest }: Row, now: string): Found => ({ ...rest, task: toTask(task, now) })
@@ -226,12 +242,13 @@ export async function inProject(ctx: Ctx, ref: string, projectId: string): Promi
 }
 
 export function toItem(row: ItemRow, now: string): TaskItem {
-  const { projectKey, blockers, assigneeType, assigneeId, assigneeName, ...rest } = row
-  const { leaseType, leaseHolderId, leaseName, leaseSessionId, leaseSince, leaseSeenAt, leaseExpiresAt, ...task } = rest
+  const { projectKey, blockers, assigneeType, assigneeId, assigneeParty, ...rest } = row
+  const { leaseType, leaseHolderId, leaseParty, leaseSessionId, leaseSince, leaseSeenAt, leaseExpiresAt, ...task } =
+    rest
   const lease: Lease | null =
     leaseType && leaseExpiresAt && leaseExpiresAt > now
       ? {
-          holder: { type: leaseType, id: leaseHolderId, name: leaseName ?? 'somebody who has left' },
+          holder: toParty(leaseType, leaseHolderId, leaseParty ?? '["somebody who has left"]'),
           sessionId: leaseSessionId,
           since: leaseSince as string,
           lastSeenAt: leaseSeenAt as string,
@@ -239,7 +256,7 @@ export function toItem(row: ItemRow, now: string): TaskItem {
         }
       : null
   const assignee: Party | null =
-    assigneeType && assigneeName !== null ? { type: assigneeType, id: assigneeId, name: assigneeName } : null
+    assigneeType && assigneeParty !== null ? toParty(assigneeType, assigneeId, assigneeParty) : null
   return { ...task, key: `${projectKey}-${task.number}`, assignee, blockedBy: keysIn(blockers), lease }
 }
 

@@ -3,13 +3,13 @@ import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member, refuse } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
-import { hasAll, matches, newId } from '../../db/columns.ts'
+import { anyOf, hasAll, idList, matches, newId } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { isOpen } from '../../records/open.ts'
 import { keyset } from '../../records/page.ts'
 import { lastPosition } from '../../records/positions.ts'
 import type { Status } from '../../records/work.ts'
-import { findParty, sameParty } from '../agents/parties.ts'
+import { findParty, sameParty, selvesFor } from '../agents/parties.ts'
 import { type ProjectFilter, projectFilter } from '../projects/current.ts'
 import { lockProject } from '../projects/lock.ts'
 import { criteria, ticked } from './acceptance.ts'
@@ -49,7 +49,7 @@ export const list = read(
     const page = keyset(orders, tasks.id, query, { sort: 'updatedAt' })
     const projectId = await projectFilter(ctx, query)
     const organizationId = currentOrganization(ctx.actor)
-    const assignee = query.assignee === undefined ? undefined : await findParty(ctx, { organizationId }, query.assignee)
+    const assignee = query.assignee === undefined ? undefined : await selvesFor(ctx, organizationId, query.assignee)
     const filters: (SQL | undefined)[] = [
       visibleTo(rightsOf(ctx.actor)),
       // A project may belong to another team, in a shared workspace.
@@ -59,7 +59,7 @@ export const list = read(
       query.status && hasStatus(query.status),
       isOpen(tasks.status, query.open),
       query.priority && eq(tasks.priority, query.priority),
-      assignee && and(eq(tasks.assigneeType, assignee.type), eq(tasks.assigneeId, assignee.id)),
+      assignee && anyOf(tasks.assigneeId, idList(assignee)),
       hasAll(tasks.labels, query.labels ?? query.label),
       query.search ? matches(tasks.search, query.search) : undefined,
       query.ready ? ready(ctx.now) : undefined,

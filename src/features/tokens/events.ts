@@ -20,6 +20,11 @@ export const mcpTokenCreated = define('mcp_token.created', {
   description: 'A user created an MCP token',
   data: { name: text, kind: text, scopes: texts },
 })
+export const mcpTokenIntroduced = define('mcp_token.introduced', {
+  ...ofToken,
+  description: 'A program used an MCP token for the first time; its agent is named after it',
+  data: { name: text, client: text },
+})
 export const mcpTokenRevoked = define('mcp_token.revoked', {
   ...ofToken,
   description: 'An MCP token was revoked',

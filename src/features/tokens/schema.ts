@@ -73,6 +73,7 @@ export const McpToken = object({
   toolsets,
   projectId: nullable(id()),
   agentId: nullable(id()),
+  agentName: nullable(text(100, { example: 'Claude Code (laptop)' })),
   lastUsedIp: nullable(text(64)),
   useCount: int({ example: 0 }),
 })
@@ -88,7 +89,8 @@ export const McpTokenCreate = object({
   scopes: optional(scopes),
   toolsets: optional(toolsets),
   projectId: optional(id({ description: 'Default project of its tool calls' })),
-  agentId: optional(id({ description: 'The agent that uses it' })),
+  agentId: optional(id({ description: 'The agent that uses it. Default: one named after the program and the token' })),
+  client: optional(title(60, { description: 'The program that uses it, if known', example: 'Claude Code' })),
   expiresInDays: optional(expiresInDays),
 })
 export type McpTokenCreate = Static<typeof McpTokenCreate>

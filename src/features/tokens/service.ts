@@ -7,7 +7,9 @@ import { hashSecret, newSecret, shown } from '../../auth/secrets.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { lockSession } from '../accounts/sign-in-methods.ts'
+import { agentOfToken } from '../agents/of-token.ts'
 import { findAgent } from '../agents/parties.ts'
+import { agents } from '../agents/table.ts'
 import * as organizations from '../organizations/service.ts'
 import * as projects from '../projects/rows.ts'
 import { apiKeyCreated, apiKeyRevoked, mcpTokenCreated, mcpTokenRevoked } from './events.ts'
@@ -59,6 +61,7 @@ const visibleToken = {
   toolsets: mcpTokens.toolsets,
   projectId: mcpTokens.projectId,
   agentId: mcpTokens.agentId,
+  agentName: sql<string | null>`(select ${agents.name} from ${agents} where ${agents.id} = ${mcpTokens.agentId})`,
   lastUsedIp: mcpTokens.lastUsedIp,
   useCount: mcpTokens.useCount,
 }
@@ -210,20 +213,23 @@ export const createToken = write(
     const organizationId =
       kind === 'test' ? await organizations.sandboxOf(ctx, input.organizationId) : input.organizationId
     if (input.projectId) await projects.inOrganization(ctx, input.projectId, organizationId)
-    if (input.agentId) await findAgent(ctx, input.organizationId, input.agentId)
     await requireBelowLimit(ctx, mcpTokens)
+    const [userId, name] = [userIdOf(ctx.actor), input.name.trim()]
+    const agentId = input.agentId
+      ? (await findAgent(ctx, input.organizationId, input.agentId)).id
+      : await agentOfToken(ctx, { organizationId, userId, token: name, client: input.client?.trim() })
     const token = newSecret(kind === 'live' ? 'mcp_live' : 'mcp_test')
     const [made] = await ctx.db
       .insert(mcpTokens)
       .values({
-        userId: userIdOf(ctx.actor),
+        userId,
         organizationId,
         kind,
-        name: input.name.trim(),
+        name,
         scopes: input.scopes ?? ['write'],
         toolsets: input.toolsets ?? [],
         projectId: input.projectId,
-        agentId: input.agentId,
+        agentId,
         ...shown(token),
         hash: hashSecret(token),
         expiresAt: expiry(ctx.now, days),
@@ -234,7 +240,7 @@ export const createToken = write(
     if (!made) throw new Error('insert returned nothing')
     ctx.emit(mcpTokenCreated, {
       subjectId: made.id,
-      userId: userIdOf(ctx.actor),
+      userId,
       data: { name: made.name, kind, scopes: made.scopes },
     })
     return { ...made, token }

@@ -1,0 +1,35 @@
+import { desc, eq, inArray, sql } from 'drizzle-orm'
+import { read } from '../../action.ts'
+import { member } from '../../auth/policy.ts'
+import { anyOf, idList } from '../../db/columns.ts'
+import { and, or } from '../../db/conditions.ts'
+import { open, scopeOf, urgency } from './next.ts'
+import { selectItems, toItem } from './rows.ts'
+import type { Lease, TaskItem } from './schema.ts'
+import { tasks } from './table.ts'
+import { callingWorker, isHeldBy } from './workers.ts'
+
+const MINE_AT_MOST = 50
+
+type OwnTask = Omit<TaskItem, 'lease'> & { lease: (Lease & { own: boolean }) | null }
+
+/** Returns the caller's open tasks: those they work on first, then those assigned to them. */
+export const mine = read(
+  'tasks.mine',
+  member('tasks:read'),
+  async (ctx, _: Record<string, never>): Promise<OwnTask[]> => {
+    const me = callingWorker(ctx)
+    const held = sql<boolean>`coalesce(${isHeldBy(me, ctx.now)}, false)`
+    const own = new Set((await ctx.db.select({ id: tasks.id }).from(tasks).where(held)).map(({ id }) => id))
+    const rows = await selectItems(ctx)
+      .where(
+        and(scopeOf(ctx, undefined), inArray(tasks.status, open), or(held, anyOf(tasks.assigneeId, idList(me.selves)))),
+      )
+      .orderBy(desc(held), desc(eq(tasks.status, 'in_progress')), urgency, tasks.position, tasks.id)
+      .limit(MINE_AT_MOST)
+    return rows.map((row) => {
+      const { lease, ...task } = toItem(row, ctx.now)
+      return { ...task, lease: lease && { ...lease, own: own.has(task.id) } }
+    })
+  },
+)

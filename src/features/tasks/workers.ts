@@ -1,0 +1,98 @@
+import { eq, gt, isNotNull, isNull, lte, type SQL, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { nobody, selvesOf } from '../../auth/actor.ts'
+import { and, or } from '../../db/conditions.ts'
+import { findAgent, type Party, sameParty, speaker } from '../agents/parties.ts'
+import { sessionOf } from '../projects/work-session.ts'
+import type { Found } from './rows.ts'
+import { tasks } from './table.ts'
+
+/**
+ * Who works on a task. A person is one worker, wherever they are signed in. Agents are told apart by their credential,
+ * by the session that the call names, and by the connection where the protocol has one: two tokens of one person are
+ * two workers, and so are two windows on one token.
+ */
+export interface Worker extends Party {
+  sessionId: string | null
+  credentialId: string | null
+  connection: string | null
+  /** The person that an agent works for. */
+  forId: string | null
+  /** Whose tasks are the worker's: those of the agent, and of the person if it works for nobody else. */
+  selves: readonly string[]
+}
+
+const workerOf = (ctx: Ctx, party: Party, sessionId: string | null): Worker => ({
+  ...party,
+  sessionId,
+  credentialId: ctx.actor.credentialId,
+  connection: ctx.connection ?? null,
+  forId: party.type === 'agent' ? ctx.actor.userId : null,
+  selves: party.id === ctx.actor.agent?.id ? selvesOf(ctx.actor) : [party.id],
+})
+
+/** Returns the worker of a call that names neither an agent nor a session. */
+export const callingWorker = (ctx: Ctx): Worker => workerOf(ctx, speaker(ctx), null)
+
+/** Returns the worker that the call names: several agents on one token name themselves. */
+export async function namedWorker(
+  ctx: Ctx,
+  organizationId: string,
+  { agent, sessionId }: { agent?: string; sessionId?: string },
+): Promise<Worker> {
+  const party = agent ? await findAgent(ctx, organizationId, agent) : speaker(ctx)
+  const session = sessionId ? await sessionOf(ctx, { ref: sessionId, team: 'any' }) : undefined
+  return workerOf(ctx, party, session?.id ?? null)
+}
+
+/**
+ * SQL condition: the lease, expired or not, is this worker's. So is that of the same agent and credential on a
+ * connection that is known to have closed: a client that restarts continues its work. A lease without a credential was
+ * handed to an agent, and belongs to whoever of it comes first.
+ */
+export const isLeasedTo = ({ type, id, sessionId, credentialId, connection }: Worker): SQL => {
+  const session = sessionId ? or(isNull(tasks.leaseSessionId), eq(tasks.leaseSessionId, sessionId)) : undefined
+  const here = and(sql`${tasks.leaseConnection} is not distinct from ${connection}::text`, session)
+  const own = and(eq(tasks.leaseCredentialId, credentialId ?? nobody), or(isNotNull(tasks.leaseClosedAt), here))
+  return and(
+    eq(tasks.leaseType, type),
+    eq(tasks.leaseHolderId, id),
+    type === 'user' ? session : or(isNull(tasks.leaseCredentialId), own),
+  )
+}
+
+/** SQL condition: the worker has a live lease. */
+export const isHeldBy = (worker: Worker, now: string): SQL => and(isLeasedTo(worker), gt(tasks.leaseExpiresAt, now))
+
+/** SQL condition for a successful claim, inside the statement that claims: no live lease, or the worker's own. */
+export const claimable = (worker: Worker, now: string): SQL =>
+  or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now), isLeasedTo(worker))
+
+/** SQL condition: the lease is still that of the row that was read. Taking a lease does not raise the version. */
+export const leaseOf = ({ task: { lease }, leaseCredentialId, leaseConnection }: Found, now: string): SQL =>
+  or(
+    isNull(tasks.leaseExpiresAt),
+    lte(tasks.leaseExpiresAt, now),
+    and(
+      sql`${tasks.leaseHolderId} is not distinct from ${lease?.holder.id ?? null}::uuid`,
+      sql`${tasks.leaseCredentialId} is not distinct from ${leaseCredentialId}::uuid`,
+      sql`${tasks.leaseConnection} is not distinct from ${leaseConnection}::text`,
+    ),
+  )
+
+/** Returns whether the live lease is this worker's, as `isLeasedTo` does in SQL. */
+export function holds({ task, ...found }: Found, worker: Worker): boolean {
+  const { lease } = task
+  if (!lease || !sameParty(lease.holder, worker)) return false
+  const sameSession = !worker.sessionId || !lease.sessionId || worker.sessionId === lease.sessionId
+  if (worker.type === 'user') return sameSession
+  if (found.leaseCredentialId === null) return true
+  if (found.leaseCredentialId !== worker.credentialId) return false
+  return found.leaseClosedAt !== null || (found.leaseConnection === worker.connection && sameSession)
+}
+
+/** Returns whether the call comes from where the lease was taken, whatever agent either of them named. */
+export const isFromThere = (ctx: Ctx, { leaseCredentialId, leaseConnection }: Found): boolean =>
+  leaseCredentialId !== null &&
+  leaseCredentialId === ctx.actor.credentialId &&
+  leaseConnection === (ctx.connection ?? null)

@@ -1,0 +1,78 @@
+import { contextOf } from '../action.ts'
+import type { Actor } from '../auth/actor.ts'
+import type { App } from '../services.ts'
+import { visibleText } from '../text/text.ts'
+import { clients } from './clients.ts'
+import { clientIntroduced, connectionChanged } from './hooks.ts'
+import type { Message } from './sse.ts'
+
+/**
+ * A connection tells the windows of one token apart: it is part of who works on a task. It is the SSE stream, the
+ * `Mcp-Session-Id` of 2025-x or the id that `tutti mcp` keeps over reconnects; 2026-07-28 has none. It is only a name:
+ * nothing is stored behind it, and it counts only together with its credential.
+ */
+const NAME = /^[\x21-\x7e]{8,128}$/
+
+export const newConnection = (): string => Buffer.from(crypto.getRandomValues(new Uint8Array(18))).toString('base64url')
+
+/** Returns the name if it is a usable one. */
+const named = (name: string | null): string | undefined => (name && NAME.test(name) ? name : undefined)
+
+/** Returns the connection that a request of Streamable HTTP belongs to. */
+export const connectionOf = ({ headers }: Request): string | undefined =>
+  (headers.get('mcp-protocol-version') ?? '') >= '2026' ? undefined : named(headers.get('mcp-session-id'))
+
+/** Returns the name that the client of an SSE stream chose: a bridge keeps it when it connects again. */
+export const chosenName = (url: URL): string | undefined => named(url.searchParams.get('connection'))
+
+const CLIENT_LENGTH = 60
+
+/** Returns the name of a program as people know it: `claude-code` is Claude Code. */
+function programOf({ name, title }: Record<string, unknown>): string | undefined {
+  if (typeof name !== 'string') return undefined
+  const known = Object.entries(clients).find(([id]) => id === name.toLowerCase())?.[1].title
+  const given = typeof title === 'string' && title !== '' ? title : name
+  return (known ?? visibleText(given).replace(/\s+/g, ' ').trim()).slice(0, CLIENT_LENGTH) || undefined
+}
+
+const MOST_KNOWN = 10_000
+const CLIENT_INFO = 'io.modelcontextprotocol/clientInfo'
+
+/** Reports to the features that connections close or open again, and which program uses a token. */
+export class Reports {
+  /** Reports are handled one after the other, so that closing and opening keep their order. */
+  #last: Promise<unknown> = Promise.resolve()
+  /** Credentials whose program was reported. */
+  readonly #introduced = new Set<string>()
+
+  constructor(private readonly app: App) {}
+
+  connection(actor: Actor, connection: string, isOpen: boolean): Promise<unknown> {
+    return this.#then(() => connectionChanged.call(contextOf(this.app, actor), { connection, isOpen }))
+  }
+
+  /** Reports the program once per token, from `initialize` or, since 2026-07-28, from any request. */
+  async client(actor: Actor, { method, params }: Message): Promise<void> {
+    const { credentialId, agent } = actor
+    if (!credentialId || !agent?.forUser || agent.client !== undefined || this.#introduced.has(credentialId)) return
+    const { clientInfo, _meta } = (params ?? {}) as { clientInfo?: unknown; _meta?: Record<string, unknown> }
+    const info = (method === 'initialize' ? clientInfo : _meta?.[CLIENT_INFO]) as Record<string, unknown> | undefined
+    const client = info && programOf(info)
+    if (!client) return
+    this.#introduced.add(credentialId)
+    if (this.#introduced.size > MOST_KNOWN) this.#introduced.delete(this.#introduced.values().next().value as string)
+    await this.#then(() => clientIntroduced.call(contextOf(this.app, actor), { client }))
+  }
+
+  /** Waits until everything is reported. */
+  async drain(): Promise<void> {
+    await this.#last
+  }
+
+  #then(report: () => Promise<unknown>): Promise<unknown> {
+    this.#last = this.#last
+      .then(report)
+      .catch((error: unknown) => this.app.log.debug('a connection was not reported', { error }))
+    return this.#last
+  }
+}

@@ -1,0 +1,209 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import * as v2 from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { connectionClosed, type Result } from '../mcp/support.ts'
+import { mcpToken, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
+
+/** Agents of one person, each a worker of its own: over the wire, with the official client. */
+let t: TestApp
+let ada: Person
+let project: string
+const open: Window[] = []
+
+beforeAll(async () => {
+  t = await sharedApp()
+  ada = await person(t)
+})
+beforeEach(async () => {
+  project = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Work') })).body.id
+})
+afterEach(async () => {
+  for (const window of open.splice(0)) await window.close()
+})
+
+interface Window {
+  use<T = Facts>(tool: string, args?: Record<string, unknown>): Promise<T>
+  refused(tool: string, args: Record<string, unknown>): Promise<string>
+  /** The client ends, as its program would. */
+  close(): Promise<void>
+}
+interface Facts {
+  key: string
+  why: string
+  next: { key: string } | null
+  task: { key: string } | null
+}
+
+const headers = (token: string) => ({ requestInit: { headers: { authorization: `Bearer ${token}` } } })
+const address = (path: string) => new URL(path, t.url)
+const transports = {
+  SSE: (token: string) => new v2.SSEClientTransport(address('/mcp/sse'), headers(token)),
+  'HTTP 2025-11-25': (token: string) => new v2.StreamableHTTPClientTransport(address('/mcp'), headers(token)),
+  'the stdio bridge': (token: string) =>
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [join(import.meta.dir, '../../cli/index.ts'), 'mcp', '--server', t.url],
+      env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', TUTTI_MCP_TOKEN: token },
+      stderr: 'ignore',
+    }),
+}
+
+async function window(token: string, way: keyof typeof transports = 'HTTP 2025-11-25'): Promise<Window> {
+  const transport = transports[way](token)
+  const client = new v2.Client({ name: 'codex', version: '1' }, { versionNegotiation: { mode: 'legacy' } })
+  await client.connect(transport)
+  const call = async (name: string, args: Record<string, unknown>) =>
+    (await client.callTool({ name, arguments: args })) as Result
+  let closed = false
+  const made: Window = {
+    use: async <T>(tool: string, args: Record<string, unknown> = {}) => {
+      const { isError, content, structuredContent } = await call(tool, args)
+      if (isError) throw new Error(content[0]?.text)
+      return structuredContent as T
+    },
+    refused: async (tool, args) => {
+      const { isError, content } = await call(tool, args)
+      expect(isError).toBe(true)
+      return String(content[0]?.text)
+    },
+    close: async () => {
+      if (closed) return
+      closed = true
+      if (transport instanceof v2.StreamableHTTPClientTransport) await transport.terminateSession()
+      await client.close()
+    },
+  }
+  open.push(made)
+  return made
+}
+
+const newTasks = async (count: number): Promise<string[]> => {
+  const keys: string[] = []
+  for (let i = 0; i < count; i++) {
+    const path = `/api/projects/${project}/tasks`
+    keys.push((await ada.fetch<{ key: string }>('POST', path, { title: unique('task') })).body.key)
+  }
+  return keys
+}
+const taken = async (one: Window): Promise<string | undefined> => (await one.use('next_task', { project })).task?.key
+const stored = async (key: string) =>
+  (
+    await ada.fetch<{ status: string; assignee: unknown; lease: { holder: Record<string, unknown> } | null }>(
+      'GET',
+      `/api/tasks/${key}`,
+    )
+  ).body
+
+describe('four tokens of one person', () => {
+  test('work on four tasks, and none touches what another holds', async () => {
+    const keys = await newTasks(5)
+    const four = await Promise.all(
+      ['a', 'b', 'c', 'd'].map(async (name) => window(await mcpToken(t, ada, { name: unique(name) }), 'SSE')),
+    )
+    const held = await Promise.all(four.map(taken))
+    expect(new Set(held)).toEqual(new Set(keys.slice(0, 4)))
+
+    const [first, second, third] = four as [Window, Window, Window]
+    const task = held[0] as string
+    const { holder } = (await stored(task)).lease as { holder: { name: string } }
+    for (const [tool, args] of [
+      ['claim_task', {}],
+      ['claim_task', { action: 'release' }],
+      ['update_task', { status: 'todo' }],
+      ['complete_task', {}],
+      ['delete_task', {}],
+    ] as const) {
+      const why = await second.refused(tool, { task, ...args })
+      expect([tool, why]).toEqual([tool, expect.stringContaining('conflict.lease_held')])
+      expect(why).toContain(`${holder.name} for Ada Lovelace works on ${task}`)
+      expect(why).toContain('next_task')
+    }
+    expect(JSON.stringify(await third.use('create_session', { project }))).toContain(`Your task: ${held[2]}`)
+    const fifth = await window(await mcpToken(t, ada, { name: unique('e') }))
+    expect(JSON.stringify(await fifth.use('create_session', { project }))).not.toContain('Your task')
+    expect((await stored(task)).status).toBe('in_progress')
+    await first.use('complete_task', { task })
+    expect((await stored(task)).status).toBe('done')
+  })
+
+  test('that finish at once are sent to different tasks', async () => {
+    await newTasks(4)
+    const two = await Promise.all(
+      ['a', 'b'].map(async (name) => window(await mcpToken(t, ada, { name: unique(name) }))),
+    )
+    const held = await Promise.all(two.map(taken))
+    const done = await Promise.all(two.map((one, i) => one.use('complete_task', { task: held[i] })))
+    const hints = done.map(({ next }) => next?.key)
+    expect(hints).not.toContain(undefined)
+    expect(new Set(hints).size).toBe(2)
+    expect(new Set(await Promise.all(two.map(taken))).size).toBe(2)
+  })
+})
+
+describe.each(Object.keys(transports) as (keyof typeof transports)[])('two windows on one token, on %s', (way) => {
+  test('get different tasks, and one that starts again gets its own back at once', async () => {
+    const [one, two, three] = await newTasks(3)
+    const token = await mcpToken(t, ada, { name: unique('laptop') })
+    const [left, right] = [await window(token, way), await window(token, way)]
+    expect([await taken(left), await taken(right)]).toEqual([one, two])
+    expect([await taken(left), await taken(right)]).toEqual([one, two])
+    expect(await right.refused('complete_task', { task: one })).toContain('on another connection of this token')
+    expect(JSON.stringify(await right.use('create_session', { project }))).not.toContain(`Your task: ${one}`)
+
+    await left.close()
+    await connectionClosed(t, one as string)
+    const other = await window(await mcpToken(t, ada, { name: unique('other') }), way)
+    expect(await taken(other)).toBe(three)
+    const again = await window(token, way)
+    const back = await again.use('next_task', { project })
+    expect(back.task?.key).toBe(one)
+    expect(back.why).toContain('on a connection that closed at')
+    // It is that window's now, and the other one still has its own.
+    expect(await taken(right)).toBe(two)
+    await again.use('complete_task', { task: one })
+    expect((await stored(one as string)).status).toBe('done')
+  })
+})
+
+test('a client of 2025-11-25 that only goes away is noticed by its stream', async () => {
+  const [task] = await newTasks(1)
+  const token = await mcpToken(t, ada, { name: unique('laptop') })
+  const before = t.app.gauges.mcpStreams?.() ?? 0
+  const transport = transports['HTTP 2025-11-25'](token)
+  const client = new v2.Client({ name: 'codex', version: '1' }, { versionNegotiation: { mode: 'legacy' } })
+  await client.connect(transport)
+  await client.callTool({ name: 'claim_task', arguments: { task } })
+  while ((t.app.gauges.mcpStreams?.() ?? 0) === before) await Bun.sleep(5)
+  await client.close()
+  await connectionClosed(t, String(task))
+  expect(await taken(await window(token))).toBe(task)
+})
+
+test('a person takes over at the browser: they release or finish what an agent holds', async () => {
+  const [one, two] = await newTasks(2)
+  const agent = await window(await mcpToken(t, ada, { name: unique('laptop') }))
+  for (const task of [one, two]) await agent.use('claim_task', { task })
+  expect((await ada.fetch('POST', `/api/tasks/${one}/release`, {})).status).toBe(200)
+  expect((await ada.fetch('POST', `/api/tasks/${one}/claim`, {})).status).toBe(200)
+  expect(await agent.refused('complete_task', { task: one })).toContain('Ada Lovelace works on')
+  expect((await ada.fetch('POST', `/api/tasks/${two}/complete`, {})).status).toBe(200)
+})
+
+test('who did it: the agent, its program and the person', async () => {
+  const [task] = await newTasks(1)
+  const name = unique('laptop')
+  const one = await window(await mcpToken(t, ada, { name }))
+  await one.use('claim_task', { task })
+  const agent = {
+    type: 'agent',
+    name: `Codex (${name})`,
+    client: 'Codex',
+    for: { id: ada.userId, name: 'Ada Lovelace' },
+  }
+  expect(await stored(task as string)).toMatchObject({ assignee: agent, lease: { holder: agent } })
+  const { body } = await ada.fetch<{ items: object[] }>('GET', `/api/activities?projectId=${project}&type=task.claimed`)
+  expect(body.items).toMatchObject([{ actor: agent }])
+  const listed = await one.use<{ items: string[] }>('list_activities', { project, type: 'task.claimed' })
+  expect(JSON.stringify(listed)).toContain(`Codex (${name}) for Ada Lovelace`)
+})
