@@ -139,7 +139,7 @@ describe('logging', () => {
       [{ status: 'rejected' }, '/status'],
       [{ supersedes: 'x' }, '/supersedes'],
       [{ supersededById: ada.userId }, '/supersededById'],
-      [{ alternatives: [{ pros: 'x' }] }, '/alternatives/0'],
+      [{ alternatives: [{ pros: 'x' }] }, '/alternatives/0/option'],
       [{ tags: ['a', 'a'] }, '/tags'],
     ] as const) {
       const { errors } = await expectRefusal(t, await log(ada, body), 422, 'invalid')
