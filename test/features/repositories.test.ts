@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type { PullOpened, Repository, RepositoryPage } from '../../src/features/repositories/schema.ts'
+import { saveToken } from '../../src/outside/codehosts/host-address.ts'
 import type { Hosted } from '../../src/outside/codehosts/schema.ts'
 import { ways } from '../mcp/support.ts'
 import {
@@ -144,7 +145,7 @@ describe.each(kinds)('at %s', (kind) => {
   test('a private one needs the caller’s own token, which is sent only to its host and never shown', async () => {
     there.private = true
     const stranger = await expectRefusal(t, await connect(ada), 404, 'not_found')
-    expect(stranger.next).toEqual([{ route: `PUT ${at(kind)}` }])
+    expect(stranger.next).toEqual([saveToken(kind)])
     const secret = await save(ada, kind)
     host.asked.length = 0
     const made = await connect(ada)
@@ -266,7 +267,7 @@ describe.each(kinds)('at %s', (kind) => {
     }
     const missing = await expectRefusal(t, await ada.fetch('POST', `/api/repos/${id}/pulls`, wanted), 403, 'forbidden')
     expect(missing.detail).toContain(`You have no token saved for ${new URL(host.url).host}.`)
-    expect(missing.next).toEqual([{ route: `PUT ${at(kind)}` }])
+    expect(missing.next).toEqual([saveToken(kind)])
     expect(there.pulls).toEqual([])
     await save(ada, kind)
     const opened = await ada.fetch<PullOpened>('POST', `/api/repos/${id}/pulls`, wanted)

@@ -1,9 +1,11 @@
-import { describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { tools } from '../../src/feature.ts'
 import { Catalogue, toolText } from '../../src/mcp/catalogue.ts'
 import { formerNames } from '../../src/mcp/former-names.ts'
 import type { Tool } from '../../src/mcp/tool.ts'
 import { recordNames } from '../../src/records/names.ts'
+import { mcpToken, person, sharedApp } from '../support/app.ts'
+import { ways } from './support.ts'
 
 /** Loops over the arguments of all tools as clients see them: one name means one thing everywhere. */
 interface Listed {
@@ -134,5 +136,64 @@ describe('former names', () => {
       const { args } = catalogue.read(tool, JSON.parse(`{ "${name}": { "a": 1 } }`) as Record<string, unknown>)
       expect(Object.keys(args)).toEqual([name])
     }
+  })
+})
+
+describe('called by an agent', () => {
+  let call: (name: string, args: Record<string, unknown>) => Promise<Record<string, unknown>>
+  beforeAll(async () => {
+    const t = await sharedApp()
+    const [connect] = Object.values(ways) as [(typeof ways)[string]]
+    const client = await connect(t.url, await mcpToken(t, await person(t)))
+    call = async (name, args) => {
+      const { isError, structuredContent, content } = await client.call(name, args)
+      if (isError) throw new Error(content[0]?.text)
+      return structuredContent as Record<string, unknown>
+    }
+    await call('create_project', { name: 'Folder lock' })
+    for (const [title, tags] of Object.entries({ Lock: ['db', 'files'], Unlock: ['db'], Rest: [] }))
+      await call('create_task', { project: 'FL', title, tags })
+  })
+  const total = async (name: string, args: Record<string, unknown>) => (await call(name, args)).total
+
+  test('lists are found by words and by all tags given, by current and former names', async () => {
+    expect(await total('list_tasks', { query: 'Lock' })).toBe(1)
+    expect(await total('list_tasks', { search: 'Lock' })).toBe(1)
+    expect(await total('list_tasks', { tags: ['db'] })).toBe(2)
+    expect(await total('list_tasks', { label: 'db', projectId: 'FL' })).toBe(2)
+    expect(await total('list_tasks', { tags: ['db', 'files'] })).toBe(1)
+    await call('create_note', { title: 'Deploying', content: 'x', tags: ['ops', 'x'], project: 'FL' })
+    expect(await total('list_notes', { search: 'deploying', tag: 'ops', project: 'FL' })).toBe(1)
+    expect(await total('list_notes', { query: 'deploying', tags: ['ops', 'other'] })).toBe(0)
+    expect(await total('list_projects', { query: 'folder' })).toBe(1)
+  })
+
+  test('a memory is about a project, an agent or a session', async () => {
+    await call('store_memory', { content: 'Backups run at night.', project: 'FL', tags: ['ops'] })
+    await call('store_memory', { content: 'Restores need the old schema.', scope: 'project', scopeId: 'FL' })
+    expect(await total('list_memories', { project: 'FL' })).toBe(2)
+    expect(await total('list_memories', { scope: 'project', scopeId: 'FL', tag: 'ops' })).toBe(1)
+    await expect(call('list_memories', { project: 'XX' })).rejects.toThrow('not_found: Project XX not found.')
+    await expect(call('list_memories', { project: 'FL', agent: 'me' })).rejects.toThrow(
+      'Send project or agent, not both.',
+    )
+    await expect(call('search_memory', { query: 'x', project: 'FL', scopeId: 'FL' })).rejects.toThrow(
+      'Send project or scopeId',
+    )
+  })
+
+  test('links of a note may be plain text', async () => {
+    const links = ['https://example.com/runbook', 'FL-1', 'project:FL', { url: 'https://example.com', title: 'Home' }]
+    const { slug } = await call('create_note', { title: 'Links', links })
+    const shown = (await call('get_note', { note: slug as string })).links as { url?: string; type?: string }[]
+    expect(shown.map(({ url, type }) => url ?? type)).toEqual([
+      'https://example.com/runbook',
+      'task',
+      'project',
+      'https://example.com',
+    ])
+    await expect(call('update_note', { note: slug as string, links: ['nothing-there'] })).rejects.toThrow(
+      'links.0 is neither an http(s) URL nor the key, slug or id of a record that you can see.',
+    )
   })
 })

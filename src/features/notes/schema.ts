@@ -38,7 +38,10 @@ export const NoteLink = Type.Union([
 export type NoteLink = Static<typeof NoteLink>
 const links = array(NoteLink, 100)
 /** A link as callers may write it: also plain text, which the service resolves. */
-const plainLink = title(2000, { description: 'A URL, or the key, slug or id of a record', example: 'TUT-42' })
+const plainLink = title(2000, {
+  description: 'A URL, or the key, slug or id of a record',
+  example: 'https://example.com',
+})
 const NoteLinkInput = Type.Union([plainLink, ...NoteLink.anyOf])
 export type NoteLinkInput = Static<typeof NoteLinkInput>
 const linksInput = array(NoteLinkInput, 100)
