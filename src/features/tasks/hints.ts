@@ -16,14 +16,18 @@ const nameOf = ({ id, credentialId, connection }: Worker): string => [id, creden
 
 /**
  * Remembers which task each worker was told to do next, so that two who finish at once are not sent to the same one. A
- * hint is no claim: it is kept in memory, and forgotten after a minute.
+ * hint is no claim: it is kept in memory, and forgotten after a minute. Returns false if another worker was told the
+ * task after `except`, the tasks of others, was read.
  */
-export function rememberHint({ app, now }: Ctx, worker: Worker, taskId: string): void {
+export function takeHint(ctx: Ctx, worker: Worker, taskId: string, except: readonly string[]): boolean {
+  if (!except.includes(taskId) && hintedToOthers(ctx, worker).includes(taskId)) return false
+  const { app, now } = ctx
   const hints = given.get(app) ?? new Map<string, Hint>()
   given.set(app, hints)
   hints.delete(taskId)
   hints.set(taskId, { worker: nameOf(worker), until: Date.parse(now) + KEEP_MS })
   if (hints.size > MOST) hints.delete(hints.keys().next().value as string)
+  return true
 }
 
 /** Returns the ids of tasks that other workers were told to do next. */

@@ -11,7 +11,7 @@ import { projectOf } from '../projects/current.ts'
 import { requireOpenProject } from '../projects/refusals.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { taskClaimed, taskRenewed } from './events.ts'
-import { hintedToOthers, rememberHint } from './hints.ts'
+import { hintedToOthers, takeHint } from './hints.ts'
 import { claimed } from './leases.ts'
 import {
   about,
@@ -197,10 +197,11 @@ function whyGoOn({ lease }: Task, { since, closedAt }: Begun): string {
 export async function nextAfter(ctx: Ctx, { projectId }: Pick<Task, 'projectId'>, claim: boolean): Promise<NextTask> {
   const holder = callingWorker(ctx)
   if (claim) return pickNext(ctx, { projectId, holder }, { claim })
-  const search = { projectId, holder, except: hintedToOthers(ctx, holder) }
-  const next = await pickNext(ctx, search, { claim })
-  if (next.task) rememberHint(ctx, holder, next.task.id)
-  return next
+  for (let tries = 0; ; tries++) {
+    const except = hintedToOthers(ctx, holder)
+    const next = await pickNext(ctx, { projectId, holder, except }, { claim })
+    if (!next.task || takeHint(ctx, holder, next.task.id, except) || tries === 5) return next
+  }
 }
 
 async function pickNext(
