@@ -22,7 +22,7 @@ Your token decides which organization you see and what you may change.
 +Everything you write is shared with its people and other agents at once, under your name and that of the token owner.
 
 Working: begin with get_context.
-After losing your context, use resume_session.
+After losing your context, use resume_session; its checkpoint saves your state.
 next_task finds a task and claims it for you; your calls renew the claim.
 complete_task unblocks tasks that wait for it.
 Save what you learn with store_memory.

@@ -62,9 +62,6 @@ const isOwn = ({ userId, agent }: Author, actor: Actor): boolean =>
     ? userId === actor.userId
     : agent !== undefined && agent.id !== null && agent.id === actor.agent?.id
 
-/** Tools whose results contain many records of many people, although the tools also write. */
-const packed = new Set(['create_session', 'resume_session', 'get_context'])
-
 /** Returns undefined for what the caller has just written, and for results that contain no stored text. */
 export async function sourceOf(
   ctx: Ctx,
@@ -75,20 +72,22 @@ export async function sourceOf(
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return undefined
   const { actor } = ctx
   const kind = tool.name.slice(tool.name.indexOf('_') + 1)
+  const reads = tool.action.kind === 'read'
   const { items, task } = answer as { items?: unknown; task?: unknown }
   if (Array.isArray(items)) {
     const hasOthers = items.some((item: Fields) => {
       const author = authorOf(item)
       return !author || !isOwn(author, actor)
     })
-    return items.length > 0 ? { kind, trust: hasOthers ? 'other' : 'own' } : undefined
+    if (items.length === 0 || (!hasOthers && !reads)) return undefined
+    return { kind, trust: hasOthers ? 'other' : 'own' }
   }
+  // A brief quotes records of many people.
+  if ('brief' in answer) return { kind, trust: 'other' }
   const record = (typeof task === 'object' && task !== null ? task : answer) as Fields
   const author = authorOf(record)
-  const reads = tool.action.kind === 'read'
   // An unknown author counts as another.
-  if (!author || packed.has(tool.name))
-    return packed.has(tool.name) || (reads && 'id' in record) ? { kind, trust: 'other' } : undefined
+  if (!author) return reads && 'id' in record ? { kind, trust: 'other' } : undefined
   const own = isOwn(author, actor)
   if (own && !reads) return undefined
   return { kind, author: await nameOf(ctx, author, names), trust: own ? 'own' : 'other' }

@@ -18,7 +18,7 @@ job(
       await owner.fetch('POST', `/api/projects/${id}/tasks`, body)
     await one.call('create_session', { project: slug, goals: ['One process for each folder'] })
     await one.call('next_task')
-    await one.call('get_context', {
+    await one.call('resume_session', {
       checkpoint: {
         nextStep: 'Write the test in test/db/lock.test.ts',
         files: ['src/db/lock.ts'],

@@ -187,6 +187,8 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       'memory.storeMany.content': unique('Backups run first'),
       'tasks.createMany.title': unique('Lock the data folder'),
       'decisions.create.supersedes': one.decision.id,
+      'decisions.log.title': 'Lock the folder with flock',
+      'decisions.log.supersedes': one.decision.id,
       'activity.log.sessionId': one.session.id,
       activity: activity.id,
       id: project.id,

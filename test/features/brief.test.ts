@@ -185,7 +185,7 @@ describe('the brief of a real project', () => {
     client = (await ways['v2 client, HTTP 2026-07-28']?.(t.url, await mcpToken(t, ada))) as McpClient
     await use('create_session', { project, task, goals: ['Lock the folder', evil], context: long })
     await use('claim_task', { task })
-    await use('get_context', {
+    await use('resume_session', {
       checkpoint: { nextStep: `Lock it. ${evil}`, files: [evil, 'src/lock.ts'], branch: 'lock', openQuestions: [evil] },
     })
     for (let i = 0; i < 30; i++)

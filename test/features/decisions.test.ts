@@ -330,25 +330,25 @@ describe('as agents do it', () => {
     const before = await get(id)
     await use('get_decision', { decision: id })
     expect(await get(id)).toEqual(before)
-    const told = await use('get_decision', {
-      decision: id,
-      comment: 'It held.',
-      outcome: 'Backups are one file.',
-      idempotencyKey: word,
-    })
-    expect(told).toMatchObject({ outcome: 'Backups are one file.' })
-    // Said once, though sent twice.
-    await use('get_decision', {
-      decision: id,
-      comment: 'It held.',
-      outcome: 'Backups are one file.',
-      idempotencyKey: word,
-    })
-    expect(await get(id)).toMatchObject({
-      outcome: 'Backups are one file.',
-      version: 2,
-      discussion: [{ body: 'It held.' }],
-    })
+    const said = { decision: id, comment: 'It held.', outcome: 'Backups are one file.' }
+    // Said once, though sent twice. The decision itself is not sent back.
+    for (const _ of ['first', 'again'])
+      expect(await client.call('log_decision', { ...said, idempotencyKey: word })).toMatchObject({
+        structuredContent: { id, added: ['comment', 'outcome'] },
+      })
+    const after = await get(id)
+    expect(after).toMatchObject({ outcome: said.outcome, version: 2, discussion: [{ body: 'It held.' }] })
+    expect(after.title).toBe(before.title)
+
+    const refused = async (args: object) => (await client.call('log_decision', { ...args })).content[0]?.text
+    expect(await refused({ decision: 'x' })).toContain('Send title to log a decision, or comment or outcome')
+    expect(await refused({ ...said, title: 'Another' })).toContain('Send title only for a new one')
+    expect(await refused({ ...said, decision: 'One place.' })).toStartWith('not_found: ')
+    expect(await get(id)).toEqual(after)
+
+    // The form that is no longer listed.
+    expect(await use('get_decision', { decision: id, comment: 'Still.' })).toMatchObject({ outcome: said.outcome })
+    expect((await get(id)).discussion).toMatchObject([{ body: 'It held.' }, { body: 'Still.' }])
     await client.close()
   })
 })

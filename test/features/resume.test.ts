@@ -84,7 +84,7 @@ describe.each(ways3)('by %s', (way) => {
       acceptance: ['a second process is refused', 'the lock goes with its process', 'says who'],
     })
     clock.forward({ minutes: 5 })
-    await use(first, 'get_context', {
+    await use(first, 'resume_session', {
       checkpoint: {
         nextStep: 'Make the second process exit with a line that names the first',
         files: ['src/db/lock.ts', 'test/db/lock.test.ts'],

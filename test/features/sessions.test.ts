@@ -222,6 +222,34 @@ describe('which session is meant', () => {
     expect((await use(two, 'resume_session')).id).toBe(second.id)
   })
 
+  test('a checkpoint is saved in the open one, which goes on; without one it begins one', async () => {
+    const who = await person(t)
+    const [one, two] = [await agent(who), await agent(who)]
+    const { id } = await use(one, 'create_session', { goals: ['One'] })
+    const at = async (step: string) => (await get(who, step)).checkpoint?.nextStep
+    for (const [name, args] of [
+      ['resume_session', {}],
+      ['end_session', { keep: true }],
+      ['get_context', {}],
+    ] as const) {
+      const kept = await use(one, name, { ...args, checkpoint: { nextStep: name } })
+      expect(kept as object).toMatchObject({ saved: true, session: id, _source: { trust: 'other' } })
+      expect(await get(who, id)).toMatchObject({ status: 'active', checkpoint: { nextStep: name }, summary: null })
+    }
+    const begun = await use(two, 'resume_session', { checkpoint: saved.checkpoint })
+    expect(begun.session).not.toBe(id)
+    expect(await at(begun.session as string)).toBe('Write the test')
+    expect(await at(id)).toBe('get_context')
+
+    // One that has ended goes on where it is named.
+    await use(one, 'end_session')
+    expect(await refusal(one, 'end_session', { session: id, keep: true, ...saved })).toContain('Resume it first.')
+    await use(one, 'resume_session', { session: id, ...saved })
+    expect(await get(who, id)).toMatchObject({ status: 'active', ...saved })
+    expect(await refusal(one, 'end_session', { keep: true })).toContain('Send checkpoint with keep')
+    expect(await refusal(one, 'end_session', { keep: true, summary: 'x', ...saved })).toContain('without keep')
+  })
+
   test('a worker is in one at a time: the one before is paused, and can be taken up again', async () => {
     const who = await person(t)
     const client = await agent(who)

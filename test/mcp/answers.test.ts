@@ -123,6 +123,7 @@ test('knowing', async () => {
     rationale: 'The number of a block is its place.',
     alternatives: ['Chapters', { option: 'Any size', cons: 'An index' }],
   })
+  await answer('log_decision', { decision: decision.id, comment: 'It held.', outcome: 'Pages turn at once.' }, 'adding')
   await answer('get_decision', { decision: decision.id })
   await answer('list_decisions', { project: 'LAN' })
   const note = await answer('create_note', {
@@ -199,6 +200,7 @@ test('coming back', async () => {
   await grace.fetch('POST', '/api/tasks/LAN-2/comments', { body: 'Checksums?' })
   await answer('get_context', { project: 'LAN' })
   await answer('resume_session')
+  await answer('resume_session', { checkpoint: { nextStep: 'Turn pages' } }, 'saving')
   await answer('list_sessions')
   await answer('end_session', {
     summary: 'A book opens.',

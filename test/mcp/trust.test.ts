@@ -75,7 +75,7 @@ const kinds: Record<string, (bad: string) => Promise<[tool: string, args: object
   ],
   decision: async (bad) => {
     const { id } = await make('log_decision', { title: `D ${bad}`, decision: bad, rationale: bad, project })
-    await make('get_decision', { decision: id, comment: bad })
+    await make('log_decision', { decision: id, comment: bad })
     return ['get_decision', { decision: id }, 'decision']
   },
   spec: async (bad) => [

@@ -150,7 +150,7 @@ interface Addition {
   outcome?: string
 }
 
-/** For the tool `get_decision` with a comment or outcome: adds it, then returns the decision. */
+/** Adds a comment, an outcome or both to a decision, and returns it. */
 export const add = write(
   'decisions.add',
   member('decisions:write'),
@@ -158,5 +158,23 @@ export const add = write(
     if (body !== undefined) await comment(ctx, { ref, body })
     if (outcome !== undefined) await update(ctx, { ref, outcome })
     return detailOf(ctx, await find(ctx, ref))
+  },
+)
+
+interface Added {
+  id: string
+  /** Names of what was added. */
+  added: string[]
+}
+
+/** For the tool `log_decision`: creates a decision, or adds to the one that `ref` names. */
+export const log = write(
+  'decisions.log',
+  member('decisions:write'),
+  async (ctx, input: DecisionCreate | Addition): Promise<DecisionLogged | Added> => {
+    if (!('ref' in input)) return create(ctx, input)
+    const { id } = await add(ctx, input)
+    const { body, outcome } = input
+    return { id, added: [...(body === undefined ? [] : ['comment']), ...(outcome === undefined ? [] : ['outcome'])] }
   },
 )

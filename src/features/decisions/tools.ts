@@ -1,28 +1,51 @@
+import { invalid } from '../../errors.ts'
 import { listing, project, query, reference, supersedes } from '../../mcp/arguments.ts'
 import { tool } from '../../mcp/tool.ts'
 import { object, oneOf, optional, text, title } from '../../schema.ts'
 import { DecisionCreate, statuses } from './schema.ts'
 import * as decisions from './service.ts'
 
+const comment = optional(title(20_000))
+const outcome = optional(text(20_000))
+
 export const decisionTools = [
   tool({
     name: 'log_decision',
     title: 'Log decision',
     description:
-      'Write down what was decided and why, so that nobody decides it again. Returns similar earlier decisions.',
+      'Log what was decided (title, decision) and why. Returns similar ones. Or add comment or outcome to an earlier one.',
     toolset: 'decisions',
     input: object({
-      title: title(200),
-      decision: title(20_000),
+      title: optional(title(200)),
+      decision: title(20_000, { description: 'The text; id of the one to add to' }),
       rationale: optional(text(20_000)),
       context: optional(text(20_000)),
       alternatives: DecisionCreate.properties.alternatives,
       project: optional(project),
       supersedes,
+      comment,
+      outcome,
     }),
-    action: decisions.create,
-    with: ({ project, ...rest }) => ({ ...rest, projectId: project }),
-    show: ({ id, status, similar }) => ({ id, status: status === 'accepted' ? null : status, similar }),
+    action: decisions.log,
+    with: ({ decision, comment, outcome, project, title, ...rest }) => {
+      if (comment === undefined && outcome === undefined) {
+        if (title === undefined)
+          throw invalid('/title', 'Send title to log a decision, or comment or outcome to add to one.', 'required')
+        return { ...rest, title, decision, projectId: project }
+      }
+      const [other] = Object.keys({ ...(title && { title }), ...(project && { project }), ...rest })
+      if (other !== undefined)
+        throw invalid(
+          `/${other}`,
+          `comment and outcome are added to the decision whose id is decision. Send ${other} only for a new one.`,
+        )
+      return { ref: decision, body: comment, outcome }
+    },
+    show: (logged) => {
+      if ('added' in logged) return logged
+      const { id, status, similar } = logged
+      return { id, status: status === 'accepted' ? null : status, similar }
+    },
   }),
   tool({
     name: 'list_decisions',
@@ -45,13 +68,10 @@ export const decisionTools = [
   tool({
     name: 'get_decision',
     title: 'Get decision',
-    description: 'Get a decision with its discussion and outcome; comment and outcome add to it.',
+    description: 'Get a decision with its discussion and outcome.',
     toolset: 'decisions',
-    input: object({
-      decision: reference,
-      comment: optional(title(20_000)),
-      outcome: optional(text(20_000)),
-    }),
+    input: object({ decision: reference, comment, outcome }),
+    unlisted: ['comment', 'outcome'],
     action: decisions.get,
     writing: { fields: ['comment', 'outcome'], action: decisions.add },
     with: ({ decision, comment, outcome }) => ({ ref: decision, body: comment, outcome }),

@@ -70,7 +70,7 @@ Plans, tasks, decisions and memory are kept at ${url}. Connect over MCP: \`${url
 2. Take work with \`next_task\` (project ${code(key)}). It leases the task to you; any call renews the lease.
 3. Before you decide something, check \`search_memory\` and \`list_decisions\`. Afterwards call \`log_decision\`.
 4. Finish with \`complete_task\` or \`advance_feature\`, with verifiable evidence: commits, pull requests, test runs.
-5. Save where you are with \`get_context\` and a checkpoint before your context runs out, and close with \`end_session\`.`
+5. Save where you are before your context runs out: \`resume_session\` with a \`checkpoint\`. Close with \`end_session\`.`
 
 function flow({ states, transitions, gates = [] }: Workflow): string {
   const rows = transitions.map(({ from, to, by = 'advance', gate }) => {

@@ -1,12 +1,13 @@
-import { type Ctx, flow, read } from '../../action.ts'
+import { type Ctx, flow, read, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
+import { invalid } from '../../errors.ts'
 import { defaultProject, ifThere } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import { writeBrief } from './brief.ts'
 import type { Since } from './changes.ts'
-import { find, namedOrRunning, running } from './rows.ts'
-import type { Checkpoint, Context, ContextQuery } from './schema.ts'
-import { checkpoint } from './service.ts'
+import { find, namedOrRunning, type Row, running } from './rows.ts'
+import type { Checkpoint, Context, ContextQuery, SessionBrief, SessionEnd, SessionEnded } from './schema.ts'
+import { checkpoint, end, resume, start, takeUp } from './service.ts'
 
 /**
  * Returns the brief of the named or open session. Without one, or if another project is asked for, the brief of the
@@ -28,7 +29,7 @@ async function contextOf(ctx: Ctx, query: Omit<ContextQuery, 'since'>, since: Si
   return { sessionId: row?.id ?? null, projectId: project?.id ?? null, brief }
 }
 
-/** For the tool `get_context` with a checkpoint: saves it, then returns the brief. */
+/** Saves a checkpoint in the named or open session, then returns the brief. */
 export const saveAndBrief = flow(
   'sessions.saveAndBrief',
   member('sessions:write'),
@@ -45,5 +46,51 @@ export const saveAndBrief = flow(
       { ...query, sessionId: id },
       query.since === undefined ? { seq: seenSeq } : { at: query.since },
     )
+  },
+)
+
+/** Saves a checkpoint in the named or open session. Takes the session up if it is not active, or starts one. */
+const saveHere = write(
+  'sessions.saveHere',
+  member('sessions:write'),
+  async (ctx, { ref, saved }: { ref?: string; saved: Checkpoint }): Promise<Pick<Row, 'id' | 'seenSeq'>> => {
+    const found = ref === undefined ? ((await running(ctx)) ?? (await start(ctx, {}))) : await find(ctx, ref)
+    const { id, seenSeq } = found
+    if (found.status !== 'active' || found.credentialId !== ctx.actor.credentialId) await takeUp(ctx, { ref: id })
+    await checkpoint(ctx, { ref: id, checkpoint: saved })
+    return { id, seenSeq }
+  },
+)
+
+interface Resume {
+  ref?: string
+  checkpoint?: Checkpoint
+  budgetTokens?: number
+}
+
+/** For the tool `resume_session`: with a checkpoint the caller has not lost its context, but saves it. */
+export const resumeOrSave = flow(
+  'sessions.resumeOrSave',
+  member('sessions:write'),
+  async (ctx, { ref, checkpoint: saved, budgetTokens }: Resume, keyed): Promise<SessionBrief | Context> => {
+    if (!saved) return resume(keyed, { ref, budgetTokens })
+    const { id, seenSeq } = await saveHere(keyed, { ref, saved })
+    return contextOf(ctx, { sessionId: id, budgetTokens }, { seq: seenSeq })
+  },
+)
+
+/** For the tool `end_session`: with `keep` the session stays open, and only the checkpoint is saved. */
+export const endOrSave = flow(
+  'sessions.endOrSave',
+  member('sessions:write'),
+  async (
+    _,
+    { ref, keep, ...last }: SessionEnd & { ref?: string; keep?: boolean },
+    keyed,
+  ): Promise<SessionEnded | Context> => {
+    if (!keep) return end(keyed, { ref, ...last })
+    if (!last.checkpoint) throw invalid('/checkpoint', 'Send checkpoint with keep: it is what is saved.', 'required')
+    if (last.summary !== undefined) throw invalid('/summary', 'Send summary when you end the session, without keep.')
+    return saveAndBrief(keyed, { sessionId: ref, checkpoint: last.checkpoint })
   },
 )

@@ -75,37 +75,41 @@ export const get = read(
   async (ctx, { ref }: { ref: string }): Promise<Session> => toSession(await find(ctx, ref)),
 )
 
-const start = write('sessions.start', member('sessions:write'), async (ctx, input: SessionCreate): Promise<Row> => {
-  const organizationId = currentOrganization(ctx.actor)
-  const task = input.taskId ? await findTask(ctx, input.taskId) : undefined
-  const named = input.projectId ?? task?.projectId
-  const project = named ? await projects.find(ctx, named) : await defaultProject(ctx)
-  if (task && task.projectId !== project?.id) throw invalid('/taskId', `${task.key} is not a task of that project.`)
-  const agent = input.agentId ? await findAgent(ctx, organizationId, input.agentId) : ctx.actor.agent
-  const [session] = await ctx.db
-    .insert(sessions)
-    .values({
-      id: newId(),
-      organizationId,
-      userId: userIdOf(ctx.actor),
-      agentId: agent?.id,
-      projectId: project?.id,
-      taskId: task?.id,
-      status: 'active',
-      goals: input.goals ?? [],
-      context: input.context,
-      startedAt: ctx.now,
-      credentialId: ctx.actor.credentialId,
-      connection: ctx.connection,
-      seenSeq: await lastSeq(ctx),
-      createdAt: ctx.now,
-      updatedAt: ctx.now,
-    })
-    .returning(stored)
-  ctx.emit(sessionStarted, about(session as Row))
-  await pauseOthers(ctx, session as Row)
-  return session as Row
-})
+export const start = write(
+  'sessions.start',
+  member('sessions:write'),
+  async (ctx, input: SessionCreate): Promise<Row> => {
+    const organizationId = currentOrganization(ctx.actor)
+    const task = input.taskId ? await findTask(ctx, input.taskId) : undefined
+    const named = input.projectId ?? task?.projectId
+    const project = named ? await projects.find(ctx, named) : await defaultProject(ctx)
+    if (task && task.projectId !== project?.id) throw invalid('/taskId', `${task.key} is not a task of that project.`)
+    const agent = input.agentId ? await findAgent(ctx, organizationId, input.agentId) : ctx.actor.agent
+    const [session] = await ctx.db
+      .insert(sessions)
+      .values({
+        id: newId(),
+        organizationId,
+        userId: userIdOf(ctx.actor),
+        agentId: agent?.id,
+        projectId: project?.id,
+        taskId: task?.id,
+        status: 'active',
+        goals: input.goals ?? [],
+        context: input.context,
+        startedAt: ctx.now,
+        credentialId: ctx.actor.credentialId,
+        connection: ctx.connection,
+        seenSeq: await lastSeq(ctx),
+        createdAt: ctx.now,
+        updatedAt: ctx.now,
+      })
+      .returning(stored)
+    ctx.emit(sessionStarted, about(session as Row))
+    await pauseOthers(ctx, session as Row)
+    return session as Row
+  },
+)
 
 /** A worker has one active session at a time. */
 async function pauseOthers(ctx: Ctx, { id, agentId }: Row): Promise<void> {
@@ -138,7 +142,7 @@ export const create = flow(
   },
 )
 
-const takeUp = write(
+export const takeUp = write(
   'sessions.takeUp',
   member('sessions:write'),
   async (ctx, { ref }: { ref?: string }): Promise<{ row: Row; before: string | null }> => {

@@ -1,8 +1,8 @@
 import { agent, listing, budgetTokens as mostTokens, project, session, since, task } from '../../mcp/arguments.ts'
 import { pick, tool } from '../../mcp/tool.ts'
-import { array, object, oneOf, optional, text, title } from '../../schema.ts'
-import { context, saveAndBrief } from './context.ts'
-import { type Brief, type SessionBrief, type SessionItem, statuses } from './schema.ts'
+import { array, bool, object, oneOf, optional, text, title } from '../../schema.ts'
+import { context, endOrSave, resumeOrSave, saveAndBrief } from './context.ts'
+import { type Brief, type Context, type SessionBrief, type SessionItem, statuses } from './schema.ts'
 import * as sessions from './service.ts'
 
 const budgetTokens = mostTokens(200)
@@ -35,6 +35,9 @@ const news = (brief: Brief): string[] => {
   const start = lines.findIndex((line) => line.startsWith('## What others changed'))
   return start < 0 ? [] : lines.slice(start)
 }
+
+/** What changed while the caller worked, after it saved where it is. */
+const saved = ({ sessionId, brief }: Context) => ({ sessionId, saved: true, brief: news(brief) })
 
 /** The brief contains the rest of the session. */
 const briefed = ({ id, status, brief }: SessionBrief) => ({
@@ -69,22 +72,33 @@ export const sessionTools = [
   tool({
     name: 'resume_session',
     title: 'Resume session',
-    description: 'Continue after losing context. Returns checkpoint, task, done work, decisions, changes by others.',
+    description:
+      'Continue after losing context. Returns what you saved, task, done work, decisions, changes by others. ' +
+      'checkpoint: save where you are instead.',
     toolset: 'sessions',
-    input: object({ session: optional(session), budgetTokens }),
-    action: sessions.resume,
-    with: ({ session, budgetTokens = BRIEF_TOKENS }) => ({ ref: session, budgetTokens }),
-    show: briefed,
+    input: object({ session: optional(session), budgetTokens, checkpoint }),
+    action: resumeOrSave,
+    with: ({ session, budgetTokens = BRIEF_TOKENS, checkpoint }) => ({ ref: session, budgetTokens, checkpoint }),
+    show: (result) => ('sessionId' in result ? saved(result) : briefed(result)),
   }),
   tool({
     name: 'end_session',
     title: 'End session',
-    description: 'End a session; its summary and checkpoint become a memory.',
+    description: 'End a session; its summary and checkpoint become a memory. keep: only save the checkpoint.',
     toolset: 'sessions',
-    input: object({ session: optional(session), summary: optional(text(20_000)), checkpoint }),
-    action: sessions.end,
+    input: object({
+      session: optional(session),
+      summary: optional(text(20_000)),
+      checkpoint,
+      keep: optional(bool()),
+    }),
+    action: endOrSave,
     with: ({ session, ...rest }) => ({ ref: session, ...rest }),
-    show: ({ session: { id, status }, memories }) => ({ session: id, status, memories }),
+    show: (result) => {
+      if ('sessionId' in result) return saved(result)
+      const { session, memories } = result
+      return { session: session.id, status: session.status, memories }
+    },
   }),
   tool({
     name: 'list_sessions',
@@ -99,9 +113,10 @@ export const sessionTools = [
   tool({
     name: 'get_context',
     title: 'Get context',
-    description: 'Get a brief within a token budget. Call it when you start; checkpoint also saves your state.',
+    description: 'Get a brief within a token budget. Call it when you start.',
     toolset: 'sessions',
     input: object({ project: optional(project), session: optional(session), since, budgetTokens, checkpoint }),
+    unlisted: ['checkpoint'],
     action: context,
     writing: { fields: ['checkpoint'], action: saveAndBrief },
     with: ({ project, session, ...rest }) => ({
@@ -110,7 +125,7 @@ export const sessionTools = [
       projectId: project,
       sessionId: session,
     }),
-    show: ({ sessionId, brief }, { checkpoint }) =>
-      checkpoint ? { sessionId, saved: true, brief: news(brief) } : { sessionId, ...asLines(brief) },
+    show: (context, { checkpoint }) =>
+      checkpoint ? saved(context) : { sessionId: context.sessionId, ...asLines(context.brief) },
   }),
 ]

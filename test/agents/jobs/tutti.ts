@@ -125,7 +125,7 @@ const jobs: Record<work.JobName, (crew: Crew) => Promise<void>> = {
       await before.call('create_session', { goals: [work.feature] })
       return taskOf(await before.call('next_task'))
     })
-    await before.call('get_context', { checkpoint: work.checkpoint })
+    await before.call('resume_session', { checkpoint: work.checkpoint })
     const after = await crew.amnesiac(before)
     const { nextStep, files, branch, openQuestions } = work.checkpoint
     const { title, description } = work.queue[0] as work.Written
