@@ -8,9 +8,9 @@ import { mcpToken, type Person, person, type TestApp, testApp } from '../support
 import type { Facts } from './harness.ts'
 
 /**
- * A day of work by four agents of one person on one project, each with its own token. They finish, release, hand over,
- * and crash with and without a call under way. The order in which the server gets the calls differs from run to run, so
- * the test only asserts what holds in every order.
+ * A day of work by four agents of one person on one project: two tokens with two windows each. They finish, release,
+ * hand over, crash with and without a call under way, and try to finish what others hold. The order in which the server
+ * gets the calls differs from run to run, so the test only asserts what holds in every order.
  */
 const TASKS = process.env.SOAK || process.env.TEST_DB === 'postgres' ? 200 : 80
 const SEED = 12
@@ -145,6 +145,7 @@ class Window {
     const luck = this.#next()
     if (luck < 0.1) return this.#release(key)
     if (luck < 0.2) return this.#crash(key, luck < 0.15)
+    if (luck < 0.3 && !this.day.doubtful.has(key)) await this.#tempt(key)
     return this.#complete(key, luck < 0.7)
   }
 
@@ -179,6 +180,15 @@ class Window {
     await last
     this.day.changed()
   }
+
+  /** The others try to finish and to take what this one holds. A connection that breaks meanwhile proves nothing. */
+  async #tempt(key: string): Promise<void> {
+    for (const other of this.day.windows.filter((window) => window !== this))
+      for (const tool of ['complete_task', 'claim_task']) {
+        const answer = await other.call(tool, { task: key }).catch(() => undefined)
+        if (answer) expect(answer).toMatchObject({ refused: true, code: 'conflict.lease_held' })
+      }
+  }
 }
 
 const clock = new TestClock()
@@ -209,16 +219,17 @@ afterAll(() => t?.close())
 
 test(`four agents of one person finish ${TASKS} tasks, each task once`, async () => {
   const { all, projectId } = await day()
-  for (const [n, way] of [
-    'v2 client, SSE',
-    'v1 client, HTTP',
-    'v1 client, SSE',
-    'v2 client, HTTP 2026-07-28',
-  ].entries()) {
-    const token = await mcpToken(t, owner, { name: `agent ${n}` })
-    const connect = () => (ways[way] as (typeof ways)[string])(t.url, token)
-    all.windows.push(new Window(`agent ${n}`, connect, all, n))
-  }
+  const tokens = [await mcpToken(t, owner, { name: 'laptop' }), await mcpToken(t, owner, { name: 'server' })]
+  for (const [n, way] of ['v2 client, SSE', 'v1 client, HTTP'].entries())
+    for (const m of [1, 2])
+      all.windows.push(
+        new Window(
+          `window ${n + 1}.${m}`,
+          () => (ways[way] as (typeof ways)[string])(t.url, tokens[n] as string),
+          all,
+          n * 10 + m,
+        ),
+      )
   try {
     await Promise.all(all.windows.map((window) => window.work()))
   } finally {
