@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import { embedMissing } from '../../src/features/search/embed.ts'
-import { catchUp } from '../../src/features/search/indexing.ts'
+import { indexed } from '../features/search-support.ts'
 import { systemCtx, type TestApp } from '../support/app.ts'
 import { type Agent, type Facts, job } from './harness.ts'
 
@@ -8,7 +8,7 @@ const newProject = async (agent: Agent): Promise<string> =>
   (await agent.call('create_project', { name: 'Folder lock' })).slug as string
 /** What the jobs behind the writes do, now. */
 async function embedded(t: TestApp): Promise<void> {
-  while ((await catchUp(systemCtx(t), {})) === 'waiting') await Bun.sleep(5)
+  await indexed(t)
   await embedMissing(systemCtx(t), {})
 }
 

@@ -112,7 +112,7 @@ job(
     await dead.call('next_task')
     const heir = await crew.agent('heir', { of: await member(crew.t, crew.owner, 'member') })
     const none = await heir.call('next_task')
-    expect(none.why).toMatch(/FL-1 Ada Lovelace works on it until/)
+    expect(none.why).toMatch(/FL-1 test \(dead\) for Ada Lovelace works on it until/)
     clock.forward({ minutes: 16 })
     const found = await heir.call('next_task')
     expect(taskOf(found)).toMatchObject({
@@ -174,11 +174,12 @@ job('several agents on one token: each says who it is', { calls: 6, tokens: 670 
   await project(crew, 'Lock the data folder', 'Show who holds it')
   for (const name of ['Coder', 'Tester']) await crew.owner.fetch('POST', '/api/agents', { name, scope: 'team' })
   const one = await crew.agent()
-  const [tester, coder] = (await one.call('list_agents')).items.map((a) => a.slug as string) as [string, string]
+  const agents = (await one.call('list_agents')).items
+  const [tester, coder] = ['Tester', 'Coder'].map((name) => agents.find((a) => a.name === name)?.slug) as [string, string]
   const first = taskOf(await one.call('next_task', { agent: coder }))
   const second = taskOf(await one.call('next_task', { agent: tester }))
   expect(new Set([first.key, second.key]).size).toBe(2)
-  expect((await one.refused('claim_task', { task: first.key, agent: tester })).text).toContain('Coder works on')
+  expect((await one.refused('claim_task', { task: first.key, agent: tester })).text).toContain('Coder for Ada Lovelace works on')
   for (const task of [first, second])
     expect(await one.call('complete_task', { task: task.key })).toMatchObject({ status: 'done' })
 })

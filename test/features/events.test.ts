@@ -40,6 +40,7 @@ test('credentials are looked up again after exactly these', () => {
     'api_key.created',
     'api_key.revoked',
     'mcp_token.created',
+    'mcp_token.introduced',
     'mcp_token.revoked',
     'member.added',
     'member.removed',

@@ -307,16 +307,17 @@ describe('analytics', () => {
     const today = new Date().toISOString().slice(0, 10)
     expect(all.completed.at(-1)).toEqual({ date: today, count: 1 })
     expect(all.changes.at(-1)).toMatchObject({ date: today, agents: 1 })
-    // One team made, three projects, one archived, two notes, two plans; the rest was done by the machine.
-    expect(all.changes.at(-1)?.people).toBe(9)
+    // One team made, one agent for a token, three projects, one archived, two notes, two plans; the rest was done by the
+    // machine.
+    expect(all.changes.at(-1)?.people).toBe(10)
     expect(all.contributors.map((c) => [c.name, c.changes])).toEqual([
       ['Edsger', 7],
-      ['Grace', 2],
+      ['Grace', 3],
       ['Ada', 1],
     ])
     const less = await numbers(people.viewer, team)
     expect(less).toMatchObject({ projects: { active: 2, archived: 1 }, notes: 1, tasks: { todo: 2, done: 1 } })
-    expect(less.changes.at(-1)?.people).toBe(6)
+    expect(less.changes.at(-1)?.people).toBe(7)
   })
 
   test('count whole days, from 1 to 365', async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { tools } from '../../src/feature.ts'
-import { catchUp } from '../../src/features/search/indexing.ts'
-import { mcpToken, member, type Person, person, sharedApp, systemCtx, type TestApp } from '../support/app.ts'
+import { indexed } from '../features/search-support.ts'
+import { mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { EXAMPLE_TOKEN } from '../support/code-host.ts'
 import { type McpClient, ways } from './support.ts'
 
@@ -56,10 +56,6 @@ async function answer(tool: string, args: Record<string, unknown> = {}, also = '
   expect([tool, asFacts <= asText * 1.2 + 20 && asText <= asFacts * 1.2 + 20]).toEqual([tool, true])
   return structuredContent as Record<string, unknown>
 }
-const indexed = async () => {
-  while ((await catchUp(systemCtx(t), {})) === 'waiting') await Bun.sleep(5)
-}
-
 test('planning', async () => {
   await answer('create_project', { name: 'Lantern', description: 'A reading app.' })
   const task = (title: string, more: object = {}) => ({ title, ...more })
@@ -141,7 +137,7 @@ test('knowing', async () => {
   await answer('get_spec', { spec: spec.slug, diffWith: 1 })
   await answer('create_spec', { project: 'LAN', title: 'Sync', content: 'Later.' }, 'another')
   await answer('list_specs', { project: 'LAN' })
-  await indexed()
+  await indexed(t)
   await answer('search_memory', { query: 'block size format', project: 'LAN', limit: 1 })
   await answer('search_memory', { query: 'turn pages', project: 'LAN', kinds: ['task'], limit: 1 }, 'a task')
   await answer('list_memories', { project: 'LAN' })

@@ -16,6 +16,7 @@ const shared = {
   updatedAt: decisions.updatedAt,
   version: decisions.version,
   organizationId: decisions.organizationId,
+  createdById: decisions.createdById,
   projectId: decisions.projectId,
   title: decisions.title,
   status: decisions.status,

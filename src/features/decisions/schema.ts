@@ -49,6 +49,7 @@ export type Comment = Static<typeof Comment>
 const item = {
   ...recordFields,
   organizationId: id(),
+  createdById: nullable(id()),
   projectId: nullable(id()),
   title: name,
   status: oneOf(statuses),

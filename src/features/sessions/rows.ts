@@ -1,4 +1,4 @@
-import { desc, eq, ne, type SQL, sql } from 'drizzle-orm'
+import { desc, eq, isNotNull, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { currentOrganization, nobody, userIdOf } from '../../auth/actor.ts'
 import { and } from '../../db/conditions.ts'
@@ -88,12 +88,17 @@ export async function running(ctx: Ctx): Promise<Row | undefined> {
   return found
 }
 
-/** Returns the caller's last session: those of this token before others, open ones before ended ones. */
+/**
+ * Returns the caller's last session: those of this token before others, open ones before ended ones. An agent may also
+ * take up what its person started without an agent.
+ */
 export async function last(ctx: Ctx): Promise<Row | undefined> {
-  const [found] = await select(ctx, ctx.actor.agent && eq(sessions.agentId, ctx.actor.agent.id))
+  const { agent } = ctx.actor
+  const [found] = await select(ctx, agent && or(eq(sessions.agentId, agent.id), isNull(sessions.agentId)))
     .orderBy(
       desc(sql`coalesce(${mine(ctx)}, false)`),
       desc(isHere(ctx)),
+      desc(isNotNull(sessions.agentId)),
       desc(ne(sessions.status, 'ended')),
       desc(eq(sessions.status, 'active')),
       desc(sessions.updatedAt),

@@ -156,6 +156,7 @@ export const takeUp = write(
     const row = await change(ctx, found, {
       status: 'active',
       endedAt: null,
+      agentId: found.agentId ?? ctx.actor.agent?.id ?? null,
       credentialId: ctx.actor.credentialId,
       connection: ctx.connection ?? null,
     })

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import { embedMissing } from '../../../src/features/search/embed.ts'
-import { catchUp } from '../../../src/features/search/indexing.ts'
+import { indexed as followed } from '../../features/search-support.ts'
 import { ownApp } from '../../features/support.ts'
 import { sharedApp, systemCtx, type TestApp } from '../../support/app.ts'
 import { type Agent, type Crew, type Facts, perform, type Way } from '../harness.ts'
@@ -9,7 +9,7 @@ import * as work from './work.ts'
 
 /** Runs now what the background would do with new texts. */
 async function indexed(t: TestApp): Promise<void> {
-  while ((await catchUp(systemCtx(t), {})) === 'waiting') await Bun.sleep(5)
+  await followed(t)
   await embedMissing(systemCtx(t), {})
 }
 
