@@ -175,11 +175,16 @@ job('several agents on one token: each says who it is', { calls: 6, tokens: 670 
   for (const name of ['Coder', 'Tester']) await crew.owner.fetch('POST', '/api/agents', { name, scope: 'team' })
   const one = await crew.agent()
   const agents = (await one.call('list_agents')).items
-  const [tester, coder] = ['Tester', 'Coder'].map((name) => agents.find((a) => a.name === name)?.slug) as [string, string]
+  const [tester, coder] = ['Tester', 'Coder'].map((name) => agents.find((a) => a.name === name)?.slug) as [
+    string,
+    string,
+  ]
   const first = taskOf(await one.call('next_task', { agent: coder }))
   const second = taskOf(await one.call('next_task', { agent: tester }))
   expect(new Set([first.key, second.key]).size).toBe(2)
-  expect((await one.refused('claim_task', { task: first.key, agent: tester })).text).toContain('Coder for Ada Lovelace works on')
+  expect((await one.refused('claim_task', { task: first.key, agent: tester })).text).toContain(
+    'Coder for Ada Lovelace works on',
+  )
   for (const task of [first, second])
     expect(await one.call('complete_task', { task: task.key })).toMatchObject({ status: 'done' })
 })
