@@ -49,9 +49,13 @@ const transports = {
     }),
 }
 
-async function window(token: string, way: keyof typeof transports = 'HTTP 2025-11-25'): Promise<Window> {
+async function window(
+  token: string,
+  way: keyof typeof transports = 'HTTP 2025-11-25',
+  mode: 'legacy' | 'auto' = 'legacy',
+): Promise<Window> {
   const transport = transports[way](token)
-  const client = new v2.Client({ name: 'codex', version: '1' }, { versionNegotiation: { mode: 'legacy' } })
+  const client = new v2.Client({ name: 'codex', version: '1' }, { versionNegotiation: { mode } })
   await client.connect(transport)
   const call = async (name: string, args: Record<string, unknown>) =>
     (await client.callTool({ name, arguments: args })) as Result
@@ -206,4 +210,38 @@ test('who did it: the agent, its program and the person', async () => {
   expect(body.items).toMatchObject([{ actor: agent }])
   const listed = await one.use<{ items: string[] }>('list_activities', { project, type: 'task.claimed' })
   expect(JSON.stringify(listed)).toContain(`Codex (${name}) for Ada Lovelace`)
+})
+
+test('two windows on one token, on HTTP 2026-07-28, are told apart by the sessions that they name', async () => {
+  const keys = await newTasks(4)
+  const token = await mcpToken(t, ada, { name: unique('laptop') })
+  const two = [await window(token, 'HTTP 2025-11-25', 'auto'), await window(token, 'HTTP 2025-11-25', 'auto')]
+  const [left, right] = two as [Window, Window]
+  const begun = await Promise.all(two.map((one) => one.use<{ id: string }>('create_session', { project })))
+  const [a, b] = begun.map(({ id }) => id)
+  const next = async (one: Window, session?: string) =>
+    (await one.use('next_task', { project, session })).task?.key as string
+  const held = [await next(left, a), await next(right, b)]
+  expect(held).toEqual(keys.slice(0, 2))
+  expect([await next(left, a), await next(right, b)]).toEqual(held)
+
+  const [task] = held
+  for (const [tool, args] of [
+    ['claim_task', {}],
+    ['claim_task', { action: 'renew' }],
+    ['claim_task', { action: 'release' }],
+    ['complete_task', {}],
+  ] as const) {
+    const why = await right.refused(tool, { task, session: b, ...args })
+    expect([tool, why]).toEqual([tool, expect.stringContaining('conflict.lease_held')])
+    expect(why).toContain(`works on ${task}, in another session of this token`)
+  }
+  expect((await stored(task as string)).status).toBe('in_progress')
+  // Each goes on with a task of its own.
+  const { next: third } = await left.use('complete_task', { task, session: a, claimNext: true })
+  expect(third?.key).toBe(keys[2] as string)
+  expect(await right.refused('complete_task', { task: third?.key, session: b })).toContain('conflict.lease_held')
+  const { next: last } = await right.use('complete_task', { task: held[1], session: b, claimNext: true })
+  expect(last?.key).toBe(keys[3] as string)
+  expect(await left.refused('complete_task', { task: third?.key, session: 'ffffffff' })).toStartWith('not_found: ')
 })

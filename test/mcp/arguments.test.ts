@@ -46,6 +46,10 @@ const differing: Readonly<Record<string, readonly string[]>> = {
   tasks: ['create_feature', 'create_plan'],
   // What is handed over with a released task.
   note: ['claim_task'],
+  // The text of a new one, or the id of the one to add to.
+  decision: ['log_decision'],
+  // Tells workers apart; without one, nothing is looked up.
+  session: ['next_task', 'claim_task', 'complete_task'],
 }
 
 /** Names that say what they are. */

@@ -15,29 +15,38 @@ import { changing, refusals } from './refusals.ts'
 import { about, findWithProject, withinProject } from './rows.ts'
 import type { Task, TaskChanged, TaskComplete, TaskCompleted } from './schema.ts'
 import { tasks } from './table.ts'
+import { callingWorker, type Worker, workerIn } from './workers.ts'
 
 export const complete = write(
   'tasks.complete',
   changing,
   async (ctx, { ref, claimNext, ...how }: TaskComplete & { ref: string }): Promise<TaskCompleted> => {
-    const done = await finish(ctx, ref, how)
-    return { ...done, ...(await goOn(ctx, done, claimNext)) }
+    const by = callingWorker(ctx)
+    const done = await finish(ctx, ref, how, by)
+    return { ...done, ...(await goOn(ctx, done, by, claimNext)) }
   },
   { idempotent: true, versioned: true },
 )
 
-/** Completes several tasks in the given order, all or none. What is said at the top is said about each of them. */
+/**
+ * Completes several tasks in the given order, all or none. What is said at the top is said about each of them. A tool
+ * may name the session of its worker.
+ */
 export const completeMany = write(
   'tasks.completeMany',
   changing,
-  async (ctx, { tasks: wanted, claimNext, ...shared }: CompleteMany): Promise<CompletedMany> => {
+  async (
+    ctx,
+    { tasks: wanted, claimNext, sessionId, ...shared }: CompleteMany & { sessionId?: string },
+  ): Promise<CompletedMany> => {
+    const by = await workerIn(ctx, sessionId)
     const list = wanted.map((one) => (typeof one === 'string' ? { task: one } : one))
     const found = await Promise.all(list.map(({ task }) => findWithProject(ctx, task)))
     // Locks in one step what the single completions would lock one after the other, so that two calls cannot deadlock.
     await lockNeighbours(ctx, anyOf(tasks.id, idList(found.map(({ task }) => task.id))), [])
     const items: Finished[] = []
-    for (const { task, ...own } of list) items.push(await finish(ctx, task, { ...shared, ...own }))
-    return { items, ...(await goOn(ctx, items.at(-1) as Finished, claimNext)) }
+    for (const { task, ...own } of list) items.push(await finish(ctx, task, { ...shared, ...own }, by))
+    return { items, ...(await goOn(ctx, items.at(-1) as Finished, by, claimNext)) }
   },
   { idempotent: true },
 )
@@ -48,6 +57,7 @@ async function finish(
   ctx: Ctx,
   ref: string,
   { force, accepted, ...said }: Omit<TaskComplete, 'claimNext'>,
+  by: Worker,
 ): Promise<Finished> {
   if (force && !inPerson(ctx.actor))
     throw new AppError(
@@ -57,7 +67,7 @@ async function finish(
   const found = await findWithProject(ctx, ref)
   const { task: before } = found
   const acceptance = ticked(before.acceptance, accepted)
-  refuse(refusals.complete(ctx, found, { force, acceptance }))
+  refuse(refusals.complete(ctx, found, { force, acceptance, by }))
   checkVersion(ctx, before)
   const open = before.blockedBy
   const completionNotes = withNotes(before.completionNotes, said)
@@ -83,10 +93,11 @@ async function finish(
 /** Returns the next task of the project; claimed and in full if the caller goes on with it. */
 async function goOn(
   ctx: Ctx,
-  after: Task,
+  { projectId }: Task,
+  holder: Worker,
   claimNext = false,
 ): Promise<Pick<TaskCompleted, 'next' | 'claimed' | 'noNext'>> {
-  const { task, why } = await nextAfter(ctx, after, claimNext)
+  const { task, why } = await nextAfter(ctx, { projectId, holder }, claimNext)
   const next = task && { key: task.key, title: task.title, why }
   if (!claimNext) return { next }
   return task ? { next, claimed: await detailOf(ctx, await findWithProject(ctx, task.id)) } : { next, noNext: why }

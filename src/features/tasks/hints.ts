@@ -12,7 +12,8 @@ interface Hint {
 }
 const given = new WeakMap<App, Map<string, Hint>>()
 
-const nameOf = ({ id, credentialId, connection }: Worker): string => [id, credentialId, connection].join(' ')
+const nameOf = ({ id, credentialId, connection, sessionId }: Worker): string =>
+  [id, credentialId, connection, sessionId].join(' ')
 
 /**
  * Remembers which task each worker was told to do next, so that two who finish at once are not sent to the same one. A

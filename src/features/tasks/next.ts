@@ -27,7 +27,7 @@ import {
 } from './rows.ts'
 import type { NextTask, Task, TaskItem, TaskNext } from './schema.ts'
 import { pickOrder, startable, tasks } from './table.ts'
-import { callingWorker, isHeldBy, namedWorker, type Worker } from './workers.ts'
+import { isHeldBy, namedWorker, type Worker } from './workers.ts'
 
 /** Decides which task to do next, and why. No other code decides this. */
 
@@ -191,15 +191,15 @@ function whyGoOn({ lease }: Task, { since, closedAt }: Begun): string {
 }
 
 /**
- * Returns the next task of the project after this one, and claims it on request. Without a claim it is one that was not
+ * Returns the next task of the project after one is done, and claims it on request. Without a claim it is one that was not
  * just named to another worker, if there is one.
  */
-export async function nextAfter(ctx: Ctx, { projectId }: Pick<Task, 'projectId'>, claim: boolean): Promise<NextTask> {
-  const holder = callingWorker(ctx)
-  if (claim) return pickNext(ctx, { projectId, holder }, { claim })
+export async function nextAfter(ctx: Ctx, search: Search, claim: boolean): Promise<NextTask> {
+  const { holder } = search
+  if (claim) return pickNext(ctx, search, { claim })
   for (let tries = 0; ; tries++) {
     const except = hintedToOthers(ctx, holder)
-    const next = await pickNext(ctx, { projectId, holder, except }, { claim })
+    const next = await pickNext(ctx, { ...search, except }, { claim })
     if (!next.task || takeHint(ctx, holder, next.task.id, except) || tries === 5) return next
   }
 }

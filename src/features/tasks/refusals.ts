@@ -8,7 +8,7 @@ import { openProjectRefusal } from '../projects/refusals.ts'
 import { acceptanceRefusal } from './acceptance.ts'
 import { type Found, findWithProject, HIDDEN, keysInWords } from './rows.ts'
 import type { Lease, Task, TaskAction, TaskComplete, TaskItem } from './schema.ts'
-import { callingWorker, holds, isFromThere, type Worker } from './workers.ts'
+import { callingWorker, holds, isFromThere, isInSession, type Worker } from './workers.ts'
 
 /** The rule of every action that changes a task. */
 export const changing = member('tasks:write')
@@ -23,10 +23,10 @@ export const refusals = {
   complete: (
     ctx: Ctx,
     found: Found,
-    { force, acceptance }: Pick<TaskComplete, 'force'> & Partial<Pick<Task, 'acceptance'>> = {},
+    { force, acceptance, by }: Pick<TaskComplete, 'force'> & Partial<Pick<Task, 'acceptance'>> & { by?: Worker } = {},
   ) =>
     openProjectRefusal(ctx, found.project, 'Completing this task') ??
-    heldRefusal(ctx, found) ??
+    heldRefusal(ctx, found, by) ??
     (force || found.task.status === 'done' ? undefined : blockedRefusal(found.task, 'done')) ??
     (found.task.status === 'done' ? undefined : acceptanceRefusal(ctx, found, acceptance ?? found.task.acceptance)),
   claim: (ctx: Ctx, found: Found, by?: Worker) => workRefusal(ctx, found) ?? takeRefusal(ctx, found, by),
@@ -65,32 +65,34 @@ export const workRefusal = (ctx: Ctx, { project }: Found): Refusal | undefined =
 
 const nextTask: WayOut = { tool: 'next_task', route: 'POST /api/tasks/next', command: 'tutti tasks next' }
 
-function takeRefusal(ctx: Ctx, found: Found, by?: Worker): Refusal | undefined {
+function takeRefusal(ctx: Ctx, found: Found, by: Worker = callingWorker(ctx)): Refusal | undefined {
   const { task } = found
   const { lease, key, status } = task
   if (isClosed(status))
     return { code: 'conflict', detail: `${key} is ${status}. Take another task.`, details: { next: [nextTask] } }
   if (!lease) return blockedRefusal(task, 'in_progress')
-  return holds(found, by ?? callingWorker(ctx)) ? undefined : heldBy(ctx, found, lease)
+  return holds(found, by) ? undefined : heldBy(ctx, found, lease, by)
 }
 
 /**
  * Agents cannot change a task on which another worker has a live lease. People at the web can, because they see whom
- * they disturb. A call from where the lease was taken counts as the holder's, even if it does not name the agent.
+ * they disturb. A call from where the lease was taken counts as the holder's, even if it does not name the agent,
+ * unless it names another session.
  */
-export function heldRefusal(ctx: Ctx, found: Found, by?: Worker): Refusal | undefined {
+export function heldRefusal(ctx: Ctx, found: Found, by: Worker = callingWorker(ctx)): Refusal | undefined {
   const { lease } = found.task
-  if (!lease || inPerson(ctx.actor) || holds(found, by ?? callingWorker(ctx)) || isFromThere(ctx, found))
-    return undefined
-  return heldBy(ctx, found, lease)
+  if (!lease || inPerson(ctx.actor) || holds(found, by)) return undefined
+  return isFromThere(ctx, found) && isInSession(lease, by) ? undefined : heldBy(ctx, found, lease, by)
 }
 
 /** The refusal names the holder, when they were last seen, and when the claim expires. */
-function heldBy(ctx: Ctx, found: Found, { holder, lastSeenAt, expiresAt }: Lease): Refusal {
+function heldBy(ctx: Ctx, found: Found, lease: Lease, by: Worker): Refusal {
+  const { holder, lastSeenAt, expiresAt } = lease
   const { key } = found.task
   const retryAfter = Math.max(1, Math.ceil((Date.parse(expiresAt) - Date.parse(ctx.now)) / 1000))
   const shares = found.leaseCredentialId !== null && found.leaseCredentialId === ctx.actor.credentialId
-  const elsewhere = shares && !isFromThere(ctx, found) ? ', on another connection of this token' : ''
+  const where = !isFromThere(ctx, found) ? 'on another connection' : !isInSession(lease, by) && 'in another session'
+  const elsewhere = shares && where ? `, ${where} of this token` : ''
   return {
     code: 'conflict.lease_held',
     detail:

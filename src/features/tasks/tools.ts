@@ -32,6 +32,7 @@ const acceptance = optional(array(Type.Union([title(500), Acceptance]), 50))
 const met = array(text(500), 50, { description: 'Criteria met: numbers, texts or all' })
 const listedAs = { acceptance: criteria, accepted: met, tasks: several }
 const accepted = optional(Accepted)
+const session = optional(text(100, { minLength: 1, description: 'Yours, if several windows share your token' }))
 const minutes = optional(int({ min: 1, max: 480, description: 'Length of the claim' }))
 
 const described = {
@@ -144,10 +145,15 @@ export const taskTools = [
       evidence: optional(array(text(500), 20)),
       accepted,
       claimNext: optional(bool()),
+      session,
     }),
     listedAs,
     action: tasks.completeMany,
-    with: ({ task, tasks, ...rest }) => ({ tasks: oneOrMore('task', task, tasks), ...rest }),
+    with: ({ task, tasks, session, ...rest }) => ({
+      tasks: oneOrMore('task', task, tasks),
+      sessionId: session,
+      ...rest,
+    }),
     show: completed,
   }),
   tool({
@@ -174,9 +180,9 @@ export const taskTools = [
     title: 'Next task',
     description: 'Get the next task and why, claimed for you (claim: false only looks). Explains when there is none.',
     toolset: 'tasks',
-    input: object({ project: optional(project), claim: optional(bool()), agent: optional(agent), minutes }),
+    input: object({ project: optional(project), claim: optional(bool()), agent: optional(agent), session, minutes }),
     action: next,
-    with: ({ project, ...rest }) => ({ ...rest, projectRef: project }),
+    with: ({ project, session, ...rest }) => ({ ...rest, projectRef: project, sessionId: session }),
     show: async ({ task, ...rest }, _, ctx) => ({ task: task && (await begun(task, ctx)), ...rest }),
   }),
   tool({
@@ -189,10 +195,11 @@ export const taskTools = [
       action: optional(oneOf(['claim', 'renew', 'release'], { description: 'Default: claim' })),
       minutes,
       agent: optional(agent),
+      session,
       note: optional(title(20_000, { description: 'For the next worker' })),
     }),
     action: claim,
-    with: ({ task, ...rest }) => ({ ref: task, ...rest }),
+    with: ({ task, session, ...rest }) => ({ ref: task, sessionId: session, ...rest }),
     show: (task, { action = 'claim' }, ctx) => (action === 'claim' ? begun(task, ctx) : changed(task)),
   }),
 ]

@@ -5,6 +5,7 @@ import { and, or } from '../../db/conditions.ts'
 import { findAgent, type Party, sameParty, speaker } from '../agents/parties.ts'
 import { sessionOf } from '../projects/work-session.ts'
 import type { Found } from './rows.ts'
+import type { Lease } from './schema.ts'
 import { tasks } from './table.ts'
 
 /**
@@ -41,9 +42,15 @@ export async function namedWorker(
   { agent, sessionId }: { agent?: string; sessionId?: string },
 ): Promise<Worker> {
   const party = agent ? await findAgent(ctx, organizationId, agent) : speaker(ctx)
-  const session = sessionId ? await sessionOf(ctx, { ref: sessionId, team: 'any' }) : undefined
-  return workerOf(ctx, party, session?.id ?? null)
+  return workerOf(ctx, party, await namedSession(ctx, sessionId))
 }
+
+/** Returns the worker of a call that may name a session, but no agent. */
+export const workerIn = async (ctx: Ctx, sessionId: string | undefined): Promise<Worker> =>
+  workerOf(ctx, speaker(ctx), await namedSession(ctx, sessionId))
+
+const namedSession = async (ctx: Ctx, ref: string | undefined): Promise<string | null> =>
+  (ref && (await sessionOf(ctx, { ref, team: 'any' }))?.id) || null
 
 /**
  * SQL condition: the lease, expired or not, is this worker's. So is that of the same agent and credential on a
@@ -84,12 +91,16 @@ export const leaseOf = ({ task: { lease }, leaseCredentialId, leaseConnection }:
 export function holds({ task, ...found }: Found, worker: Worker): boolean {
   const { lease } = task
   if (!lease || !sameParty(lease.holder, worker)) return false
-  const sameSession = !worker.sessionId || !lease.sessionId || worker.sessionId === lease.sessionId
+  const sameSession = isInSession(lease, worker)
   if (worker.type === 'user') return sameSession
   if (found.leaseCredentialId === null) return true
   if (found.leaseCredentialId !== worker.credentialId) return false
   return found.leaseClosedAt !== null || (found.leaseConnection === worker.connection && sameSession)
 }
+
+/** Two windows on one token are told apart by their sessions where both are known. */
+export const isInSession = ({ sessionId }: Lease, worker: Worker): boolean =>
+  !worker.sessionId || !sessionId || worker.sessionId === sessionId
 
 /** Returns whether the call comes from where the lease was taken, whatever agent either of them named. */
 export const isFromThere = (ctx: Ctx, { leaseCredentialId, leaseConnection }: Found): boolean =>
