@@ -191,8 +191,8 @@ function whyGoOn({ lease }: Task, { since, closedAt }: Begun): string {
 }
 
 /**
- * Returns the next task of the project after one is done, and claims it on request. Without a claim it is one that was not
- * just named to another worker, if there is one.
+ * Returns the next task of the project after one is done, and claims it on request. Without a claim it is one that was
+ * not just named to another worker, if there is one.
  */
 export async function nextAfter(ctx: Ctx, search: Search, claim: boolean): Promise<NextTask> {
   const { holder } = search
