@@ -90,7 +90,7 @@ const mcp = program
   .description('Speak MCP over standard input and output, for clients without HTTP')
   .option('--profile <name>', 'profile to use (see: tutti profiles)')
   .option('--server <address>', 'profile to use, by the address of its server')
-  .option('--toolsets <names>', `only these toolsets: ${toolsetNames.join(',')}`)
+  .option('--toolsets <names>', `only these toolsets, separated by commas: ${toolsetNames.join(', ')}`)
   .option('--readonly', 'only tools that do not change anything')
   .action(async (options) => (await import('./commands/mcp.ts')).bridge(options))
 mcp
@@ -118,7 +118,10 @@ program
   .option('--stdio', 'connect through `tutti mcp`, which keeps the token out of the file')
   .option('--no-hooks', 'do not install hooks')
   .option('-p, --project <project>', "default project of the agent's calls")
-  .option('--toolsets <names>', `only these toolsets: ${toolsetNames.join(',')} (default: all tools)`)
+  .option(
+    '--toolsets <names>',
+    `only these toolsets, separated by commas: ${toolsetNames.join(', ')} (default: all tools)`,
+  )
   .option('-y, --yes', 'replace an existing entry')
   .option('--json', 'print JSON')
   .option('--profile <name>', 'profile to use (see: tutti profiles)')

@@ -171,9 +171,9 @@ describe('tutti connect', () => {
     })
     expect(existsSync(join(h.at, '.codex'))).toBe(false)
     const { items } = JSON.parse((await home.run('tokens', 'list', '--json')).out) as {
-      items: { name: string; projectId: string | null }[]
+      items: { agentName: string; projectId: string | null }[]
     }
-    expect(items.find((t) => t.name.startsWith('Cursor on ') && t.projectId)).toBeDefined()
+    expect(items.find((t) => t.agentName.startsWith('Cursor (') && t.projectId)).toBeDefined()
     expect((await h.run('zed', '--project', 'nothing')).code).toBe(4)
   }, 300_000)
 

@@ -224,7 +224,7 @@ for (const kind of ['pglite', 'postgres'] as const) {
         name: 'create_note',
         arguments: { title: 'From an agent', content: 'hello' },
       })
-      expect(note.structuredContent).toMatchObject({ title: 'From an agent', scope: 'team' })
+      expect(note.structuredContent).toEqual({ slug: expect.stringContaining('from-an-agent'), version: 1 })
       await client.close()
     }
     expect(await server.stop()).toBe(0)

@@ -214,9 +214,9 @@ const everyday: [string, RegExp][] = [
   ['webhooks delete', /^Disconnected webhook\.\n$/],
 
   ['tokens create laptop --scope read --expires-in 30', /^svc_live_\w+\n/],
-  ['tokens list', /laptop +read +never +30 days left\n$/],
+  ['tokens list', /laptop +Agent \(laptop\) +read +never +30 days left\n$/],
   ['tokens revoke laptop', /^Token revoked\.\n$/],
-  ['tokens list --all', /laptop +read +never +revoked\n$/],
+  ['tokens list --all', /laptop +Agent \(laptop\) +read +never +revoked\n$/],
 
   ['search lock --kind spec', /^spec \(1\)\n +folder-lock +Folder lock\n/m],
   ['link --remove', /^This folder is no longer linked to a project/],
