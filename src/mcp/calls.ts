@@ -55,7 +55,7 @@ export class Calls {
       const ctx = this.#contextFor(input, caller, signal)
       await callReceived.call(ctx, { session: typeof input.session === 'string' ? input.session : undefined })
       const { result, shown } = await this.#limited(owner, () => tool.run(ctx, input as never))
-      const source = await sourceOf(ctx, { name: tool.name, action: runs.action }, result, this.names)
+      const source = await sourceOf(ctx, { name: tool.name, action: runs.action }, { result, shown }, this.names)
       return success(shown, tool, await knownFor(ctx, tool, input, shown), source)
     } catch (thrown) {
       if (thrown instanceof ProtocolError) throw thrown

@@ -118,7 +118,12 @@ export class Offer {
 
   async #text(uri: string, asking: Asking): Promise<string> {
     const { noun, resource, record } = await this.#record(uri, asking)
-    const source = await sourceOf(asking.ctx, { name: `get_${noun}`, action: { kind: 'read' } }, record, this.names)
+    const source = await sourceOf(
+      asking.ctx,
+      { name: `get_${noun}`, action: { kind: 'read' } },
+      { result: record, shown: record },
+      this.names,
+    )
     return markdown(forModel(record), { ...(source ?? { trust: 'other' }), kind: resource.title.toLowerCase() })
   }
 

@@ -2,6 +2,7 @@ import type { Ctx } from '../action.ts'
 import type { Actor } from '../auth/actor.ts'
 import { type Doer, inFull } from '../records/party.ts'
 import { userName } from './hooks.ts'
+import type { Ran } from './tool.ts'
 
 /**
  * Names the author of the text in a result. It is placed before the text, so that a model knows whose text follows:
@@ -62,23 +63,38 @@ const isOwn = ({ userId, agent }: Author, actor: Actor): boolean =>
     ? userId === actor.userId
     : agent !== undefined && agent.id !== null && agent.id === actor.agent?.id
 
+/** An unknown author counts as another. */
+function isOthers(record: Fields, actor: Actor): boolean {
+  const author = authorOf(record)
+  return !author || !isOwn(author, actor)
+}
+
+/**
+ * Returns whether a task to work on contains text of others: comments, or the notes of the tasks before it, whose
+ * author is not known. It is the result itself, or its `task` or `next`.
+ */
+function handsOver(shown: unknown, actor: Actor): boolean {
+  const { task, next, comments, notesBefore } = (shown ?? {}) as Fields
+  if (task ?? next) return handsOver(task ?? next, actor)
+  const said = Array.isArray(comments) && comments.some((comment) => isOthers(comment, actor))
+  return said || (Array.isArray(notesBefore) && notesBefore.length > 0)
+}
+
 /** Returns undefined for what the caller has just written, and for results that contain no stored text. */
 export async function sourceOf(
   ctx: Ctx,
   tool: { name: string; action: { kind: string } },
-  answer: unknown,
+  { result: answer, shown }: Ran,
   names: Names,
 ): Promise<Attribution | undefined> {
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return undefined
   const { actor } = ctx
   const kind = tool.name.slice(tool.name.indexOf('_') + 1)
   const reads = tool.action.kind === 'read'
-  const { items, task } = answer as { items?: unknown; task?: unknown }
+  const { items, task, claimed } = answer as { items?: unknown; task?: unknown; claimed?: Fields }
   if (Array.isArray(items)) {
-    const hasOthers = items.some((item: Fields) => {
-      const author = authorOf(item)
-      return !author || !isOwn(author, actor)
-    })
+    const records = claimed ? [...items, claimed] : items
+    const hasOthers = records.some((item) => isOthers(item, actor)) || handsOver(shown, actor)
     if (items.length === 0 || (!hasOthers && !reads)) return undefined
     return { kind, trust: hasOthers ? 'other' : 'own' }
   }
@@ -86,10 +102,9 @@ export async function sourceOf(
   if ('brief' in answer) return { kind, trust: 'other' }
   const record = (typeof task === 'object' && task !== null ? task : answer) as Fields
   const author = authorOf(record)
-  // An unknown author counts as another.
   if (!author) return reads && 'id' in record ? { kind, trust: 'other' } : undefined
   const own = isOwn(author, actor)
-  if (own && !reads) return undefined
+  if (own && !reads) return handsOver(shown, actor) ? { kind, trust: 'other' } : undefined
   return { kind, author: await nameOf(ctx, author, names), trust: own ? 'own' : 'other' }
 }
 

@@ -6,7 +6,11 @@ import { kindInfo, type RecordName, recordNames } from './names.ts'
 
 /** Where records of a kind are kept. Those with a project and `deletedAt` are moved, deleted and restored with it. */
 export type RecordTable = PgTable &
-  Record<'id' | 'updatedAt' | 'version' | 'organizationId', PgColumn> & { projectId?: PgColumn; deletedAt?: PgColumn }
+  Record<'id' | 'updatedAt' | 'version' | 'organizationId', PgColumn> & {
+    projectId?: PgColumn
+    deletedAt?: PgColumn
+    createdById?: PgColumn
+  }
 
 /** Describes one kind of record, in its feature's `record.ts`, for search, links, MCP resources and briefs. */
 export interface RecordKind {

@@ -78,6 +78,7 @@ describe('what is found', () => {
         age: '5 minutes',
         origin: `project ${home.slug}, by Ada Lovelace`,
         projectId: home.id,
+        createdById: ada.userId,
       },
     ])
   })

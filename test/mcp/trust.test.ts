@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
+import { indexed } from '../features/search-support.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { type McpClient, ways } from './support.ts'
 
@@ -155,6 +156,44 @@ describe.each(Object.entries(corpus))('%s', (_name, bad) => {
       expect(JSON.stringify(answer)).not.toMatch(hidden)
     }
   })
+})
+
+test('found text is own for whoever wrote it, and other for everybody else', async () => {
+  await make('store_memory', { content: 'Okapis sleep standing.', project })
+  await make('create_note', { title: 'Okapis', content: 'They eat leaves.', project })
+  await indexed(t)
+  const kinds = ['memory', 'note']
+  for (const [client, trust] of [
+    [writer, 'own'],
+    [reader, 'other'],
+  ] as const) {
+    const { facts, text } = await said(client, 'search_memory', { query: 'okapis', kinds })
+    expect(facts).toMatchObject({ _source: { trust }, items: [{}, {}] })
+    expect(text).not.toContain(ada.userId)
+  }
+})
+
+test("an own task that others have left something on says that there is others' text in it", async () => {
+  const [before, after, alone] = ['Before', 'After', 'Alone'].map((title) => ({ title }))
+  const { created } = await make('create_task', {
+    project,
+    tasks: [before, { ...after, blockedBy: ['Before'] }, alone],
+  })
+  const [first, second, third] = (created as string[]).map((line) => line.split(' ')[0] as string)
+  const other = { kind: 'task', trust: 'other' }
+  const claimed = async (task?: string) => {
+    const { facts } = await said(writer, 'claim_task', { task })
+    return facts._source
+  }
+  expect(await claimed(third)).toBeUndefined()
+  await said(reader, 'update_task', { task: first, comment: corpus.order })
+  expect(await claimed(first)).toEqual(other)
+  const { facts } = await said(writer, 'complete_task', { task: first, notes: 'Look below.' })
+  expect(facts._source).toBeUndefined()
+  // Whoever wrote the notes of the task before it is not recorded.
+  expect(await claimed(second)).toEqual(other)
+  await said(writer, 'claim_task', { task: third, action: 'release' })
+  expect((await said(writer, 'next_task', { project })).facts).toMatchObject({ _source: other, task: { key: second } })
 })
 
 test('what the server says itself is not touched by any of it', async () => {

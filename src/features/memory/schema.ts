@@ -158,6 +158,7 @@ export const MemoryHit = object({
   age: text(40, { example: '3 days' }),
   origin: text(300, { example: 'project tutti, by Ada Lovelace' }),
   projectId: nullable(id()),
+  createdById: nullable(id({ description: 'Who created the record' })),
 })
 export type MemoryHit = Static<typeof MemoryHit>
 export const MemoryHits = object({

@@ -8,7 +8,7 @@ import { mayRead } from '../../records/readable.ts'
 import { agents } from '../agents/table.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { behind } from '../search/behind.ts'
-import { current, kindsFor, recordField, recordsOf } from '../search/filters.ts'
+import { current, kindsFor, recordCreator, recordField, recordsOf } from '../search/filters.ts'
 import { embedQuery, type Hit, hybridWithGaps, visibleTo } from '../search/hybrid.ts'
 import { passages } from '../search/table.ts'
 import type { MemoryHit, MemoryHits, MemorySearch } from './schema.ts'
@@ -86,13 +86,14 @@ async function toHits(ctx: Ctx, hits: readonly Hit[]): Promise<MemoryHit[]> {
       age: ageOf(hit.at, ctx.now),
       origin: record.origin,
       projectId: hit.projectId,
+      createdById: record.createdById,
     }
   })
 }
 
-type Described = Pick<MemoryHit, 'key' | 'status' | 'origin'>
+type Described = Pick<MemoryHit, 'key' | 'status' | 'origin' | 'createdById'>
 
-/** Returns the key, state and origin of the records that the hits are about. */
+/** Returns the key, state, origin and creator of the records that the hits are about. */
 async function recordsBehind(ctx: Ctx, hits: readonly Hit[]): Promise<Map<string, Described>> {
   if (hits.length === 0) return new Map()
   const rows = await ctx.db
@@ -104,6 +105,7 @@ async function recordsBehind(ctx: Ctx, hits: readonly Hit[]): Promise<Map<string
       author: memories.authorName,
       key: recordField(ctx, 'key'),
       status: recordField(ctx, 'status'),
+      createdById: recordCreator(ctx),
     })
     .from(passages)
     .leftJoin(projectTable, eq(projectTable.id, passages.projectId))
@@ -120,9 +122,9 @@ async function recordsBehind(ctx: Ctx, hits: readonly Hit[]): Promise<Map<string
     )
   const labelled = (word: string, name: string | null) => (name === null ? [] : `${word} ${name}`)
   return new Map(
-    rows.map(({ kind, id, key, status, ...row }) => {
+    rows.map(({ kind, id, key, status, createdById, ...row }) => {
       const origin = [labelled('agent', row.agent), labelled('project', row.project), labelled('by', row.author)]
-      return [`${kind} ${id}`, { key, status, origin: origin.flat().join(', ') }]
+      return [`${kind} ${id}`, { key, status, origin: origin.flat().join(', '), createdById }]
     }),
   )
 }

@@ -71,7 +71,9 @@ export const memoryTools = [
     action: memory.search,
     with: inScope,
     show: ({ items, ...rest }) => ({
-      items: items.map(({ meaning: _, at: __, projectId: ___, id, ...hit }) => (hit.key ? hit : { id, ...hit })),
+      items: items.map(({ meaning: _, at: __, projectId: ___, createdById: ____, id, ...hit }) =>
+        hit.key ? hit : { id, ...hit },
+      ),
       ...rest,
     }),
   }),

@@ -67,6 +67,16 @@ export const recordField = ({ app }: Ctx, field: 'key' | 'status'): SQL<string |
   return sql<string | null>`case ${passages.kind} ${sql.join(cases, sql` `)} end`
 }
 
+/** SQL column: the user who created a record, or whose it is; null if nobody knows. */
+export const recordCreator = ({ app }: Ctx): SQL<string | null> => {
+  const cases = app.records.all.flatMap(({ kind, table: { id, createdById }, table }) =>
+    createdById
+      ? sql`when ${kind}::text then (select ${createdById} from ${table} where ${id} = ${passages.recordId})`
+      : [],
+  )
+  return sql<string | null>`case ${passages.kind} ${sql.join(cases, sql` `)} else ${passages.userId} end`
+}
+
 const MOST_OWNED = 1000
 
 /** Returns the ids of the newest records of these kinds that belong to an agent or a work session. */
