@@ -35,7 +35,7 @@ const feed = async (who: Person, query = '') =>
   (await who.fetch<ActivityPage>('GET', `/api/activities?limit=200${query}`)).body.items
 const words = async (who: Person, query = '') => (await feed(who, query)).map((a) => a.description)
 const use = async (token: string, name: string, input: object): Promise<unknown> =>
-  tools.find((tool) => tool.name === name)?.run(await ctxOf(t, token), input as never)
+  (await tools.find((tool) => tool.name === name)?.run(await ctxOf(t, token), input as never))?.shown
 
 describe('written by every change', () => {
   test('in words, with who did it and where, newest first', async () => {
@@ -128,8 +128,8 @@ describe('written by every change', () => {
       items: string[]
     }
     expect(items).toEqual([
-      expect.stringMatching(/^[0-9a-f-]{13,36} test-run \S+Z Builder: «214 pass»$/),
-      expect.stringMatching(/^\S+Z Builder: «created \S+ Lock»$/),
+      expect.stringMatching(/^[0-9a-f-]{13,36} test-run \S+Z Builder for Grace Hopper: «214 pass»$/),
+      expect.stringMatching(/^\S+Z Builder for Grace Hopper: «created \S+ Lock»$/),
     ])
     const { subjectId: _, ...shown } = logged
     expect(await use(token, 'get_activity', { activity: items[0]?.split(' ')[0] })).toEqual(shown)
@@ -305,7 +305,11 @@ describe('shown to those who may know of it today', () => {
     expect(await words(owner, '&type=note.recalled')).toEqual(['recalled note For me'])
     expect(await words(other, '&type=note.recalled')).toEqual([])
     // The feed shows that somebody works, but not their goals.
-    expect(await words(other)).toEqual(['started a session', `created project ${made.name}`])
+    expect(await words(other)).toEqual([
+      'created agent Agent (agent)', // for the token
+      'started a session',
+      `created project ${made.name}`,
+    ])
     expect(JSON.stringify(await feed(other))).not.toContain('Something private')
     const detail = (await other.fetch<ProjectDetail>('GET', `/api/projects/${made.id}`)).body
     expect(detail.recentActivity?.map((a) => a.description)).not.toContain('recalled note For me')

@@ -198,7 +198,7 @@ test('an agent is briefed about its project in at most 1,000 tokens, what to do 
     ['resume_session', {}],
   ] as const) {
     const tool = tools.find((one) => one.name === name) as Tool
-    const { text, json, facts } = success(await tool.run(ctx, input as never), tool)
+    const { text, json, facts } = success((await tool.run(ctx, input as never)).shown, tool)
     for (const read of [text, json]) expect([name, countTokens(read) <= 1000]).toEqual([name, true])
     expect(countTokens(text)).toBeGreaterThan(300)
     const titles = (facts.brief as string[]).filter((line) => line.startsWith('## '))
