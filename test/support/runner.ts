@@ -96,7 +96,8 @@ function jobsOf(group: string, files: readonly string[]): Job[] {
 
 /** Accepts only counts that end with bun's own last line: a crash, or a process.exit(0) in a test, prints none. */
 function countsIn(log: string, name: string, exitCode: number): Pick<Result, 'passed' | 'failed' | 'skipped'> {
-  const [, passed, rest = ''] = [...log.matchAll(/^ (\d+) pass\n((?:(?: |snapshots:).*\n)*)Ran \d+ tests? across /gm)].at(-1) ?? []
+  const [, passed, rest = ''] =
+    [...log.matchAll(/^ (\d+) pass\n((?:(?: |snapshots:).*\n)*)Ran \d+ tests? across /gm)].at(-1) ?? []
   if (passed === undefined) {
     console.log(`test/run: ${name} ended without a summary`)
     return { passed: 0, failed: 1, skipped: 0 }
