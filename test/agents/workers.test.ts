@@ -170,6 +170,22 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])('two windo
   })
 })
 
+test('the task of a closed connection stays with the session that claimed it', async () => {
+  const [task, other] = await newTasks(2)
+  const token = await mcpToken(t, ada, { name: unique('laptop') })
+  const [left, right] = [await window(token), await window(token)]
+  const session = (await left.use<{ id: string }>('create_session', { project })).id
+  const another = (await right.use<{ id: string }>('create_session', { project })).id
+  await left.use('claim_task', { task, session })
+  await left.close()
+  await connectionClosed(t, task as string)
+  expect((await right.use('next_task', { project, session: another })).task?.key).toBe(other)
+  for (const action of ['claim', 'release'])
+    expect(await right.refused('claim_task', { task, session: another, action })).toContain('conflict.lease_held')
+  const again = await window(token)
+  expect((await again.use('next_task', { project, session })).task?.key).toBe(task)
+})
+
 test('a client of 2025-11-25 that only goes away is noticed by its stream', async () => {
   const [task] = await newTasks(1)
   const token = await mcpToken(t, ada, { name: unique('laptop') })

@@ -54,13 +54,14 @@ const namedSession = async (ctx: Ctx, ref: string | undefined): Promise<string |
 
 /**
  * SQL condition: the lease, expired or not, is this worker's. So is that of the same agent and credential on a
- * connection that is known to have closed: a client that restarts continues its work. A lease without a credential was
- * handed to an agent, and belongs to whoever of it comes first.
+ * connection that is known to have closed, unless both name different sessions: a client that restarts continues its
+ * work. A lease without a credential was handed to an agent, and belongs to whoever of it comes first.
  */
 export const isLeasedTo = ({ type, id, sessionId, credentialId, connection }: Worker): SQL => {
   const session = sessionId ? or(isNull(tasks.leaseSessionId), eq(tasks.leaseSessionId, sessionId)) : undefined
-  const here = and(sql`${tasks.leaseConnection} is not distinct from ${connection}::text`, session)
-  const own = and(eq(tasks.leaseCredentialId, credentialId ?? nobody), or(isNotNull(tasks.leaseClosedAt), here))
+  const here = sql`${tasks.leaseConnection} is not distinct from ${connection}::text`
+  const free = or(isNotNull(tasks.leaseClosedAt), here)
+  const own = and(eq(tasks.leaseCredentialId, credentialId ?? nobody), session, free)
   return and(
     eq(tasks.leaseType, type),
     eq(tasks.leaseHolderId, id),
@@ -95,7 +96,7 @@ export function holds({ task, ...found }: Found, worker: Worker): boolean {
   if (worker.type === 'user') return sameSession
   if (found.leaseCredentialId === null) return true
   if (found.leaseCredentialId !== worker.credentialId) return false
-  return found.leaseClosedAt !== null || (found.leaseConnection === worker.connection && sameSession)
+  return sameSession && (found.leaseClosedAt !== null || found.leaseConnection === worker.connection)
 }
 
 /** Two windows on one token are told apart by their sessions where both are known. */
