@@ -3,17 +3,19 @@ import { join } from 'node:path'
 import * as v2 from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { connectionClosed, type Result } from '../mcp/support.ts'
-import { mcpToken, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
+import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 
 /** Agents of one person, each a worker of its own: over the wire, with the official client. */
 let t: TestApp
 let ada: Person
+let grace: Person
 let project: string
 const open: Window[] = []
 
 beforeAll(async () => {
   t = await sharedApp()
   ada = await person(t)
+  grace = await member(t, ada, 'member')
 })
 beforeEach(async () => {
   project = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Work') })).body.id
@@ -260,4 +262,29 @@ test('two windows on one token, on HTTP 2026-07-28, are told apart by the sessio
   const { next: last } = await right.use('complete_task', { task: held[1], session: b, claimNext: true })
   expect(last?.key).toBe(keys[3] as string)
   expect(await left.refused('complete_task', { task: third?.key, session: 'ffffffff' })).toStartWith('not_found: ')
+})
+
+describe('another person of the team', () => {
+  /** Returns the id of the agent that holds the task. */
+  const holderOf = async (key: string) => String((await stored(key)).lease?.holder.id)
+
+  test('cannot change or delete the agent of a token of mine; an admin can', async () => {
+    const [task] = (await newTasks(1)) as [string]
+    const own = await window(await mcpToken(t, ada, { name: unique('laptop') }))
+    await own.use('claim_task', { task })
+    const agent = await holderOf(task)
+    const other = await window(await mcpToken(t, grace, { name: unique('other') }))
+    for (const [tool, args] of [
+      ['delete_agent', {}],
+      ['update_agent', { status: 'archived' }],
+    ] as const) {
+      const why = await other.refused(tool, { agent, ...args })
+      expect([tool, why]).toEqual([tool, expect.stringMatching(/^forbidden: .* works for Ada Lovelace\./)])
+    }
+    expect((await grace.fetch('DELETE', `/api/agents/${agent}`)).status).toBe(403)
+    expect(await holderOf(task)).toBe(agent)
+    const admin = await member(t, ada, 'admin', 'Edsger Dijkstra')
+    expect((await admin.fetch('DELETE', `/api/agents/${agent}`)).status).toBe(200)
+    expect((await stored(task)).lease).toBeNull()
+  })
 })

@@ -1,7 +1,9 @@
-import { and, asc, eq, isNull } from 'drizzle-orm'
+import { and, asc, eq, isNull, ne } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
+import { nobody } from '../../auth/actor.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { slugify } from '../../text/text.ts'
+import { users } from '../users/table.ts'
 import { agentCreated, agentUpdated } from './events.ts'
 import { agents } from './table.ts'
 
@@ -62,6 +64,16 @@ export async function agentOfToken(ctx: Ctx, { organizationId, userId, token, cl
   if (!made) throw new Error('insert returned nothing')
   ctx.emit(agentCreated, { subjectId: made.id, organizationId, data: { name, version: made.version } })
   return made.id
+}
+
+/** Returns the name of the other person whose token the agent was created for; undefined if the caller may be it. */
+export async function otherPersonOf({ db, actor }: Ctx, agentId: string): Promise<string | undefined> {
+  const [person] = await db
+    .select({ name: users.name })
+    .from(agents)
+    .innerJoin(users, eq(users.id, agents.forId))
+    .where(and(eq(agents.id, agentId), ne(agents.forId, actor.userId ?? nobody)))
+  return person?.name
 }
 
 /**

@@ -1,10 +1,10 @@
 import { eq } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { anyone, member, memberOrAlone } from '../../auth/policy.ts'
+import { anyone, atLeast, member, memberOrAlone } from '../../auth/policy.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { matches } from '../../db/columns.ts'
-import { invalid } from '../../errors.ts'
+import { AppError, invalid } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import type { Scope } from '../../records/scopes.ts'
@@ -24,6 +24,7 @@ import type { SkillItem } from '../skills/schema.ts'
 import * as skills from '../skills/service.ts'
 import { agentCreated, agentDeleted, agentRestored, agentUpdated } from './events.ts'
 import { onAgentRemoved, onAgentRestored } from './hooks.ts'
+import { otherPersonOf } from './of-token.ts'
 import {
   type Agent,
   type AgentCreate,
@@ -217,8 +218,17 @@ export const getPublic = read(
 async function writable(ctx: Ctx, ref: string): Promise<Agent> {
   const found = await find(ctx, ref)
   requireWriter(ctx, 'agent', found)
+  await requireOwnOrAdmin(ctx, found)
   checkVersion(ctx, found)
   return found
+}
+
+/** The agent of a person's token is theirs: deleting it ends what it works on, so other members cannot. */
+async function requireOwnOrAdmin(ctx: Ctx, { id, name, organizationId }: Agent): Promise<void> {
+  const role = organizationId && ctx.actor.memberships.get(organizationId)
+  if (role && atLeast(role, 'admin')) return
+  const person = await otherPersonOf(ctx, id)
+  if (person) throw new AppError('forbidden', `${name} works for ${person}. Only they or an admin can change it.`)
 }
 
 type AgentScope = Pick<Agent, 'organizationId' | 'scope'>
