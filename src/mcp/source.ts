@@ -70,15 +70,20 @@ function isOthers(record: Fields, actor: Actor): boolean {
 }
 
 /**
- * Returns whether a task to work on contains text of others: comments, or the notes of the tasks before it, whose
- * author is not known. It is the result itself, or its `task` or `next`.
+ * Returns whether a result shows text of others beside that of its records' authors: comments, or notes on completed
+ * tasks, whose author is not stored.
  */
-function handsOver(shown: unknown, actor: Actor): boolean {
-  const { task, next, comments, notesBefore } = (shown ?? {}) as Fields
-  if (task ?? next) return handsOver(task ?? next, actor)
-  const said = Array.isArray(comments) && comments.some((comment) => isOthers(comment, actor))
-  return said || (Array.isArray(notesBefore) && notesBefore.length > 0)
+function showsOthers(shown: unknown, actor: Actor): boolean {
+  const { items, task, next, waitsFor, comments, notesBefore, completionNotes } = (shown ?? {}) as Fields
+  return (
+    Boolean(completionNotes) ||
+    listOf(notesBefore).length > 0 ||
+    listOf<Fields>(comments).some((comment) => isOthers(comment, actor)) ||
+    [task, next, ...listOf(items), ...listOf(waitsFor)].some((part) => part && showsOthers(part, actor))
+  )
 }
+
+const listOf = <T = unknown>(value: unknown): T[] => (Array.isArray(value) ? value : [])
 
 /** Returns undefined for what the caller has just written, and for results that contain no stored text. */
 export async function sourceOf(
@@ -94,7 +99,7 @@ export async function sourceOf(
   const { items, task, claimed } = answer as { items?: unknown; task?: unknown; claimed?: Fields }
   if (Array.isArray(items)) {
     const records = claimed ? [...items, claimed] : items
-    const hasOthers = records.some((item) => isOthers(item, actor)) || handsOver(shown, actor)
+    const hasOthers = records.some((item) => isOthers(item, actor)) || showsOthers(shown, actor)
     if (items.length === 0 || (!hasOthers && !reads)) return undefined
     return { kind, trust: hasOthers ? 'other' : 'own' }
   }
@@ -104,7 +109,9 @@ export async function sourceOf(
   const author = authorOf(record)
   if (!author) return reads && 'id' in record ? { kind, trust: 'other' } : undefined
   const own = isOwn(author, actor)
-  if (own && !reads) return handsOver(shown, actor) ? { kind, trust: 'other' } : undefined
+  // The author of the record is not that of the other texts, so it names nobody.
+  if (own && showsOthers(shown, actor)) return { kind, trust: 'other' }
+  if (own && !reads) return undefined
   return { kind, author: await nameOf(ctx, author, names), trust: own ? 'own' : 'other' }
 }
 

@@ -196,6 +196,32 @@ test("an own task that others have left something on says that there is others' 
   expect((await said(writer, 'next_task', { project })).facts).toMatchObject({ _source: other, task: { key: second } })
 })
 
+test("an own task that is read with others' text on it, or with notes of unknown authors, is not all own", async () => {
+  const { slug } = await make('create_project', { name: 'Mixed' })
+  const { created } = await make('create_task', {
+    project: slug,
+    tasks: [{ title: 'Base' }, { title: 'Top', blockedBy: ['Base'] }, { title: 'Talk' }],
+  })
+  const [base, top, talk] = (created as string[]).map((line) => line.split(' ')[0] as string)
+  const trustOf = async (task?: string) => (await said(writer, 'get_task', { task })).facts._source?.trust
+  await make('update_task', { task: talk, comment: 'Mine.' })
+  expect([await trustOf(top), await trustOf(talk)]).toEqual(['own', 'own'])
+  await said(reader, 'complete_task', { task: base, notes: corpus.order })
+  await said(reader, 'update_task', { task: talk, comment: corpus.order })
+  expect([await trustOf(top), await trustOf(talk), await trustOf(base)]).toEqual(['other', 'other', 'other'])
+  // A list of one record shows it in full.
+  const { facts } = await said(writer, 'list_tasks', { project: slug, query: 'Talk' })
+  expect(facts).toMatchObject({ _source: { trust: 'other' }, items: [{ comments: [{ body: 'Mine.' }, {}] }] })
+})
+
+test('a task of another that a completion claims is attributed', async () => {
+  const { slug } = await make('create_project', { name: 'Onward' })
+  const { key } = await make('create_task', { title: 'Own', project: slug })
+  const { key: others } = (await said(reader, 'create_task', { title: 'Theirs', project: slug })).facts
+  const { facts } = await said(writer, 'complete_task', { task: key, claimNext: true })
+  expect(facts).toMatchObject({ _source: { kind: 'task', trust: 'other' }, next: { key: others } })
+})
+
 test('what the server says itself is not touched by any of it', async () => {
   expect(await ownWords(token)).toBe(before)
   expect(before).not.toContain('IGNORE ALL')
