@@ -2,7 +2,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:te
 import { join } from 'node:path'
 import * as v2 from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { connectionClosed, type Result } from '../mcp/support.ts'
+import { connectionClosed, type Result, until } from '../mcp/support.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 
 /** Agents of one person, each a worker of its own: over the wire, with the official client. */
@@ -191,12 +191,19 @@ test('the task of a closed connection stays with the session that claimed it', a
 test('a client of 2025-11-25 that only goes away is noticed by its stream', async () => {
   const [task] = await newTasks(1)
   const token = await mcpToken(t, ada, { name: unique('laptop') })
-  const before = t.app.gauges.mcpStreams?.() ?? 0
-  const transport = transports['HTTP 2025-11-25'](token)
+  let listens = false
+  const transport = new v2.StreamableHTTPClientTransport(address('/mcp'), {
+    ...headers(token),
+    fetch: async (url, init) => {
+      const response = await fetch(url, init)
+      listens ||= init?.method === 'GET' && response.ok
+      return response
+    },
+  })
   const client = new v2.Client({ name: 'codex', version: '1' }, { versionNegotiation: { mode: 'legacy' } })
   await client.connect(transport)
   await client.callTool({ name: 'claim_task', arguments: { task } })
-  while ((t.app.gauges.mcpStreams?.() ?? 0) === before) await Bun.sleep(5)
+  await until(() => listens)
   await client.close()
   await connectionClosed(t, String(task))
   expect(await taken(await window(token))).toBe(task)
