@@ -10,6 +10,7 @@ import {
   newStory,
   newTask,
   newTeam,
+  next,
   patch,
   remove,
   restore,
@@ -35,6 +36,16 @@ async function wrong(...teams: string[]): Promise<unknown[]> {
     [`{${teams.join(',')}}`],
   )
   return rows
+}
+
+/** Waits until a transaction waits for a lock. */
+async function someoneWaits(): Promise<void> {
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  const deadline = Date.now() + 60_000
+  while ((await t.app.driver.query(waiting)).rows.length === 0) {
+    if (Date.now() > deadline) throw new Error('nobody waited for a lock')
+    await Bun.sleep(5)
+  }
 }
 
 const statuses = ['backlog', 'todo', 'in_progress', 'blocked', 'in_review', 'done', 'cancelled']
@@ -192,14 +203,44 @@ describe('what decides whether a task can be started is right', () => {
     const hold = await t.app.driver.begin()
     await hold.query('select 1 from tasks where id = $1::uuid for update', [waiter.id])
     const done = complete(owner, blocker)
-    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    while ((await t.app.driver.query(waiting)).rows.length === 0) await Bun.sleep(5)
+    await someoneWaits()
     // It waits for the lower id before it holds the higher one.
     const { rows } = await hold.query('select 1 from tasks where id = $1::uuid for update skip locked', [blocker.id])
     expect(rows).toHaveLength(1)
     await hold.rollback()
     expect((await done).status).toBe(200)
     expect(await wrong(id)).toEqual([])
+  })
+
+  test.if(process.env.TEST_DB === 'postgres')('several tasks are created once the team is locked', async () => {
+    const { id, owner, project } = await newTeam()
+    const parent = await newTask(owner, project)
+    const hold = await t.app.driver.begin()
+    await hold.query('select 1 from organizations where id = $1::uuid for no key update', [id])
+    const list = [{ title: 'One' }, { title: 'Two', blockedBy: ['One'] }]
+    const made = owner.fetch('POST', `/api/projects/${project.id}/tasks/batch`, { parent: parent.key, tasks: list })
+    await someoneWaits()
+    // It does not hold the parent, which whoever holds the team may want.
+    const { rows } = await hold.query('select 1 from tasks where id = $1::uuid for update skip locked', [parent.id])
+    expect(rows).toHaveLength(1)
+    await hold.rollback()
+    expect((await made).status).toBe(201)
+    expect(await wrong(id)).toEqual([])
+  })
+
+  test.if(process.env.TEST_DB === 'postgres')('who completes a task does not wait for the next one', async () => {
+    const { owner, project } = await newTeam()
+    const [first, second] = [await newTask(owner, project), await newTask(owner, project)]
+    const hold = await t.app.driver.begin()
+    await hold.query('select 1 from tasks where id = $1::uuid for update', [second.id])
+    const { body } = await complete(owner, first, { claimNext: true })
+    await hold.rollback()
+    expect(body).toMatchObject({
+      status: 'done',
+      next: null,
+      noNext: expect.stringContaining(`${second.key} is being`),
+    })
+    expect((await next(owner, { projectId: project.id })).body.task?.key).toBe(second.key)
   })
 
   test('and doctor finds and corrects it where somebody changed the database by hand', async () => {

@@ -2,9 +2,11 @@ import { type Ctx, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
-import { findBlockers, setBlockers } from './dependencies.ts'
+import { lockProject } from '../projects/lock.ts'
+import { findBlockers, setBlockers, takeTurns } from './dependencies.ts'
 import type { CreatedMany, CreateMany } from './many-schema.ts'
 import { lockNeighbours } from './neighbours.ts'
+import { projectFor } from './places.ts'
 import { find } from './rows.ts'
 import type { Task, TaskCreate } from './schema.ts'
 import { create } from './service.ts'
@@ -21,6 +23,8 @@ export const createMany = write(
     { projectRef, parent, tasks: list }: Omit<CreateMany, 'tasks'> & { tasks: Wanted[]; projectRef?: string },
   ): Promise<CreatedMany> => {
     const above = parent === undefined ? undefined : await find(ctx, parent)
+    const blocks = list.some(({ blockedBy }) => blockedBy?.length)
+    if (blocks) await lockPlaces(ctx, projectRef ?? above?.projectId, list)
     const made: Task[] = []
     for (const { blockedBy: _, ...input } of list)
       made.push(
@@ -30,11 +34,25 @@ export const createMany = write(
           ...(above && { parentId: above.id }),
         }),
       )
-    if (!list.some(({ blockedBy }) => blockedBy?.length)) return { items: made }
+    if (!blocks) return { items: made }
     await block(ctx, list, made)
     return { items: await Promise.all(made.map(({ id }) => find(ctx, id))) }
   },
 )
+
+/**
+ * Locks the projects and teams of the new tasks, in the order of every other change: projects, teams, tasks. Without
+ * it, creating a part would lock its parent before the team, and could wait for ever for a caller that holds the team.
+ */
+async function lockPlaces(ctx: Ctx, projectRef: string | undefined, list: readonly Wanted[]): Promise<void> {
+  const places = new Map<string, string>()
+  for (const origin of new Set(list.map(({ discoveredFrom }) => (projectRef ? undefined : discoveredFrom)))) {
+    const { id, organizationId } = await projectFor(ctx, origin ? (await find(ctx, origin)).projectId : projectRef)
+    places.set(id, organizationId)
+  }
+  for (const projectId of [...places.keys()].sort()) await lockProject(ctx, projectId)
+  for (const organizationId of [...new Set(places.values())].sort()) await takeTurns(ctx, organizationId)
+}
 
 /** Sets the blockers of the new tasks, once all of them exist. */
 async function block(ctx: Ctx, list: readonly Wanted[], made: readonly Task[]): Promise<void> {

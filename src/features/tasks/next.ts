@@ -127,9 +127,10 @@ async function look(ctx: Ctx, search: Search): Promise<string | undefined> {
   return row?.id ?? undefined
 }
 
-/** A task that was locked by another change may still be free, so the second try waits for the lock. */
-const taken = async (ctx: Ctx, search: Search, minutes: number | undefined): Promise<string | undefined> =>
-  (await take(ctx, search, minutes, true)) ?? ((await look(ctx, search)) && (await take(ctx, search, minutes, false)))
+/** The second try waits for tasks that others have locked; `atOnce` leaves it out, for callers that hold locks too. */
+const taken = async (ctx: Ctx, search: Search, { minutes, atOnce }: How): Promise<string | undefined> =>
+  (await take(ctx, search, minutes, true)) ??
+  (!atOnce && (await look(ctx, search)) ? take(ctx, search, minutes, false) : undefined)
 
 interface Begun {
   id: string
@@ -196,7 +197,7 @@ function whyGoOn({ lease }: Task, { since, closedAt }: Begun): string {
  */
 export async function nextAfter(ctx: Ctx, search: Search, claim: boolean): Promise<NextTask> {
   const { holder } = search
-  if (claim) return pickNext(ctx, search, { claim })
+  if (claim) return pickNext(ctx, search, { claim, atOnce: true })
   for (let tries = 0; ; tries++) {
     const except = hintedToOthers(ctx, holder)
     const next = await pickNext(ctx, { ...search, except }, { claim })
@@ -204,11 +205,9 @@ export async function nextAfter(ctx: Ctx, search: Search, claim: boolean): Promi
   }
 }
 
-async function pickNext(
-  ctx: Ctx,
-  search: Search,
-  { claim, minutes }: Pick<TaskNext, 'claim' | 'minutes'>,
-): Promise<NextTask> {
+type How = Pick<TaskNext, 'claim' | 'minutes'> & { atOnce?: boolean }
+
+async function pickNext(ctx: Ctx, search: Search, { claim, minutes, atOnce }: How): Promise<NextTask> {
   for (let begun = await underWay(ctx, search); begun; begun = await underWay(ctx, search)) {
     if (claim !== false && !(await goOn(ctx, begun, search.holder, minutes))) continue
     const task = await find(ctx, begun.id)
@@ -218,7 +217,9 @@ async function pickNext(
   const id =
     claim === false
       ? (search.except?.length && (await look(ctx, search))) || (await look(ctx, { ...search, except: undefined }))
-      : await taken(ctx, search, minutes)
+      : await taken(ctx, search, { minutes, atOnce })
+  const busy = !id && atOnce ? await look(ctx, search) : undefined
+  if (busy) return { task: null, why: `${(await find(ctx, busy)).key} is being changed. Call next_task.`, waiting: [] }
   if (!id) return { task: null, ...(await whyNone(ctx, search)) }
   const task = await find(ctx, id)
   if (claim !== false) ctx.emit(taskClaimed, about(task, { holder: task.lease?.holder }))
