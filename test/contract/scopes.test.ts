@@ -135,6 +135,21 @@ test('a refusal does not name a project that the key may not read', async () => 
   }
 })
 
+test('a tool that does not find a task names others only to a token that may read tasks', async () => {
+  const project = (await a.owner.fetch<{ id: string }>('POST', '/api/projects', { name: 'Near' })).body.id
+  const path = `/api/projects/${project}/tasks`
+  const { key } = (await a.owner.fetch<{ key: string }>('POST', path, { title: words.task })).body
+  const args = { name: 'create_session', arguments: { task: key.replace(/\d+$/, '999') } }
+  for (const [scopes, named] of [
+    [['sessions:write'], false],
+    [['sessions:write', 'tasks:read'], true],
+  ] as const) {
+    const { body } = await rpc(await mcpToken(t, a.owner, { scopes: [...scopes] }), 'tools/call', args)
+    const text = JSON.stringify(body)
+    expect([scopes, text.includes('not_found'), text.includes(words.task)]).toEqual([scopes, true, named])
+  }
+})
+
 test('what a change returns shows no other kind', async () => {
   const wrong: string[] = []
   const rank = (method: string) => (method === 'DELETE' ? 1 : 0)

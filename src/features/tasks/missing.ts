@@ -2,6 +2,7 @@ import { eq, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
+import { mayRead } from '../../records/readable.ts'
 import { quoted } from '../../text/quoted.ts'
 import { projects } from '../projects/table.ts'
 import { tasks } from './table.ts'
@@ -10,13 +11,15 @@ const key = /^([a-z]{2,6})-(\d{1,9})$/i
 const NEAREST = 2
 
 /**
- * The error for a task that does not exist. An agent is also told the nearest keys of the project, of those tasks that
- * it sees (`visible`): it often confuses numbers, and would have to list the tasks. People have the list before them.
+ * Returns the error for a task that does not exist. For an agent whose token may read tasks it also names the nearest
+ * tasks of the project that the agent sees (`visible`): agents often confuse numbers, and would have to list the tasks.
+ * People have the list before them.
  */
 export async function noSuchTask(ctx: Ctx, ref: string, visible: SQL): Promise<AppError> {
   const error = notFound('task', ref)
   const [, project, number] = key.exec(ref.trim()) ?? []
   if (!project || !ctx.actor.organizationId || ctx.actor.kind !== 'mcp_token') return error
+  if (!mayRead(ctx, 'task')) return error
   const near = await ctx.db
     .select({ number: tasks.number, title: tasks.title })
     .from(tasks)
