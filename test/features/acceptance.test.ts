@@ -27,6 +27,7 @@ beforeAll(async () => {
 const criteria = ['A second process is refused', 'Documented']
 const task = (input: object = {}, project = team.project) =>
   newTask(team.owner, project, { acceptance: criteria, ...input })
+const open = (text: string) => ({ text, done: false })
 const doneOf = async (made: Task) => (await get(team.owner, made)).body.acceptance.map(({ done }) => done)
 
 describe('open acceptance criteria', () => {
@@ -103,10 +104,29 @@ describe('open acceptance criteria', () => {
 
     const lenient = await newProject(team.owner, { settings: { acceptance: 'warn' } })
     const agent = await connect(team.owner, { organizationId: team.id })
-    const open = await task({}, lenient)
-    expect(told<TaskCompleted>(await agent.call('complete_task', { task: open.key }))).toMatchObject({
+    const left = await task({}, lenient)
+    expect(told<TaskCompleted>(await agent.call('complete_task', { task: left.key }))).toMatchObject({
       openCriteria: criteria,
     })
+    await agent.close()
+  })
+
+  test('are not removed by an agent in the call that completes the task; an earlier removal is an event', async () => {
+    const agent = await connect(team.owner, { organizationId: team.id })
+    const made = await task()
+    for (const args of [{ acceptance: [] }, { acceptance: ['Documented'], accepted: 'all' }]) {
+      const text = refused(await agent.call('update_task', { task: made.key, status: 'done', ...args }))
+      expect(text).toStartWith('conflict.acceptance_open: ')
+      expect(text).toContain('1. A second process is refused')
+      expect(text).toContain('Leave acceptance out')
+    }
+    expect((await get(team.owner, made)).body).toMatchObject({ status: 'todo', acceptance: criteria.map(open) })
+    const acceptance = criteria.map((text) => ({ text: text.toUpperCase(), done: true }))
+    told(await agent.call('update_task', { task: made.key, status: 'done', acceptance }))
+    const other = await task()
+    const removal = await patch(team.member, other, { acceptance: [] })
+    expect((await expectEvent(t, removal, 'task.updated')).data).toMatchObject({ fields: ['acceptance'] })
+    told(await agent.call('update_task', { task: other.key, status: 'done' }))
     await agent.close()
   })
 

@@ -43,23 +43,32 @@ const isOpen = ({ done }: Acceptance): boolean => !done
 export const openCriteria = (list: readonly Acceptance[]): string[] => list.filter(isOpen).map(({ text }) => text)
 
 /**
- * Returns why a task with these criteria may not become done. The project's setting decides: open criteria stop
- * everybody, only agents, or nobody. People work at a browser; everything else may be an agent.
+ * Returns why a task may not become done with these criteria after the change. The project's setting decides: open
+ * criteria stop everybody, only agents, or nobody. People work at a browser; everything else may be an agent. Open
+ * criteria that the change removes stop an agent too: it could otherwise delete them instead of meeting them.
  */
 export function acceptanceRefusal(
   { actor }: Ctx,
-  { task: { key }, project }: Found,
+  { task: { key, acceptance: before }, project }: Found,
   list: readonly Acceptance[],
 ): Refusal | undefined {
-  const open = openCriteria(list)
-  if (open.length === 0 || project.acceptance === 'warn') return undefined
-  if (project.acceptance === 'agents' && inPerson(actor)) return undefined
-  const many = open.length === 1 ? '1 acceptance criterion is' : `${open.length} acceptance criteria are`
+  const person = inPerson(actor)
+  if (project.acceptance === 'warn' || (project.acceptance === 'agents' && person)) return undefined
+  const isRemoved = (one: Acceptance): boolean => isOpen(one) && !list.some(({ text }) => same(text, one.text))
+  const removed = person ? [] : before.filter(isRemoved)
+  const open = openCriteria([...list, ...removed])
+  if (open.length === 0) return undefined
+  const isAre = (count: number) => (count === 1 ? '1 acceptance criterion is' : `${count} acceptance criteria are`)
+  const why =
+    removed.length > 0
+      ? `${isAre(removed.length)} open and cannot be removed now: ${numbered(before, isRemoved)}. ` +
+        'Leave acceptance out and send'
+      : `${isAre(open.length)} open: ${numbered(list, isOpen)}. Send`
   return {
     code: 'conflict.acceptance_open',
     detail:
-      `${key} cannot become done: ${many} open: ${numbered(list, isOpen)}. ` +
-      'Send accepted with those that are met: "all", or a list of their numbers or texts.',
+      `${key} cannot become done: ${why} accepted with those that are met: ` +
+      '"all", or a list of their numbers or texts.',
     details: { open, next: [{ tool: 'complete_task', command: `tutti tasks done ${key} --accept <number...>` }] },
   }
 }
