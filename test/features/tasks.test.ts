@@ -346,6 +346,24 @@ describe('people', () => {
     expect((await patch(team.owner, hidden, { assignee: team.other.userId })).status).toBe(422)
   })
 
+  test('an assignee whose name a member and an agent have is refused; e-mail and slug tell them apart', async () => {
+    const made = await newTask(team.owner, team.project)
+    const give = (assignee: string) => patch(team.owner, made, { assignee })
+    expect((await give('edsger')).body.assignee).toMatchObject({ type: 'user', id: team.member.userId })
+    const agent = await newAgent(team.owner, 'Edsger')
+    const { errors } = await expectRefusal(t, await give('edsger'), 422, 'invalid')
+    expect(errors?.[0]).toMatchObject({
+      pointer: '/assignee',
+      message: expect.stringContaining("the member's e-mail address or the agent's slug"),
+    })
+    expect((await give(agent.slug)).body.assignee).toMatchObject({ type: 'agent', id: agent.id })
+    expect((await give(team.member.email)).body.assignee).toMatchObject({ type: 'user', id: team.member.userId })
+    // Two agents of the name do not make it the member's.
+    const second = await newAgent(team.owner, 'Edsger')
+    await expectRefusal(t, await give('Edsger'), 422, 'invalid')
+    for (const { id } of [agent, second]) await team.owner.fetch('DELETE', `/api/agents/${id}`)
+  })
+
   test('comments are kept in order, and notify the people they mention who may see the task', async () => {
     const made = await newTask(team.owner, team.project)
     const handles = new Map<string, string>()

@@ -35,15 +35,24 @@ export async function findParty(ctx: Ctx, place: PartyScope, ref: string): Promi
     if (user) return assignable(ctx, place, user)
   }
   if (isEmail) throw notFound('member', wanted)
-  try {
-    return await findAgent(ctx, place.organizationId, wanted)
-  } catch (error) {
-    const people = await membersWho(ctx, place, isCalled(users.name, wanted))
-    const [user] = people
-    if (!user) throw error
-    if (people.length > 1) throw invalid('/assignee', `Several members are called ${wanted}: use an e-mail address.`)
-    return assignable(ctx, place, user)
-  }
+  const agent = await findAgentAndHow(ctx, place.organizationId, wanted).catch(ifMissing)
+  if (agent?.by === 'ref') return agent.party
+  const people = await membersWho(ctx, place, isCalled(users.name, wanted))
+  const [user] = people
+  if (agent && user)
+    throw invalid(
+      '/assignee',
+      `A member and an agent are called ${wanted}: use the member's e-mail address or the agent's slug.`,
+    )
+  if (agent) return agent.party
+  if (!user) throw notFound('party', wanted)
+  if (people.length > 1) throw invalid('/assignee', `Several members are called ${wanted}: use an e-mail address.`)
+  return assignable(ctx, place, user)
+}
+
+/** For `catch`: returns undefined for `not_found` and throws every other error. */
+function ifMissing(error: unknown): undefined {
+  if (!(error instanceof AppError && error.code === 'not_found')) throw error
 }
 
 type User = Pick<Party, 'id' | 'name'>
@@ -81,29 +90,39 @@ export async function agentFilter(ctx: Ctx, ref: string | undefined, mustExist =
 }
 
 /** Finds an active agent of this team, or a public one. By name it finds only an agent of the team. */
-export async function findAgent(ctx: Ctx, organizationId: string, ref: string): Promise<Party> {
-  const agent = await agents.find(ctx, ref).catch(async (error: unknown) => {
-    if (!(error instanceof AppError && error.code === 'not_found')) throw error
-    const found = await ctx.db
-      .select({ id: agentTable.id })
-      .from(agentTable)
-      .where(
-        and(
-          eq(agentTable.organizationId, organizationId),
-          eq(agentTable.status, 'active'),
-          isNull(agentTable.deletedAt),
-          isCalled(agentTable.name, ref),
-        ),
-      )
-      .limit(2)
-    if (found.length > 1) throw invalid('/agent', `Several agents are called ${ref}: use a slug.`)
-    if (!found[0]) throw notFound('party', ref)
-    return agents.find(ctx, found[0].id)
-  })
+export const findAgent = async (ctx: Ctx, organizationId: string, ref: string): Promise<Party> =>
+  (await findAgentAndHow(ctx, organizationId, ref)).party
+
+/** Also returns whether the agent was found by its id, slug or prefix (`ref`), or only by its name. */
+async function findAgentAndHow(
+  ctx: Ctx,
+  organizationId: string,
+  ref: string,
+): Promise<{ party: Party; by: 'ref' | 'name' }> {
+  const known = await agents.find(ctx, ref).catch(ifMissing)
+  const agent = known ?? (await agents.find(ctx, await idOfNamed(ctx, organizationId, ref)))
   if (agent.scope !== 'public' && agent.organizationId !== organizationId)
     throw invalid('/agent', "This agent does not belong to the project's team. Share it with the team first.")
   if (agent.status === 'archived') throw invalid('/agent', 'This agent is archived.')
-  return { type: 'agent', id: agent.id, name: agent.name }
+  return { party: { type: 'agent', id: agent.id, name: agent.name }, by: known ? 'ref' : 'name' }
+}
+
+async function idOfNamed(ctx: Ctx, organizationId: string, name: string): Promise<string> {
+  const [found, another] = await ctx.db
+    .select({ id: agentTable.id })
+    .from(agentTable)
+    .where(
+      and(
+        eq(agentTable.organizationId, organizationId),
+        eq(agentTable.status, 'active'),
+        isNull(agentTable.deletedAt),
+        isCalled(agentTable.name, name),
+      ),
+    )
+    .limit(2)
+  if (another) throw invalid('/agent', `Several agents are called ${name}: use a slug.`)
+  if (!found) throw notFound('party', name)
+  return found.id
 }
 
 /** Returns the caller: the agent that the call or its token names, else the user. */
