@@ -30,21 +30,24 @@ export function currentName({ properties }: TObject, name: string): string {
  */
 export function renamed(schema: TObject, args: Fields, at = ''): { args: Fields; errors: FieldError[] } {
   const errors: FieldError[] = []
+  const earlier = new Map<string, string>()
   const out = Object.entries(args).map(([given, value]) => {
     const name = currentName(schema, given)
     const field = Object.hasOwn(schema.properties, name) ? (schema.properties[name] as TSchema) : undefined
     const other = given !== name
-    if (other && Object.hasOwn(args, name)) errors.push(twice(at, given, name))
+    const also = Object.hasOwn(args, name) ? name : earlier.get(name)
+    if (other && also !== undefined) errors.push(twice(at, [given, also], name))
+    earlier.set(name, given)
     const single = other && field?.type === 'array' && typeof value === 'string' && !isList(value)
     return [name, field ? inner(field, single ? [value] : value, `${at}/${name}`, errors) : value]
   })
   return { args: Object.fromEntries(out), errors }
 }
 
-const twice = (at: string, given: string, name: string): FieldError => ({
+const twice = (at: string, [given, also]: [string, string], name: string): FieldError => ({
   pointer: `${at}/${given}`,
   code: 'twice',
-  message: `${given} and ${name} are the same argument. Send only ${name}.`,
+  message: `${given} and ${also} are the same argument. Send only ${name}.`,
 })
 
 const isList = (text: string): boolean => /^\s*\[/.test(text)

@@ -121,6 +121,17 @@ describe('former names', () => {
       ])
   })
 
+  test('of one argument are refused beside each other', () => {
+    const several = taking.filter(({ name, old }) => formerNames[name]?.[0] !== old)
+    expect(several.length).toBeGreaterThan(0)
+    for (const { tool, name, old } of several) {
+      const first = formerNames[name]?.[0] as string
+      expect(catalogue.read(tool, { [first]: 'a', [old]: 'b' }).errors).toEqual([
+        { pointer: `/${old}`, code: 'twice', message: `${old} and ${first} are the same argument. Send only ${name}.` },
+      ])
+    }
+  })
+
   test('work inside of lists of objects', () => {
     const plan = tools.find(({ name }) => name === 'create_plan') as Tool
     const epics = (task: object) => [{ title: 'E', stories: [{ title: 'S', tasks: [{ title: 'T', ...task }] }] }]
