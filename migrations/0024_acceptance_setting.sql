@@ -1,1 +1,1 @@
-UPDATE "projects" SET "settings" = "settings" || '{"acceptance":"warn"}'::jsonb WHERE NOT "settings" ? 'acceptance';
+UPDATE "projects" SET "settings" = "settings" || '{"acceptance":"warn"}'::jsonb WHERE coalesce("settings"->>'acceptance', '') NOT IN ('enforce', 'agents', 'warn');

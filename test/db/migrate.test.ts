@@ -231,10 +231,20 @@ test('projects that are older than the setting for acceptance criteria only warn
   await migrate(driver, real.slice(0, at))
   await driver.exec(`
     insert into organizations (id, created_at, updated_at, name, slug, settings)
-      values (gen_random_uuid(), now(), now(), 'Team', 'team', '{}');
-    insert into projects (id, created_at, updated_at, organization_id, name, slug, key, visibility, settings)
-      select gen_random_uuid(), now(), now(), id, 'Old', 'old', 'OLD', 'team', '{"colour":"red"}' from organizations`)
+      values (gen_random_uuid(), now(), now(), 'Team', 'team', '{}')`)
+  // Settings could be anything, also under the name that has a meaning now.
+  const [warned, kept] = [
+    [undefined, 'strict', '', null, true, ['agents'], { rule: 'enforce' }],
+    ['enforce', 'agents'],
+  ]
+  for (const [i, acceptance] of [...warned, ...kept].entries())
+    await driver.exec(`
+      insert into projects (id, created_at, updated_at, organization_id, name, slug, key, visibility, settings)
+        select gen_random_uuid(), now(), now(), id, 'Old', 'old-${i}', 'OLD${'ABCDEFGHI'[i]}', 'team',
+          '${JSON.stringify({ colour: 'red', acceptance })}' from organizations`)
   await migrate(driver, real)
-  const { rows } = await driver.query('select settings::text from projects')
-  expect(rows.flat().map((text) => JSON.parse(String(text)))).toEqual([{ colour: 'red', acceptance: 'warn' }])
+  const { rows } = await driver.query('select settings::text from projects order by slug')
+  expect(rows.flat().map((text) => JSON.parse(String(text)))).toEqual(
+    [...warned.map(() => 'warn'), ...kept].map((acceptance) => ({ colour: 'red', acceptance })),
+  )
 })
