@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { MemoriesStored } from '../../src/features/memory/schema.ts'
+import type { MemoriesStored, Memory } from '../../src/features/memory/schema.ts'
 import type { CompletedMany, CreatedMany } from '../../src/features/tasks/many-schema.ts'
 import type { Task, TaskCompleted, TaskPage } from '../../src/features/tasks/schema.ts'
 import type { McpClient } from '../mcp/support.ts'
@@ -162,6 +162,41 @@ describe('store_memory', () => {
       memories: [{ content: `${word} three`, scopeId: slug }],
     })
     expect([made.status, made.body]).toMatchObject([201, { items: [{ content: `${word} three` }] }])
+  })
+
+  test('with memories of another scope does not look for them where the others are', async () => {
+    const { slug, id: projectId } = await newProject(team.owner)
+    const { id: session } = (await team.owner.fetch<{ id: string }>('POST', '/api/sessions', { projectId })).body
+    const shared = { scope: 'session', scopeId: session }
+    const memories = [{ content: 'Own', scope: 'agent' }, { content: 'Here' }, { content: 'Same', scope: 'session' }]
+    const { memories: stored } = told<{ memories: { id: string }[] }>(
+      await agent.call('store_memory', { memories: [...memories, { content: 'Project', project: slug }], ...shared }),
+    )
+    const scopes = stored.map(async ({ id }) => (await team.owner.fetch<Memory>('GET', `/api/memories/${id}`)).body)
+    expect((await Promise.all(scopes)).map(({ scope }) => scope)).toEqual(['agent', 'session', 'session', 'project'])
+    const made = await team.owner.fetch<MemoriesStored>('POST', '/api/memories/batch', {
+      ...shared,
+      memories: [{ content: 'Project', scope: 'project', scopeId: slug }, { content: 'Here' }],
+    })
+    expect(made.body.items.map(({ scope }) => scope)).toEqual(['project', 'session'])
+    const nowhere = { ...shared, memories: [{ content: 'x', scope: 'agent' }] }
+    const { errors } = await expectRefusal(
+      t,
+      await team.owner.fetch('POST', '/api/memories/batch', nowhere),
+      422,
+      'invalid',
+    )
+    expect(errors?.[0]).toMatchObject({ pointer: '/scopeId', code: 'required' })
+  })
+
+  test('with memories refuses beside them what only one memory can have', async () => {
+    for (const [name, value] of Object.entries({
+      supersedes: '00000000-0000-7000-8000-000000000000',
+      embedding: [1],
+    })) {
+      const result = await agent.call('store_memory', { memories: [{ content: 'x' }], [name]: value })
+      expect(refused(result)).toContain(`${name} belongs to one memory. Send it inside memories.`)
+    }
   })
 })
 

@@ -30,7 +30,7 @@ import {
 } from './schema.ts'
 import { similarTo, vectorSoon } from './similar.ts'
 import { memories } from './table.ts'
-import { type MemoryTarget, requireWriter, targetOf } from './target.ts'
+import { type MemoryTarget, requireWriter, sharing, targetOf } from './target.ts'
 
 export { search } from './search.ts'
 
@@ -94,7 +94,7 @@ export const storeMany = flow(
   'memory.storeMany',
   member('memories:write'),
   async (ctx, { memories: list, ...shared }: MemoriesCreate, keyed): Promise<MemoriesStored> => {
-    const ready = await Promise.all(list.map((input) => prepared(ctx, { ...shared, ...input })))
+    const ready = await Promise.all(list.map((input) => prepared(ctx, sharing(shared, input))))
     const stored = await putMany(keyed, { memories: ready })
     const items: MemoryStored[] = []
     for (const [i, memory] of stored.entries()) items.push(await withSimilar(ctx, memory, ready[i]))

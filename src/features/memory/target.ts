@@ -17,12 +17,15 @@ export interface MemoryTarget {
   projectId: string | null
 }
 
-interface Named {
+interface Scoped {
+  scope?: Memory['scope']
+  scopeId?: string
+}
+
+interface Named extends Scoped {
   project?: string
   agent?: string
   session?: string
-  scope?: Memory['scope']
-  scopeId?: string
 }
 
 /** Returns input that names a project, an agent or a session as input with `scope` and `scopeId`. */
@@ -35,6 +38,16 @@ export function inScope<T extends Named>({ project, agent, session, ...rest }: T
   const also = second?.scope ?? (['scope', 'scopeId'] as const).find((name) => rest[name] !== undefined)
   if (also) throw invalid(`/${also}`, `A memory is about one thing. Send ${first.scope} or ${also}, not both.`, 'twice')
   return { ...rest, ...first }
+}
+
+/**
+ * Returns one memory of several, with what all of them share. A memory with a scope of another kind is not about the
+ * shared `scopeId`: an agent's memory would be looked for under the id of a project.
+ */
+export function sharing<S extends Scoped, T extends Scoped>(shared: S, own: T) {
+  const { scopeId, ...rest } = shared
+  const isOther = own.scope !== undefined && own.scope !== (shared.scope ?? 'project')
+  return { ...rest, ...(!isOther && scopeId !== undefined && { scopeId }), ...own }
 }
 
 export async function targetOf(

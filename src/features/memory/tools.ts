@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { invalid } from '../../errors.ts'
 import {
   agent,
   budgetTokens,
@@ -17,7 +18,7 @@ import { tool } from '../../mcp/tool.ts'
 import { array, int, object, oneOf, optional, text, title } from '../../schema.ts'
 import { MemoryCreate, type MemoryStored, scopes } from './schema.ts'
 import * as memory from './service.ts'
-import { inScope } from './target.ts'
+import { inScope, sharing } from './target.ts'
 
 const { importance, embedding } = MemoryCreate.properties
 const scopeId = text(100, { minLength: 1, description: 'What the scope names' })
@@ -48,8 +49,10 @@ export const memoryTools = [
     action: memory.storeMany,
     with: ({ content, memories, ...shared }) => {
       if ((content === undefined) === (memories === undefined)) throw oneOrSeveral('content', 'memories')
+      const single = memories && (['supersedes', 'embedding'] as const).find((name) => shared[name] !== undefined)
+      if (single) throw invalid(`/${single}`, `${single} belongs to one memory. Send it inside memories.`)
       const list = content === undefined ? (memories ?? []) : [{ content }]
-      return { memories: list.map((one) => ({ ...inScope(shared), ...inScope(one) })) }
+      return { memories: list.map((one) => sharing(inScope(shared), inScope(one))) }
     },
     show: ({ items }) => (items.length === 1 && items[0] ? stored(items[0]) : { memories: items.map(stored) }),
   }),
