@@ -294,4 +294,35 @@ describe('another person of the team', () => {
     expect((await admin.fetch('DELETE', `/api/agents/${agent}`)).status).toBe(200)
     expect((await stored(task)).lease).toBeNull()
   })
+
+  test('cannot work as the agent of a token of mine, but assign tasks to it', async () => {
+    const [task, handed] = (await newTasks(2)) as [string, string]
+    const own = await window(await mcpToken(t, ada, { name: unique('laptop') }))
+    await own.use('claim_task', { task })
+    const agent = await holderOf(task)
+    const other = await window(await mcpToken(t, grace, { name: unique('other') }))
+    for (const [tool, args] of [
+      ['claim_task', { task }],
+      ['claim_task', { task, action: 'release' }],
+      ['next_task', { project }],
+      ['create_session', { project }],
+    ] as const) {
+      const why = await other.refused(tool, { agent, ...args })
+      expect([tool, why]).toEqual([tool, expect.stringMatching(/^forbidden: .* works for Ada Lovelace: /)])
+    }
+    const made = { name: unique('mine'), organizationId: grace.organizationId, agentId: agent }
+    for (const [path, body] of [
+      ['/api/mcp-tokens', made],
+      ['/api/sessions', { agentId: agent }],
+      [`/api/tasks/${task}/claim`, { agent }],
+    ] as const)
+      expect([path, (await grace.fetch('POST', path, body)).status]).toEqual([path, 403])
+    // A lease that was handed to it at the browser is its own: not that of another token of the person.
+    const mine = await window(await mcpToken(t, ada, { name: unique('second') }))
+    await mine.use('claim_task', { task: handed })
+    expect((await grace.fetch('PATCH', `/api/tasks/${handed}`, { assignee: agent })).status).toBe(200)
+    expect(await holderOf(handed)).toBe(agent)
+    expect(await mine.refused('claim_task', { task: handed, agent })).toContain('conflict.lease_held')
+    expect((await own.use('claim_task', { task: handed })).key).toBe(handed)
+  })
 })

@@ -1,6 +1,5 @@
-import { and, asc, eq, isNull, ne } from 'drizzle-orm'
+import { and, asc, eq, isNull } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { nobody } from '../../auth/actor.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { slugify } from '../../text/text.ts'
 import { users } from '../users/table.ts'
@@ -66,14 +65,14 @@ export async function agentOfToken(ctx: Ctx, { organizationId, userId, token, cl
   return made.id
 }
 
-/** Returns the name of the other person whose token the agent was created for; undefined if the caller may be it. */
-export async function otherPersonOf({ db, actor }: Ctx, agentId: string): Promise<string | undefined> {
+/** Returns the person whose token the agent was created for; undefined for an agent that somebody created. */
+export async function personOf({ db }: Ctx, agentId: string): Promise<{ id: string; name: string } | undefined> {
   const [person] = await db
-    .select({ name: users.name })
+    .select({ id: users.id, name: users.name })
     .from(agents)
     .innerJoin(users, eq(users.id, agents.forId))
-    .where(and(eq(agents.id, agentId), ne(agents.forId, actor.userId ?? nobody)))
-  return person?.name
+    .where(eq(agents.id, agentId))
+  return person
 }
 
 /**

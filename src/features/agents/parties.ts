@@ -9,6 +9,7 @@ import { memberships } from '../organizations/table.ts'
 import { readersOf } from '../projects/readers.ts'
 import type { Project } from '../projects/schema.ts'
 import { users } from '../users/table.ts'
+import { personOf } from './of-token.ts'
 import * as agents from './service.ts'
 import { agents as agentTable } from './table.ts'
 
@@ -123,6 +124,22 @@ async function idOfNamed(ctx: Ctx, organizationId: string, name: string): Promis
   if (another) throw invalid('/agent', `Several agents are called ${name}: use a slug.`)
   if (!found) throw notFound('party', name)
   return found.id
+}
+
+/**
+ * Finds an agent that the caller may work as: one that people created, or one of the caller's own tokens. Nobody works
+ * as the agent of another person's token, which would make them the holder of that person's tasks.
+ */
+export async function findOwnAgent(
+  ctx: Ctx,
+  organizationId: string,
+  ref: string,
+): Promise<Party & { isOfToken: boolean }> {
+  const agent = await findAgent(ctx, organizationId, ref)
+  const person = await personOf(ctx, agent.id)
+  if (person && person.id !== ctx.actor.userId)
+    throw new AppError('forbidden', `${agent.name} works for ${person.name}: you cannot work as that agent.`)
+  return { ...agent, isOfToken: person !== undefined }
 }
 
 /** Returns the caller: the agent that the call or its token names, else the user. */

@@ -24,7 +24,7 @@ import type { SkillItem } from '../skills/schema.ts'
 import * as skills from '../skills/service.ts'
 import { agentCreated, agentDeleted, agentRestored, agentUpdated } from './events.ts'
 import { onAgentRemoved, onAgentRestored } from './hooks.ts'
-import { otherPersonOf } from './of-token.ts'
+import { personOf } from './of-token.ts'
 import {
   type Agent,
   type AgentCreate,
@@ -227,8 +227,9 @@ async function writable(ctx: Ctx, ref: string): Promise<Agent> {
 async function requireOwnOrAdmin(ctx: Ctx, { id, name, organizationId }: Agent): Promise<void> {
   const role = organizationId && ctx.actor.memberships.get(organizationId)
   if (role && atLeast(role, 'admin')) return
-  const person = await otherPersonOf(ctx, id)
-  if (person) throw new AppError('forbidden', `${name} works for ${person}. Only they or an admin can change it.`)
+  const person = await personOf(ctx, id)
+  if (person && person.id !== ctx.actor.userId)
+    throw new AppError('forbidden', `${name} works for ${person.name}. Only they or an admin can change it.`)
 }
 
 type AgentScope = Pick<Agent, 'organizationId' | 'scope'>

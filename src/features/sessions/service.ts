@@ -6,7 +6,7 @@ import { newId } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { agentFilter, findAgent } from '../agents/parties.ts'
+import { agentFilter, findOwnAgent } from '../agents/parties.ts'
 import { defaultProject, ifThere, projectFilter } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import { find as findTask } from '../tasks/rows.ts'
@@ -84,7 +84,7 @@ export const start = write(
     const named = input.projectId ?? task?.projectId
     const project = named ? await projects.find(ctx, named) : await defaultProject(ctx)
     if (task && task.projectId !== project?.id) throw invalid('/taskId', `${task.key} is not a task of that project.`)
-    const agent = input.agentId ? await findAgent(ctx, organizationId, input.agentId) : ctx.actor.agent
+    const agent = input.agentId ? await findOwnAgent(ctx, organizationId, input.agentId) : ctx.actor.agent
     const [session] = await ctx.db
       .insert(sessions)
       .values({

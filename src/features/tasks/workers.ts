@@ -2,7 +2,7 @@ import { eq, gt, isNotNull, isNull, lte, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { nobody, selvesOf } from '../../auth/actor.ts'
 import { and, or } from '../../db/conditions.ts'
-import { findAgent, type Party, sameParty, speaker } from '../agents/parties.ts'
+import { findOwnAgent, type Party, sameParty, speaker } from '../agents/parties.ts'
 import { sessionOf } from '../projects/work-session.ts'
 import type { Found } from './rows.ts'
 import type { Lease } from './schema.ts'
@@ -21,15 +21,18 @@ export interface Worker extends Party {
   forId: string | null
   /** Whose tasks are the worker's: those of the agent, and of the person if it works for nobody else. */
   selves: readonly string[]
+  /** Whether it may take up leases that were handed to it: only its own token works as the agent of a token. */
+  takesHanded: boolean
 }
 
-const workerOf = (ctx: Ctx, party: Party, sessionId: string | null): Worker => ({
+const workerOf = (ctx: Ctx, party: Party, sessionId: string | null, takesHanded = true): Worker => ({
   ...party,
   sessionId,
   credentialId: ctx.actor.credentialId,
   connection: ctx.connection ?? null,
   forId: party.type === 'agent' ? ctx.actor.userId : null,
   selves: party.id === ctx.actor.agent?.id ? selvesOf(ctx.actor) : [party.id],
+  takesHanded,
 })
 
 /** Returns the worker of a call that names neither an agent nor a session. */
@@ -41,8 +44,10 @@ export async function namedWorker(
   organizationId: string,
   { agent, sessionId }: { agent?: string; sessionId?: string },
 ): Promise<Worker> {
-  const party = agent ? await findAgent(ctx, organizationId, agent) : speaker(ctx)
-  return workerOf(ctx, party, await namedSession(ctx, sessionId))
+  if (!agent) return workerIn(ctx, sessionId)
+  const { isOfToken, ...party } = await findOwnAgent(ctx, organizationId, agent)
+  const takesHanded = !isOfToken || party.id === ctx.actor.agent?.id
+  return workerOf(ctx, party, await namedSession(ctx, sessionId), takesHanded)
 }
 
 /** Returns the worker of a call that may name a session, but no agent. */
@@ -55,9 +60,9 @@ const namedSession = async (ctx: Ctx, ref: string | undefined): Promise<string |
 /**
  * SQL condition: the lease, expired or not, is this worker's. So is that of the same agent and credential on a
  * connection that is known to have closed, unless both name different sessions: a client that restarts continues its
- * work. A lease without a credential was handed to an agent, and belongs to whoever of it comes first.
+ * work. A lease without a credential was handed to an agent, and belongs to whoever works as it first.
  */
-export const isLeasedTo = ({ type, id, sessionId, credentialId, connection }: Worker): SQL => {
+export const isLeasedTo = ({ type, id, sessionId, credentialId, connection, takesHanded }: Worker): SQL => {
   const session = sessionId ? or(isNull(tasks.leaseSessionId), eq(tasks.leaseSessionId, sessionId)) : undefined
   const here = sql`${tasks.leaseConnection} is not distinct from ${connection}::text`
   const free = or(isNotNull(tasks.leaseClosedAt), here)
@@ -65,7 +70,7 @@ export const isLeasedTo = ({ type, id, sessionId, credentialId, connection }: Wo
   return and(
     eq(tasks.leaseType, type),
     eq(tasks.leaseHolderId, id),
-    type === 'user' ? session : or(isNull(tasks.leaseCredentialId), own),
+    type === 'user' ? session : or(takesHanded ? isNull(tasks.leaseCredentialId) : undefined, own),
   )
 }
 
@@ -94,7 +99,7 @@ export function holds({ task, ...found }: Found, worker: Worker): boolean {
   if (!lease || !sameParty(lease.holder, worker)) return false
   const sameSession = isInSession(lease, worker)
   if (worker.type === 'user') return sameSession
-  if (found.leaseCredentialId === null) return true
+  if (found.leaseCredentialId === null) return worker.takesHanded
   if (found.leaseCredentialId !== worker.credentialId) return false
   return sameSession && (found.leaseClosedAt !== null || found.leaseConnection === worker.connection)
 }

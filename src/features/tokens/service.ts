@@ -8,7 +8,7 @@ import { AppError, invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { lockSession } from '../accounts/sign-in-methods.ts'
 import { agentOfToken } from '../agents/of-token.ts'
-import { findAgent } from '../agents/parties.ts'
+import { findOwnAgent } from '../agents/parties.ts'
 import { agents } from '../agents/table.ts'
 import * as organizations from '../organizations/service.ts'
 import * as projects from '../projects/rows.ts'
@@ -216,7 +216,7 @@ export const createToken = write(
     await requireBelowLimit(ctx, mcpTokens)
     const [userId, name] = [userIdOf(ctx.actor), input.name.trim()]
     const agentId = input.agentId
-      ? (await findAgent(ctx, input.organizationId, input.agentId)).id
+      ? (await findOwnAgent(ctx, input.organizationId, input.agentId)).id
       : await agentOfToken(ctx, { organizationId, userId, token: name, client: input.client?.trim() })
     const token = newSecret(kind === 'live' ? 'mcp_live' : 'mcp_test')
     const [made] = await ctx.db
