@@ -57,11 +57,12 @@ function authorOf({ author, actor, createdById }: Fields): Author | undefined {
   return typeof createdById === 'string' ? { userId: createdById } : undefined
 }
 
-/** Own is what the calling person or one of their agents wrote: most records do not say which of them it was. */
+/**
+ * Own is what the calling person or one of their agents wrote. If only the agent is known, it must be the calling one
+ * and work for nobody else: several people may use one agent.
+ */
 const isOwn = ({ userId, agent }: Author, actor: Actor): boolean =>
-  typeof userId === 'string'
-    ? userId === actor.userId
-    : agent !== undefined && agent.id !== null && agent.id === actor.agent?.id
+  typeof userId === 'string' ? userId === actor.userId : actor.agent?.forUser === true && agent?.id === actor.agent.id
 
 /** An unknown author counts as another. */
 function isOthers(record: Fields, actor: Actor): boolean {

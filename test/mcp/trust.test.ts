@@ -52,10 +52,12 @@ async function ownWords(token: string): Promise<string> {
 }
 
 let token: string
+let grace: Person
 beforeAll(async () => {
   t = await sharedApp()
   ada = await person(t)
-  token = await mcpToken(t, await member(t, ada, 'member', 'Grace Hopper'))
+  grace = await member(t, ada, 'member', 'Grace Hopper')
+  token = await mcpToken(t, grace)
   before = await ownWords(token)
   writer = await connect(t.url, await mcpToken(t, ada))
   reader = await connect(t.url, token)
@@ -220,6 +222,23 @@ test('a task of another that a completion claims is attributed', async () => {
   const { key: others } = (await said(reader, 'create_task', { title: 'Theirs', project: slug })).facts
   const { facts } = await said(writer, 'complete_task', { task: key, claimNext: true })
   expect(facts).toMatchObject({ _source: { kind: 'task', trust: 'other' }, next: { key: others } })
+})
+
+test('what one person said through a shared agent is not own for another who uses it', async () => {
+  const { body: agent } = await ada.fetch<{ id: string }>('POST', '/api/agents', { name: 'Shared' })
+  const { slug } = await make('create_project', { name: 'Shared work' })
+  const [hers, others] = await Promise.all(
+    [ada, grace].map(async (who) => connect(t.url, await mcpToken(t, who, { agentId: agent.id }))),
+  )
+  if (!hers || !others) throw new Error('not connected')
+  await said(hers, 'store_memory', { content: 'Tapirs swim.', project: slug })
+  const { key } = (await said(others, 'create_task', { title: 'Ponds', project: slug })).facts
+  await said(hers, 'update_task', { task: key, comment: corpus.order })
+  const seenBy = async (client: McpClient) =>
+    (await said(client, 'list_memories', { project: slug })).facts._source?.trust
+  expect([await seenBy(hers), await seenBy(others)]).toEqual(['own', 'other'])
+  expect((await said(others, 'get_task', { task: key })).facts._source?.trust).toBe('other')
+  await Promise.all([hers.close(), others.close()])
 })
 
 test('what the server says itself is not touched by any of it', async () => {

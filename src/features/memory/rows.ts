@@ -24,6 +24,7 @@ const visible = {
   projectId: memories.projectId,
   scope: memories.scope,
   scopeId: memories.scopeId,
+  createdById: memories.createdById,
   authorType: memories.authorType,
   authorId: memories.authorId,
   authorName: memories.authorName,

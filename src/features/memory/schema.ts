@@ -38,6 +38,7 @@ const item = {
   projectId: nullable(id()),
   scope: oneOf(scopes),
   scopeId: id(),
+  createdById: nullable(id({ description: 'The user who stored it, also through an agent' })),
   author: Party,
   title: nullable(name),
   tags,
