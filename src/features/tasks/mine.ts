@@ -1,5 +1,6 @@
 import { desc, eq, inArray, sql } from 'drizzle-orm'
 import { read } from '../../action.ts'
+import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
@@ -19,13 +20,16 @@ export const mine = read(
   member('tasks:read'),
   async (ctx, _: Record<string, never>): Promise<OwnTask[]> => {
     const me = callingWorker(ctx)
-    const held = sql<boolean>`coalesce(${isHeldBy(me, ctx.now)}, false)`
-    const own = new Set((await ctx.db.select({ id: tasks.id }).from(tasks).where(held)).map(({ id }) => id))
+    const held = isHeldBy(me, ctx.now)
+    const heldHere = and(eq(tasks.organizationId, currentOrganization(ctx.actor)), held)
+    const own = new Set((await ctx.db.select({ id: tasks.id }).from(tasks).where(heldHere)).map(({ id }) => id))
+    // Null, as it is without a lease, would come first.
+    const heldFirst = desc(sql`coalesce(${held}, false)`)
     const rows = await selectItems(ctx)
       .where(
         and(scopeOf(ctx, undefined), inArray(tasks.status, open), or(held, anyOf(tasks.assigneeId, idList(me.selves)))),
       )
-      .orderBy(desc(held), desc(eq(tasks.status, 'in_progress')), urgency, tasks.position, tasks.id)
+      .orderBy(heldFirst, desc(eq(tasks.status, 'in_progress')), urgency, tasks.position, tasks.id)
       .limit(MINE_AT_MOST)
     return rows.map((row) => {
       const { lease, ...task } = toItem(row, ctx.now)
