@@ -325,4 +325,29 @@ describe('another person of the team', () => {
     expect(await mine.refused('claim_task', { task: handed, agent })).toContain('conflict.lease_held')
     expect((await own.use('claim_task', { task: handed })).key).toBe(handed)
   })
+
+  test('can take the tasks of an agent whose token is revoked, or whose person leaves', async () => {
+    const edsger = await member(t, ada, 'member', 'Edsger Dijkstra')
+    const { body: token } = await edsger.fetch<{ id: string; token: string }>('POST', '/api/mcp-tokens', {
+      name: unique('laptop'),
+      organizationId: ada.organizationId,
+    })
+    const [done, one, two] = (await newTasks(3)) as [string, string, string]
+    const first = await window(token.token)
+    await first.use('complete_task', { task: (await first.use('claim_task', { task: done })).key })
+    await first.use('claim_task', { task: one })
+    await first.close()
+    expect((await edsger.fetch('DELETE', `/api/mcp-tokens/${token.id}`)).status).toBe(200)
+    expect(await stored(one)).toMatchObject({ assignee: null, lease: null })
+    expect((await stored(done)).assignee).not.toBeNull()
+
+    const second = await window(await mcpToken(t, edsger, { name: unique('desk') }))
+    await second.use('claim_task', { task: two })
+    const agent = await holderOf(two)
+    await second.close()
+    const left = await edsger.fetch('DELETE', `/api/teams/${ada.organizationId}/members/${edsger.userId}`)
+    expect(left.status).toBe(200)
+    expect(await stored(two)).toMatchObject({ assignee: null, lease: null })
+    expect((await ada.fetch('PATCH', `/api/tasks/${two}`, { assignee: agent })).status).toBe(422)
+  })
 })

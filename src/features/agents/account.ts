@@ -1,8 +1,31 @@
-import { and, eq, isNull } from 'drizzle-orm'
+import { and, eq, inArray, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
 import { accountRemoved } from '../accounts/hooks.ts'
+import { memberLeft } from '../organizations/hooks.ts'
+import { organizations } from '../organizations/table.ts'
+import { onAgentStopped } from './hooks.ts'
 import { agents } from './table.ts'
 
-/** Deletes the user's personal agents; a team keeps its own. */
+/** Deletes the user's personal agents; a team keeps its own, but those of the user's tokens are archived. */
 export const removePersonal = accountRemoved.handle(async (ctx, { userId }) => {
   await ctx.db.delete(agents).where(and(eq(agents.createdById, userId), isNull(agents.organizationId)))
+  await retire(ctx, userId, isNotNull(agents.organizationId))
 })
+
+/** Archives the agents of the tokens that a former member had in the team and in its sandbox. */
+export const retireOfMember = memberLeft.handle(async (ctx, { organizationId, userId }) => {
+  const places = ctx.db
+    .select({ id: organizations.id })
+    .from(organizations)
+    .where(or(eq(organizations.id, organizationId), eq(organizations.sandboxOf, organizationId)))
+  await retire(ctx, userId, inArray(agents.organizationId, places))
+})
+
+async function retire(ctx: Ctx, userId: string, where: SQL): Promise<void> {
+  const retired = await ctx.db
+    .update(agents)
+    .set({ status: 'archived', updatedAt: ctx.now, version: sql`${agents.version} + 1` })
+    .where(and(eq(agents.forId, userId), isNull(agents.deletedAt), where))
+    .returning({ agentId: agents.id })
+  for (const agent of retired) await onAgentStopped.call(ctx, agent)
+}

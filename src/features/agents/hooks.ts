@@ -6,6 +6,9 @@ type Owned = Pick<Agent, 'id' | 'organizationId'>
 /** An agent was deleted. `memory` returns how many memories it had. */
 export const onAgentRemoved = hook<{ agent: Owned; keepMemories: boolean }, { memories?: number }>('agents.removed')
 
+/** An agent stopped working: its person left the team, or its last token was revoked. It is not deleted. */
+export const onAgentStopped = hook<{ agentId: string }>('agents.stopped')
+
 /** An agent was restored: handlers restore what was deleted with it, at `deletedAt`. */
 export const onAgentRestored = hook<{ agent: Owned; deletedAt: string }>('agents.restored')
 

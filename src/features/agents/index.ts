@@ -1,5 +1,5 @@
 import type { Feature } from '../../feature.ts'
-import { removePersonal } from './account.ts'
+import { removePersonal, retireOfMember } from './account.ts'
 import * as events from './events.ts'
 import { agentRecord } from './record.ts'
 import { agentRoutes } from './routes.ts'
@@ -10,5 +10,5 @@ export const agents: Feature = {
   routes: agentRoutes,
   tools: agentTools,
   records: [agentRecord],
-  hooks: [removePersonal],
+  hooks: [removePersonal, retireOfMember],
 }

@@ -5,6 +5,9 @@ import type { Member, Organization } from './schema.ts'
 /** An account returned to the owner of its mailbox: open invites to its personal organization must be closed. */
 export const personalReclaimed = hook<{ organizationId: string }>('organizations.personalReclaimed')
 
+/** A member left a team or was removed from it. Not called if their account is deleted. */
+export const memberLeft = hook<{ organizationId: string; userId: string }>('organizations.memberLeft')
+
 /** A member's role was raised to admin or owner, by another member. `member` is as before the change. */
 export const managerMade = hook<{
   organization: Pick<Organization, 'id' | 'name'>

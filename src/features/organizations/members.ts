@@ -6,7 +6,7 @@ import { AppError, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { users } from '../users/table.ts'
 import * as events from './events.ts'
-import { managerMade, personalReclaimed } from './hooks.ts'
+import { managerMade, memberLeft, personalReclaimed } from './hooks.ts'
 import { makingManagers, manages } from './managers.ts'
 import type { Member, MemberPage, MemberQuery, Organization } from './schema.ts'
 import { find, here, live } from './service.ts'
@@ -150,6 +150,7 @@ export async function dropMember(
     throw new AppError('conflict', 'Users cannot leave or be removed from their own personal organization.')
   await ctx.db.delete(memberships).where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
   await keepAnOwner(ctx, id)
+  await memberLeft.call(ctx, { organizationId: id, userId })
   ctx.emit(events.memberRemoved, { ...here(id), data: { userId } })
   return { organizationId: id, userId, removed: true }
 }
@@ -183,7 +184,10 @@ export async function reclaim(ctx: Ctx, userId: string): Promise<void> {
     .returning({ userId: memberships.userId })
   await ctx.db.update(memberships).set({ role: 'owner' }).where(eq(memberships.organizationId, id))
   await personalReclaimed.call(ctx, { organizationId: id })
-  for (const other of others) ctx.emit(events.memberRemoved, { ...here(id), data: { userId: other.userId } })
+  for (const { userId } of others) {
+    await memberLeft.call(ctx, { organizationId: id, userId })
+    ctx.emit(events.memberRemoved, { ...here(id), data: { userId } })
+  }
 }
 
 /** Returns the ids of a team's owners, the oldest first. */

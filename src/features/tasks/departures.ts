@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { tasks } from './table.ts'
 
@@ -8,8 +8,15 @@ export const abandoned = (now: string) => ({
       else ${tasks.leaseExpiresAt} end`,
 })
 
-/** For a person or agent that has left: ends their leases and assignments, so that others can take the tasks. */
-export async function letGo(ctx: Ctx, { type, id }: { type: 'user' | 'agent'; id: string }): Promise<void> {
+/**
+ * For a person or agent that has left: ends their leases and assignments (default: of all tasks), so that others can
+ * take the tasks.
+ */
+export async function letGo(
+  ctx: Ctx,
+  { type, id }: { type: 'user' | 'agent'; id: string },
+  unassigned?: SQL,
+): Promise<void> {
   await ctx.db
     .update(tasks)
     .set(abandoned(ctx.now))
@@ -17,5 +24,5 @@ export async function letGo(ctx: Ctx, { type, id }: { type: 'user' | 'agent'; id
   await ctx.db
     .update(tasks)
     .set({ assigneeType: null, assigneeId: null, updatedAt: ctx.now, version: sql`${tasks.version} + 1` })
-    .where(and(eq(tasks.assigneeType, type), eq(tasks.assigneeId, id)))
+    .where(and(eq(tasks.assigneeType, type), eq(tasks.assigneeId, id), unassigned))
 }

@@ -4,7 +4,7 @@ import { connectionChanged, ownTasks } from '../../mcp/hooks.ts'
 import { withoutUser } from './account.ts'
 import * as events from './events.ts'
 import { mine } from './mine.ts'
-import { agentLetsGo, agentTasks } from './of-agent.ts'
+import { agentLetsGo, agentTasks, stoppedLetsGo } from './of-agent.ts'
 import { taskStats } from './of-project.ts'
 import { progress } from './progress.ts'
 import { taskRecord } from './record.ts'
@@ -23,6 +23,7 @@ export const tasks: Feature = {
     taskStats,
     agentTasks,
     agentLetsGo,
+    stoppedLetsGo,
     callReceived.handle(async (ctx, { session }) => void renewLeases(ctx, session)),
     connectionChanged.handle(markConnection),
     ownTasks.handle((ctx) => mine(ctx, {})),

@@ -3,7 +3,7 @@ import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { and } from '../../db/conditions.ts'
 import { mayRead } from '../../records/readable.ts'
-import { agentParts, onAgentRemoved } from '../agents/hooks.ts'
+import { agentParts, onAgentRemoved, onAgentStopped } from '../agents/hooks.ts'
 import type { AgentDetail } from '../agents/schema.ts'
 import { letGo } from './departures.ts'
 import { selectItems, toItem, visibleTo } from './rows.ts'
@@ -20,6 +20,11 @@ export const agentLetsGo = onAgentRemoved.handle(async (ctx, { agent }) => {
   await letGo(ctx, { type: 'agent', id: agent.id })
   return {}
 })
+
+/** Finished tasks keep their assignee: it says who did them. */
+export const stoppedLetsGo = onAgentStopped.handle((ctx, { agentId }) =>
+  letGo(ctx, { type: 'agent', id: agentId }, notInArray(tasks.status, ['done', 'cancelled'])),
+)
 
 async function tasksOf(ctx: Ctx, agentId: string): Promise<AgentDetail['openTasks']> {
   const rows = await selectItems(ctx)

@@ -1,12 +1,22 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import { endCredentialsOf } from '../accounts/hooks.ts'
+import { stopWithoutToken } from './agents.ts'
 import { apiKeys, mcpTokens } from './table.ts'
 
 export const revokeAll = endCredentialsOf.handle(async (ctx, { userId, keepKeys }) => {
   if (keepKeys) return
-  for (const table of [apiKeys, mcpTokens])
-    await ctx.db
-      .update(table)
-      .set({ revokedAt: ctx.now })
-      .where(and(eq(table.userId, userId), isNull(table.revokedAt)))
+  const ended = { revokedAt: ctx.now }
+  await ctx.db
+    .update(apiKeys)
+    .set(ended)
+    .where(and(eq(apiKeys.userId, userId), isNull(apiKeys.revokedAt)))
+  const tokens = await ctx.db
+    .update(mcpTokens)
+    .set(ended)
+    .where(and(eq(mcpTokens.userId, userId), isNull(mcpTokens.revokedAt)))
+    .returning({ agentId: mcpTokens.agentId })
+  await stopWithoutToken(
+    ctx,
+    tokens.map(({ agentId }) => agentId),
+  )
 })

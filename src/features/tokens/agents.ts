@@ -1,8 +1,8 @@
 import { and, eq, gt, isNull, ne } from 'drizzle-orm'
-import { write } from '../../action.ts'
+import { type Ctx, write } from '../../action.ts'
 import type { Rule } from '../../auth/policy.ts'
-import { onAgentRemoved } from '../agents/hooks.ts'
-import { agentOfToken, isUnknown, nameProgram } from '../agents/of-token.ts'
+import { onAgentRemoved, onAgentStopped } from '../agents/hooks.ts'
+import { agentOfToken, isUnknown, nameProgram, personOf } from '../agents/of-token.ts'
 import { mcpTokenIntroduced } from './events.ts'
 import { mcpTokens } from './table.ts'
 
@@ -39,6 +39,15 @@ export const introduce = write(
     ctx.emit(mcpTokenIntroduced, { subjectId: token.id, userId, data: { name: token.name, client } })
   },
 )
+
+/** Ends what agents work on whose last token was revoked. Agents that people created may have other ways to work. */
+export async function stopWithoutToken(ctx: Ctx, agentIds: readonly (string | null)[]): Promise<void> {
+  for (const agentId of new Set(agentIds)) {
+    if (!agentId || !(await personOf(ctx, agentId))) continue
+    const valid = and(eq(mcpTokens.agentId, agentId), isNull(mcpTokens.revokedAt), gt(mcpTokens.expiresAt, ctx.now))
+    if ((await ctx.db.$count(mcpTokens, valid)) === 0) await onAgentStopped.call(ctx, { agentId })
+  }
+}
 
 /** Every token has an agent: those of a deleted one get another, so that what they do keeps a name. */
 export const replaceAgent = onAgentRemoved.handle(async (ctx, { agent }) => {

@@ -12,6 +12,7 @@ import { findOwnAgent } from '../agents/parties.ts'
 import { agents } from '../agents/table.ts'
 import * as organizations from '../organizations/service.ts'
 import * as projects from '../projects/rows.ts'
+import { stopWithoutToken } from './agents.ts'
 import { apiKeyCreated, apiKeyRevoked, mcpTokenCreated, mcpTokenRevoked } from './events.ts'
 import type {
   ApiKeyCreate,
@@ -261,8 +262,9 @@ export const revokeToken = write(
         version: sql`${mcpTokens.version} + 1`,
       })
       .where(and(eq(mcpTokens.id, id), eq(mcpTokens.userId, userId)))
-      .returning({ name: mcpTokens.name })
+      .returning({ name: mcpTokens.name, agentId: mcpTokens.agentId })
     if (!revoked) throw notFound('mcp_token', id)
+    await stopWithoutToken(ctx, [revoked.agentId])
     ctx.emit(mcpTokenRevoked, { subjectId: id, userId, data: { name: revoked.name } })
     return { id, deleted: true }
   },
