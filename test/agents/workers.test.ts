@@ -351,3 +351,17 @@ describe('another person of the team', () => {
     expect((await ada.fetch('PATCH', `/api/tasks/${two}`, { assignee: agent })).status).toBe(422)
   })
 })
+
+test('a token whose agent is deleted gets another, named after the same program', async () => {
+  const name = unique('laptop')
+  await window(await mcpToken(t, ada, { name }))
+  const ofToken = async () =>
+    (
+      await ada.fetch<{ items: { name: string; agentId: string; agentName: string }[] }>('GET', '/api/mcp-tokens')
+    ).body.items.find((token) => token.name === name)
+  const before = await ofToken()
+  expect((await ada.fetch('DELETE', `/api/agents/${before?.agentId}`)).status).toBe(200)
+  const after = await ofToken()
+  expect(after?.agentId).not.toBe(String(before?.agentId))
+  expect(after?.agentName).toBe(`Codex (${name})`)
+})

@@ -3,6 +3,7 @@ import { type Ctx, write } from '../../action.ts'
 import type { Rule } from '../../auth/policy.ts'
 import { onAgentRemoved, onAgentStopped } from '../agents/hooks.ts'
 import { agentOfToken, isUnknown, nameProgram, personOf } from '../agents/of-token.ts'
+import { agents } from '../agents/table.ts'
 import { mcpTokenIntroduced } from './events.ts'
 import { mcpTokens } from './table.ts'
 
@@ -51,12 +52,14 @@ export async function stopWithoutToken(ctx: Ctx, agentIds: readonly (string | nu
 
 /** Every token has an agent: those of a deleted one get another, so that what they do keeps a name. */
 export const replaceAgent = onAgentRemoved.handle(async (ctx, { agent }) => {
+  const [was] = await ctx.db.select({ client: agents.client }).from(agents).where(eq(agents.id, agent.id))
   const orphans = await ctx.db
     .select()
     .from(mcpTokens)
     .where(and(eq(mcpTokens.agentId, agent.id), isNull(mcpTokens.revokedAt), gt(mcpTokens.expiresAt, ctx.now)))
   for (const { id, organizationId, userId, name } of orphans) {
-    const agentId = await agentOfToken(ctx, { organizationId, userId, token: name })
+    const client = was?.client ?? undefined
+    const agentId = await agentOfToken(ctx, { organizationId, userId, token: name, client })
     await ctx.db.update(mcpTokens).set({ agentId }).where(eq(mcpTokens.id, id))
   }
   return {}
