@@ -29,6 +29,7 @@ import m26 from './0026_readiness.sql' with { type: 'text' }
 import m27 from './0027_tasks_updated.sql' with { type: 'text' }
 import m28 from './0028_invites_kept.sql' with { type: 'text' }
 import m29 from './0029_counts_and_scopes.sql' with { type: 'text' }
+import m30 from './0030_session_connections.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -60,4 +61,5 @@ export const migrations: Migration[] = [
   { id: '0027_tasks_updated', sql: m27 },
   { id: '0028_invites_kept', sql: m28 },
   { id: '0029_counts_and_scopes', sql: m29 },
+  { id: '0030_session_connections', sql: m30 },
 ]

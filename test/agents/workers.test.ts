@@ -2,7 +2,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:te
 import { join } from 'node:path'
 import * as v2 from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { connectionClosed, type Result, until } from '../mcp/support.ts'
+import { connectionClosed, type Result, sessionClosed, until } from '../mcp/support.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 
 /** Agents of one person, each a worker of its own: over the wire, with the official client. */
@@ -170,6 +170,33 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])('two windo
     await again.use('complete_task', { task: one })
     expect((await stored(one as string)).status).toBe('done')
   })
+})
+
+test('two windows on one token keep their sessions apart until one of them closes', async () => {
+  const token = await mcpToken(t, ada, { name: unique('laptop') })
+  const [left, right] = [await window(token, 'SSE'), await window(token, 'SSE')]
+  const { id } = await left.use<{ id: string }>('create_session', { project })
+  const save = async (one: Window, nextStep: string) =>
+    (await one.use<{ session: string }>('resume_session', { checkpoint: { nextStep } })).session
+  const session = async () =>
+    (await ada.fetch<{ id: string; status: string; checkpoint: object }>('GET', `/api/sessions/${id}`)).body
+  expect(await save(left, 'left')).toBe(id)
+  for (const tool of ['end_session', 'resume_session'])
+    expect(await right.refused(tool, {})).toContain(`Session ${id}`)
+  const own = await save(right, 'right')
+  expect(own).not.toBe(id)
+  expect((await right.use<{ session: string }>('end_session')).session).toBe(own)
+  expect(await session()).toMatchObject({ status: 'active', checkpoint: { nextStep: 'left' } })
+  // Its owner may name it from anywhere.
+  await right.use('resume_session', { session: id })
+  await left.use('resume_session', { session: id })
+
+  await left.close()
+  await sessionClosed(t, (await session()).id)
+  const again = await window(token, 'SSE')
+  expect((await again.use<{ id: string }>('resume_session')).id).toBe(id)
+  expect(await save(again, 'again')).toBe(id)
+  expect(await right.refused('end_session', {})).toContain(id)
 })
 
 test('the task of a closed connection stays with the session that claimed it', async () => {

@@ -55,8 +55,9 @@ const saveHere = write(
   member('sessions:write'),
   async (ctx, { ref, saved }: { ref?: string; saved: Checkpoint }): Promise<Pick<Row, 'id' | 'seenSeq'>> => {
     const found = ref === undefined ? ((await running(ctx)) ?? (await start(ctx, {}))) : await find(ctx, ref)
-    const { id, seenSeq } = found
-    if (found.status !== 'active' || found.credentialId !== ctx.actor.credentialId) await takeUp(ctx, { ref: id })
+    const { id, seenSeq, status, credentialId, connection } = found
+    const isHere = credentialId === ctx.actor.credentialId && (!ctx.connection || connection === ctx.connection)
+    if (status !== 'active' || !isHere) await takeUp(ctx, { ref: id })
     await checkpoint(ctx, { ref: id, checkpoint: saved })
     return { id, seenSeq }
   },

@@ -1,6 +1,6 @@
 import type { Feature } from '../../feature.ts'
 import * as events from './events.ts'
-import { moveSessions, sessionPort } from './port.ts'
+import { markSessions, moveSessions, sessionPort } from './port.ts'
 import { sessionRecord } from './record.ts'
 import { sessionRoutes } from './routes.ts'
 import { sessionTools } from './tools.ts'
@@ -10,5 +10,5 @@ export const sessions: Feature = {
   routes: sessionRoutes,
   tools: sessionTools,
   records: [sessionRecord],
-  hooks: [sessionPort, moveSessions],
+  hooks: [sessionPort, moveSessions, markSessions],
 }

@@ -4,6 +4,7 @@ import { currentOrganization, nobody, organizationsOf, userIdOf } from '../../au
 import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
+import { connectionChanged } from '../../mcp/hooks.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
 import { projectMoved } from '../projects/hooks.ts'
 import { type SessionRef, type WorkSession, workSession } from '../projects/work-session.ts'
@@ -11,6 +12,20 @@ import { sessions } from './table.ts'
 
 export const moveSessions = projectMoved.handle(async (ctx, { projectId, organizationId }) => {
   await ctx.db.update(sessions).set({ organizationId }).where(eq(sessions.projectId, projectId))
+})
+
+/** Notes on the sessions of a connection that it closed, or that it is open again. Changes no version. */
+export const markSessions = connectionChanged.handle(async ({ actor, db, now }, { connection, isOpen }) => {
+  await db
+    .update(sessions)
+    .set({ connectionClosedAt: isOpen ? null : now })
+    .where(
+      and(
+        eq(sessions.userId, actor.userId ?? nobody),
+        eq(sessions.credentialId, actor.credentialId ?? nobody),
+        eq(sessions.connection, connection),
+      ),
+    )
 })
 
 /** Finds sessions for the features below this one. Only its user sees a session. */

@@ -1,4 +1,4 @@
-import { desc, eq, isNotNull, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
+import { desc, eq, isNotNull, isNull, ne, not, or, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { currentOrganization, nobody, userIdOf } from '../../auth/actor.ts'
 import { and } from '../../db/conditions.ts'
@@ -43,9 +43,14 @@ const visible = {
   summary: sessions.summary,
 }
 /** Columns for the actions, including those that responses leave out. */
-export const stored = { ...visible, credentialId: sessions.credentialId, seenSeq: sessions.seenSeq }
-export type Row = Session & { credentialId: string | null; seenSeq: number }
-export const toSession = ({ credentialId: _, seenSeq: __, ...session }: Row): Session => session
+export const stored = {
+  ...visible,
+  credentialId: sessions.credentialId,
+  connection: sessions.connection,
+  seenSeq: sessions.seenSeq,
+}
+export type Row = Session & { credentialId: string | null; connection: string | null; seenSeq: number }
+export const toSession = ({ credentialId: _, connection: __, seenSeq: ___, ...session }: Row): Session => session
 
 /** Only its user sees a session: it holds their thoughts. What others should know goes to memory when it ends. */
 export const own = (ctx: Ctx): SQL =>
@@ -59,6 +64,19 @@ export const mine = ({ actor }: Ctx): SQL | undefined =>
 
 export const isHere = ({ connection }: Ctx): SQL =>
   sql`${sessions.connection} is not distinct from ${connection ?? null}::text`
+
+/**
+ * SQL condition: another connection, which is not known to have closed, works in the session. Never true for a call
+ * without a connection, which cannot be told apart from others of its token.
+ */
+const isElsewhere = ({ connection }: Ctx): SQL =>
+  connection === undefined
+    ? sql`false`
+    : and(
+        eq(sessions.status, 'active'),
+        sql`coalesce(${sessions.connection} <> ${connection}, false)`,
+        isNull(sessions.connectionClosedAt),
+      )
 
 /** In a write, locks the row until the end, so that concurrent writes run one after the other. */
 function select(ctx: Ctx, match: SQL | undefined) {
@@ -80,9 +98,9 @@ export async function find(ctx: Ctx, ref: string): Promise<Row> {
   return found
 }
 
-/** Returns the caller's open session: the active one, else the last paused one. */
+/** Returns the caller's open session: the active one, else the last paused one. Not one that another window uses. */
 export async function running(ctx: Ctx): Promise<Row | undefined> {
-  const [found] = await select(ctx, and(mine(ctx), ne(sessions.status, 'ended')))
+  const [found] = await select(ctx, and(mine(ctx), ne(sessions.status, 'ended'), not(isElsewhere(ctx))))
     .orderBy(desc(isHere(ctx)), desc(eq(sessions.status, 'active')), desc(sessions.updatedAt), desc(sessions.id))
     .limit(1)
   return found
@@ -90,11 +108,12 @@ export async function running(ctx: Ctx): Promise<Row | undefined> {
 
 /**
  * Returns the caller's last session: those of this token before others, open ones before ended ones. An agent may also
- * take up what its person started without an agent.
+ * take up what its person started without an agent. Leaves out what another window uses.
  */
 export async function last(ctx: Ctx): Promise<Row | undefined> {
   const { agent } = ctx.actor
-  const [found] = await select(ctx, agent && or(eq(sessions.agentId, agent.id), isNull(sessions.agentId)))
+  const whose = agent && or(eq(sessions.agentId, agent.id), isNull(sessions.agentId))
+  const [found] = await select(ctx, and(whose, not(isElsewhere(ctx))))
     .orderBy(
       desc(sql`coalesce(${mine(ctx)}, false)`),
       desc(isHere(ctx)),
@@ -108,8 +127,22 @@ export async function last(ctx: Ctx): Promise<Row | undefined> {
   return found
 }
 
+/** Throws if a session of the caller's token is in use on another connection: the caller must say which they mean. */
+export async function requireNoneElsewhere(ctx: Ctx): Promise<void> {
+  const [other] = await select(ctx, and(mine(ctx), isElsewhere(ctx)))
+    .orderBy(desc(sessions.updatedAt))
+    .limit(1)
+  if (other)
+    throw new AppError(
+      'conflict',
+      `Session ${other.id} is in use on another connection of this token. If you mean it, name it; else start one.`,
+      { next: [resumeSession, startSession] },
+    )
+}
+
 export async function namedOrRunning(ctx: Ctx, ref: string | undefined): Promise<Row> {
   const found = ref === undefined ? await running(ctx) : await find(ctx, ref)
+  if (!found) await requireNoneElsewhere(ctx)
   if (!found)
     throw new AppError('not_found', 'You have no running session here. Start or resume one.', {
       next: [startSession, resumeSession],

@@ -25,6 +25,7 @@ import {
   namedOrRunning,
   own,
   type Row,
+  requireNoneElsewhere,
   resumeSession,
   startSession,
   stored,
@@ -147,6 +148,7 @@ export const takeUp = write(
   member('sessions:write'),
   async (ctx, { ref }: { ref?: string }): Promise<{ row: Row; before: string | null }> => {
     const found = ref === undefined ? await last(ctx) : await find(ctx, ref)
+    if (ref === undefined && (!found || found.status === 'ended')) await requireNoneElsewhere(ctx)
     if (!found)
       throw new AppError(
         'not_found',
@@ -159,6 +161,7 @@ export const takeUp = write(
       agentId: found.agentId ?? ctx.actor.agent?.id ?? null,
       credentialId: ctx.actor.credentialId,
       connection: ctx.connection ?? null,
+      connectionClosedAt: null,
     })
     ctx.emit(sessionResumed, about(row))
     await pauseOthers(ctx, row)

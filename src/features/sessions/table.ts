@@ -33,6 +33,8 @@ export const sessions = pgTable(
     credentialId: uuid(),
     /** The connection that last worked on it, where the protocol has one: two windows may share a token. */
     connection: text(),
+    /** When that connection was known to have closed; null while it is open or unknown. */
+    connectionClosedAt: instant(),
     /** Number of the last event at the last checkpoint: later events are what changed since. */
     seenSeq: bigint({ mode: 'number' }).notNull(),
   },
