@@ -181,8 +181,7 @@ test('two windows on one token keep their sessions apart until one of them close
   const session = async () =>
     (await ada.fetch<{ id: string; status: string; checkpoint: object }>('GET', `/api/sessions/${id}`)).body
   expect(await save(left, 'left')).toBe(id)
-  for (const tool of ['end_session', 'resume_session'])
-    expect(await right.refused(tool, {})).toContain(`Session ${id}`)
+  for (const tool of ['end_session', 'resume_session']) expect(await right.refused(tool, {})).toContain(`Session ${id}`)
   const own = await save(right, 'right')
   expect(own).not.toBe(id)
   expect((await right.use<{ session: string }>('end_session')).session).toBe(own)

@@ -1,4 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import { connectionChanged } from '../../mcp/hooks.ts'
 import * as events from './events.ts'
 import { markSessions, moveSessions, sessionPort } from './port.ts'
 import { sessionRecord } from './record.ts'
@@ -10,5 +11,5 @@ export const sessions: Feature = {
   routes: sessionRoutes,
   tools: sessionTools,
   records: [sessionRecord],
-  hooks: [sessionPort, moveSessions, markSessions],
+  hooks: [sessionPort, moveSessions, connectionChanged.handle(markSessions)],
 }

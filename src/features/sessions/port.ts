@@ -4,7 +4,6 @@ import { currentOrganization, nobody, organizationsOf, userIdOf } from '../../au
 import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
-import { connectionChanged } from '../../mcp/hooks.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
 import { projectMoved } from '../projects/hooks.ts'
 import { type SessionRef, type WorkSession, workSession } from '../projects/work-session.ts'
@@ -15,7 +14,10 @@ export const moveSessions = projectMoved.handle(async (ctx, { projectId, organiz
 })
 
 /** Notes on the sessions of a connection that it closed, or that it is open again. Changes no version. */
-export const markSessions = connectionChanged.handle(async ({ actor, db, now }, { connection, isOpen }) => {
+export async function markSessions(
+  { actor, db, now }: Ctx,
+  { connection, isOpen }: { connection: string; isOpen: boolean },
+): Promise<void> {
   await db
     .update(sessions)
     .set({ connectionClosedAt: isOpen ? null : now })
@@ -26,7 +28,7 @@ export const markSessions = connectionChanged.handle(async ({ actor, db, now }, 
         eq(sessions.connection, connection),
       ),
     )
-})
+}
 
 /** Finds sessions for the features below this one. Only its user sees a session. */
 export const sessionPort = workSession.handle((ctx, which) =>
