@@ -361,7 +361,7 @@ describe('over MCP', () => {
       const given = { name: 'Reviewer', role: 'r', memoryScope: 'agent', systemPrompt: 'You review.' }
       const made = (await client.call('create_agent', { ...given, skills: `["${review.slug}"]` }))
         .structuredContent as unknown as Agent
-      expect(made).toEqual({ slug: expect.any(String), version: 1 } as unknown as Agent)
+      expect<unknown>(made).toEqual({ slug: expect.any(String), version: 1 })
       const stored = (await team.author.fetch('GET', `/api/agents/${made.slug}`)).body
       expect(stored).toMatchObject({ ...given, skills: [review.id], scope: 'team' })
       expect(stored).toMatchObject({ organizationId: team.id, createdById: people.author.userId })
