@@ -57,6 +57,10 @@ export async function quiet({ pid }: Process): Promise<void> {
 export const rssMb = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
+/** The most it has had since its start. */
+export const peakRssMb = (pid: number): number =>
+  Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+
 /** Requests a second with 16 connections, by wrk. */
 export async function rate(
   url: string,
@@ -83,6 +87,3 @@ export async function rate(
   if (/Non-2xx/.test(out)) throw new Error(`${url} answered with errors:\n${out}`)
   return Number(/Requests\/sec:\s+([\d.]+)/.exec(out)?.[1])
 }
-
-export const median = (values: number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number

@@ -69,28 +69,31 @@ export async function connect(base: string, token: string | undefined): Promise<
   }
 }
 
-/** Drives `tools/call` over one stream with 16 calls in flight. */
-export async function sseCalls(base: string, token: string | undefined, tool: object, count: number): Promise<void> {
+/** Drives `tools/call` over one stream with 16 calls in flight until that time, and returns how many were made. */
+export async function sseCalls(base: string, token: string | undefined, tool: object, until: number): Promise<number> {
   const connection = await connect(base, token)
-  let left = count
-  await Promise.all(
-    Array.from({ length: 16 }, async () => {
-      while (left-- > 0) await connection.call('tools/call', tool)
-    }),
-  )
+  const calls = await repeat(until, () => connection.call('tools/call', tool))
   await connection.close()
+  return calls
 }
 
-/** The same read by REST, 16 at once. */
-export async function restReads(url: string, token: string, count: number): Promise<void> {
-  let left = count
+/** Drives GET requests, 16 at once, until that time, and returns how many were made. */
+export const restReads = (url: string, token: string, until: number): Promise<number> =>
+  repeat(until, async () => {
+    const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
+    if (!response.ok) throw new Error(await response.text())
+    await response.arrayBuffer()
+  })
+
+async function repeat(until: number, work: () => Promise<void>): Promise<number> {
+  let done = 0
   await Promise.all(
     Array.from({ length: 16 }, async () => {
-      while (left-- > 0) {
-        const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
-        if (!response.ok) throw new Error(await response.text())
-        await response.arrayBuffer()
+      while (performance.now() < until) {
+        await work()
+        done++
       }
     }),
   )
+  return done
 }
