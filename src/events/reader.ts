@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Db } from '../db/session.ts'
 import { actorColumns, withActor } from './actor.ts'
 import type { AppEvent } from './event.ts'
-import { type Position, withWriters } from './position.ts'
+import { advance, fromCursor, type Position, withWriters } from './position.ts'
 import { events } from './table.ts'
 
 /** A row and its number. */
@@ -47,6 +47,40 @@ export const readEvents = async (db: Db, from: Position, limit: number): Promise
 /** Like `readEvents`, without the data of the events. */
 export const readChanges = (db: Db, from: Position, limit: number): Promise<Change[]> =>
   db.select(change).from(events).where(isAfter(from, limit)).orderBy(events.seq).limit(limit)
+
+export interface Page {
+  /** By their number, ascending. */
+  readonly rows: readonly Read[]
+  /** After these rows. */
+  readonly position: Position
+  /** False if there were more than `limit`. */
+  readonly complete: boolean
+}
+
+/**
+ * Reads the events after a position that a client sent back: `positionOf(epoch, cursor)`, then this, then
+ * `toCursor(epoch, page.position)` for the next call. Rows that commit late into a hole come with a later call.
+ *
+ * A cursor does not tell who may still fill its holes, so that is looked up before the read. Holes without writers that
+ * are still empty after it stay empty, and are dropped.
+ */
+export async function readAfter(db: Db, from: Position, limit: number): Promise<Page> {
+  const settled = await settle(db, from)
+  const rows = await readEvents(db, settled, limit)
+  const complete = rows.length < limit
+  const seqs = rows.map(({ seq }) => seq)
+  return { rows, position: advance(settled, seqs, complete), complete }
+}
+
+/**
+ * Returns the position that a client's cursor names. `malformed`: no server wrote it. `foreign`: from another history
+ * of events, such as before a restore, so the client must load everything again.
+ */
+export function positionOf(epoch: string, cursor: string): Position | 'malformed' | 'foreign' {
+  const found = fromCursor(cursor)
+  if (!found) return 'malformed'
+  return found.epoch === epoch ? found.position : 'foreign'
+}
 
 /**
  * SQL condition for the rows after a position, of which the caller reads at most `limit`.

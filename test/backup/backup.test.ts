@@ -27,6 +27,7 @@ import { openEmbedded } from '../../src/db/embedded/index.ts'
 import { appliedIds, migrate, planMigrations } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres/database.ts'
 import { meta } from '../../src/db/table.ts'
+import { epochOf } from '../../src/events/epoch.ts'
 import { keepUp, make, markOf, sweepCopies } from '../../src/features/backups/service.ts'
 import { failure, TestClock } from '../features/support.ts'
 import { person, sharedApp, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
@@ -190,15 +191,19 @@ describe('a backup', () => {
       expect(keys.rows).toEqual(there.rows)
     }, 300_000)
 
-  test('leaves out how far search has read, so that search compares everything once', async () => {
+  test('leaves out how far search has read and the name of the history of events, so both begin anew', async () => {
     const place = { key: 'search.position', value: '{"high":1,"holes":[]}' }
     await t.app.db.insert(meta).values(place).onConflictDoNothing()
+    const epoch = await epochOf(t.app.driver)
     const path = file('position.backup')
     await make(systemCtx(t), { path })
     const driver = await emptyDatabase('pglite')
     await into(driver, () => linesIn(path))
-    const { rows } = await driver.query("select count(*)::int from meta where key = 'search.position'")
+    const { rows } = await driver.query("select count(*)::int from meta where key in ('search.position', 'epoch')")
     expect(rows).toEqual([[0]])
+    const anew = await epochOf(driver)
+    expect([await epochOf(t.app.driver), anew]).toEqual([epoch, await epochOf(driver)])
+    expect(anew).not.toBe(epoch)
   }, 300_000)
 
   test('of an older version is restored and then brought up to date', async () => {

@@ -6,9 +6,10 @@ import { migrate } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres/database.ts'
 import { drizzleOver } from '../../src/db/session.ts'
 import { Bus } from '../../src/events/bus.ts'
+import { epochOf } from '../../src/events/epoch.ts'
 import { type AppEvent, insertEvent } from '../../src/events/event.ts'
-import { advance } from '../../src/events/position.ts'
-import { positionNow, readEvents, settle } from '../../src/events/reader.ts'
+import { advance, type Position, toCursor } from '../../src/events/position.ts'
+import { positionNow, positionOf, readAfter, readEvents, settle } from '../../src/events/reader.ts'
 import { failure, times } from '../features/support.ts'
 import { openRaw } from '../mcp/support.ts'
 import { mcpToken, person, testApp } from '../support/app.ts'
@@ -165,6 +166,34 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
     }
     expect(heard).toEqual(times(20, (i) => [`early.${i}`, `late.${i}`]).flat())
     expect(position.holes).toEqual([])
+  }, 300_000)
+
+  test('a client that goes on from its cursor misses nothing and gets nothing twice', async () => {
+    const { driver, commit, open } = await instance()
+    const db = drizzleOver(driver)
+    const epoch = await epochOf(driver)
+    let cursor = toCursor(epoch, await positionNow(db))
+    const heard: string[] = []
+    const pull = async (limit = 100) => {
+      const page = await readAfter(db, positionOf(epoch, cursor) as Position, limit)
+      heard.push(...page.rows.map(({ type }) => type))
+      cursor = toCursor(epoch, page.position)
+      return page
+    }
+    const late = await open('late')
+    const never = await open('never')
+    await commit('early')
+    await pull()
+    await commit('next.0', 'next.1')
+    expect(await pull(1)).toMatchObject({ complete: false })
+    await late.commit()
+    await pull()
+    expect(heard).toEqual(['early', 'next.0', 'late', 'next.1'])
+    await never.tx.rollback()
+    expect((await pull()).position.holes).toEqual([])
+    expect(heard).toHaveLength(4)
+    expect(positionOf(crypto.randomUUID(), cursor)).toBe('foreign')
+    expect(positionOf(epoch, `${cursor}!`)).toBe('malformed')
   }, 300_000)
 
   test('no long transaction holds events back, in this database or in another one of the server', async () => {

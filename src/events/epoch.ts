@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto'
+import { newId } from '../db/columns.ts'
+import type { Driver } from '../db/driver.ts'
+
+/**
+ * Returns the uuid that names this history of events; cursors contain it. A restore or a move begins a new history
+ * (`backup/dump.ts` leaves out the row), because numbers are given again then. So does a failover to a standby that may
+ * lack the last commits: Postgres counts those as timelines.
+ */
+export async function epochOf(driver: Driver): Promise<string> {
+  const { rows } = await driver.query("select value from meta where key = 'epoch'")
+  const stored = rows[0]?.[0] ?? (await createEpoch(driver))
+  const timeline = driver.kind === 'postgres' ? await timelineOf(driver) : FIRST
+  return timeline === FIRST ? String(stored) : combined(`${stored} ${timeline}`)
+}
+
+/** Concurrent callers: all get the value of the one that came first. */
+async function createEpoch(driver: Driver): Promise<unknown> {
+  const { rows } = await driver.query(
+    `insert into meta (key, value) values ('epoch', $1)
+    on conflict (key) do update set value = meta.value returning value`,
+    [newId()],
+  )
+  return rows[0]?.[0]
+}
+
+const FIRST = '00000001'
+
+/** With synchronous standbys a failover loses no commit, so it begins no new history. */
+async function timelineOf(driver: Driver): Promise<string> {
+  const { rows } = await driver.query(`
+    select case when current_setting('synchronous_standby_names') = '' and not pg_is_in_recovery()
+      then left(pg_walfile_name(pg_current_wal_lsn()), 8) else '${FIRST}' end`)
+  return String(rows[0]?.[0])
+}
+
+function combined(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-')
+}
