@@ -5,9 +5,18 @@ import type { Bus } from '../events/bus.ts'
 import type { Catalogue } from '../events/catalogue.ts'
 import type { AppEvent } from '../events/event.ts'
 import type { Actor } from './actor.ts'
-import { type CredentialRow, keyRow, type PersonRow, sessionRow, tokenRow, userRow } from './credential-rows.ts'
+import { current, membershipsOf, ofKey, ofSession, ofToken, personOf, refused, sharedWith } from './actor-rows.ts'
+import {
+  type CredentialRow,
+  type KeyRow,
+  keyRow,
+  type SessionRow,
+  sessionRow,
+  type TokenRow,
+  tokenRow,
+  userRow,
+} from './credential-rows.ts'
 import type { Jwt } from './jwt.ts'
-import { atLeast, inWorkspace, lesser, type Role } from './policy.ts'
 import { hashSecret, kindOf } from './secrets.ts'
 
 export const CACHE_MS = 1000
@@ -27,6 +36,9 @@ interface Entry {
 
 /** Returns true for an actor whose rights an event may have changed. */
 export type Concerns = (actor: Actor) => boolean
+
+/** The rights of a connection as they are now, or why it has none any more. */
+export type Renewed = { actor: Actor; expiresAt: string } | { ended: 'credential' | 'suspended' }
 
 /**
  * The only way from a bearer secret to an Actor, for HTTP, MCP, sockets and tunnels. Actors are cached for at most a
@@ -53,7 +65,30 @@ export class Authenticator {
     return this.#note(await this.look(secret), from)
   }
 
-  /** Like `authenticate`, but not counted as a use: for open streams that check their credential again. */
+  /**
+   * Reads the rights of an open connection again, past the cache and by the id of its credential, so that nobody needs
+   * to keep the secret. A login session outlives the token that opened the connection. Not counted as a use.
+   */
+  async again({ kind, credentialId }: Actor): Promise<Renewed> {
+    const row = credentialId === null ? undefined : await this.#rowOf(kind, credentialId)
+    if (!row || row.revoked_at !== null || toIso(row.expires_at) <= this.clock().toISOString())
+      return { ended: 'credential' }
+    if (row.status !== 'active') return { ended: 'suspended' }
+    try {
+      const actor = 'impersonator_id' in row ? ofSession(row) : 'member_of' in row ? ofToken(row) : ofKey(row)
+      return { actor, expiresAt: toIso(row.expires_at) }
+    } catch (error) {
+      if (error instanceof AppError) return { ended: 'credential' }
+      throw error
+    }
+  }
+
+  #rowOf(kind: Actor['kind'], id: string): Promise<SessionRow | KeyRow | TokenRow | undefined> {
+    if (kind === 'session') return sessionRow(this.driver, id)
+    return kind === 'api_key' ? keyRow(this.driver, id, 'id') : tokenRow(this.driver, id, 'id')
+  }
+
+  /** Like `authenticate`, but not counted as a use. */
   async look(secret: string): Promise<Actor> {
     const found = this.#cache.get(secret)
     const now = performance.now()
@@ -124,8 +159,8 @@ export class Authenticator {
   }
 
   #onEvent(event: AppEvent): void {
-    if (!this.events.changesRights(event)) return
-    const concerns = this.events.get(event.type) ? concernedBy(event) : everybody
+    const concerns = rightsChangedBy(this.events, event)
+    if (!concerns) return
     for (const [secret, { known }] of this.#cache) if (!known || concerns(known)) this.#cache.delete(secret)
     for (const watcher of this.#watchers) watcher(concerns)
   }
@@ -149,71 +184,15 @@ export class Authenticator {
     if (!claims) throw refused()
     const row = this.#valid(await sessionRow(this.driver, claims.sessionId))
     if (row.user_id !== claims.userId) throw refused()
-    const memberships = membershipsOf(row)
-    return {
-      ...personOf(row),
-      credentialId: row.credential_id,
-      kind: 'session',
-      scopes: ['write'],
-      memberships,
-      ...sharedWith(row.shared, memberships),
-      session: {
-        via: row.via,
-        authenticatedAt: row.authenticated_at === null ? null : toIso(row.authenticated_at),
-        impersonatorId: row.impersonator_id,
-      },
-      organizationId: current(memberships, row.preferred),
-    }
+    return ofSession(row)
   }
 
   async #byKey(secret: string): Promise<Actor> {
-    const row = this.#valid(await keyRow(this.driver, hashSecret(secret)))
-    const only = row.organization_id
-    const all = membershipsOf(row)
-    const memberships = only ? new Map([...all].filter(([id]) => id === only)) : all
-    // The key is bound to an organization that its user has left.
-    if (only && memberships.size === 0) throw refused()
-    return {
-      ...personOf(row),
-      credentialId: row.credential_id,
-      kind: 'api_key',
-      ...(only && { bound: true as const }),
-      scopes: textArray(row.scopes),
-      memberships,
-      ...(only ? nothingShared : sharedWith(row.shared, memberships)),
-      organizationId: current(memberships, row.preferred),
-    }
+    return ofKey(this.#valid(await keyRow(this.driver, hashSecret(secret))))
   }
 
   async #byToken(secret: string): Promise<Actor> {
-    const row = this.#valid(await tokenRow(this.driver, hashSecret(secret)))
-    const organizationId = row.organization_id
-    // A sandbox has no members of its own: the role in its parent organization counts.
-    const role = membershipsOf(row).get(row.member_of)
-    if (!role) throw refused()
-    return {
-      ...personOf(row),
-      credentialId: row.credential_id,
-      kind: 'mcp_token',
-      bound: true,
-      scopes: textArray(row.scopes),
-      memberships: new Map([[organizationId, role]]),
-      ...(row.member_of !== organizationId && { sandboxOf: row.member_of }),
-      ...nothingShared,
-      organizationId,
-      ...(row.own_space && { ownSpace: true as const }),
-      expiresAt: toIso(row.expires_at),
-      toolsets: textArray(row.toolsets),
-      projectId: row.project_id,
-      ...(row.agent_id !== null && {
-        agent: {
-          id: row.agent_id,
-          name: String(row.agent_name),
-          ...(row.agent_client !== null && { client: row.agent_client }),
-          ...(row.agent_for_user && { forUser: true as const }),
-        },
-      }),
-    }
+    return ofToken(this.#valid(await tokenRow(this.driver, hashSecret(secret))))
   }
 
   #valid<R extends CredentialRow>(row: R | undefined): R {
@@ -225,6 +204,12 @@ export class Authenticator {
 
 const everybody: Concerns = () => true
 
+/** Returns whose rights the event may have changed; undefined if nobody's. */
+export function rightsChangedBy(events: Catalogue, event: AppEvent): Concerns | undefined {
+  if (!events.changesRights(event)) return undefined
+  return events.get(event.type) ? concernedBy(event) : everybody
+}
+
 /** The user that the event names; or whoever has rights in its organization, also through a workspace. */
 function concernedBy({ data, userId, organizationId }: AppEvent): Concerns {
   const named = typeof data.userId === 'string' ? data.userId : userId
@@ -233,36 +218,3 @@ function concernedBy({ data, userId, organizationId }: AppEvent): Concerns {
   return ({ memberships, reach, sandboxOf }) =>
     memberships.has(organizationId) || reach.includes(organizationId) || sandboxOf === organizationId
 }
-
-const refused = () =>
-  new AppError(
-    'unauthenticated',
-    'The credential is not valid: unknown, expired or revoked. Sign in again or create a new one.',
-  )
-
-const personOf = (row: PersonRow) => ({ userId: row.user_id, name: row.user_name, admin: row.is_admin })
-
-const membershipsOf = (row: PersonRow): Map<string, Role> => new Map(JSON.parse(row.memberships) as [string, Role][])
-
-/** For a credential that is bound to one organization: it does not see workspaces that others share with it. */
-const nothingShared = { workspaces: new Map<string, Role>(), reach: [] as string[] }
-
-function sharedWith(value: string, memberships: ReadonlyMap<string, Role>): Pick<Actor, 'workspaces' | 'reach'> {
-  if (value === '[]') return nothingShared
-  const workspaces = new Map<string, Role>()
-  const reach = new Set<string>()
-  for (const [id, role, team, teams] of JSON.parse(value) as [string, keyof typeof inWorkspace, string, string[]][]) {
-    const own = memberships.get(team)
-    if (!own) continue
-    const held = lesser(inWorkspace[role], own)
-    if (!atLeast(workspaces.get(id), held)) workspaces.set(id, held)
-    for (const other of teams) if (!memberships.has(other)) reach.add(other)
-  }
-  return { workspaces, reach: [...reach] }
-}
-
-const current = (memberships: ReadonlyMap<string, Role>, preferred: string | null): string | null =>
-  preferred !== null && memberships.has(preferred) ? preferred : (memberships.keys().next().value ?? null)
-
-/** Splits an array literal at its commas: scopes and toolsets contain no commas, quotes or braces. */
-const textArray = (value: string): string[] => value.slice(1, -1).split(',').filter(Boolean)

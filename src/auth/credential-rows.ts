@@ -74,16 +74,19 @@ const shared = `coalesce((select json_agg(json_build_array(w.id,
 const bySession = `select ${person}, ${credential}, ${shared}, c.via, c.authenticated_at, c.impersonator_id
   from login_sessions c join users u on u.id = c.user_id where c.id = $1`
 const byUser = `select ${person}, ${shared} from users u where u.id = $1`
-const byKey = `select ${person}, ${credential}, ${shared}, c.scopes::text, c.organization_id
-  from api_keys c join users u on u.id = c.user_id where c.hash = $1`
-const byToken = `select ${person}, ${credential}, c.scopes::text, c.organization_id, c.toolsets::text, c.project_id,
+const ofKey = `select ${person}, ${credential}, ${shared}, c.scopes::text, c.organization_id
+  from api_keys c join users u on u.id = c.user_id`
+const ofToken = `select ${person}, ${credential}, c.scopes::text, c.organization_id, c.toolsets::text, c.project_id,
   coalesce(o.sandbox_of, o.id) as member_of,
   o.personal and o.created_by_id = c.user_id and o.sandbox_of is null as own_space,
   a.id as agent_id, a.name as agent_name, a.client as agent_client,
   coalesce(a.for_id = c.user_id, false) as agent_for_user
   from mcp_tokens c join users u on u.id = c.user_id
   join organizations o on o.id = c.organization_id and o.deleted_at is null
-  left join agents a on a.id = c.agent_id and a.deleted_at is null where c.hash = $1`
+  left join agents a on a.id = c.agent_id and a.deleted_at is null`
+
+const keyBy = { hash: `${ofKey} where c.hash = $1`, id: `${ofKey} where c.id = $1` }
+const tokenBy = { hash: `${ofToken} where c.hash = $1`, id: `${ofToken} where c.id = $1` }
 
 async function first<R>(driver: Driver, text: string, key: string): Promise<R | undefined> {
   const { columns, rows } = await driver.query(text, [key])
@@ -93,5 +96,7 @@ async function first<R>(driver: Driver, text: string, key: string): Promise<R | 
 
 export const sessionRow = (driver: Driver, id: string) => first<SessionRow>(driver, bySession, id)
 export const userRow = (driver: Driver, id: string) => first<PersonRow & Shared>(driver, byUser, id)
-export const keyRow = (driver: Driver, hash: string) => first<KeyRow>(driver, byKey, hash)
-export const tokenRow = (driver: Driver, hash: string) => first<TokenRow>(driver, byToken, hash)
+export const keyRow = (driver: Driver, value: string, by: 'hash' | 'id' = 'hash') =>
+  first<KeyRow>(driver, keyBy[by], value)
+export const tokenRow = (driver: Driver, value: string, by: 'hash' | 'id' = 'hash') =>
+  first<TokenRow>(driver, tokenBy[by], value)

@@ -2,13 +2,13 @@ import type { Driver } from '../db/driver.ts'
 import { drizzleOver } from '../db/session.ts'
 import type { Log } from '../log.ts'
 import type { AppEvent } from './event.ts'
-import { advance, type Position } from './position.ts'
-import { positionNow, readEvents, settle } from './reader.ts'
+import type { Position } from './position.ts'
+import { type Batch, Tail } from './tail.ts'
 
 export type Listener = (event: AppEvent) => void
+export type Follower = (batch: Batch) => Promise<void>
 
 const CHANNEL = 'tutti_events'
-const AT_ONCE = 500
 /** Polls at every tick while a connection is open, otherwise at every fifth. */
 const TICK_MS = 1000
 const QUIET_TICKS = 5
@@ -16,10 +16,15 @@ const QUIET_TICKS = 5
 /**
  * Delivers events after their commit: directly to listeners in this process, and through NOTIFY to other instances on
  * the same Postgres, which then read the rows. A notification is only a hint; polling makes up for a lost one.
+ *
+ * Followers get the rows of all instances with their numbers, each exactly once, from the reader. Rows are read on this
+ * instance's own commits only while there are followers.
  */
 export class Bus {
   readonly #listeners = new Set<Listener>()
+  readonly #followers = new Set<Follower>()
   readonly #audiences = new Set<() => boolean>()
+  readonly #tail: Tail
   #announce: (() => void) | undefined
   #stop: (() => void) | undefined
 
@@ -27,7 +32,9 @@ export class Bus {
     private readonly driver: Driver,
     private readonly instanceId: string,
     private readonly log: Log,
-  ) {}
+  ) {
+    this.#tail = new Tail(drizzleOver(driver), (batch) => this.#onBatch(batch), log)
+  }
 
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener)
@@ -40,9 +47,27 @@ export class Bus {
     return () => void this.#audiences.delete(isOpen)
   }
 
+  /** Calls the follower for every batch after the returned position, which includes everything visible now. */
+  async follow(follower: Follower): Promise<{ position: Position; leave: () => void }> {
+    await this.#tail.start()
+    if (!(await this.#tail.read())) throw new Error('the events cannot be read')
+    this.#followers.add(follower)
+    const leave = () => {
+      this.#followers.delete(follower)
+      if (this.#followers.size === 0 && this.driver.kind !== 'postgres') this.#tail.stop()
+    }
+    return { position: this.#tail.position as Position, leave }
+  }
+
+  /** Delivers to followers what is visible now. Returns false if it cannot be read. A follower must not wait for it. */
+  catchUp(): Promise<boolean> {
+    return this.#tail.read()
+  }
+
   deliver(events: readonly AppEvent[]): void {
     this.#dispatch(events)
     this.#announce?.()
+    if (this.#followers.size > 0) void this.#tail.read()
   }
 
   #dispatch(events: readonly AppEvent[]): void {
@@ -57,21 +82,40 @@ export class Bus {
     }
   }
 
-  /** Starts reading the events of other instances. Does nothing on the embedded database: it has only one process. */
+  async #onBatch(batch: Batch): Promise<void> {
+    this.#dispatch(batch.rows.flatMap(({ seq: _, ...event }) => (event.origin === this.instanceId ? [] : event)))
+    for (const follow of this.#followers) {
+      try {
+        await follow(batch)
+      } catch (error) {
+        this.log.error('follower of events failed', { error })
+      }
+    }
+  }
+
+  /** Starts reading the events of other instances. The embedded database has only one process. */
   async start(): Promise<void> {
-    if (this.driver.kind !== 'postgres') return
-    const catchUp = await this.#reader()
-    await this.driver.listen(CHANNEL, (origin) => {
-      if (origin !== this.instanceId) void catchUp()
-    })
-    // For what was committed before the notifications began.
-    void catchUp()
+    const isShared = this.driver.kind === 'postgres'
     let ticks = 0
     const poll = setInterval(() => {
-      if (++ticks % QUIET_TICKS === 0 || [...this.#audiences].some((isOpen) => isOpen())) void catchUp()
+      const isDue = ++ticks % QUIET_TICKS === 0
+      if (this.#followers.size > 0 || (isShared && (isDue || [...this.#audiences].some((isOpen) => isOpen()))))
+        void this.#tail.read()
     }, TICK_MS)
     poll.unref()
     let pending: Timer | undefined
+    this.#stop = () => {
+      clearInterval(poll)
+      clearTimeout(pending)
+      this.#announce = undefined
+    }
+    if (!isShared) return
+    await this.#tail.start()
+    await this.driver.listen(CHANNEL, (origin) => {
+      if (origin !== this.instanceId) void this.#tail.read()
+    })
+    // For what was committed before the notifications began.
+    await this.#tail.read()
     this.#announce = () => {
       // Many commits within a few milliseconds share one notification.
       pending ??= setTimeout(() => {
@@ -79,53 +123,11 @@ export class Bus {
         this.driver.notify(CHANNEL, this.instanceId).catch(() => undefined)
       }, 5)
     }
-    this.#stop = () => {
-      clearInterval(poll)
-      clearTimeout(pending)
-      this.#announce = undefined
-    }
   }
 
   stop(): void {
     this.#stop?.()
     this.#listeners.clear()
-  }
-
-  /** Returns a function that delivers what other instances have committed since its last call. */
-  async #reader(): Promise<() => Promise<void>> {
-    const db = drizzleOver(this.driver)
-    let position: Position = await positionNow(db)
-    let reading = false
-    let again = false
-    const look = async () => {
-      for (let complete = false; !complete; ) {
-        const rows = await readEvents(db, position, AT_ONCE)
-        complete = rows.length < AT_ONCE
-        position = advance(
-          position,
-          rows.map(({ seq }) => seq),
-          complete,
-        )
-        this.#dispatch(rows.flatMap(({ seq: _, ...event }) => (event.origin === this.instanceId ? [] : event)))
-      }
-      position = await settle(db, position)
-    }
-    return async () => {
-      if (reading) {
-        again = true
-        return
-      }
-      reading = true
-      try {
-        do {
-          again = false
-          await look()
-        } while (again)
-      } catch (error) {
-        this.log.debug('could not read events of other instances', { error })
-      } finally {
-        reading = false
-      }
-    }
+    this.#followers.clear()
   }
 }

@@ -1,0 +1,107 @@
+import { toIso } from '../db/columns.ts'
+import { AppError } from '../errors.ts'
+import type { Actor } from './actor.ts'
+import type { KeyRow, PersonRow, SessionRow, TokenRow } from './credential-rows.ts'
+import { atLeast, inWorkspace, lesser, type Role } from './policy.ts'
+
+// Rows of credentials as actors. The caller has checked that the credential is valid.
+
+export const refused = () =>
+  new AppError(
+    'unauthenticated',
+    'The credential is not valid: unknown, expired or revoked. Sign in again or create a new one.',
+  )
+
+export const personOf = (row: PersonRow) => ({ userId: row.user_id, name: row.user_name, admin: row.is_admin })
+
+export const membershipsOf = (row: PersonRow): Map<string, Role> =>
+  new Map(JSON.parse(row.memberships) as [string, Role][])
+
+/** For a credential that is bound to one organization: it does not see workspaces that others share with it. */
+const nothingShared = { workspaces: new Map<string, Role>(), reach: [] as string[] }
+
+export function sharedWith(value: string, memberships: ReadonlyMap<string, Role>): Pick<Actor, 'workspaces' | 'reach'> {
+  if (value === '[]') return nothingShared
+  const workspaces = new Map<string, Role>()
+  const reach = new Set<string>()
+  for (const [id, role, team, teams] of JSON.parse(value) as [string, keyof typeof inWorkspace, string, string[]][]) {
+    const own = memberships.get(team)
+    if (!own) continue
+    const held = lesser(inWorkspace[role], own)
+    if (!atLeast(workspaces.get(id), held)) workspaces.set(id, held)
+    for (const other of teams) if (!memberships.has(other)) reach.add(other)
+  }
+  return { workspaces, reach: [...reach] }
+}
+
+export const current = (memberships: ReadonlyMap<string, Role>, preferred: string | null): string | null =>
+  preferred !== null && memberships.has(preferred) ? preferred : (memberships.keys().next().value ?? null)
+
+/** Splits an array literal at its commas: scopes and toolsets contain no commas, quotes or braces. */
+const textArray = (value: string): string[] => value.slice(1, -1).split(',').filter(Boolean)
+
+export function ofSession(row: SessionRow): Actor {
+  const memberships = membershipsOf(row)
+  return {
+    ...personOf(row),
+    credentialId: row.credential_id,
+    kind: 'session',
+    scopes: ['write'],
+    memberships,
+    ...sharedWith(row.shared, memberships),
+    session: {
+      via: row.via,
+      authenticatedAt: row.authenticated_at === null ? null : toIso(row.authenticated_at),
+      impersonatorId: row.impersonator_id,
+    },
+    organizationId: current(memberships, row.preferred),
+  }
+}
+
+export function ofKey(row: KeyRow): Actor {
+  const only = row.organization_id
+  const all = membershipsOf(row)
+  const memberships = only ? new Map([...all].filter(([id]) => id === only)) : all
+  // The key is bound to an organization that its user has left.
+  if (only && memberships.size === 0) throw refused()
+  return {
+    ...personOf(row),
+    credentialId: row.credential_id,
+    kind: 'api_key',
+    ...(only && { bound: true as const }),
+    scopes: textArray(row.scopes),
+    memberships,
+    ...(only ? nothingShared : sharedWith(row.shared, memberships)),
+    organizationId: current(memberships, row.preferred),
+  }
+}
+
+export function ofToken(row: TokenRow): Actor {
+  const organizationId = row.organization_id
+  // A sandbox has no members of its own: the role in its parent organization counts.
+  const role = membershipsOf(row).get(row.member_of)
+  if (!role) throw refused()
+  return {
+    ...personOf(row),
+    credentialId: row.credential_id,
+    kind: 'mcp_token',
+    bound: true,
+    scopes: textArray(row.scopes),
+    memberships: new Map([[organizationId, role]]),
+    ...(row.member_of !== organizationId && { sandboxOf: row.member_of }),
+    ...nothingShared,
+    organizationId,
+    ...(row.own_space && { ownSpace: true as const }),
+    expiresAt: toIso(row.expires_at),
+    toolsets: textArray(row.toolsets),
+    projectId: row.project_id,
+    ...(row.agent_id !== null && {
+      agent: {
+        id: row.agent_id,
+        name: String(row.agent_name),
+        ...(row.agent_client !== null && { client: row.agent_client }),
+        ...(row.agent_for_user && { forUser: true as const }),
+      },
+    }),
+  }
+}

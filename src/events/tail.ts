@@ -1,0 +1,86 @@
+import type { Db } from '../db/session.ts'
+import type { Log } from '../log.ts'
+import { advance, type Position } from './position.ts'
+import { positionNow, type Read, readEvents, settle } from './reader.ts'
+
+/** Rows that became visible, by their number. Rows of holes in `before` come first. */
+export interface Batch {
+  readonly rows: readonly Read[]
+  readonly before: Position
+  readonly after: Position
+  /** False if more rows are visible already; they come with the next batch. */
+  readonly complete: boolean
+}
+
+const AT_ONCE = 500
+
+/**
+ * The one reader of an instance: follows the events of all instances as they commit, each exactly once. `onBatch` must
+ * not wait for `read`, which waits for it.
+ */
+export class Tail {
+  #position: Position | undefined
+  #last: Promise<boolean> = Promise.resolve(true)
+  #queued: Promise<boolean> | undefined
+
+  constructor(
+    private readonly db: Db,
+    private readonly onBatch: (batch: Batch) => Promise<void>,
+    private readonly log: Log,
+  ) {}
+
+  /** After everything that was delivered; undefined before `start`. */
+  get position(): Position | undefined {
+    return this.#position
+  }
+
+  /** Begins after all events that are visible now. */
+  async start(): Promise<void> {
+    this.#position ??= await positionNow(this.db)
+  }
+
+  /** Forgets its position, so that the next start does not deliver what happened meanwhile. */
+  stop(): void {
+    this.#position = undefined
+  }
+
+  /**
+   * Delivers what is visible now. Calls during a read share the next one. Returns false if the database could not be
+   * read; the next call delivers what this one did not.
+   */
+  read(): Promise<boolean> {
+    if (this.#queued) return this.#queued
+    this.#queued = this.#last.then(() => {
+      this.#queued = undefined
+      return this.#look()
+    })
+    this.#last = this.#queued
+    return this.#queued
+  }
+
+  async #look(): Promise<boolean> {
+    try {
+      for (let complete = false; !complete; ) {
+        const before = this.#position
+        if (!before) return false
+        const rows = await readEvents(this.db, before, AT_ONCE)
+        complete = rows.length < AT_ONCE
+        const seqs = rows.map(({ seq }) => seq)
+        const after = advance(before, seqs, complete)
+        if (this.#position !== before) return false
+        this.#position = after
+        if (rows.length > 0 || after.holes.length < before.holes.length)
+          await this.onBatch({ rows, before, after, complete })
+      }
+      const { high, holes } = this.#position as Position
+      if (holes.length > 0) {
+        const settled = await settle(this.db, { high, holes })
+        if (this.#position) this.#position = settled
+      }
+      return true
+    } catch (error) {
+      this.log.debug('could not read events', { error })
+      return false
+    }
+  }
+}
