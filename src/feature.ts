@@ -9,6 +9,7 @@ import type { JobDefinition } from './jobs/queue.ts'
 import type { Tool } from './mcp/tool.ts'
 import { inOrder } from './mcp/toolsets.ts'
 import { type RecordKind, Records } from './records/kind.ts'
+import type { SyncEntity } from './records/sync.ts'
 import type { App } from './services.ts'
 
 /** A page of HTML. `withSearch`: it has a form that the browser sends by itself. */
@@ -29,6 +30,8 @@ export interface Feature {
   events?: readonly EventType[]
   /** Its kinds of records, for search, links, MCP resources and other code that works on all kinds. */
   records?: readonly RecordKind[]
+  /** What hangs on records and is synced with them, such as comments. Kinds of records say `sync` themselves. */
+  synced?: readonly SyncEntity[]
   /** HTML pages that anyone can open, by path. */
   pages?: Readonly<Record<string, PageOf>>
   /** Handlers of the commands that the command line sends to a running server, through its control socket. */
@@ -44,5 +47,8 @@ export interface Feature {
 export const features: readonly Feature[] = Object.values(contents)
 export const tools: Tool[] = inOrder(features.flatMap((f) => f.tools ?? []))
 export const jobs: JobDefinition[] = features.flatMap((f) => f.jobs ?? [])
-export const records = new Records(features.flatMap((f) => f.records ?? []))
+export const records = new Records(
+  features.flatMap((f) => f.records ?? []),
+  features.flatMap((f) => f.synced ?? []),
+)
 export const events: EventType[] = features.flatMap((f) => f.events ?? [])

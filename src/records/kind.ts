@@ -3,6 +3,7 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../action.ts'
 import type { Rights } from '../auth/rights.ts'
 import { kindInfo, type RecordName, recordNames } from './names.ts'
+import { entityOf, type SyncEntity, type Synced } from './sync.ts'
 
 /** Where records of a kind are kept. Those with a project and `deletedAt` are moved, deleted and restored with it. */
 export type RecordTable = PgTable &
@@ -41,6 +42,8 @@ export interface RecordKind {
   readonly search?: SearchText | 'own'
   /** How MCP clients read the record: `tutti://note/how-we-deploy`. */
   readonly resource?: Resource
+  /** How devices keep a copy of the record and change it. */
+  readonly sync?: Synced
 }
 
 export interface SearchText {
@@ -87,11 +90,14 @@ export type ProjectTable = RecordTable & { projectId: PgColumn; deletedAt: PgCol
 /** All kinds of records, in the order of names.ts. */
 export class Records {
   readonly all: readonly RecordKind[]
+  /** What devices keep a copy of: kinds of records, then what hangs on records. */
+  readonly synced: readonly SyncEntity[]
   readonly #byName: ReadonlyMap<string, RecordKind>
 
-  constructor(kinds: readonly RecordKind[]) {
+  constructor(kinds: readonly RecordKind[], hanging: readonly SyncEntity[] = []) {
     this.#byName = new Map(kinds.map((record) => [record.kind, record]))
     this.all = recordNames.map((name) => this.get(name))
+    this.synced = [...this.all.flatMap((record) => entityOf(record, projectOf(record)) ?? []), ...hanging]
     if (kinds.length !== recordNames.length) throw new Error('A kind of record is described twice.')
   }
 

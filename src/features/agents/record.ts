@@ -3,6 +3,7 @@ import { personal, type RecordKind } from '../../records/kind.ts'
 import { visibleTo } from '../organizations/sharing.ts'
 import { detail } from './detail.ts'
 import { listInTeam } from './service.ts'
+import { agentSync } from './sync.ts'
 import { agents } from './table.ts'
 
 export const agentRecord: RecordKind = {
@@ -21,4 +22,5 @@ export const agentRecord: RecordKind = {
     read: (ctx, ref) => detail(ctx, { ref }),
     list: (ctx, limit) => listInTeam(ctx, { limit }),
   },
+  sync: agentSync,
 }

@@ -55,7 +55,7 @@ const listed = {
   scope: agents.scope,
   status: agents.status,
 }
-const visible = { ...listed, persona: agents.persona, systemPrompt: agents.systemPrompt }
+export const visible = { ...listed, persona: agents.persona, systemPrompt: agents.systemPrompt }
 
 /** Finds an agent by id, slug or unique id prefix. */
 export const find = (ctx: Ctx, ref: string): Promise<Agent> => findShared(ctx, agents, visible, 'agent', ref)
@@ -103,12 +103,13 @@ export const listFor = read(
 export const create = write(
   'agents.create',
   memberOrAlone('agents:write'),
-  async (ctx, input: AgentCreate): Promise<Agent> => {
+  async (ctx, input: AgentCreate & { id?: string }): Promise<Agent> => {
     checkPrompt(input.systemPrompt)
     const place = placeOf(ctx, 'agent', input.scope)
     const [agent] = await ctx.db
       .insert(agents)
       .values({
+        id: input.id,
         ...place,
         createdById: userIdOf(ctx.actor),
         name: input.name.trim(),

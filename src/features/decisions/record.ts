@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import type { RecordKind } from '../../records/kind.ts'
 import { visibleTo } from './rows.ts'
 import * as service from './service.ts'
+import { decisionSync } from './sync.ts'
 import { decisions } from './table.ts'
 
 export const decisionRecord: RecordKind = {
@@ -26,4 +27,5 @@ export const decisionRecord: RecordKind = {
     read: (ctx, ref) => service.get(ctx, { ref }),
     list: (ctx, limit) => service.list(ctx, { limit }),
   },
+  sync: decisionSync,
 }

@@ -27,7 +27,7 @@ const shared = {
   supersedes: decisions.supersedes,
   supersededById: decisions.supersededById,
 }
-const visible = {
+export const visible = {
   ...shared,
   context: decisions.context,
   decision: decisions.decision,

@@ -67,14 +67,14 @@ export const get = read(
 export const create = write(
   'decisions.create',
   member('decisions:write'),
-  async (ctx, input: DecisionCreate): Promise<DecisionLogged> => {
+  async (ctx, input: DecisionCreate & { id?: string }): Promise<DecisionLogged> => {
     const project = await projectOf(ctx, input.projectId)
     const place = {
       organizationId: project?.organizationId ?? currentOrganization(ctx.actor),
       projectId: project?.id ?? null,
     }
     await projects.requireWriter(ctx, place, 'Logging a decision')
-    const id = newId()
+    const id = input.id ?? newId()
     const status = input.status ?? 'accepted'
     const old =
       input.supersedes === undefined ? undefined : await replaceable(ctx, input.supersedes, place.organizationId)

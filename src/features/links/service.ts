@@ -108,7 +108,7 @@ async function mayChange(ctx: Ctx, { organizationId, projectId, ownerId }: Found
 export const create = write(
   'links.create',
   member('links:write'),
-  async (ctx, { kind = 'relates', ...input }: LinkCreate): Promise<Link> => {
+  async (ctx, { kind = 'relates', ...input }: LinkCreate & { id?: string }): Promise<Link> => {
     if (input.fromId === input.toId) throw invalid('/toId', 'A record cannot be linked with itself.')
     const given: [Found, Found] = [
       await findEnd(ctx, input.fromType, input.fromId),
@@ -119,7 +119,7 @@ export const create = write(
     const values = { fromType: from.type, fromId: from.id, toType: to.type, toId: to.id, kind }
     const [made] = await ctx.db
       .insert(links)
-      .values({ ...values, createdById: userIdOf(ctx.actor), createdAt: ctx.now })
+      .values({ id: input.id, ...values, createdById: userIdOf(ctx.actor), createdAt: ctx.now })
       .onConflictDoNothing()
       .returning(visible)
     const row = made ?? (await existing(ctx, from.id, to.id, kind))

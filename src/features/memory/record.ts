@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import type { RecordKind } from '../../records/kind.ts'
 import { visibleTo } from './rows.ts'
 import * as service from './service.ts'
+import { memorySync } from './sync.ts'
 import { memories } from './table.ts'
 
 export const memoryRecord: RecordKind = {
@@ -19,4 +20,5 @@ export const memoryRecord: RecordKind = {
     read: (ctx, ref) => service.get(ctx, { ref }),
     list: (ctx, limit) => service.list(ctx, { limit }),
   },
+  sync: memorySync,
 }

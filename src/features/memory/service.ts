@@ -102,7 +102,7 @@ export const storeMany = flow(
   },
 )
 
-type Prepared = Omit<MemoryCreate, 'embedding'> & { aside?: Aside }
+type Prepared = Omit<MemoryCreate, 'embedding'> & { id?: string; aside?: Aside }
 
 /** Adds the vector that the caller gave, or the model's if it comes soon. */
 async function prepared(ctx: Ctx, { embedding, ...input }: MemoryCreate): Promise<Prepared> {
@@ -143,7 +143,7 @@ export const put = write(
     const { scope, scopeId } = input.scope === undefined && input.scopeId === undefined && old ? old : input
     const place = await targetOf(ctx, scope, scopeId)
     await requireWriter(ctx, place)
-    const id = newId()
+    const id = input.id ?? newId()
     const author = speaker(ctx)
     if (old) await supersede(ctx, old, id, place)
     await ctx.db.insert(memories).values({

@@ -1,6 +1,7 @@
 import { personal, type RecordKind } from '../../records/kind.ts'
 import { visibleTo } from './rows.ts'
 import * as service from './service.ts'
+import { noteSync } from './sync.ts'
 import { notes } from './table.ts'
 
 export const noteRecord: RecordKind = {
@@ -21,4 +22,5 @@ export const noteRecord: RecordKind = {
     read: (ctx, ref) => service.detail(ctx, { ref }),
     list: (ctx, limit) => service.list(ctx, { limit }),
   },
+  sync: noteSync,
 }

@@ -121,27 +121,31 @@ export const detail = read(
   },
 )
 
-export const create = write('notes.create', member('notes:write'), async (ctx, input: NoteCreate): Promise<Note> => {
-  const content = input.content ?? ''
-  checkContent(content)
-  const place = await placeOf(ctx, input.projectId ?? (await defaultProject(ctx))?.id ?? null, input.scope)
-  const [note] = await insert(ctx.db, {
-    ...place,
-    id: newId(),
-    createdById: userIdOf(ctx.actor),
-    title: input.title.trim(),
-    slug: `${slugify(input.title) || 'note'}-${randomTail()}`,
-    content,
-    tags: input.tags ?? [],
-    links: await storedLinks(ctx, input.links ?? []),
-    pinned: input.pinned ?? false,
-    mentions: mentionsOf(content),
-    now: ctx.now,
-  })
-  if (!note) throw new Error('insert returned nothing')
-  ctx.emit(noteCreated, about(note))
-  return note
-})
+export const create = write(
+  'notes.create',
+  member('notes:write'),
+  async (ctx, input: NoteCreate & { id?: string }): Promise<Note> => {
+    const content = input.content ?? ''
+    checkContent(content)
+    const place = await placeOf(ctx, input.projectId ?? (await defaultProject(ctx))?.id ?? null, input.scope)
+    const [note] = await insert(ctx.db, {
+      ...place,
+      id: input.id ?? newId(),
+      createdById: userIdOf(ctx.actor),
+      title: input.title.trim(),
+      slug: `${slugify(input.title) || 'note'}-${randomTail()}`,
+      content,
+      tags: input.tags ?? [],
+      links: await storedLinks(ctx, input.links ?? []),
+      pinned: input.pinned ?? false,
+      mentions: mentionsOf(content),
+      now: ctx.now,
+    })
+    if (!note) throw new Error('insert returned nothing')
+    ctx.emit(noteCreated, about(note))
+    return note
+  },
+)
 
 export const update = write(
   'notes.update',

@@ -1,6 +1,12 @@
 import type { Feature } from '../../feature.ts'
 import * as events from './events.ts'
+import { changeOutline } from './outline.ts'
 import { planningRoutes } from './routes.ts'
 import { planningTools } from './tools.ts'
 
-export const planning: Feature = { routes: planningRoutes, tools: planningTools, events: Object.values(events) }
+export const planning: Feature = {
+  routes: planningRoutes,
+  tools: planningTools,
+  events: Object.values(events),
+  hooks: [changeOutline],
+}

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import type { RecordKind } from '../../records/kind.ts'
 import { visibleTo } from './rows.ts'
 import * as service from './service.ts'
+import { projectSync } from './sync.ts'
 import { projects } from './table.ts'
 
 export const projectRecord: RecordKind = {
@@ -21,4 +22,5 @@ export const projectRecord: RecordKind = {
     read: (ctx, ref) => service.get(ctx, { ref }),
     list: (ctx, limit) => service.list(ctx, { status: 'active', limit }),
   },
+  sync: projectSync,
 }

@@ -84,7 +84,7 @@ export const get = read(
 export const create = write(
   'projects.create',
   member('projects:write'),
-  async (ctx, input: ProjectCreate): Promise<Project> => {
+  async (ctx, input: ProjectCreate & { id?: string }): Promise<Project> => {
     const organizationId = currentOrganization(ctx.actor)
     checkProjectSettings(input.settings)
     requireGatekeeper(ctx, { organizationId, createdById: ctx.actor.userId, settings: {} }, input.settings)
@@ -92,6 +92,7 @@ export const create = write(
     const [project] = await ctx.db
       .insert(projects)
       .values({
+        id: input.id,
         organizationId,
         createdById: ctx.actor.userId,
         name: input.name.trim(),

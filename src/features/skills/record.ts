@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import { personal, type RecordKind } from '../../records/kind.ts'
 import { visibleTo } from '../organizations/sharing.ts'
 import * as service from './service.ts'
+import { skillSync } from './sync.ts'
 import { skills } from './table.ts'
 
 export const skillRecord: RecordKind = {
@@ -24,4 +25,5 @@ export const skillRecord: RecordKind = {
     read: (ctx, ref) => service.get(ctx, { ref }),
     list: (ctx, limit) => service.listInTeam(ctx, { limit }),
   },
+  sync: skillSync,
 }

@@ -48,7 +48,7 @@ const listed = {
   tags: skills.tags,
   scope: skills.scope,
 }
-const visible = { ...listed, content: skills.content }
+export const visible = { ...listed, content: skills.content }
 
 /** Finds a skill by id, slug or unique id prefix. */
 export const find = (ctx: Ctx, ref: string): Promise<Skill> => findShared(ctx, skills, visible, 'skill', ref)
@@ -114,11 +114,12 @@ export const getOrList = read(
 export const create = write(
   'skills.create',
   memberOrAlone('skills:write'),
-  async (ctx, input: SkillCreate): Promise<Skill> => {
+  async (ctx, input: SkillCreate & { id?: string }): Promise<Skill> => {
     checkContent(input.content)
     const [skill] = await ctx.db
       .insert(skills)
       .values({
+        id: input.id,
         ...placeOf(ctx, 'skill', input.scope),
         createdById: userIdOf(ctx.actor),
         name: input.name.trim(),

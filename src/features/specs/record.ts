@@ -1,6 +1,7 @@
 import type { RecordKind } from '../../records/kind.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
 import * as service from './service.ts'
+import { specSync } from './sync.ts'
 import { specs } from './table.ts'
 
 export const specRecord: RecordKind = {
@@ -20,4 +21,5 @@ export const specRecord: RecordKind = {
     read: (ctx, ref) => service.get(ctx, { ref }),
     list: (ctx, limit) => service.list(ctx, { limit }),
   },
+  sync: specSync,
 }

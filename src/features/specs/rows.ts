@@ -24,7 +24,7 @@ export const listed = {
   slug: specs.slug,
   status: specs.status,
 }
-const visible = { ...listed, content: specs.content }
+export const visible = { ...listed, content: specs.content }
 
 export const live = isNull(specs.deletedAt)
 /** A spec is seen by those who see its project, whose table the query has to join. */

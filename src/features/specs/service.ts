@@ -85,30 +85,34 @@ export const detail = read(
   },
 )
 
-export const create = write('specs.create', member('specs:write'), async (ctx, input: SpecCreate): Promise<Spec> => {
-  checkContent(input.content)
-  const project = await projectFor(ctx, input.projectId)
-  await takeTurns(ctx, project.organizationId)
-  const id = newId()
-  const status = input.status ?? 'draft'
-  const title = input.title.trim()
-  await ctx.db.insert(specs).values({
-    id,
-    organizationId: project.organizationId,
-    projectId: project.id,
-    createdById: ctx.actor.userId,
-    title,
-    slug: await freeSlug(ctx, project.organizationId, title),
-    content: input.content,
-    status,
-    createdAt: ctx.now,
-    updatedAt: ctx.now,
-  })
-  const spec = await find(ctx, id)
-  await keepVersion(ctx, spec, input.message)
-  ctx.emit(specCreated, about(spec))
-  return spec
-})
+export const create = write(
+  'specs.create',
+  member('specs:write'),
+  async (ctx, input: SpecCreate & { id?: string }): Promise<Spec> => {
+    checkContent(input.content)
+    const project = await projectFor(ctx, input.projectId)
+    await takeTurns(ctx, project.organizationId)
+    const id = input.id ?? newId()
+    const status = input.status ?? 'draft'
+    const title = input.title.trim()
+    await ctx.db.insert(specs).values({
+      id,
+      organizationId: project.organizationId,
+      projectId: project.id,
+      createdById: ctx.actor.userId,
+      title,
+      slug: await freeSlug(ctx, project.organizationId, title),
+      content: input.content,
+      status,
+      createdAt: ctx.now,
+      updatedAt: ctx.now,
+    })
+    const spec = await find(ctx, id)
+    await keepVersion(ctx, spec, input.message)
+    ctx.emit(specCreated, about(spec))
+    return spec
+  },
+)
 
 /** Every change makes a version. The caller names the version that the change is based on. */
 export const update = flow(
@@ -125,7 +129,7 @@ export const update = flow(
   { versioned: true },
 )
 
-const revise = write(
+export const revise = write(
   'specs.revise',
   member('specs:write'),
   async (

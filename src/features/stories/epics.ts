@@ -48,7 +48,7 @@ export const getEpic = read(
 export const createEpic = write(
   'stories.createEpic',
   member('tasks:write'),
-  async (ctx, { slug, ...input }: EpicCreate & { slug: string }): Promise<Epic> => {
+  async (ctx, { slug, ...input }: EpicCreate & { id?: string; slug: string }): Promise<Epic> => {
     const project = await writable(ctx, slug)
     await lockProject(ctx, project.id)
     const position = (await lastPosition(ctx, epics, eq(epics.projectId, project.id))) + 1

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { RecordKind } from '../../records/kind.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
+import { epicSync, storySync } from './sync.ts'
 import { epics, stories } from './table.ts'
 
 export const epicRecord: RecordKind = {
@@ -12,6 +13,7 @@ export const epicRecord: RecordKind = {
   path: sql`'/projects/' || ${epics.projectId} || '/epics/' || ${epics.id}`,
   inBriefs: true,
   search: { text: epics.description },
+  sync: epicSync,
 }
 
 export const storyRecord: RecordKind = {
@@ -23,4 +25,5 @@ export const storyRecord: RecordKind = {
   path: sql`'/projects/' || ${stories.projectId} || '/epics/' || ${stories.epicId} || '/stories/' || ${stories.id}`,
   inBriefs: true,
   search: { text: stories.description },
+  sync: storySync,
 }

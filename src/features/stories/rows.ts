@@ -99,7 +99,8 @@ export const about = <D extends object>(row: Epic | Story, data?: D) => ({
 })
 
 /** The columns of a new epic or story. */
-export const newRow = (ctx: Ctx, project: Project, input: EpicCreate) => ({
+export const newRow = (ctx: Ctx, project: Project, input: EpicCreate & { id?: string }) => ({
+  id: input.id,
   organizationId: project.organizationId,
   projectId: project.id,
   createdById: ctx.actor.userId,

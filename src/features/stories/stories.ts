@@ -67,7 +67,7 @@ export const getStory = read(
 export const createStory = write(
   'stories.createStory',
   member('tasks:write'),
-  async (ctx, { slug, epicId, points, ...input }: StoryCreate & EpicPath): Promise<Story> => {
+  async (ctx, { slug, epicId, points, ...input }: StoryCreate & EpicPath & { id?: string }): Promise<Story> => {
     const project = await writable(ctx, slug)
     await lockProject(ctx, project.id)
     await findEpic(ctx, project.id, epicId)

@@ -52,12 +52,20 @@ export const comments = read(
 export const comment = write(
   'tasks.comment',
   changing,
-  async (ctx, { ref, body }: { ref: string; body: string }): Promise<Comment> => {
+  async (ctx, { ref, body, id: commentId }: { ref: string; body: string; id?: string }): Promise<Comment> => {
     const { task } = await permitted(ctx, ref, 'comment')
     const { type, id, name } = speaker(ctx)
     const [row] = await ctx.db
       .insert(taskComments)
-      .values({ taskId: task.id, authorType: type, authorId: id, authorName: name, body, createdAt: ctx.now })
+      .values({
+        id: commentId,
+        taskId: task.id,
+        authorType: type,
+        authorId: id,
+        authorName: name,
+        body,
+        createdAt: ctx.now,
+      })
       .returning(visible)
     ctx.emit(taskCommented, about(task, { commentId: row?.id }))
     await tellMentioned(ctx, task, body, {

@@ -10,6 +10,7 @@ import { progress } from './progress.ts'
 import { taskRecord } from './record.ts'
 import { markConnection, renewLeases } from './renewal.ts'
 import { taskRoutes } from './routes.ts'
+import { commentSync } from './sync.ts'
 import { taskTools } from './tools.ts'
 
 export const tasks: Feature = {
@@ -17,6 +18,7 @@ export const tasks: Feature = {
   routes: taskRoutes,
   tools: taskTools,
   records: [taskRecord],
+  synced: [commentSync],
   hooks: [
     withoutUser,
     progress,

@@ -3,6 +3,7 @@ import type { RecordKind } from '../../records/kind.ts'
 import { projects } from '../projects/table.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
 import * as service from './service.ts'
+import { taskSync } from './sync.ts'
 import { tasks } from './table.ts'
 
 const key = sql`(select p.key from ${projects} p where p.id = ${tasks.projectId}) || '-' || ${tasks.number}`
@@ -32,4 +33,5 @@ export const taskRecord: RecordKind = {
     read: (ctx, ref) => service.detail(ctx, { ref }),
     list: (ctx, limit) => service.list(ctx, { limit }),
   },
+  sync: taskSync,
 }

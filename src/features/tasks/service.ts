@@ -87,12 +87,16 @@ export const create = write(
   member('tasks:write'),
   async (
     ctx,
-    { projectRef, discoveredFrom, ...input }: TaskCreate & { projectRef?: string; discoveredFrom?: string },
+    {
+      projectRef,
+      discoveredFrom,
+      ...input
+    }: TaskCreate & { id?: string; projectRef?: string; discoveredFrom?: string },
   ): Promise<Task> => {
     const origin = discoveredFrom === undefined ? undefined : await find(ctx, discoveredFrom)
     const project = await projectFor(ctx, projectRef ?? origin?.projectId)
     const assignee = input.assignee ? await findParty(ctx, project, input.assignee) : undefined
-    const id = newId()
+    const id = input.id ?? newId()
     const number = await takeNumbers(ctx, project.id, 1)
     const storyId = await checkPlace(ctx, project.id, input)
     const blockers = input.blockedBy?.length ? await findBlockers(ctx, project.organizationId, input.blockedBy) : []

@@ -2,6 +2,7 @@ import type { RecordKind } from '../../records/kind.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
 import { get } from './detail.ts'
 import * as service from './service.ts'
+import { featureSync } from './sync.ts'
 import { features } from './table.ts'
 
 export const featureRecord: RecordKind = {
@@ -19,4 +20,5 @@ export const featureRecord: RecordKind = {
     read: (ctx, ref) => get(ctx, { ref }),
     list: (ctx, limit) => service.list(ctx, { limit }),
   },
+  sync: featureSync,
 }

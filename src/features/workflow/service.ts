@@ -27,12 +27,12 @@ export const list = read(
 export const create = write(
   'workflow.create',
   member('features:write'),
-  async (ctx, { project: ref, ...input }: FeatureCreate & { project?: string }): Promise<Feature> => {
+  async (ctx, { project: ref, ...input }: FeatureCreate & { id?: string; project?: string }): Promise<Feature> => {
     const project = await projectOf(ctx, ref)
     if (!project) throw invalid('/project', 'Name the project by its id, slug or key.', 'required')
     requireWriter(ctx, project)
     const assigned = input.assignee === undefined ? {} : await assignedTo(ctx, project, input.assignee)
-    const id = newId()
+    const id = input.id ?? newId()
     await ctx.db.insert(features).values({
       ...assigned,
       id,

@@ -1,0 +1,16 @@
+import { checked, type Synced } from '../../records/sync.ts'
+import { remove, restore } from './deletion.ts'
+import { visible } from './rows.ts'
+import { ProjectCreate, ProjectPatch } from './schema.ts'
+import { create, update } from './service.ts'
+
+/** Who sees a project, and whether it is archived, is decided at the server only. */
+export const projectSync: Synced = {
+  columns: visible,
+  fields: { name: 'value', description: 'text', settings: 'value', key: 'value' },
+  onCreate: ['visibility'],
+  create: (ctx, id, fields) => create(ctx, { ...checked(ProjectCreate, fields), id }),
+  update: (ctx, { id }, fields) => update(ctx, { ...checked(ProjectPatch, fields), ref: id }),
+  remove: (ctx, { id }) => remove(ctx, { ref: id }),
+  restore: (ctx, { id }) => restore(ctx, { ref: id }),
+}

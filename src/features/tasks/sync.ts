@@ -1,0 +1,102 @@
+import { sql } from 'drizzle-orm'
+import { checked, renamed, type SyncEntity, type Synced, split, splitContainer } from '../../records/sync.ts'
+import { id, object } from '../../schema.ts'
+import { liveOfTeamOrProject } from '../projects/visible.ts'
+import { comment } from './comments.ts'
+import { remove, restore } from './deletion.ts'
+import { CommentCreate, TaskCreate, TaskPatch } from './schema.ts'
+import { create, update } from './service.ts'
+import { taskComments, tasks } from './table.ts'
+
+/** A new task is planned work; any other state that the device gave it is a change that follows. */
+const startsAs = new Set<unknown>(['backlog', 'todo'])
+
+export const taskSync: Synced = {
+  columns: {
+    id: tasks.id,
+    createdAt: tasks.createdAt,
+    updatedAt: tasks.updatedAt,
+    version: tasks.version,
+    organizationId: tasks.organizationId,
+    createdById: tasks.createdById,
+    projectId: tasks.projectId,
+    storyId: tasks.storyId,
+    parentId: tasks.parentId,
+    number: tasks.number,
+    title: tasks.title,
+    description: tasks.description,
+    status: tasks.status,
+    priority: tasks.priority,
+    assigneeType: tasks.assigneeType,
+    assigneeId: tasks.assigneeId,
+    labels: tasks.labels,
+    estimate: tasks.estimate,
+    acceptance: tasks.acceptance,
+    dueAt: tasks.dueAt,
+    completionNotes: tasks.completionNotes,
+    position: tasks.position,
+    startedAt: tasks.startedAt,
+    completedAt: tasks.completedAt,
+  },
+  fields: {
+    title: 'value',
+    description: 'text',
+    status: 'value',
+    priority: 'value',
+    assigneeId: 'value',
+    labels: 'set',
+    estimate: 'value',
+    acceptance: 'value',
+    dueAt: 'value',
+    storyId: 'value',
+    parentId: 'value',
+  },
+  onCreate: ['projectId'],
+  create: async (ctx, id, { projectId, ...fields }) => {
+    const { now, later } = split(fields, (name, value) => name === 'status' && !startsAs.has(value))
+    const input = checked(TaskCreate, renamed(now, 'assigneeId', 'assignee'))
+    const { id: projectRef } = checked(ofProject, { id: projectId })
+    await create(ctx, { ...input, id, projectRef })
+    if (Object.keys(later).length > 0) await update(ctx, { ...checked(TaskPatch, later), ref: id })
+  },
+  update: (ctx, { id }, fields) =>
+    update(ctx, { ...checked(TaskPatch, renamed(fields, 'assigneeId', 'assignee')), ref: id }),
+  remove: (ctx, { id }) => remove(ctx, { ref: id }),
+  restore: (ctx, { id }) => restore(ctx, { ref: id }),
+}
+
+const ofProject = object({ id: id({ description: 'projectId' }) })
+const ofTask = object({ id: id({ description: 'taskId' }) })
+
+/** Comments are added and never changed. They belong where their task does, and are there while it is. */
+export const commentSync: SyncEntity = {
+  entity: 'comment',
+  table: taskComments,
+  scope: 'tasks:read',
+  version: sql`1`,
+  columns: {
+    id: taskComments.id,
+    taskId: taskComments.taskId,
+    authorType: taskComments.authorType,
+    authorId: taskComments.authorId,
+    authorName: taskComments.authorName,
+    body: taskComments.body,
+    createdAt: taskComments.createdAt,
+  },
+  fields: {},
+  onCreate: ['taskId', 'body'],
+  create: (ctx, id, { taskId, ...fields }) =>
+    comment(ctx, { ...checked(CommentCreate, fields), ref: checked(ofTask, { id: taskId }).id, id }),
+  place: {
+    visible: (rights) =>
+      sql`exists (select 1 from ${tasks} where ${tasks.id} = ${taskComments.taskId}
+        and ${liveOfTeamOrProject(tasks)(rights)})`,
+    container: sql`(select 'project:' || ${tasks.projectId} from ${tasks} where ${tasks.id} = ${taskComments.taskId})`,
+    inContainer: (container) => {
+      const { type, id } = splitContainer(container)
+      if (type !== 'project') return sql`false`
+      return sql`${taskComments.taskId} in (select ${tasks.id} from ${tasks}
+        where ${tasks.projectId} = ${id}::uuid and ${tasks.deletedAt} is null)`
+    },
+  },
+}

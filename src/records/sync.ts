@@ -1,0 +1,202 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import type { Ctx } from '../action.ts'
+import type { Rights } from '../auth/rights.ts'
+import { check, decode } from '../check.ts'
+import { anyOf, idList } from '../db/columns.ts'
+import { and } from '../db/conditions.ts'
+import { type Db, rowsAs } from '../db/session.ts'
+import { AppError } from '../errors.ts'
+import type { Static, TSchema } from '../schema.ts'
+
+/** What devices keep a copy of, and how they change it (`features/sync`). */
+
+/**
+ * How a field is brought together that was changed on both sides. `value`: a conflict. `set`: what was added and
+ * removed is added and removed. `text`: merged by lines; a conflict where both changed the same lines.
+ */
+export type FieldKind = 'value' | 'set' | 'text'
+
+/** Values of fields by name, as pull sends them. */
+export type Fields = Readonly<Record<string, unknown>>
+
+/** A stored record: its fields, with what the server needs to change it. */
+export interface Stored extends Fields {
+  readonly id: string
+  readonly version: number
+}
+
+/** The `sync` member of a kind of record. Its functions call the actions of the web API, so their rules hold. */
+export interface Synced {
+  /**
+   * The record's own columns by the name of the field: no lease, no counts, no keys and names that are computed.
+   * Devices get them in this order.
+   */
+  readonly columns: Readonly<Record<string, PgColumn>>
+  /** The fields that a device may change. */
+  readonly fields: Readonly<Record<string, FieldKind>>
+  /** Fields that only a new record takes, besides `organizationId`. */
+  readonly onCreate?: readonly string[]
+  /** Creates a record with the id that the device chose. Absent fields get their defaults; none is null. */
+  create(ctx: Ctx, id: string, fields: Fields): Promise<unknown>
+  /** Changes these fields. `ctx.expectedVersion` is the version of `before`. Missing: records never change. */
+  update?(ctx: Ctx, before: Stored, fields: Fields): Promise<unknown>
+  /** Missing: devices cannot delete. */
+  remove?(ctx: Ctx, before: Stored): Promise<unknown>
+  /** Brings back a deleted record. Missing: the web API cannot either. */
+  restore?(ctx: Ctx, before: Stored): Promise<unknown>
+}
+
+/** Where a record belongs: its project, else its organization, else its owner. The unit of rights and partial sync. */
+export type Container = `${'project' | 'organization' | 'user'}:${string}`
+
+/** Whatever is synced: a kind of record, or what hangs on records. */
+export interface SyncEntity extends Synced {
+  /** Its name in pull, push and `data.changed` of events: `task`, `comment`. */
+  readonly entity: string
+  readonly table: PgTable & { id: PgColumn }
+  /** The scope that a credential needs to read it. */
+  readonly scope: `${string}:read`
+  /** 1 where rows never change. */
+  readonly version: PgColumn | SQL
+  /** When the row was deleted, if rows are hidden instead of removed. */
+  readonly deletedAt?: PgColumn
+  /** Where a row belongs, and who sees it. Missing for links: the records at both ends decide. */
+  readonly place?: SyncPlace
+  /** The two ends of a link. */
+  readonly ends?: readonly [SyncEnd, SyncEnd]
+}
+
+interface SyncPlace {
+  /** The condition for the rows that a caller sees. */
+  readonly visible: (rights: Rights) => SQL
+  /** The container of a row. */
+  readonly container: SQL<Container>
+  /** The condition for the rows of a container, in a form that can use the table's indexes. */
+  readonly inContainer: (container: Container) => SQL
+}
+
+interface SyncEnd {
+  readonly kind: PgColumn
+  readonly id: PgColumn
+}
+
+/** An entity whose rows belong to one container. */
+export type PlacedEntity = SyncEntity & { readonly place: SyncPlace }
+export const isPlaced = (entity: SyncEntity): entity is PlacedEntity => entity.place !== undefined
+
+/** Returns the container as SQL: the project, else the organization, else the owner. */
+const containerSql = (project: PgColumn | undefined, organization: PgColumn, owner: PgColumn | undefined) =>
+  sql<Container>`coalesce('project:' || ${project ?? null}::uuid, 'organization:' || ${organization},
+    'user:' || ${owner ?? null}::uuid)`
+
+export function splitContainer(container: Container): { type: string; id: string } {
+  const [type = '', id = ''] = container.split(':')
+  return { type, id }
+}
+
+interface SyncedKind {
+  readonly kind: string
+  readonly table: PgTable & Record<'id' | 'version' | 'organizationId', PgColumn> & { deletedAt?: PgColumn }
+  readonly scope: `${string}:read`
+  readonly visible: (rights: Rights) => SQL
+  readonly ownerId?: PgColumn
+  readonly sync?: Synced
+}
+
+/** Returns a kind of record as an entity of sync; undefined for kinds that devices keep no copy of. */
+export function entityOf(record: SyncedKind, project: PgColumn | undefined): SyncEntity | undefined {
+  const { kind, table, scope, visible, sync, ownerId } = record
+  if (!sync) return undefined
+  const { organizationId } = table
+  const nothing = sql`false`
+  return {
+    ...sync,
+    entity: kind,
+    table,
+    scope,
+    version: table.version,
+    deletedAt: table.deletedAt,
+    place: {
+      visible,
+      container: containerSql(project, organizationId, ownerId),
+      inContainer: (container) => {
+        const { type, id } = splitContainer(container)
+        if (type === 'project') return project ? sql`${project} = ${id}::uuid` : nothing
+        const noProject = project ? sql`${project} is null` : sql`true`
+        if (type === 'organization') return and(noProject, sql`${organizationId} = ${id}::uuid`)
+        return ownerId ? and(noProject, sql`${organizationId} is null`, sql`${ownerId} = ${id}::uuid`) : nothing
+      },
+    },
+  }
+}
+
+/** A record as pull sends it. */
+export interface Copy {
+  readonly id: string
+  readonly version: number
+  readonly container: Container
+  readonly record: Stored
+}
+
+interface Row extends Stored {
+  readonly $container: Container
+}
+
+interface Selection {
+  readonly where: SQL | undefined
+  /** Rows with a higher id, by id. */
+  readonly after?: string
+  readonly limit?: number
+}
+
+/** Reads records of an entity, by id. The condition has to hold the reader's rights. */
+export async function readCopies(db: Db, entity: PlacedEntity, { where, after, limit }: Selection): Promise<Copy[]> {
+  const { table, columns, version, place } = entity
+  const from = after === undefined ? undefined : sql`${table.id} > ${after}::uuid`
+  const query = db
+    .select({ ...columns, version: sql`${version}`.mapWith(Number), $container: place.container })
+    .from(table as PgTable)
+    .where(and(where, from))
+    .orderBy(table.id)
+    .$dynamic()
+  const rows = await rowsAs<Row>(limit === undefined ? query : query.limit(limit))
+  return rows.map(({ $container, id, version, ...rest }) => ({
+    id,
+    version,
+    container: $container,
+    record: { id, version, ...rest },
+  }))
+}
+
+/** Reads those of these records that the caller sees, in any container. */
+export const readByIds = (db: Db, entity: PlacedEntity, ids: readonly string[], rights: Rights): Promise<Copy[]> =>
+  ids.length === 0
+    ? Promise.resolve([])
+    : readCopies(db, entity, { where: and(anyOf(entity.table.id, idList(ids)), entity.place.visible(rights)) })
+
+/** Returns fields as the schema of an action takes them, with dates as instants. Throws `invalid`. */
+export function checked<T extends TSchema>(schema: T, fields: Fields): Static<T> {
+  const errors = check(schema, fields)
+  if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors })
+  return decode(schema, fields as Static<T>)
+}
+
+/** Returns fields with one of them under the name that the actions use for it. */
+export function renamed({ ...fields }: Fields, from: string, to: string): Fields {
+  if (!(from in fields)) return fields
+  const { [from]: value, ...rest } = fields
+  return { ...rest, [to]: value }
+}
+
+/** Splits off what a new record cannot have yet: the device changed it before it was sent. */
+export function split(
+  { ...fields }: Fields,
+  isLater: (name: string, value: unknown) => boolean,
+): { now: Fields; later: Fields } {
+  const entries = Object.entries(fields)
+  return {
+    now: Object.fromEntries(entries.filter(([name, value]) => !isLater(name, value))),
+    later: Object.fromEntries(entries.filter(([name, value]) => isLater(name, value))),
+  }
+}
