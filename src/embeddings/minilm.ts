@@ -6,18 +6,20 @@ const LAYERS = 6
 const WORDS = 30_522
 const TOKENS = 256
 /** Tensors are packed for the kernel in panels of this many columns. */
-const PANEL = 12
+const PANEL = 16
 
 interface Kernel {
+  /** Rounds each row to 14 bits, because products of whole numbers take half as long. */
+  quantize(x: number, codes: number, steps: number, rows: number, inner: number): void
   gemm(
-    x: number,
+    codes: number,
+    steps: number,
     weights: number,
-    bias: number,
+    columns: number,
     out: number,
-    scratch: number,
     rows: number,
     inner: number,
-    columns: number,
+    columnCount: number,
   ): void
   gelu(at: number, count: number): void
   addnorm(x: number, residual: number, gain: number, bias: number, rows: number, width: number): void
@@ -26,6 +28,9 @@ interface Kernel {
 
 interface Tensor {
   bytes: Uint8Array
+  /** A byte stands for `min + scale × byte`. */
+  min: number
+  scale: number
   /** Value of each of the 256 possible bytes. */
   values: Float32Array
 }
@@ -35,7 +40,8 @@ interface Header {
   vocab: string
 }
 
-const roundUp = (n: number): number => (n + 3) & ~3
+/** The kernel takes rows in pairs. */
+const roundUp = (n: number): number => (n + 1) & ~1
 
 /**
  * all-MiniLM-L6-v2: a text of up to 256 tokens becomes 384 numbers of unit length. Synchronous, so it runs in a Worker.
@@ -47,17 +53,18 @@ export class MiniLM {
   readonly #tokenizer: WordPiece
   readonly #words: Tensor
   readonly #positions: Float32Array
-  readonly #buffers: Record<'x' | 'qkv' | 'context' | 'y' | 'inner' | 'scores' | 'scratch', number>
+  readonly #buffers: Record<'x' | 'qkv' | 'context' | 'y' | 'inner' | 'scores' | 'codes' | 'steps', number>
   #top = 1024
 
   constructor(asset: Uint8Array, wasm: Uint8Array<ArrayBuffer>) {
     const { header, tensors } = unpack(asset)
     this.#tokenizer = new WordPiece(new Map(header.vocab.split('\n').map((word, id) => [word, id])))
     const rows = TOKENS + 4
-    const weights =
-      LAYERS * (4 * WIDTH * WIDTH + 2 * WIDTH * INNER + 3 * WIDTH + WIDTH + INNER + WIDTH + 4 * WIDTH) + 2 * WIDTH
-    const floats = weights + rows * (6 * WIDTH + 2 * INNER) + rows + 8
-    const memory = new WebAssembly.Memory({ initial: Math.ceil((floats * 4 + 4096 + 16 * 128) / 65_536) })
+    const bytes = 2 * LAYERS * (4 * WIDTH * WIDTH + 2 * WIDTH * INNER)
+    const floats = LAYERS * (3 * (5 * WIDTH + INNER) + 4 * WIDTH) + 2 * WIDTH + rows * (6 * WIDTH + INNER + 4)
+    const memory = new WebAssembly.Memory({
+      initial: Math.ceil((bytes + floats * 4 + rows * INNER * 2 + 4096 + 16 * 128) / 65_536),
+    })
     const abort = () => {
       throw new Error('the embedding kernel aborted')
     }
@@ -70,9 +77,9 @@ export class MiniLM {
       return tensor
     }
     this.#loadLayers(get)
-    const { bytes, values } = get('word')
+    const word = get('word')
     // A copy, so that the rest of the file can be freed.
-    this.#words = { bytes: bytes.slice(0, WORDS * WIDTH), values }
+    this.#words = { ...word, bytes: word.bytes.slice(0, WORDS * WIDTH) }
     const type = plain(get('type'))
     this.#positions = plain(get('pos')).map((value, i) => value + (type[i % WIDTH] as number))
     this.#buffers = {
@@ -82,7 +89,8 @@ export class MiniLM {
       y: this.#allocate(rows * WIDTH),
       inner: this.#allocate(rows * INNER),
       scores: this.#allocate(rows + 8),
-      scratch: this.#allocate(rows * INNER),
+      codes: this.#allocate((rows * INNER) / 2),
+      steps: this.#allocate(rows * 2),
     }
   }
 
@@ -98,51 +106,62 @@ export class MiniLM {
     this.#addresses.set(name, at)
   }
 
-  /** Packs several tensors side by side, as [columns / 12][rows][12]. */
-  #pack(name: string, sources: Tensor[], rows: number, columns: number): void {
-    const all = columns * sources.length
-    const at = this.#allocate(rows * all)
-    let out = at >> 2
-    for (let panel = 0; panel < all; panel += PANEL)
+  /**
+   * Packs the weights of a product, several tensors side by side, as [columns / 16][rows / 2][16][2] whole numbers.
+   * What they stand for in each column follows, then the biases.
+   */
+  #pack(name: string, sources: Tensor[], biases: Tensor[], rows: number): void {
+    const columns = sources.map(({ bytes }) => bytes.length / rows)
+    const all = columns.reduce((sum, count) => sum + count, 0)
+    const at = this.#allocate((rows * all) / 2)
+    const packed = new Int16Array(this.#memory.buffer, at, rows * all)
+    const scales = new Float32Array(3 * all)
+    let first = 0
+    for (const [i, { bytes, min, scale }] of sources.entries()) {
+      const width = columns[i] as number
       for (let row = 0; row < rows; row++)
-        for (let column = panel; column < panel + PANEL; column++) {
-          const { bytes, values } = sources[Math.floor(column / columns)] as Tensor
-          this.#memory[out++] = values[bytes[row * columns + (column % columns)] as number] as number
+        for (let column = 0; column < width; column++) {
+          const to = first + column
+          const panel = Math.floor(to / PANEL) * rows + (row & ~1)
+          packed[panel * PANEL + (to % PANEL) * 2 + (row & 1)] = (bytes[row * width + column] as number) - 128
         }
+      scales.fill(scale, first, first + width)
+      scales.fill(min + 128 * scale, all + first, all + first + width)
+      scales.set(plain(biases[i] as Tensor), 2 * all + first)
+      first += width
+    }
     this.#addresses.set(name, at)
+    this.#put(`${name} columns`, scales)
   }
 
   #loadLayers(get: (name: string) => Tensor): void {
-    for (let i = 0; i < LAYERS; i++) {
-      const self = ['query', 'key', 'value'].map((part) => `${i}/attention/self/${part}/`)
-      const bias = new Float32Array(3 * WIDTH)
-      for (const [part, name] of self.entries()) bias.set(plain(get(`${name}BiasAdd`)), part * WIDTH)
+    const pack = (name: string, sources: string[], rows: number) =>
       this.#pack(
-        `qkv${i}`,
-        self.map((name) => get(`${name}Tensordot`)),
-        WIDTH,
-        WIDTH,
+        name,
+        sources.map((source) => get(`${source}/Tensordot`)),
+        sources.map((source) => get(`${source}/BiasAdd`)),
+        rows,
       )
-      this.#put(`qkvBias${i}`, bias)
-      this.#pack(`out${i}`, [get(`${i}/attention/output/dense/Tensordot`)], WIDTH, WIDTH)
-      this.#put(`outBias${i}`, plain(get(`${i}/attention/output/dense/BiasAdd`)))
-      this.#put(`gain1${i}`, plain(get(`${i}/attention/output/LayerNorm/batchnorm/mul`)))
-      this.#put(`bias1${i}`, plain(get(`${i}/attention/output/LayerNorm/batchnorm`)))
-      this.#pack(`up${i}`, [get(`${i}/intermediate/dense/Tensordot`)], WIDTH, INNER)
-      this.#put(`upBias${i}`, plain(get(`${i}/intermediate/dense/BiasAdd`)))
-      this.#pack(`down${i}`, [get(`${i}/output/dense/Tensordot`)], INNER, WIDTH)
-      this.#put(`downBias${i}`, plain(get(`${i}/output/dense/BiasAdd`)))
-      this.#put(`gain2${i}`, plain(get(`${i}/output/LayerNorm/batchnorm/mul`)))
-      this.#put(`bias2${i}`, plain(get(`${i}/output/LayerNorm/batchnorm`)))
+    const norm = (i: string, name: string) => {
+      this.#put(`gain${i}`, plain(get(`${name}/LayerNorm/batchnorm/mul`)))
+      this.#put(`bias${i}`, plain(get(`${name}/LayerNorm/batchnorm`)))
     }
-    this.#put('gain', plain(get('embeddings/LayerNorm/batchnorm/mul')))
-    this.#put('bias', plain(get('embeddings/LayerNorm/batchnorm')))
+    for (let i = 0; i < LAYERS; i++) {
+      const self = ['query', 'key', 'value'].map((part) => `${i}/attention/self/${part}`)
+      pack(`qkv${i}`, self, WIDTH)
+      pack(`out${i}`, [`${i}/attention/output/dense`], WIDTH)
+      norm(`1${i}`, `${i}/attention/output`)
+      pack(`up${i}`, [`${i}/intermediate/dense`], WIDTH)
+      pack(`down${i}`, [`${i}/output/dense`], INNER)
+      norm(`2${i}`, `${i}/output`)
+    }
+    norm('', 'embeddings')
   }
 
   embed(text: string): Float32Array {
     const memory = this.#memory
-    const { gemm, gelu, addnorm, attn } = this.#kernel
-    const { x, qkv, context, y, inner, scores, scratch } = this.#buffers
+    const { gelu, addnorm, attn } = this.#kernel
+    const { x, qkv, context, y, inner, scores } = this.#buffers
     const at = (name: string) => this.#addresses.get(name) as number
     const ids = this.#tokenizer.encode(text, TOKENS)
     const rows = ids.length
@@ -151,16 +170,23 @@ export class MiniLM {
     for (const buffer of [x, context]) memory.fill(0, (buffer >> 2) + rows * WIDTH, (buffer >> 2) + padded * WIDTH)
     addnorm(x, 0, at('gain'), at('bias'), rows, WIDTH)
     for (let i = 0; i < LAYERS; i++) {
-      gemm(x, at(`qkv${i}`), at(`qkvBias${i}`), qkv, scratch, padded, WIDTH, 3 * WIDTH)
+      this.#product(x, `qkv${i}`, qkv, padded, WIDTH, 3 * WIDTH)
       attn(qkv, context, scores, rows)
-      gemm(context, at(`out${i}`), at(`outBias${i}`), y, scratch, padded, WIDTH, WIDTH)
+      this.#product(context, `out${i}`, y, padded, WIDTH, WIDTH)
       addnorm(x, y, at(`gain1${i}`), at(`bias1${i}`), rows, WIDTH)
-      gemm(x, at(`up${i}`), at(`upBias${i}`), inner, scratch, padded, WIDTH, INNER)
+      this.#product(x, `up${i}`, inner, padded, WIDTH, INNER)
       gelu(inner, padded * INNER)
-      gemm(inner, at(`down${i}`), at(`downBias${i}`), y, scratch, padded, INNER, WIDTH)
+      this.#product(inner, `down${i}`, y, padded, INNER, WIDTH)
       addnorm(x, y, at(`gain2${i}`), at(`bias2${i}`), rows, WIDTH)
     }
     return unit(meanOf(memory.subarray(x >> 2, (x >> 2) + rows * WIDTH)))
+  }
+
+  #product(x: number, name: string, out: number, rows: number, inner: number, columns: number): void {
+    const { codes, steps } = this.#buffers
+    const at = (key: string) => this.#addresses.get(key) as number
+    this.#kernel.quantize(x, codes, steps, rows, inner)
+    this.#kernel.gemm(codes, steps, at(name), at(`${name} columns`), out, rows, inner, columns)
   }
 
   #lookUp(ids: number[], x: number): void {
@@ -181,7 +207,7 @@ function unpack(asset: Uint8Array): { header: Header; tensors: Map<string, Tenso
   for (const { n: name, s: shape, min, scale } of header.tensors) {
     const size = shape.reduce((a, b) => a * b, 1)
     const values = Float32Array.from({ length: 256 }, (_, i) => Math.fround(i * Math.fround(scale)) + Math.fround(min))
-    tensors.set(name, { bytes: asset.subarray(offset, offset + size), values })
+    tensors.set(name, { bytes: asset.subarray(offset, offset + size), values, min, scale })
     offset += size
   }
   if (offset !== asset.length) throw new Error('the embedding model is damaged')
@@ -193,7 +219,8 @@ const plain = ({ bytes, values }: Tensor): Float32Array => Float32Array.from(byt
 /** The vector is scaled later, so the sum serves as the mean. */
 function meanOf(rows: Float32Array): Float32Array {
   const sum = new Float32Array(WIDTH)
-  for (let i = 0; i < rows.length; i++) sum[i % WIDTH] = (sum[i % WIDTH] as number) + (rows[i] as number)
+  for (let row = 0; row < rows.length; row += WIDTH)
+    for (let i = 0; i < WIDTH; i++) sum[i] = (sum[i] as number) + (rows[row + i] as number)
   return sum
 }
 

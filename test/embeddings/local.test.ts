@@ -12,8 +12,17 @@ test('bit for bit what was measured, on every machine', async () => {
     Float32Array,
   ]
   expect(Bun.hash(new Uint8Array(Float32Array.from([...a, ...b]).buffer)).toString(16)).toMatchInlineSnapshot(
-    `"5283d8fd546e6ae9"`,
+    `"824c979d004b8f81"`,
   )
+})
+
+test('vectors that an earlier kernel made can be compared with those of this one', async () => {
+  const [vector] = (await embedder.embed(['This is an example sentence'])) as [Float32Array]
+  // Made by the first kernel, whose products were f32.
+  const before = [
+    0.05293, 0.05084, 0.04794, 0.05398, 0.00941, 0.00259, 0.03328, 0.02004, 0.05319, 0.03756, 0.06399, -0.06265,
+  ]
+  for (const [i, value] of before.entries()) expect(vector[i]).toBeCloseTo(value, 3)
 })
 
 test('texts that mean the same are near, others are not; vectors have unit length', async () => {
