@@ -30,6 +30,7 @@ import m27 from './0027_tasks_updated.sql' with { type: 'text' }
 import m28 from './0028_invites_kept.sql' with { type: 'text' }
 import m29 from './0029_counts_and_scopes.sql' with { type: 'text' }
 import m30 from './0030_session_connections.sql' with { type: 'text' }
+import m31 from './0031_task_counts.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -62,4 +63,5 @@ export const migrations: Migration[] = [
   { id: '0028_invites_kept', sql: m28 },
   { id: '0029_counts_and_scopes', sql: m29 },
   { id: '0030_session_connections', sql: m30 },
+  { id: '0031_task_counts', sql: m31 },
 ]

@@ -50,7 +50,9 @@ export async function fill(driver: Driver, place: Place, tasks: number): Promise
       from tasks;
     alter table tasks enable trigger user;
     alter table task_dependencies enable trigger user;
+    analyze tasks, task_dependencies;
     select tasks_recount(array(select id from tasks));
+    select task_counts_mend();
     update projects set last_number = ${tasks} where id = '${projectId}';
     commit;`)
   await driver.exec('vacuum analyze')

@@ -101,6 +101,7 @@ test('a sound installation: all is looked at, nothing is changed', async () => {
     'migrations',
     'integrity',
     'readiness',
+    'counts',
     'clock',
     'tokens',
     'mail',

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import type { ProjectDetail } from '../../src/features/projects/schema.ts'
 import type { Task } from '../../src/features/tasks/schema.ts'
 import { readiness } from '../../src/features/upkeep/readiness.ts'
 import type { Person } from '../support/app.ts'
@@ -36,6 +37,16 @@ async function wrong(...teams: string[]): Promise<unknown[]> {
     [`{${teams.join(',')}}`],
   )
   return rows
+}
+
+/** Returns the numbers that a project shows, if they differ from those of its list of tasks. */
+async function miscounted({ who, project }: World): Promise<unknown> {
+  const total = async (filter: string) =>
+    (await who.fetch<{ total: number }>('GET', `/api/tasks?projectId=${project.id}&total=true&limit=1${filter}`)).body
+      .total
+  const { stats } = (await who.fetch<ProjectDetail>('GET', `/api/projects/${project.id}`)).body
+  const real = { tasks: await total(''), tasksDone: await total('&status=done') }
+  return stats.tasks === real.tasks && stats.tasksDone === real.tasksDone ? undefined : { stats, real }
 }
 
 /** Waits until a transaction waits for a lock. */
@@ -145,6 +156,7 @@ describe('what decides whether a task can be started is right', () => {
             expect(answers.filter(({ status }) => status >= 500).map(({ body }) => body)).toEqual([])
             expect([together, await wrong(world.team)]).toEqual([together, []])
           }
+          expect(await miscounted(world)).toBeUndefined()
         },
       ),
       { numRuns: 6, seed: 13, endOnFailure: true },

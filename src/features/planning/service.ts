@@ -15,7 +15,7 @@ import { projects as projectTable } from '../projects/table.ts'
 import { epics, stories } from '../stories/table.ts'
 import { takeNumbers } from '../tasks/places.ts'
 import { HIDDEN, keysIn } from '../tasks/rows.ts'
-import { taskDependencies, tasks } from '../tasks/table.ts'
+import { taskCounts, taskDependencies, tasks } from '../tasks/table.ts'
 import { planCreated } from './events.ts'
 import type { PlanCreate, Tree, TreeEpic, TreeStory, TreeTask } from './schema.ts'
 
@@ -86,10 +86,11 @@ async function entriesOf(ctx: Ctx, projectId: string, only: readonly string[] | 
 
 /** Counts the epics, stories and tasks of a project. A plan, which is shown in part, never has so many. */
 async function countEntries(ctx: Ctx, projectId: string): Promise<number> {
-  const counts = [epics, stories, tasks].map(
+  const counts = [epics, stories].map(
     (table) => sql`(select count(*) from ${table} where project_id = ${projectId} and deleted_at is null)`,
   )
-  const { rows } = await ctx.db.execute<{ n: number }>(sql`select (${sql.join(counts, sql` + `)})::int as n`)
+  const { rows } = await ctx.db.execute<{ n: number }>(sql`select (${sql.join(counts, sql` + `)}
+    + coalesce((select sum(n) from ${taskCounts} where project_id = ${projectId}), 0))::int as n`)
   return rows[0]?.n ?? 0
 }
 

@@ -1,12 +1,9 @@
-import { count, eq, isNull, sql } from 'drizzle-orm'
-import { and } from '../../db/conditions.ts'
+import { eq } from 'drizzle-orm'
 import { projectStats } from '../projects/hooks.ts'
-import { tasks } from './table.ts'
+import { countByStatus } from './counts.ts'
+import { taskCounts } from './table.ts'
 
 export const taskStats = projectStats.handle(async (ctx, { projectId }) => {
-  const [counted] = await ctx.db
-    .select({ tasks: count(), tasksDone: sql<number>`(count(*) filter (where ${tasks.status} = 'done'))::int` })
-    .from(tasks)
-    .where(and(eq(tasks.projectId, projectId), isNull(tasks.deletedAt)))
-  return { ...counted }
+  const counts = await countByStatus(ctx, eq(taskCounts.projectId, projectId))
+  return { tasks: [...counts.values()].reduce((sum, n) => sum + n, 0), tasksDone: counts.get('done') ?? 0 }
 })

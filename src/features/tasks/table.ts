@@ -1,6 +1,7 @@
 import { isNull, type SQL, sql } from 'drizzle-orm'
 import {
   type AnyPgColumn,
+  bigserial,
   boolean,
   index,
   integer,
@@ -11,6 +12,7 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import { instant, json, newId, textList } from '../../db/columns.ts'
+import type { Status } from '../../records/work.ts'
 import { stories, workItem } from '../stories/table.ts'
 import type { Acceptance } from './schema.ts'
 
@@ -127,6 +129,22 @@ export const taskDependencies = pgTable(
     primaryKey({ columns: [t.taskId, t.blockedById, t.kind] }),
     index('task_dependencies_blocker').on(t.blockedById),
   ],
+)
+
+/**
+ * How many tasks that are not deleted each project has in each status: the sum of `n`. Triggers add a row for every
+ * change, because one row that all writers of a project update would make them wait for each other's commits; now and
+ * then they replace the rows of a project by their sums.
+ */
+export const taskCounts = pgTable(
+  'task_counts',
+  {
+    projectId: uuid().notNull(),
+    status: text().$type<Status>().notNull(),
+    id: bigserial({ mode: 'number' }).notNull(),
+    n: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.projectId, t.status, t.id] })],
 )
 
 export const taskComments = pgTable(

@@ -12,7 +12,7 @@ import { memberships } from '../organizations/table.ts'
 import { visibleTo as visibleProjects } from '../projects/rows.ts'
 import { projects } from '../projects/table.ts'
 import { taskCompleted } from '../tasks/events.ts'
-import { tasks } from '../tasks/table.ts'
+import { taskCounts } from '../tasks/table.ts'
 import { mcpTokens } from '../tokens/table.ts'
 import { users } from '../users/table.ts'
 import { seenIn } from './activity.ts'
@@ -42,9 +42,8 @@ async function holdings(ctx: Ctx, id: string): Promise<Pick<Analytics, 'members'
   const { rows } = await ctx.db.execute<{ kind: string; n: number }>(sql`
     select 'members' as kind, count(*)::int as n from ${memberships} where ${eq(memberships.organizationId, id)}
     union all select 'project ' || ${projects.status}, count(*)::int ${inTeam} group by ${projects.status}
-    union all select 'task ' || ${tasks.status}, count(*)::int from ${tasks}
-      where ${tasks.deletedAt} is null and ${tasks.projectId} in (select ${projects.id} ${inTeam})
-      group by ${tasks.status}
+    union all select 'task ' || ${taskCounts.status}, sum(${taskCounts.n})::int from ${taskCounts}
+      where ${taskCounts.projectId} in (select ${projects.id} ${inTeam}) group by ${taskCounts.status}
     union all select 'notes', count(*)::int from ${notes}
       where ${notes.organizationId} = ${id} and ${visibleNotes(rights)}`)
   const found = new Map(rows.map((r) => [r.kind, r.n]))

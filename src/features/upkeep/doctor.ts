@@ -8,6 +8,7 @@ import { planMigrations } from '../../db/migrate.ts'
 import { createEmbedder } from '../../embeddings/embedder.ts'
 import { createMailer } from '../../outside/mailer.ts'
 import { madeIn, markOf } from '../backups/service.ts'
+import { counts } from './counts.ts'
 import { expiringTokens } from './expiring-tokens.ts'
 import { readiness } from './readiness.ts'
 
@@ -64,6 +65,7 @@ async function database(driver: Driver, repair: boolean): Promise<Finding[]> {
       await migrationState(driver),
       ...(await integrity(driver)),
       await readiness(driver, repair),
+      await counts(driver, repair),
       await clock(driver),
       await expiringTokens(driver),
     ]
