@@ -6,6 +6,13 @@ export interface Process {
   stop(): Promise<void>
 }
 
+const running = new Set<Process>()
+
+/** Ends what `start` has started and nobody has stopped, as after an error. */
+export async function stopAll(): Promise<void> {
+  for (const server of [...running]) await server.stop()
+}
+
 /** A server that says ` is at <url>` when it listens. */
 export async function start(command: string[], env: Record<string, string | undefined>): Promise<Process> {
   const child = Bun.spawn(command, {
@@ -23,14 +30,17 @@ export async function start(command: string[], env: Record<string, string | unde
     }
     throw new Error(`${command[0]} ended before it listened:\n${out}`)
   })()
-  return {
+  const server: Process = {
     url,
     pid: child.pid,
     stop: async () => {
+      running.delete(server)
       child.kill('SIGTERM')
       await child.exited
     },
   }
+  running.add(server)
+  return server
 }
 
 /** CPU seconds of a process with all its threads, from the scheduler's own accounting. */

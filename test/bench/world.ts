@@ -1,9 +1,9 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, lstatSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { freshDatabase } from '../support/postgres.ts'
 import type { DatabaseName } from './part.ts'
-import { type Process, quiet, start } from './processes.ts'
+import { type Process, quiet, start, stopAll } from './processes.ts'
 
 /** How many streams `tokens` are enough for: a token may have ten at once. */
 export const STREAMS = 500
@@ -43,8 +43,9 @@ export function newFolder(): string {
   return folder
 }
 
-/** Removes every folder and database that the bench has made. */
+/** Ends every process and removes every folder and database that the bench has made. */
 export async function cleanUp(): Promise<void> {
+  await stopAll()
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
   for (const database of databases.splice(0)) await database.drop()
 }
@@ -58,11 +59,14 @@ export async function emptyEnv(database: DatabaseName): Promise<Record<string, s
   return { DATA_DIR: folder, DATABASE_URL: made.url, ...limits }
 }
 
-/** An environment with the same data, for a second process: an embedded database belongs to one process. */
+/**
+ * An environment with the same data, for a second process: an embedded database belongs to one process. Call it while
+ * none has the data open.
+ */
 export function twin({ env }: World): World['env'] {
   if (env.DATABASE_URL) return env
   const folder = newFolder()
-  cpSync(env.DATA_DIR as string, folder, { recursive: true })
+  cpSync(env.DATA_DIR as string, folder, { recursive: true, filter: (path) => !lstatSync(path).isSocket() })
   return { ...env, DATA_DIR: folder }
 }
 

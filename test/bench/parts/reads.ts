@@ -14,8 +14,9 @@ async function* reads(bench: Bench, database: string, world: World): AsyncIterab
     { what: 'GET one note', path: `/api/notes/${world.noteId}`, bare: '/get', least: 0.65 },
     { what: 'list 50 notes', path: '/api/notes?limit=50', bare: '/list', least: 0.6 },
   ]
+  const copy = twin(world)
   const ours = await serve(world.env)
-  const bare = await bareOf(world, twin(world))
+  const bare = await bareOf(world, copy)
   for (const { what, path, bare: barePath, least } of cases) {
     const found = await compare(bench, {
       ours: (seconds) => rate(ours.url + path, seconds, { token: world.token }),
