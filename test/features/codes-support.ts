@@ -100,7 +100,7 @@ export async function recordingApp(t: TestApp): Promise<TestApp & { statements: 
     })
   const log = createLog('error', () => undefined, false)
   const app = await createApp(t.app.config, { driver: recorded<Driver>(t.app.driver), log, background: false })
-  const server = startHttp(app)
+  const server = startHttp(app, { checkAnswers: true })
   return {
     app,
     server,

@@ -131,7 +131,7 @@ export async function ownApp(
     background: overrides.background === 'on',
     outbound,
   })
-  const server = startHttp(app)
+  const server = startHttp(app, { checkAnswers: true })
   return {
     app,
     server,

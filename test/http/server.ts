@@ -10,7 +10,7 @@ export async function serverOver(t: TestApp, hands: Partial<Driver>): Promise<Te
       name === 'close' ? async () => undefined : (hands[name as keyof Driver] ?? Reflect.get(target, name, target)),
   })
   const app = await createApp(t.app.config, { driver, log: t.app.log, background: false })
-  const server = startHttp(app)
+  const server = startHttp(app, { checkAnswers: true })
   return {
     app,
     server,

@@ -96,7 +96,7 @@ export async function testApp(
     background: overrides.background !== 'off',
     outbound,
   })
-  const server = startHttp(app)
+  const server = startHttp(app, { checkAnswers: true })
   return {
     app,
     server,
