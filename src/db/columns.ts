@@ -36,9 +36,14 @@ export const json = <T>() =>
  */
 export const textList = customType<{ data: string[]; driverData: string | string[] }>({
   dataType: () => 'text[]',
-  toDriver: (values) => `{${values.map((value) => `"${value.replace(/["\\]/g, '\\$&')}"`).join(',')}}`,
+  toDriver: listText,
   fromDriver: (value) => (typeof value === 'string' ? parseList(value) : value),
 })
+
+/** A literal of a list of texts. */
+export function listText(values: readonly string[]): string {
+  return `{${values.map((value) => `"${value.replace(/["\\]/g, '\\$&')}"`).join(',')}}`
+}
 
 /** `{plain,"quoted, with \"escapes\"",""}` */
 function parseList(literal: string): string[] {
@@ -116,8 +121,11 @@ const MOST_TERMS = 32
 export const termsOf = (query: string): string[] => query.match(/-?"[^"]*(?:"|$)|[^\s"]+/g) ?? []
 
 /** True if all words occur. `"a phrase"`, `-without` and `or` work as in a search engine. */
-export const matches = (column: AnyColumn, text: string): SQL =>
-  sql`${column} @@ websearch_to_tsquery('simple', ${queryWords(text)})`
+export const matches = (column: AnyColumn, text: string): SQL => matchesWords(column, queryWords(text))
+
+/** Like `matches`, for the result of `queryWords` or a placeholder for it. */
+export const matchesWords = (column: AnyColumn, words: string | Placeholder): SQL =>
+  sql`${column} @@ websearch_to_tsquery('simple', ${words})`
 
 /** For short texts, such as names. `%` and `_` are literal. */
 export const contains = (column: AnyColumn, part: string): SQL =>

@@ -1,4 +1,5 @@
-import { entityKind } from 'drizzle-orm/entity'
+import { Column } from 'drizzle-orm/column'
+import { entityKind, is } from 'drizzle-orm/entity'
 import {
   PgDatabase,
   PgDialect,
@@ -7,7 +8,8 @@ import {
   type SelectedFieldsOrdered,
 } from 'drizzle-orm/pg-core'
 import { PgPreparedQuery, PgSession, type PreparedQueryConfig } from 'drizzle-orm/pg-core/session'
-import { fillPlaceholders, type Placeholder, type Query, type SQL, sql } from 'drizzle-orm/sql'
+import { fillPlaceholders, type Placeholder, type Query, SQL, sql } from 'drizzle-orm/sql'
+import { Subquery } from 'drizzle-orm/subquery'
 import * as drizzleUtils from 'drizzle-orm/utils'
 import type { Queryable } from './driver.ts'
 
@@ -31,9 +33,42 @@ const { mapResultRow } = drizzleUtils as unknown as {
   mapResultRow(fields: Fields, row: unknown[], joins: Record<string, boolean> | undefined): Record<string, unknown>
 }
 
+type RowMapper = (row: unknown[]) => Record<string, unknown>
+
+/**
+ * Returns a function that maps a row like `mapResultRow`. Without objects in the row it is found out once, and not for
+ * every value of every row, what decodes a column: on a page of 50 that takes a third of the time.
+ */
+function mapperOf(fields: Fields, joins: Record<string, boolean> | undefined): RowMapper {
+  if (fields.some(({ path }) => path.length !== 1)) return (row) => mapResultRow(fields, row, joins)
+  const columns = fields.map(({ path, field }) => ({ name: path[0] as string, decoder: decoderOf(field) }))
+  return (row) => {
+    const result: Record<string, unknown> = {}
+    for (let i = 0; i < columns.length; i++) {
+      const { name, decoder } = columns[i] as (typeof columns)[number]
+      const value = row[i]
+      result[name] = value === null || decoder === undefined ? value : decoder.mapFromDriverValue(value)
+    }
+    return result
+  }
+}
+
+interface Decoder {
+  mapFromDriverValue(value: unknown): unknown
+}
+
+/** Returns what converts a value of the driver; undefined if it stays as it is. */
+function decoderOf(field: Fields[number]['field']): Decoder | undefined {
+  if (is(field, Column)) return field.mapFromDriverValue === Column.prototype.mapFromDriverValue ? undefined : field
+  const expression = is(field, Subquery) ? field._.sql : is(field, SQL) ? field : field.sql
+  // Drizzle marks it as internal.
+  return (expression as SQL & { decoder: Decoder }).decoder
+}
+
 class Prepared<T extends PreparedQueryConfig> extends PgPreparedQuery<T> {
   static override readonly [entityKind]: string = 'TuttiPreparedQuery'
   declare joinsNotNullableMap?: Record<string, boolean>
+  #mapper: RowMapper | undefined
 
   constructor(
     private readonly on: Queryable,
@@ -51,8 +86,10 @@ class Prepared<T extends PreparedQueryConfig> extends PgPreparedQuery<T> {
   async executeOn(on: Queryable, values: Record<string, unknown>): Promise<T['execute']> {
     const { rows, columns, count } = await on.query(this.query.sql, fillPlaceholders(this.query.params, values))
     if (this.map) return this.map(rows)
-    const { fields } = this
-    if (fields) return rows.map((row) => mapResultRow(fields, row, this.joinsNotNullableMap))
+    if (this.fields) {
+      this.#mapper ??= mapperOf(this.fields, this.joinsNotNullableMap)
+      return rows.map(this.#mapper)
+    }
     return { rows: rows.map((row) => Object.fromEntries(columns.map((name, i) => [name, row[i]]))), count }
   }
 }
@@ -124,6 +161,25 @@ export function prepare<R>(
   return async (db, values) => {
     prepared ??= build(db).prepare('') as Prepared<PreparedQueryConfig & { execute: R }>
     return (await prepared.executeOn(connectionOf(db), values)) as R
+  }
+}
+
+/**
+ * Like `prepare`, for a query that has several forms, such as a list with optional filters. `form` holds everything
+ * that decides the SQL, never values of a caller: each form is built once and kept.
+ */
+export function prepareForms<F extends object, R>(
+  build: (db: Db, form: F) => { prepare(name: string): PgPreparedQuery<PreparedQueryConfig & { execute: R }> },
+): (db: Db, form: F, values: Record<string, unknown>) => Promise<R> {
+  const forms = new Map<string, ReturnType<typeof prepare<R>>>()
+  return (db, form, values) => {
+    const key = JSON.stringify(form)
+    let query = forms.get(key)
+    if (!query) {
+      query = prepare((on) => build(on, form))
+      forms.set(key, query)
+    }
+    return query(db, values)
   }
 }
 

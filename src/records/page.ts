@@ -1,4 +1,4 @@
-import { type AnyColumn, and, asc, desc, type SQL, sql } from 'drizzle-orm'
+import { type AnyColumn, and, asc, desc, type Param, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { AppError } from '../errors.ts'
 
 export interface Page<T> {
@@ -16,7 +16,39 @@ export interface Keyset {
   orderBy: SQL[]
   /** One more than the page size, to find out whether there is a next page. */
   limit: number
+  /** What decides the SQL of the page, for `keysetOf` in a prepared query. */
+  form: KeysetForm
+  /** The values that such a query needs. */
+  values: { limit: number; afterValue?: string | number; afterId?: string }
   page<T extends { id: string }>(rows: T[], total?: number): Page<T>
+}
+
+export interface KeysetForm {
+  sort: string
+  order: 'asc' | 'desc'
+  /** True if there is a cursor. */
+  after: boolean
+}
+
+/** The parts of a page's SQL with placeholders, which take `Keyset.values`. */
+export function keysetOf(sort: Record<string, AnyColumn>, id: AnyColumn, { sort: key, order, after }: KeysetForm) {
+  const column = sort[key] as AnyColumn
+  const value = sql.param(sql.placeholder('afterValue'), column)
+  return {
+    ...sqlOf(column, id, order, after ? [value, sql.placeholder('afterId')] : undefined),
+    limit: sql.placeholder('limit'),
+  }
+}
+
+type Position = [value: Param | Placeholder, id: string | Placeholder]
+
+function sqlOf(column: AnyColumn, id: AnyColumn, order: 'asc' | 'desc', after: Position | undefined) {
+  const [by, beyond] = order === 'asc' ? [asc, sql`>`] : [desc, sql`<`]
+  return {
+    where: (...filters: (SQL | undefined)[]) =>
+      and(...filters, after && sql`(${column}, ${id}) ${beyond} (${after[0]}, ${after[1]}::uuid)`),
+    orderBy: [by(column), by(id)],
+  }
 }
 
 export function keyset<K extends string>(
@@ -30,12 +62,11 @@ export function keyset<K extends string>(
   const limit = query.limit ?? defaults.limit ?? 50
   const column = sort[key]
   const after = query.cursor === undefined ? undefined : decode(query.cursor, `${key}.${order}`, column)
-  const [by, beyond] = order === 'asc' ? [asc, sql`>`] : [desc, sql`<`]
   return {
-    where: (...filters) =>
-      and(...filters, after && sql`(${column}, ${id}) ${beyond} (${sql.param(after[0], column)}, ${after[1]}::uuid)`),
-    orderBy: [by(column), by(id)],
+    ...sqlOf(column, id, order, after && [sql.param(after[0], column), after[1]]),
     limit: limit + 1,
+    form: { sort: key, order, after: after !== undefined },
+    values: { limit: limit + 1, afterValue: after?.[0], afterId: after?.[1] },
     page: (rows, total) => {
       const items = fitting(rows.slice(0, limit))
       const last = items.at(-1) as Record<string, unknown> | undefined
@@ -61,10 +92,12 @@ function fitting<T>(rows: T[]): T[] {
   return end < 0 ? rows : rows.slice(0, Math.max(1, end))
 }
 
-const charactersOf = (value: unknown): number => {
+function charactersOf(value: unknown): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 0
-  return Object.values(value).reduce<number>((sum, field) => sum + charactersOf(field), 0)
+  let sum = 0
+  for (const name in value) sum += charactersOf((value as Record<string, unknown>)[name])
+  return sum
 }
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')

@@ -321,6 +321,7 @@ describe('finding', () => {
     expect(await found(`?tag=${encodeURIComponent('a,b')}`)).toEqual(['Gamma quick'])
     expect(await found(`?tag=${encodeURIComponent('x"y')}`)).toEqual(['Gamma quick'])
     expect(await found(`?projectId=${projectId}`)).toEqual(['Beta'])
+    expect((await list(me, `?projectId=${projectId}&total=true`)).total).toBe(1)
     expect(await found('?scope=personal')).toEqual(['Gamma quick'])
     expect(await found('?scope=team')).toEqual(['Alpha', 'Beta'])
     expect(await found('?search=QUICK')).toEqual(['Alpha', 'Gamma quick'])

@@ -1,14 +1,14 @@
-import { eq, gte, isNull, lt, ne, type SQL, sql } from 'drizzle-orm'
+import { eq, gte, isNull, lt, ne, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, seesPersonal, userIdOf } from '../../auth/actor.ts'
 import { member, requireRole, requireRoleOn } from '../../auth/policy.ts'
-import { anyRights, rightsOf } from '../../auth/rights.ts'
+import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
-import { hasAll, matches, newId } from '../../db/columns.ts'
+import { listText, matchesWords, newId, queryWords } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
-import { placeholders, prepare } from '../../db/session.ts'
+import { placeholders, prepare, prepareForms } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
-import { keyset } from '../../records/page.ts'
+import { type KeysetForm, keyset, keysetOf } from '../../records/page.ts'
 import { byReference, thereOrLately } from '../../records/rows.ts'
 import { slugify } from '../../text/text.ts'
 import { defaultProject, projectFilter } from '../projects/current.ts'
@@ -70,39 +70,76 @@ const linkingTo = prepare((db) =>
     .limit(100),
 )
 
+/** The filters of a list, as values or as placeholders. `tags`: a literal of a list; `words`: of a search. */
+type Filters = Partial<
+  Record<'organizationId' | 'projectId' | 'tags' | 'words' | 'since' | 'until' | 'scope', string | Placeholder>
+>
+
+/** The conditions of a list: what both halves have in common, and what makes each of them. */
+function conditionsOf(rights: Rights, { tags, words, since, until, projectId, scope, organizationId }: Filters) {
+  return {
+    filters: [
+      visibleTo(rights),
+      tags === undefined ? undefined : sql`${notes.tags} @> ${tags}::text[]`,
+      words === undefined ? undefined : matchesWords(notes.search, words),
+      since === undefined ? undefined : gte(notes.updatedAt, since),
+      until === undefined ? undefined : lt(notes.updatedAt, until),
+      projectId === undefined ? undefined : eq(notes.projectId, projectId),
+      scope === undefined ? undefined : sql`${notes.scope} = ${scope}`,
+    ],
+    // Without an organization there is a project among the filters.
+    ofTeam: organizationId === undefined ? sql`true` : eq(notes.organizationId, organizationId),
+    personal: and(isNull(notes.organizationId), eq(notes.createdById, rights.personal)),
+  }
+}
+
+interface ListForm extends KeysetForm {
+  filters: (keyof Filters)[]
+}
+
+const pageOf = prepareForms((db, form: ListForm) => {
+  const page = keysetOf(orders, notes.id, form)
+  const values = placeholders(...form.filters)
+  const { filters, ofTeam, personal } = conditionsOf(anyRights, values)
+  // Each half reads its own index in order and stops at the limit; an OR of the two would read and sort all rows.
+  const first = (half: SQL | undefined) =>
+    sql`(select ${notes.id} from ${notes} where ${page.where(half, ...filters)}
+      order by ${sql.join(page.orderBy, sql`, `)} limit ${page.limit})`
+  return db
+    .select(listed)
+    .from(notes)
+    .where(sql`${notes.id} in (${first(ofTeam)} union all ${first(personal)})`)
+    .orderBy(...page.orderBy)
+    .limit(page.limit)
+})
+
 export const list = read(
   'notes.list',
   member('notes:read'),
   async (ctx, query: NoteQuery & { tags?: string[]; mustExist?: boolean }): Promise<NotePage> => {
     const page = keyset(orders, notes.id, query, { sort: 'updatedAt' })
-    const projectId = await projectFilter(ctx, query)
     const rights = rightsOf(ctx.actor)
-    const filters = [
-      visibleTo(rights),
-      hasAll(notes.tags, query.tags ?? query.tag),
-      query.search ? matches(notes.search, query.search) : undefined,
-      query.since === undefined ? undefined : gte(notes.updatedAt, query.since),
-      query.until === undefined ? undefined : lt(notes.updatedAt, query.until),
-      projectId === undefined ? undefined : eq(notes.projectId, projectId),
-      query.scope === undefined ? undefined : eq(notes.scope, query.scope),
-    ]
-    // A project may belong to another team, in a workspace that both share.
-    const ofTeam = projectId ? eq(notes.projectId, projectId) : eq(notes.organizationId, currentOrganization(ctx.actor))
-    const personal = and(isNull(notes.organizationId), eq(notes.createdById, rights.personal))
-    // Each half reads its own index in order and stops at the limit; an OR of the two would read and sort all rows.
-    const first = (half: SQL | undefined) =>
-      sql`(select ${notes.id} from ${notes} where ${page.where(half, ...filters)}
-      order by ${sql.join(page.orderBy, sql`, `)} limit ${page.limit})`
-    const rows = await ctx.db
-      .select(listed)
-      .from(notes)
-      .where(sql`${notes.id} in (${first(ofTeam)} union all ${first(personal)})`)
-      .orderBy(...page.orderBy)
-      .limit(page.limit)
-    const total = query.total ? await ctx.db.$count(notes, and(or(ofTeam, personal), ...filters)) : undefined
+    const projectId = await projectFilter(ctx, query)
+    const tags = query.tags ?? (query.tag === undefined ? [] : [query.tag])
+    const values = {
+      // A project may belong to another team, in a workspace that both share.
+      organizationId: projectId === undefined ? currentOrganization(ctx.actor) : undefined,
+      projectId,
+      tags: tags.length > 0 ? listText(tags) : undefined,
+      words: query.search ? queryWords(query.search) : undefined,
+      since: query.since,
+      until: query.until,
+      scope: query.scope,
+    }
+    const filters = (Object.keys(values) as (keyof typeof values)[]).filter((name) => values[name] !== undefined)
+    const rows = await pageOf(ctx.db, { ...page.form, filters }, { ...rights, ...values, ...page.values })
+    const total = query.total ? await countOf(ctx, conditionsOf(rights, values)) : undefined
     return page.page(rows, total)
   },
 )
+
+const countOf = (ctx: Ctx, { filters, ofTeam, personal }: ReturnType<typeof conditionsOf>): Promise<number> =>
+  ctx.db.$count(notes, and(or(ofTeam, personal), ...filters))
 
 export const get = read(
   'notes.get',
