@@ -4,7 +4,7 @@
  */
 export interface Driver extends Queryable {
   readonly kind: 'pglite' | 'postgres'
-  /** Takes a connection. `BEGIN` travels with the first statement, so an empty transaction costs nothing. */
+  /** `BEGIN` travels with the first statement, so an empty transaction costs nothing. */
   begin(): Promise<Transaction>
   /** Several statements without parameters and without a time limit: migrations, maintenance. */
   exec(sql: string): Promise<void>
@@ -24,6 +24,11 @@ export interface Queryable {
 }
 
 export interface Transaction extends Queryable {
+  /**
+   * A statement whose result nobody needs: it is sent together with the next statement or with COMMIT, whose promise
+   * rejects if it fails.
+   */
+  defer(statement: Statement): void
   /** Sends the last statements and COMMIT in one trip; rejects, with everything undone, when any of them fails. */
   commit(last?: readonly Statement[]): Promise<void>
   rollback(): Promise<void>

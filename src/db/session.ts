@@ -11,7 +11,7 @@ import { PgPreparedQuery, PgSession, type PreparedQueryConfig } from 'drizzle-or
 import { fillPlaceholders, type Placeholder, type Query, SQL, sql } from 'drizzle-orm/sql'
 import { Subquery } from 'drizzle-orm/subquery'
 import * as drizzleUtils from 'drizzle-orm/utils'
-import type { Queryable } from './driver.ts'
+import type { Queryable, Transaction } from './driver.ts'
 
 /**
  * Drizzle over our Driver. One session for both databases, because drizzle's own sessions differ in ways that break us:
@@ -81,6 +81,10 @@ class Prepared<T extends PreparedQueryConfig> extends PgPreparedQuery<T> {
 
   override execute(values: Record<string, unknown> = {}): Promise<T['execute']> {
     return this.executeOn(this.on, values)
+  }
+
+  deferOn(on: Transaction, values: Record<string, unknown>): void {
+    on.defer({ text: this.query.sql, params: fillPlaceholders(this.query.params, values) })
   }
 
   async executeOn(on: Queryable, values: Record<string, unknown>): Promise<T['execute']> {
@@ -182,6 +186,24 @@ export function prepareForms<F extends object, R>(
     return query(db, values)
   }
 }
+
+/**
+ * Like `prepare`, for a write that needs no result of the statement: it is sent together with the write's next
+ * statement or with its event and COMMIT, which saves a round trip. If it fails, those reject.
+ */
+export function prepareDeferred(
+  build: (db: Db) => { prepare(name: string): PgPreparedQuery<PreparedQueryConfig> },
+): (db: Db, values: Record<string, unknown>) => void {
+  let prepared: Prepared<PreparedQueryConfig> | undefined
+  return (db, values) => {
+    prepared ??= build(db).prepare('') as Prepared<PreparedQueryConfig>
+    const on = connectionOf(db)
+    if (!isTransaction(on)) throw new Error('a deferred statement outside a write')
+    prepared.deferOn(on, values)
+  }
+}
+
+const isTransaction = (on: Queryable): on is Transaction => 'defer' in on
 
 /** The rows of a query over columns that a generic function is given: drizzle cannot derive their types. */
 export const rowsAs = <R>(query: PromiseLike<unknown>): Promise<R[]> => query as Promise<R[]>

@@ -10,19 +10,27 @@ const folder = mkdtempSync(join(tmpdir(), 'tutti-crash-'))
 const root = join(import.meta.dir, '../..')
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Opens the directory and writes rows for ever, printing each id only once it was acknowledged. */
+/**
+ * Opens the directory and writes rows for ever, printing each id only once it was acknowledged. One writer holds the
+ * session for its transactions, the others share fsyncs.
+ */
 const writer = `
   import { writeSync } from 'node:fs'
   import { openEmbedded } from ${JSON.stringify(join(root, 'src/db/embedded/index.ts'))}
   const db = await openEmbedded({ dir: process.argv[1], minFreeBytes: 0, log: (level, message) => writeSync(2, message + '\\n') })
   writeSync(1, 'open\\n')
-  await db.exec('create table if not exists acked (id bigint generated always as identity primary key, v text)')
-  for (;;) {
-    const tx = await db.begin()
-    const { rows } = await tx.query("insert into acked (v) values (repeat('x', 500)) returning id")
-    await tx.commit([{ text: 'update acked set v = $1 where id = $2', params: ['done', rows[0][0]] }])
-    writeSync(1, rows[0][0] + '\\n')
-  }`
+  await db.exec('create table if not exists acked (id text primary key, v text)')
+  const write = async (insert) => {
+    for (;;) {
+      const id = crypto.randomUUID()
+      const tx = await db.begin()
+      await insert(tx, { text: "insert into acked values ($1, repeat('x', 500))", params: [id] })
+      await tx.commit([{ text: 'update acked set v = $1 where id = $2', params: ['done', id] }])
+      writeSync(1, id + '\\n')
+    }
+  }
+  write((tx, { text, params }) => tx.query(text, params))
+  for (let i = 0; i < 8; i++) write((tx, statement) => tx.defer(statement))`
 
 function start(dir: string, wrapper: string[] = []) {
   const child = Bun.spawn([...wrapper, process.execPath, '-e', writer, dir], {

@@ -268,12 +268,12 @@ describe('the queue', () => {
   test('is first come, first served', async () => {
     const order: string[] = []
     const note = (name: string) => () => void order.push(name)
+    const tx = await db.begin()
     const early = [1, 2, 3].map((i) => db.query('select $1::int', [i]).then(note(`q${i}`)))
-    const transaction = db.begin().then(async (tx) => {
-      await tx.query('select 1')
-      await tx.commit()
-      order.push('tx')
-    })
+    const transaction = tx
+      .query('select 1')
+      .then(() => tx.commit())
+      .then(note('tx'))
     const late = [4, 5].map((i) => db.query('select $1::int', [i]).then(note(`q${i}`)))
     await Promise.all([...early, transaction, ...late])
     expect(order.slice(0, 4)).toEqual(['q1', 'q2', 'q3', 'tx'])

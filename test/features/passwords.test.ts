@@ -107,6 +107,10 @@ describe('a forgotten password', () => {
             statements++
             return tx.query(text, params, options)
           },
+          defer: (statement) => {
+            statements++
+            tx.defer(statement)
+          },
           commit: (last) => tx.commit(last),
           rollback: () => tx.rollback(),
         }

@@ -12,7 +12,7 @@ import { Pipeline } from './pipeline.ts'
 import type { Reply } from './reader.ts'
 import { type Hold, Scheduler } from './scheduler.ts'
 import { kindOf } from './statements.ts'
-import { EmbeddedTransaction } from './transaction.ts'
+import { EmbeddedTransaction, type TransactionContext } from './transaction.ts'
 import { checkText, type EncodedStatement, encodeStatement, makeTrip, ROLLBACK, type Trip } from './trip.ts'
 import { FLUSH, verify } from './verify.ts'
 import { Watchdog } from './watchdog.ts'
@@ -39,6 +39,7 @@ export class EmbeddedDatabase implements EmbeddedDriver {
   readonly #watchdog: Watchdog
   readonly #bus: Channels
   readonly #flusher = new Flusher(() => this.#flush())
+  readonly #context: TransactionContext
   #maintenance: Maintenance | undefined
   #postgresVersion = ''
   #changes = 0
@@ -54,6 +55,7 @@ export class EmbeddedDatabase implements EmbeddedDriver {
     this.#onFatal = options.onFatal ?? (() => process.exit(1))
     this.#relaxed = options.durability === 'relaxed'
     this.#timeout = options.statementTimeout ?? 5000
+    this.#context = this.#contextOfTransactions()
     this.#disk = new Disk(options.dir, options.minFreeBytes ?? 100 * 1024 * 1024)
     this.#bus = new Channels((error) => this.#log('error', 'a listener failed', { error: (error as Error).message }))
     this.#engine = new Engine(databasePath(options.dir), postgresSettings(options), {
@@ -68,10 +70,31 @@ export class EmbeddedDatabase implements EmbeddedDriver {
       answered: (trip) => this.#answered(trip),
       broken: (why) => void this.#engine.restart(why),
     })
-    this.#scheduler = new Scheduler(this.#pipeline, () => this.#engine.ready)
+    this.#scheduler = new Scheduler(this.#pipeline, {
+      isReady: () => this.#engine.ready,
+      groups: !this.#relaxed,
+      broken: (why) => void this.#engine.restart(why),
+    })
     this.#watchdog = new Watchdog(this.#pipeline, this.#scheduler, options.transactionTimeout ?? 30_000, (trip) => {
       void this.#engine.restart(new DbError('timeout', `the statement ran longer than ${trip.timeout} ms`))
     })
+  }
+
+  #contextOfTransactions(): TransactionContext {
+    return {
+      timeout: this.#timeout,
+      checkRoom: (statements) => this.#checkRoom(statements),
+      acquire: async (holder) => {
+        this.#checkUsable()
+        return this.#acquire(holder)
+      },
+      runUnit: async (statements, timeout) => {
+        this.#checkUsable()
+        const { trip, reply } = makeTrip({ statements, timeout, repeatable: true, commits: true })
+        this.#submit(trip)
+        return reply
+      },
+    }
   }
 
   async start(): Promise<void> {
@@ -115,12 +138,7 @@ export class EmbeddedDatabase implements EmbeddedDriver {
 
   async begin(): Promise<Transaction> {
     this.#checkUsable()
-    const transaction = new EmbeddedTransaction({
-      timeout: this.#timeout,
-      checkRoom: (statements) => this.#checkRoom(statements),
-    })
-    const hold = await this.#acquire(transaction)
-    return transaction.start(hold)
+    return new EmbeddedTransaction(this.#context)
   }
 
   async exec(sql: string): Promise<void> {

@@ -59,7 +59,7 @@ export class Pipeline {
     const reply = readReply(bytes, steps)
     if (reply.broken) {
       const why = new DbError('unavailable', `the database failed: ${reply.error?.message ?? 'incomplete answer'}`)
-      trip.reject(why)
+      reject(trip, why)
       this.#events.broken(why)
       return
     }
@@ -83,14 +83,14 @@ export class Pipeline {
     const begun = Math.max(0, started - this.#answered)
     return this.#reset().flatMap((trip, index) => {
       if (index >= begun && trip.repeatable) return [trip]
-      trip.reject(index === begun - 1 ? why : new DbError('unavailable', 'the database was restarted'))
+      reject(trip, index === begun - 1 ? why : new DbError('unavailable', 'the database was restarted'))
       return []
     })
   }
 
   /** Call when no other worker will follow. */
   abandon(why: DbError): void {
-    for (const trip of this.#reset()) trip.reject(why)
+    for (const trip of this.#reset()) reject(trip, why)
   }
 
   #reset(): Trip[] {
@@ -142,4 +142,10 @@ export class Pipeline {
     this.#flushing = false
     if (this.#writer.length > 0) this.#events.post(this.#writer.take())
   }
+}
+
+function reject(trip: Trip, why: DbError): void {
+  const unknown = () =>
+    new DbError('unknown', `the database stopped while committing: ${why.message}`, undefined, { cause: why })
+  trip.reject(trip.commits ? unknown() : why)
 }

@@ -1,4 +1,5 @@
 import { DbError } from '../driver.ts'
+import { sendGroup, submitted } from './group.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Trip } from './trip.ts'
 
@@ -23,18 +24,34 @@ interface Waiting {
 
 /** Enough to keep the worker busy, few enough that a transaction does not wait long behind them. */
 const WINDOW = 32
+/** Transactions that share one fsync. Few enough that a read does not wait long for them. */
+const GROUP = 32
 
-/** First come, first served: trips that share the session, and holders that need it for themselves. */
+export interface SchedulerOptions {
+  isReady(): boolean
+  /** Whether whole transactions wait for each other's fsync. Pointless if a commit does not wait for the disk. */
+  groups: boolean
+  /** The worker still answers, but its state can no longer be trusted. */
+  broken(why: DbError): void
+}
+
+/**
+ * First come, first served: trips that share the session, and holders that need it for themselves. Trips that are whole
+ * transactions (`commits`) and come while others like them are on their way to the disk wait for those, and then share
+ * one fsync (`group.ts`); trips that came later may overtake them, but nothing overtakes a holder.
+ */
 export class Scheduler {
   readonly #pipeline: Pipeline
-  readonly #isReady: () => boolean
+  readonly #options: SchedulerOptions
   #queue: (Trip | Waiting)[] = []
   #holder: Holder | undefined
+  /** The transactions that were sent last and have not been answered. */
+  #group: readonly Trip[] | undefined
   #idle: (() => void)[] = []
 
-  constructor(pipeline: Pipeline, isReady: () => boolean) {
+  constructor(pipeline: Pipeline, options: SchedulerOptions) {
     this.#pipeline = pipeline
-    this.#isReady = isReady
+    this.#options = options
   }
 
   get queued(): number {
@@ -69,22 +86,28 @@ export class Scheduler {
   }
 
   pump(): void {
-    if (!this.#isReady()) return
-    while (this.#holder === undefined) {
-      const next = this.#queue[0]
+    if (!this.#options.isReady()) return
+    for (let at = 0; this.#holder === undefined; ) {
+      const next = this.#queue[at]
       if (next === undefined) break
-      const isTrip = 'statements' in next
-      if (this.#pipeline.depth >= (isTrip ? WINDOW : 1)) break
-      this.#queue.shift()
-      if (isTrip) this.#pipeline.send(next)
-      else this.#grant(next)
+      if (!isTrip(next)) {
+        if (at > 0 || this.#pipeline.depth > 0) break
+        this.#queue.shift()
+        this.#grant(next)
+      } else if (this.#pipeline.depth >= WINDOW) break
+      else if (!this.#options.groups || !next.commits) {
+        this.#queue.splice(at, 1)
+        this.#pipeline.send(next)
+      } else if (this.#group) at++
+      else this.#sendGroup()
     }
     if (this.#idle.length > 0 && this.isIdle) for (const resolve of this.#idle.splice(0)) resolve()
   }
 
   /** Call after the worker ended. `again` are trips that were sent but did not begin. */
   interrupt(why: DbError, again: Trip[]): void {
-    this.#queue.unshift(...again)
+    this.#queue.unshift(...again.map(submitted))
+    this.#group = undefined
     const holder = this.#holder
     this.#holder = undefined
     holder?.lost(why)
@@ -92,6 +115,23 @@ export class Scheduler {
 
   rejectAll(why: DbError): void {
     for (const waiting of this.#queue.splice(0)) waiting.reject(why)
+  }
+
+  /** Takes the transactions that wait, up to the first holder. */
+  #sendGroup(): void {
+    const end = this.#queue.findIndex((waiting) => !isTrip(waiting))
+    const before = end < 0 ? this.#queue : this.#queue.slice(0, end)
+    const group = before.filter((waiting) => isTrip(waiting)).filter(({ commits }) => commits)
+    group.length = Math.min(group.length, GROUP)
+    const taken = new Set<Trip | Waiting>(group)
+    this.#queue = this.#queue.filter((waiting) => !taken.has(waiting))
+    this.#group = group
+    sendGroup(this.#pipeline, group, (broken) => {
+      if (this.#group !== group) return
+      this.#group = undefined
+      if (broken) this.#options.broken(broken)
+      else this.pump()
+    })
   }
 
   #grant({ holder, grant }: Waiting): void {
@@ -109,3 +149,5 @@ export class Scheduler {
     })
   }
 }
+
+const isTrip = (waiting: Trip | Waiting): waiting is Trip => 'statements' in waiting

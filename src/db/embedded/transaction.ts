@@ -10,15 +10,21 @@ export interface TransactionContext {
   readonly timeout: number
   /** Throws when there is no room on the disk for a change. */
   checkRoom(statements: readonly EncodedStatement[]): void
+  acquire(holder: Holder): Promise<Hold>
+  /** Runs statements as one transaction: all of them, or none if one fails. Shares an fsync with others. */
+  runUnit(statements: readonly EncodedStatement[], timeout: number): Promise<Reply>
 }
 
 /**
- * Holds the session from `begin()` to its end, so every other query waits for it: keep it short and never await the
- * network inside.
+ * Holds the session from its first query to its end, so every other query waits for it: keep it short and never await
+ * the network inside. A transaction without queries, only with deferred and last statements, is sent whole and never
+ * holds the session.
  */
 export class EmbeddedTransaction implements Transaction, Holder {
   readonly #context: TransactionContext
+  #holding: Promise<void> | undefined
   #hold: Hold | undefined
+  #deferred: EncodedStatement[] = []
   #begun = false
   #wrote = false
   #over: DbError | undefined
@@ -27,9 +33,11 @@ export class EmbeddedTransaction implements Transaction, Holder {
     this.#context = context
   }
 
-  start(hold: Hold): this {
-    this.#hold = hold
-    return this
+  defer(statement: Statement): void {
+    const encoded = encodeStatement(statement)
+    if (this.#over) throw this.#over
+    this.#context.checkRoom([encoded])
+    this.#deferred.push(encoded)
   }
 
   async query(
@@ -40,7 +48,9 @@ export class EmbeddedTransaction implements Transaction, Holder {
     const statement = encodeStatement({ text, params })
     if (this.#over) throw this.#over
     this.#context.checkRoom([statement])
-    const reply = await this.#send([statement], timeout)
+    this.#holding ??= this.#take()
+    if (!this.#hold) await this.#holding
+    const reply = await this.#send([...this.#takeDeferred(), statement], timeout)
     if (reply.error) throw reply.error
     return reply.result ?? { columns: [], rows: [], count: 0 }
   }
@@ -49,28 +59,25 @@ export class EmbeddedTransaction implements Transaction, Holder {
     if (this.#over) throw this.#over
     let statements: EncodedStatement[]
     try {
-      statements = last.map(encodeStatement)
+      statements = [...this.#takeDeferred(), ...last.map(encodeStatement)]
       // A transaction that has already written may finish: undoing it would not give the space back.
       if (!this.#wrote) this.#context.checkRoom(statements)
     } catch (error) {
       await this.rollback()
       throw error
     }
-    if (!this.#begun && statements.length === 0) {
+    const timeout = this.#context.timeout && Math.max(this.#context.timeout, COMMIT_MS)
+    if (!this.#begun) {
       this.#end('committed')
+      if (statements.length === 0) return
+      const { error } = await this.#context.runUnit(statements, timeout)
+      if (error) throw error
       return
     }
     // Nothing may be sent after COMMIT
-    const sent = this.#send(
-      [...statements, COMMIT],
-      this.#context.timeout && Math.max(this.#context.timeout, COMMIT_MS),
-    )
+    const sent = this.#send([...statements, COMMIT], timeout, true)
     this.#over = ended('committed')
-    const reply = await sent.catch((error: DbError) => {
-      throw new DbError('unknown', `the database stopped while committing: ${error.message}`, undefined, {
-        cause: error,
-      })
-    })
+    const reply = await sent
     // COMMIT of a failed transaction returns ROLLBACK, without an error.
     const error =
       reply.error ??
@@ -97,12 +104,25 @@ export class EmbeddedTransaction implements Transaction, Holder {
     void (this.#begun ? this.#sendRollback() : Promise.resolve()).then(() => this.#end('rolled back'))
   }
 
-  #send(statements: readonly EncodedStatement[], timeout: number): Promise<Reply> {
+  async #take(): Promise<void> {
+    const hold = await this.#context.acquire(this)
+    // It ended while it waited.
+    if (this.#over) hold.release()
+    else this.#hold = hold
+  }
+
+  #takeDeferred(): EncodedStatement[] {
+    const deferred = this.#deferred
+    this.#deferred = []
+    return deferred
+  }
+
+  #send(statements: readonly EncodedStatement[], timeout: number, commits = false): Promise<Reply> {
     if (!this.#hold) throw this.#over ?? ended('over')
     const all = this.#begun ? statements : [BEGIN, ...statements]
     this.#begun = true
     this.#wrote ||= statements.some(({ kind }) => kind === 'write' || kind === 'ddl')
-    const { trip, reply } = makeTrip({ statements: all, timeout, repeatable: false })
+    const { trip, reply } = makeTrip({ statements: all, timeout, repeatable: false, commits })
     this.#hold.send(trip)
     return reply
   }

@@ -9,7 +9,10 @@ export interface EncodedStatement {
   readonly params: readonly (string | null)[]
 }
 
-/** Everything sent between two ReadyForQuery. The first statement that fails skips the rest. */
+/**
+ * Everything sent between two ReadyForQuery. The first statement that fails skips the rest. Without BEGIN, Postgres
+ * takes the statements as one transaction.
+ */
 export interface Trip {
   /** SQL without parameters, instead of statements. */
   readonly sql?: string
@@ -17,10 +20,12 @@ export interface Trip {
   /** Milliseconds; 0 means none. */
   readonly timeout: number
   /**
-   * A single statement outside a transaction, so it can be sent again: after a restart if it had not begun, or to
-   * prepare it anew.
+   * Not a part of a longer transaction, so it can be sent again: after a restart if it had not begun, or to prepare its
+   * statements anew.
    */
   readonly repeatable: boolean
+  /** It ends a transaction that changes something: if the worker ends meanwhile, nobody knows whether it was stored. */
+  readonly commits?: boolean
   /** Called also when the reply holds an error; `reject` is for trips that never get a reply. */
   resolve(reply: Reply): void
   reject(error: DbError): void

@@ -11,6 +11,7 @@ export async function begin(sql: SQL, run: Run, overdue: Deadlines): Promise<Tra
   const connection = await reserve(sql, overdue)
   let started: Promise<unknown> | undefined
   let ended = false
+  const deferred: Statement[] = []
   // BEGIN is not awaited: Bun sends it and the first statement back to back on the reserved connection.
   const start = () => {
     started ??= connection.unsafe('begin').then(
@@ -29,22 +30,30 @@ export async function begin(sql: SQL, run: Run, overdue: Deadlines): Promise<Tra
   const guard = () => {
     if (ended) throw new DbError('unavailable', 'the transaction has ended')
   }
+  const takeDeferred = () => deferred.splice(0)
   return {
+    defer(statement) {
+      guard()
+      deferred.push(statement)
+    },
     async query(text, params = []) {
       guard()
       start()
-      const result = await run(connection, text, params)
+      const sent = [...takeDeferred(), { text, params }].map((s) => run(connection, s.text, s.params))
+      // Replies come in order, so this rejects with the first failure; the later ones only follow from it.
+      const results = await Promise.all(sent)
       const failed = await started
       if (failed) throw toDbError(failed)
-      return result
+      return results.at(-1) as Result
     },
     async commit(last: readonly Statement[] = []) {
       guard()
-      if (last.length === 0) return finish('commit')
+      const statements = [...takeDeferred(), ...last]
+      if (statements.length === 0) return finish('commit')
       start()
       ended = true
       try {
-        await commitWith(connection, run, last)
+        await commitWith(connection, run, statements)
       } finally {
         connection.release()
       }

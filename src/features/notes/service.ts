@@ -6,7 +6,7 @@ import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { listText, matchesWords, newId, queryWords } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
-import { placeholders, prepare, prepareForms } from '../../db/session.ts'
+import { placeholders, prepare, prepareDeferred, prepareForms } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { type KeysetForm, keyset, keysetOf } from '../../records/page.ts'
 import { byReference, thereOrLately } from '../../records/rows.ts'
@@ -30,28 +30,25 @@ import { notes } from './table.ts'
 const orders = { updatedAt: notes.updatedAt, createdAt: notes.createdAt, title: notes.title }
 
 const now = sql.placeholder('now')
-const insert = prepare((db) =>
-  db
-    .insert(notes)
-    .values({
-      ...placeholders(
-        'id',
-        'organizationId',
-        'projectId',
-        'scope',
-        'createdById',
-        'title',
-        'slug',
-        'content',
-        'tags',
-        'links',
-        'pinned',
-        'mentions',
-      ),
-      createdAt: now,
-      updatedAt: now,
-    })
-    .returning(visible),
+const insert = prepareDeferred((db) =>
+  db.insert(notes).values({
+    ...placeholders(
+      'id',
+      'organizationId',
+      'projectId',
+      'scope',
+      'createdById',
+      'title',
+      'slug',
+      'content',
+      'tags',
+      'links',
+      'pinned',
+      'mentions',
+    ),
+    createdAt: now,
+    updatedAt: now,
+  }),
 )
 
 /** Selects the notes whose text names this title. */
@@ -165,20 +162,24 @@ export const create = write(
     const content = input.content ?? ''
     checkContent(content)
     const place = await placeOf(ctx, input.projectId ?? (await defaultProject(ctx))?.id ?? null, input.scope)
-    const [note] = await insert(ctx.db, {
-      ...place,
+    // What the row will hold, so that the insert need not be waited for. Postgres stores well-formed text only.
+    const note: Note = {
       id: input.id ?? newId(),
+      createdAt: ctx.now,
+      updatedAt: ctx.now,
+      version: 1,
+      organizationId: place.organizationId,
       createdById: userIdOf(ctx.actor),
-      title: input.title.trim(),
+      projectId: place.projectId,
+      title: input.title.trim().toWellFormed(),
       slug: `${slugify(input.title) || 'note'}-${randomTail()}`,
-      content,
-      tags: input.tags ?? [],
-      links: await storedLinks(ctx, input.links ?? []),
+      tags: (input.tags ?? []).map((tag) => tag.toWellFormed()),
+      scope: place.scope,
       pinned: input.pinned ?? false,
-      mentions: mentionsOf(content),
-      now: ctx.now,
-    })
-    if (!note) throw new Error('insert returned nothing')
+      content: content.toWellFormed(),
+      links: await storedLinks(ctx, input.links ?? []),
+    }
+    insert(ctx.db, { ...note, mentions: mentionsOf(content), now: ctx.now })
     ctx.emit(noteCreated, about(note))
     return note
   },
