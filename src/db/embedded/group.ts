@@ -23,8 +23,8 @@ export const submitted = (trip: Trip): Trip => ('unit' in trip ? (trip as Member
 /**
  * Sends transactions that share one fsync. Each is a transaction of its own that commits without waiting for the disk,
  * so one that fails affects no other; then all is flushed, and only then are the stored ones reported. What is sent
- * afterwards runs after the flush, so nobody reads what a power cut could undo. `ended` is called before the results are
- * reported; with an error if the session cannot be used any more.
+ * afterwards runs after the flush, so nobody reads what a power cut could undo. `ended` is called before the results
+ * are reported; with an error if the session cannot be used any more.
  */
 export function sendGroup(pipeline: Way, units: readonly Trip[], ended: (broken?: DbError) => void): void {
   const [only] = units
@@ -34,7 +34,7 @@ export function sendGroup(pipeline: Way, units: readonly Trip[], ended: (broken?
   }
   let stored: { unit: Trip; reply: Reply }[] | undefined = []
   const resolve = (unit: Trip, reply: Reply) => {
-    // One that was sent again, to prepare its statements anew, comes after the flush and has waited for the disk itself.
+    // One that was sent again, to prepare its statements anew, comes after the flush and has waited for the disk.
     if (reply.error || !stored) unit.resolve(reply)
     else stored.push({ unit, reply })
   }
