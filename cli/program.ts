@@ -3,6 +3,7 @@ import { toolsetNames } from '../src/mcp/toolsets.ts'
 import { searchNames } from '../src/records/names.ts'
 import { nouns } from './nouns/index.ts'
 import { addNoun, root } from './root.ts'
+import { addSync } from './sync-commands.ts'
 
 /** All commands. The code of a command is loaded when it is called. */
 export const program = root()
@@ -74,6 +75,7 @@ remote(program.command('search').description('Search everything you have access 
   .option('-p, --project <project>', "only this project (default: the linked folder's)")
   .option('--all-projects', 'ignore the project that this folder is linked to')
   .option('-n, --limit <number>', 'maximum number of results of each kind')
+  .option('--offline', 'use the copy on this computer (see: tutti sync)')
   .action(async (words, options) => (await import('./commands/search.ts')).search(words, options))
 program
   .command('link')
@@ -84,6 +86,8 @@ program
   .option('--profile <name>', 'profile to use (see: tutti profiles)')
   .option('--server <address>', 'profile to use, by the address of its server')
   .action(async (project, options) => (await import('./commands/link.ts')).link(project, options))
+
+addSync(program, remote)
 
 const mcp = program
   .command('mcp')

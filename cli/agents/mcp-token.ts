@@ -63,19 +63,20 @@ interface Wanted {
 }
 
 /** Returns a token from the environment, a stored one, or a new one for the user who is signed in. */
-export async function mcpCredential(where: Where): Promise<{ server: string; token: string }> {
+export async function mcpCredential(where: Where): Promise<{ server: string; token: string; id?: string }> {
   const given = mcpTokenFromEnvironment()
   if (given && where.server) return { server: serverOf(where.server), token: given }
   const who = signedInClient(where)
   const { server } = who.client
   const stored = storedTokens()[keyOf(who)]
-  if (given || (stored && !endsSoon(stored))) return { server, token: given ?? (stored as StoredToken).token }
+  if (given) return { server, token: given }
+  if (stored && !endsSoon(stored)) return { server, token: stored.token, id: stored.id }
   const renewed = await keepToken(who).catch((error: unknown) => {
     // The stored one may still work.
     if (stored) return stored
     throw error
   })
-  return { server, token: renewed.token }
+  return { server, token: renewed.token, id: renewed.id }
 }
 
 /** Creates and stores a token for `tutti mcp` in this folder, and revokes the one it replaces. */

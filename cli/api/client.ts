@@ -32,7 +32,7 @@ export interface Keeper {
 export class Client {
   constructor(
     readonly server: string,
-    private readonly keeper?: Keeper,
+    readonly keeper?: Keeper,
     readonly kind: 'device' | 'api_key' = 'device',
     /** Name of the user's profile. */
     readonly profile?: string,
@@ -55,6 +55,19 @@ export class Client {
       if (!held?.refreshToken || !(error instanceof AppError) || error.code !== 'unauthenticated') throw error
       return send((await this.#renew(held)).token)
     }
+  }
+
+  /** Opens a stream of events; undefined if the server has none or cannot be reached. */
+  async open(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array> | undefined> {
+    let held = this.keeper?.credential()
+    if (held?.refreshToken && held.expiresAt && Date.parse(held.expiresAt) - EARLY_MS < Date.now())
+      held = await this.#renew(held)
+    const response = await fetch(this.server + path, {
+      headers: { accept: 'text/event-stream', ...(held && { authorization: `Bearer ${held.token}` }) },
+      redirect: 'manual',
+      signal,
+    })
+    return response.ok && response.body ? response.body : undefined
   }
 
   async #renew(stale: Credential): Promise<Credential> {

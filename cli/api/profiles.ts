@@ -20,7 +20,8 @@ import { linkedTeam } from './linked.ts'
 /** A server and the user's account there. Without a token, the user has signed out. */
 export interface Profile extends Partial<Credential> {
   server: string
-  kind: 'device' | 'api_key'
+  /** `carried`: a server that this computer does not reach; bundles are carried between them. */
+  kind: 'device' | 'api_key' | 'carried'
   /** Name of the session in the user's list of sessions. */
   device?: string
   user?: { id: string; name: string; email: string }
@@ -103,7 +104,7 @@ export async function changeProfiles<T>(work: (profiles: Profiles) => Promise<T>
 const WAIT_MS = 45_000
 
 /** Takes a lock that the kernel releases when the process ends, however it ends, so it never becomes stale. */
-async function lock(path: string): Promise<() => void> {
+export async function lock(path: string): Promise<() => void> {
   const { Database } = await import('bun:sqlite')
   closeSync(openSync(path, 'a', 0o600))
   const db = new Database(path)
@@ -170,7 +171,8 @@ export function signedInClient(where: Where): { name: string; profile: Profile; 
   const [name, profile] = selectProfile(where) ?? []
   if (!name || !profile?.token) throw signedOut(profile?.server ?? (where.server && serverOf(where.server)))
   const team = linkedTeam(profile.server) ?? profile.team
-  return { name, profile, client: new Client(profile.server, stored(name, profile), profile.kind, name, team) }
+  const kind = profile.kind === 'api_key' ? 'api_key' : 'device'
+  return { name, profile, client: new Client(profile.server, stored(name, profile), kind, name, team) }
 }
 
 export const chooseTeam = (name: string, team: string): Promise<void> =>

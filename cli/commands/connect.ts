@@ -16,6 +16,7 @@ import {
 import type { Client } from '../api/client.ts'
 import { signedInClient, type Where } from '../api/profiles.ts'
 import { bold, note, print } from '../terminal/output.ts'
+import { confirm } from '../terminal/question.ts'
 import { Refusal } from '../terminal/report.ts'
 import { day, daysOf, left } from '../terminal/times.ts'
 
@@ -140,11 +141,4 @@ async function tokenFor(
     ...(toolsets && { toolsets }),
   })
   return { id, token: String(token), expiresAt }
-}
-
-async function confirm(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY) return false
-  process.stderr.write(`${question} [y/N] `)
-  for await (const line of console) return /^y(es)?$/i.test(line.trim())
-  return false
 }

@@ -1,7 +1,9 @@
 import { AppError } from '../../src/errors.ts'
 import { linesOf } from '../../src/text/lines.ts'
 import { mcpCredential, type Where } from '../agents/mcp-token.ts'
+import { isUnsent } from '../copy/offline/reach.ts'
 import { plain } from '../terminal/output.ts'
+import { type Offline, offlineFor } from './mcp-offline.ts'
 
 /**
  * A bridge for clients that only speak stdio: sends each line to the server and prints each message from its SSE
@@ -12,7 +14,7 @@ export async function bridge({
   readonly,
   ...where
 }: Where & { toolsets?: string; readonly?: boolean }): Promise<void> {
-  const { server, token } = await mcpCredential(where)
+  const { server, token, id } = await mcpCredential(where)
   if (process.stdin.isTTY)
     console.error(
       'tutti: this command speaks MCP with programs, one message per line. ' +
@@ -25,7 +27,8 @@ export async function bridge({
   if (readonly) address.searchParams.set('readonly', '1')
   // The client has closed its end.
   process.stdout.on('error', () => process.exit(0))
-  const connection = new Connection(address, token)
+  const only = { toolsets: toolsets?.split(',').filter(Boolean) ?? [], readonly: readonly === true }
+  const connection = new Connection(address, token, offlineFor(where, id, only))
   for await (const line of linesOf(process.stdin)) if (line.trim()) await connection.send(line)
   await connection.close()
 }
@@ -34,10 +37,12 @@ type Id = string | number
 interface Message {
   id?: Id
   method?: string
-  params?: { uri?: string }
+  params?: Record<string, unknown> & { uri?: string }
 }
 
 const RETRY_MS = [0, 500, 1000, 2000, 5000]
+/** With a copy to go on with, a server that does not come back is not waited for as long. */
+const RETRY_WITH_COPY_MS = [0, 500, 1000]
 /** How long to wait for outstanding responses after the client has closed its end. */
 const DRAIN_MS = 10_000
 /** Id of requests that repeat the introduction; their responses are not passed on. */
@@ -60,9 +65,15 @@ class Connection {
   /** Resources that the client subscribed to. Also repeated. */
   readonly #watched = new Map<string | undefined, Message>()
 
+  /** The copy responds, because the server cannot be reached. */
+  #away = false
+  /** Requests whose responses are needed again without the server. */
+  readonly #asked = new Map<Id, string>()
+
   constructor(
     private readonly address: URL,
     private readonly token: string,
+    private readonly offline?: Offline,
   ) {}
 
   async close(): Promise<void> {
@@ -80,8 +91,11 @@ class Connection {
     }
     if (message === null || typeof message !== 'object') return sendError(null, -32_600, 'Invalid request')
     const { id, method } = message
+    if (id !== undefined && (method === 'initialize' || method === 'tools/list')) this.#asked.set(id, method)
     const failed = await this.#deliver(line, method === undefined ? undefined : id)
-    if (!failed) {
+    const isTaken = failed !== undefined && this.offline !== undefined && isUnsent(failed)
+    if (isTaken) this.#respond(message)
+    if (!failed || isTaken) {
       if (method === 'initialize') this.#introduction = { initialize: message }
       if (method === 'notifications/initialized') this.#introduction.initialized = line
       if (method === 'resources/subscribe') this.#watched.set(message.params?.uri, message)
@@ -93,9 +107,28 @@ class Connection {
     if (id !== undefined && method !== undefined) sendError(id, -32_000, failed.message)
   }
 
+  /** Responds from the copy. The introduction is repeated to the server once it can be reached. */
+  #respond(message: Message): void {
+    if (!this.#away) {
+      console.error('tutti: the server cannot be reached; going on with the copy on this computer')
+      this.#away = true
+      void this.#reconnect()
+    }
+    const answer = this.offline?.agent.respond(message)
+    if (answer && message.id !== undefined) send({ id: message.id, ...answer })
+  }
+
+  /** Tells the client that all tools work again, and sends what was queued. */
+  #back(): void {
+    if (!this.#away) return
+    this.#away = false
+    send({ method: 'notifications/tools/list_changed' })
+    this.offline?.send().catch((error: Error) => console.error(`tutti: ${error.message}`))
+  }
+
   async #deliver(line: string, id: Id | undefined): Promise<Error | undefined> {
     let failed: Error | undefined
-    for (const wait of RETRY_MS) {
+    for (const wait of this.#away ? [0] : this.offline ? RETRY_WITH_COPY_MS : RETRY_MS) {
       if (wait > 0) await Bun.sleep(wait)
       try {
         const endpoint = await this.#stream()
@@ -134,7 +167,7 @@ class Connection {
       redirect: 'manual',
       signal: this.#abort.signal,
     }).catch((error: { code?: string }) => {
-      throw error.code === 'ConnectionRefused' ? error : broken()
+      throw isUnsent(error) ? error : broken()
     })
     if (!response.ok) throw await refusalOf(response)
   }
@@ -158,6 +191,7 @@ class Connection {
     if (initialize) await again(initialize)
     if (initialized) await this.#post(endpoint, initialized)
     for (const message of this.#watched.values()) await again(message)
+    this.#back()
     return endpoint
   }
 
@@ -215,8 +249,11 @@ class Connection {
   }
 
   #tell(data: string): void {
-    const { id, method } = JSON.parse(data) as Message
+    const { id, method, result } = JSON.parse(data) as Message & { result?: object }
     if (id === REPEATED_ID) return
+    const asked = id === undefined ? undefined : this.#asked.get(id)
+    if (asked !== undefined && result) this.offline?.agent.remember(asked, result)
+    if (id !== undefined) this.#asked.delete(id)
     if (id !== undefined && method === undefined) this.#open.delete(id)
     send(data)
   }

@@ -2,12 +2,12 @@ import type { FoundGroups, Part } from '../../src/features/search/schema.ts'
 import { type SearchName, searchNames } from '../../src/records/names.ts'
 import { helped } from '../api/hints.ts'
 import { linkedProject } from '../api/linked.ts'
-import { signedInClient, type Where } from '../api/profiles.ts'
 import { projectId, query } from '../api/reference.ts'
+import { type WhereOrOffline, workingClient } from '../copy/client.ts'
 import { bold, dim, note, plain, print } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
 
-interface Options extends Where {
+interface Options extends WhereOrOffline {
   json?: boolean
   kind?: string[]
   project?: string
@@ -26,7 +26,7 @@ export async function search(
 ): Promise<void> {
   const unknown = kind?.find((one) => !searchNames.includes(one as SearchName))
   if (unknown !== undefined) throw new Refusal(`There is no kind ${unknown}. There are: ${searchNames.join(', ')}`)
-  const { client } = signedInClient(where)
+  const client = workingClient(where)
   const within = project ?? (allProjects ? undefined : linkedProject(client.server)?.project)
   const found = await helped(client, async () =>
     client.get<FoundGroups>(

@@ -14,6 +14,8 @@ import {
   signedOut,
   type Where,
 } from '../api/profiles.ts'
+import { ownerOf } from '../copy/client.ts'
+import { hasCopy } from '../copy/owner.ts'
 import { bold, dim, note, plain, print, table } from '../terminal/output.ts'
 import { exitCodeOf, Refusal } from '../terminal/report.ts'
 
@@ -100,6 +102,7 @@ export async function logout({ json, ...where }: Options): Promise<void> {
   if (!gone?.profile) throw new AppError('unauthenticated', 'You are not signed in.')
   const { called, profile } = gone
   const { server, kind } = profile
+  const copy = await forgetCopy(profile)
   // The credentials are deleted here in any case. A session that has already ended is not an error.
   const failed = await endAll(called, profile).catch((error: unknown) =>
     error instanceof AppError && error.code === 'unauthenticated' ? undefined : error,
@@ -110,8 +113,21 @@ export async function logout({ json, ...where }: Options): Promise<void> {
         `which could not be reached: ${(failed as Error).message}`,
       6,
     )
-  const note = kind === 'api_key' ? ' The API key still works; revoke it on the server if it is no longer needed.' : ''
-  print(json, { profile: called, server, signedOut: true }, `Signed out of ${server}.${note}`)
+  if (copy && !json) note(copy)
+  const more = kind === 'api_key' ? ' The API key still works; revoke it on the server if it is no longer needed.' : ''
+  print(json, { profile: called, server, signedOut: true }, `Signed out of ${server}.${more}`)
+}
+
+/** Deletes the user's copy of the server. One with changes that were not sent stays; returns how to go on then. */
+async function forgetCopy(profile: Profile): Promise<string | undefined> {
+  const owner = ownerOf({ profile })
+  if (!owner || !hasCopy(owner)) return undefined
+  const { Copy } = await import('../copy/copy.ts')
+  const copy = new Copy(owner)
+  const open = copy.queue().filter(({ state }) => state !== 'acked').length
+  if (open === 0) copy.delete()
+  else copy.close()
+  return open === 0 ? undefined : `${open} changes were not sent and stay in ${copy.path}. Sign in again to send them.`
 }
 
 /**

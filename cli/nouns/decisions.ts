@@ -106,6 +106,7 @@ export const verbs: Verb[] = [
     name: 'comment',
     args: '<decision> <text>',
     about: 'Comment on a decision; - reads the text from standard input',
+    online: true,
     examples: ['tutti decisions comment 019a8a7e-5c1f "What about macOS?"'],
     run: async ({ client, args: [decision, body] }) =>
       shown(await client.post(at('/api/decisions/:id/comments', decision), { body }), 'Comment added.'),

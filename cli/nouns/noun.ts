@@ -2,8 +2,8 @@ import { type Command, Option } from 'commander'
 import type { Client } from '../api/client.ts'
 import { helped } from '../api/hints.ts'
 import { linkedProject } from '../api/linked.ts'
-import { signedInClient, type Where } from '../api/profiles.ts'
 import { idOf, projectId } from '../api/reference.ts'
+import { OFFLINE, type WhereOrOffline, workingClient } from '../copy/client.ts'
 import { note, print } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
 import { instantOf } from '../terminal/times.ts'
@@ -59,6 +59,8 @@ export interface Verb {
   /** Complete command lines. */
   examples: string[]
   aliases?: string[]
+  /** Only the server can do it, so there is no --offline. */
+  online?: true
   run(call: Call): Promise<Shown>
 }
 
@@ -102,12 +104,16 @@ export function build(noun: Command, verbs: readonly Verb[]): void {
     command
       .option('--profile <name>', 'profile to use (see: tutti profiles)')
       .option('--server <address>', 'profile to use, by the address of its server')
-      .option('--json', 'print JSON')
+    if (offlineNouns.has(noun.name()) && !verb.online) command.option('--offline', OFFLINE)
+    command.option('--json', 'print JSON')
     command.addHelpText('after', examples(verb.examples))
     command.action((...given: unknown[]) => run(verb, given))
   }
   noun.addHelpText('after', examples(verbs.flatMap((verb) => verb.examples.slice(0, 1)).slice(0, 4)))
 }
+
+/** The nouns that also work with the copy on this computer. */
+const offlineNouns = new Set(['projects', 'tasks', 'notes', 'decisions', 'memory'])
 
 const examples = (lines: readonly string[]): string => `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
 
@@ -124,7 +130,7 @@ function aboutOf({ kind, about, clears }: Field, verb: Verb): string {
   return clears && verb.name === 'update' ? `${about}; none clears it` : about
 }
 
-interface Options extends Where {
+interface Options extends WhereOrOffline {
   json?: boolean
   project?: string
   allProjects?: boolean
@@ -137,7 +143,7 @@ async function run(verb: Verb, given: unknown[]): Promise<void> {
   const args = await Promise.all(
     (given.slice(0, -2) as (string | string[] | undefined)[]).flat().map((arg) => input(arg)),
   )
-  const { client } = signedInClient(options)
+  const client = workingClient(options)
   const work = async (): Promise<Shown> => {
     const fields: Record<string, unknown> = {}
     for (const field of verb.fields ?? []) {

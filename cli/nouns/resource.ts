@@ -181,6 +181,7 @@ export const restoring = <One>(
   name: 'restore',
   args: `<${what}>`,
   about: `Restore ${withArticle(what)} deleted in the last 30 days`,
+  online: true,
   examples: [`tutti ${noun} restore ${sample}`],
   run: async ({ client, args }) => one(await client.post<One>(at(`${path}/:id/restore`, ...args))),
 })

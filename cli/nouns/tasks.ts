@@ -142,6 +142,7 @@ export const verbs: Verb[] = [
     about: 'Claim the task that should be done next',
     inProject: true,
     fields: [flag('--look', 'show it without claiming it'), ...lease],
+    online: true,
     examples: ['tutti tasks next', 'tutti tasks next --look'],
     run: async ({ client, fields: { look, ...rest }, inProject }) => {
       const next = await client.post<NextTask>('/api/tasks/next', {
@@ -166,6 +167,7 @@ export const verbs: Verb[] = [
     about: 'Claim a task for yourself; repeat to extend the claim',
     aliases: ['start'],
     fields: lease,
+    online: true,
     examples: ['tutti tasks claim TUT-42'],
     run: async ({ client, args, fields }) => one(await client.post<Task>(at('/api/tasks/:id/claim', ...args), fields)),
   },
@@ -174,6 +176,7 @@ export const verbs: Verb[] = [
     args: '<task>',
     about: 'Release a task that you claimed',
     fields: [text('-m, --note <text>', 'what the next worker should know; becomes a comment')],
+    online: true,
     examples: ['tutti tasks release TUT-42 -m "The lock works; tests are missing"'],
     run: async ({ client, args, fields }) =>
       one(await client.post<Task>(at('/api/tasks/:id/release', ...args), fields)),

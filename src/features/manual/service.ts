@@ -14,6 +14,7 @@ import mcp from './pages/mcp.md' with { type: 'text' }
 import memory from './pages/memory.md' with { type: 'text' }
 import notes from './pages/notes.md' with { type: 'text' }
 import notifications from './pages/notifications.md' with { type: 'text' }
+import offline from './pages/offline.md' with { type: 'text' }
 import operating from './pages/operating.md' with { type: 'text' }
 import planning from './pages/planning.md' with { type: 'text' }
 import plans from './pages/plans.md' with { type: 'text' }
@@ -42,6 +43,7 @@ const page = (group: string, id: string, content: string, about: string): Manual
 const pages = [
   page('Begin', 'start', start, 'Start the server, sign in, connect an agent'),
   page('Begin', 'cli', cli, 'Everyday commands, and those that run a server'),
+  page('Begin', 'offline', offline, 'A copy on your computer, and what it can do'),
   page('Begin', 'access', access, 'Signing in, roles, credentials, administrators'),
   page('Work', 'planning', planning, 'How projects, plans and tasks fit together'),
   page('Work', 'projects', projects, 'What holds all work towards one aim'),

@@ -1,7 +1,6 @@
 import { eq } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { refuse } from '../../auth/policy.ts'
-import { invalid } from '../../errors.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import { isClosed, type Status } from '../../records/work.ts'
 import { type Party, sameParty, speaker } from '../agents/parties.ts'
@@ -11,7 +10,7 @@ import { blockedAgain, setFree } from './dependencies.ts'
 import { noLease } from './leases.ts'
 import { lockNeighbours } from './neighbours.ts'
 import { type Found, find } from './rows.ts'
-import type { Task, TaskChanged, TaskComplete } from './schema.ts'
+import type { Task, TaskChanged } from './schema.ts'
 import { tasks } from './table.ts'
 
 type Change = Partial<typeof tasks.$inferInsert>
@@ -88,33 +87,6 @@ export async function consequences(
     freed: !was && is ? await setFree(ctx, [after.id], after.key) : [],
     blocked: was && !is ? await blockedAgain(ctx, after.id) : [],
   }
-}
-
-const LONGEST_NOTES = 32_000
-
-/**
- * Returns the completion notes with what is new in these, or undefined if nothing is. A task may be completed again,
- * and what was said before stays.
- */
-export function withNotes(
-  before: string | null,
-  { notes, evidence = [] }: Pick<TaskComplete, 'notes' | 'evidence'>,
-): string | undefined {
-  const there = before ?? ''
-  const said = notes?.trim()
-  const isNew = said && !`\n\n${there}\n\n`.includes(`\n\n${said}\n\n`)
-  const lines = evidence.map((e) => `- ${e}`).filter((line) => !`\n${there}\n`.includes(`\n${line}\n`))
-  if (!isNew && lines.length === 0) return undefined
-  const after = [there, isNew && said, lines.length > 0 && ['Evidence:', ...lines].join('\n')]
-    .filter(Boolean)
-    .join('\n\n')
-  if (after.length > LONGEST_NOTES)
-    throw invalid(
-      '/notes',
-      `The completion notes would exceed ${LONGEST_NOTES} characters. Send a comment.`,
-      'too_long',
-    )
-  return after
 }
 
 /** Returns the acceptance criteria that are open although the task is done, for the answer to a change. */

@@ -1,0 +1,54 @@
+import type { McpToken } from '../../src/features/tokens/schema.ts'
+import { signedInClient, type Where } from '../api/profiles.ts'
+import { itemIn } from '../api/reference.ts'
+import { ownerOf } from '../copy/client.ts'
+import { Copy } from '../copy/copy.ts'
+import { type KnownToken, OfflineAgent } from '../copy/offline/agent.ts'
+import { hasCopy } from '../copy/owner.ts'
+import { exchanged } from './sync.ts'
+
+export interface Offline {
+  agent: OfflineAgent
+  /** Sends what was queued, once the server can be reached again. */
+  send(): Promise<void>
+}
+
+/**
+ * Returns what responds to an agent while the server cannot be reached; undefined if nobody is signed in, there is no
+ * copy, or nothing is known about the token.
+ */
+export function offlineFor(
+  where: Where,
+  tokenId: string | undefined,
+  only: { toolsets: readonly string[]; readonly: boolean },
+): Offline | undefined {
+  if (tokenId === undefined) return undefined
+  const who = signedInClient(where)
+  const owner = ownerOf(who)
+  const { user } = who.profile
+  if (!owner || !user || !hasCopy(owner)) return undefined
+  const copy = new Copy(owner)
+  const token = known(copy, tokenId) ?? { id: tokenId, scopes: [], toolsets: [], organizationId: '', projectId: null }
+  const { client } = who
+  void look(copy, token, () => itemIn<McpToken>(client, '/api/mcp-tokens', 'token', tokenId))
+  return {
+    agent: new OfflineAgent(copy, user, token, only),
+    send: async () => {
+      if (copy.queue().length > 0) await exchanged({ client, copy, owner, isCarried: false })
+    },
+  }
+}
+
+const known = (copy: Copy, id: string): KnownToken | undefined => {
+  const stored = copy.get(`token ${id}`)
+  return stored === undefined ? undefined : (JSON.parse(stored) as KnownToken)
+}
+
+/** Stores what the token may do now. Without a server, what was last known applies; a token never seen may nothing. */
+async function look(copy: Copy, token: KnownToken, read: () => Promise<McpToken>): Promise<void> {
+  const now = await read().catch(() => undefined)
+  if (!now) return
+  const { scopes, toolsets, organizationId, projectId } = now
+  Object.assign(token, { scopes, toolsets, organizationId, projectId })
+  copy.set(`token ${token.id}`, JSON.stringify(token))
+}

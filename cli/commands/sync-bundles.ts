@@ -1,0 +1,117 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { fingerprint, open } from '../../src/auth/bundle.ts'
+import { AppError } from '../../src/errors.ts'
+import { changeProfiles, type Profile, selectProfile, serverOf, signedInClient } from '../api/profiles.ts'
+import { readBack, writeOut } from '../copy/carried.ts'
+import { ownerOf, signedInOrCarried } from '../copy/client.ts'
+import { Copy } from '../copy/copy.ts'
+import { hasCopy, type Owner } from '../copy/owner.ts'
+import { note, plain, print } from '../terminal/output.ts'
+import { confirm } from '../terminal/question.ts'
+import { Refusal } from '../terminal/refusal.ts'
+import type { Options } from './sync.ts'
+
+interface FileOptions extends Options {
+  force?: boolean
+  yes?: boolean
+}
+
+function write(path: string, bytes: Uint8Array, force: boolean | undefined): void {
+  if (existsSync(path) && !force) throw new Refusal(`${path} exists already. Replace it with --force.`, 5)
+  writeFileSync(path, bytes, { mode: 0o600, flush: true })
+}
+
+/** Returns the profile to export from. A computer that never reaches the server gets one without a sign-in. */
+async function profileFor(where: Options): Promise<{ name: string; profile: Profile }> {
+  const found = selectProfile(where)
+  if (found && (found[1].token || found[1].kind === 'carried')) return signedInOrCarried(where)
+  if (where.server === undefined)
+    throw new Refusal('Name the server that this computer does not reach: --server tutti.example.com', 3)
+  const server = serverOf(where.server)
+  const name = where.profile ?? new URL(server).host
+  const profile: Profile = { server, kind: 'carried' }
+  await changeProfiles((profiles) => {
+    profiles.all.set(name, profile)
+    profiles.current ??= name
+  })
+  return { name, profile }
+}
+
+export async function exportBundle(path: string, { json, force, ...where }: FileOptions): Promise<void> {
+  const who = await profileFor(where)
+  const owner = ownerOf(who)
+  if (!owner) throw new Refusal('This API key may not read its user, so it cannot keep a copy. Sign in: tutti login', 3)
+  const copy = new Copy(owner)
+  const { file, number, changes } = writeOut(copy, { server: owner.server, user: who.profile.user?.email ?? '' })
+  const { head } = open(file)
+  write(path, file, force)
+  print(
+    json,
+    {
+      path,
+      number,
+      changes,
+      device: head.device,
+      fingerprint: fingerprint(head.device),
+      sealed: head.sealed !== undefined,
+    },
+    `Wrote bundle ${number} with ${changes} ${changes === 1 ? 'change' : 'changes'} to ${path}.`,
+    `Key of this computer: ${fingerprint(head.device)}`,
+  )
+  if (!json) note('Near the server, run: tutti sync carry <this file> <answer file>, then here: tutti sync import')
+  if (head.sealed === undefined && !json)
+    note('This first bundle only introduces this computer. Changes follow once its answer is imported.')
+}
+
+export async function carry(from: string, to: string, { json, force, yes, ...where }: FileOptions): Promise<void> {
+  const { client, profile } = signedInClient(where)
+  const bytes = readFileSync(from)
+  const { head } = open(bytes)
+  if (head.direction !== 'out') throw new Refusal('This bundle comes from a server. Import it where it was asked for.')
+  if (existsSync(to) && !force) throw new Refusal(`${to} exists already. Replace it with --force.`, 5)
+  const key = fingerprint(head.device)
+  const asked = `Let ${plain(head.name)} exchange data with ${client.server} as ${profile.user?.email ?? 'you'}?`
+  if (!json) note(`Bundle ${head.number} of ${plain(head.name)}. Its key: ${key}`)
+  if (!yes && !(await confirm(asked)))
+    throw new Refusal('Nothing was sent. Compare the key with the one that the other computer shows, and use --yes.')
+  const answer = await client.post<{ bundle: string; changes: number; records: number }>('/api/sync/carry', {
+    bundle: bytes.toString('base64'),
+    fingerprint: key,
+  })
+  const back = Buffer.from(String(answer.bundle), 'base64')
+  if (open(back).head.number !== head.number)
+    throw new AppError('upstream_failed', `${client.server} returned the answer to another bundle.`)
+  write(to, back, force)
+  print(
+    json,
+    { path: to, number: head.number, changes: answer.changes, records: answer.records, fingerprint: key },
+    `Sent ${answer.changes} ${answer.changes === 1 ? 'change' : 'changes'}. The answer is in ${to}.`,
+  )
+  if (!json) note('On the other computer, run: tutti sync import <answer file>')
+}
+
+export async function importBundle(path: string, { json, ...where }: FileOptions): Promise<void> {
+  const who = signedInOrCarried(where)
+  const owner = ownerOf(who) as Owner | undefined
+  if (!owner || !hasCopy(owner))
+    throw new Refusal('This computer has not asked for a bundle. Begin with: tutti sync export <file>', 4)
+  const copy = new Copy(owner)
+  const { user, pinned, changed, receipts, number } = readBack(copy, readFileSync(path))
+  if (who.profile.kind === 'carried')
+    await changeProfiles(({ all }) => {
+      const profile = all.get(who.name)
+      if (profile) profile.user = { id: user.id, name: user.name, email: user.email }
+    })
+  const rejected = receipts.filter(({ status }) => status === 'rejected').length
+  const conflicts = receipts.filter(({ status }) => status === 'conflict').length
+  print(
+    json,
+    { path, number, changed, receipts: receipts.length, conflicts, rejected, pinned: pinned ?? null },
+    `Imported bundle ${number}: ${changed} records, ${receipts.length} changes judged.`,
+    ...(pinned ? [`Key of the server, from now on required: ${pinned}`] : []),
+  )
+  if (json) return
+  if (conflicts > 0)
+    note(`${conflicts} of your changes are conflicts. Resolve them near the server: tutti sync conflicts`)
+  if (rejected > 0) note(`The server rejected ${rejected} of your changes. Show why with: tutti sync rejected`)
+}

@@ -1,0 +1,105 @@
+import { AppError } from '../../src/errors.ts'
+import { Client } from '../api/client.ts'
+import { selectProfile, signedInClient, type Where } from '../api/profiles.ts'
+import { note } from '../terminal/output.ts'
+import { ago } from '../terminal/times.ts'
+import { hasCopy, type Owner } from './owner.ts'
+
+/** Describes the option. */
+export const OFFLINE = 'use the copy on this computer (see: tutti sync)'
+
+export interface WhereOrOffline extends Where {
+  offline?: boolean
+}
+
+type SignedIn = ReturnType<typeof signedInClient>
+
+/** Returns whose copy a profile uses; undefined for an API key that may not read its user. */
+export const ownerOf = ({ profile: { kind, server, user } }: Pick<SignedIn, 'profile'>): Owner | undefined =>
+  kind === 'carried' ? { server, userId: 'carried' } : user && { server, userId: user.id }
+
+/** Returns the profile and its client. Nobody signs in to a server that can only be reached with bundles. */
+export function signedInOrCarried(where: Where): SignedIn {
+  const [name, profile] = selectProfile(where) ?? []
+  if (!name || profile?.kind !== 'carried') return signedInClient(where)
+  return { name, profile, client: new Client(profile.server, undefined, 'device', name, profile.team) }
+}
+
+/**
+ * Returns a client for commands that also work with the copy. THE place that decides between server and copy: a command
+ * uses the server as long as it responds, and the copy from the first request that did not reach it, or from the start
+ * with --offline.
+ */
+export function workingClient({ offline, ...where }: WhereOrOffline): Client {
+  const who = signedInOrCarried(where)
+  const owner = ownerOf(who)
+  const isCarried = who.profile.kind === 'carried'
+  if (owner && hasCopy(owner)) return new WorkingClient(who, owner, offline === true || isCarried)
+  if (!offline && !isCarried) return who.client
+  throw new AppError('not_found', 'There is no copy of this server on this computer. Create one: tutti sync on')
+}
+
+class WorkingClient extends Client {
+  #local: Promise<Responder> | undefined
+
+  constructor(
+    private readonly who: SignedIn,
+    private readonly owner: Owner,
+    offline: boolean,
+  ) {
+    const { server, keeper, kind, profile, team } = who.client
+    super(server, keeper, kind, profile, team)
+    if (offline) this.#local = this.#open('Offline, as asked')
+  }
+
+  override async request<T>(method: string, path: string, body?: object): Promise<T> {
+    if (!this.#local) {
+      try {
+        return await this.#online<T>(method, path, body)
+      } catch (error) {
+        const { isOutOfReach } = await import('./offline/reach.ts')
+        if (!isOutOfReach(error, method)) throw error
+        this.#local = this.#open(`Offline: ${this.server} cannot be reached`)
+      }
+    }
+    return (await this.#local)(method, path, body) as T
+  }
+
+  /** The server does not know the names that this device gave to new records, but it knows their ids. */
+  async #online<T>(method: string, path: string, body?: object): Promise<T> {
+    if (!/~/.test(path) && !(body && JSON.stringify(body).includes('~'))) return super.request<T>(method, path, body)
+    const { withIds } = await import('./names.ts')
+    const { Copy } = await import('./copy.ts')
+    const copy = new Copy(this.owner)
+    try {
+      return await super.request<T>(method, ...withIds(copy, path, body))
+    } finally {
+      copy.close()
+    }
+  }
+
+  async #open(why: string): Promise<Responder> {
+    const [{ Copy }, { Local }] = await Promise.all([import('./copy.ts'), import('./offline/local.ts')])
+    const copy = new Copy(this.owner)
+    const local = new Local(copy, this.who.profile.user ?? nobody, this.team)
+    const at = copy.get('pulledAt')
+    note(
+      `${why}. This is the copy on this computer, ${at ? `last synced ${ago(at)}` : 'which was never synced completely'}.`,
+    )
+    let said = false
+    return (method, path, body) => {
+      const before = copy.changes
+      const answer = local.request(method, path, body)
+      if (!said && copy.changes !== before) {
+        said = true
+        note('Your change is queued. Send it when the server can be reached: tutti sync')
+      }
+      return answer
+    }
+  }
+}
+
+/** Until the first bundle comes back, it is not known who uses the copy. */
+const nobody = { id: '', name: 'You', email: '' }
+
+type Responder = (method: string, path: string, body?: object) => unknown

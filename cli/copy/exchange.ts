@@ -1,0 +1,142 @@
+import { hostname } from 'node:os'
+import { AppError } from '../../src/errors.ts'
+import type { Client } from '../api/client.ts'
+import { query } from '../api/reference.ts'
+import { publicKeyOf } from './carried.ts'
+import { differing } from './check.ts'
+import type { Copy } from './copy.ts'
+import type { Mutation, Queued } from './mutation.ts'
+import { type Applied, acknowledge, applyPage, type Page, type Receipt } from './pages.ts'
+import { SCHEMA } from './schema.ts'
+
+interface Registered {
+  deviceId: string
+  epoch: string
+  schema: string
+  containers: string[]
+  limits?: { mutations?: number; bytes?: number }
+}
+
+export interface Exchanged extends Applied {
+  pushed: number
+  conflicts: number
+  rejected: number
+  /** Containers that differed from the server's count and were pulled anew. */
+  repaired: string[]
+}
+
+/** Limits of one push; the server may send smaller ones. */
+const [MOST, BYTES] = [500, 7 << 20]
+
+/** Introduces this device to the server, or reports that it is still there. */
+export async function register(copy: Copy, client: Client): Promise<Registered> {
+  const only = copy.get('only')
+  const known = copy.get('deviceId')
+  const registered = await client.post<Registered>('/api/sync/devices/register', {
+    name: (hostname() || 'this computer').slice(0, 100),
+    platform: `${process.platform}-${process.arch}`,
+    schema: SCHEMA,
+    ...(only && { only: JSON.parse(only) as string[] }),
+    ...(known && { deviceId: known }),
+    publicKey: publicKeyOf(copy),
+  })
+  copy.change(() => {
+    if (known !== registered.deviceId) startOver(copy)
+    copy.set('deviceId', registered.deviceId)
+  })
+  return registered
+}
+
+/**
+ * Forgets how far this device has pulled, so the next pull reads everything. What no pull has settled is pushed again:
+ * the server compares values, so a change that it has already is not done twice.
+ */
+export function startOver(copy: Copy): void {
+  copy.change(() => {
+    copy.set('cursor', undefined)
+    copy.run("update queue set state = 'sent' where state = 'acked'")
+  })
+}
+
+/** Pushes, then pulls. Registers a device that the server does not know any more, and starts over where it says so. */
+export async function exchange(copy: Copy, client: Client): Promise<Exchanged> {
+  if (!copy.get('deviceId')) await register(copy, client)
+  for (let attempt = 0; ; attempt++) {
+    try {
+      const pushed = await push(copy, client)
+      return { ...pushed, ...(await pull(copy, client)) }
+    } catch (error) {
+      if (!(error instanceof AppError) || attempt > 1 || !['gone', 'not_found'].includes(error.code)) throw error
+      // Gone: the cursor is too old or the server was restored. Not found: the device was removed.
+      if (error.code === 'not_found' || attempt > 0) {
+        copy.set('deviceId', undefined)
+        await register(copy, client)
+      } else startOver(copy)
+    }
+  }
+}
+
+type Pushed = Pick<Exchanged, 'pushed' | 'conflicts' | 'rejected'>
+
+/** Sends all changes that the server has not acknowledged, in order. */
+export async function push(copy: Copy, client: Client): Promise<Pushed> {
+  const done: Pushed = { pushed: 0, conflicts: 0, rejected: 0 }
+  for (;;) {
+    const batch = nextBatch(copy)
+    if (batch.length === 0) return done
+    const { receipts } = await client.post<{ receipts: Receipt[] }>('/api/sync/push', {
+      deviceId: copy.get('deviceId'),
+      mutations: batch.map(wire),
+    })
+    const judged = receipts.filter(({ mutationId }) => batch.some((m) => m.mutationId === mutationId))
+    if (judged.length === 0)
+      throw new AppError('upstream_failed', 'The server did not judge the changes that were sent.')
+    acknowledge(copy, judged)
+    done.pushed += judged.length
+    done.conflicts += judged.filter(({ status }) => status === 'conflict').length
+    done.rejected += judged.filter(({ status }) => status === 'rejected').length
+  }
+}
+
+/** Marks changes as sent before they are, so that none is altered that may have reached the server. */
+function nextBatch(copy: Copy): Queued[] {
+  return copy.change(() => {
+    let size = 0
+    const waiting = copy.queue().filter(({ state }) => state !== 'acked')
+    const batch = waiting.slice(0, MOST).filter((mutation, i) => {
+      size += JSON.stringify(mutation).length * 2
+      return i === 0 || size < BYTES
+    })
+    for (const { seq } of batch) copy.run("update queue set state = 'sent' where seq = ?", seq)
+    return batch
+  })
+}
+
+const wire = ({ mutationId, entity, id, op, fields, base, at, via }: Mutation): Mutation => ({
+  mutationId,
+  entity,
+  id,
+  op,
+  fields,
+  base,
+  at,
+  ...(via && { via }),
+})
+
+/** Pulls all pages, and once more what differs from the server's check. */
+export async function pull(copy: Copy, client: Client): Promise<Applied & { repaired: string[] }> {
+  const all = { changed: 0, deleted: 0, settled: 0, repaired: [] as string[] }
+  for (;;) {
+    const cursor = copy.get('cursor')
+    const page = await client.get<Page>(query('/api/sync/pull', { deviceId: copy.get('deviceId'), cursor }))
+    const { changed, deleted, settled } = applyPage(copy, page, cursor === undefined)
+    all.changed += changed
+    all.deleted += deleted
+    all.settled += settled
+    if (page.hasMore) continue
+    const wrong = all.repaired.length === 0 ? differing(copy, page.check) : []
+    if (wrong.length === 0) return all
+    all.repaired = wrong
+    startOver(copy)
+  }
+}

@@ -1,0 +1,66 @@
+/** A record as the server sends it: only its own columns. */
+export type Row = Record<string, unknown> & { id: string }
+
+export type Fields = Record<string, unknown>
+
+/** A change that the user made on this device. `base` is what they saw in the fields that they changed. */
+export interface Mutation {
+  mutationId: string
+  entity: string
+  id: string
+  op: 'upsert' | 'delete'
+  fields: Fields
+  base: Fields
+  at: string
+  /** The MCP token whose rights it was made with. */
+  via?: string
+}
+
+/** `acked`: the server has judged it, but no pull has brought the receipt yet. */
+export type State = 'new' | 'sent' | 'acked'
+
+export interface Queued extends Mutation {
+  seq: number
+  state: State
+  /** Whether the record began with this change. */
+  creates: boolean
+}
+
+/** Fields that the server merges as sets: (stored ∪ added) − removed. */
+const sets = new Set(['labels', 'tags', 'skills'])
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+
+/** Returns the record with the change on top; undefined if the change deletes it, or changes what is not there. */
+export function applied(row: Row | undefined, { id, op, fields, base, at, creates }: Queued): Row | undefined {
+  if (op === 'delete') return undefined
+  if (!row && !creates) return undefined
+  const next: Row = row ? { ...row } : { id, createdAt: at, version: 0 }
+  for (const [name, value] of Object.entries(fields))
+    next[name] = sets.has(name) && row ? mergedSet(row[name], base[name], value) : value
+  return { ...next, updatedAt: at }
+}
+
+function mergedSet(stored: unknown, base: unknown, value: unknown): unknown[] {
+  const [before, after] = [listOf(base), listOf(value)]
+  const removed = before.filter((item) => !after.includes(item))
+  const added = after.filter((item) => !before.includes(item))
+  return [...new Set([...listOf(stored), ...added])].filter((item) => !removed.includes(item))
+}
+
+export const isSame = (a: unknown, b: unknown): boolean => Bun.deepEquals(a, b)
+
+/** A text that is longer than this travels as its hash in the base of a deletion. */
+const LONG = 1000
+
+/** What the user saw of a record that they delete. */
+export function baseOfDelete(row: Row): Fields {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      typeof value === 'string' && value.length > LONG
+        ? { $sha256: new Bun.CryptoHasher('sha256').update(value).digest('hex') }
+        : value,
+    ]),
+  )
+}

@@ -1,0 +1,71 @@
+import type { Note, NoteDetail, NoteItem } from '../../../src/features/notes/schema.ts'
+import type { Fields, Row } from '../mutation.ts'
+import { type LocalCall, route } from './route.ts'
+import { common, hasWords, list, pageOf, text, textOrNull, type World } from './world.ts'
+
+const PATH = '/api/notes'
+
+const item = (row: Row): NoteItem => ({
+  ...common(row),
+  organizationId: textOrNull(row.organizationId),
+  projectId: textOrNull(row.projectId),
+  title: text(row.title),
+  slug: text(row.slug) || row.id,
+  tags: list(row.tags),
+  scope: (row.scope ?? 'team') as Note['scope'],
+  pinned: row.pinned === true,
+})
+export const shape = (row: Row): Note => ({ ...item(row), content: text(row.content), links: list(row.links) })
+
+/** Adds the notes that mention this one as [[title]]. */
+function detail(world: World, row: Row): NoteDetail {
+  const mention = `[[${text(row.title).toLowerCase()}]]`
+  const backlinks = world
+    .all('note')
+    .filter(({ id, content }) => id !== row.id && text(content).toLowerCase().includes(mention))
+    .map(({ id, title, slug }) => ({ id, title: text(title), slug: text(slug) || id }))
+  return { ...shape(row), backlinks }
+}
+
+const find = ({ world, params: [ref = ''] }: LocalCall): Row =>
+  world.find('note', ref, ({ slug }, name) => slug === name)
+
+const fieldsOf = (world: World, { title, content, tags, links, scope, pinned, projectId }: Fields): Fields => ({
+  title,
+  content,
+  tags,
+  links,
+  scope,
+  pinned,
+  projectId: projectId === null ? null : world.projectId(projectId),
+})
+
+export const noteRoutes = [
+  route('GET', PATH, ({ world, query }) => {
+    const projectId = world.projectId(query.get('projectId'))
+    const [tag, scope, since, until] = ['tag', 'scope', 'since', 'until'].map((name) => query.get(name))
+    const rows = world
+      .all('note')
+      .filter((row) => projectId === undefined || row.projectId === projectId)
+      .filter((row) => !tag || list(row.tags).includes(tag))
+      .filter((row) => !scope || (row.scope ?? 'team') === scope)
+      .filter(({ updatedAt }) => (!since || text(updatedAt) >= since) && (!until || text(updatedAt) < until))
+      .filter((row) => hasWords(query.get('search') ?? null, row.title, row.content))
+    return pageOf(rows, query, item)
+  }),
+  route('GET', `${PATH}/:id`, (call) => detail(call.world, find(call))),
+  route('POST', PATH, ({ world, body }) => {
+    const fields = fieldsOf(world, body)
+    const project = fields.projectId ? world.project(text(fields.projectId)) : undefined
+    const organizationId = body.scope === 'personal' ? null : (project?.organizationId ?? world.organization())
+    return shape(world.create('note', { organizationId, ...fields }))
+  }),
+  route('PUT', `${PATH}/:id`, (call) =>
+    shape(call.world.update('note', find(call).id, fieldsOf(call.world, call.body))),
+  ),
+  route('DELETE', `${PATH}/:id`, (call) => {
+    const { id } = find(call)
+    call.world.remove('note', id)
+    return { id, deleted: true }
+  }),
+]

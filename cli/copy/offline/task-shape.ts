@@ -1,0 +1,87 @@
+import type { Acceptance, Comment, Task, TaskDetail, TaskItem } from '../../../src/features/tasks/schema.ts'
+import type { Row } from '../mutation.ts'
+import { common, list, text, textOrNull, type World } from './world.ts'
+
+/** How tasks of the copy look in responses of the API. */
+
+/** Returns the number that the server gave, or the name that this device gave until then: `MY-~3f2a`. */
+export function keyOf(world: World, row: Row): string {
+  const project = text(world.copy.find('project', text(row.projectId))?.key) || '~'
+  if (typeof row.number === 'number') return `${project}-${row.number}`
+  return localKey(world, project, row.id)
+}
+
+const SHORTEST = 4
+
+/** Names a task by the end of its id. The name is stored, so it also finds the task when the server has numbered it. */
+function localKey({ copy }: World, project: string, id: string): string {
+  const known = copy.one<{ name: string }>("select name from names where entity = 'task' and id = ?", id)?.name
+  const ending = known?.split('~').at(-1)
+  if (ending) return `${project}-~${ending}`
+  const digits = id.replaceAll('-', '')
+  for (let length = SHORTEST; ; length++) {
+    const name = `${project}-~${digits.slice(-length)}`
+    const taken = copy.one('select 1 from names where name = ?', name.toLowerCase())
+    if (taken && length < digits.length) continue
+    copy.run('insert or ignore into names values (?, ?, ?)', name.toLowerCase(), 'task', id)
+    return name
+  }
+}
+
+export const item = (world: World, row: Row): TaskItem => ({
+  ...common(row),
+  organizationId: text(row.organizationId),
+  projectId: text(row.projectId),
+  storyId: textOrNull(row.storyId),
+  parentId: textOrNull(row.parentId),
+  number: Number(row.number ?? 0),
+  key: keyOf(world, row),
+  title: text(row.title),
+  status: (row.status ?? 'todo') as Task['status'],
+  priority: (row.priority ?? 'medium') as Task['priority'],
+  assignee: world.party(row.assigneeId),
+  labels: list(row.labels),
+  dueAt: textOrNull(row.dueAt),
+  estimate: (row.estimate ?? null) as number | null,
+  position: Number(row.position ?? 0),
+  startedAt: textOrNull(row.startedAt),
+  completedAt: textOrNull(row.completedAt),
+  // The copy has no dependencies and no leases.
+  blockedBy: [],
+  lease: null,
+})
+
+export const shape = (world: World, row: Row): Task => ({
+  ...item(world, row),
+  description: textOrNull(row.description),
+  acceptance: list<Acceptance>(row.acceptance),
+  completionNotes: textOrNull(row.completionNotes),
+})
+
+export const commentShape = (world: World, row: Row): Comment => ({
+  id: row.id,
+  taskId: text(row.taskId),
+  author: world.author(row),
+  body: text(row.body),
+  createdAt: text(row.createdAt),
+})
+
+const SHOWN_COMMENTS = 20
+
+export function detail(world: World, row: Row): Omit<TaskDetail, 'can'> {
+  const project = world.copy.find('project', text(row.projectId))
+  const parts = world.all('task', "r ->> 'parentId' = ?", row.id).map((task) => shape(world, task))
+  const comments = world.copy
+    .list('comment', "r ->> 'taskId' = ?", row.id)
+    .toSorted((a, b) => (text(a.createdAt) < text(b.createdAt) ? -1 : 1))
+  return {
+    ...shape(world, row),
+    project: { id: text(row.projectId), name: text(project?.name), slug: text(project?.slug) },
+    waitsFor: [],
+    frees: [],
+    related: [],
+    subtasks: parts.map(({ id, key, title, status }) => ({ id, key, title, status })),
+    links: [],
+    comments: comments.slice(-SHOWN_COMMENTS).map((comment) => commentShape(world, comment)),
+  }
+}

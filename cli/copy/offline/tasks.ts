@@ -1,0 +1,156 @@
+import { criteria, openCriteria, ticked } from '../../../src/features/tasks/acceptance.ts'
+import { withNotes } from '../../../src/features/tasks/completion-notes.ts'
+import type { CompletedMany, CreatedMany } from '../../../src/features/tasks/many-schema.ts'
+import type {
+  Acceptance,
+  Accepted,
+  TaskChanged,
+  TaskComplete,
+  TaskCompleted,
+} from '../../../src/features/tasks/schema.ts'
+import { isClosed } from '../../../src/records/work.ts'
+import type { Fields, Row } from '../mutation.ts'
+import { type LocalCall, route } from './route.ts'
+import { commentShape, detail, item, shape } from './task-shape.ts'
+import { hasWords, list, needsServer, pageOf, text, type World } from './world.ts'
+
+const PATH = '/api/tasks'
+
+export function findTask(world: World, ref: string): Row {
+  const [, project, number] = /^([a-z][a-z\d]*)-(\d+)$/i.exec(ref.trim()) ?? []
+  return world.find(
+    'task',
+    ref,
+    (row) =>
+      number !== undefined &&
+      row.number === Number(number) &&
+      text(world.copy.find('project', text(row.projectId))?.key).toLowerCase() === project?.toLowerCase(),
+  )
+}
+const find = ({ world, params: [ref = ''] }: LocalCall): Row => findTask(world, ref)
+
+function assignee(world: World, who: unknown): Fields {
+  if (who === null) return { assigneeId: null }
+  const name = text(who).toLowerCase()
+  if (name === 'me' || name === world.person.email.toLowerCase() || name === world.person.id)
+    return { assigneeId: world.person.id }
+  const agent = world.all('agent').find(({ id, slug }) => id === name || slug === name)
+  if (!agent) throw needsServer(`Other people's accounts are not in the copy, so ${text(who)} cannot be assigned`)
+  return { assigneeId: agent.id }
+}
+
+/** Turns what the API takes into fields of the record. */
+function fieldsOf(world: World, body: Fields, before?: Row): Fields {
+  const { title, description, priority, labels, dueAt, estimate, storyId, parentId, status } = body
+  if (body.blockedBy !== undefined) throw needsServer('What blocks a task cannot be changed')
+  if (body.after !== undefined) throw needsServer('Tasks cannot be put in another order')
+  const acceptance = body.acceptance && criteria(list<string | Acceptance>(body.acceptance), list(before?.acceptance))
+  const marked = ticked(list(acceptance ?? before?.acceptance), body.accepted as Accepted | undefined)
+  return {
+    title,
+    description,
+    priority,
+    labels,
+    dueAt,
+    estimate,
+    storyId,
+    parentId,
+    status,
+    acceptance: body.accepted === undefined ? acceptance : marked,
+    ...(body.assignee !== undefined && assignee(world, body.assignee)),
+  }
+}
+
+function create(world: World, project: Row, body: Fields): Row {
+  const { id: projectId, organizationId } = project
+  return world.create('task', { organizationId, projectId, ...fieldsOf(world, body) })
+}
+
+const comment = (world: World, task: Row, body: unknown): Row => world.create('comment', { taskId: task.id, body })
+
+/** Queues that a task is done. What is said about it goes along as a comment, which nobody else's words replace. */
+function complete(world: World, ref: string, { notes, evidence, accepted, force }: TaskComplete): TaskChanged {
+  if (force) throw needsServer('A blocked task cannot be completed')
+  const before = findTask(world, ref)
+  const after = world.update('task', before.id, {
+    status: 'done',
+    ...(accepted !== undefined && { acceptance: ticked(list(before.acceptance), accepted) }),
+  })
+  const said = withNotes(null, { notes, evidence })
+  if (said !== undefined) comment(world, after, said)
+  const open = openCriteria(list(after.acceptance))
+  return { ...changed(world, after), ...(open.length > 0 && { openCriteria: open }) }
+}
+
+/** The copy has no dependencies, so it does not know which tasks a change frees or blocks. */
+const changed = (world: World, row: Row): TaskChanged => ({ ...shape(world, row), freed: [], blocked: [] })
+
+const claims = () => needsServer('Tasks cannot be claimed')
+
+const listed = ({ world, query }: LocalCall): object => {
+  const get = (name: string) => query.get(name)
+  const projectId = world.projectId(get('projectId'))
+  const who = get('assignee') ? assignee(world, get('assignee')).assigneeId : undefined
+  const rows = world.all('task').filter((row) => {
+    const status = text(row.status ?? 'todo')
+    if (get('open') === 'true' && isClosed(status)) return false
+    if (get('status') && status !== get('status')) return false
+    if (get('ready') === 'true' && status !== 'todo') return false
+    for (const name of ['priority', 'storyId', 'parentId'])
+      if (get(name) && (row[name] ?? (name === 'priority' ? 'medium' : null)) !== get(name)) return false
+    if (projectId !== undefined && row.projectId !== projectId) return false
+    if (who !== undefined && row.assigneeId !== who) return false
+    if (get('label') && !list(row.labels).includes(get('label') as string)) return false
+    return hasWords(get('search'), row.title, row.description)
+  })
+  return pageOf(rows, query, (row) => item(world, row))
+}
+
+export const taskRoutes = [
+  route('GET', PATH, listed),
+  route('GET', `${PATH}/:id`, (call) => detail(call.world, find(call))),
+  route('POST', '/api/projects/:slug/tasks', ({ world, params: [slug = ''], body }) =>
+    shape(world, create(world, world.project(slug), body)),
+  ),
+  route('POST', '/api/projects/:slug/tasks/batch', ({ world, params: [slug = ''], body }): CreatedMany => {
+    const project = world.project(slug)
+    const parentId = body.parent === undefined ? undefined : findTask(world, text(body.parent)).id
+    const items = list<Fields>(body.tasks).map((one) => create(world, project, { parentId, ...one }))
+    return { items: items.map((row) => shape(world, row)) }
+  }),
+  route('PATCH', `${PATH}/:id`, (call) => {
+    const { world, body } = call
+    const before = find(call)
+    const after = world.update('task', before.id, fieldsOf(world, body, before))
+    if (body.comment !== undefined) comment(world, after, body.comment)
+    return changed(world, after)
+  }),
+  route('POST', `${PATH}/:id/comments`, (call) =>
+    commentShape(call.world, comment(call.world, find(call), call.body.body)),
+  ),
+  route('POST', `${PATH}/complete`, ({ world, body }): CompletedMany => {
+    const { tasks, claimNext, ...shared } = body as TaskComplete & Fields
+    if (claimNext) throw claims()
+    const each = list<string | { task: string }>(tasks).map((one) => (typeof one === 'string' ? { task: one } : one))
+    return { items: each.map(({ task, ...own }) => complete(world, task, { ...shared, ...own })), next: null }
+  }),
+  route('POST', `${PATH}/:id/complete`, ({ world, params: [ref = ''], body }): TaskCompleted => {
+    const { claimNext, ...how } = body as TaskComplete
+    if (claimNext) throw claims()
+    return { ...complete(world, ref, how), next: null }
+  }),
+  ...['/next', '/:id/claim', '/:id/release'].map((path) =>
+    route('POST', PATH + path, () => {
+      throw claims()
+    }),
+  ),
+  route('DELETE', `${PATH}/:id`, (call) => {
+    const { world } = call
+    const { id } = find(call)
+    // Comments that were not sent have nowhere to go without their task.
+    for (const { id: own } of world.copy.list('comment', "r ->> 'taskId' = ?", id))
+      if (world.copy.isUnsent('comment', own)) world.remove('comment', own)
+    world.remove('task', id)
+    return { id, deleted: true }
+  }),
+]

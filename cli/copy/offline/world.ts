@@ -1,0 +1,149 @@
+import { AppError, notFound } from '../../../src/errors.ts'
+import type { Party } from '../../../src/records/party.ts'
+import type { Copy } from '../copy.ts'
+import type { Fields, Row } from '../mutation.ts'
+
+/** The user who works with the copy. */
+export interface Person {
+  id: string
+  name: string
+  email: string
+}
+
+export const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+export const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+export const list = <T = string>(value: unknown): T[] => (Array.isArray(value) ? (value as T[]) : [])
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,27}$/
+export const needsServer = (what: string): AppError =>
+  new AppError('unavailable', `${what} without the server. Run the command again when the server can be reached.`)
+
+/** What all routes share: the records that the user sees in the team that they work with, and how they are named. */
+export class World {
+  readonly #teams: ReadonlySet<string>
+
+  constructor(
+    readonly copy: Copy,
+    readonly person: Person,
+    readonly team: string | undefined,
+    /** The MCP token that the call came with. */
+    readonly via?: string,
+  ) {
+    this.#teams = new Set(copy.containers.filter((name) => name.startsWith('organization:')))
+  }
+
+  /**
+   * Whether the record belongs to the team, to nobody's team, or to a team that the user is not a member of and that
+   * shares a project with them.
+   */
+  isHere({ organizationId }: Row): boolean {
+    // A token sees its own team only.
+    if (this.via !== undefined) return organizationId === this.team
+    if (typeof organizationId !== 'string' || this.team === undefined) return true
+    return organizationId === this.team || !this.#teams.has(`organization:${organizationId}`)
+  }
+
+  all = (entity: string, where?: string, ...values: string[]): Row[] =>
+    this.copy.list(entity, where, ...values).filter((row) => this.isHere(row))
+
+  /** Finds a record by id, name or the unique beginning of its id, as the server does. */
+  find(entity: string, ref: string, isNamed: (row: Row, ref: string) => boolean = () => false): Row {
+    const given = ref.trim().toLowerCase()
+    const local = this.copy.one<{ id: string }>('select id from names where name = ? and entity = ?', given, entity)
+    if (local || uuid.test(given)) {
+      const row = this.copy.find(entity, local?.id ?? given)
+      if (row && this.isHere(row)) return row
+      throw notFound(entity, ref)
+    }
+    const rows = this.all(entity)
+    const found = rows.find((row) => isNamed(row, given))
+    if (found) return found
+    const begin = idPrefix.test(given) ? rows.filter(({ id }) => id.startsWith(given)) : []
+    if (begin.length > 1)
+      throw new AppError('not_found', `Several ids begin with ${given}, such as ${begin[0]?.id} and ${begin[1]?.id}.`)
+    if (!begin[0]) throw notFound(entity, ref)
+    return begin[0]
+  }
+
+  project = (ref: string): Row =>
+    this.find('project', ref, ({ slug, key }, name) => slug === name || text(key).toLowerCase() === name)
+
+  /** Returns the id of the project in a filter or a field; undefined if there is none. */
+  projectId = (ref: unknown): string | undefined =>
+    typeof ref === 'string' && ref !== '' ? this.project(ref).id : undefined
+
+  organization(): string {
+    if (this.team === undefined)
+      throw new AppError('unavailable', 'This copy does not know your team yet. Complete it with: tutti sync')
+    return this.team
+  }
+
+  /** Returns a person or an agent. Only the names of agents, of authors and of the user are in the copy. */
+  party(id: unknown, name?: unknown): Party | null {
+    if (typeof id !== 'string') return null
+    const agent = this.copy.find('agent', id)
+    const known = id === this.person.id ? this.person.name : agent?.name
+    return { type: agent ? 'agent' : 'user', id, name: text(name) || text(known) || id.slice(0, 13) }
+  }
+
+  /** Returns the author of a record. One that the server has not seen yet is the user's own. */
+  author = (row: Row): Party => this.party(row.authorId ?? row.createdById ?? this.person.id, row.authorName) as Party
+
+  create = (entity: string, fields: Fields): Row => this.copy.create(entity, given(fields), this.via)
+  update = (entity: string, id: string, fields: Fields): Row =>
+    this.copy.update(entity, id, withoutUndefined(fields), this.via)
+  remove = (entity: string, id: string): void => this.copy.remove(entity, id, this.via)
+}
+
+const withoutUndefined = (fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+
+/** A new record has no fields to clear, so what is empty is left to the server's defaults. */
+const given = (fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null))
+
+/** The fields that every record has in a response of the API. */
+export const common = (row: Row) => ({
+  id: row.id,
+  createdAt: text(row.createdAt),
+  updatedAt: text(row.updatedAt),
+  version: Number(row.version ?? 0),
+  createdById: textOrNull(row.createdById),
+})
+
+export interface Page<T> {
+  items: T[]
+  nextCursor: string | null
+  total: number
+}
+
+const CURSOR = 'offline-'
+const DEFAULT_LIMIT = 50
+
+/** Sorts and cuts a list as the query asks. The cursor is a place in the list. */
+export function pageOf<T>(rows: Row[], query: URLSearchParams, shape: (row: Row) => T, sort = 'updatedAt'): Page<T> {
+  const by = query.get('sort') ?? sort
+  const order =
+    (query.get('order') ?? (by === 'title' || by === 'name' || by === 'position' ? 'asc' : 'desc')) === 'asc'
+  const sorted = rows.toSorted((a, b) => compare(a[by], b[by]) || compare(a.id, b.id))
+  if (!order) sorted.reverse()
+  const from = Number(query.get('cursor')?.slice(CURSOR.length) ?? 0)
+  const limit = Number(query.get('limit') ?? DEFAULT_LIMIT)
+  const items = sorted.slice(from, from + limit).map(shape)
+  return { items, nextCursor: from + limit < rows.length ? `${CURSOR}${from + limit}` : null, total: rows.length }
+}
+
+const compare = (a: unknown, b: unknown): number =>
+  typeof a === 'number' || typeof b === 'number'
+    ? Number(a ?? 0) - Number(b ?? 0)
+    : text(a) < text(b)
+      ? -1
+      : Number(text(a) > text(b))
+
+/** Whether all words occur in the texts, as beginnings of words. */
+export function hasWords(words: string | null, ...texts: unknown[]): boolean {
+  if (!words) return true
+  const all = texts.map(text).join('\n').toLowerCase()
+  return (words.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).every((word) => all.includes(word))
+}

@@ -1,0 +1,70 @@
+import { Argument, type Command, Option } from 'commander'
+
+/** Adds `tutti sync` with its subcommands. `remote` adds the options of commands that talk to a server. */
+export function addSync(program: Command, remote: (command: Command) => Command): void {
+  const syncing = remote(program.command('sync').description('Send and receive changes of the copy on this computer'))
+    .option('--watch', 'go on until Ctrl-C, and exchange changes as they are made')
+    .addHelpText(
+      'after',
+      `
+With a copy, projects, tasks, notes, decisions, memory and search also work
+while the server cannot be reached, or with --offline. Changes are queued until
+the next tutti sync.`,
+    )
+    .action(async (options) => (await import('./commands/sync.ts')).sync(options))
+  remote(syncing.command('on').description('Create the copy, or choose what it holds'))
+    .addOption(
+      new Option('-p, --project <project>', 'only this project (repeatable; default: all you see)').argParser(
+        (value: string, before: string[] = []) => [...before, value],
+      ),
+    )
+    .action(async (_, command) => (await import('./commands/sync.ts')).on(command.optsWithGlobals()))
+  remote(syncing.command('status').description('Show the state of the copy, and what is queued')).action(
+    async (_, command) => (await import('./commands/sync.ts')).syncStatus(command.optsWithGlobals()),
+  )
+  remote(syncing.command('conflicts').description('List changes that others had made too')).action(async (_, command) =>
+    (await import('./commands/sync-conflicts.ts')).conflicts(command.optsWithGlobals()),
+  )
+  remote(syncing.command('resolve').description('Decide which value of a conflict is stored'))
+    .argument('<conflict>', 'id from: tutti sync conflicts')
+    .addArgument(
+      new Argument('<choice>', "server: keep the server's; mine: store mine").choices(['server', 'mine', 'value']),
+    )
+    .option('--value <text>', 'value to store instead of both, with the choice value; text or JSON')
+    .action(async (conflict, choice, _, command) =>
+      (await import('./commands/sync-conflicts.ts')).resolve(conflict, choice, command.optsWithGlobals()),
+    )
+  remote(syncing.command('rejected').description('List changes that the server refused; they are not lost'))
+    .option('--retry <id>', 'queue this one again; all means all of them')
+    .option('--forget <id>', 'drop this one; all means all of them')
+    .action(async (_, command) => (await import('./commands/sync-conflicts.ts')).rejected(command.optsWithGlobals()))
+  addBundles(syncing, remote)
+  remote(syncing.command('off').description('Delete the copy on this computer'))
+    .option('-y, --yes', 'even if changes are lost that were not sent')
+    .action(async (_, command) => (await import('./commands/sync.ts')).off(command.optsWithGlobals()))
+}
+
+/** Adds the commands that exchange files with a computer that has no network. */
+function addBundles(syncing: Command, remote: (command: Command) => Command): void {
+  remote(
+    syncing.command('export').description('Write changes to a file, for a server that this computer does not reach'),
+  )
+    .argument('<file>', 'new file, such as out.tutti')
+    .option('--force', 'replace the file')
+    .action(async (file, _, command) =>
+      (await import('./commands/sync-bundles.ts')).exportBundle(file, command.optsWithGlobals()),
+    )
+  remote(syncing.command('carry').description("Hand another computer's file to the server, and write the answer"))
+    .argument('<file>', 'file from: tutti sync export')
+    .argument('<answer>', 'new file, such as back.tutti')
+    .option('--force', 'replace the answer')
+    .option('-y, --yes', 'do not ask whether the key of the other computer is right')
+    .action(async (file, answer, _, command) =>
+      (await import('./commands/sync-bundles.ts')).carry(file, answer, command.optsWithGlobals()),
+    )
+  remote(syncing.command('import').description('Read the answer of the server from a file'))
+    .argument('<file>', 'file from: tutti sync carry')
+    .action(async (file, _, command) =>
+      (await import('./commands/sync-bundles.ts')).importBundle(file, command.optsWithGlobals()),
+    )
+}
