@@ -3,6 +3,7 @@ import { flow, read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { meta } from '../../db/table.ts'
 import { noEmbedder, TextRefused } from '../../embeddings/embedder.ts'
+import { burstOf } from './burst.ts'
 import { MODEL } from './model.ts'
 import { type Made, putVectors } from './passages.ts'
 import { passages, passageVectors } from './table.ts'
@@ -11,6 +12,9 @@ import { passages, passageVectors } from './table.ts'
 const READ = 64
 const SENT = 16
 const FORGOTTEN = 1000
+/** How long a burst that does not end delays the next texts: at least this, and this many times what the last took. */
+const BURST_MS = 5000
+const BURST_PACE = 15
 
 /** Returns the text of a record that is embedded. */
 export const textFor = ({ title, content }: { title: string; content: string }): string =>
@@ -66,8 +70,10 @@ export const embedMissing = flow(
   async (ctx, { signal }: { signal?: AbortSignal }): Promise<number> => {
     const { embedder, log } = ctx.app
     if (embedder === noEmbedder) return 0
+    const burst = burstOf(ctx.app)
     const refused: string[] = []
     let count = 0
+    let took = 0
 
     /** If one text is too long for the model, it gets the vector of its beginning; the other texts are not affected. */
     const make = async (some: readonly { id: string; text: string }[]): Promise<Made[]> => {
@@ -93,11 +99,15 @@ export const embedMissing = flow(
       const batch = await lacking(ctx, { without: refused })
       if (batch.length === 0) break
       for (let from = 0; from < batch.length && !signal?.aborted; from += SENT) {
+        await burst.over(Math.max(BURST_MS, took * BURST_PACE), signal)
+        if (signal?.aborted) break
+        const started = performance.now()
         const made = await make(
           batch.slice(from, from + SENT).map(({ id, ...passage }) => ({ id, text: textFor(passage) })),
         )
         if (made.length > 0) await keep(ctx, { made })
         count += made.length
+        took = performance.now() - started
       }
     }
     if (signal?.aborted) return count

@@ -1,11 +1,14 @@
 import { contextOf } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
 import type { App } from '../../services.ts'
+import { burstOf } from './burst.ts'
 import { catchUp, FRESH_PACE, followed } from './indexing.ts'
 
 /** Waits this long after the last change, so that a burst of changes is indexed together. */
 const CALM_MS = 300
 const LONGEST_MS = 1000
+/** How long a burst that does not end can delay indexing. */
+const BURST_MS = 10_000
 const AFTER_FAILURE_MS = 5000
 const AGAIN_MS = 1000
 /** Finds changes by other instances that this one was not notified of. */
@@ -14,6 +17,7 @@ const SWEEP_MS = 60_000
 /** Indexes changes soon after they happen: on events of the bus, on a slow timer, and once at startup. */
 export function follow(app: App): () => Promise<void> {
   const types = new Set(followed(app))
+  const burst = burstOf(app)
   const stop = new AbortController()
   let timer: Timer | undefined
   let since = 0
@@ -30,7 +34,9 @@ export function follow(app: App): () => Promise<void> {
   const look = () => {
     timer = undefined
     if (running) return wake(CALM_MS)
-    running = catchUp(contextOf(app, system), { signal: stop.signal, pace: FRESH_PACE })
+    running = burst
+      .over(BURST_MS, stop.signal)
+      .then(() => catchUp(contextOf(app, system), { signal: stop.signal, pace: FRESH_PACE, burst }))
       .then(
         (at) => at === 'waiting' && wake(AGAIN_MS),
         (error: unknown) => {
@@ -44,7 +50,9 @@ export function follow(app: App): () => Promise<void> {
   }
 
   const unsubscribe = app.bus.subscribe(({ type }) => {
-    if (types.has(type)) wake(CALM_MS)
+    if (!types.has(type)) return
+    burst.changed()
+    wake(CALM_MS)
   })
   const sweep = setInterval(() => wake(0), SWEEP_MS)
   sweep.unref()

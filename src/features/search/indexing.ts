@@ -8,6 +8,7 @@ import { type Change, isForeign, positionNow, readChanges, settle } from '../../
 import { projectOf, type SearchKind } from '../../records/kind.ts'
 import type { SearchName } from '../../records/names.ts'
 import type { App } from '../../services.ts'
+import type { Burst } from './burst.ts'
 import { dropPassages, putPassages, type Searchable } from './passages.ts'
 import { live, load, owned } from './source.ts'
 import { passages } from './table.ts'
@@ -220,20 +221,24 @@ const indexThese = write(
 
 /** Uses at most a tenth of the database's time, because requests come first. */
 export const PACE = 9
-/** Uses at most a quarter of it for what has just changed, because its author may look for it next. */
+/**
+ * Uses at most a quarter of it for what has just changed, because its author may look for it next; a tenth in a burst.
+ */
 export const FRESH_PACE = 3
 
 /** `pace`: the pause after each step, as a multiple of the step's duration. */
 interface Way {
   signal?: AbortSignal
   pace?: number
+  burst?: Burst
 }
 
-async function step<T>({ signal, pace = 0 }: Way, work: () => Promise<T>): Promise<T> {
+async function step<T>({ signal, pace = 0, burst }: Way, work: () => Promise<T>): Promise<T> {
   const started = performance.now()
   const done = await work()
   const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, Math.min(2000, (performance.now() - started) * pace))
+  const pause = (performance.now() - started) * (burst?.isOn ? PACE : pace)
+  const timer = setTimeout(resolve, Math.min(2000, pause))
   signal?.addEventListener('abort', () => resolve(), { once: true })
   await promise
   clearTimeout(timer)

@@ -1,0 +1,44 @@
+import type { App } from '../../services.ts'
+
+/** This many changes within this time are a burst. */
+const CHANGES = 20
+const WITHIN_MS = 500
+const CHECK_MS = 100
+
+/**
+ * Knows whether many records are being changed at this moment. Indexing and the model then wait, because the requests
+ * that change them need the processor; what is left to do is in the database and loses nothing by waiting.
+ */
+export class Burst {
+  /** When the last changes happened, as a ring. */
+  readonly #times = new Float64Array(CHANGES).fill(Number.NEGATIVE_INFINITY)
+  #next = 0
+
+  constructor(private readonly clock: () => number = () => performance.now()) {}
+
+  changed(): void {
+    this.#times[this.#next] = this.clock()
+    this.#next = (this.#next + 1) % CHANGES
+  }
+
+  get isOn(): boolean {
+    return this.clock() - (this.#times[this.#next] as number) < WITHIN_MS
+  }
+
+  /** Resolves when no burst is on; with one that does not end, after `longest` milliseconds. */
+  async over(longest: number, signal?: AbortSignal): Promise<void> {
+    const until = this.clock() + longest
+    while (this.isOn && !signal?.aborted && this.clock() < until) await Bun.sleep(CHECK_MS)
+  }
+}
+
+const bursts = new WeakMap<App, Burst>()
+
+export function burstOf(app: App): Burst {
+  let burst = bursts.get(app)
+  if (!burst) {
+    burst = new Burst()
+    bursts.set(app, burst)
+  }
+  return burst
+}
