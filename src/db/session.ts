@@ -162,9 +162,9 @@ export function prepare<R>(
   build: (db: Db) => { prepare(name: string): PgPreparedQuery<PreparedQueryConfig & { execute: R }> },
 ): (db: Db, values: Record<string, unknown>) => Promise<R> {
   let prepared: Prepared<PreparedQueryConfig & { execute: R }> | undefined
-  return async (db, values) => {
+  return (db, values) => {
     prepared ??= build(db).prepare('') as Prepared<PreparedQueryConfig & { execute: R }>
-    return (await prepared.executeOn(connectionOf(db), values)) as R
+    return prepared.executeOn(connectionOf(db), values) as Promise<R>
   }
 }
 

@@ -10,20 +10,22 @@ import { readJson } from './body.ts'
 import type { Guard } from './guard.ts'
 import { callReceived } from './hooks.ts'
 
-/** What hooks see of a request; `ctx` is filled by `admit` before any handler or validation runs. */
+/** What hooks see of a request. */
 interface Call {
   request: Request
   guard: Guard
   app: App
-  ctx: Ctx
 }
+
+/** The contexts of requests with a body, which a hook before the last one has admitted. */
+const admitted = new WeakMap<Request, Ctx>()
 
 /** Creates a router for one feature's routes. Handlers get `ctx` and pass it to an action, and do nothing else. */
 export const http = (app: App, guard: Guard) =>
   new Elysia()
     .decorate('app', app)
     .decorate('guard', guard)
-    // Only the type: `admit` fills it in for each request.
+    // Only the type: a hook of `on` fills it in for each request.
     .decorate('ctx', undefined as unknown as Ctx)
 export type Http = ReturnType<typeof http>
 
@@ -46,24 +48,25 @@ type AnyAction = Pick<Action<never, unknown>, 'id' | 'kind' | 'rule' | 'hints'>
  * → body → 422, so that a stranger learns nothing from validation and no body is read before its sender may send it.
  */
 export const on = (action: AnyAction, summary: string, { maxBody, upload, answers }: Options = {}) => ({
+  // Both hooks name what they take instead of passing on all of Elysia's context. Elysia inspects their source, and
+  // would otherwise parse cookies and copy all headers for every request. It also decides so whether to await them.
   parse: [
-    async (call: unknown) => {
-      const c = call as Call
-      await admit(c, action)
+    async ({ request, guard, app }: Call) => {
+      const call = { request, guard, app }
+      const { actor } = await admit(call, action)
       const body =
         upload === undefined
-          ? await readJson(c.request, maxBody ?? c.app.config.MAX_BODY_BYTES)
-          : await c.guard.uploads.read(c.request, userIdOf(c.ctx.actor), upload)
+          ? await readJson(request, maxBody ?? app.config.MAX_BODY_BYTES)
+          : await guard.uploads.read(request, userIdOf(actor), upload)
       // Sending the body may have taken half a minute, and the caller may have lost the right meanwhile.
-      enter(c, action, await identify(c, action))
+      admitted.set(request, enter(call, action, await identify(call, action)))
       return body
     },
   ],
   transform: [
-    // Must be written as `async`: Elysia inspects the source to decide whether to await it.
-    async (call: unknown) => {
-      if (!(call as Call).ctx) await admit(call as Call, action)
-    },
+    // Elysia adds what it returns to its context, but its types do not know that.
+    async ({ request, guard, app }: Call) =>
+      ({ ctx: admitted.get(request) ?? (await admit({ request, guard, app }, action)) }) as never,
   ],
   query: nothing,
   detail: {
@@ -77,27 +80,27 @@ export const on = (action: AnyAction, summary: string, { maxBody, upload, answer
   } as Record<string, unknown>,
 })
 
-async function admit(c: Call, action: AnyAction): Promise<void> {
+async function admit(c: Call, action: AnyAction): Promise<Ctx> {
   const { request, guard } = c
   const known = await identify(c, action)
   const wait = known.credentialId
     ? guard.perCredential.take(known.credentialId)
     : guard.perNetwork.take(networkOf(guard.seen(request).ip))
   if (wait > 0) throw guard.limited(known.credentialId ? guard.perCredential : guard.perNetwork, wait)
-  enter(c, action, known)
-  await callReceived.call(c.ctx, {})
-  if (c.ctx.actor.session?.impersonatorId && action.kind === 'read') await auditRead(c.ctx, action.id)
+  const ctx = enter(c, action, known)
+  await callReceived.call(ctx, {})
+  if (ctx.actor.session?.impersonatorId && action.kind === 'read') await auditRead(ctx, action.id)
+  return ctx
 }
 
-/** Checks the caller's current rights and sets the current time. */
-function enter(c: Call, action: AnyAction, known: Actor): void {
-  const { request, app, guard } = c
+/** Checks the caller's current rights and returns a context with the current time. */
+function enter({ request, app, guard }: Call, action: AnyAction, known: Actor): Ctx {
   const { headers } = request
   const seen = guard.seen(request)
   const organization = headers.get('x-organization-id')
   const actor = organization === null ? known : inOrganization(known, organization)
   authorize(actor, action.rule, action.id, app.clock)
-  c.ctx = contextOf(app, actor, {
+  return contextOf(app, actor, {
     requestId: seen.requestId,
     from: seen,
     userAgent: headers.get('user-agent'),
@@ -116,7 +119,7 @@ async function identify({ request, app, guard }: Call, action: AnyAction): Promi
   const seen = guard.seen(request)
   const open = action.rule.kinds.includes('anonymous')
   try {
-    const actor = await app.auth.authenticate(secret, seen)
+    const actor = app.auth.recent(secret, seen) ?? (await app.auth.authenticate(secret, seen))
     if (actor.kind !== 'mcp_token') return actor
     if (!open) throw new AppError('forbidden', 'An MCP token works on /mcp only. Use an API key here.')
     return anonymous

@@ -18,6 +18,8 @@ export interface Seen {
 
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]'])
 const literal = /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/i
+/** A server has few names, but a caller may write them in many ways. */
+const MOST_HOSTS = 100
 const unsafe = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 /**
@@ -30,6 +32,7 @@ export class Guard {
   readonly uploads = new Uploads()
   readonly #seen = new WeakMap<Request, Seen>()
   readonly #hosts: Set<string>
+  readonly #passed = new Set<string>()
   readonly #public: boolean
   #server: Server<unknown> | undefined
 
@@ -54,19 +57,28 @@ export class Guard {
   check(request: Request): Seen {
     const seen = this.#note(request)
     const host = request.headers.get('host') ?? ''
+    this.#checkHost(host, request.url)
+    const origin = request.headers.get('origin')
+    if (origin !== null && !this.#ours(origin, host))
+      throw new AppError('forbidden.origin', 'Requests from this origin are not allowed.')
+    return seen
+  }
+
+  /** Throws if the request names another host than ours. What passed before is not parsed again. */
+  #checkHost(host: string, url: string): void {
+    // The host of a URL ends at the first slash at the latest.
+    const asked = `${url.slice(0, url.indexOf('/', url.indexOf('//') + 2))} ${host}`
+    if (this.#passed.has(asked)) return
     // Bun joins two Host headers with a comma, and lets an absolute target differ from Host. The host must be
     // unambiguous. An invalid Host yields a URL without one.
-    if (host.includes(',') || URL.parse(request.url)?.host !== host.toLowerCase().replace(/:80$/, ''))
+    if (host.includes(',') || URL.parse(url)?.host !== host.toLowerCase().replace(/:80$/, ''))
       throw new AppError('invalid.malformed', 'The request names more than one host, or none.')
     if (!this.#allows(host))
       throw new AppError(
         'forbidden.origin',
         `This server does not serve the host ${JSON.stringify(host)}. To allow it, set APP_URL or ALLOWED_HOSTS.`,
       )
-    const origin = request.headers.get('origin')
-    if (origin !== null && !this.#ours(origin, host))
-      throw new AppError('forbidden.origin', 'Requests from this origin are not allowed.')
-    return seen
+    if (this.#passed.size < MOST_HOSTS) this.#passed.add(asked)
   }
 
   #note(request: Request): Seen {
