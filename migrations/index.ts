@@ -31,6 +31,7 @@ import m28 from './0028_invites_kept.sql' with { type: 'text' }
 import m29 from './0029_counts_and_scopes.sql' with { type: 'text' }
 import m30 from './0030_session_connections.sql' with { type: 'text' }
 import m31 from './0031_task_counts.sql' with { type: 'text' }
+import m32 from './0032_sync.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -64,4 +65,5 @@ export const migrations: Migration[] = [
   { id: '0029_counts_and_scopes', sql: m29 },
   { id: '0030_session_connections', sql: m30 },
   { id: '0031_task_counts', sql: m31 },
+  { id: '0032_sync', sql: m32 },
 ]

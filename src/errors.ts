@@ -14,6 +14,7 @@ export const codes = {
   method_not_allowed: [405, 'Method not allowed'],
   conflict: [409, 'Conflict'],
   'conflict.exists': [409, 'Already exists'],
+  'conflict.id': [409, 'The id is taken'],
   'conflict.lease_held': [409, 'Claimed by someone else'],
   'conflict.blocked': [409, 'Blocked by open dependencies'],
   'conflict.cycle': [409, 'Circular dependency'],

@@ -200,3 +200,14 @@ export function split(
     later: Object.fromEntries(entries.filter(([name, value]) => isLater(name, value))),
   }
 }
+
+/** Returns about how many bytes a record takes on the wire. */
+export function sizeOf(record: Fields): number {
+  let size = 0
+  for (const value of Object.values(record)) {
+    if (typeof value === 'string') size += value.length
+    else if (typeof value === 'object' && value !== null) size += JSON.stringify(value).length
+    size += 20
+  }
+  return size
+}

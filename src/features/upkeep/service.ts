@@ -17,12 +17,14 @@ import { mails } from '../mail/table.ts'
 import { notifications } from '../notifications/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
+import { syncConflicts, syncCursors, syncDevices, syncReceipts } from '../sync/table.ts'
 import { loginSessions, refreshTokens } from '../users/table.ts'
 import { look } from './doctor.ts'
 
 const DELETED_DAYS = 30
 const EVENT_DAYS = 365
 const NOTIFICATION_DAYS = 180
+const SYNC_DAYS = 90
 /** Rows per transaction: on the embedded database all others wait for it. */
 const BATCH = 500
 
@@ -113,6 +115,11 @@ export const purge = flow(
     removed.mails = await purgeAll(ctx, past(mails, 'created_at', ago(DELETED_DAYS)))
     removed.notifications = await purgeAll(ctx, past(notifications, 'created_at', ago(NOTIFICATION_DAYS)))
     removed.invites = await purgeAll(ctx, past(invites, 'expires_at', ago(DELETED_DAYS)))
+    removed.syncReceipts = await purgeAll(ctx, past(syncReceipts, 'at', ago(SYNC_DAYS)))
+    removed.syncCursors = await purgeAll(ctx, past(syncCursors, 'created_at', ago(SYNC_DAYS)))
+    removed.syncConflicts = await purgeAll(ctx, past(syncConflicts, 'resolved_at', ago(DELETED_DAYS)))
+    // Later than it stops working, so that until then it is told why.
+    removed.syncDevices = await purgeAll(ctx, past(syncDevices, 'last_seen_at', ago(2 * SYNC_DAYS)))
     removed.links = await purgeAll(ctx, {
       table: links,
       where: or(isGone(ctx, links.fromType, links.fromId), isGone(ctx, links.toType, links.toId)),

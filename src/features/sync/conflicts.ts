@@ -1,0 +1,171 @@
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { type Ctx, read, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { atLeast } from '../../auth/policy.ts'
+import { newId } from '../../db/columns.ts'
+import { or } from '../../db/conditions.ts'
+import { AppError, invalid, notFound } from '../../errors.ts'
+import { keyset } from '../../records/page.ts'
+import type { Container, Fields, SyncEntity } from '../../records/sync.ts'
+import { notify } from '../notifications/service.ts'
+import { projects } from '../projects/table.ts'
+import { readableBy } from './containers.ts'
+import { type Device, ownCopy } from './devices.ts'
+import { syncConflicted, syncResolved } from './events.ts'
+import { type Clash, change, erase, type Found, findAny, inTeam } from './judge.ts'
+import type { Conflict, ConflictPage, ConflictQuery, Mutation, Resolve } from './schema.ts'
+import { syncConflicts } from './table.ts'
+
+/** Changes of devices that nobody has decided on yet. The stored value stays until then. */
+
+/** Keeps what the device wanted. Returns the ids of the conflicts. */
+export async function storeClashes(
+  ctx: Ctx,
+  device: Device,
+  { mutationId, entity, id: recordId }: Mutation,
+  container: Container,
+  clashes: readonly Clash[],
+): Promise<string[]> {
+  if (clashes.length === 0) return []
+  const rows = clashes.map(({ kind, field, base, mine }) => ({
+    id: newId(),
+    createdAt: ctx.now,
+    userId: device.userId,
+    deviceId: device.id,
+    deviceName: device.name,
+    mutationId,
+    entity,
+    recordId,
+    container,
+    kind,
+    field,
+    values: { base, mine },
+  }))
+  await ctx.db.insert(syncConflicts).values(rows)
+  return rows.map(({ id }) => id)
+}
+
+/** Notifies the user once for all conflicts of a push. */
+export const tellOfConflicts = write(
+  'sync.tellOfConflicts',
+  ownCopy,
+  async (ctx, { device, conflicts }: { device: Device; conflicts: number }): Promise<void> => {
+    const { userId, name } = device
+    ctx.emit(syncConflicted, { subjectId: device.id, userId, data: { device: name, conflicts } })
+    await notify(ctx, {
+      userId,
+      type: 'warning',
+      reason: 'sync',
+      title: conflicts === 1 ? `A change from ${name} conflicts` : `${conflicts} changes from ${name} conflict`,
+      message: 'Somebody else changed the same thing. Decide which version stays: tutti sync conflicts',
+      link: '/sync/conflicts',
+    })
+  },
+)
+
+type Row = typeof syncConflicts.$inferSelect
+
+/** SQL condition: conflicts of the caller, and those of records that the caller may change. */
+function seenBy({ actor }: Ctx): SQL {
+  const writers = [...actor.memberships].filter(([, role]) => atLeast(role, 'member')).map(([id]) => id)
+  const managers = [...actor.memberships].filter(([, role]) => atLeast(role, 'admin')).map(([id]) => id)
+  const shared = [...actor.workspaces].filter(([, role]) => atLeast(role, 'member')).map(([id]) => id)
+  const list = (ids: readonly string[]) => sql`${`{${ids.join(',')}}`}::uuid[]`
+  const open = sql`(p.visibility <> 'private' or p.created_by_id = ${actor.userId}::uuid
+    or p.organization_id = any(${list(managers)}))`
+  return or(
+    eq(syncConflicts.userId, userIdOf(actor)),
+    sql`${syncConflicts.container} in (select 'organization:' || team from unnest(${list(writers)}) team)`,
+    sql`${syncConflicts.container} in (select 'project:' || p.id from ${projects} p where p.deleted_at is null and (
+      (p.organization_id = any(${list(writers)}) and ${open})
+      or (p.workspace_id = any(${list(shared)}) and p.visibility <> 'private')))`,
+  )
+}
+
+export const conflicts = read(
+  'sync.conflicts',
+  ownCopy,
+  async (ctx, { resolved, entity, recordId, ...query }: ConflictQuery): Promise<ConflictPage> => {
+    const page = keyset({ createdAt: syncConflicts.createdAt }, syncConflicts.id, query, { sort: 'createdAt' })
+    const readable = readableBy(ctx).map((one) => one.entity)
+    const where = and(
+      seenBy(ctx),
+      sql`${syncConflicts.entity} = any(${`{${readable.join(',')}}`}::text[])`,
+      resolved ? undefined : isNull(syncConflicts.resolvedAt),
+      entity === undefined ? undefined : eq(syncConflicts.entity, entity),
+      recordId === undefined ? undefined : eq(syncConflicts.recordId, recordId),
+    )
+    const rows = await ctx.db
+      .select()
+      .from(syncConflicts)
+      .where(page.where(where))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const total = query.total ? await ctx.db.$count(syncConflicts, where) : undefined
+    const { items, nextCursor } = page.page(rows, total)
+    return {
+      items: await Promise.all(items.map((row) => toConflict(ctx, row))),
+      nextCursor,
+      ...(total !== undefined && { total }),
+    }
+  },
+)
+
+export const openConflicts = (ctx: Ctx): Promise<number> =>
+  ctx.db.$count(syncConflicts, and(eq(syncConflicts.userId, userIdOf(ctx.actor)), isNull(syncConflicts.resolvedAt)))
+
+/** Adds what is stored now; null for a record that is deleted, or that the caller does not see. */
+async function toConflict(ctx: Ctx, row: Row): Promise<Conflict> {
+  const { deviceId, deviceName, values, resolvedById: _, ...rest } = row
+  const entity = ctx.app.records.synced.find((one) => one.entity === row.entity)
+  const found = entity && (await findAny(ctx, entity, row.recordId))
+  const record = found?.seen && !found.deleted ? found.record : null
+  const server = row.kind === 'field' && row.field ? (record?.[row.field] ?? null) : record
+  return { ...rest, device: { id: deviceId, name: deviceName }, base: values.base, mine: values.mine, server }
+}
+
+/** Decides on a conflict. The rules of the web API hold for what is changed, deleted or restored. */
+export const resolve = write(
+  'sync.resolve',
+  ownCopy,
+  async (ctx, { id, choice, value }: Resolve & { id: string }): Promise<Conflict> => {
+    const [row] = await ctx.db
+      .select()
+      .from(syncConflicts)
+      .where(and(eq(syncConflicts.id, id), seenBy(ctx)))
+      .for('update')
+    const entity = row && readableBy(ctx).find((one) => one.entity === row.entity)
+    if (!row || !entity) throw notFound('conflict', id)
+    if (row.resolvedAt) throw new AppError('conflict', 'This conflict is resolved already.')
+    if (choice === 'value' && row.kind !== 'field')
+      throw invalid('/choice', 'Only a conflict about a field takes a value. Choose server or mine.')
+    if (choice === 'value' && value === undefined) throw invalid('/value', 'Send the value of the field.', 'required')
+    if (choice !== 'server') await apply(ctx, entity, row, choice === 'mine' ? row.values.mine : value)
+    const resolved = { resolvedAt: ctx.now, resolvedById: ctx.actor.userId, choice }
+    await ctx.db.update(syncConflicts).set(resolved).where(eq(syncConflicts.id, id))
+    const data = { entity: row.entity, recordId: row.recordId, choice, ...(row.field && { field: row.field }) }
+    ctx.emit(syncResolved, { subjectId: id, userId: row.userId, data })
+    return toConflict(ctx, { ...row, ...resolved })
+  },
+)
+
+async function apply(ctx: Ctx, entity: SyncEntity, row: Row, wanted: unknown): Promise<void> {
+  const found = await findAny(ctx, entity, row.recordId)
+  if (!found?.seen) throw notFound(entity.entity, row.recordId)
+  if (row.kind === 'delete') {
+    if (!found.deleted) await erase(ctx, entity, found.record)
+    return
+  }
+  const fields: Fields = row.kind === 'field' && row.field ? { [row.field]: wanted } : (wanted as Fields)
+  const there = found.deleted ? await restored(ctx, entity, found) : found
+  const changeable = Object.entries(fields).filter(([name]) => name in entity.fields)
+  if (changeable.length > 0) await change(ctx, entity, there.record, Object.fromEntries(changeable))
+}
+
+async function restored(ctx: Ctx, entity: SyncEntity, { record }: Found): Promise<Found> {
+  if (!entity.restore) throw new AppError('conflict', `A deleted ${entity.entity} cannot be restored.`)
+  await entity.restore(inTeam(ctx, record.organizationId), record)
+  const back = await findAny(ctx, entity, record.id)
+  if (!back) throw notFound(entity.entity, record.id)
+  return back
+}

@@ -1,0 +1,136 @@
+import { and, count, eq, gt } from 'drizzle-orm'
+import { type Ctx, flow, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { authorize, person, type Rule } from '../../auth/policy.ts'
+import { AppError, notFound } from '../../errors.ts'
+import { epochOf } from '../../events/epoch.ts'
+import type { Container } from '../../records/sync.ts'
+import { revoke } from '../accounts/sessions.ts'
+import { revokeKey } from '../tokens/service.ts'
+import { users } from '../users/table.ts'
+import { containersOf } from './containers.ts'
+import { syncRegistered, syncRemoved } from './events.ts'
+import { limits } from './limits.ts'
+import type { DeviceRegister, Registered } from './schema.ts'
+import { syncDevices } from './table.ts'
+
+/** The version of the protocol. A device whose version is more than a year older must be updated. */
+export const SCHEMA = '2026-11-16'
+const OLDEST_SCHEMA = '2025-11-16'
+
+/**
+ * A copy belongs to a person: not for MCP tokens, nor for an administrator who acts as somebody else. No scope is
+ * needed, because those of a key decide which entities it gets and what it may change.
+ */
+export const ownCopy: Rule = { kinds: ['session', 'api_key'], scope: null, role: null, own: true }
+
+export type Device = typeof syncDevices.$inferSelect
+
+export const daysAgo = (now: string, days: number): string =>
+  new Date(Date.parse(now) - days * 86_400_000).toISOString()
+
+/** Returns a device of the caller. Another's does not exist; one that was not seen for 90 days is gone. */
+export async function deviceOf(ctx: Ctx, id: string): Promise<Device> {
+  const [found] = await ctx.db
+    .select()
+    .from(syncDevices)
+    .where(and(eq(syncDevices.id, id), eq(syncDevices.userId, userIdOf(ctx.actor))))
+  if (!found) throw notFound('device', id)
+  if (found.lastSeenAt < daysAgo(ctx.now, limits.days))
+    throw new AppError('gone', `This device was not seen for ${limits.days} days. Register it again as a new one.`, {
+      next: [{ route: 'POST /api/sync/devices/register', command: 'tutti sync on' }],
+    })
+  checkSchema(found.schema)
+  return found
+}
+
+function checkSchema(schema: string): void {
+  if (schema < OLDEST_SCHEMA)
+    throw new AppError(
+      'conflict',
+      `This program speaks the sync protocol of ${schema}; the server needs ${OLDEST_SCHEMA} or newer. ` +
+        'Install a newer version of Tutti on the device.',
+      { next: [{ command: 'tutti upgrade' }] },
+    )
+}
+
+/** Returns the containers that the device keeps and its user sees now. */
+export async function containersFor(ctx: Ctx, { only }: Pick<Device, 'only'>): Promise<Container[]> {
+  const all = await containersOf(ctx)
+  return only ? all.filter((container) => only.includes(container)) : all
+}
+
+/** Registers a device, or changes one of the caller's. */
+export const register = flow(
+  'sync.register',
+  ownCopy,
+  async (ctx, input: DeviceRegister, keyed): Promise<Registered> => {
+    const { id, containers } = await enrol(keyed, input)
+    return { deviceId: id, epoch: await epochOf(ctx.app.driver), schema: SCHEMA, containers, limits }
+  },
+)
+
+const enrol = write(
+  'sync.enrol',
+  ownCopy,
+  async (
+    ctx,
+    { deviceId, only, publicKey, ...input }: DeviceRegister,
+  ): Promise<{ id: string; containers: Container[] }> => {
+    checkSchema(input.schema)
+    const userId = userIdOf(ctx.actor)
+    const values = {
+      ...input,
+      only: only ? (only as Container[]) : null,
+      publicKey: publicKey ?? null,
+      credentialKind: ctx.actor.kind,
+      credentialId: ctx.actor.credentialId,
+      lastSeenAt: ctx.now,
+    }
+    const known = deviceId === undefined ? undefined : await deviceOf(ctx, deviceId)
+    const id = known ? await change(ctx, known, values) : await create(ctx, { ...values, userId, createdAt: ctx.now })
+    ctx.emit(syncRegistered, { subjectId: id, userId, data: { name: input.name, platform: input.platform } })
+    return { id, containers: await containersFor(ctx, values) }
+  },
+)
+
+async function change(ctx: Ctx, { id }: Device, values: Partial<Device>): Promise<string> {
+  await ctx.db.update(syncDevices).set(values).where(eq(syncDevices.id, id))
+  return id
+}
+
+async function create(ctx: Ctx, values: typeof syncDevices.$inferInsert): Promise<string> {
+  // The lock makes concurrent callers count one after the other.
+  await ctx.db.select({ id: users.id }).from(users).where(eq(users.id, values.userId)).for('no key update')
+  const live = and(eq(syncDevices.userId, values.userId), gt(syncDevices.lastSeenAt, daysAgo(ctx.now, limits.days)))
+  const [counted] = await ctx.db.select({ n: count() }).from(syncDevices).where(live)
+  if ((counted?.n ?? 0) >= limits.devices)
+    throw new AppError('conflict', `A user can have ${limits.devices} devices. Remove one that you no longer use.`, {
+      next: [{ route: 'DELETE /api/sync/devices/{id}', command: 'tutti sync off' }],
+    })
+  const [made] = await ctx.db.insert(syncDevices).values(values).returning({ id: syncDevices.id })
+  if (!made) throw new Error('insert returned nothing')
+  return made.id
+}
+
+/** Removes a device, and revokes the credential that registered it, unless that is the caller's own. */
+export const removeDevice = write(
+  'sync.removeDevice',
+  ownCopy,
+  async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
+    const userId = userIdOf(ctx.actor)
+    const [gone] = await ctx.db
+      .delete(syncDevices)
+      .where(and(eq(syncDevices.id, id), eq(syncDevices.userId, userId)))
+      .returning()
+    if (!gone) throw notFound('device', id)
+    if (gone.credentialId && gone.credentialId !== ctx.actor.credentialId) {
+      authorize(ctx.actor, person, 'Removing a device with another credential', ctx.app.clock)
+      if (gone.credentialKind === 'session') await revoke(ctx, gone.credentialId, userId, 'device removed')
+      else await revokeKey(ctx, { id: gone.credentialId })
+    }
+    ctx.emit(syncRemoved, { subjectId: id, userId, data: { name: gone.name } })
+    return { id, deleted: true }
+  },
+  { destructive: true },
+)

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { diffArrays } from 'diff'
+import type { FieldKind } from '../../records/sync.ts'
+
+/** Brings together what a device and others made of a field. Knows values only: no clocks, no order of arrival. */
+
+export type Merged = { readonly value: unknown; readonly how: 'unchanged' | 'taken' | 'merged' } | 'conflict'
+
+/**
+ * Returns the value to store. `base` is what the user of the device saw, `stored` what is stored now, and `mine` what
+ * the device wants.
+ */
+export function merge(kind: FieldKind, base: unknown, stored: unknown, mine: unknown): Merged {
+  if (isSame(kind, stored, mine)) return { value: stored, how: 'unchanged' }
+  if (equalsBase(stored, base)) return { value: mine, how: 'taken' }
+  // A device that wants what it saw has changed nothing.
+  if (equalsBase(mine, base)) return { value: stored, how: 'unchanged' }
+  if (kind === 'set') return mergeSets(base, stored, mine)
+  if (kind === 'text') return mergeTexts(base, stored, mine)
+  return 'conflict'
+}
+
+const isSame = (kind: FieldKind, a: unknown, b: unknown): boolean =>
+  kind === 'set' && isTexts(a) && isTexts(b)
+    ? isDeepStrictEqual([...new Set(a)].sort(), [...new Set(b)].sort())
+    : isDeepStrictEqual(a, b)
+
+/** The base of a long text may be its hash. */
+export function equalsBase(value: unknown, base: unknown): boolean {
+  if (isHash(base)) return typeof value === 'string' && sha256(value) === base.$sha256
+  return isDeepStrictEqual(value ?? null, base ?? null)
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+const isHash = (base: unknown): base is { $sha256: string } =>
+  typeof base === 'object' && base !== null && Object.keys(base).length === 1 && '$sha256' in base
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string')
+
+/** (stored ∪ added) − removed, in the stored order. */
+function mergeSets(base: unknown, stored: unknown, mine: unknown): Merged {
+  const before = base ?? []
+  if (!isTexts(before) || !isTexts(stored) || !isTexts(mine)) return 'conflict'
+  const removed = new Set(before.filter((one) => !mine.includes(one)))
+  const added = mine.filter((one) => !before.includes(one))
+  return { value: [...new Set([...stored, ...added])].filter((one) => !removed.has(one)), how: 'merged' }
+}
+
+/** Texts that are longer or differ more are conflicts: the time to compare grows with the square of the difference. */
+const MOST_LINES = 20_000
+const MOST_EDITS = 1000
+
+function mergeTexts(base: unknown, stored: unknown, mine: unknown): Merged {
+  const [from, theirs, ours] = [base, stored, mine].map((text) => (text === null || text === undefined ? '' : text))
+  if (typeof from !== 'string' || typeof theirs !== 'string' || typeof ours !== 'string') return 'conflict'
+  const value = mergeLines(from, theirs, ours)
+  return value === undefined ? 'conflict' : { value, how: 'merged' }
+}
+
+/** Lines `from` up to `to` of the base are replaced by these lines. */
+interface Edit {
+  from: number
+  to: number
+  lines: readonly string[]
+}
+
+/** Returns both changes of a text in one, or undefined where they touch the same lines. */
+export function mergeLines(base: string, stored: string, mine: string): string | undefined {
+  const lines = [base, stored, mine].map((text) => text.split('\n'))
+  const [before, theirs, ours] = lines as [string[], string[], string[]]
+  if (lines.some(({ length }) => length > MOST_LINES)) return undefined
+  const [a, b] = [editsOf(before, theirs), editsOf(before, ours)]
+  if (!a || !b) return undefined
+  const edits = combined(a, b)
+  if (!edits) return undefined
+  const result: string[] = []
+  let at = 0
+  for (const { from, to, lines: put } of edits) {
+    result.push(...before.slice(at, from), ...put)
+    at = to
+  }
+  result.push(...before.slice(at))
+  return result.join('\n')
+}
+
+function editsOf(before: string[], after: string[]): Edit[] | undefined {
+  const parts = diffArrays(before, after, { maxEditLength: MOST_EDITS })
+  if (!parts) return undefined
+  const edits: { from: number; to: number; lines: string[] }[] = []
+  let at = 0
+  let open: (typeof edits)[number] | undefined
+  for (const { added, removed, value } of parts) {
+    if (!added && !removed) {
+      at += value.length
+      open = undefined
+      continue
+    }
+    if (!open) {
+      open = { from: at, to: at, lines: [] }
+      edits.push(open)
+    }
+    if (added) open.lines.push(...value)
+    else at = open.to += value.length
+  }
+  return edits
+}
+
+/**
+ * Returns the edits of both in order, equal ones once, or undefined if two touch: ranges that overlap or meet. Where
+ * they only meet, nobody can tell which comes first.
+ */
+function combined(a: readonly Edit[], b: readonly Edit[]): Edit[] | undefined {
+  const all = [...a, ...b].sort((x, y) => x.from - y.from || x.to - y.to)
+  const kept: Edit[] = []
+  for (const edit of all) {
+    const last = kept.at(-1)
+    if (last && isDeepStrictEqual(last, edit)) continue
+    if (
+      last &&
+      edit.from <= last.to &&
+      !(a.includes(last) && a.includes(edit)) &&
+      !(b.includes(last) && b.includes(edit))
+    )
+      return undefined
+    kept.push(edit)
+  }
+  return kept
+}

@@ -1,0 +1,146 @@
+import { eq } from 'drizzle-orm'
+import { type Ctx, flow, write } from '../../action.ts'
+import { type Actor, userIdOf } from '../../auth/actor.ts'
+import { type Rule, scopeHolds } from '../../auth/policy.ts'
+import { DbError } from '../../db/driver.ts'
+import { AppError, notFound } from '../../errors.ts'
+import type { SyncEntity } from '../../records/sync.ts'
+import { storeClashes, tellOfConflicts } from './conflicts.ts'
+import { type Device, deviceOf, ownCopy } from './devices.ts'
+import { syncApplied } from './events.ts'
+import { judge } from './judge.ts'
+import { keyOf } from './keys.ts'
+import { limits } from './limits.ts'
+import { receiptsOf, storeReceipt } from './receipts.ts'
+import type { Mutation, Push, Pushed, Receipt } from './schema.ts'
+import { syncDevices } from './table.ts'
+
+/** Applies what a device has changed, in order, each mutation in its own transaction. */
+export const push = flow('sync.push', ownCopy, async (ctx, { deviceId, mutations }: Push): Promise<Pushed> => {
+  const device = await deviceOf(ctx, deviceId)
+  const ids = mutations.map(({ mutationId }) => mutationId)
+  const known = new Map((await receiptsOf(ctx, device, ids)).map((receipt) => [receipt.mutationId, receipt]))
+  const repeated = [...known.keys()]
+  const receipts: Receipt[] = []
+  for (const mutation of mutations) {
+    const receipt = known.get(mutation.mutationId) ?? (await decide(ctx, device, mutation))
+    known.set(mutation.mutationId, receipt)
+    receipts.push(receipt)
+  }
+  // A device may have missed the pull that brought these receipts.
+  if (repeated.length > 0) await repeat(ctx, { device, mutations: repeated })
+  const fresh = receipts.filter(({ mutationId }) => !repeated.includes(mutationId))
+  const conflicts = fresh.reduce((sum, receipt) => sum + (receipt.conflicts?.length ?? 0), 0)
+  if (conflicts > 0) await tellOfConflicts(ctx, { device, conflicts })
+  await ctx.db
+    .update(syncDevices)
+    .set({ lastSeenAt: ctx.now, lastPushAt: ctx.now })
+    .where(eq(syncDevices.id, device.id))
+  return { receipts }
+})
+
+interface One {
+  device: Device
+  mutation: Mutation
+}
+
+/** For the inner writes: the actions that they call have rules of their own, also for an agent's token. */
+const inner: Rule = { kinds: ['session', 'api_key', 'mcp_token'], scope: null, role: null }
+
+const ATTEMPTS = 5
+
+async function decide(ctx: Ctx, device: Device, mutation: Mutation): Promise<Receipt> {
+  const one = { device, mutation }
+  try {
+    const as = await authorOf(ctx, mutation)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await apply({ ...ctx, actor: as }, one)
+      } catch (error) {
+        if (attempt === ATTEMPTS || !isRace(error)) throw error
+        // Another call of the device may have decided on it at the same time.
+        const [receipt] = await receiptsOf(ctx, device, [mutation.mutationId])
+        if (receipt) return receipt
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof AppError) || error.status >= 500) throw error
+    return reject(ctx, { ...one, code: error.code, detail: error.message })
+  }
+}
+
+/** The record was created or changed between reading and writing it. */
+const isRace = (error: unknown): boolean =>
+  (error instanceof AppError && error.code === 'version_mismatch') ||
+  (error instanceof DbError && error.code === UNIQUE_VIOLATION)
+const UNIQUE_VIOLATION = '23505'
+
+const apply = write('sync.apply', inner, async (ctx, { device, mutation }: One): Promise<Receipt> => {
+  const entity = entityFor(ctx, mutation)
+  const { mutationId } = mutation
+  const { status, clashes, container, created } = await judge(ctx, entity, mutation)
+  const conflicts = container && (await storeClashes(ctx, device, mutation, container, clashes))
+  const key = created ? await keyOf(ctx, entity, mutation.id) : undefined
+  const receipt: Receipt = { mutationId, status, ...(conflicts && { conflicts }), ...(key && { key }) }
+  await settle(ctx, device, receipt)
+  return receipt
+})
+
+const reject = write(
+  'sync.reject',
+  inner,
+  async (ctx, { device, mutation, code, detail }: One & { code: string; detail: string }): Promise<Receipt> => {
+    const { mutationId } = mutation
+    const receipt: Receipt = { mutationId, status: 'rejected', code, detail: detail.slice(0, 2000) }
+    await settle(ctx, device, receipt)
+    return receipt
+  },
+)
+
+/** The event comes after those of the change, so that pull sends the change first. */
+async function settle(ctx: Ctx, device: Device, receipt: Receipt): Promise<void> {
+  await storeReceipt(ctx, device, receipt)
+  announce(ctx, device, [receipt.mutationId])
+}
+
+const announce = (ctx: Ctx, device: Device, mutations: string[]): void =>
+  ctx.emit(syncApplied, { subjectId: device.id, userId: device.userId, data: { mutations } })
+
+const repeat = write(
+  'sync.repeat',
+  inner,
+  async (ctx, { device, mutations }: { device: Device; mutations: string[] }): Promise<void> =>
+    announce(ctx, device, mutations),
+)
+
+function entityFor({ app }: Ctx, mutation: Mutation): SyncEntity {
+  const entity = app.records.synced.find(({ entity: name }) => name === mutation.entity)
+  if (!entity) throw notFound('entity', mutation.entity)
+  const bytes = Buffer.byteLength(JSON.stringify(mutation))
+  if (bytes > limits.mutationBytes) throw new AppError('too_large', 'A mutation exceeds 1 MiB.')
+  return entity
+}
+
+/**
+ * Returns who made the change: the user, or the agent of one of their tokens. An agent's change needs the rights of the
+ * token and of the credential that sends it.
+ */
+async function authorOf(ctx: Ctx, { via }: Mutation): Promise<Actor> {
+  const { actor } = ctx
+  if (via === undefined) return actor
+  const found = await ctx.app.auth.again({ ...actor, kind: 'mcp_token', credentialId: via })
+  const token = 'actor' in found && found.actor.userId === userIdOf(actor) ? found.actor : undefined
+  const team = token && (token.sandboxOf ?? token.organizationId)
+  if (!token || !team || !actor.memberships.has(team))
+    throw new AppError('unauthenticated', 'The MCP token of this change is not valid, or not yours.')
+  // The record says where it belongs, so the default project of the token does not count.
+  return { ...token, projectId: null, scopes: common(token.scopes, actor.scopes) }
+}
+
+/** Returns the scopes that both have. */
+const common = (a: readonly string[], b: readonly string[]): string[] => [
+  ...new Set([...a.filter((scope) => holds(b, scope)), ...b.filter((scope) => holds(a, scope))]),
+]
+
+const holds = (scopes: readonly string[], scope: string): boolean =>
+  scope.includes(':') ? scopeHolds(scopes, scope) : scopes.includes(scope) || scopes.includes('write')

@@ -1,0 +1,41 @@
+import { and, eq } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { anyOf, idList } from '../../db/columns.ts'
+import type { Receipt } from './schema.ts'
+import { syncReceipts } from './table.ts'
+
+const columns = {
+  mutationId: syncReceipts.mutationId,
+  status: syncReceipts.status,
+  conflicts: syncReceipts.conflicts,
+  code: syncReceipts.code,
+  detail: syncReceipts.detail,
+  key: syncReceipts.key,
+}
+
+/** Returns the receipts of these mutations of a device, as far as there are any. */
+export async function receiptsOf(ctx: Ctx, device: { id: string }, mutations: readonly string[]): Promise<Receipt[]> {
+  if (mutations.length === 0) return []
+  const rows = await ctx.db
+    .select(columns)
+    .from(syncReceipts)
+    .where(and(eq(syncReceipts.deviceId, device.id), anyOf(syncReceipts.mutationId, idList(mutations))))
+  return rows.map(toReceipt)
+}
+
+type Row = { [K in keyof typeof columns]: (typeof columns)[K]['_']['data'] | null }
+
+const toReceipt = ({ mutationId, status, conflicts, code, detail, key }: Row): Receipt =>
+  ({
+    mutationId,
+    status,
+    ...(conflicts && { conflicts }),
+    ...(code && { code }),
+    ...(detail && { detail }),
+    ...(key && { key }),
+  }) as Receipt
+
+/** Stores what became of a mutation. Throws a unique violation if another call has decided on it meanwhile. */
+export async function storeReceipt(ctx: Ctx, device: { id: string }, receipt: Receipt): Promise<void> {
+  await ctx.db.insert(syncReceipts).values({ deviceId: device.id, at: ctx.now, ...receipt })
+}

@@ -1,0 +1,75 @@
+import { type Http, on } from '../../http/context.ts'
+import { Deleted, id, object } from '../../schema.ts'
+import * as conflicts from './conflicts.ts'
+import * as devices from './devices.ts'
+import { limits } from './limits.ts'
+import { pull } from './pull.ts'
+import { push } from './push.ts'
+import {
+  Conflict,
+  ConflictPage,
+  ConflictQuery,
+  DeviceRegister,
+  Page,
+  PullQuery,
+  Push,
+  Pushed,
+  Registered,
+  Resolve,
+  Status,
+  StatusQuery,
+} from './schema.ts'
+import { status } from './status.ts'
+import { NDJSON, pages } from './stream.ts'
+
+const byId = object({ id: id() })
+
+export const syncRoutes = (http: Http) =>
+  http
+    .post('/api/sync/devices/register', ({ ctx, body }) => devices.register(ctx, body), {
+      ...on(devices.register, 'Register a device that keeps a copy of what you see, or change one'),
+      body: DeviceRegister,
+      response: Registered,
+    })
+    .delete('/api/sync/devices/:id', ({ ctx, params }) => devices.removeDevice(ctx, params), {
+      ...on(devices.removeDevice, 'Remove a device and revoke the credential that registered it'),
+      params: byId,
+      response: Deleted,
+    })
+    .get(
+      '/api/sync/pull',
+      ({ ctx, query, request }) =>
+        request.headers.get('accept')?.includes(NDJSON) ? (pages(ctx, query) as never) : pull(ctx, query),
+      {
+        ...on(pull, 'Get what changed since a cursor; as application/x-ndjson, all pages in one stream', {
+          answers: [410],
+        }),
+        query: PullQuery,
+        response: Page,
+      },
+    )
+    .post('/api/sync/push', ({ ctx, body }) => push(ctx, body), {
+      ...on(push, 'Send changes that were made on a device', { maxBody: limits.pushBytes, answers: [410] }),
+      body: Push,
+      response: Pushed,
+    })
+    .get('/api/sync/status', ({ ctx, query }) => status(ctx, query), {
+      ...on(status, 'List your devices, and count and sum of the records in each container', { answers: [410] }),
+      query: StatusQuery,
+      response: Status,
+    })
+    .get('/api/sync/conflicts', ({ ctx, query }) => conflicts.conflicts(ctx, query), {
+      ...on(conflicts.conflicts, 'List conflicts: yours, and those of records that you may change'),
+      query: ConflictQuery,
+      response: ConflictPage,
+    })
+    .post(
+      '/api/sync/conflicts/:id/resolve',
+      ({ ctx, params, body }) => conflicts.resolve(ctx, { ...params, ...body }),
+      {
+        ...on(conflicts.resolve, 'Decide which version stays'),
+        params: byId,
+        body: Resolve,
+        response: Conflict,
+      },
+    )

@@ -1,0 +1,285 @@
+import { beforeAll, expect, test } from 'bun:test'
+import type { ConflictPage, Page, Pushed, Status } from '../../src/features/sync/schema.ts'
+import { apiKey, call, mcpToken, member, type Person, person, sharedApp, unique } from '../support/app.ts'
+import { oneOfEach } from '../support/records.ts'
+import { SyncClient } from '../support/sync-client.ts'
+
+const t = await sharedApp()
+let ada: Person
+let grace: Person
+let project: string
+beforeAll(async () => {
+  ada = await person(t)
+  grace = await member(t, ada, 'member')
+  const made = await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Sync') })
+  project = made.body.id
+})
+
+async function device(who: Person, only?: string[]): Promise<SyncClient> {
+  const client = new SyncClient(who, unique('device'))
+  await client.register(only)
+  await client.pullAll()
+  return client
+}
+
+const note = async (who: Person, body: object = {}) =>
+  (
+    await who.fetch<{ id: string; title: string }>('POST', '/api/notes', {
+      title: unique('note'),
+      content: 'one\ntwo\nthree\nfour\nfive',
+      projectId: project,
+      ...body,
+    })
+  ).body
+
+const read = async (who: Person, id: string) =>
+  (await who.fetch<Record<string, unknown>>('GET', `/api/notes/${id}`)).body
+
+/** Both ends agree: the copy is what a new device gets, and its sums are those of the server. */
+async function expectInSync(client: SyncClient): Promise<void> {
+  const fresh = await device(client.person)
+  expect(client.all()).toEqual(fresh.all())
+  const { body } = await client.person.fetch<Status>('GET', `/api/sync/status?deviceId=${client.deviceId}`)
+  expect(client.differing(body.containers)).toEqual([])
+}
+
+test('a first pull brings one of each entity, and only their own columns', async () => {
+  const who = await person(t)
+  const made = await oneOfEach(who)
+  const { body: comment } = await who.fetch<{ id: string }>('POST', `/api/tasks/${made.task.id}/comments`, {
+    body: 'Hi',
+  })
+  const { body: link } = await who.fetch<{ id: string }>('POST', '/api/links', {
+    fromType: 'note',
+    fromId: made.note.id,
+    toType: 'task',
+    toId: made.task.id,
+  })
+  const client = await device(who)
+  const entities = [...new Set(client.all().map(({ entity }) => entity))].sort()
+  expect(entities).toEqual(t.app.records.synced.map(({ entity }) => entity).sort())
+  for (const { entity, columns } of t.app.records.synced) {
+    const copy = client.all().find((one) => one.entity === entity)
+    expect(Object.keys(copy?.record ?? {}).sort()).toEqual([...new Set([...Object.keys(columns), 'version'])].sort())
+  }
+  expect(client.copy.get(`comment ${comment.id}`)?.container).toBe(`project:${made.project.id}`)
+  expect(client.copy.get(`link ${link.id}`)?.containers).toEqual([`project:${made.project.id}`])
+  await expectInSync(client)
+})
+
+test('an edit reaches the server, and another device', async () => {
+  const { id } = await note(ada)
+  const [one, two] = [await device(ada), await device(grace)]
+  one.edit('note', id, 'title', 'Changed offline')
+  expect(await one.push()).toMatchObject([{ status: 'applied' }])
+  expect(one.pending).toHaveLength(1)
+  await one.pullAll()
+  expect(one.pending).toHaveLength(0)
+  expect((await read(ada, id)).title).toBe('Changed offline')
+  await two.pullAll()
+  expect(two.view(id)?.title).toBe('Changed offline')
+  await expectInSync(one)
+})
+
+test('a record keeps the id that the device chose, and gets its key from the server', async () => {
+  const client = await device(ada)
+  const id = client.create('task', { projectId: project, title: 'Made offline', status: 'done', labels: ['x'] })
+  const [receipt] = await client.push()
+  expect(receipt?.key).toMatch(/^[A-Z]+-\d+$/)
+  await client.pullAll()
+  expect(client.view(id)).toMatchObject({ title: 'Made offline', status: 'done', labels: ['x'] })
+  await expectInSync(client)
+})
+
+test('changes of one record are merged: other fields, sets, and other lines of a text', async () => {
+  const { id } = await note(ada, { tags: ['a', 'b'] })
+  const client = await device(ada)
+  await grace.fetch('PUT', `/api/notes/${id}`, {
+    pinned: true,
+    tags: ['b', 'c'],
+    content: 'ONE\ntwo\nthree\nfour\nfive',
+  })
+  client.edit('note', id, 'title', 'Mine')
+  client.edit('note', id, 'tags', ['a', 'd'])
+  client.edit('note', id, 'content', 'one\ntwo\nthree\nfour\nFIVE')
+  expect(await client.push()).toMatchObject([{ status: 'merged' }])
+  expect(await read(ada, id)).toMatchObject({
+    title: 'Mine',
+    pinned: true,
+    tags: ['c', 'd'],
+    content: 'ONE\ntwo\nthree\nfour\nFIVE',
+  })
+  await client.pullAll()
+  await expectInSync(client)
+})
+
+test('a field that both changed is a conflict: the stored value stays, the other is kept until resolved', async () => {
+  const { id } = await note(ada)
+  const client = await device(ada)
+  await grace.fetch('PUT', `/api/notes/${id}`, { title: 'Theirs' })
+  client.edit('note', id, 'title', 'Mine')
+  client.edit('note', id, 'pinned', true)
+  const [receipt] = await client.push()
+  expect(receipt).toMatchObject({ status: 'conflict', conflicts: [expect.any(String)] })
+  expect(await read(ada, id)).toMatchObject({ title: 'Theirs', pinned: true })
+  const [conflictId] = receipt?.conflicts ?? []
+  for (const who of [ada, grace]) {
+    const { body } = await who.fetch<ConflictPage>('GET', `/api/sync/conflicts?recordId=${id}`)
+    expect(body.items).toMatchObject([
+      { id: conflictId, kind: 'field', field: 'title', mine: 'Mine', server: 'Theirs' },
+    ])
+  }
+  const stranger = await person(t)
+  expect((await stranger.fetch('POST', `/api/sync/conflicts/${conflictId}/resolve`, { choice: 'mine' })).status).toBe(
+    404,
+  )
+  const { body: notices } = await ada.fetch<{ items: { reason: string }[] }>('GET', '/api/notifications')
+  expect(notices.items[0]?.reason).toBe('sync')
+  expect((await ada.fetch('POST', `/api/sync/conflicts/${conflictId}/resolve`, { choice: 'mine' })).status).toBe(200)
+  expect((await read(ada, id)).title).toBe('Mine')
+  expect((await ada.fetch('POST', `/api/sync/conflicts/${conflictId}/resolve`, { choice: 'mine' })).status).toBe(409)
+})
+
+const noteFields = Object.keys(t.app.records.synced.find(({ entity }) => entity === 'note')?.fields ?? {})
+
+test('deleting what changed and changing what was deleted are conflicts', async () => {
+  const [one, two] = [await note(ada), await note(ada)]
+  const client = await device(ada)
+  await grace.fetch('PUT', `/api/notes/${one.id}`, { content: 'Changed since' })
+  await grace.fetch('DELETE', `/api/notes/${two.id}`)
+  client.remove('note', one.id, noteFields)
+  client.edit('note', two.id, 'title', 'Still needed')
+  const [first, second] = await client.push()
+  expect([first?.status, second?.status]).toEqual(['conflict', 'conflict'])
+  expect((await ada.fetch('GET', `/api/notes/${one.id}`)).status).toBe(200)
+  const restore = `/api/sync/conflicts/${second?.conflicts?.[0]}/resolve`
+  expect((await ada.fetch('POST', restore, { choice: 'mine' })).status).toBe(200)
+  expect((await read(ada, two.id)).title).toBe('Still needed')
+  await client.pullAll()
+  await expectInSync(client)
+})
+
+test('a record that did not change is deleted, and everything that hangs on it goes along', async () => {
+  const client = await device(ada)
+  const task = client.create('task', { projectId: project, title: 'Short-lived' })
+  client.create('comment', { taskId: task, body: 'Hello' })
+  const { id } = await note(ada)
+  client.create('link', { fromType: 'task', fromId: task, toType: 'note', toId: id })
+  expect((await client.push()).map(({ status }) => status)).toEqual(['applied', 'applied', 'applied'])
+  await client.pullAll()
+  const other = await device(grace)
+  expect(other.ids('comment').length).toBeGreaterThan(0)
+  await ada.fetch('DELETE', `/api/tasks/${task}`)
+  for (const one of [client, other]) {
+    await one.pullAll()
+    await expectInSync(one)
+  }
+  await ada.fetch('POST', `/api/tasks/${task}/restore`)
+  for (const one of [client, other]) {
+    await one.pullAll()
+    await expectInSync(one)
+  }
+})
+
+test('a rejected mutation stops no other, and every mutation is applied once', async () => {
+  const { id } = await note(ada)
+  const client = await device(ada)
+  client.create('task', { projectId: Bun.randomUUIDv7(), title: 'Nowhere' })
+  client.create('nonsense', { title: 'x' })
+  client.edit('note', id, 'title', '')
+  client.create('note', { projectId: project, title: 'Arrives', slug: 'mine' })
+  const noted = client.create('note', { projectId: project, title: 'Arrives' })
+  const codes = (await client.push({})).map(({ status, code }) => [status, code])
+  expect(codes).toEqual([
+    ['rejected', 'not_found'],
+    ['rejected', 'not_found'],
+    ['rejected', 'invalid'],
+    ['rejected', 'invalid'],
+    ['applied', undefined],
+  ])
+  await ada.fetch('PUT', `/api/notes/${noted}`, { title: 'Changed since' })
+  expect((await client.push()).at(-1)).toMatchObject({ status: 'applied' })
+  expect((await read(ada, noted)).title).toBe('Changed since')
+  await client.pullAll()
+  expect(client.pending).toEqual([])
+  expect(client.rejected).toHaveLength(4)
+})
+
+test('a moved record leaves one container and arrives in the other', async () => {
+  const made = await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Other') })
+  const { id } = await note(ada)
+  const partial = await device(ada, [`project:${project}`])
+  const other = await device(ada, [`project:${made.body.id}`])
+  const whole = await device(ada)
+  await ada.fetch('PUT', `/api/notes/${id}`, { projectId: made.body.id })
+  for (const one of [partial, other, whole]) await one.pullAll()
+  expect(partial.view(id)).toBeUndefined()
+  expect(other.view(id)).toBeDefined()
+  await expectInSync(whole)
+  await ada.fetch('PUT', `/api/notes/${id}`, { projectId: null, scope: 'personal' })
+  for (const one of [other, whole]) await one.pullAll()
+  expect(other.view(id)).toBeUndefined()
+  await expectInSync(whole)
+})
+
+test('a lost right is forgotten at the next pull, a new one read whole', async () => {
+  const made = await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Mine') })
+  const { id } = await note(ada, { projectId: made.body.id })
+  const client = await device(grace)
+  expect(client.view(id)).toBeDefined()
+  client.edit('note', id, 'title', 'Too late')
+  await ada.fetch('DELETE', `/api/projects/${made.body.id}/share`)
+  expect(await client.push()).toMatchObject([{ status: 'rejected', code: 'not_found' }])
+  await client.pullAll()
+  expect(client.all().filter(({ container }) => container === `project:${made.body.id}`)).toEqual([])
+  await ada.fetch('POST', `/api/projects/${made.body.id}/share`, { visibility: 'team' })
+  await client.pullAll()
+  expect(client.view(id)).toBeDefined()
+  await expectInSync(client)
+})
+
+test('pages of any size add up to the same copy', async () => {
+  const whole = await device(ada)
+  const small = new SyncClient(ada, 'small')
+  await small.register()
+  small.limit = 2
+  await small.pullAll()
+  expect(small.all()).toEqual(whole.all())
+  await small.pullAll()
+  const response = await fetch(`${t.url}/api/sync/pull?deviceId=${small.deviceId}&limit=3`, {
+    headers: { authorization: `Bearer ${ada.token}`, accept: 'application/x-ndjson' },
+  })
+  const lines = (await response.text()).trim().split('\n')
+  const streamed = new SyncClient(ada, 'streamed')
+  for (const line of lines) streamed.apply(JSON.parse(line) as Page)
+  expect(streamed.all()).toEqual(whole.all())
+})
+
+test('a device belongs to one user, and gives no right that its credential does not have', async () => {
+  const client = await device(ada)
+  const theirs = `deviceId=${client.deviceId}`
+  expect((await grace.fetch('GET', `/api/sync/pull?${theirs}`)).status).toBe(404)
+  expect((await grace.fetch('DELETE', `/api/sync/devices/${client.deviceId}`)).status).toBe(404)
+  const other = await device(ada)
+  const wrong = (cursor: string) => ada.fetch('GET', `/api/sync/pull?${theirs}&cursor=${cursor}`)
+  expect((await wrong(other.cursor ?? '')).status).toBe(400)
+  expect((await wrong('nonsense')).status).toBe(400)
+  expect((await wrong(`s1.${Bun.randomUUIDv7()}`)).status).toBe(410)
+  const token = await mcpToken(t, ada)
+  const refused = await call(t, 'GET', `/api/sync/pull?${theirs}`, undefined, { authorization: `Bearer ${token}` })
+  expect(refused.status).toBe(403)
+  const key = await apiKey(t, ada, ['notes:read'])
+  const byKey = await call<Page>(t, 'GET', `/api/sync/pull?${theirs}`, undefined, { authorization: `Bearer ${key}` })
+  expect([...new Set(byKey.body.changes.map(({ entity }) => entity))]).toEqual(['note'])
+  const mutation = { mutationId: Bun.randomUUIDv7(), entity: 'note', id: Bun.randomUUIDv7(), op: 'upsert' }
+  const pushed = await call<Pushed>(
+    t,
+    'POST',
+    '/api/sync/push',
+    { deviceId: client.deviceId, mutations: [{ ...mutation, fields: { title: 'x' } }] },
+    { authorization: `Bearer ${key}` },
+  )
+  expect(pushed.body.receipts).toMatchObject([{ status: 'rejected', code: 'forbidden' }])
+  expect((await ada.fetch('DELETE', `/api/sync/devices/${client.deviceId}`)).status).toBe(200)
+  expect((await ada.fetch('GET', `/api/sync/pull?${theirs}`)).status).toBe(404)
+})
