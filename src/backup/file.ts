@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { type FileHandle, link, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { access, constants, type FileHandle, link, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -45,6 +45,14 @@ const SEAL = Buffer.from([0x5e, 0x2a, 0x4d, 0x18, SUM_BYTES, 0, 0, 0])
 const TAIL_BYTES = SEAL.length + SUM_BYTES
 
 // ---- writing
+
+/** Throws if no backup can be written to this path, before time is spent on reading the database. */
+export async function checkPlace(path: string): Promise<void> {
+  if (await exists(path)) throw taken(path)
+  await access(dirname(path), constants.W_OK).catch((error: unknown) => {
+    throw readableError(path, error)
+  })
+}
 
 /** Writes a backup. The file appears complete and synced, or not at all; only its owner can read it. */
 export async function writeBackup(path: string, lines: AsyncIterable<Line>, signal?: AbortSignal): Promise<number> {

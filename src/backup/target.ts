@@ -133,7 +133,10 @@ export async function typesOf(on: Queryable): Promise<Map<string, Map<string, st
   return found
 }
 
-/** Restores sequences, foreign keys and triggers, and lets servers start again. */
+/**
+ * Restores sequences, foreign keys and triggers, and lets servers start again. Only our tables are analyzed: the
+ * catalogue of Postgres hardly changed, and analyzing it took a third of the time of a small restore.
+ */
 export async function finish(driver: Driver): Promise<void> {
   const { rows: keys } = await driver.query(`select definition from ${PROGRESS} where kind = 'key' order by name`)
   const { rows: sequences } = await driver.query(
@@ -141,6 +144,11 @@ export async function finish(driver: Driver): Promise<void> {
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
     where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and c.relname = any($1::text[])
       and pg_get_serial_sequence(quote_ident(c.relname), a.attname) is not null`,
+    [`{${ourTables.join(',')}}`],
+  )
+  const { rows: tables } = await driver.query(
+    `select quote_ident(relname) from pg_class
+    where relnamespace = current_schema()::regnamespace and relkind = 'r' and relname = any($1::text[])`,
     [`{${ourTables.join(',')}}`],
   )
   const restart = sequences.map(
@@ -157,5 +165,5 @@ export async function finish(driver: Driver): Promise<void> {
     end $$;
     drop table ${PROGRESS};
     commit;
-    analyze;`)
+    analyze ${tables.flat().join(', ')};`)
 }

@@ -4,19 +4,17 @@ import { join } from 'node:path'
 import { flow } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { fingerprint } from '../../auth/secrets.ts'
-import { readableError, sweepDrafts } from '../../backup/file.ts'
+import { checkPlace, readableError, sweepDrafts } from '../../backup/file.ts'
 import { type Saved, save } from '../../backup/save.ts'
 import type { Driver } from '../../db/driver.ts'
 import { AppError } from '../../errors.ts'
 import type { App } from '../../services.ts'
 
 /** Writes all data, as of one moment, to a file while the server keeps running. */
-export const make = flow(
-  'backups.make',
-  machine,
-  (ctx, { path }: { path: string }): Promise<Saved> =>
-    withStill(ctx.app, (driver) => save(driver, ctx.app.config, path, ctx.now, ctx.signal)),
-)
+export const make = flow('backups.make', machine, async (ctx, { path }: { path: string }): Promise<Saved> => {
+  await checkPlace(path)
+  return withStill(ctx.app, (driver) => save(driver, ctx.app.config, path, ctx.now, ctx.signal))
+})
 
 const COPY = /^backup-\w{6}$/
 /** Copies in use by this process. */
