@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, object } from '../../schema.ts'
 import { ProjectRef } from '../projects/schema.ts'
@@ -23,6 +24,7 @@ import {
   TaskCompleted,
   TaskCreate,
   TaskDetail,
+  TaskGroups,
   TaskNext,
   TaskPage,
   TaskPatch,
@@ -35,10 +37,10 @@ const byRef = object({ id: ref('The task') })
 
 export const taskRoutes = (http: Http) =>
   http
-    .get('/api/tasks', ({ ctx, query }) => tasks.list(ctx, query), {
-      ...on(tasks.list, 'List the tasks of the current team'),
+    .get('/api/tasks', async ({ ctx, query }) => (query.group ? tasks.board(ctx, query) : tasks.list(ctx, query)), {
+      ...on(tasks.list, 'List the tasks of the current team, or group them by state'),
       query: TaskQuery,
-      response: TaskPage,
+      response: Type.Union([TaskPage, TaskGroups]),
     })
     .post(
       '/api/projects/:slug/tasks',

@@ -182,10 +182,29 @@ export const TaskQuery = object({
     bool({ description: 'Only tasks that can be started now: todo or abandoned, not blocked, not claimed' }),
   ),
   search: optional(text(200)),
+  group: optional(
+    oneOf(['status'], {
+      description:
+        'Return the first tasks of every state, with totals; with `status` only those in just this state. Default order: position, ascending',
+    }),
+  ),
 })
 export type TaskQuery = Static<typeof TaskQuery>
 export const TaskPage = pageOf(TaskItem)
 export type TaskPage = Static<typeof TaskPage>
+
+/** A board: the columns of `GET /api/tasks?group=status`. */
+export const TaskGroups = object({
+  groups: Type.Array(
+    object({
+      value: oneOf(statuses),
+      total: int({ example: 9 }),
+      items: Type.Array(TaskItem),
+      nextCursor: nullable(text(400, { description: 'For the next page of this group: send it with its `status`' })),
+    }),
+  ),
+})
+export type TaskGroups = Static<typeof TaskGroups>
 
 const Freed = Type.Array(object({ id: id(), key, title: taskTitle }))
 /** A changed task, with the tasks that it unblocked or blocked. */
