@@ -1,8 +1,16 @@
 import type { Ctx } from '../../action.ts'
-import { type Refusal, refuse, roleRefusalOn } from '../../auth/policy.ts'
+import {
+  member,
+  type Permission,
+  permissionOf,
+  type Refusal,
+  refusalOf,
+  refuse,
+  roleRefusalOn,
+} from '../../auth/policy.ts'
 import type { WayOut } from '../../errors.ts'
 import { namesFor } from './rows.ts'
-import type { Project } from './schema.ts'
+import type { Project, projectActions } from './schema.ts'
 
 type Writable = Pick<
   Project,
@@ -20,6 +28,15 @@ export function openProjectRefusal(ctx: Ctx, project: Writable, what: string): R
     command: `tutti projects restore ${slug}`,
   }
   return { code: 'conflict', detail: `${name} is archived. Restore it first.`, details: { next: [restore] } }
+}
+
+/** Returns what the caller may do with a project, for surfaces that offer actions. */
+export const can = (ctx: Ctx, project: Writable): Record<(typeof projectActions)[number], Permission> => {
+  const byPolicy = refusalOf(ctx.actor, member('projects:write'), 'projects.update', ctx.app.clock)
+  return {
+    update: permissionOf(byPolicy ?? roleRefusalOn(ctx.actor, project, 'member', 'Changing this project')),
+    write: permissionOf(byPolicy ?? openProjectRefusal(ctx, project, 'Changing what is in this project')),
+  }
 }
 
 export const requireOpenProject = (ctx: Ctx, project: Writable, what: string): void =>

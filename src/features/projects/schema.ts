@@ -13,6 +13,7 @@ import {
   pageOf,
   paging,
   partial,
+  permissions,
   recordFields,
   type Static,
   text,
@@ -57,10 +58,14 @@ export const ProjectActivity = object({
   actor: Doer,
   data: jsonObject(),
 })
+/** Names of what a reader may do with a project; `write` is to add and change its tasks, notes and other records. */
+export const projectActions = ['update', 'write'] as const
+
 export const ProjectDetail = object({
   ...Project.properties,
   stats: ProjectStats,
   recentActivity: optional(pageOf(ProjectActivity).properties.items),
+  can: optional(permissions(projectActions)),
 })
 export type ProjectDetail = Static<typeof ProjectDetail>
 

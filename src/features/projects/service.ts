@@ -14,6 +14,7 @@ import { users } from '../users/table.ts'
 import { projectArchived, projectCreated, projectRestored, projectUpdated } from './events.ts'
 import { projectStats } from './hooks.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
+import { can } from './refusals.ts'
 import { about, change, find, live, visible, visibleTo, writable } from './rows.ts'
 import type {
   Project,
@@ -77,7 +78,7 @@ export const get = read(
       .orderBy(desc(events.seq))
       .limit(10)
     const recentActivity = recent.map((event) => feedEntry(ctx.app.events, event))
-    return { ...project, stats: await statsOf(ctx, project.id), recentActivity }
+    return { ...project, stats: await statsOf(ctx, project.id), recentActivity, can: can(ctx, project) }
   },
 )
 

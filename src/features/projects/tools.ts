@@ -44,7 +44,7 @@ export const projectTools = [
     input: object({ project }),
     action: projects.get,
     with: ({ project }) => ({ ref: project }),
-    show: ({ recentActivity, ...project }) => ({ ...project, recentActivity: recentActivity?.map(happened) }),
+    show: ({ recentActivity, can: _, ...project }) => ({ ...project, recentActivity: recentActivity?.map(happened) }),
   }),
   tool({
     name: 'update_project',
