@@ -18,3 +18,7 @@ declare module '*.svg' {
   const text: string
   export default text
 }
+declare module '*.pack' {
+  const path: string
+  export default path
+}

@@ -58,7 +58,7 @@ test('a feature imports only features listed above it, and nothing else in src i
   for (const [file, path] of imports) {
     const target = /^src\/features\/([\w-]+)\//.exec(path)?.[1]
     const [root, room = '', feature = ''] = file.split('/')
-    if (!target || root !== 'src' || ['app.ts', 'feature.ts'].includes(room)) continue
+    if (!target || root !== 'src' || ['app.ts', 'feature.ts', 'web'].includes(room)) continue
     if (room !== 'features') found.add(`${room} → ${target}`)
     else if (feature !== 'index.ts' && order.indexOf(feature) < order.indexOf(target))
       found.add(`${feature} → ${target}: in src/features/index.ts, ${feature} must come after ${target}`)
@@ -66,8 +66,16 @@ test('a feature imports only features listed above it, and nothing else in src i
   expect([...found]).toEqual([])
 })
 
+test('the dashboard takes only types from the server, and its components know no API', async () => {
+  const files = scan('src/web/**/*.{ts,tsx}')
+  expect(files.length).toBeGreaterThan(20)
+  const values = /^import (?!type )[^']*'(\.\.\/)+(?!records\/)(features|http|mcp|db|auth|events|live)\/|schema\.ts'/
+  expect(await lines(files, values)).toEqual([])
+  expect(await lines(scan('src/web/components/**/*.{ts,tsx}'), /from '\.\.\/(api|session|queries|routes)/)).toEqual([])
+})
+
 test('frameworks stay where they are used', () => {
-  expect(found(/^(?!src\/http\/|src\/feature\.ts$|.*\/routes\.ts$)/, /^elysia/)).toEqual([])
+  expect(found(/^(?!src\/http\/|src\/web\/api\.ts$|src\/feature\.ts$|.*\/routes\.ts$)/, /^elysia/)).toEqual([])
   expect(found(/^(?!src\/mcp\/)/, /^@modelcontextprotocol\//)).toEqual([])
   expect(found(/^(?!src\/db\/embedded\/|cli\/dev\/)/, /^@electric-sql\//)).toEqual([])
 })

@@ -7,12 +7,14 @@ import { join } from 'node:path'
 import { ensureModel } from './model.ts'
 import { sbom } from './sbom.ts'
 import { ensureSeed } from './seed.ts'
+import { ensureWeb } from './web.ts'
 
 const root = join(import.meta.dir, '../..')
 mkdirSync(join(root, '.cache'), { recursive: true })
 await Bun.write(join(root, '.cache/sbom.json'), `${JSON.stringify(sbom(root), null, 2)}\n`)
 await ensureModel()
 await ensureSeed()
+await ensureWeb()
 // Imported last: it loads the features, which embed the files created above.
 await (await import('./tool-tokens.ts')).writeToolTokens()
 const { program } = await import('../program.ts')

@@ -54,7 +54,7 @@ function depthOf(text: string): number {
 export const tooLarge = (most: number) => new AppError('too_large', `The body is larger than ${most} bytes.`)
 
 /** Stops reading at the limit, also for chunked bodies, which do not declare their length. */
-export async function readBytes(request: Request, most: number, said = most): Promise<Uint8Array> {
+export async function readBytes(request: Request, most: number, said = most): Promise<Uint8Array<ArrayBuffer>> {
   if (request.headers.get('content-encoding'))
     throw new AppError('unsupported_media', 'Compressed bodies are not accepted.')
   const length = request.headers.get('content-length')

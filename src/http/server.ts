@@ -8,6 +8,7 @@ import { features, tools } from '../feature.ts'
 import { createMcp } from '../mcp/server.ts'
 import type { App } from '../services.ts'
 import { http } from './context.ts'
+import { addDashboard } from './dashboard.ts'
 import { Guard } from './guard.ts'
 import { headers } from './headers.ts'
 import { addHealth } from './health.ts'
@@ -81,6 +82,7 @@ export function buildHttp(app: App, { checkAnswers = false }: HttpOptions = {}) 
     .all('/mcp', ({ request }) => mcp.streamable(request), { parse: 'none' })
   addHealth(server, app)
   addPages(server, app, routes)
+  addDashboard(server)
   return { server, guard, metrics, mcp, state, routes }
 }
 

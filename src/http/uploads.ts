@@ -43,7 +43,7 @@ export class Uploads {
 }
 
 /** Returns the only file of a form. Its declared name and type are ignored. */
-async function fileOf(bytes: Uint8Array, type: string): Promise<Uint8Array> {
+async function fileOf(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<Uint8Array> {
   let form: Awaited<ReturnType<Response['formData']>>
   try {
     form = await new Response(bytes, { headers: { 'content-type': type } }).formData()

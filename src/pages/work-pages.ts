@@ -14,9 +14,8 @@ const page = (title: string): string =>
 
 export const workPages: Record<string, string> = {
   '/inbox': page('Inbox'),
-  '/projects': page('Projects'),
-  '/projects/:id': page('Project'),
-  '/projects/:id/features/:feature': page('Feature'),
+  '/projects/:slug': page('Project'),
+  '/projects/:slug/features/:feature': page('Feature'),
   '/features/:id': page('Feature'),
   '/team': page('Team'),
   '/teams/:id': page('Team'),

@@ -1,0 +1,74 @@
+import type { Elysia } from 'elysia'
+import { AppError } from '../errors.ts'
+import { openPack, type Pack, type PackedFile } from '../pages/pack.ts'
+import { paths } from '../web/paths.ts'
+import { headers } from './headers.ts'
+
+/** Only our own files and calls; markup only from the purifier, which has the one policy that may create it. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  'trusted-types dompurify',
+].join('; ')
+
+/** Adds the dashboard: its page on each of its addresses, and its files. */
+export function addDashboard(server: Elysia): void {
+  let opening: Promise<Pack> | undefined
+  const pack = () => {
+    opening ??= openPack()
+    return opening
+  }
+  for (const path of paths) server.get(path, async ({ request }) => page(await pack(), request))
+  server.get('/web/:name', async ({ request, params }) => file(await pack(), request, `/web/${params.name}`))
+  server.get('/fonts/:name', async ({ request, params }) => file(await pack(), request, `/fonts/${params.name}`))
+}
+
+/** Names of built files contain a hash of their content, and those of fonts their version: they never change. */
+async function file(pack: Pack, request: Request, path: string): Promise<Response> {
+  const found = pack.files.get(path)
+  if (!found) throw new AppError('not_found', 'No such file.')
+  return send(pack, found, request, { 'cache-control': 'public, max-age=31536000, immutable' })
+}
+
+/** The theme of the cookie is written into the page, because no script could run early enough. */
+async function page(pack: Pack, request: Request): Promise<Response> {
+  const found = pack.files.get('/index.html')
+  if (!found) throw new AppError('internal', 'The dashboard is missing from this build.')
+  const theme = /(?:^|;\s*)theme=(light|dark)\b/.exec(request.headers.get('cookie') ?? '')?.[1]
+  const html = new TextDecoder().decode(await pack.bytes(found.raw))
+  return new Response(theme ? html.replace('<html ', `<html data-theme="${theme}" `) : html, {
+    headers: {
+      ...headers,
+      'content-type': found.type,
+      'content-security-policy': policy,
+      'cache-control': 'no-cache',
+      vary: 'cookie',
+    },
+  })
+}
+
+const takes = (request: Request, encoding: string): boolean =>
+  (request.headers.get('accept-encoding') ?? '').split(',').some((part) => {
+    const [name, quality] = part.trim().split(';')
+    return name === encoding && !/^\s*q=0(\.0*)?$/.test(quality ?? '')
+  })
+
+async function send(pack: Pack, found: PackedFile, request: Request, more: Record<string, string>): Promise<Response> {
+  const etag = `"${found.etag}"`
+  const all = { ...headers, 'content-type': found.type, etag, vary: 'accept-encoding', ...more }
+  if (request.headers.get('if-none-match') === etag) return new Response(null, { status: 304, headers: all })
+  for (const encoding of ['br', 'gzip'] as const) {
+    const span = found[encoding]
+    if (span && takes(request, encoding))
+      return new Response(await pack.bytes(span), { headers: { ...all, 'content-encoding': encoding } })
+  }
+  return new Response(await pack.bytes(found.raw), { headers: all })
+}

@@ -1,0 +1,93 @@
+/**
+ * The Web API as the dashboard calls it: typed by the routes of each feature, of which only types get into the page.
+ * `ok` returns what a call returned, or throws a Problem.
+ */
+import { treaty } from '@elysiajs/eden'
+import type { AnyElysia } from 'elysia'
+import type { accountRoutes } from '../features/accounts/routes.ts'
+import type { activityRoutes } from '../features/activity/routes.ts'
+import type { agentRoutes } from '../features/agents/routes.ts'
+import type { notificationRoutes } from '../features/notifications/routes.ts'
+import type { organizationRoutes } from '../features/organizations/routes.ts'
+import type { projectRoutes } from '../features/projects/routes.ts'
+import type { searchRoutes } from '../features/search/routes.ts'
+import type { storyRoutes } from '../features/stories/routes.ts'
+import type { taskRoutes } from '../features/tasks/routes.ts'
+import type { teamRoutes } from '../features/teams/routes.ts'
+import { Problem } from './problem.ts'
+
+/** Eden would turn texts that look like dates into dates, although the types say text. */
+const client = <R extends AnyElysia>() =>
+  treaty<R>(location.origin, { fetcher: send as typeof fetch, parseDate: false })
+
+export const accounts = client<ReturnType<typeof accountRoutes>>().api
+export const activity = client<ReturnType<typeof activityRoutes>>().api
+export const agents = client<ReturnType<typeof agentRoutes>>().api
+export const notifications = client<ReturnType<typeof notificationRoutes>>().api
+export const organizations = client<ReturnType<typeof organizationRoutes>>().api
+export const projects = client<ReturnType<typeof projectRoutes>>().api
+export const search = client<ReturnType<typeof searchRoutes>>().api
+export const stories = client<ReturnType<typeof storyRoutes>>().api
+export const tasks = client<ReturnType<typeof taskRoutes>>().api
+export const teams = client<ReturnType<typeof teamRoutes>>().api
+
+interface Answer<T> {
+  data: T
+  error: unknown
+  status: number
+}
+
+export async function ok<T>(call: Promise<Answer<T>>): Promise<NonNullable<T>> {
+  const { data, error, status } = await call
+  if (!error) return data as NonNullable<T>
+  const body = (error as { value?: unknown }).value
+  throw error instanceof Problem ? error : new Problem(status, (body ?? {}) as Record<string, unknown>)
+}
+
+/** Headers of a change: refused if the record is no longer at this version, and done once however often it is sent. */
+export const change = (version?: number) => ({
+  headers: {
+    ...(version !== undefined && { 'if-match': `"${version}"` }),
+    'idempotency-key': crypto.getRandomValues(new Uint32Array(4)).join('-'),
+  },
+})
+
+// ---- the team of this tab, and the session
+
+let organizationId: string | undefined
+/** Every tab names its own team in each call, so that switching in one tab changes no other. */
+export const nameTeamInCalls = (id: string | undefined): void => {
+  organizationId = id
+}
+
+async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+  const request = () => {
+    const headers = new Headers(init.headers)
+    if (organizationId) headers.set('x-organization-id', organizationId)
+    return fetch(input, { ...init, headers })
+  }
+  try {
+    const first = await request()
+    if (first.status !== 401 || !(await renewed())) return first
+    return await request()
+  } catch {
+    throw new Problem(0, {})
+  }
+}
+
+let renewing: Promise<boolean> | undefined
+/** Renews the session once for all calls that wait for it, and one tab at a time where the browser has locks. */
+function renewed(): Promise<boolean> {
+  const refresh = async () => {
+    const answer = await fetch('/api/auth/refresh', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    })
+    return answer.ok
+  }
+  renewing ??= (navigator.locks ? navigator.locks.request('tutti refresh', refresh) : refresh()).finally(() => {
+    renewing = undefined
+  })
+  return renewing
+}

@@ -1,0 +1,68 @@
+/** What a page shows instead of its content: nothing yet, nothing at all, nothing that matches, or a refusal. */
+import { TriangleAlert } from 'lucide-react'
+import { type ReactNode, useEffect, useState } from 'react'
+import { isProblem } from '../problem.ts'
+
+/** Nothing for 200 ms, so that a fast answer does not flicker, then the shape of what will come. */
+export function AfterAMoment({ children }: { children: ReactNode }) {
+  const [late, setLate] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), 200)
+    return () => clearTimeout(timer)
+  }, [])
+  return late ? <div aria-busy="true">{children}</div> : null
+}
+
+export const Skeleton = () => (
+  <div className="skel" aria-hidden>
+    <span />
+    <span />
+    <span />
+  </div>
+)
+
+/** Four empty lines of a staff: the picture of a page where nothing has happened yet. */
+export function Empty({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <div className="void">
+      <svg className="staff voidstaff" height="44" viewBox="0 0 300 44" aria-hidden>
+        {[6, 14, 22, 30].map((y) => (
+          <line key={y} className="ln" x1="0" x2="300" y1={y} y2={y} />
+        ))}
+        <rect className="restmark" x="146" y="14" width="9" height="5" rx="1" />
+      </svg>
+      <h2 className="h1">{title}</h2>
+      {children}
+    </div>
+  )
+}
+
+export function NoMatch({ children, onClear, clear }: { children: ReactNode; onClear(): void; clear: string }) {
+  return (
+    <div className="nomatch">
+      <p>{children}</p>
+      <button type="button" className="btn small" onClick={onClear}>
+        {clear}
+      </button>
+    </div>
+  )
+}
+
+/** A refusal: what happened, its code, the id by which the log has it, and the way out. */
+export function ProblemBox({ error, children }: { error: Error; children?: ReactNode }) {
+  return (
+    <div className="problem" role="alert">
+      <TriangleAlert className="i" aria-hidden />
+      <div className="grow stack s1">
+        <b className="b6">{error.message}</b>
+        {isProblem(error) && (
+          <p className="t12 soft mono">
+            {error.code}
+            {error.requestId && ` · request ${error.requestId}`}
+          </p>
+        )}
+      </div>
+      {children}
+    </div>
+  )
+}

@@ -1,0 +1,44 @@
+/** Short messages at the edge of the page. What shows them is loaded with the first one, which few visits need. */
+import { lazy, Suspense, useSyncExternalStore } from 'react'
+
+export interface ToastText {
+  title: string
+  text?: string
+  /** Something was refused: said at once to those who listen instead of looking. */
+  bad?: boolean
+  action?: { label: string; run(): void }
+}
+
+const waiting: ToastText[] = []
+let show: ((toast: ToastText) => void) | undefined
+const listeners = new Set<() => void>()
+
+export function toast(message: ToastText): void {
+  if (show) show(message)
+  else waiting.push(message)
+  for (const tell of listeners) tell()
+}
+
+/** Gives the list what has waited for it, and everything that comes while it is there. */
+export function drain(to: (toast: ToastText) => void): () => void {
+  show = to
+  for (const message of waiting.splice(0)) to(message)
+  return () => {
+    show = undefined
+  }
+}
+
+const ToastList = lazy(() => import('./toast-list.tsx'))
+const subscribe = (tell: () => void) => {
+  listeners.add(tell)
+  return () => listeners.delete(tell)
+}
+
+export function Toasts() {
+  const wanted = useSyncExternalStore(subscribe, () => show !== undefined || waiting.length > 0)
+  return wanted ? (
+    <Suspense>
+      <ToastList />
+    </Suspense>
+  ) : null
+}

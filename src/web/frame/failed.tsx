@@ -1,0 +1,41 @@
+import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router'
+import { Empty, ProblemBox } from '../components/states.tsx'
+import { isProblem } from '../problem.ts'
+import { words } from '../words.ts'
+
+export const Missing = () => (
+  <div className="scroll">
+    <Empty title={words.notFound}>
+      <p className="soft">{words.notFoundText}</p>
+      <p className="voidact">
+        <Link className="btn" to="/projects">
+          {words.toProjects}
+        </Link>
+      </p>
+    </Empty>
+  </div>
+)
+
+/** A page that could not be loaded. What does not exist, or not for this reader, looks like a wrong address. */
+export function Failed({ error, reset }: ErrorComponentProps) {
+  const router = useRouter()
+  if (isProblem(error) && error.status === 404) return <Missing />
+  return (
+    <div className="scroll">
+      <div className="page">
+        <ProblemBox error={error instanceof Error ? error : new Error(String(error))}>
+          <button
+            type="button"
+            className="btn small"
+            onClick={() => {
+              reset?.()
+              void router.invalidate()
+            }}
+          >
+            {words.tryAgain}
+          </button>
+        </ProblemBox>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,28 @@
+import { CSPProvider } from '@base-ui/react/csp-provider'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { Toasts } from './components/toasts.tsx'
+import { isProblem } from './problem.ts'
+import { queries } from './queries.ts'
+import { router } from './router.tsx'
+
+// A page restored from the browser's cache is reloaded: the user may have signed out since.
+window.addEventListener('pageshow', ({ persisted }) => persisted && location.reload())
+
+// A refusal is shown on the page, so it is no error of the program.
+const onCaughtError = (error: unknown) => {
+  if (!isProblem(error)) console.error(error)
+}
+
+createRoot(document.getElementById('root') as HTMLElement, { onCaughtError }).render(
+  <StrictMode>
+    <CSPProvider disableStyleElements>
+      <QueryClientProvider client={queries}>
+        <RouterProvider router={router} />
+        <Toasts />
+      </QueryClientProvider>
+    </CSPProvider>
+  </StrictMode>,
+)

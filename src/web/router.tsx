@@ -1,0 +1,83 @@
+/** The pages and their addresses. Each page is a chunk of its own, loaded when a link to it is pointed at. */
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+  retainSearchParams,
+} from '@tanstack/react-router'
+import { Failed, Missing } from './frame/failed.tsx'
+import { Frame } from './frame/frame.tsx'
+import { isProblem } from './problem.ts'
+import { queries } from './queries.ts'
+import { taskSearch } from './routes/tasks/search.ts'
+import { chooseTeam, currentTeamQuery, type Me, meQuery, type Team, teamsQuery } from './session.ts'
+
+const root = createRootRouteWithContext<{ queries: typeof queries }>()({
+  component: Outlet,
+  notFoundComponent: Missing,
+  errorComponent: Failed,
+})
+
+/** All pages of a signed-in user. `?team=` stays on every link, so that each tab keeps its own team. */
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: 'inside',
+  validateSearch: (search: Record<string, unknown>): { team?: string } =>
+    typeof search.team === 'string' ? { team: search.team } : {},
+  search: { middlewares: [retainSearchParams(['team'])] },
+  beforeLoad: async ({ context, search, location }): Promise<{ me: Me; team: Team }> => {
+    try {
+      const [me, team] = await Promise.all([
+        context.queries.ensureQueryData(meQuery),
+        chooseTeam(search.team, {
+          teams: () => context.queries.ensureQueryData(teamsQuery),
+          current: () => context.queries.ensureQueryData(currentTeamQuery),
+        }),
+      ])
+      return { me, team }
+    } catch (error) {
+      if (isProblem(error) && error.status === 401)
+        throw redirect({ href: `/login?next=${encodeURIComponent(location.href)}`, reloadDocument: true })
+      throw error
+    }
+  },
+  component: Frame,
+  notFoundComponent: Missing,
+  errorComponent: Failed,
+})
+
+const projectsRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/projects',
+  component: lazyRouteComponent(() => import('./routes/projects/page.tsx'), 'ProjectsPage'),
+})
+
+const tasksRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/projects/$slug/tasks',
+  validateSearch: taskSearch,
+  component: lazyRouteComponent(() => import('./routes/tasks/page.tsx'), 'TasksPage'),
+})
+
+const taskRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/tasks/$key',
+  component: lazyRouteComponent(() => import('./routes/task/page.tsx'), 'TaskPage'),
+})
+
+export const router = createRouter({
+  routeTree: root.addChildren([inside.addChildren([projectsRoute, tasksRoute, taskRoute])]),
+  context: { queries },
+  defaultPreload: 'intent',
+  defaultPreloadStaleTime: 0,
+  scrollRestoration: true,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

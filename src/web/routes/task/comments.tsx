@@ -1,0 +1,68 @@
+import { useState } from 'react'
+import type { TaskDetail } from '../../../features/tasks/schema.ts'
+import { Markdown } from '../../components/markdown.tsx'
+import { Avatar } from '../../components/party.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { ago, dayAndTime } from '../../times.ts'
+import { Section } from './body.tsx'
+import { useComment } from './queries.ts'
+import { words } from './words.ts'
+
+export function Comments({ task, may }: { task: TaskDetail; may: boolean }) {
+  if (task.comments.length === 0 && !may) return null
+  return (
+    <Section title={words.comments} n={task.comments.length || undefined}>
+      <ul className="stack s4">
+        {task.comments.map((comment) => (
+          <li key={comment.id} className="msg">
+            <Avatar party={comment.author} size="m" />
+            <span className="who">
+              <b>{comment.author.name}</b>
+              <time className="soft t12" dateTime={comment.createdAt} title={dayAndTime(comment.createdAt)}>
+                {ago(comment.createdAt)}
+              </time>
+            </span>
+            <Markdown text={comment.body} />
+          </li>
+        ))}
+      </ul>
+      {may && <Compose task={task} />}
+    </Section>
+  )
+}
+
+/** The text stays until the server has it. */
+function Compose({ task }: { task: TaskDetail }) {
+  const [text, setText] = useState('')
+  const comment = useComment(task)
+  const send = () => comment.mutate(text.trim(), { onSuccess: () => setText('') })
+  return (
+    <form
+      className="compose"
+      onSubmit={(event) => {
+        event.preventDefault()
+        send()
+      }}
+    >
+      <textarea
+        className="bare"
+        rows={2}
+        aria-label={words.write}
+        placeholder={words.write}
+        value={text}
+        maxLength={20_000}
+        onChange={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.metaKey || event.ctrlKey) && text.trim() !== '') send()
+        }}
+      />
+      {comment.error && <ProblemBox error={comment.error} />}
+      <span className="row">
+        <span className="grow" />
+        <button type="submit" className="btn small" disabled={comment.isPending || text.trim() === ''}>
+          {words.comment}
+        </button>
+      </span>
+    </form>
+  )
+}

@@ -1,0 +1,147 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useRouteContext } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
+import { type Priority, priorities, type Status, statuses } from '../../../records/work.ts'
+import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
+import { Menu, type MenuEntry } from '../../components/overlay.tsx'
+import { Avatar } from '../../components/party.tsx'
+import { agentsQuery, membersQuery } from '../../session.ts'
+import { priorityNames, statusNames } from '../../words.ts'
+import { Due, Label } from '../tasks/card.tsx'
+import { words } from './words.ts'
+
+interface Props {
+  task: TaskDetail
+  may: boolean
+  onChange(patch: TaskPatch): void
+  children: ReactNode
+}
+
+export function Fields({ task, may, onChange, children }: Props) {
+  return (
+    <aside aria-label={words.fields}>
+      <dl>
+        <Choice
+          name={words.state}
+          may={may}
+          entries={statuses.map((status) => ({
+            value: status,
+            label: statusNames[status],
+            glyph: <StatusGlyph status={status} />,
+            chosen: status === task.status,
+          }))}
+          onChoose={(status) => onChange({ status: status as Status })}
+        >
+          <StatusGlyph status={task.status} />
+          {statusNames[task.status]}
+        </Choice>
+        <Choice
+          name={words.priority}
+          may={may}
+          entries={priorities.map((priority) => ({
+            value: priority,
+            label: priorityNames[priority],
+            glyph: <PriorityGlyph priority={priority} />,
+            chosen: priority === task.priority,
+          }))}
+          onChoose={(priority) => onChange({ priority: priority as Priority })}
+        >
+          <PriorityGlyph priority={task.priority} />
+          {priorityNames[task.priority]}
+        </Choice>
+        <Assignee task={task} may={may} onChange={onChange} />
+        {task.dueAt && (
+          <Plain name={words.due}>
+            <Due at={task.dueAt} />
+          </Plain>
+        )}
+        {task.labels.length > 0 && (
+          <Plain name={words.labels}>
+            {task.labels.map((label) => (
+              <Label key={label} name={label} />
+            ))}
+          </Plain>
+        )}
+        {task.estimate !== null && <Plain name={words.estimate}>{words.points(task.estimate)}</Plain>}
+        <Plain name={words.project}>
+          <Link className="cut" to="/projects/$slug/tasks" params={{ slug: task.project.slug }}>
+            {task.project.name}
+          </Link>
+        </Plain>
+      </dl>
+      {children}
+    </aside>
+  )
+}
+
+const Plain = ({ name, children }: { name: string; children: ReactNode }) => (
+  <div className="prop">
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+interface ChoiceProps {
+  name: string
+  may: boolean
+  entries: readonly MenuEntry[]
+  onChoose(value: string): void
+  children: ReactNode
+}
+
+function Choice({ name, may, entries, onChoose, children }: ChoiceProps) {
+  if (!may) return <Plain name={name}>{children}</Plain>
+  return (
+    <div className="prop">
+      <dt>{name}</dt>
+      <dd>
+        <Menu
+          trigger={
+            <button type="button" className="row tight">
+              <span className="hide">{name}: </span>
+              {children}
+            </button>
+          }
+          entries={entries}
+          onChoose={onChoose}
+        />
+      </dd>
+    </div>
+  )
+}
+
+function Assignee({ task, may, onChange }: Omit<Props, 'children'>) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const members = useQuery(membersQuery(team.id)).data ?? []
+  const agents = useQuery(agentsQuery(team.id)).data ?? []
+  const parties = [
+    ...members.map(({ id, name }) => ({ type: 'user' as const, id, name })),
+    ...agents.map(({ id, name }) => ({ type: 'agent' as const, id, name })),
+  ]
+  return (
+    <Choice
+      name={words.assignee}
+      may={may}
+      entries={[
+        { value: '', label: words.nobody, chosen: task.assignee === null },
+        ...parties.map((party) => ({
+          value: party.id,
+          label: party.name,
+          glyph: <Avatar party={party} />,
+          chosen: task.assignee?.id === party.id,
+        })),
+      ]}
+      onChoose={(assignee) => onChange({ assignee: assignee === '' ? null : assignee })}
+    >
+      {task.assignee ? (
+        <>
+          <Avatar party={task.assignee} />
+          {task.assignee.name}
+        </>
+      ) : (
+        <span className="soft">{words.nobody}</span>
+      )}
+    </Choice>
+  )
+}

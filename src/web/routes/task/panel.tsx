@@ -1,0 +1,62 @@
+/** A task beside its list, with an address of its own (`?open=KEY`). */
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { Link as LinkIcon, Maximize2, X } from 'lucide-react'
+import { useEffect, useRef } from 'react'
+import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { toast } from '../../components/toasts.tsx'
+import { TaskBody } from './body.tsx'
+import { taskQuery } from './queries.ts'
+import { words } from './words.ts'
+
+export function TaskPanel({ taskKey, onClose }: { taskKey: string; onClose(): void }) {
+  const { data: task, error } = useQuery(taskQuery(taskKey))
+  const panel = useRef<HTMLElement>(null)
+  useEffect(() => {
+    const before = document.activeElement
+    panel.current?.focus()
+    return () => {
+      if (before instanceof HTMLElement) before.focus()
+    }
+  }, [])
+  const copy = async () => {
+    await copyText(new URL(`/tasks/${taskKey}`, location.href).href)
+    toast({ title: words.copied })
+  }
+  return (
+    <section className="panel" aria-label={taskKey} ref={panel} tabIndex={-1}>
+      <header>
+        <span className="soft">{taskKey}</span>
+        <button type="button" className="ib s24" aria-label={words.copyLink} onClick={() => void copy()}>
+          <LinkIcon className="i s14" aria-hidden />
+        </button>
+        <span className="grow" />
+        <Link className="ib" to="/tasks/$key" params={{ key: taskKey }} aria-label={words.whole}>
+          <Maximize2 className="i s14" aria-hidden />
+        </Link>
+        <button type="button" className="ib" aria-label={words.close} onClick={onClose}>
+          <X className="i" aria-hidden />
+        </button>
+      </header>
+      {error && !task ? <ProblemBox error={error} /> : null}
+      {task ? (
+        <TaskBody task={task} level={2} />
+      ) : (
+        <AfterAMoment>
+          <Skeleton />
+        </AfterAMoment>
+      )}
+    </section>
+  )
+}
+
+/** On a plain network a browser has no clipboard, so the text is selected and copied as a user would. */
+export async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text)
+  const field = document.createElement('textarea')
+  field.value = text
+  document.body.append(field)
+  field.select()
+  document.execCommand('copy')
+  field.remove()
+}

@@ -1,0 +1,63 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
+import { change, ok, tasks } from '../../api.ts'
+
+export const taskQuery = (key: string) =>
+  queryOptions({ queryKey: ['task', key], queryFn: () => ok(tasks.tasks({ id: key }).get()) })
+
+/** Fields that look the same in a change and in the record, so that they can be shown before the server answers. */
+const shownAtOnce = ['title', 'description', 'status', 'priority', 'labels', 'dueAt', 'estimate'] as const
+
+export function useChange(task: TaskDetail) {
+  const cache = useQueryClient()
+  const { queryKey } = taskQuery(task.key)
+  return useMutation({
+    mutationFn: (patch: TaskPatch) => ok(tasks.tasks({ id: task.id }).patch(patch, change(task.version))),
+    onMutate: async (patch) => {
+      await cache.cancelQueries({ queryKey })
+      const before = cache.getQueryData(queryKey)
+      const shown = Object.fromEntries(
+        shownAtOnce.filter((field) => field in patch).map((field) => [field, patch[field]]),
+      )
+      if (before) cache.setQueryData(queryKey, { ...before, ...shown } as TaskDetail)
+      return { before }
+    },
+    onError: (_error, _patch, context) => {
+      if (context?.before) cache.setQueryData(queryKey, context.before)
+    },
+    onSettled: () => refresh(cache, task),
+  })
+}
+
+const refresh = (cache: ReturnType<typeof useQueryClient>, task: TaskDetail) =>
+  Promise.all([
+    cache.invalidateQueries({ queryKey: ['task', task.key] }),
+    cache.invalidateQueries({ queryKey: ['tasks', task.projectId] }),
+  ])
+
+type Act = 'claim' | 'release' | 'complete'
+
+export function useAct(task: TaskDetail) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: async (act: Act): Promise<void> => {
+      const one = tasks.tasks({ id: task.id })
+      await ok<unknown>(
+        act === 'claim'
+          ? one.claim.post({}, change())
+          : act === 'release'
+            ? one.release.post({}, change())
+            : one.complete.post({}, change(task.version)),
+      )
+    },
+    onSettled: () => refresh(cache, task),
+  })
+}
+
+export function useComment(task: TaskDetail) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: (body: string) => ok(tasks.tasks({ id: task.id }).comments.post({ body }, change())),
+    onSettled: () => refresh(cache, task),
+  })
+}

@@ -1,0 +1,73 @@
+import { Calendar, Hourglass } from 'lucide-react'
+import type { TaskItem } from '../../../features/tasks/schema.ts'
+import { PriorityGlyph } from '../../components/glyphs.tsx'
+import { Avatar, Clock, LeaseRing } from '../../components/party.tsx'
+import { ago, due, lastCall, minutesUntil, shareLeft } from '../../times.ts'
+import { words as common, priorityNames } from '../../words.ts'
+import { words } from './words.ts'
+
+/** The colour of a label: always the same one, chosen by its letters. */
+const labelTone = (label: string): number => [...label].reduce((n, c) => (n * 31 + c.charCodeAt(0)) % 6, 3) + 1
+
+export const Label = ({ name }: { name: string }) => <span className={`tag l${labelTone(name)}`}>{name}</span>
+
+export function Due({ at }: { at: string }) {
+  const { text, urgency } = due(at)
+  return (
+    <span className={`due ${urgency || 'soft'}`}>
+      <Calendar className="i s12" aria-hidden />
+      {text}
+    </span>
+  )
+}
+
+/** What a card shows. Leaves out what is empty. */
+export function CardBody({ task }: { task: TaskItem }) {
+  const waits = task.blockedBy.length
+  return (
+    <>
+      <div className="row tight">
+        <span className="key">{task.key}</span>
+        <PriorityGlyph priority={task.priority} name={words.priorityOf(priorityNames[task.priority])} />
+        <span className="end row tight">
+          {task.dueAt && <Due at={task.dueAt} />}
+          {task.assignee && <Avatar party={task.assignee} />}
+        </span>
+      </div>
+      <h3 className="ttl">{task.title}</h3>
+      {(task.labels.length > 0 || waits > 0) && (
+        <div className="meta">
+          {task.labels.map((label) => (
+            <Label key={label} name={label} />
+          ))}
+          {waits > 0 && (
+            <span className="waits">
+              <Hourglass className="i s12" aria-hidden />
+              {words.waitsFor(waits)}
+            </span>
+          )}
+        </div>
+      )}
+      {task.lease && <Holder lease={task.lease} changedAt={task.updatedAt} />}
+    </>
+  )
+}
+
+/** Who works on it: how much of the lease is left, the last call, the last change. */
+function Holder({ lease, changedAt }: { lease: NonNullable<TaskItem['lease']>; changedAt: string }) {
+  return (
+    <div className="held">
+      <LeaseRing party={lease.holder} left={shareLeft(lease.lastSeenAt, lease.expiresAt)} />
+      <span className="grow">
+        <span className="row">
+          <span className="b5 cut grow">{lease.holder.name}</span>
+          <span className="soft">{common.minutesLeft(minutesUntil(lease.expiresAt))}</span>
+        </span>
+        <span className="row wide">
+          <Clock text={lastCall(lease.lastSeenAt)} title={words.lastCall} />
+          <Clock text={ago(changedAt)} title={words.lastChange} change />
+        </span>
+      </span>
+    </div>
+  )
+}

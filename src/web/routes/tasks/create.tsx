@@ -1,0 +1,43 @@
+import { useState } from 'react'
+import { Dialog } from '../../components/overlay.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { statusNames } from '../../words.ts'
+import { useCreate } from './queries.ts'
+import { words } from './words.ts'
+
+interface Props {
+  project: { id: string; slug: string }
+  status: 'backlog' | 'todo'
+  onClose(): void
+}
+
+export function CreateDialog({ project, status, onClose }: Props) {
+  const [title, setTitle] = useState('')
+  const create = useCreate(project.id, project.slug)
+  return (
+    <Dialog title={`${words.newTask} · ${statusNames[status]}`} open onClose={onClose}>
+      <form
+        className="stack s4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          create.mutate({ title: title.trim(), status }, { onSuccess: onClose })
+        }}
+      >
+        <label className="field">
+          <span>{words.taskTitle}</span>
+          <input
+            className="input"
+            value={title}
+            required
+            maxLength={200}
+            onChange={(event) => setTitle(event.currentTarget.value)}
+          />
+        </label>
+        {create.error && <ProblemBox error={create.error} />}
+        <button type="submit" className="btn main" disabled={create.isPending || title.trim() === ''}>
+          {words.create}
+        </button>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,68 @@
+/** Who is signed in, and the team of this tab with its people, agents and projects. */
+import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
+import { accounts, agents, nameTeamInCalls, notifications, ok, organizations, projects } from './api.ts'
+
+const QUARTER_HOUR = 15 * 60_000
+
+export const meQuery = queryOptions({
+  queryKey: ['me'],
+  queryFn: () => ok(accounts.auth.me.get()),
+  staleTime: QUARTER_HOUR,
+})
+
+export const teamsQuery = queryOptions({
+  queryKey: ['teams'],
+  queryFn: async () => (await ok(organizations.teams.get({ query: { limit: 200, sort: 'name', order: 'asc' } }))).items,
+  staleTime: QUARTER_HOUR,
+})
+
+export const currentTeamQuery = queryOptions({
+  queryKey: ['current team'],
+  queryFn: () => ok(organizations.team.get()),
+  staleTime: QUARTER_HOUR,
+})
+
+/** Members and agents are loaded once and looked up by id, so that records need not carry faces. */
+export const membersQuery = (team: string) =>
+  queryOptions({
+    queryKey: ['members', team],
+    queryFn: async () => (await ok(organizations.teams({ id: team }).members.get({ query: { limit: 200 } }))).items,
+    staleTime: QUARTER_HOUR,
+  })
+
+export const agentsQuery = (team: string) =>
+  queryOptions({
+    queryKey: ['agents', team],
+    queryFn: async () => (await ok(agents.agents.get({ query: { limit: 200 } }))).items,
+    staleTime: QUARTER_HOUR,
+  })
+
+export const projectsQuery = (team: string) =>
+  queryOptions({
+    queryKey: ['projects', team],
+    queryFn: async () => (await ok(projects.projects.get({ query: { limit: 100, sort: 'name', order: 'asc' } }))).items,
+  })
+
+export const countQuery = queryOptions({
+  queryKey: ['notifications', 'count'],
+  queryFn: () => ok(notifications.notifications.count.get()),
+})
+
+export type Me = Awaited<ReturnType<NonNullable<typeof meQuery.queryFn>>>
+export interface Team {
+  id: string
+  slug: string
+}
+
+/** Chooses the team that the address names, else the current one, and names it in every call from now on. */
+export async function chooseTeam(
+  slug: string | undefined,
+  load: { teams: () => Promise<Team[]>; current: () => Promise<Team> },
+): Promise<Team> {
+  const named = slug === undefined ? undefined : (await load.teams()).find((team) => team.slug === slug)
+  const team = named ?? (await load.current())
+  nameTeamInCalls(team.id)
+  return team
+}
+
+export const useMe = () => useSuspenseQuery(meQuery).data

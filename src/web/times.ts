@@ -1,0 +1,47 @@
+/** Times as people read them, in the browser's language and time zone. */
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+const short = (value: number, unit: 'second' | 'minute' | 'hour' | 'day'): string =>
+  new Intl.NumberFormat(undefined, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 0 }).format(
+    value,
+  )
+
+/** How long ago, in one unit: "20 sec", "3 min", "2 hr". */
+export function ago(instant: string, now = Date.now()): string {
+  const passed = Math.max(0, now - Date.parse(instant))
+  if (passed < MINUTE) return short(Math.floor(passed / SECOND), 'second')
+  if (passed < HOUR) return short(Math.floor(passed / MINUTE), 'minute')
+  if (passed < 2 * DAY) return short(Math.floor(passed / HOUR), 'hour')
+  return short(Math.floor(passed / DAY), 'day')
+}
+
+/** The last call of a worker is known to within 20 seconds, so it is not shown more exactly. */
+export const lastCall = (instant: string, now = Date.now()): string =>
+  now - Date.parse(instant) < 20 * SECOND ? 'under 20 s' : ago(instant, now)
+
+export const minutesUntil = (instant: string, now = Date.now()): number =>
+  Math.max(0, Math.ceil((Date.parse(instant) - now) / MINUTE))
+
+/** The part of a lease that is left, from 1 to 0. */
+export const shareLeft = (since: string, until: string, now = Date.now()): number => {
+  const whole = Date.parse(until) - Date.parse(since)
+  return whole <= 0 ? 0 : Math.min(1, Math.max(0, (Date.parse(until) - now) / whole))
+}
+
+export const day = (instant: string): string =>
+  new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' }).format(new Date(instant))
+
+export const dayAndTime = (instant: string): string =>
+  new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(instant))
+
+/** A due date and how urgent it is. */
+export function due(instant: string, now = Date.now()): { text: string; urgency: '' | 'soon' | 'over' } {
+  const at = new Date(instant)
+  const days = Math.round((at.setHours(0, 0, 0, 0) - new Date(now).setHours(0, 0, 0, 0)) / DAY)
+  if (days === 0) return { text: 'today', urgency: 'soon' }
+  if (days === 1) return { text: 'tomorrow', urgency: 'soon' }
+  return { text: day(instant), urgency: days < 0 ? 'over' : days < 3 ? 'soon' : '' }
+}

@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+
+const source = readFileSync(Bun.resolveSync('axe-core/axe.min.js', import.meta.dir), 'utf8')
+
+interface Violation {
+  id: string
+  nodes: { target: string[]; any: { message: string }[] }[]
+}
+
+/** What axe finds wrong on the page (WCAG 2.2 AA and best practice). It runs outside the page's content policy. */
+export async function axe(page: Page): Promise<string[]> {
+  await page.evaluate(source)
+  const found = (await page.evaluate(
+    `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })`,
+  )) as { violations: Violation[] }
+  return found.violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, any }) => `${id}: ${target.join(' ')} ${any[0]?.message ?? ''}`),
+  )
+}

@@ -1,0 +1,162 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { paths } from '../../src/web/paths.ts'
+import { logged, member, PASSWORD, person, sharedApp, unique } from '../support/app.ts'
+import { axe } from './axe.ts'
+import { Visitor } from './support.ts'
+
+/** The dashboard in a real browser: the board, the list, a task, and who may do what there. */
+const t = await sharedApp()
+const at = { url: t.app.url, output: () => logged.join('') }
+
+async function signedIn(email: string, options: object = {}): Promise<Visitor> {
+  const visitor = await Visitor.open({ at, locale: 'en-GB', ...options })
+  const answer = await visitor.context.request.post(`${t.app.url}/api/auth/login`, {
+    data: { email, password: PASSWORD },
+    headers: { origin: t.app.url },
+  })
+  expect(answer.status()).toBe(200)
+  return visitor
+}
+
+async function call<T>(who: Visitor, method: string, path: string, data?: object): Promise<T> {
+  const answer = await who.context.request.fetch(t.app.url + path, { method, data, headers: { origin: t.app.url } })
+  expect(answer.ok()).toBe(true)
+  return (await answer.json()) as T
+}
+
+interface Made {
+  id: string
+  key: string
+  slug: string
+}
+const newProject = (who: Visitor) => call<Made>(who, 'POST', '/api/projects', { name: unique('Lantern') })
+const newTask = (who: Visitor, slug: string, task: object) =>
+  call<Made>(who, 'POST', `/api/projects/${slug}/tasks`, task)
+const statusOf = async (who: Visitor, key: string) =>
+  (await call<{ status: string }>(who, 'GET', `/api/tasks/${key}`)).status
+
+const card = (who: Visitor, key: string) => who.page.getByRole('button', { name: new RegExp(`^${key} `) })
+const column = (who: Visitor, name: string) => who.page.getByRole('region', { name: new RegExp(`^${name},`) })
+
+test('a plan is begun, moved and finished by keyboard alone', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(boss.email, { colorScheme: 'dark' })
+  const { slug, key } = await newProject(ada)
+  await ada.goto(`/projects/${slug}/tasks`)
+  await ada.see('No tasks yet')
+  await ada.page.keyboard.press('c')
+  await ada.page.getByLabel('Title').fill('Read a book offline')
+  await ada.page.keyboard.press('Enter')
+  await card(ada, `${key}-1`).waitFor()
+  await card(ada, `${key}-1`).focus()
+  await ada.page.keyboard.press('Alt+ArrowRight')
+  await column(ada, 'In progress').getByRole('button').first().waitFor()
+  await ada.see(`${key}-1 → In progress`)
+  await expect(statusOf(ada, `${key}-1`)).resolves.toBe('in_progress')
+
+  await card(ada, `${key}-1`).focus()
+  await ada.page.keyboard.press('Enter')
+  const panel = ada.page.getByRole('region', { name: `${key}-1`, exact: true })
+  await panel.getByLabel('Write a comment').fill('Works **without** a network')
+  await ada.page.keyboard.press('Control+Enter')
+  await panel.locator('strong', { hasText: 'without' }).waitFor()
+  await panel.getByRole('button', { name: 'Complete' }).press('Enter')
+  await panel.getByText('Done').waitFor()
+  expect(await statusOf(ada, `${key}-1`)).toBe('done')
+  await ada.page.keyboard.press('Escape')
+  await panel.waitFor({ state: 'detached' })
+  await ada.leave()
+}, 300_000)
+
+test('a move that the server refuses is taken back, with the reason', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(boss.email)
+  const { slug } = await newProject(ada)
+  const first = await newTask(ada, slug, { title: 'Block store' })
+  const second = await newTask(ada, slug, { title: 'Reader', blockedBy: [first.key] })
+  await ada.goto(`/projects/${slug}/tasks`)
+  await card(ada, second.key).dragTo(column(ada, 'In progress').getByRole('list'))
+  await ada.see(new RegExp(`${second.key} cannot become in_progress: it waits for ${first.key}`))
+  await column(ada, 'Todo')
+    .getByRole('button', { name: new RegExp(`^${second.key} `) })
+    .waitFor()
+  expect(await statusOf(ada, second.key)).toBe('todo')
+  await ada.leave(`PATCH /api/tasks/${second.id} 409`)
+}, 300_000)
+
+test('what people store is shown as text, in both themes, on a phone and wide, and axe finds nothing', async () => {
+  const boss = await person(t)
+  const evil = '<img src=x onerror=alert(1)><script>alert(2)</script>[x](javascript:alert(3))'
+  for (const [colorScheme, width] of [
+    ['light', 1280],
+    ['dark', 320],
+  ] as const) {
+    const ada = await signedIn(boss.email, { colorScheme, viewport: { width, height: 800 } })
+    const { slug } = await newProject(ada)
+    const task = await newTask(ada, slug, {
+      title: evil,
+      description: `${evil}\n\n![far away](https://example.com/x.png)`,
+      labels: [evil.slice(0, 40)],
+      acceptance: [evil],
+      dueAt: '2020-01-01',
+      assignee: 'me',
+    })
+    await call(ada, 'POST', `/api/tasks/${task.key}/comments`, { body: evil })
+    for (const path of [
+      '/projects',
+      `/projects/${slug}/tasks`,
+      `/projects/${slug}/tasks?view=list`,
+      `/projects/${slug}/tasks?open=${task.key}`,
+      `/tasks/${task.key}`,
+    ]) {
+      await ada.goto(path)
+      await ada.page
+        .locator(path === '/projects' ? 'main .prow' : 'main :is(.tcard, .li, .txt)')
+        .first()
+        .waitFor()
+      if (path.includes('open') || path.startsWith('/tasks')) await ada.page.locator('.msg').waitFor()
+      expect({ path, found: await axe(ada.page) }).toEqual({ path, found: [] })
+      expect(await ada.page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+      expect(await ada.page.locator('main').locator('img, script, a[href^=javascript]').count()).toBe(0)
+    }
+    await ada.leave()
+  }
+}, 300_000)
+
+test('a viewer finds no control that would be refused', async () => {
+  const boss = await person(t)
+  const viewer = await member(t, boss, 'viewer', 'Vera')
+  const ada = await signedIn(boss.email)
+  const { slug } = await newProject(ada)
+  const task = await newTask(ada, slug, { title: 'Read only', acceptance: ['Nothing changes'] })
+  const team = (await call<{ slug: string }>(ada, 'GET', '/api/team')).slug
+  const vera = await signedIn(viewer.email)
+  await vera.goto(`/projects/${slug}/tasks?open=${task.key}&team=${team}`)
+  await vera.page.locator('.panel').getByText('Nothing changes').waitFor()
+  for (const name of ['New task', 'Complete', 'Claim', 'Comment', 'Add to Todo'])
+    expect(await vera.page.getByRole('button', { name }).count()).toBe(0)
+  expect(await vera.page.getByRole('checkbox').isDisabled()).toBe(true)
+  await ada.context.close()
+  await vera.leave()
+}, 300_000)
+
+test('who is not signed in is sent to sign in and comes back; what does not exist looks like it', async () => {
+  const boss = await person(t)
+  const stranger = await Visitor.open({ at })
+  await stranger.goto('/projects')
+  await stranger.page.waitForURL(/\/login\?next=%2Fprojects/)
+  await stranger.context.close()
+  const ada = await signedIn(boss.email)
+  await ada.goto('/tasks/NONE-1')
+  await ada.see('There is nothing here')
+  const missing = await ada.context.request.get(`${t.app.url}/projects/x/y/z`)
+  expect(missing.status()).toBe(404)
+  await ada.leave('GET /api/tasks/NONE-1 404')
+}, 300_000)
+
+test('the server knows every address of the dashboard, and no other', async () => {
+  const source = await Bun.file(join(import.meta.dir, '../../src/web/router.tsx')).text()
+  const routed = [...source.matchAll(/ path: '([^']+)'/g)].map(([, path]) => path?.replaceAll('$', ':'))
+  expect(routed.sort()).toEqual([...paths].sort())
+})
