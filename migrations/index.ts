@@ -32,6 +32,7 @@ import m29 from './0029_counts_and_scopes.sql' with { type: 'text' }
 import m30 from './0030_session_connections.sql' with { type: 'text' }
 import m31 from './0031_task_counts.sql' with { type: 'text' }
 import m32 from './0032_sync.sql' with { type: 'text' }
+import m33 from './0033_passages_newest.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -66,4 +67,5 @@ export const migrations: Migration[] = [
   { id: '0030_session_connections', sql: m30 },
   { id: '0031_task_counts', sql: m31 },
   { id: '0032_sync', sql: m32 },
+  { id: '0033_passages_newest', sql: m33 },
 ]

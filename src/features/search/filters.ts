@@ -18,14 +18,16 @@ export interface SearchFilter {
   projectId?: string
 }
 
-/** SQL condition for the passages that may be found. It applies before anything is ranked, counted or limited. */
-export const within = (ctx: Ctx, { kinds: wanted, projectId }: SearchFilter): SQL =>
+/** SQL condition for passages of the wanted kinds and project that have not expired, whoever may see them. */
+export const inPlace = (ctx: Ctx, { kinds: wanted, projectId }: SearchFilter): SQL =>
   and(
-    visibleTo(rightsOf(ctx.actor)),
     inArray(passages.kind, kindsFor(ctx, wanted?.split(',') as SearchName[] | undefined)),
     projectId ? eq(passages.projectId, projectId) : undefined,
     or(isNull(passages.expiresAt), gt(passages.expiresAt, ctx.now)),
   )
+
+/** SQL condition for the passages that may be found. It applies before anything is ranked, counted or limited. */
+export const within = (ctx: Ctx, place: SearchFilter): SQL => and(visibleTo(rightsOf(ctx.actor)), inPlace(ctx, place))
 
 /**
  * SQL condition: the record itself still exists in the same place. Passages follow their records with a delay of about

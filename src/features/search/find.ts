@@ -4,15 +4,13 @@ import { memberOrAlone } from '../../auth/policy.ts'
 import { toIso } from '../../db/columns.ts'
 import type { SearchName } from '../../records/names.ts'
 import { behind } from './behind.ts'
-import { apiPath, current, kindsFor, nestedPath, recordField, type SearchFilter, within } from './filters.ts'
+import { apiPath, current, kindsFor, nestedPath, recordField, type SearchFilter } from './filters.ts'
 import { excerpt, marked, parts } from './highlight.ts'
+import { overMatches } from './newest.ts'
 import { asked, hasOperators } from './query.ts'
 import type { FindQuery, Found, FoundGroup, FoundGroups } from './schema.ts'
 import { correct } from './suggest.ts'
 import { passages } from './table.ts'
-
-/** For very common words only the newest passages are ranked and counted, because ranking reads each of them. */
-const NEWEST = 1000
 
 interface Row extends Record<string, unknown> {
   kind: SearchName
@@ -28,16 +26,18 @@ interface Row extends Record<string, unknown> {
   at: string
   rank: number
   total: number
+  considered: number
   marked_title: string
   marked_text: string
 }
 
-const statement = (ctx: Ctx, text: string, place: SearchFilter, limit: number): SQL => sql`
+/** For very common words only the newest passages are ranked and counted, because ranking reads each of them. */
+const NEWEST = 1000
+
+const statement = (ctx: Ctx, text: string, matches: SQL, limit: number): SQL => sql`
   with asked as materialized (select ${asked(text, 'english')} as words),
   newest as materialized (
-    select ${passages.id} as id from ${passages}, asked where ${passages.search} @@ asked.words
-      and ${within(ctx, place)}
-    order by ${passages.at} desc limit ${NEWEST}),
+    select ${passages.id} as id from ${matches} order by ${passages.at} desc, ${passages.id} desc limit ${NEWEST}),
   ranked as (
     select id, ${passages.kind} as kind, ${passages.recordId} as record_id, ${passages.at} as at,
       ts_rank(${passages.search}, asked.words) as rank
@@ -50,6 +50,7 @@ const statement = (ctx: Ctx, text: string, place: SearchFilter, limit: number): 
   select ${passages.kind}, ${passages.recordId}, ${passages.organizationId}, ${passages.projectId}, ${passages.chunk},
     ${passages.title},
     ${passages.content}, ${passages.at}, rank, total::int as total,
+    (select count(*)::int from newest) as considered,
     ${nestedPath(ctx)} as nested_path, ${recordField(ctx, 'key')} as record_key,
     ${recordField(ctx, 'status')} as record_status,
     ${marked(passages.title, sql`asked.words`, 'english')} as marked_title,
@@ -71,7 +72,14 @@ const toFound = (row: Row): Found => ({
 })
 
 async function search(ctx: Ctx, text: string, place: SearchFilter, limit: number): Promise<FoundGroup[]> {
-  const { rows } = await ctx.db.execute<Row>(statement(ctx, text, place, limit))
+  // The `select` has the query computed once, and not for each passage.
+  const match = sql`${passages.search} @@ (select ${asked(text, 'english')})`
+  const rows = await overMatches(
+    ctx,
+    place,
+    { match, most: NEWEST },
+    async (matches) => (await ctx.db.execute<Row>(statement(ctx, text, matches, limit))).rows,
+  )
   const groups = new Map<SearchName, FoundGroup>()
   for (const row of rows) {
     const group = groups.get(row.kind) ?? { kind: row.kind, total: row.total, items: [] }

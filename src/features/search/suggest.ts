@@ -1,14 +1,18 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { memberOrAlone } from '../../auth/policy.ts'
+import { and } from '../../db/conditions.ts'
 import type { SearchName } from '../../records/names.ts'
 import { apiPath, current, nestedPath, type SearchFilter, within } from './filters.ts'
+import { overMatches } from './newest.ts'
 import { beginning, wordsOf } from './query.ts'
 import type { Suggestion, Suggestions, SuggestQuery } from './schema.ts'
 import { passages } from './table.ts'
 
 const MOST_WORDS = 8
 const CANDIDATES = 60
+/** Of very common words only the newest titles are considered. */
+const NEWEST = 400
 
 interface Row extends Record<string, unknown> {
   kind: SearchName
@@ -17,30 +21,34 @@ interface Row extends Record<string, unknown> {
   project_id: string | null
   nested_path: string | null
   title: string
+  considered: number
 }
 
-/** Finds titles with these words. Only the first few are checked against the records themselves. */
-async function titled(
-  ctx: Ctx,
-  words: string,
-  text: string,
-  by: 'newest' | 'nearest',
-  place: SearchFilter,
-): Promise<Row[]> {
-  const order =
-    by === 'newest'
-      ? sql`starts_with(lower(${passages.title}), ${text.toLowerCase()}) desc, ${passages.at} desc`
-      : sql`word_similarity(${text}, ${passages.title}) desc, ${passages.at} desc`
+/** Returns titles in this order. Only the first few are checked against the records themselves. */
+async function titled(ctx: Ctx, matches: SQL, order: SQL): Promise<Row[]> {
   const { rows } = await ctx.db.execute<Row>(sql`
     with first as materialized (
-      select id, row_number() over () as place from (select ${passages.id} as id from ${passages}
-      where ${passages.chunk} = 0 and ${passages.titleWords} @@ to_tsquery('simple', ${words}) and ${within(ctx, place)}
-      order by ${order}, ${passages.id} limit ${CANDIDATES}) best)
+      select id, considered, row_number() over () as place from (
+        select ${passages.id} as id, count(*) over () as considered from ${matches}
+        order by ${order}, ${passages.at} desc, ${passages.id} limit ${CANDIDATES}) best)
     select ${passages.kind}, ${passages.recordId}, ${passages.organizationId}, ${passages.projectId}, ${passages.title},
-      ${nestedPath(ctx)} as nested_path
+      ${nestedPath(ctx)} as nested_path, considered::int as considered
     from first join ${passages} using (id) where ${current(ctx)} order by place`)
   return rows
 }
+
+/**
+ * SQL condition: the first passage of a record, with these words in its title. The `select` has the query computed
+ * once, and not for each passage.
+ */
+const hasWords = (words: string): SQL =>
+  sql`${passages.chunk} = 0 and ${passages.titleWords} @@ (select to_tsquery('simple', ${words}))`
+
+/** Finds titles with words that begin so: those that begin with the text itself, then the newest. */
+const begun = (ctx: Ctx, words: readonly string[], text: string, place: SearchFilter): Promise<Row[]> =>
+  overMatches(ctx, place, { match: hasWords(words.map(beginning).join(' & ')), most: NEWEST }, (matches) =>
+    titled(ctx, matches, sql`starts_with(lower(${passages.title}), ${text.toLowerCase()}) desc`),
+  )
 
 /** Returns the word's possible beginnings without a typo: one of its first letters removed, or two of them swapped. */
 const nearby = (word: string): string[] => {
@@ -53,7 +61,11 @@ const alike = (ctx: Ctx, words: readonly string[], place: SearchFilter): Promise
   const beginnings = words.flatMap(nearby)
   return beginnings.length === 0
     ? Promise.resolve([])
-    : titled(ctx, beginnings.join(' | '), words.join(' '), 'nearest', place)
+    : titled(
+        ctx,
+        sql`(select * from ${passages} where ${and(hasWords(beginnings.join(' | ')), within(ctx, place))}) ${passages}`,
+        sql`word_similarity(${words.join(' ')}, ${passages.title}) desc`,
+      )
 }
 
 /** Returns how many typos are tolerated in a word of this length. */
@@ -88,7 +100,7 @@ export const suggest = read(
   async (ctx, { q = '', limit = 10, ...place }: SuggestQuery): Promise<Suggestions> => {
     const words = wordsOf(q).slice(0, MOST_WORDS)
     if (words.length === 0) return { items: [], nextCursor: null }
-    const rows = await titled(ctx, words.map(beginning).join(' & '), q.trim(), 'newest', place)
+    const rows = await begun(ctx, words, q.trim(), place)
     if (rows.length < limit) {
       const known = new Set(rows.map((row) => row.record_id))
       const others = (await alike(ctx, words, place)).filter((row) => !known.has(row.record_id))

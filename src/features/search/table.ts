@@ -56,6 +56,8 @@ export const passages = pgTable(
     index('passages_user').on(t.userId),
     index('passages_project').on(t.projectId, t.kind),
     index('passages_scope').on(t.scope, t.scopeId).where(sql`${t.scope} is not null`),
+    // The newest passages of an owner, in which a search looks for very common words.
+    index('passages_newest').on(t.owner, t.at, t.id),
     index('passages_search').using('gin', t.search),
     // Only the first passage, so that each record counts once.
     index('passages_titles').using('gin', t.titleWords).where(sql`${t.chunk} = 0`),

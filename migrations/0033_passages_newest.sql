@@ -1,0 +1,1 @@
+CREATE INDEX "passages_newest" ON "passages" USING btree ("owner","at","id");
