@@ -21,6 +21,7 @@ const get = (await record(() => notes.get(ctx, { ref: noteId })))[0] as Statemen
 const list = (await record(() => notes.list(ctx, { limit: 50 })))[0] as Statement
 const created = await record(() => notes.create(ctx, { title: 'bare', content: 'x'.repeat(500) }))
 const insert = created.find((s) => s.text.startsWith('insert into "notes"')) as Statement
+const event = created.find((s) => s.text.startsWith('insert into events')) as Statement
 const idAt = insert.params.findIndex((p) => typeof p === 'string' && /^[0-9a-f]{8}-/.test(p))
 const slugAt = insert.params.findIndex((p) => typeof p === 'string' && p.startsWith('bare-'))
 
@@ -39,8 +40,10 @@ const server = Bun.serve({
       POST: async (request) => {
         await request.json()
         const id = Bun.randomUUIDv7()
-        const params = insert.params.with(idAt, id).with(slugAt, `bare-${id}`)
-        return answer({ text: insert.text, params })
+        const tx = await driver.begin()
+        tx.defer({ text: insert.text, params: insert.params.with(idAt, id).with(slugAt, `bare-${id}`) })
+        await tx.commit([{ text: event.text, params: event.params.with(0, Bun.randomUUIDv7()) }])
+        return Response.json({ id })
       },
     },
   },
@@ -62,10 +65,18 @@ async function record(work: () => Promise<unknown>): Promise<Statement[]> {
   }
   target.begin = async () => {
     const tx = await begin.call(driver)
-    const send = tx.query.bind(tx)
+    const { query, defer, commit } = tx
     tx.query = (text, params = []) => {
       seen.push({ text, params })
-      return send(text, params)
+      return query.call(tx, text, params)
+    }
+    tx.defer = (statement) => {
+      seen.push(statement)
+      defer.call(tx, statement)
+    }
+    tx.commit = (last = []) => {
+      seen.push(...last)
+      return commit.call(tx, last)
     }
     return tx
   }

@@ -22,14 +22,17 @@ export async function start(command: string[], env: Record<string, string | unde
   })
   const decoder = new TextDecoder()
   let out = ''
-  const url = await (async () => {
+  const listening = Promise.withResolvers<string>()
+  // Reads on to the end: some programs end when nobody reads what they print.
+  void (async () => {
     for await (const chunk of child.stdout) {
       out += decoder.decode(chunk)
       const found = / at (http:\S+)/.exec(out)?.[1]
-      if (found) return found
+      if (found) listening.resolve(found)
     }
-    throw new Error(`${command[0]} ended before it listened:\n${out}`)
+    listening.reject(new Error(`${command[0]} ended before it listened:\n${out}`))
   })()
+  const url = await listening.promise
   const server: Process = {
     url,
     pid: child.pid,
@@ -71,11 +74,11 @@ export const rssMb = (pid: number): number =>
 export const peakRssMb = (pid: number): number =>
   Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
-/** Requests a second with 16 connections, by wrk. */
+/** Requests a second, by wrk. Default: 16 connections. */
 export async function rate(
   url: string,
   seconds: number,
-  { token, body }: { token?: string; body?: string } = {},
+  { token, body, connections = 16 }: { token?: string; body?: string; connections?: number } = {},
 ): Promise<number> {
   const script = body && `${process.env.TMPDIR ?? '/tmp'}/tutti-wrk-${process.pid}.lua`
   if (script)
@@ -86,7 +89,7 @@ export async function rate(
   const args = [
     'wrk',
     '-t1',
-    '-c16',
+    `-c${connections}`,
     `-d${seconds}s`,
     ...(script ? ['-s', script] : []),
     ...(token ? ['-H', `Authorization: Bearer ${token}`] : []),

@@ -8,38 +8,49 @@ function withClock() {
   return { time, burst }
 }
 
-test('a burst is many changes within half a second, and over when they stop', async () => {
+test('a burst is many changes within a second, and over when they stop', async () => {
   const { time, burst } = withClock()
   expect(burst.isOn).toBe(false)
-  for (let i = 0; i < 20; i++) {
+  for (let i = 0; i < 10; i++) {
     expect(burst.isOn).toBe(false)
     burst.changed()
     time.now += 10
   }
   expect(burst.isOn).toBe(true)
   let over = false
-  const waiting = burst.over(60_000).then(() => {
+  const waiting = burst.over().then(() => {
     over = true
   })
-  await burst.over(0)
+  await burst.over({ longest: 0 })
   expect(over).toBe(false)
-  time.now += 500
+  time.now += 1000
   await waiting
   expect(burst.isOn).toBe(false)
 })
 
 test('changes at a slow pace are no burst', () => {
   const { time, burst } = withClock()
-  for (let i = 0; i < 100; i++, time.now += 30) burst.changed()
+  for (let i = 0; i < 100; i++, time.now += 110) burst.changed()
   expect(burst.isOn).toBe(false)
 })
 
-test('one that does not end delays work only for a while, and a stopping server not at all', async () => {
+test('delays work only for a while, and that of a stopping server not at all', async () => {
   const { time, burst } = withClock()
   for (let i = 0; i < 40; i++) burst.changed()
-  await burst.over(60_000, AbortSignal.abort())
-  const waiting = burst.over(300)
+  await burst.over({ signal: AbortSignal.abort() })
+  const waiting = burst.over({ longest: 300 })
   time.now += 300
   expect(burst.isOn).toBe(true)
   await waiting
+})
+
+test('what goes on for more than a minute is no burst, until there is a pause', () => {
+  const { time, burst } = withClock()
+  for (let i = 0; i < 700; i++, time.now += 90) {
+    burst.changed()
+    expect(burst.isOn).toBe(i >= 9 && (i - 9) * 90 < 60_000)
+  }
+  time.now += 2000
+  for (let i = 0; i < 10; i++) burst.changed()
+  expect(burst.isOn).toBe(true)
 })

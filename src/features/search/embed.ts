@@ -12,9 +12,6 @@ import { passages, passageVectors } from './table.ts'
 const READ = 64
 const SENT = 16
 const FORGOTTEN = 1000
-/** How long a burst that does not end delays the next texts: at least this, and this many times what the last took. */
-const BURST_MS = 5000
-const BURST_PACE = 15
 
 /** Returns the text of a record that is embedded. */
 export const textFor = ({ title, content }: { title: string; content: string }): string =>
@@ -73,7 +70,6 @@ export const embedMissing = flow(
     const burst = burstOf(ctx.app)
     const refused: string[] = []
     let count = 0
-    let took = 0
 
     /** If one text is too long for the model, it gets the vector of its beginning; the other texts are not affected. */
     const make = async (some: readonly { id: string; text: string }[]): Promise<Made[]> => {
@@ -99,15 +95,13 @@ export const embedMissing = flow(
       const batch = await lacking(ctx, { without: refused })
       if (batch.length === 0) break
       for (let from = 0; from < batch.length && !signal?.aborted; from += SENT) {
-        await burst.over(Math.max(BURST_MS, took * BURST_PACE), signal)
+        await burst.over({ signal })
         if (signal?.aborted) break
-        const started = performance.now()
         const made = await make(
           batch.slice(from, from + SENT).map(({ id, ...passage }) => ({ id, text: textFor(passage) })),
         )
         if (made.length > 0) await keep(ctx, { made })
         count += made.length
-        took = performance.now() - started
       }
     }
     if (signal?.aborted) return count

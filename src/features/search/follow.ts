@@ -7,7 +7,7 @@ import { catchUp, FRESH_PACE, followed } from './indexing.ts'
 /** Waits this long after the last change, so that a burst of changes is indexed together. */
 const CALM_MS = 300
 const LONGEST_MS = 1000
-/** How long a burst that does not end can delay indexing. */
+/** How long a burst can delay indexing. */
 const BURST_MS = 10_000
 const AFTER_FAILURE_MS = 5000
 const AGAIN_MS = 1000
@@ -35,7 +35,7 @@ export function follow(app: App): () => Promise<void> {
     timer = undefined
     if (running) return wake(CALM_MS)
     running = burst
-      .over(BURST_MS, stop.signal)
+      .over({ longest: BURST_MS, signal: stop.signal })
       .then(() => catchUp(contextOf(app, system), { signal: stop.signal, pace: FRESH_PACE, burst }))
       .then(
         (at) => at === 'waiting' && wake(AGAIN_MS),

@@ -3,7 +3,7 @@ import { type Bench, compare, median, type Part, type Row, ratioOf } from '../pa
 import { rate } from '../processes.ts'
 import { serve, twin, type World } from '../world.ts'
 
-/** Creating a note, durably, against one bare insert. */
+/** Creating a note, durably, against a bare insert of the note and its event in one transaction. */
 export const part: Part = async function* (bench) {
   for (const database of bench.databases) yield* creates(bench, database, await bench.world(database))
 }
@@ -22,8 +22,8 @@ async function* creates(bench: Bench, database: string, world: World): AsyncIter
   yield {
     what: `POST a note, durable, ${database}`,
     ours: `${median(found.ours).toFixed(0)}/s`,
-    against: `bare insert ${median(found.bare).toFixed(0)}/s`,
+    against: `bare insert + event ${median(found.bare).toFixed(0)}/s`,
     ratio: ratioOf(found.ours, found.bare),
-    bar: { least: 0.35 },
+    bar: { least: 0.6 },
   }
 }
