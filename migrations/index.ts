@@ -33,6 +33,7 @@ import m30 from './0030_session_connections.sql' with { type: 'text' }
 import m31 from './0031_task_counts.sql' with { type: 'text' }
 import m32 from './0032_sync.sql' with { type: 'text' }
 import m33 from './0033_passages_newest.sql' with { type: 'text' }
+import m34 from './0034_transfer.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -68,4 +69,5 @@ export const migrations: Migration[] = [
   { id: '0031_task_counts', sql: m31 },
   { id: '0032_sync', sql: m32 },
   { id: '0033_passages_newest', sql: m33 },
+  { id: '0034_transfer', sql: m34 },
 ]

@@ -108,7 +108,7 @@ async function ask<T>(
   const type = response.headers.get('content-type')?.split(';')[0]
   const ours = type === 'application/problem+json' || (response.ok && type === 'application/json')
   const answer = ours ? await response.json().catch(() => undefined) : undefined
-  if (answer === undefined) throw stranger(server, response.status)
+  if (answer === undefined) throw isDown(response) ? down(server, response.status) : stranger(server, response.status)
   if (!response.ok) throw fromProblem(answer as Problem, response, server, team)
   return answer as T
 }
@@ -149,6 +149,11 @@ const stranger = (server: string, status: number): AppError =>
     'upstream_failed',
     `The server at ${server} is not a Tutti server (status ${status}). Is the address right?`,
   )
+
+/** A proxy says that the server behind it does not respond. */
+const isDown = ({ status }: Response): boolean => status >= 502 && status <= 504
+const down = (server: string, status: number): AppError =>
+  new AppError('unavailable', `${server} does not respond at the moment (status ${status}). Try again later.`)
 
 /** What a server sends is not trusted to have the right shape. */
 const objects = <T extends object>(list: T[] | undefined): T[] | undefined =>

@@ -11,7 +11,6 @@ interface Conflict {
   recordId: string
   field: string | null
   kind: string
-  title?: string
   base: unknown
   mine: unknown
   server: unknown
@@ -21,11 +20,15 @@ interface Conflict {
 const shown = (value: unknown): string => plain(typeof value === 'string' ? value : JSON.stringify(value ?? null))
 
 export async function conflicts({ json, ...where }: Options): Promise<void> {
-  const { client } = await opened(where)
+  const { client, copy } = await opened(where)
+  const called = ({ entity, recordId }: Conflict): string => {
+    const record = copy.find(entity, recordId)
+    return shown(record?.title ?? record?.name ?? recordId.slice(0, 13))
+  }
   const page = await client.get<{ items: Conflict[] }>('/api/sync/conflicts')
   const lines = table(page.items, [
     { title: 'Id', of: (c) => c.id.slice(0, 13) },
-    { title: 'Record', of: (c) => `${c.entity} ${c.title ?? c.recordId.slice(0, 13)}` },
+    { title: 'Record', of: (c) => `${c.entity} ${called(c)}` },
     { title: 'Field', of: (c) => c.field ?? c.kind },
     { title: 'Server', of: (c) => shown(c.server), wide: true },
     { title: 'Mine', of: (c) => shown(c.mine) },

@@ -164,15 +164,15 @@ export async function syncStatus({ json, ...where }: Options): Promise<void> {
     'Last synced': pulledAt ? ago(pulledAt) : 'never completely',
     Queued: counted(value.queued, 'change'),
     Rejected: value.rejected > 0 ? `${counted(value.rejected, 'change')} (tutti sync rejected)` : '',
-    Conflicts: server?.conflicts ? `${server.conflicts} (tutti sync conflicts)` : '',
+    Conflicts: server?.openConflicts ? `${server.openConflicts} (tutti sync conflicts)` : '',
     Device: value.deviceId,
   })
   print(json, value, ...lines)
 }
 
 /** Returns what the server knows; null if it cannot be reached. */
-const statusOf = (client: Client): Promise<{ conflicts?: number } | null> =>
-  client.get<{ conflicts?: number }>('/api/sync/status').catch((error: unknown) => {
+const statusOf = (client: Client): Promise<{ openConflicts?: number } | null> =>
+  client.get<{ openConflicts?: number }>('/api/sync/status').catch((error: unknown) => {
     if (error instanceof AppError && isAway(error)) return null
     throw error
   })

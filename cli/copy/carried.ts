@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { fingerprint, type Keys, keysOf, newSeeds, open, pack, rawPublic } from '../../src/auth/bundle.ts'
 import { AppError } from '../../src/errors.ts'
 import type { Copy } from './copy.ts'
-import type { Mutation } from './mutation.ts'
+import { sent } from './mutation.ts'
 import { acknowledge, applyPage, type Page, type Receipt } from './pages.ts'
 import { SCHEMA } from './schema.ts'
 
@@ -70,17 +70,6 @@ export function writeOut(copy: Copy, { server, user }: Place): { file: Buffer; n
   }
   return { file: pack(head, [request, ...mutations.map(sent)], keys, to), number, changes: mutations.length }
 }
-
-const sent = ({ mutationId, entity, id, op, fields, base, at, via }: Mutation): Mutation => ({
-  mutationId,
-  entity,
-  id,
-  op,
-  fields,
-  base,
-  at,
-  ...(via && { via }),
-})
 
 export interface Brought extends Response {
   changed: number

@@ -3,12 +3,12 @@ import type { Page } from './pages.ts'
 
 /** Returns the containers whose records differ from what the server counted. */
 export const differing = (copy: Copy, check: Page['check']): string[] =>
-  Object.entries(check ?? {})
-    .filter(([container, { count, sum }]) => {
+  (check ?? [])
+    .filter(({ container, count, sum }) => {
       const mine = countOf(copy, container)
       return mine.count !== count || mine.sum !== sum
     })
-    .map(([container]) => container)
+    .map(({ container }) => container)
 
 /** Counts the records of a container, and sums the first 32 bits of the hash of each id and version. */
 export function countOf(copy: Copy, container: string): { count: number; sum: number } {

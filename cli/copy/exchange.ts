@@ -5,7 +5,7 @@ import { query } from '../api/reference.ts'
 import { publicKeyOf } from './carried.ts'
 import { differing } from './check.ts'
 import type { Copy } from './copy.ts'
-import type { Mutation, Queued } from './mutation.ts'
+import { type Queued, sent } from './mutation.ts'
 import { type Applied, acknowledge, applyPage, type Page, type Receipt } from './pages.ts'
 import { SCHEMA } from './schema.ts'
 
@@ -86,7 +86,7 @@ export async function push(copy: Copy, client: Client): Promise<Pushed> {
     if (batch.length === 0) return done
     const { receipts } = await client.post<{ receipts: Receipt[] }>('/api/sync/push', {
       deviceId: copy.get('deviceId'),
-      mutations: batch.map(wire),
+      mutations: batch.map(sent),
     })
     const judged = receipts.filter(({ mutationId }) => batch.some((m) => m.mutationId === mutationId))
     if (judged.length === 0)
@@ -111,17 +111,6 @@ function nextBatch(copy: Copy): Queued[] {
     return batch
   })
 }
-
-const wire = ({ mutationId, entity, id, op, fields, base, at, via }: Mutation): Mutation => ({
-  mutationId,
-  entity,
-  id,
-  op,
-  fields,
-  base,
-  at,
-  ...(via && { via }),
-})
 
 /** Pulls all pages, and once more what differs from the server's check. */
 export async function pull(copy: Copy, client: Client): Promise<Applied & { repaired: string[] }> {

@@ -26,6 +26,18 @@ export interface Queued extends Mutation {
   creates: boolean
 }
 
+/** Returns a change as the server takes it. A new record has no base: nobody saw anything before. */
+export const sent = ({ mutationId, entity, id, op, fields, base, at, via, creates }: Queued): object => ({
+  mutationId,
+  entity,
+  id,
+  op,
+  ...(op === 'upsert' && { fields }),
+  ...(!creates && { base }),
+  at,
+  ...(via && { via }),
+})
+
 /** Fields that the server merges as sets: (stored ∪ added) − removed. */
 const sets = new Set(['labels', 'tags', 'skills'])
 

@@ -8,14 +8,14 @@ export interface Change {
   op: 'put' | 'delete'
   container?: string
   containers?: string[]
-  version: number
+  version?: number
   record?: Row
 }
 
 export interface Receipt {
   mutationId: string
   status: 'applied' | 'merged' | 'conflict' | 'rejected'
-  conflicts?: { id: string }[]
+  conflicts?: string[]
   code?: string
   detail?: string
   key?: string
@@ -29,7 +29,7 @@ export interface Page {
   cursor: string
   hasMore: boolean
   /** Count, and sum of the first 32 bits of md5(id:version), of each container. Only on some last pages. */
-  check?: Record<string, { count: number; sum: number }>
+  check?: { container: string; count: number; sum: number }[]
 }
 
 export interface Applied {
@@ -98,7 +98,7 @@ function forget(copy: Copy, container: string, touch: Touch): void {
   for (const { entity, id } of held) touch(entity, id)
 }
 
-function store(copy: Copy, { entity, id, op, container, containers, version, record }: Change, touch: Touch): void {
+function store(copy: Copy, { entity, id, op, container, containers, version = 1, record }: Change, touch: Touch): void {
   const [first, second] = containers ?? [container]
   const old = copy.one<{ container: string | null; container2: string | null; version: number; shadow: string | null }>(
     'select container, container2, version, shadow from records where entity = ? and id = ?',

@@ -60,7 +60,7 @@ class ModelServer {
     return judged
   }
 
-  #status(user: string, { id, op, fields, base }: Mutation): Receipt['status'] {
+  #status(user: string, { id, op, fields = {}, base = {} }: Mutation): Receipt['status'] {
     const record = this.records.get(id)
     const may = this.rights[user] as Set<string>
     if (!record) {

@@ -98,7 +98,8 @@ export class OfflineAgent {
       const answer = local.request(method, path, body) as Fields
       const shown = (tool.show ? tool.show(answer) : answer) as Fields
       const note = this.copy.changes > before ? 'queued; sent when the server can be reached' : this.#state()
-      const facts = { offline: note, ...shown }
+      // Stored text is never an instruction, whoever wrote it.
+      const facts = { _source: { kind: 'copy', trust: 'other' }, offline: note, ...shown }
       return { content: [{ type: 'text', text: JSON.stringify(facts) }], structuredContent: facts }
     } catch (error) {
       if (error instanceof AppError) return failed(`${error.code}: ${error.message}`)

@@ -1,4 +1,4 @@
-import type { Note, NoteDetail, NoteItem } from '../../../src/features/notes/schema.ts'
+import type { Note, NoteItem } from '../../../src/features/notes/schema.ts'
 import type { Fields, Row } from '../mutation.ts'
 import { type LocalCall, route } from './route.ts'
 import { common, hasWords, list, pageOf, text, textOrNull, type World } from './world.ts'
@@ -16,16 +16,6 @@ const item = (row: Row): NoteItem => ({
   pinned: row.pinned === true,
 })
 export const shape = (row: Row): Note => ({ ...item(row), content: text(row.content), links: list(row.links) })
-
-/** Adds the notes that mention this one as [[title]]. */
-function detail(world: World, row: Row): NoteDetail {
-  const mention = `[[${text(row.title).toLowerCase()}]]`
-  const backlinks = world
-    .all('note')
-    .filter(({ id, content }) => id !== row.id && text(content).toLowerCase().includes(mention))
-    .map(({ id, title, slug }) => ({ id, title: text(title), slug: text(slug) || id }))
-  return { ...shape(row), backlinks }
-}
 
 const find = ({ world, params: [ref = ''] }: LocalCall): Row =>
   world.find('note', ref, ({ slug }, name) => slug === name)
@@ -53,7 +43,7 @@ export const noteRoutes = [
       .filter((row) => hasWords(query.get('search') ?? null, row.title, row.content))
     return pageOf(rows, query, item)
   }),
-  route('GET', `${PATH}/:id`, (call) => detail(call.world, find(call))),
+  route('GET', `${PATH}/:id`, (call) => shape(find(call))),
   route('POST', PATH, ({ world, body }) => {
     const fields = fieldsOf(world, body)
     const project = fields.projectId ? world.project(text(fields.projectId)) : undefined

@@ -14,6 +14,7 @@ import { slugify } from '../../text/text.ts'
 import { defaultProject, projectFilter } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import { noteCreated, noteDeleted, noteRestored, noteUpdated } from './events.ts'
+import { mentionsOf } from './mentions.ts'
 import { storedLinks } from './plain-links.ts'
 import { about, change, find, listed, requireWriter, visible, visibleTo } from './rows.ts'
 import {
@@ -285,8 +286,3 @@ async function placeOf(
 function checkContent(content: string): void {
   if (Buffer.byteLength(content) > CONTENT_BYTES) throw invalid('/content', 'content exceeds 256 KiB.', 'too_long')
 }
-
-const mentionsOf = (content: string): string[] =>
-  [
-    ...new Set([...content.matchAll(/\[\[([^[\]\n]{1,200})\]\]/g)].map((m) => (m[1] as string).trim().toLowerCase())),
-  ].slice(0, 200)

@@ -1,4 +1,4 @@
-import { index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
+import { index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import type { CredentialKind } from '../../auth/actor.ts'
 import { instant, json, newId } from '../../db/columns.ts'
 import type { Container } from '../../records/sync.ts'
@@ -20,6 +20,9 @@ export const syncDevices = pgTable(
     only: json<Container[]>(),
     /** Ed25519, raw, base64url: signs the bundles of a device that is never connected. */
     publicKey: text(),
+    /** The number and the SHA-256 of the last bundle that was carried from the device. */
+    carried: integer().notNull().default(0),
+    carriedHash: text(),
     /** The credential that registered it. Removing the device revokes it. */
     credentialKind: text().$type<CredentialKind>().notNull(),
     credentialId: uuid(),

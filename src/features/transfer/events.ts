@@ -1,0 +1,11 @@
+import { Type } from '@sinclair/typebox'
+import { define, number } from '../../events/catalogue.ts'
+
+export const recordsImported = define('project.imported', {
+  kind: 'project',
+  live: true,
+  many: true,
+  description: 'Records of another instance were imported',
+  data: { changed: Type.Record(Type.String(), Type.Array(Type.String())), count: number },
+  words: (_, { count }) => `imported ${count} records of another instance`,
+})

@@ -1,0 +1,210 @@
+import { asc, sql } from 'drizzle-orm'
+import type { PgTable } from 'drizzle-orm/pg-core'
+import { type Ctx, read } from '../../action.ts'
+import type { Rule } from '../../auth/policy.ts'
+import { scopeHolds } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { anyOf, idList } from '../../db/columns.ts'
+import { and } from '../../db/conditions.ts'
+import { rowsAs } from '../../db/session.ts'
+import { AppError } from '../../errors.ts'
+import { type Container, isPlaced, readCopies, type SyncEntity } from '../../records/sync.ts'
+import { links } from '../links/table.ts'
+import { memberships } from '../organizations/table.ts'
+import { find as findProject } from '../projects/rows.ts'
+import { users } from '../users/table.ts'
+import { order, parts, personFields } from './parts.ts'
+import type { ExportQuery } from './schema.ts'
+
+const PAGE = 500
+
+/** Agents do not take everything away, nor does somebody who acts as another. */
+export const people: Rule = { kinds: ['session', 'api_key'], scope: null, role: 'viewer', own: true }
+
+type Fields = Record<string, unknown>
+interface Written {
+  entity: string
+  record: Fields
+}
+
+/** Users with an export under way: one at a time, because each reads everything. */
+const running = new Set<string>()
+
+/** Returns the lines of an export. They are read while they are sent, so the size does not matter. */
+export const exportLines = read('transfer.export', people, async (ctx, { project }: ExportQuery): Promise<Source> => {
+  const userId = ctx.actor.userId as string
+  if (running.has(userId))
+    throw new AppError('rate_limited', 'Another export of yours is under way. Wait for its end.', { retryAfter: 10 })
+  const only = project === undefined ? undefined : (await findProject(ctx, project)).id
+  running.add(userId)
+  return { lines: lines(ctx, only), end: () => void running.delete(userId) }
+})
+
+interface Source {
+  lines: AsyncGenerator<object>
+  /** Must be called when no more lines are read, whatever the reason. */
+  end(): void
+}
+
+async function* lines(ctx: Ctx, project: string | undefined): AsyncGenerator<object> {
+  const exported = new Exported(ctx, project)
+  yield { tutti: 'export', version: 1, at: ctx.now, organizationId: ctx.actor.organizationId, project: project ?? null }
+  for (const entity of order) yield* exported.of(entity)
+  yield { people: await exported.people() }
+}
+
+class Exported {
+  readonly #ids = new Map<string, Set<string>>()
+  readonly #people = new Set<string>()
+  readonly #containers: Set<Container>
+
+  constructor(
+    private readonly ctx: Ctx,
+    private readonly project: string | undefined,
+  ) {
+    const { organizationId, userId } = ctx.actor
+    this.#containers = new Set<Container>(
+      project ? [`project:${project}`] : [`organization:${organizationId}`, `user:${userId}`],
+    )
+  }
+
+  #known = (entity: string): Set<string> => this.#ids.get(entity) ?? new Set()
+
+  async *of(name: string): AsyncGenerator<Written> {
+    if (name === 'link') return yield* this.#links()
+    if (Object.hasOwn(parts, name)) return yield* this.#parts(name)
+    const entity = this.ctx.app.records.synced.find((one) => one.entity === name)
+    const { actor } = this.ctx
+    if (entity && scopeHolds(actor.scopes, entity.scope)) yield* this.#records(entity)
+  }
+
+  async *#records(entity: SyncEntity): AsyncGenerator<Written> {
+    if (!isPlaced(entity)) return
+    const ids = new Set<string>()
+    this.#ids.set(entity.entity, ids)
+    const { visible, inContainer } = entity.place
+    const within = this.project ? inContainer(`project:${this.project}`) : undefined
+    const where = and(visible(rightsOf(this.ctx.actor)), within)
+    for (let after: string | undefined; ; ) {
+      const page = await readCopies(this.ctx.db, entity, { where, after, limit: PAGE })
+      for (const { id, container, record } of page) {
+        // Projects of the team open their containers; what other teams share publicly is not part of an export.
+        if (entity.entity === 'project' && record.organizationId === this.ctx.actor.organizationId)
+          this.#containers.add(container)
+        if (!this.#containers.has(container)) continue
+        ids.add(id)
+        const { version, ...rest } = record
+        yield this.#written(entity.entity, 'version' in entity.columns ? { ...rest, version } : rest)
+      }
+      after = page.at(-1)?.id
+      if (page.length < PAGE) return
+    }
+  }
+
+  /** Reads what belongs to the records that were written. */
+  async *#parts(name: string): AsyncGenerator<Written> {
+    const part = parts[name] as (typeof parts)[string]
+    for (const some of chunks(this.#known(part.of))) {
+      const rows = await rowsAs<Fields>(
+        this.ctx.db
+          .select(part.columns)
+          .from(part.table as PgTable)
+          .where(anyOf(part.parent, idList(some)))
+          .orderBy(...part.key.map((column) => asc(column))),
+      )
+      // A dependency on a task that is not part of the export would name nothing.
+      for (const row of rows)
+        if (row.blockedById === undefined || this.#known('task').has(String(row.blockedById)))
+          yield this.#written(name, row)
+    }
+  }
+
+  async *#links(): AsyncGenerator<Written> {
+    if (!scopeHolds(this.ctx.actor.scopes, 'links:read')) return
+    for (const [kind, ids] of this.#ids)
+      for (const some of chunks(ids)) {
+        const rows = await rowsAs<Fields>(
+          this.ctx.db
+            .select()
+            .from(links)
+            .where(and(sql`${links.fromType} = ${kind}`, anyOf(links.fromId, idList(some))))
+            .orderBy(links.id),
+        )
+        for (const row of rows)
+          if (this.#known(String(row.toType)).has(String(row.toId))) yield this.#written('link', row)
+      }
+  }
+
+  #written(entity: string, record: Fields): Written {
+    for (const [field, type] of Object.entries(personFields))
+      if (typeof record[field] === 'string' && (type === undefined || record[type] === 'user'))
+        this.#people.add(record[field])
+    return { entity, record }
+  }
+
+  /** Returns the addresses of the members who are named, so that the importing server can find their accounts. */
+  async people(): Promise<{ id: string; email: string }[]> {
+    const named: { id: string; email: string }[] = []
+    for (const some of chunks(this.#people))
+      named.push(
+        ...(await this.ctx.db
+          .selectDistinct({ id: users.id, email: users.email })
+          .from(users)
+          .innerJoin(memberships, sql`${memberships.userId} = ${users.id}`)
+          .where(
+            and(anyOf(users.id, idList(some)), sql`${memberships.organizationId} = ${this.ctx.actor.organizationId}`),
+          )),
+      )
+    return named
+  }
+}
+
+function* chunks(ids: ReadonlySet<string>): Generator<string[]> {
+  let some: string[] = []
+  for (const id of ids) {
+    some.push(id)
+    if (some.length < PAGE) continue
+    yield some
+    some = []
+  }
+  if (some.length > 0) yield some
+}
+
+/** Bytes that are sent at once. */
+const CHUNK = 64 << 10
+
+/** Returns the lines as a stream of bytes. The last line has the count of the others and their SHA-256. */
+export function streamOf({ lines, end }: Source, format: 'ndjson' | 'json'): ReadableStream<Uint8Array> {
+  const hash = new Bun.CryptoHasher('sha256')
+  let count = 0
+  const written = (line: object, isLast: boolean): string => {
+    const json = JSON.stringify(line)
+    if (!isLast) hash.update(`${json}\n`)
+    if (format === 'ndjson') return `${json}\n`
+    return `${count === 0 ? '[' : ','}\n${json}${isLast ? '\n]\n' : ''}`
+  }
+  const next = async (): Promise<{ text: string; isLast: boolean }> => {
+    let text = ''
+    while (text.length < CHUNK) {
+      const { value, done } = await lines.next()
+      if (done) return { text: text + written({ end: { count, sha256: hash.digest('hex') } }, true), isLast: true }
+      text += written(value, false)
+      count++
+    }
+    return { text, isLast: false }
+  }
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { text, isLast } = await next()
+        controller.enqueue(new TextEncoder().encode(text))
+        if (!isLast) return
+        controller.close()
+      } catch (error) {
+        controller.error(error)
+      }
+      end()
+    },
+    cancel: end,
+  })
+}

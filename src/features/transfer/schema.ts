@@ -1,0 +1,40 @@
+import { Type } from '@sinclair/typebox'
+import { binary, email, id, int, jsonObject, object, oneOf, optional, type Static, text } from '../../schema.ts'
+import { projectFilter } from '../projects/schema.ts'
+
+export const ExportQuery = object({
+  project: projectFilter,
+  format: optional(oneOf(['ndjson', 'json'], { description: 'Default: ndjson, one JSON value a line' })),
+})
+export type ExportQuery = Static<typeof ExportQuery>
+export const ExportFile = binary<Response>('application/x-ndjson', {
+  description: 'Records in an order in which each comes after what it belongs to; the last line has count and SHA-256',
+})
+
+export const MOST_RECORDS = 200
+const Person = object({ id: id(), email: email() })
+const Line = object({ entity: text(40, { minLength: 1, example: 'note' }), record: jsonObject() })
+export type Line = Static<typeof Line>
+export const ImportBatch = object({
+  people: Type.Array(Person, {
+    maxItems: 2000,
+    description: 'People of the export; those with an account here are named',
+  }),
+  records: Type.Array(Line, { minItems: 1, maxItems: MOST_RECORDS, description: 'Lines of an export, in its order' }),
+})
+export type ImportBatch = Static<typeof ImportBatch>
+
+export const ImportResult = object({
+  created: int({ example: 120 }),
+  updated: int({ example: 3 }),
+  unchanged: int({ example: 40 }),
+  conflicts: Type.Array(
+    object({
+      entity: text(40, { example: 'note' }),
+      id: text(80, { example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }),
+      fields: Type.Array(text(60, { example: 'title' })),
+    }),
+    { description: 'Changed on both sides since the last import: the values here stay' },
+  ),
+})
+export type ImportResult = Static<typeof ImportResult>

@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { folder, freePort, onTerminal, type Served, serve } from '../support/binary.ts'
+import { Home, Office } from './home.ts'
+
+/** `tutti sync` with the built program: two computers of one user, and a server that goes away and comes back. */
+let office: Office
+let laptop: Home
+let desktop: Home
+let server: Served
+const port = String(freePort())
+
+beforeAll(async () => {
+  office = await Office.open({}, port)
+  server = office.server
+  laptop = await office.signedIn()
+  desktop = await office.signedIn()
+  await laptop.run('projects', 'create', 'Mine', '--key', 'MY')
+  await laptop.run('tasks', 'create', 'Lock it', '-p', 'MY', '-l', 'db')
+  for (const home of [laptop, desktop]) expect((await home.run('sync', 'on')).code).toBe(0)
+}, 300_000)
+afterAll(() => server.kill())
+
+async function json<T>(home: Home, ...args: string[]): Promise<T> {
+  const { code, out, err } = await home.run(...args, '--json')
+  expect({ args, code, err: code === 0 ? '' : err }).toEqual({ args, code: 0, err: '' })
+  return JSON.parse(out) as T
+}
+
+const copies = (home: Home) => join(home.env.XDG_CONFIG_HOME, 'tutti/copies')
+
+test('work goes on without the server, and arrives once', async () => {
+  const [file = ''] = readdirSync(copies(laptop)).filter((name) => name.endsWith('.sqlite'))
+  expect(statSync(join(copies(laptop), file)).mode & 0o777).toBe(0o600)
+  await server.kill()
+  const listed = await laptop.run('tasks', 'list')
+  expect(listed).toMatchObject({ code: 0, err: expect.stringContaining('cannot be reached') })
+  expect(listed.out).toContain('MY-1  todo    medium    Lock it')
+  const made = await laptop.run('tasks', 'create', 'Write it', '-p', 'MY')
+  expect(made.err).toContain('queued')
+  const [key = ''] = /MY-~[\da-f]{4}/.exec(made.out) ?? []
+  expect((await laptop.run('tasks', 'comment', key, 'from the train')).code).toBe(0)
+  expect((await laptop.run('tasks', 'update', 'MY-1', '--add-label', 'train', '--title', 'Lock the folder')).code).toBe(
+    0,
+  )
+  expect((await laptop.run('notes', 'create', 'Ideas', '-c', 'seventeen', '-p', 'MY')).code).toBe(0)
+  expect((await laptop.run('search', 'seventeen')).out).toContain('Ideas')
+  const claimed = await laptop.run('tasks', 'claim', key)
+  expect(claimed).toMatchObject({ code: 6, err: expect.stringContaining('cannot be claimed without the server') })
+  // Nothing else has an offline mode.
+  expect((await laptop.run('teams', 'list')).code).toBe(6)
+  const terminal = await onTerminal(['sync', 'status'], { env: laptop.env })
+  expect(terminal.shown).toMatch(/Server +http:\S+, cannot be reached\n[\s\S]*Queued +4 changes/)
+
+  server = await serve({ dir: server.dir, port })
+  expect(await json(laptop, 'sync')).toMatchObject({ pushed: 4, conflicts: 0, rejected: 0, queued: 0 })
+  expect(await json(laptop, 'sync')).toMatchObject({ pushed: 0 })
+  // The name that this computer gave still works, and the other computer has everything.
+  expect((await laptop.run('tasks', 'show', key)).out).toMatch(/^Task +MY-2 Write it\n[\s\S]*from the train\n$/)
+  expect(await json(desktop, 'sync')).toMatchObject({ pushed: 0 })
+  const there = await desktop.run('tasks', 'list', '--offline')
+  expect(there.out).toMatch(/MY-1 .*Lock the folder/)
+  expect(there.out).toMatch(/MY-2 .*Write it/)
+  expect((await desktop.run('tasks', 'show', 'MY-1', '--offline')).out).toMatch(/Labels +db, train/)
+}, 300_000)
+
+test('what both changed is a conflict that either side can win', async () => {
+  for (const [home, title] of [
+    [laptop, 'Title of the laptop'],
+    [desktop, 'Title of the desktop'],
+  ] as const)
+    expect((await home.run('tasks', 'update', 'MY-2', '--title', title, '--offline')).code).toBe(0)
+  expect(await json(laptop, 'sync')).toMatchObject({ pushed: 1, conflicts: 0 })
+  const second = await desktop.run('sync')
+  expect(second.err).toContain('1 conflict')
+  expect((await desktop.run('tasks', 'list', '--offline')).out).toContain('Title of the laptop')
+  const { items } = await json<{ items: { id: string }[] }>(desktop, 'sync', 'conflicts')
+  expect(items).toHaveLength(1)
+  expect((await desktop.run('sync', 'conflicts')).out).toContain('Title of the desktop')
+  expect((await desktop.run('sync', 'resolve', items[0]?.id as string, 'mine')).code).toBe(0)
+  expect((await desktop.run('tasks', 'list', '--offline')).out).toContain('Title of the desktop')
+  expect((await desktop.run('sync', 'conflicts')).err).toContain('No conflicts.')
+}, 300_000)
+
+test('what the server refuses is kept', async () => {
+  await laptop.run('projects', 'create', 'Short', '--key', 'SH')
+  await laptop.run('sync')
+  await laptop.run('tasks', 'create', 'Too late', '-p', 'SH', '--offline')
+  await laptop.run('projects', 'archive', 'SH')
+  const sent = await laptop.run('sync')
+  expect(sent.err).toContain('rejected 1 change')
+  expect((await laptop.run('sync', 'rejected')).out).toContain('Too late')
+  const off = await laptop.run('sync', 'off')
+  expect(off).toMatchObject({ code: 5, err: expect.stringContaining('would be lost') })
+  await laptop.run('projects', 'restore', 'SH')
+  expect((await laptop.run('sync', 'rejected', '--retry', 'all')).code).toBe(0)
+  expect(await json(laptop, 'sync')).toMatchObject({ pushed: 1, rejected: 0 })
+  expect((await desktop.run('tasks', 'show', 'SH-1')).out).toContain('Too late')
+}, 300_000)
+
+test('--watch sends and receives until it is stopped', async () => {
+  const watching = Bun.spawn(
+    [process.env.TUTTI_BINARY || join(import.meta.dir, '../../dist/tutti'), 'sync', '--watch'],
+    {
+      env: { PATH: process.env.PATH ?? '', HOME: folder(), ...laptop.env },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    },
+  )
+  let out = ''
+  const seen = Promise.withResolvers<void>()
+  const reading = (async () => {
+    const decoder = new TextDecoder()
+    for await (const chunk of watching.stdout) {
+      out += decoder.decode(chunk, { stream: true })
+      if (/Sent 1 change,/.test(out)) seen.resolve()
+    }
+  })()
+  await laptop.run('notes', 'create', 'Watched', '--offline')
+  await seen.promise
+  watching.kill('SIGINT')
+  expect(await watching.exited).toBe(0)
+  await reading
+  expect((await desktop.run('notes', 'list')).out).toContain('Watched')
+}, 300_000)
+
+test('a computer without a network exchanges files', async () => {
+  const island = new Home(office)
+  const dir = folder()
+  const [out, back] = [join(dir, 'out.tutti'), join(dir, 'back.tutti')]
+  const round = async () => {
+    expect((await island.run('sync', 'export', out, '--server', office.url, '--force')).code).toBe(0)
+    const carried = await laptop.run('sync', 'carry', out, back, '--yes', '--force')
+    expect({ code: carried.code, err: carried.code === 0 ? '' : carried.err }).toEqual({ code: 0, err: '' })
+    return island.run('sync', 'import', back)
+  }
+  expect((await round()).out).toMatch(/^Imported bundle 1: \d+ records/)
+  expect((await island.run('tasks', 'list', '--all')).out).toContain('MY-1')
+  expect((await island.run('tasks', 'create', 'From the island', '-p', 'MY')).code).toBe(0)
+  expect((await island.run('sync')).code).toBe(6)
+  expect((await round()).out).toMatch(/^Imported bundle 2: \d+ records, 1 changes? judged/)
+  expect((await laptop.run('tasks', 'list')).out).toContain('From the island')
+  expect((await island.run('tasks', 'list', '--all')).out).toMatch(/MY-\d+ .*From the island/)
+  // Read twice, carried twice, or changed on the way.
+  expect((await island.run('sync', 'import', back)).code).toBe(5)
+  expect((await laptop.run('sync', 'carry', out, back, '--yes', '--force')).code).toBe(5)
+  const bytes = readFileSync(out)
+  bytes[bytes.length - 3] = (bytes.at(-3) as number) ^ 1
+  writeFileSync(out, bytes)
+  expect((await laptop.run('sync', 'carry', out, back, '--yes', '--force')).code).toBe(2)
+}, 300_000)
+
+test('off deletes the copy and ends the device', async () => {
+  expect((await desktop.run('sync', 'off')).out).toContain('deleted')
+  expect(readdirSync(copies(desktop))).toEqual([])
+  expect((await desktop.run('sync')).code).toBe(4)
+  expect((await desktop.run('tasks', 'list', '--offline')).code).toBe(4)
+  expect(existsSync(copies(laptop))).toBe(true)
+}, 300_000)
