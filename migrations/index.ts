@@ -34,6 +34,7 @@ import m31 from './0031_task_counts.sql' with { type: 'text' }
 import m32 from './0032_sync.sql' with { type: 'text' }
 import m33 from './0033_passages_newest.sql' with { type: 'text' }
 import m34 from './0034_transfer.sql' with { type: 'text' }
+import m35 from './0035_vector_numbers.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -70,4 +71,5 @@ export const migrations: Migration[] = [
   { id: '0032_sync', sql: m32 },
   { id: '0033_passages_newest', sql: m33 },
   { id: '0034_transfer', sql: m34 },
+  { id: '0035_vector_numbers', sql: m35 },
 ]

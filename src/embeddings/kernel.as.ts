@@ -1,4 +1,4 @@
-// AssemblyScript. kernel.wasm beside it was made from this file (sha256 7bedb81e…), and comes out the same every time, with
+// AssemblyScript. kernel.wasm beside it was made from this file (sha256 487ab22b…), and comes out the same every time, with
 //   npx assemblyscript@0.28.20 asc kernel.as.ts -o kernel.wasm -O3 --noAssert --runtime stub --enable simd --importMemory --noExportMemory
 // All buffers lie in linear memory at addresses that the host chooses; f32, row-major unless said otherwise. Matrix products use
 // whole numbers: pairs of 16 bits are multiplied and added in one instruction, which takes half the time of f32 and is exact, so
@@ -179,5 +179,27 @@ export function attn(qkv: usize, out: usize, sc: usize, T: i32): void {
       v128.store(o, f32x4.mul(o0, r)); v128.store(o, f32x4.mul(o1, r), 16); v128.store(o, f32x4.mul(o2, r), 32); v128.store(o, f32x4.mul(o3, r), 48);
       v128.store(o, f32x4.mul(o4, r), 64); v128.store(o, f32x4.mul(o5, r), 80); v128.store(o, f32x4.mul(o6, r), 96); v128.store(o, f32x4.mul(o7, r), 112);
     }
+  }
+}
+
+/**
+ * scores[n] = scales[n] * (codes[n,K] . asked[K]): how similar each of n vectors is to one. codes: signed bytes; asked: 16 bits.
+ * n is a multiple of 4 and K of 8; the host chooses the range of `asked` so that no sum overflows.
+ */
+export function compare(codes: usize, scales: usize, asked: usize, scores: usize, n: i32, K: i32): void {
+  const end = scales + (<usize>n << 2), stride: usize = K, all = asked + (<usize>K << 1);
+  while (scales < end) {
+    let a0 = i32x4.splat(0), a1 = a0, a2 = a0, a3 = a0, c = codes;
+    for (let q = asked; q < all; q += 16) {
+      const v = v128.load(q);
+      a0 = mac(a0, v, v128.load_ext<i8>(c)); a1 = mac(a1, v, v128.load_ext<i8>(c + stride));
+      a2 = mac(a2, v, v128.load_ext<i8>(c + 2 * stride)); a3 = mac(a3, v, v128.load_ext<i8>(c + 3 * stride));
+      c += 8;
+    }
+    const low = i32x4.add(v128.shuffle<i32>(a0, a1, 0, 4, 1, 5), v128.shuffle<i32>(a0, a1, 2, 6, 3, 7));
+    const high = i32x4.add(v128.shuffle<i32>(a2, a3, 0, 4, 1, 5), v128.shuffle<i32>(a2, a3, 2, 6, 3, 7));
+    const sums = i32x4.add(v128.shuffle<i32>(low, high, 0, 1, 4, 5), v128.shuffle<i32>(low, high, 2, 3, 6, 7));
+    v128.store(scores, f32x4.mul(f32x4.convert_i32x4_s(sums), v128.load(scales)));
+    codes += 4 * stride; scales += 16; scores += 16;
   }
 }

@@ -9,9 +9,10 @@ import { complete, type Message } from '../../outside/chat.ts'
 import { visibleText } from '../../text/text.ts'
 import * as projects from '../projects/rows.ts'
 import { apiPath, current, kindsFor, nestedPath } from './filters.ts'
-import { embedQuery, type Hit, hybrid, visibleTo } from './hybrid.ts'
+import { embedQuery, type Hit, hybrid } from './hybrid.ts'
 import type { Answer, AnswerSource, Question } from './schema.ts'
 import { passages } from './table.ts'
+import { visibleTo } from './visible.ts'
 
 /** Characters of each source that the model gets. */
 const TEXT = 1500

@@ -5,9 +5,9 @@ import { and, or } from '../../db/conditions.ts'
 import { pathOf, projectOf } from '../../records/kind.ts'
 import { kindInfo, type SearchName, searchNames } from '../../records/names.ts'
 import { mayRead } from '../../records/readable.ts'
-import { visibleTo } from './hybrid.ts'
 import { live } from './source.ts'
 import { passages } from './table.ts'
+import { visibleTo } from './visible.ts'
 
 /** Returns those of the wanted kinds that the scopes of the caller's credential allow. */
 export const kindsFor = (ctx: Ctx, wanted: readonly SearchName[] = searchNames): SearchName[] =>

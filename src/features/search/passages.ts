@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, inArray, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { anyOf, idList, vectorText } from '../../db/columns.ts'
 import type { SearchName } from '../../records/names.ts'
@@ -87,7 +87,9 @@ export async function putPassages(ctx: Ctx, kind: SearchName, records: readonly 
       old.delete(`${record.recordId} ${chunk}`)
       const same =
         described.every((name) => row[name] === there[name]) && JSON.stringify(row.tags) === JSON.stringify(there.tags)
-      if (!same) await ctx.db.update(passages).set(row).where(eq(passages.id, there.id))
+      if (same) continue
+      await ctx.db.update(passages).set(row).where(eq(passages.id, there.id))
+      if (row.organizationId !== there.organizationId) await renumber(ctx, eq(passages.id, there.id))
     }
   }
   const stale = [...old.values()].map((passage) => passage.id)
@@ -131,4 +133,10 @@ export async function putVectors(ctx: Ctx, made: readonly Made[]): Promise<void>
 
 export const movePassages = projectMoved.handle(async (ctx, { projectId, organizationId }) => {
   await ctx.db.update(passages).set({ organizationId }).where(eq(passages.projectId, projectId))
+  await renumber(ctx, eq(passages.projectId, projectId))
 })
+
+/** Shows passages that have another owner now to those who keep that owner's vectors in memory. */
+const renumber = (ctx: Ctx, which: SQL) =>
+  ctx.db.execute(sql`update ${passageSigns} set seq = default
+    where ${passageSigns.passageId} in (select ${passages.id} from ${passages} where ${which})`)

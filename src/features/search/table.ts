@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import {
+  bigserial,
   foreignKey,
   index,
   integer,
@@ -88,6 +89,8 @@ export const passageSigns = pgTable(
     model: text().notNull(),
     owner: uuid().notNull(),
     signs: bits().notNull(),
+    /** Grows with every row and every change of owner, for those who keep vectors in memory. */
+    seq: bigserial({ mode: 'number' }).notNull(),
   },
   (t) => [
     primaryKey({ columns: [t.passageId, t.model] }),
@@ -104,6 +107,6 @@ export const passageSigns = pgTable(
     })
       .onDelete('cascade')
       .onUpdate('cascade'),
-    index('passage_signs_owner').on(t.owner),
+    index('passage_signs_owner').on(t.owner, t.seq),
   ],
 )

@@ -1,0 +1,179 @@
+import { and, eq, gt, sql } from 'drizzle-orm'
+import { type Ctx, contextOf, read } from '../../action.ts'
+import { nobody, system } from '../../auth/actor.ts'
+import { machine } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { anyOf, idList } from '../../db/columns.ts'
+import { VectorCodes } from '../../embeddings/codes.ts'
+import type { App } from '../../services.ts'
+import type { QueryVector } from './model.ts'
+import { passageSigns, passageVectors } from './table.ts'
+
+/** Taken for each owner; compared exactly afterwards. */
+const NEAREST = 400
+/** A caller with more owners than this is served from the database. */
+const MOST_OWNERS = 50
+/** Vectors take at most this much memory; those of the owners who were asked for longest ago give way. */
+const MOST_BYTES = 128 << 20
+/** Numbers and vectors that are read at once. */
+const NUMBERS = 2000
+const VECTORS = 500
+const IDLE_MS = 10 * 60_000
+/** Deleted passages stay in memory, and are left out because the database no longer finds them, until this age. */
+const OLD_MS = 60 * 60_000
+/**
+ * Numbers are given before a commit, so on a server a lower one may appear after a higher one. Transactions that store
+ * vectors take milliseconds, in which nowhere near this many others are stored.
+ */
+const OVERTAKEN = 1000
+
+interface Kept {
+  codes: VectorCodes
+  /** The highest number that was read. */
+  seq: number
+  bornAt: number
+  usedAt: number
+}
+
+interface Numbered {
+  id: string
+  seq: number
+}
+
+/** Returns the next passages of an owner that have a vector, in the order of their numbers. */
+const numbers = read(
+  'search.numbersOf',
+  machine,
+  async (ctx, { owner, model, after }: { owner: string; model: string; after: number }): Promise<Numbered[]> =>
+    ctx.db
+      .select({ id: passageSigns.passageId, seq: passageSigns.seq })
+      .from(passageSigns)
+      .where(and(eq(passageSigns.owner, owner), gt(passageSigns.seq, after), eq(passageSigns.model, model)))
+      // The whole index, so that it is used: the planner expects a third of the table.
+      .orderBy(passageSigns.owner, passageSigns.seq)
+      .limit(NUMBERS),
+)
+
+/** Returns vectors as pgvector sends them: two numbers of 16 bits, then one of 32 bits for each dimension. */
+const vectors = read(
+  'search.vectorsOf',
+  machine,
+  async (ctx, { ids, model }: { ids: readonly string[]; model: string }): Promise<{ id: string; vector: string }[]> =>
+    ctx.db
+      .select({
+        id: passageVectors.passageId,
+        vector: sql<string>`encode(vector_send(${passageVectors.vector}), 'base64')`,
+      })
+      .from(passageVectors)
+      .where(and(anyOf(passageVectors.passageId, idList(ids)), eq(passageVectors.model, model))),
+)
+
+function decoded(vector: string): Float32Array {
+  const bytes = Buffer.from(vector, 'base64')
+  return Float32Array.from({ length: bytes.readUInt16BE(0) }, (_, i) => bytes.readFloatBE(4 + 4 * i))
+}
+
+/** The vectors that one server keeps in memory, by owner and model. */
+class Keeper {
+  readonly #kept = new Map<string, Kept>()
+  readonly #loading = new Map<string, Promise<void>>()
+  /** Owners whose vectors take too much memory, and until when that is assumed. */
+  readonly #tooLarge = new Map<string, number>()
+  #idle: Timer | undefined
+
+  constructor(private readonly app: App) {}
+
+  /** Undefined while the vectors of an owner are not in memory; then loads them in the background. */
+  async nearest(owners: readonly string[], { model, values }: QueryVector): Promise<string[] | undefined> {
+    this.#stayAwake()
+    const now = performance.now()
+    const found: [string, Kept][] = []
+    for (const owner of owners) {
+      const kept = this.#kept.get(`${model} ${owner}`)
+      if (!kept || now - kept.bornAt > OLD_MS) this.#load(owner, model, values.length)
+      if (kept) found.push([owner, kept])
+    }
+    if (found.length < owners.length) return undefined
+    await Promise.all(found.map(([owner, kept]) => this.#readOn(owner, model, kept)))
+    for (const [, kept] of found) kept.usedAt = now
+    return found.flatMap(([, { codes }]) => codes.nearest(values, NEAREST))
+  }
+
+  #load(owner: string, model: string, dimensions: number): void {
+    const key = `${model} ${owner}`
+    if (this.#loading.has(key) || (this.#tooLarge.get(key) ?? 0) > performance.now()) return
+    const started = performance.now()
+    const kept: Kept = { codes: new VectorCodes(dimensions), seq: 0, bornAt: started, usedAt: started }
+    const loaded = this.#readOn(owner, model, kept, true)
+      .then((fits) => {
+        if (fits) this.#kept.set(key, kept)
+        else this.#tooLarge.set(key, performance.now() + OLD_MS)
+        this.#makeRoom()
+      })
+      .catch((error: unknown) =>
+        this.app.log.warn('vectors not loaded; search reads them from the database', { error }),
+      )
+      .finally(() => this.#loading.delete(key))
+    this.#loading.set(key, loaded)
+  }
+
+  /** Adds what is new. `patient`: leaves the database to others for as long as each step took. */
+  async #readOn(owner: string, model: string, kept: Kept, patient = false): Promise<boolean> {
+    const ctx = contextOf(this.app, system)
+    const slack = this.app.driver.kind === 'pglite' ? 0 : OVERTAKEN
+    for (let after = Math.max(0, kept.seq - slack); ; ) {
+      const rows = await numbers(ctx, { owner, model, after })
+      const fresh = rows.flatMap(({ id }) => (kept.codes.has(id) ? [] : id))
+      for (let from = 0; from < fresh.length; from += VECTORS) {
+        const started = performance.now()
+        for (const { id, vector } of await vectors(ctx, { ids: fresh.slice(from, from + VECTORS), model }))
+          kept.codes.add(id, decoded(vector))
+        if (kept.codes.bytes > MOST_BYTES) return false
+        if (patient) await Bun.sleep(performance.now() - started)
+      }
+      after = rows.at(-1)?.seq ?? after
+      kept.seq = Math.max(kept.seq, after)
+      if (rows.length < NUMBERS) return true
+    }
+  }
+
+  #makeRoom(): void {
+    const byUse = [...this.#kept].toSorted(([, a], [, b]) => b.usedAt - a.usedAt)
+    let bytes = 0
+    for (const [key, { codes }] of byUse) {
+      bytes += codes.bytes
+      if (bytes > MOST_BYTES) this.#kept.delete(key)
+    }
+  }
+
+  #stayAwake(): void {
+    clearTimeout(this.#idle)
+    this.#idle = setTimeout(() => this.#kept.clear(), IDLE_MS)
+    this.#idle.unref()
+  }
+
+  async loaded(): Promise<void> {
+    await Promise.all(this.#loading.values())
+  }
+}
+
+const keepers = new WeakMap<App, Keeper>()
+function keeperOf(app: App): Keeper {
+  const keeper = keepers.get(app) ?? new Keeper(app)
+  keepers.set(app, keeper)
+  return keeper
+}
+
+/**
+ * Returns the ids of the passages that are nearest to a vector, among those of the caller's teams, whatever else the
+ * caller may see: the statement that compares them decides that. Undefined if not all are in memory.
+ */
+export async function nearestKept(ctx: Ctx, asked: QueryVector): Promise<string[] | undefined> {
+  const { actor } = ctx
+  const { personal } = rightsOf(actor)
+  const owners = new Set([...actor.memberships.keys(), ...actor.reach, ...(personal === nobody ? [] : [personal])])
+  return owners.size > MOST_OWNERS ? undefined : keeperOf(ctx.app).nearest([...owners], asked)
+}
+
+/** Resolves once all vectors that were asked for until now are in memory. */
+export const vectorsLoaded = (app: App): Promise<void> => keeperOf(app).loaded()
