@@ -54,8 +54,9 @@ async function remember(organizationId: string, count: number): Promise<void> {
         from generate_series(1, $2::int) g (i) join bases a on a.n = (g.i * 17 + $3::int / 3) % 1000 join bases b on b.n = (g.i * 7 + $3::int) % 1000
         returning id),
       made as (
-        select f.id, l2_normalize(a.vector + b.vector) as vector from (select id, row_number() over () as n from fresh) f
-        join bases a on a.n = (f.n * 13 + $3::int) % 1000 join bases b on b.n = (f.n * 31 + $3::int / 7) % 1000),
+        select f.id, l2_normalize(a.vector + b.vector) as vector
+        from (select id, floor(random() * 1000) as a, floor(random() * 1000) as b from fresh offset 0) f
+        join bases a on a.n = f.a join bases b on b.n = f.b),
       kept as (insert into passage_vectors select id, $4, vector from made)
       insert into passage_signs select id, $4, $1::uuid, binary_quantize(vector) from made`,
       [organizationId, Math.min(step, count - from), from, model],

@@ -1,0 +1,44 @@
+import { join } from 'node:path'
+import type { DatabaseName, Part, Row } from '../part.ts'
+import { emptyEnv } from '../world.ts'
+
+interface Measured {
+  /** Milliseconds of the median search, and the share of the right ten that were found. */
+  all: { ours: number; peer: number; recall: number }
+  filtered: { ours: number; peer: number; recall: number }
+}
+
+/** Search by meaning in a team with 100,000 passages, against sqlite-vec; in a database of its own. */
+export const part: Part = async function* (bench) {
+  for (const database of bench.databases) yield* searches(database)
+}
+
+async function* searches(database: DatabaseName): AsyncIterable<Row> {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, '../vectors.ts')], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...(await emptyEnv(database)) },
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  const { all, filtered } = JSON.parse(await new Response(child.stdout).text()) as Measured
+  yield {
+    what: `nearest of 100,000 passages, p50, ${database}`,
+    ours: `${all.ours.toFixed(1)} ms`,
+    against: `sqlite-vec, exact ${all.peer.toFixed(1)} ms`,
+    ratio: all.ours / all.peer,
+    bar: { most: 1 },
+  }
+  yield {
+    what: `recall@10 of it, ${database}`,
+    ours: all.recall.toFixed(3),
+    against: 'exact scan',
+    value: all.recall,
+    bar: { least: 0.95 },
+  }
+  yield {
+    what: `nearest of the 1 % in a project, p50, ${database}`,
+    ours: `${filtered.ours.toFixed(1)} ms`,
+    against: `sqlite-vec, exact ${filtered.peer.toFixed(1)} ms`,
+    ratio: filtered.ours / filtered.peer,
+    bar: { most: 2 },
+  }
+}
