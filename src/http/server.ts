@@ -78,12 +78,22 @@ export function buildHttp(app: App, { checkAnswers = false }: HttpOptions = {}) 
     .get('/mcp/sse', ({ request }) => mcp.openStream(request), { parse: 'none' })
     .post('/mcp/sse', ({ request }) => mcp.streamable(request), { parse: 'none' })
     .delete('/mcp/sse', ({ request }) => mcp.streamable(request), { parse: 'none' })
-    .post('/mcp/messages', ({ request }) => mcp.message(request), { parse: 'none' })
+    .post('/mcp/messages', async ({ request, set }) => asText(await mcp.message(request), set), { parse: 'none' })
     .all('/mcp', ({ request }) => mcp.streamable(request), { parse: 'none' })
   addHealth(server, app)
   addPages(server, app, routes)
   addDashboard(server)
   return { server, guard, metrics, mcp, state, routes }
+}
+
+/**
+ * Returns the text of 202 instead of its Response. Elysia would copy the headers of a Response one by one and its body as
+ * a stream, which is a good part of what a message costs.
+ */
+function asText(response: Response, set: { status?: number | string }): Response | string {
+  if (response.status !== 202) return response
+  set.status = 202
+  return 'Accepted'
 }
 
 function missing({ router }: Elysia, method: string, path: string): AppError {

@@ -32,7 +32,8 @@ function kindOfField(name: string, of: string, { scope }: Fields): string | unde
   return lists[name] ?? (name.endsWith('Id') ? name.slice(0, -2) : name)
 }
 
-const isKind = (value: unknown): value is string => recordNames.some((name) => name === value)
+const kinds: ReadonlySet<unknown> = new Set(recordNames)
+const isKind = (value: unknown): value is string => kinds.has(value)
 
 /** Finds the ids in a result, by the kind of their record. Ids of other things stay as they are. */
 function collect(value: unknown, kind: string, found: Found): void {
@@ -46,19 +47,45 @@ function collect(value: unknown, kind: string, found: Found): void {
   const own = kind !== 'feature' && isKind(fields.kind) ? fields.kind : kind
   // A record that has a key or slug is called by it. The key of a task also tells its project.
   const named = typeof fields.key === 'string' || typeof fields.slug === 'string'
-  for (const [name, field] of Object.entries(fields)) {
-    const of = kindOfField(name, own, fields)
-    for (const id of of && !(named && name === 'id') && !(fields.key && name === 'projectId') ? [field].flat() : [])
-      if (typeof id === 'string' && isId(id)) found.set(of as string, (found.get(of as string) ?? new Set()).add(id))
-    if (typeof field === 'object') collect(field, kindOfPart(name, own), found)
+  for (const name in fields) {
+    const field = fields[name]
+    const called = (named && name === 'id') || (fields.key && name === 'projectId')
+    if (!called) collectIds(field, kindOfField(name, own, fields), found)
+    if (typeof field === 'object' && field !== null) collect(field, kindOfPart(name, own), found)
   }
 }
 
+/** The field may hold an id or a list of them. Most hold neither, and that costs nothing. */
+function collectIds(field: unknown, kind: string | undefined, found: Found): void {
+  if (!kind) return
+  if (Array.isArray(field)) for (const item of field.flat()) addId(item, kind, found)
+  else addId(field, kind, found)
+}
+
+function addId(id: unknown, kind: string, found: Found): void {
+  if (typeof id !== 'string' || id.length < ID_LENGTH || !isId(id)) return
+  const ids = found.get(kind)
+  if (ids) ids.add(id)
+  else found.set(kind, new Set([id]))
+}
+
+const ID_LENGTH = 36
+
+/** Kinds by the names of parts. Bounded, because users choose the names in what they store as JSON. */
+const kindsOfParts = new Map<string, string>()
+const MOST_PARTS = 1000
+
 /** A part such as `memories` or `recentMemories` holds records of that kind; other parts are about the whole. */
 function kindOfPart(name: string, whole: string): string {
-  const noun = name.replace(/^[a-z]+(?=[A-Z])/, '').toLowerCase()
-  return noun === 'items' || noun === 'similar' ? whole : kindOf(`get_${noun}`)
+  let kind = kindsOfParts.get(name)
+  if (kind === undefined) {
+    const noun = name.replace(/^[a-z]+(?=[A-Z])/, '').toLowerCase()
+    kind = noun === 'items' || noun === 'similar' ? OF_WHOLE : kindOf(`get_${noun}`)
+    if (kindsOfParts.size < MOST_PARTS) kindsOfParts.set(name, kind)
+  }
+  return kind === OF_WHOLE ? whole : kind
 }
+const OF_WHOLE = ''
 
 /** Returns the names of all records that a result refers to by id. One query for each kind. */
 export async function namesIn(ctx: Ctx, tool: string, answer: unknown): Promise<RecordNames> {
