@@ -10,6 +10,7 @@ import {
 import { PgPreparedQuery, PgSession, type PreparedQueryConfig } from 'drizzle-orm/pg-core/session'
 import { fillPlaceholders, type Placeholder, type Query, SQL, sql } from 'drizzle-orm/sql'
 import { Subquery } from 'drizzle-orm/subquery'
+import { getTableName } from 'drizzle-orm/table'
 import * as drizzleUtils from 'drizzle-orm/utils'
 import type { Queryable, Transaction } from './driver.ts'
 
@@ -36,21 +37,48 @@ const { mapResultRow } = drizzleUtils as unknown as {
 type RowMapper = (row: unknown[]) => Record<string, unknown>
 
 /**
- * Returns a function that maps a row like `mapResultRow`. Without objects in the row it is found out once, and not for
- * every value of every row, what decodes a column: on a page of 50 that takes a third of the time.
+ * Returns a function that maps a row like `mapResultRow`. What decodes a column, and which objects are of tables that a
+ * join may leave empty, is found out once and not for every value of every row.
  */
 function mapperOf(fields: Fields, joins: Record<string, boolean> | undefined): RowMapper {
-  if (fields.some(({ path }) => path.length !== 1)) return (row) => mapResultRow(fields, row, joins)
-  const columns = fields.map(({ path, field }) => ({ name: path[0] as string, decoder: decoderOf(field) }))
+  if (fields.some(({ path }) => path.length > 2)) return (row) => mapResultRow(fields, row, joins)
+  const columns = fields.map(({ path, field }) => ({
+    object: path.length === 2 ? path[0] : undefined,
+    name: path.at(-1) as string,
+    decoder: decoderOf(field),
+  }))
+  const optional = joins ? optionalObjects(fields, joins) : []
   return (row) => {
     const result: Record<string, unknown> = {}
     for (let i = 0; i < columns.length; i++) {
-      const { name, decoder } = columns[i] as (typeof columns)[number]
+      const { object, name, decoder } = columns[i] as (typeof columns)[number]
+      let into = result
+      if (object !== undefined) {
+        result[object] ??= {}
+        into = result[object] as Record<string, unknown>
+      }
       const value = row[i]
-      result[name] = value === null || decoder === undefined ? value : decoder.mapFromDriverValue(value)
+      into[name] = value === null || decoder === undefined ? value : decoder.mapFromDriverValue(value)
     }
+    for (const { object, first } of optional) if (row[first] === null) result[object] = null
     return result
   }
+}
+
+/**
+ * The objects that are null where a join found no row: those of a single table that may be missing. The first column of
+ * each tells.
+ */
+function optionalObjects(fields: Fields, joins: Record<string, boolean>): { object: string; first: number }[] {
+  const tables = new Map<string, { first: number; tables: Set<string> }>()
+  fields.forEach(({ path, field }, i) => {
+    if (path.length !== 2 || !is(field, Column)) return
+    const known = tables.get(path[0] as string) ?? { first: i, tables: new Set() }
+    tables.set(path[0] as string, { ...known, tables: known.tables.add(getTableName(field.table)) })
+  })
+  return [...tables]
+    .filter(([, found]) => found.tables.size === 1 && !joins[[...found.tables][0] as string])
+    .map(([object, { first }]) => ({ object, first }))
 }
 
 interface Decoder {
