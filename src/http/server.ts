@@ -42,12 +42,11 @@ export function buildHttp(app: App, { checkAnswers = false }: HttpOptions = {}) 
   const mcp = createMcp(app, guard, tools)
   const state = { draining: false, running: 0 }
 
-  const api = new Elysia({ normalize: false })
-  for (const feature of features) if (feature.routes) api.use(feature.routes(http(app, guard)))
-  const described = routesOf(api).map((route) => ({ ...route, hooks: { ...route.hooks } }))
+  const routers = features.flatMap((feature) => (feature.routes ? [feature.routes(http(app, guard))] : []))
+  const described = routers.flatMap(routesOf).map((route) => ({ ...route, hooks: { ...route.hooks } }))
   const routes = () => described
   requirePolicy(described)
-  if (!checkAnswers) for (const route of routesOf(api)) delete route.hooks.response
+  if (!checkAnswers) for (const route of routers.flatMap(routesOf)) delete route.hooks.response
 
   const server = new Elysia({ normalize: false })
   server
@@ -68,7 +67,9 @@ export function buildHttp(app: App, { checkAnswers = false }: HttpOptions = {}) 
       logError(app.log, known, { requestId, method: request.method, path })
       return problemResponse(known, path, requestId, headers, request)
     })
-    .use(api)
+  // Not by a router in between: adding a route takes a while, and there are hundreds.
+  for (const router of routers) server.use(router)
+  server
     .get('/metrics', async ({ request }) => {
       await mayReadMetrics(app, guard, request)
       return new Response(await metrics.render(app, { mcp_streams: mcp.streams, http_running: state.running }), {
