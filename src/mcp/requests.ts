@@ -87,7 +87,7 @@ export class Requests {
         newToken,
       )
     }
-    const actor = await this.app.auth.authenticate(secret, seen)
+    const actor = this.app.auth.recent(secret, seen) ?? (await this.app.auth.authenticate(secret, seen))
     const { credentialId } = actor
     if (actor.kind !== 'mcp_token' || !credentialId)
       throw new AppError('unauthenticated', `This is not an MCP token. ${HOW}`, newToken)

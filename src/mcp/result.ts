@@ -23,7 +23,7 @@ export interface Told {
 export function success(answer: unknown, tool: Tool, known: Known = nothingKnown, source?: Attribution): Told {
   const whole: Whole = new Map()
   const fields = isFields(answer) ? (short(answer, known) as Fields) : { result: short(answer, known) ?? null }
-  const record = trimmed(fields, '', whole) as Fields
+  const record = sizeOf(fields) <= MOST_BYTES ? fields : (trimmed(fields, '', whole) as Fields)
   let { facts, json } = visible(source ? { _source: source, ...record } : record)
   // A quick check that spares most results the exact count: a UTF-16 unit is at most three bytes.
   if (json.length * 3 > MOST_BYTES && Buffer.byteLength(json) > MOST_BYTES) {
@@ -40,8 +40,9 @@ const lined = ['items', 'brief']
 function textOf(facts: Fields): string | undefined {
   if (typeof facts.result === 'string' && Object.keys(facts).length === 1) return facts.result
   for (const name of lined) {
-    const { [name]: lines, ...rest } = facts
+    const lines = facts[name]
     if (!Array.isArray(lines) || lines.length === 0 || lines.some((line) => typeof line !== 'string')) continue
+    const { [name]: _, ...rest } = facts
     return [JSON.stringify(rest), ...(lines as string[])].join('\n')
   }
   return undefined
@@ -161,7 +162,9 @@ function trimmed(value: unknown, at: string, whole: Whole): unknown {
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 1
-  return Object.values(value).reduce<number>((sum, field) => sum + sizeOf(field), 1)
+  let size = 1
+  for (const name in value) size += sizeOf((value as Fields)[name])
+  return size
 }
 
 interface Cut {
