@@ -88,8 +88,8 @@ export function buildHttp(app: App, { checkAnswers = false }: HttpOptions = {}) 
 }
 
 /**
- * Returns the text of 202 instead of its Response. Elysia would copy the headers of a Response one by one and its body as
- * a stream, which is a good part of what a message costs.
+ * Returns the text of 202 instead of its Response. Elysia would copy the headers of a Response one by one and its body
+ * as a stream, which is a good part of what a message costs.
  */
 function asText(response: Response, set: { status?: number | string }): Response | string {
   if (response.status !== 202) return response
