@@ -4,6 +4,7 @@ import type { Ctx } from '../action.ts'
 import { and } from '../db/conditions.ts'
 import { invalid, notFound } from '../errors.ts'
 import { define } from '../events/catalogue.ts'
+import { nameChanged } from './changed.ts'
 
 /** A table whose rows have a position among their siblings. */
 type Ordered = PgTable & Record<'id' | 'position' | 'version' | 'updatedAt' | 'deletedAt', PgColumn>
@@ -67,8 +68,13 @@ export const projectReordered = define('project.reordered', {
 })
 
 async function numberAnew(ctx: Ctx, { table, project }: Row, others: SQL): Promise<void> {
-  await ctx.db.execute(sql`update ${table} set position = ranked.n, version = version + 1, updated_at = ${ctx.now}
+  const { rows } = await ctx.db.execute<{
+    id: string
+  }>(sql`update ${table} set position = ranked.n, version = version + 1, updated_at = ${ctx.now}
     from (select id as ranked_id, row_number() over (order by position, id) as n from ${table} where ${others}) ranked
-    where ${table.id} = ranked.ranked_id`)
+    where ${table.id} = ranked.ranked_id returning ${table.id} as id`)
+  const kind = ctx.app.records.all.find((record) => record.table.id === table.id)?.kind
+  const ids = rows.map(({ id }) => id)
+  if (kind) nameChanged(ctx, kind, project, ids)
   ctx.emit(projectReordered, { subjectId: project.projectId, ...project })
 }

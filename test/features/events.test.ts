@@ -94,6 +94,8 @@ test('these are about access: every other event is in the activity feed', () => 
     'notification',
     'organization',
     'passkey',
+    'sync_device',
+    'synced_record',
     'user',
     'workspace',
   ])

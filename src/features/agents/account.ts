@@ -1,5 +1,6 @@
 import { and, eq, inArray, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
+import { nameRows } from '../../records/changed.ts'
 import { accountRemoved } from '../accounts/hooks.ts'
 import { memberLeft } from '../organizations/hooks.ts'
 import { organizations } from '../organizations/table.ts'
@@ -26,6 +27,7 @@ async function retire(ctx: Ctx, userId: string, where: SQL): Promise<void> {
     .update(agents)
     .set({ status: 'archived', updatedAt: ctx.now, version: sql`${agents.version} + 1` })
     .where(and(eq(agents.forId, userId), isNull(agents.deletedAt), where))
-    .returning({ agentId: agents.id })
-  for (const agent of retired) await onAgentStopped.call(ctx, agent)
+    .returning({ id: agents.id, organizationId: agents.organizationId })
+  nameRows(ctx, 'agent', retired)
+  for (const { id } of retired) await onAgentStopped.call(ctx, { agentId: id })
 }

@@ -5,6 +5,7 @@ import { anyone, atLeast, member, memberOrAlone } from '../../auth/policy.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { matches } from '../../db/columns.ts'
 import { AppError, invalid } from '../../errors.ts'
+import { nameMoved } from '../../records/changed.ts'
 import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import type { Scope } from '../../records/scopes.ts'
@@ -150,6 +151,7 @@ export const update = write(
     const name = patch.name === undefined ? {} : { name: patch.name.trim() }
     const after = await change(ctx, before, { ...patch, ...name, skills: wanted, organizationId, scope })
     ctx.emit(agentUpdated, about(after, { fields: Object.keys(patch) }))
+    nameMoved(ctx, 'agent', after.id, about(before), about(after))
     return after
   },
   { versioned: true },

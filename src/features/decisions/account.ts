@@ -1,12 +1,19 @@
 import { and, eq } from 'drizzle-orm'
+import { nameRows } from '../../records/changed.ts'
 import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
 import { decisionComments, decisions } from './table.ts'
 
 /** Removes the name of a removed account from decisions and comments, which stay. */
 export const withoutAuthor = accountRemoved.handle(async (ctx, { userId }) => {
-  for (const table of [decisions, decisionComments])
-    await ctx.db
-      .update(table)
-      .set({ authorId: null, authorName: FORMER_USER })
-      .where(and(eq(table.authorType, 'user'), eq(table.authorId, userId)))
+  const former = { authorId: null, authorName: FORMER_USER }
+  const theirs = await ctx.db
+    .update(decisions)
+    .set(former)
+    .where(and(eq(decisions.authorType, 'user'), eq(decisions.authorId, userId)))
+    .returning({ id: decisions.id, organizationId: decisions.organizationId, projectId: decisions.projectId })
+  nameRows(ctx, 'decision', theirs)
+  await ctx.db
+    .update(decisionComments)
+    .set(former)
+    .where(and(eq(decisionComments.authorType, 'user'), eq(decisionComments.authorId, userId)))
 })

@@ -1,11 +1,14 @@
 import { and, eq } from 'drizzle-orm'
+import { nameRows } from '../../records/changed.ts'
 import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
 import { memories } from './table.ts'
 
 /** Removes the name of a removed account from memories, which stay. */
 export const withoutAuthor = accountRemoved.handle(async (ctx, { userId }) => {
-  await ctx.db
+  const theirs = await ctx.db
     .update(memories)
     .set({ authorId: null, authorName: FORMER_USER })
     .where(and(eq(memories.authorType, 'user'), eq(memories.authorId, userId)))
+    .returning({ id: memories.id, organizationId: memories.organizationId, projectId: memories.projectId })
+  nameRows(ctx, 'memory', theirs)
 })

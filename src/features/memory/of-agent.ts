@@ -1,6 +1,7 @@
 import { desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { and } from '../../db/conditions.ts'
+import { nameRows } from '../../records/changed.ts'
 import { mayRead } from '../../records/readable.ts'
 import { agentParts, onAgentRemoved, onAgentRestored } from '../agents/hooks.ts'
 import type { AgentDetail } from '../agents/schema.ts'
@@ -32,7 +33,8 @@ async function removeOf(ctx: Ctx, agent: Owned): Promise<number> {
     .update(memories)
     .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${memories.version} + 1` })
     .where(ofAgent(agent, live))
-    .returning({ id: memories.id })
+    .returning({ id: memories.id, organizationId: memories.organizationId, projectId: memories.projectId })
+  nameRows(ctx, 'memory', deleted)
   const ids = deleted.map(({ id }) => id)
   await dropPassages(ctx, 'memory', ids)
   return ids.length
@@ -48,6 +50,7 @@ export const restoreAgentMemories = onAgentRestored.handle(async (ctx, { agent, 
     .set({ deletedAt: null, updatedAt: ctx.now, version: sql`${memories.version} + 1` })
     .where(ofAgent(agent, eq(memories.deletedAt, deletedAt)))
     .returning(getTableColumns(memories))
+  nameRows(ctx, 'memory', back)
   await index(ctx, back)
 })
 

@@ -6,6 +6,7 @@ import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, hasAll, idList, newId } from '../../db/columns.ts'
 import { noEmbedder } from '../../embeddings/embedder.ts'
 import { invalid, notFound } from '../../errors.ts'
+import { nameChanged } from '../../records/changed.ts'
 import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import { speaker } from '../agents/parties.ts'
@@ -177,6 +178,7 @@ async function supersede(ctx: Ctx, old: Memory, by: string, place: MemoryTarget)
     .update(memories)
     .set({ supersededById: by, updatedAt: ctx.now, version: sql`${memories.version} + 1` })
     .where(eq(memories.id, old.id))
+  nameChanged(ctx, 'memory', old, [old.id])
   await ctx.db
     .update(passages)
     .set({ expiresAt: ctx.now, at: ctx.now })
@@ -266,6 +268,7 @@ export const clear = write(
       .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${memories.version} + 1` })
       .where(anyOf(memories.id, idList(ids)))
     await dropPassages(ctx, 'memory', ids)
+    nameChanged(ctx, 'memory', place, ids)
     ctx.emit(memoryCleared, {
       subjectId: place.scopeId,
       organizationId: place.organizationId,

@@ -8,6 +8,7 @@ import { listText, matchesWords, newId, queryWords } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { placeholders, prepare, prepareDeferred, prepareForms } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
+import { nameMoved } from '../../records/changed.ts'
 import { type KeysetForm, keyset, keysetOf } from '../../records/page.ts'
 import { byReference, thereOrLately } from '../../records/rows.ts'
 import { slugify } from '../../text/text.ts'
@@ -215,6 +216,7 @@ export const update = write(
     const title = patch.title === undefined ? {} : { title: patch.title.trim() }
     const after = await change(ctx, before, { ...patch, ...title, ...place, ...mentions })
     ctx.emit(noteUpdated, about(after, { fields: Object.keys(patch) }))
+    nameMoved(ctx, 'note', after.id, about(before), about(after))
     return after
   },
   { versioned: true },

@@ -2,6 +2,7 @@ import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, write } from '../../action.ts'
 import { member, requireRole } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
+import { nameChanged, nameRows } from '../../records/changed.ts'
 import { thereOrLately } from '../../records/rows.ts'
 import { lockProject } from '../projects/lock.ts'
 import { epicDeleted, epicRestored, storyDeleted, storyRestored } from '../stories/events.ts'
@@ -37,14 +38,21 @@ export const removeEpic = write(
     await lockProject(ctx, project.id)
     const before = await findEpic(ctx, project.id, epicId)
     checkVersion(ctx, before)
-    const { length: many } = await bury(ctx, tasksOf(epicId), before.title)
+    const buried = await bury(ctx, tasksOf(epicId), before.title)
     const inside = await ctx.db
       .update(stories)
       .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${stories.version} + 1` })
       .where(and(isNull(stories.deletedAt), eq(stories.epicId, epicId)))
       .returning({ id: stories.id })
     const gone = await change(ctx, epics, before, { deletedAt: ctx.now }, () => findEpic(ctx, project.id, epicId))
-    ctx.emit(epicDeleted, about({ ...before, ...gone }, { stories: inside.length, tasks: many }))
+    nameRows(ctx, 'task', buried)
+    nameChanged(
+      ctx,
+      'story',
+      before,
+      inside.map(({ id }) => id),
+    )
+    ctx.emit(epicDeleted, about({ ...before, ...gone }, { stories: inside.length, tasks: buried.length }))
     return { id: epicId, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -58,11 +66,12 @@ export const removeStory = write(
     await lockProject(ctx, project.id)
     const before = await findStory(ctx, project.id, epicId, storyId)
     checkVersion(ctx, before)
-    const { length: many } = await bury(ctx, eq(tasks.storyId, storyId), before.title)
+    const buried = await bury(ctx, eq(tasks.storyId, storyId), before.title)
+    nameRows(ctx, 'task', buried)
     const gone = await change(ctx, stories, before, { deletedAt: ctx.now }, () =>
       findStory(ctx, project.id, epicId, storyId),
     )
-    ctx.emit(storyDeleted, about({ ...before, ...gone }, { tasks: many }))
+    ctx.emit(storyDeleted, about({ ...before, ...gone }, { tasks: buried.length }))
     return { id: storyId, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -82,6 +91,12 @@ export const restoreEpic = write(
       .set({ deletedAt: null, updatedAt: ctx.now, version: sql`${stories.version} + 1` })
       .where(and(eq(stories.epicId, epicId), eq(stories.deletedAt, deletedAt)))
       .returning({ id: stories.id })
+    nameChanged(
+      ctx,
+      'story',
+      before,
+      back.map(({ id }) => id),
+    )
     const many = await unearth(ctx, project.organizationId, tasksOf(epicId), deletedAt)
     const epic = await findEpic(ctx, project.id, epicId)
     ctx.emit(epicRestored, about(epic, { stories: back.length, tasks: many }))

@@ -4,6 +4,7 @@ import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { idList, newId } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
+import { nameChanged } from '../../records/changed.ts'
 import { circleIn, wayTo } from '../../records/cycles.ts'
 import { lastPosition } from '../../records/positions.ts'
 import { mayRead } from '../../records/readable.ts'
@@ -173,6 +174,13 @@ export const createPlan = write(
       )
     if (blockers.length > 0)
       await ctx.db.insert(taskDependencies).values(blockers.map((d) => ({ ...d, createdAt: ctx.now })))
+    for (const [kind, rows] of Object.entries({ epic: flat.epics, story: flat.stories, task: flat.tasks }))
+      nameChanged(
+        ctx,
+        kind,
+        shared,
+        rows.map(({ id }) => id),
+      )
     ctx.emit(planCreated, {
       subjectId: project.id,
       organizationId: project.organizationId,

@@ -8,6 +8,7 @@ import { notFound } from '../../errors.ts'
 import { byReference, deletedLately } from '../../records/rows.ts'
 import { ifThere } from './current.ts'
 import { projectDeleted, projectRestored } from './events.ts'
+import { changeInside } from './inside.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
 import { about, change, openTo, ours, visible } from './rows.ts'
 import type { Project } from './schema.ts'
@@ -21,11 +22,7 @@ export const remove = write(
   async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
     const before = await ours(ctx, ref, 'Deleting this project')
     const gone = { deletedAt: ctx.now, updatedAt: ctx.now }
-    for (const table of ctx.app.records.inProjects)
-      await ctx.db
-        .update(table)
-        .set({ ...gone, version: sql`${table.version} + 1` })
-        .where(and(eq(table.projectId, before.id), isNull(table.deletedAt)))
+    await changeInside(ctx, before, gone, (table) => isNull(table.deletedAt))
     ctx.emit(projectDeleted, about(await change(ctx, before, gone)))
     return { id: before.id, deleted: true }
   },
@@ -44,11 +41,7 @@ export const restore = write(
     checkVersion(ctx, before)
     await takeTurns(ctx, before.organizationId)
     const names = await freeNames(ctx, before)
-    for (const table of ctx.app.records.inProjects)
-      await ctx.db
-        .update(table)
-        .set({ deletedAt: null, updatedAt: ctx.now, version: sql`${table.version} + 1` })
-        .where(and(eq(table.projectId, before.id), eq(table.deletedAt, deletedAt)))
+    await changeInside(ctx, before, { deletedAt: null }, (table) => eq(table.deletedAt, deletedAt))
     const after = await change(ctx, before, { ...names, deletedAt: null })
     ctx.emit(projectRestored, about(after, { deletedAt }))
     return after

@@ -1,6 +1,7 @@
 import { define, number, text, texts } from '../../events/catalogue.ts'
 import { nullable, optional } from '../../schema.ts'
 
+export { recordsChanged } from '../../records/changed.ts'
 export { projectReordered } from '../../records/positions.ts'
 
 /** A project decides who sees the records in it, so every change of it may change visibility. */

@@ -6,6 +6,7 @@ import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { events } from '../../events/table.ts'
+import { nameRows } from '../../records/changed.ts'
 import { memberAdded, memberRemoved, memberRoleChanged, organizationDeleted } from '../organizations/events.ts'
 import { organizations } from '../organizations/table.ts'
 import { workspaceDeleted, workspaceUnshared } from '../workspaces/events.ts'
@@ -49,10 +50,12 @@ export const countInWorkspaces = projectCounts.handle(async (ctx, { ids }) => {
 })
 
 export const leaveWorkspace = projectsLeave.handle(async (ctx, { id, teamId }) => {
-  await ctx.db
+  const left = await ctx.db
     .update(projects)
     .set({ workspaceId: null, updatedAt: ctx.now, version: sql`${projects.version} + 1` })
     .where(and(eq(projects.workspaceId, id), teamId === undefined ? undefined : eq(projects.organizationId, teamId)))
+    .returning({ id: projects.id, projectId: projects.id, organizationId: projects.organizationId })
+  nameRows(ctx, 'project', left)
 })
 
 const DELTA_DAYS = 7

@@ -6,7 +6,7 @@ import { rightsOf } from '../../auth/rights.ts'
 import { matches } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
-import { feedColumns, feedEntry, isToldTo } from '../../events/feed.ts'
+import { feedColumns, feedEntry, isToldTo, isWork } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { keyset } from '../../records/page.ts'
 import { organizations } from '../organizations/table.ts'
@@ -74,7 +74,14 @@ export const get = read(
       .select(feedColumns)
       .from(events)
       // Leaves out activity from before a move between teams: it names people and records that stayed in the old team.
-      .where(and(eq(events.projectId, project.id), eq(events.organizationId, project.organizationId), isToldTo(ctx)))
+      .where(
+        and(
+          eq(events.projectId, project.id),
+          eq(events.organizationId, project.organizationId),
+          isToldTo(ctx),
+          isWork(ctx.app.events),
+        ),
+      )
       .orderBy(desc(events.seq))
       .limit(10)
     const recentActivity = recent.map((event) => feedEntry(ctx.app.events, event))

@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, isNull } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
 import { member, requireRole } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
@@ -6,6 +6,7 @@ import { organizations } from '../organizations/table.ts'
 import { workspaces, workspaceTeams } from '../workspaces/table.ts'
 import { projectShared, projectUnshared } from './events.ts'
 import { projectMoved } from './hooks.ts'
+import { changeInside } from './inside.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
 import { about, change, ours } from './rows.ts'
 import type { Project, ProjectShare } from './schema.ts'
@@ -39,11 +40,7 @@ export const share = write(
       slug: await freeSlug(ctx, target, before.name),
       key: await freeKey(ctx, target, before.name),
     }
-    for (const table of ctx.app.records.inProjects)
-      await ctx.db
-        .update(table)
-        .set({ organizationId: target, updatedAt: ctx.now, version: sql`${table.version} + 1` })
-        .where(eq(table.projectId, before.id))
+    await changeInside(ctx, { ...before, organizationId: target }, { organizationId: target })
     await projectMoved.call(ctx, { projectId: before.id, organizationId: target })
     const moved = await change(ctx, before, { ...placed, visibility })
     ctx.emit(projectShared, about(moved, { from: before.organizationId }))

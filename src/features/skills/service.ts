@@ -6,6 +6,7 @@ import { rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf, hasAll, idList, matches } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
+import { nameMoved } from '../../records/changed.ts'
 import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import { type Scope, scopes } from '../../records/scopes.ts'
@@ -151,6 +152,7 @@ export const update = write(
     const content = patch.content === undefined ? {} : { placeholders: placeholdersIn(patch.content) }
     const after = await change(ctx, before, { ...patch, ...name, ...content, ...place })
     ctx.emit(skillUpdated, about(after, { fields: Object.keys(patch) }))
+    nameMoved(ctx, 'skill', after.id, about(before), about(after))
     return after
   },
   { versioned: true },

@@ -2,30 +2,30 @@ import { define, number, text, texts } from '../../events/catalogue.ts'
 import { optional } from '../../schema.ts'
 
 /** All of them are for the user of the device alone. */
-const ofSync = { kind: 'sync', feed: 'access' } as const
+const ofSync = { kind: 'sync_device', feed: 'access' } as const
 
-export const syncRegistered = define('sync.registered', {
+export const syncRegistered = define('sync_device.registered', {
   ...ofSync,
   description: 'A device was registered, to keep a copy of what its user sees',
   data: { name: text, platform: text },
 })
-export const syncRemoved = define('sync.removed', {
+export const syncRemoved = define('sync_device.removed', {
   ...ofSync,
   description: 'A device was removed, and its credential revoked',
   data: { name: text },
 })
 /** Written after the events of the change itself, so that a device gets the change no later than its receipt. */
-export const syncApplied = define('sync.applied', {
+export const syncApplied = define('sync_device.applied', {
   ...ofSync,
   description: 'Changes of a device were decided on; `mutations` are their ids',
   data: { mutations: texts },
 })
-export const syncConflicted = define('sync.conflicted', {
+export const syncConflicted = define('sync_device.conflicted', {
   ...ofSync,
   description: 'Changes of a device conflict with changes that were made meanwhile',
   data: { device: text, conflicts: number },
 })
-export const syncResolved = define('sync.resolved', {
+export const syncResolved = define('sync_device.resolved', {
   ...ofSync,
   description: 'A conflict was resolved',
   data: { entity: text, recordId: text, choice: text, field: optional(text) },

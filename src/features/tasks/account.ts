@@ -1,4 +1,5 @@
-import { and, eq } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
+import { nameRows } from '../../records/changed.ts'
 import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
 import { letGo } from './departures.ts'
 import { taskComments, tasks } from './table.ts'
@@ -10,8 +11,14 @@ export const withoutUser = accountRemoved.handle(async (ctx, { userId }) => {
     .update(tasks)
     .set({ leaseHolderId: null })
     .where(and(eq(tasks.leaseType, 'user'), eq(tasks.leaseHolderId, userId)))
-  await ctx.db
+  const comments = await ctx.db
     .update(taskComments)
     .set({ authorId: null, authorName: FORMER_USER })
     .where(and(eq(taskComments.authorType, 'user'), eq(taskComments.authorId, userId)))
+    .returning({
+      id: taskComments.id,
+      organizationId: sql<string>`(select organization_id from ${tasks} where ${tasks.id} = ${taskComments.taskId})`,
+      projectId: sql<string>`(select project_id from ${tasks} where ${tasks.id} = ${taskComments.taskId})`,
+    })
+  nameRows(ctx, 'comment', comments)
 })

@@ -2,7 +2,9 @@ import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, write } from '../../action.ts'
 import { inPerson } from '../../auth/actor.ts'
 import { member, refuse, requireRole } from '../../auth/policy.ts'
+import { anyOf, idList } from '../../db/columns.ts'
 import { AppError } from '../../errors.ts'
+import { nameChanged, nameRows } from '../../records/changed.ts'
 import { thereOrLately } from '../../records/rows.ts'
 import { lockProject } from '../projects/lock.ts'
 import { requireOpenProject } from '../projects/refusals.ts'
@@ -14,7 +16,7 @@ import { lockNeighbours } from './neighbours.ts'
 import { changing, heldRefusal, permitted } from './refusals.ts'
 import { about, find, findAnyWithProject, findWithProject } from './rows.ts'
 import type { Task } from './schema.ts'
-import { tasks } from './table.ts'
+import { taskComments, tasks } from './table.ts'
 
 /** Deletes tasks with their parts. Rows deleted together get the same `deletedAt`, so that restore can find them. */
 
@@ -27,8 +29,21 @@ const withParts = (roots: SQL, state: SQL): SQL =>
 
 const raised = (ctx: Ctx) => ({ updatedAt: ctx.now, version: sql`${tasks.version} + 1` })
 
+interface Buried {
+  id: string
+  version: number
+  organizationId: string
+  projectId: string
+}
+const buried = {
+  id: tasks.id,
+  version: tasks.version,
+  organizationId: tasks.organizationId,
+  projectId: tasks.projectId,
+}
+
 /** Soft-deletes tasks and unblocks those that waited for them. An agent cannot delete a task that another one holds. */
-export async function bury(ctx: Ctx, roots: SQL, what: string): Promise<{ id: string; version: number }[]> {
+export async function bury(ctx: Ctx, roots: SQL, what: string): Promise<Buried[]> {
   const these = sql`${tasks.id} in ${withParts(roots, isNull(tasks.deletedAt))}`
   if (!inPerson(ctx.actor)) {
     const held = await ctx.db
@@ -42,7 +57,7 @@ export async function bury(ctx: Ctx, roots: SQL, what: string): Promise<{ id: st
     .update(tasks)
     .set({ deletedAt: ctx.now, ...abandoned(ctx.now), ...raised(ctx) })
     .where(these)
-    .returning({ id: tasks.id, version: tasks.version })
+    .returning(buried)
   if (deleted.length > 0)
     await setFree(
       ctx,
@@ -61,13 +76,24 @@ export async function unearth(ctx: Ctx, organizationId: string, roots: SQL, dele
     .update(tasks)
     .set({ deletedAt: null, ...raised(ctx) })
     .where(these)
-    .returning({ id: tasks.id })
+    .returning(buried)
+  nameRows(ctx, 'task', back)
+  if (back[0]) nameChanged(ctx, 'comment', back[0], await commentsOf(ctx, back))
   if (back.length > 0)
     await requireNoCircle(
       ctx,
       back.map(({ id }) => id),
     )
   return back.length
+}
+
+/** Comments are back with their task. */
+async function commentsOf(ctx: Ctx, back: readonly Buried[]): Promise<string[]> {
+  const rows = await ctx.db
+    .select({ id: taskComments.id })
+    .from(taskComments)
+    .where(anyOf(taskComments.taskId, idList(back.map(({ id }) => id))))
+  return rows.map(({ id }) => id)
 }
 
 export const remove = write(
@@ -81,6 +107,11 @@ export const remove = write(
     const gone = await bury(ctx, eq(tasks.id, task.id), task.key)
     const { version = task.version } = gone.find(({ id }) => id === task.id) ?? {}
     const parts = gone.length - 1
+    nameRows(
+      ctx,
+      'task',
+      gone.filter(({ id }) => id !== task.id),
+    )
     ctx.emit(taskDeleted, about({ ...task, version }, { ...(reason && { reason }), ...(parts > 0 && { parts }) }))
     return { id: task.id, deleted: true }
   },

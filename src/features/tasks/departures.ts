@@ -1,5 +1,6 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
+import { nameRows } from '../../records/changed.ts'
 import { tasks } from './table.ts'
 
 /** Columns of a task whose lease has expired, so that the next worker can continue it. */
@@ -21,8 +22,10 @@ export async function letGo(
     .update(tasks)
     .set(abandoned(ctx.now))
     .where(and(eq(tasks.leaseType, type), eq(tasks.leaseHolderId, id)))
-  await ctx.db
+  const left = await ctx.db
     .update(tasks)
     .set({ assigneeType: null, assigneeId: null, updatedAt: ctx.now, version: sql`${tasks.version} + 1` })
     .where(and(eq(tasks.assigneeType, type), eq(tasks.assigneeId, id), unassigned))
+    .returning({ id: tasks.id, organizationId: tasks.organizationId, projectId: tasks.projectId })
+  nameRows(ctx, 'task', left)
 }

@@ -1,0 +1,30 @@
+import { eq, type SQL, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { and } from '../../db/conditions.ts'
+import { rowsAs } from '../../db/session.ts'
+import { nameChanged } from '../../records/changed.ts'
+import type { ProjectTable } from '../../records/kind.ts'
+
+type Change = Partial<Record<'deletedAt' | 'organizationId', string | null>>
+
+/** Changes everything in a project, raises the versions, and names what changed. Default: also what is deleted. */
+export async function changeInside(
+  ctx: Ctx,
+  project: { id: string; organizationId: string },
+  set: Change,
+  which?: (table: ProjectTable) => SQL,
+): Promise<void> {
+  const place = { organizationId: project.organizationId, projectId: project.id }
+  for (const table of ctx.app.records.inProjects) {
+    const rows = await rowsAs<{ id: string }>(
+      ctx.db
+        .update(table)
+        .set({ ...set, updatedAt: ctx.now, version: sql`${table.version} + 1` })
+        .where(and(eq(table.projectId, project.id), which?.(table)))
+        .returning({ id: table.id }),
+    )
+    const record = ctx.app.records.all.find((kind) => kind.table === table)
+    const ids = rows.map(({ id }) => id)
+    if (record?.sync) nameChanged(ctx, record.kind, place, ids)
+  }
+}

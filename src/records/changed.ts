@@ -1,0 +1,63 @@
+import type { Ctx } from '../action.ts'
+import { anything, define } from '../events/catalogue.ts'
+
+/**
+ * Names records that changed together with another, or that left a container. Sync follows the events, so every changed
+ * record must be named by one of its container. The activity feed tells what was done by another event.
+ */
+export const recordsChanged = define('synced_record.changed', {
+  kind: 'synced_record',
+  feed: 'access',
+  description: 'Other records changed too; `changed` lists their ids by kind',
+  data: { changed: anything },
+})
+
+/** Where a record belongs: its project, else its organization, else its owner. */
+export interface Place {
+  organizationId: string | null
+  projectId?: string | null
+  /** The owner of a personal record. */
+  userId?: string | null
+}
+
+/** Ids in one event. */
+const MOST = 1000
+
+/** Emits events of a container that name these records of a kind. */
+export function nameChanged(
+  ctx: Ctx,
+  kind: string,
+  { organizationId, projectId = null, userId = null }: Place,
+  ids: readonly string[],
+): void {
+  for (let start = 0; start < ids.length; start += MOST)
+    ctx.emit(recordsChanged, {
+      organizationId,
+      projectId,
+      userId: organizationId ? null : userId,
+      data: { changed: { [kind]: ids.slice(start, start + MOST) } },
+    })
+}
+
+/** Like `nameChanged`, for records of several containers. */
+export function nameRows(ctx: Ctx, kind: string, rows: readonly (Place & { id: string })[]): void {
+  const groups = Map.groupBy(
+    rows,
+    ({ organizationId, projectId, userId }) => `${organizationId} ${projectId} ${userId}`,
+  )
+  for (const group of groups.values())
+    if (group[0])
+      nameChanged(
+        ctx,
+        kind,
+        group[0],
+        group.map(({ id }) => id),
+      )
+}
+
+/** Names a record in the container that it has left, if it has. */
+export function nameMoved(ctx: Ctx, kind: string, id: string, before: Place, after: Place): void {
+  const key = ({ organizationId, projectId = null, userId = null }: Place) =>
+    projectId ?? organizationId ?? `user ${userId}`
+  if (key(before) !== key(after)) nameChanged(ctx, kind, before, [id])
+}
