@@ -30,6 +30,8 @@ export class SyncClient {
   pending: Pending[] = []
   readonly rejected: Pending[] = []
   readonly receipts: Receipt[] = []
+  /** Ids of mutations that the server has decided on, whether or not the answer came back. */
+  readonly answered = new Set<string>()
   cursor: string | undefined
   deviceId = ''
   limit: number | undefined
@@ -104,6 +106,7 @@ export class SyncClient {
     const mutations = batch.map(({ sent: _, ...mutation }) => mutation)
     const answer = await this.person.fetch<Pushed>('POST', '/api/sync/push', { deviceId: this.deviceId, mutations })
     if (answer.status !== 200) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`)
+    for (const { mutationId } of answer.body.receipts) this.answered.add(mutationId)
     return lost ? [] : answer.body.receipts
   }
 
