@@ -15,6 +15,8 @@ export interface Embedder {
   readonly dimensions: number
   /** Whether a result can be expected soon. */
   readonly ready: boolean
+  /** Computes one text after the other, in this process: giving it several at once gains nothing. */
+  readonly sequential?: true
   embed(texts: readonly string[], options?: EmbedOptions): Promise<Float32Array[]>
   /** Returns an embedder for a model that was used before this one, if it is still available. */
   earlier(id: string): Embedder | undefined

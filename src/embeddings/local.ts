@@ -21,6 +21,7 @@ interface Waiting {
 export class LocalEmbedder implements Embedder {
   readonly id = LOCAL_ID
   readonly dimensions = 384
+  readonly sequential = true
   readonly #urgent: Waiting[] = []
   readonly #patient: Waiting[] = []
   #current: Waiting | undefined

@@ -7,6 +7,7 @@ import { loadConfig } from '../../src/config.ts'
 import type { Driver } from '../../src/db/driver.ts'
 import * as memory from '../../src/features/memory/service.ts'
 import { patience } from '../../src/features/memory/similar.ts'
+import { burstOf } from '../../src/features/search/burst.ts'
 import { embedMissing } from '../../src/features/search/embed.ts'
 import { passageSigns, passages, passageVectors } from '../../src/features/search/table.ts'
 import { createLog } from '../../src/log.ts'
@@ -84,6 +85,23 @@ const hanging = () => {
     resolve(new Response('late', { status: 500 }))
   }
 }
+
+test('while many records are being changed, the model waits', async () => {
+  const memory = await store('stored in the midst of many others')
+  await t.app.db.delete(passageVectors)
+  const burst = burstOf(t.app)
+  for (let i = 0; i < 20; i++) burst.changed()
+  const { vectors } = server
+  const seen: boolean[] = []
+  server.vectors = (...asked) => {
+    seen.push(burst.isOn)
+    return vectors(...asked)
+  }
+  await embedMissing(systemCtx(t), {})
+  server.vectors = vectors
+  expect(new Set(seen)).toEqual(new Set([false]))
+  expect(await modelsOf(memory.id)).toHaveLength(1)
+})
 
 describe('storing', () => {
   test('takes a vector along that comes at once, of whatever length the model makes them, and finds the same meaning in other words', async () => {

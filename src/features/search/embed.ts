@@ -3,6 +3,7 @@ import { flow, read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { meta } from '../../db/table.ts'
 import { noEmbedder, TextRefused } from '../../embeddings/embedder.ts'
+import type { App } from '../../services.ts'
 import { burstOf } from './burst.ts'
 import { MODEL } from './model.ts'
 import { type Made, putVectors } from './passages.ts'
@@ -57,6 +58,18 @@ const forgetSome = write('search.forgetSome', machine, async (ctx, _: Record<str
   await ctx.db.execute(sql`delete from ${passageVectors} where ctid = any(array(${some}))`)
 })
 
+/** While many records are being changed, the next text waits, because the requests need the processor. */
+async function vectorsOf(app: App, texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]> {
+  const { embedder } = app
+  const steps = embedder.sequential ? texts.map((text) => [text]) : [texts]
+  const vectors: Float32Array[] = []
+  for (const step of steps) {
+    await burstOf(app).over({ signal })
+    vectors.push(...(await embedder.embed(step, { signal })))
+  }
+  return vectors
+}
+
 /**
  * Creates the missing vectors for the current model: of new passages, and after a change of model of all. The vectors
  * of the earlier model stay in use until all are created.
@@ -67,17 +80,14 @@ export const embedMissing = flow(
   async (ctx, { signal }: { signal?: AbortSignal }): Promise<number> => {
     const { embedder, log } = ctx.app
     if (embedder === noEmbedder) return 0
-    const burst = burstOf(ctx.app)
     const refused: string[] = []
     let count = 0
 
     /** If one text is too long for the model, it gets the vector of its beginning; the other texts are not affected. */
     const make = async (some: readonly { id: string; text: string }[]): Promise<Made[]> => {
       try {
-        const vectors = await embedder.embed(
-          some.map(({ text }) => text),
-          { signal },
-        )
+        const texts = some.map(({ text }) => text)
+        const vectors = await vectorsOf(ctx.app, texts, signal)
         return some.map(({ id }, i) => ({ id, vector: vectors[i] as Float32Array }))
       } catch (error) {
         if (!(error instanceof TextRefused)) throw error
@@ -95,8 +105,6 @@ export const embedMissing = flow(
       const batch = await lacking(ctx, { without: refused })
       if (batch.length === 0) break
       for (let from = 0; from < batch.length && !signal?.aborted; from += SENT) {
-        await burst.over({ signal })
-        if (signal?.aborted) break
         const made = await make(
           batch.slice(from, from + SENT).map(({ id, ...passage }) => ({ id, text: textFor(passage) })),
         )
