@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { contextOf } from '../../src/action.ts'
 import { createApp } from '../../src/app.ts'
-import { anonymous } from '../../src/auth/actor.ts'
+import { anonymous, system } from '../../src/auth/actor.ts'
 import { hashPassword } from '../../src/auth/passwords.ts'
 import { loadConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/db/index.ts'
@@ -17,6 +17,7 @@ import * as accounts from '../../src/features/accounts/service.ts'
 import type { Agent } from '../../src/features/agents/schema.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
 import type { NextTask } from '../../src/features/tasks/schema.ts'
+import { sumDays } from '../../src/features/teams/days.ts'
 import { startHttp } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
 import type { TestApp } from '../support/app.ts'
@@ -160,6 +161,7 @@ async function world(postgres: boolean, tasks: number): Promise<Bench> {
   const agent = await ok(who.fetch<Agent>('POST', '/api/agents', { name: 'Worker', scope: 'team' }))
   const place = { organizationId: who.organizationId, projectId: project.id, userId: user.id, agentId: agent.id }
   await fill(t.app.driver, place, tasks)
+  await sumDays(contextOf(t.app, system), {})
   return { t, who, project }
 }
 

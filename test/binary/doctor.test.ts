@@ -102,6 +102,7 @@ test('a sound installation: all is looked at, nothing is changed', async () => {
     'integrity',
     'readiness',
     'counts',
+    'days',
     'clock',
     'tokens',
     'mail',

@@ -1,4 +1,4 @@
-import { and, eq, gte, sql } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { byRow } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
@@ -16,6 +16,7 @@ import { taskCounts } from '../tasks/table.ts'
 import { mcpTokens } from '../tokens/table.ts'
 import { users } from '../users/table.ts'
 import { seenIn } from './activity.ts'
+import { countedEvents } from './days.ts'
 import type { Analytics, AnalyticsQuery } from './schema.ts'
 
 const DAY = 86_400_000
@@ -60,16 +61,15 @@ type Happenings = Pick<Analytics, 'completed' | 'changes' | 'activeMembers' | 'c
 type Row = { day: string | null; kind: string | null; actor: string | null; changes: number; completed: number }
 
 async function happenings(ctx: Ctx, id: string, from: string, dates: string[]): Promise<Happenings> {
-  const day = sql`(${events.at} at time zone 'UTC')::date::text`
   // Changes by an agent count for the user whose token it used.
   const person = sql`case ${events.actorKind} when 'agent'
     then (select ${mcpTokens.userId} from ${mcpTokens} where ${mcpTokens.id} = ${events.credentialId})
     else ${events.actorId} end`
   // Reads the events once for both groupings: by day and by user.
   const { rows } = await ctx.db.execute<Row>(sql`
-    select ${day} as day, ${events.actorKind} as kind, ${person} as actor, count(*)::int as changes,
-      (count(*) filter (where ${eq(events.type, taskCompleted.name)}))::int as completed
-    from ${events} where ${and(seenIn(ctx, id), gte(events.at, from))}
+    select day::text as day, ${events.actorKind} as kind, ${person} as actor, sum(n)::int as changes,
+      coalesce(sum(n) filter (where ${eq(events.type, taskCompleted.name)}), 0)::int as completed
+    from ${countedEvents(id, from)} where ${seenIn(ctx, id)}
     group by grouping sets ((1, 2), (3))`)
   const byDay = Map.groupBy(
     rows.filter((r) => r.day !== null),

@@ -1,5 +1,6 @@
 import type { Feature } from '../../feature.ts'
+import { dayJobs } from './days.ts'
 import { teamRoutes } from './routes.ts'
 
 /** Lists, activity and analytics of a team across all features. features/organizations has the team and its members. */
-export const teams: Feature = { routes: teamRoutes }
+export const teams: Feature = { routes: teamRoutes, jobs: dayJobs }

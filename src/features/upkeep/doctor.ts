@@ -8,7 +8,7 @@ import { planMigrations } from '../../db/migrate.ts'
 import { createEmbedder } from '../../embeddings/embedder.ts'
 import { createMailer } from '../../outside/mailer.ts'
 import { madeIn, markOf } from '../backups/service.ts'
-import { counts } from './counts.ts'
+import { counts, days } from './counts.ts'
 import { expiringTokens } from './expiring-tokens.ts'
 import { readiness } from './readiness.ts'
 
@@ -66,6 +66,7 @@ async function database(driver: Driver, repair: boolean): Promise<Finding[]> {
       ...(await integrity(driver)),
       await readiness(driver, repair),
       await counts(driver, repair),
+      await days(driver, repair),
       await clock(driver),
       await expiringTokens(driver),
     ]

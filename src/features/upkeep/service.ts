@@ -18,6 +18,7 @@ import { notifications } from '../notifications/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { syncConflicts, syncCursors, syncDevices, syncReceipts } from '../sync/table.ts'
+import { eventDays } from '../teams/table.ts'
 import { loginSessions, refreshTokens } from '../users/table.ts'
 import { look } from './doctor.ts'
 
@@ -106,6 +107,7 @@ export const purge = flow(
     for (const kept of await keptTables(ctx, {}))
       removed[kept.table] = await purgeAll(ctx, { table: kept.table, where: isOver(kept, ago(DELETED_DAYS)) })
     removed.events = await purgeAll(ctx, past(events, 'at', ago(EVENT_DAYS)))
+    removed.eventDays = await purgeAll(ctx, past(eventDays, 'day', ago(EVENT_DAYS).slice(0, 10)))
     removed.idempotencyKeys = await purgeAll(ctx, past(idempotencyKeys, 'expires_at', ctx.now))
     removed.counters = await purgeAll(ctx, past(counters, 'expires_at', ctx.now))
     removed.refreshTokens = await purgeAll(ctx, past(refreshTokens, 'expires_at', ctx.now))

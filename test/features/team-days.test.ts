@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { sumDays } from '../../src/features/teams/days.ts'
+import type { Analytics } from '../../src/features/teams/schema.ts'
+import { days } from '../../src/features/upkeep/counts.ts'
+import { systemCtx } from '../support/app.ts'
+import { clock, complete, newProject, newTask, newTeam, startOnClock, type Team, t } from './tasks-support.ts'
+
+let close: () => Promise<void>
+beforeAll(async () => {
+  close = await startOnClock()
+})
+afterAll(async () => {
+  // The next test file of this process uses the database with another clock.
+  await t.app.driver.exec(forgetAll)
+  await close()
+})
+
+const forgetAll = `delete from event_days; delete from meta where key = 'event_days'`
+
+const sum = () => sumDays(systemCtx(t), {})
+const summed = async () => Number((await t.app.driver.query('select count(*)::int from event_days')).rows[0]?.[0])
+
+/** What readers with different rights get, over one day and over a week. */
+const numbers = (team: Team): Promise<Analytics[]> =>
+  Promise.all(
+    [team.owner, team.viewer].flatMap((who) =>
+      [1, 2, 7].map(async (n) => (await who.fetch<Analytics>('GET', `/api/teams/${team.id}/analytics?days=${n}`)).body),
+    ),
+  )
+
+async function work(team: Team): Promise<void> {
+  const secret = await newProject(team.member, { visibility: 'private' })
+  for (const project of [team.project, secret]) {
+    const task = await newTask(team.member, project)
+    await newTask(team.member, project)
+    expect((await complete(team.member, task)).status).toBe(200)
+  }
+}
+
+describe('the sums of past days', () => {
+  test('change no number, whoever reads, and doctor has wrong ones made anew', async () => {
+    const team = await newTeam()
+    await work(team)
+    clock.forward({ days: 1 })
+    await work(team)
+    clock.forward({ minutes: 23 * 60 })
+    const before = await numbers(team)
+    await sum()
+    expect(await summed()).toBeGreaterThan(0)
+    expect(await numbers(team)).toEqual(before)
+    // Four were completed within the week, two of them in a private project of the member.
+    const completed = before.map((a) => a.completed.reduce((n, day) => n + day.count, 0))
+    expect([completed[2], completed[5]]).toEqual([4, 2])
+
+    await work(team)
+    const withSums = await numbers(team)
+    await t.app.driver.exec(forgetAll)
+    expect(await numbers(team)).toEqual(withSums)
+    expect(withSums).not.toEqual(before)
+    await sum()
+    await sum()
+    expect(await numbers(team)).toEqual(withSums)
+    expect(await days(t.app.driver, false)).toMatchObject({ ok: true })
+
+    await t.app.driver.exec('update event_days set n = n + 1')
+    expect(await numbers(team)).not.toEqual(withSums)
+    expect(await days(t.app.driver, false)).toMatchObject({ ok: false })
+    expect(await days(t.app.driver, true)).toMatchObject({ ok: true })
+    expect(await numbers(team)).toEqual(withSums)
+    await sum()
+    expect(await numbers(team)).toEqual(withSums)
+  })
+})
