@@ -58,6 +58,7 @@ async function store(who: Person, vectors: readonly Float32Array[], inProject: s
       inProject,
       MODEL,
     ],
+    { timeout: 0 },
   )
   for (const [i, id] of ids.entries()) stored.set(id, { vector: vectors[i] as Float32Array, projectId: inProject })
   return ids
