@@ -19,6 +19,8 @@ export const examples: Record<string, string[]> = {
   'sync carry': ['tutti sync carry out.tutti back.tutti'],
   'sync import': ['tutti sync import back.tutti'],
   'sync off': ['tutti sync off'],
+  export: ['tutti export tutti.ndjson', 'tutti export tutti.ndjson -p TUT'],
+  import: ['tutti import tutti.ndjson', 'tutti import tutti.ndjson --server tutti.example.com'],
   mcp: ['tutti mcp', 'tutti mcp --toolsets core,notes --readonly'],
   'mcp cost': ['tutti mcp cost'],
   connect: [

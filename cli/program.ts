@@ -3,7 +3,7 @@ import { toolsetNames } from '../src/mcp/toolsets.ts'
 import { searchNames } from '../src/records/names.ts'
 import { nouns } from './nouns/index.ts'
 import { addNoun, root } from './root.ts'
-import { addSync } from './sync-commands.ts'
+import { addSync, addTransfer } from './sync-commands.ts'
 
 /** All commands. The code of a command is loaded when it is called. */
 export const program = root()
@@ -88,6 +88,7 @@ program
   .action(async (project, options) => (await import('./commands/link.ts')).link(project, options))
 
 addSync(program, remote)
+addTransfer(program, remote)
 
 const mcp = program
   .command('mcp')

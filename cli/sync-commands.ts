@@ -68,3 +68,22 @@ function addBundles(syncing: Command, remote: (command: Command) => Command): vo
       (await import('./commands/sync-bundles.ts')).importBundle(file, command.optsWithGlobals()),
     )
 }
+
+/** Adds the commands that move a team's data to another instance. */
+export function addTransfer(program: Command, remote: (command: Command) => Command): void {
+  remote(program.command('export').description('Save all that you see in your team to a file, with comments and links'))
+    .argument('<file>', 'new file, such as tutti.ndjson')
+    .option('-p, --project <project>', 'only this project: id, slug or key')
+    .option('--force', 'replace the file')
+    .action(async (file, options) => (await import('./commands/transfer.ts')).exportFile(file, options))
+  remote(program.command('import').description('Store an export of another instance in your team; can be repeated'))
+    .argument('<file>', 'file from: tutti export')
+    .addHelpText(
+      'after',
+      `
+Ids, times, versions and numbers stay; people are found by their e-mail address.
+Import a newer export into the same team to take what changed there since. What
+changed on both sides stays as it is here, and is listed.`,
+    )
+    .action(async (file, options) => (await import('./commands/transfer.ts')).importFile(file, options))
+}

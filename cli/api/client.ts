@@ -57,17 +57,24 @@ export class Client {
     }
   }
 
-  /** Opens a stream of events; undefined if the server has none or cannot be reached. */
-  async open(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array> | undefined> {
+  /** Opens a response that is read while it arrives, however long that takes. */
+  async open(path: string, accept: string, signal?: AbortSignal): Promise<ReadableStream<Uint8Array>> {
     let held = this.keeper?.credential()
     if (held?.refreshToken && held.expiresAt && Date.parse(held.expiresAt) - EARLY_MS < Date.now())
       held = await this.#renew(held)
-    const response = await fetch(this.server + path, {
-      headers: { accept: 'text/event-stream', ...(held && { authorization: `Bearer ${held.token}` }) },
-      redirect: 'manual',
-      signal,
-    })
-    return response.ok && response.body ? response.body : undefined
+    const headers = {
+      accept,
+      ...(held && { authorization: `Bearer ${held.token}` }),
+      ...(this.team && { 'x-organization-id': this.team }),
+    }
+    const response = await fetch(this.server + path, { headers, redirect: 'manual', signal }).catch(
+      (error: unknown) => {
+        throw new AppError('unavailable', `${this.server} cannot be reached. Is it running?`, { cause: error })
+      },
+    )
+    if (response.ok && response.body) return response.body
+    const problem = (await response.json().catch(() => undefined)) as Problem | undefined
+    throw problem ? fromProblem(problem, response, this.server, this.team) : stranger(this.server, response.status)
   }
 
   async #renew(stale: Credential): Promise<Credential> {

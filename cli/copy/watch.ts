@@ -45,7 +45,7 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
 /** Calls `heard` for each event of the server. Reconnects; where there is no stream of events, polling remains. */
 async function listen(client: Client, heard: () => void, signal: AbortSignal): Promise<void> {
   for (let wait = 1000; !signal.aborted; wait = Math.min(wait * 2, POLL_MS)) {
-    const stream = await client.open('/api/events', signal).catch(() => undefined)
+    const stream = await client.open('/api/events', 'text/event-stream', signal).catch(() => undefined)
     if (stream) {
       wait = 1000
       // What changed while nobody listened.

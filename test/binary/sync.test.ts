@@ -50,7 +50,7 @@ test('work goes on without the server, and arrives once', async () => {
   expect(claimed).toMatchObject({ code: 6, err: expect.stringContaining('cannot be claimed without the server') })
   // Nothing else has an offline mode.
   expect((await laptop.run('teams', 'list')).code).toBe(6)
-  const terminal = await onTerminal(['sync', 'status'], { env: laptop.env })
+  const terminal = await onTerminal(['sync', 'status'], { env: { ...laptop.env, NO_COLOR: '1' } })
   expect(terminal.shown).toMatch(/Server +http:\S+, cannot be reached\n[\s\S]*Queued +4 changes/)
 
   server = await serve({ dir: server.dir, port })
@@ -149,6 +149,17 @@ test('a computer without a network exchanges files', async () => {
   bytes[bytes.length - 3] = (bytes.at(-3) as number) ^ 1
   writeFileSync(out, bytes)
   expect((await laptop.run('sync', 'carry', out, back, '--yes', '--force')).code).toBe(2)
+}, 300_000)
+
+test('an export is whole or refused', async () => {
+  const file = join(folder(), 'tutti.ndjson')
+  expect((await laptop.run('export', file, '-p', 'MY')).out).toMatch(/^Saved \d+ records to /)
+  expect((await laptop.run('export', file)).code).toBe(5)
+  // It came from this instance, so there is nothing to import it into.
+  expect((await laptop.run('import', file)).code).toBe(5)
+  const text = readFileSync(file, 'utf8')
+  writeFileSync(file, text.slice(0, -200))
+  expect(await laptop.run('import', file)).toMatchObject({ code: 2, err: expect.stringContaining('cut off') })
 }, 300_000)
 
 test('off deletes the copy and ends the device', async () => {

@@ -1,11 +1,14 @@
 import { type Http, on } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
+import { carry } from './carry.ts'
 import * as conflicts from './conflicts.ts'
 import * as devices from './devices.ts'
 import { limits } from './limits.ts'
 import { pull } from './pull.ts'
 import { push } from './push.ts'
 import {
+  Carried,
+  Carry,
   Conflict,
   ConflictPage,
   ConflictQuery,
@@ -52,6 +55,11 @@ export const syncRoutes = (http: Http) =>
       ...on(push, 'Send changes that were made on a device', { maxBody: limits.pushBytes, answers: [410] }),
       body: Push,
       response: Pushed,
+    })
+    .post('/api/sync/carry', ({ ctx, body }) => carry(ctx, body), {
+      ...on(carry, 'Exchange a file with a device that has no network', { maxBody: 25 << 20, answers: [410] }),
+      body: Carry,
+      response: Carried,
     })
     .get('/api/sync/status', ({ ctx, query }) => status(ctx, query), {
       ...on(status, 'List your devices, and count and sum of the records in each container', { answers: [410] }),

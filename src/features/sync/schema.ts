@@ -140,6 +140,25 @@ export type Push = Static<typeof Push>
 export const Pushed = object({ receipts: Type.Array(Receipt) })
 export type Pushed = Static<typeof Pushed>
 
+export const Carry = object({
+  bundle: text(24 << 20, {
+    minLength: 1,
+    description: 'A file of a device without a network, as base64',
+    example: 'dHV0dGk=',
+  }),
+  fingerprint: text(39, {
+    description: 'Of the key of the device, as the user has compared it',
+    example: '3ead 8836 2c32 7503 f314 fed4 29e5 1181',
+  }),
+})
+export type Carry = Static<typeof Carry>
+export const Carried = object({
+  bundle: Type.String({ description: 'The file that goes back to the device, as base64', examples: ['dHV0dGk='] }),
+  changes: int({ example: 3 }),
+  records: int({ example: 120 }),
+})
+export type Carried = Static<typeof Carried>
+
 export const StatusQuery = object({
   deviceId: optional(id({ description: 'Sums of the containers of this device. Default: of all that you see' })),
 })

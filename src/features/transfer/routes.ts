@@ -20,7 +20,7 @@ export const transferRoutes = (http: Http) =>
       },
     )
     .post('/api/sync/import', ({ ctx, body }) => importBatch(ctx, body), {
-      ...on(importBatch, 'Store records of an export in the current team; again and again'),
+      ...on(importBatch, 'Store records of an export in the current team; again and again', { maxBody: 8 << 20 }),
       body: ImportBatch,
       response: ImportResult,
     })

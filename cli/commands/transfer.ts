@@ -1,0 +1,115 @@
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import type { ImportBatch, ImportResult } from '../../src/features/transfer/schema.ts'
+import { linesOf } from '../../src/text/lines.ts'
+import { signedInClient } from '../api/profiles.ts'
+import { query } from '../api/reference.ts'
+import { note, plain, print, table } from '../terminal/output.ts'
+import { Refusal } from '../terminal/refusal.ts'
+import type { Options } from './sync.ts'
+
+interface Read {
+  lines: number
+  people: ImportBatch['people']
+}
+
+type Line = Partial<ImportBatch['records'][number]> & {
+  people?: ImportBatch['people']
+  end?: { count: number; sha256: string }
+}
+
+const damaged = () => new Refusal('This file is not a complete export: it was cut off or changed. Export again.')
+
+/** Reads a file line by line, and refuses one that is not whole. Nothing is sent before this has passed. */
+async function checked(path: string, each: (line: Line) => void = () => undefined): Promise<Read> {
+  const hash = new Bun.CryptoHasher('sha256')
+  let [lines, end]: [number, Line['end']] = [0, undefined]
+  let people: ImportBatch['people'] = []
+  for await (const text of linesOf(Bun.file(path).stream())) {
+    if (text === '') continue
+    if (end) throw damaged()
+    const line = parsed(text)
+    end = line.end
+    if (end) continue
+    hash.update(`${text}\n`)
+    lines++
+    people = line.people ?? people
+    each(line)
+  }
+  if (end?.count !== lines || end.sha256 !== hash.digest('hex')) throw damaged()
+  return { lines, people }
+}
+
+function parsed(text: string): Line {
+  try {
+    return JSON.parse(text) as Line
+  } catch {
+    throw damaged()
+  }
+}
+
+export async function exportFile(
+  path: string,
+  { json, project, force, ...where }: Options & { project?: string; force?: boolean },
+): Promise<void> {
+  if (existsSync(path) && !force) throw new Refusal(`${path} exists already. Replace it with --force.`, 5)
+  const { client } = signedInClient(where)
+  const stream = await client.open(query('/api/sync/export', { project }), 'application/x-ndjson')
+  const fresh = `${path}.${process.pid}`
+  try {
+    const file = openSync(fresh, 'wx', 0o600)
+    for await (const chunk of stream) writeSync(file, chunk)
+    fsyncSync(file)
+    closeSync(file)
+    let records = 0
+    await checked(fresh, ({ entity }) => {
+      if (entity !== undefined) records++
+    })
+    renameSync(fresh, path)
+    print(json, { path, records }, `Saved ${records} records to ${path}.`)
+  } finally {
+    rmSync(fresh, { force: true })
+  }
+}
+
+/** Limits of one request. */
+const [MOST, BYTES] = [200, 4 << 20]
+
+export async function importFile(path: string, { json, ...where }: Options): Promise<void> {
+  const { client } = signedInClient(where)
+  const { people } = await checked(path)
+  const total: ImportResult = { created: 0, updated: 0, unchanged: 0, conflicts: [] }
+  const send = async (records: ImportBatch['records']): Promise<void> => {
+    if (records.length === 0) return
+    const done = await client.post<ImportResult>('/api/sync/import', { people, records })
+    total.created += done.created
+    total.updated += done.updated
+    total.unchanged += done.unchanged
+    total.conflicts.push(...done.conflicts)
+  }
+  let batch: ImportBatch['records'] = []
+  let size = 0
+  for await (const text of linesOf(Bun.file(path).stream())) {
+    const { entity, record } = parsed(text || '{}')
+    if (entity === undefined || record === undefined) continue
+    if (batch.length === MOST || size + text.length > BYTES) {
+      await send(batch)
+      batch = []
+      size = 0
+    }
+    batch.push({ entity, record })
+    size += text.length
+  }
+  await send(batch)
+  const { created, updated, unchanged, conflicts } = total
+  const lines = table(conflicts, [
+    { title: 'Record', of: (c) => `${c.entity} ${c.id}` },
+    { title: 'Changed on both sides', of: (c) => plain(c.fields.join(', ')), wide: true },
+  ])
+  print(
+    json,
+    total,
+    `Imported: ${created} new, ${updated} changed, ${unchanged} unchanged.`,
+    ...(conflicts.length > 0 ? lines : []),
+  )
+  if (conflicts.length > 0 && !json) note('These values stay as they are here.')
+}

@@ -1,0 +1,129 @@
+import { and, eq, or, sql } from 'drizzle-orm'
+import { type Ctx, flow, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { fingerprint as fingerprintOf, type Head, type Keys, open, pack, privateKey } from '../../auth/bundle.ts'
+import { deriveKey } from '../../auth/secrets.ts'
+import { check } from '../../check.ts'
+import { AppError, invalid } from '../../errors.ts'
+import { array, object, type Static } from '../../schema.ts'
+import { users } from '../users/table.ts'
+import { type Device, deviceOf, ownCopy, register } from './devices.ts'
+import { limits } from './limits.ts'
+import { pull } from './pull.ts'
+import { push } from './push.ts'
+import { type Carried, type Carry, DeviceRegister, Mutation, type Page, PullQuery, type Receipt } from './schema.ts'
+import { syncDevices } from './table.ts'
+
+/**
+ * Bundles of devices without a network: the user carries a device's changes here, and the response back. The device is
+ * known by the key that signs its bundles, and gets no right that the user who carries them does not have.
+ */
+
+const { schema, platform, only } = DeviceRegister.properties
+const Request = object({ schema, platform, only, cursor: PullQuery.properties.cursor })
+type Request = Static<typeof Request>
+const Changes = array(Mutation, 100_000)
+
+/** The server signs with the key of its access tokens; devices encrypt to a key of its own. */
+const keysOf = ({ app }: Ctx): Keys => ({
+  signing: privateKey('ed25519', deriveKey(app.secret, 'jwt')),
+  box: privateKey('x25519', deriveKey(app.secret, 'bundle')),
+})
+
+/** Applies the changes of a bundle, and returns the bundle that goes back to its device. */
+export const carry = flow('sync.carry', ownCopy, async (ctx, { bundle, fingerprint }: Carry): Promise<Carried> => {
+  const { head, hash, lines } = open(Buffer.from(bundle, 'base64'))
+  if (head.direction !== 'out' || head.signer !== head.device)
+    throw invalid('/bundle', 'This bundle does not come from a device.')
+  if (fingerprint !== fingerprintOf(head.device))
+    throw invalid('/fingerprint', 'fingerprint is not that of the key of this bundle.')
+  const keys = keysOf(ctx)
+  const { request, mutations } = contentOf(head, lines(keys))
+  const device = await deviceFor(ctx, head, request)
+  checkNumber(device, head.number, hash)
+  const receipts = await pushed(ctx, device, mutations)
+  const { pages, fresh } = await pulled(ctx, device, request.cursor)
+  await mark(ctx, { device, number: head.number, hash })
+  const [user] = await ctx.db
+    .select({ id: users.id, name: users.name, email: users.email })
+    .from(users)
+    .where(eq(users.id, device.userId))
+  const response = { deviceId: device.id, user, team: ctx.actor.organizationId ?? undefined, receipts, fresh }
+  const back = { ...head, direction: 'back' as const, at: ctx.now, server: ctx.app.url, user: user?.email ?? '' }
+  return {
+    bundle: pack(back, [response, ...pages], keys, head.box).toString('base64'),
+    changes: receipts.length,
+    records: pages.reduce((sum, { changes }) => sum + changes.length, 0),
+  }
+})
+
+function contentOf({ sealed }: Head, [request, ...mutations]: object[]): { request: Request; mutations: Mutation[] } {
+  const errors = [...check(Request, request ?? {}), ...check(Changes, mutations)]
+  if (errors[0]) throw invalid('/bundle', `This bundle cannot be used: ${errors[0].message}`)
+  if (sealed === undefined && mutations.length > 0)
+    throw invalid('/bundle', 'Changes must be encrypted for the server.')
+  return { request: request as Request, mutations: mutations as Mutation[] }
+}
+
+/** Returns the user's device with this key. A new one is registered: the user has compared its fingerprint. */
+async function deviceFor(ctx: Ctx, { device: publicKey, name }: Head, request: Request): Promise<Device> {
+  const [known] = await ctx.db
+    .select({ id: syncDevices.id })
+    .from(syncDevices)
+    .where(and(eq(syncDevices.userId, userIdOf(ctx.actor)), eq(syncDevices.publicKey, publicKey)))
+  const { cursor: _, ...about } = request
+  const input = { ...about, name: name.trim().slice(0, 100) || 'device', publicKey }
+  const { deviceId } = known ? { deviceId: known.id } : await register(ctx, input)
+  return deviceOf(ctx, deviceId)
+}
+
+/** A device raises the number when a bundle came back, so the next one is carried with the last number or the next. */
+function checkNumber({ carried, carriedHash }: Device, number: number, hash: string): void {
+  if (number < carried || hash === carriedHash)
+    throw new AppError('conflict', `Bundle ${number} was carried before. If its answer was lost, export again.`)
+  if (number > carried + 1)
+    throw new AppError('conflict', `Bundle ${carried + 1} is missing: this is number ${number}. Carry it first.`)
+}
+
+const mark = write(
+  'sync.markCarried',
+  ownCopy,
+  async (ctx, { device, number, hash }: { device: Device; number: number; hash: string }): Promise<void> => {
+    const isNext = or(eq(syncDevices.carried, number - 1), eq(syncDevices.carried, number))
+    await ctx.db
+      .update(syncDevices)
+      .set({ carried: number, carriedHash: hash, lastSeenAt: ctx.now })
+      .where(and(eq(syncDevices.id, device.id), isNext, sql`${syncDevices.carriedHash} is distinct from ${hash}`))
+  },
+)
+
+async function pushed(ctx: Ctx, { id: deviceId }: Device, mutations: readonly Mutation[]): Promise<Receipt[]> {
+  const receipts: Receipt[] = []
+  for (let at = 0; at < mutations.length; at += limits.mutations) {
+    const some = mutations.slice(at, at + limits.mutations)
+    receipts.push(...(await push(ctx, { deviceId, mutations: some })).receipts)
+  }
+  return receipts
+}
+
+/** Returns all pages since the cursor; everything, if the cursor is too old. */
+async function pulled(
+  ctx: Ctx,
+  { id: deviceId }: Device,
+  cursor: string | undefined,
+): Promise<{ pages: Page[]; fresh: boolean }> {
+  const pages: Page[] = []
+  let fresh = cursor === undefined
+  for (let next = cursor; ; ) {
+    try {
+      const page = await pull(ctx, { deviceId, cursor: next })
+      pages.push(page)
+      if (!page.hasMore) return { pages, fresh }
+      next = page.cursor
+    } catch (error) {
+      if (fresh || !(error instanceof AppError) || error.code !== 'gone') throw error
+      fresh = true
+      next = undefined
+    }
+  }
+}
