@@ -57,15 +57,19 @@ export function cpuSeconds(pid: number): number {
   return nanoseconds / 1e9
 }
 
-/** Waits until it has nothing to do. */
+/** Waits until it has had nothing to do for some seconds: on a busy machine, one calm second tells nothing. */
 export async function quiet({ pid }: Process): Promise<void> {
+  let calm = 0
   for (let seconds = 0; seconds < 300; seconds++) {
     const before = cpuSeconds(pid)
     await Bun.sleep(1000)
-    if (cpuSeconds(pid) - before < 0.05) return
+    calm = cpuSeconds(pid) - before < 0.05 ? calm + 1 : 0
+    if (calm === CALM_SECONDS) return
   }
   throw new Error('the server never came to rest')
 }
+
+const CALM_SECONDS = 5
 
 export const rssMb = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
