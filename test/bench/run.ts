@@ -5,7 +5,7 @@
  * ends with 1 if a figure misses its bar by more than 20 %.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { cpus, totalmem } from 'node:os'
+import { cpus, loadavg, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Bench, barText, type DatabaseName, margin, type Part, type Row } from './part.ts'
@@ -80,6 +80,7 @@ function writeTable(): void {
   const old = (name: string) => kept.filter((line) => line.startsWith(`| ${name} |`))
   const machine = [
     `${cpus().length} cores ${process.arch}, ${Math.round(totalmem() / 2 ** 30)} GiB, Bun ${Bun.version}`,
+    `load average ${loadavg()[2]?.toFixed(0)} in the last 15 minutes (2 is only the bench)`,
     `${bench.rounds} rounds of ${bench.seconds} s after 4 s of warm-up, 16 connections, load generator on the same cores`,
   ]
   const table = [
