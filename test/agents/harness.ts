@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import type { McpTokenCreate } from '../../src/features/tokens/schema.ts'
-import { type McpClient, type Result, ways } from '../mcp/support.ts'
+import { connectionsClosed, type McpClient, type Result, ways } from '../mcp/support.ts'
 import { logged, mcpToken, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { atEnd } from '../support/cleanup.ts'
 
@@ -36,7 +36,7 @@ const references = new Set(
 )
 /** The same names where they are what an agent writes itself. */
 const texts = new Set(['log_decision decision', 'claim_task note'])
-/** The ways that agents connect by today; jobs take turns. */
+/** The ways that agents connect by today. */
 export const connections = [
   'v2 client, SSE',
   'v2 client, HTTP 2026-07-28',
@@ -123,14 +123,13 @@ export interface Crew {
   readonly owner: Person
   /** An agent with its own token; by default the owner's. */
   agent(name?: string, options?: Partial<McpTokenCreate> & { of?: Person; query?: string }): Promise<Agent>
-  /** The same agent after it lost its context: the token works, all that it knew is gone. */
+  /** Starts the agent's program anew: the token works, the old connection is closed, and all that it knew is gone. */
   amnesiac(agent: Agent): Promise<Agent>
   /** Calls that were made before the job began: they cost nothing. */
   free<T>(before: () => Promise<T>): Promise<T>
 }
 
 const rows: string[] = []
-let started = 0
 
 /** What it may cost: measured, with a little room. */
 export interface Ceiling {
@@ -156,8 +155,11 @@ export async function perform(work: (crew: Crew) => Promise<void>, way: Way, t: 
       owner,
       agent: async (called = 'agent', { of = owner, query, ...options } = {}) =>
         connect(called, of, await mcpToken(t, of, { name: called, ...options }), query),
-      amnesiac: (agent) => {
+      amnesiac: async (agent) => {
         const { token, query } = tokens.get(agent.client) as { token: string; query?: string }
+        open.splice(open.indexOf(agent.client), 1)
+        await agent.client.close()
+        await connectionsClosed(t, agent.person.userId)
         return connect(`${agent.name} again`, agent.person, token, query)
       },
       free: async (before) => {
@@ -182,7 +184,8 @@ export function job(
   work: (crew: Crew) => Promise<void>,
   app: () => Promise<TestApp> = sharedApp,
 ): void {
-  const way = connections[started++ % connections.length] as Way
+  // By the name: by turns, it would depend on the files that share a process.
+  const way = connections[Number(Bun.hash(name) % BigInt(connections.length))] as Way
   test(name, async () => {
     const bill = await perform(work, way, await app())
     rows.push(

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { chmodSync, cpSync } from 'node:fs'
 import { apiKeyFor, folder, serve } from '../support/binary.ts'
 import { missing, writeLoad } from './load.ts'
 
@@ -6,11 +7,13 @@ import { missing, writeLoad } from './load.ts'
 test('the Nth fsync fails: the server stops and no answered write is lost', async () => {
   const all = Array.from({ length: 50 }, (_, i) => 1 + i * 7)
   const chosen = process.env.SOAK ? all : [all[1], all[12], all[30]]
+  const prepared = await serve()
+  const key = await apiKeyFor(prepared)
+  expect(await prepared.stop()).toBe(0)
   for (const n of chosen) {
     const dir = folder()
-    const prepared = await serve({ dir })
-    const key = await apiKeyFor(prepared)
-    expect(await prepared.stop()).toBe(0)
+    cpSync(prepared.dir, dir, { recursive: true })
+    chmodSync(dir, 0o700)
     const acked: string[] = []
     const failing = await serve({
       dir,

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { bars, type Cost } from '../agents/jobs/costs.ts'
-import { doJob } from '../agents/jobs/tutti.ts'
+import { bars, ceilings } from '../agents/jobs/costs.ts'
 import { jobNames } from '../agents/jobs/work.ts'
 import { backlog } from '../agents/peers/backlog.ts'
 import { bestPeer, cheapest, measured, table } from '../agents/peers/costs.ts'
@@ -11,7 +10,7 @@ import { serverMemory } from '../agents/peers/server-memory.ts'
 import { shrimp } from '../agents/peers/shrimp.ts'
 import { taskMaster } from '../agents/peers/task-master.ts'
 
-/** The same 13 jobs, done with Tutti and with other programs for agents in one run. */
+/** The 13 jobs of test/agents/jobs.test.ts, which keeps Tutti below its ceilings, done with other programs for agents. */
 describe.if(process.env.FULL === '1')('agents with other programs', () => {
   const peers = { ...measured }
   beforeAll(installPeers, 300_000)
@@ -26,19 +25,18 @@ describe.if(process.env.FULL === '1')('agents with other programs', () => {
         const [now, then] = [costs[job], before[job]]
         if (!now || !then) continue
         expect(now.calls).toBe(then.calls)
-        // Random ids are a few tokens longer or shorter.
+        // Dates and short random ids are a few tokens longer or shorter.
         expect(Math.abs(now.tokens - then.tokens)).toBeLessThanOrEqual(then.tokens * 0.05)
       }
       peers[name] = costs
     },
-    120_000,
+    900_000,
   )
 
-  test('Tutti needs no more calls for any job, and fewer tokens for most', async () => {
-    const own = new Map<string, Cost>()
-    for (const name of jobNames) own.set(name, await doJob(name, 'v2 client, HTTP 2026-07-28'))
+  test('what Tutti may need is no more calls for any job, and fewer tokens for most', () => {
+    const own = new Map(Object.entries(ceilings))
     console.log(table(own, peers))
-    for (const name of jobNames) expect(own.get(name)?.calls).toBeLessThanOrEqual(bestPeer(name, peers).calls)
+    for (const name of jobNames) expect(ceilings[name].calls).toBeLessThanOrEqual(bestPeer(name, peers).calls)
     expect(cheapest(own, peers).length).toBeGreaterThanOrEqual(bars.cheapest)
-  }, 180_000)
+  })
 })

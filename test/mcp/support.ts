@@ -301,6 +301,17 @@ export async function connectionClosed({ app }: TestApp, key: string): Promise<v
   }
 }
 
+/** Waits until the server knows that every connection has closed which worked in a session of this person. */
+export async function connectionsClosed({ app }: TestApp, userId: string): Promise<void> {
+  const open = `select count(*)::int from sessions
+    where user_id = $1::uuid and connection is not null and connection_closed_at is null`
+  const deadline = Date.now() + 60_000
+  while ((await app.driver.query(open, [userId])).rows[0]?.[0] !== 0) {
+    if (Date.now() > deadline) throw new Error('the connection stayed open')
+    await Bun.sleep(5)
+  }
+}
+
 /** Waits until the server knows that the connection which works in this session has closed. */
 export async function sessionClosed({ app }: TestApp, id: string): Promise<void> {
   const open = 'select count(*)::int from sessions where id = $1::uuid and connection_closed_at is null'

@@ -21,6 +21,16 @@ export interface Program {
 
 type Args = Record<string, unknown>
 
+/** Longer than any program takes on a busy machine: it is there to end a hanging one. */
+const patience = { timeout: 300_000 }
+
+/**
+ * A random id is 19 to 27 tokens, and some replies name one nine times. So each counts as this one, which has as many
+ * tokens as most.
+ */
+const ANY_ID = 'de66824f-53e7-4dda-806b-4a81d84cfac7'
+const ids = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g
+
 /** Starts a program and does one of its jobs after the other. Returns what each cost. */
 export async function perform(program: Program): Promise<Partial<Record<JobName, Cost>>> {
   const costs: Partial<Record<JobName, Cost>> = {}
@@ -59,6 +69,7 @@ async function connect(program: Program, folder: string): Promise<Client> {
       env: { PATH: process.env.PATH ?? '', HOME: folder, ...env },
       stderr: 'ignore',
     }),
+    patience,
   )
   return client
 }
@@ -93,7 +104,7 @@ export class Peer {
 
   async #send(tool: string, args: Args): Promise<{ text: string; isError: boolean }> {
     const answer = (await this.client
-      .callTool({ name: tool, arguments: args })
+      .callTool({ name: tool, arguments: args }, undefined, patience)
       .catch((error: Error) => ({ isError: true, content: [{ text: error.message }] }))) as {
       isError?: boolean
       content: { text?: string }[]
@@ -102,7 +113,7 @@ export class Peer {
     const text = answer.content.map((part) => part.text ?? '').join('\n')
     // Clients show the model one of the two: the shorter one counts, in the peer's favour.
     const facts = JSON.stringify(answer.structuredContent) as string | undefined
-    const count = (said: string) => countTokens(said.replaceAll(this.folder, '/home/ada/lock'))
+    const count = (said: string) => countTokens(said.replaceAll(this.folder, '/home/ada/lock').replaceAll(ids, ANY_ID))
     const read = Math.min(count(text), facts ? count(facts) : Number.POSITIVE_INFINITY)
     const sent = count(tool + JSON.stringify(args))
     this.cost.calls++
