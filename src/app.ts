@@ -18,6 +18,7 @@ import { Catalogue } from './events/catalogue.ts'
 import { events, features, jobs, records } from './feature.ts'
 import { gatherHooks } from './hooks.ts'
 import { Jobs } from './jobs/queue.ts'
+import { Hub } from './live/hub.ts'
 import { createLog, type Log } from './log.ts'
 import { createMailer } from './outside/mailer.ts'
 import { createOutbound, type OutboundOptions } from './outside/outbound.ts'
@@ -75,12 +76,13 @@ function assemble(
   const jwt = createJwt(secret)
   const catalogue = new Catalogue(events)
   const auth = new Authenticator(driver, jwt, clock, bus, catalogue)
+  const db = drizzleOver(driver)
   const wanted = jobs.filter(({ when }) => when?.(config) ?? true)
   let closing: Promise<void> | undefined
   const app: App = {
     ...base,
     instanceId,
-    db: drizzleOver(driver),
+    db,
     bus,
     jobs: new Jobs(driver, wanted, log),
     jwt,
@@ -92,6 +94,7 @@ function assemble(
     events: catalogue,
     hooks: gatherHooks(features.flatMap((f) => f.hooks ?? [])),
     outbound: createOutbound(config, outbound),
+    live: new Hub({ driver, db, bus, auth, events: catalogue, records, log, clock }),
     gauges: {},
     url: urlOf(config, config.PORT),
     close: () => {
@@ -106,6 +109,7 @@ function assemble(
 }
 
 async function end(app: App, background: readonly (() => Promise<void>)[]): Promise<void> {
+  app.live.stop()
   app.bus.stop()
   await Promise.all([app.jobs.stop(), ...background.map((stop) => stop())])
   app.mailer.close()

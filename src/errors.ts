@@ -29,6 +29,7 @@ export const codes = {
   version_mismatch: [412, 'Changed by someone else'],
   too_large: [413, 'Too large'],
   unsupported_media: [415, 'Unsupported media type'],
+  upgrade_required: [426, 'Upgrade required'],
   rate_limited: [429, 'Too many requests'],
   internal: [500, 'Internal server error'],
   upstream_failed: [502, 'Upstream service failed'],

@@ -9,6 +9,7 @@ import type { Bus } from './events/bus.ts'
 import type { Catalogue } from './events/catalogue.ts'
 import type { Hooks } from './hooks.ts'
 import type { Jobs } from './jobs/queue.ts'
+import type { Hub } from './live/hub.ts'
 import type { Log } from './log.ts'
 import type { Mailer } from './outside/mailer.ts'
 import type { Outbound } from './outside/outbound.ts'
@@ -38,6 +39,8 @@ export interface App {
   /** Handlers of the features' hooks, by the hook's name. */
   readonly hooks: Hooks
   readonly outbound: Outbound
+  /** Tells open connections of events. */
+  readonly live: Hub
   /** Current counts of the surfaces, for the admin area: `mcpStreams`, `http`. */
   readonly gauges: Record<string, () => number>
   /** The public address, for links in mails and pages; never taken from a request. */

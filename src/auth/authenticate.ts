@@ -76,12 +76,12 @@ export class Authenticator {
    * Reads the rights of an open connection again, past the cache and by the id of its credential, so that nobody needs
    * to keep the secret. A login session outlives the token that opened the connection. Not counted as a use.
    */
-  async again({ kind, credentialId }: Actor): Promise<Renewed> {
-    const row = credentialId === null ? undefined : await this.#rowOf(kind, credentialId)
-    if (!row || row.revoked_at !== null || toIso(row.expires_at) <= this.clock().toISOString())
-      return { ended: 'credential' }
-    if (row.status !== 'active') return { ended: 'suspended' }
+  async again({ kind, credentialId }: Pick<Actor, 'kind' | 'credentialId'>): Promise<Renewed> {
+    const found = credentialId === null ? undefined : await this.#rowOf(kind, credentialId)
+    // Suspending an account also ends its credentials.
+    if (found?.status === 'suspended') return { ended: 'suspended' }
     try {
+      const row = this.#valid(found)
       const actor = 'impersonator_id' in row ? ofSession(row) : 'member_of' in row ? ofToken(row) : ofKey(row)
       return { actor, expiresAt: toIso(row.expires_at) }
     } catch (error) {

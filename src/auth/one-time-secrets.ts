@@ -16,6 +16,7 @@ export type Purpose =
   | 'passkey_register'
   | 'passkey_login'
   | 'oauth'
+  | 'live_ticket'
 
 interface Issue {
   purpose: Purpose

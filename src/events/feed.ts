@@ -72,10 +72,13 @@ interface Told {
   data: Record<string, unknown>
 }
 
-/** Leaves out `impersonatorId`, which is for that user and the audit, and `concerns`, which is for open streams. */
+/**
+ * Leaves out what is not for readers: `impersonatorId`, which is for that user and the audit, `concerns`, which is for
+ * open streams, and `changed`, which is for sync.
+ */
 export function entryOf<E extends Told & { actor: EventActor }>(
   catalogue: Catalogue,
-  { data: { impersonatorId: _, concerns: __, ...data }, actor: { kind, ...who }, ...event }: E,
+  { data: { impersonatorId: _, concerns: __, changed: ___, ...data }, actor: { kind, ...who }, ...event }: E,
 ) {
   const type = kind === 'system' || kind === 'agent' ? (kind as 'system' | 'agent') : ('user' as const)
   return { ...event, description: inWords(catalogue, event.type, data), data, actor: { type, ...who } satisfies Doer }

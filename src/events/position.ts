@@ -59,6 +59,31 @@ export const withWriters = ({ high, holes }: Position, running: readonly string[
 /** Returns true if a running transaction may still commit a row that is lower than the highest one seen. */
 export const isWaiting = ({ holes }: Position): boolean => holes.some(({ writers }) => writers?.length !== 0)
 
+/** Returns true if the reader has passed the number: it has seen its row, or knows that it never comes. */
+export const covers = ({ high, holes }: Position, seq: number): boolean =>
+  seq <= high && !holes.some(({ from, to }) => from <= seq && seq <= to)
+
+/**
+ * Returns how far a client has come that is led from one position to a later one, after it got the row `seq`. Rows are
+ * given by their number, so those of holes in `from` come first. What `to` has not seen stays a hole.
+ */
+export function between(from: Position, to: Position, seq: number): Position {
+  const clipped = (holes: readonly Hole[], first: number, last: number): Hole[] =>
+    holes.flatMap((hole) => {
+      const part = { from: Math.max(hole.from, first), to: Math.min(hole.to, last) }
+      return part.from <= part.to ? [part] : []
+    })
+  const passed = clipped(to.holes, 0, seq)
+  return seq < from.high
+    ? { high: from.high, holes: [...passed, ...clipped(from.holes, seq + 1, from.high)] }
+    : { high: seq, holes: passed }
+}
+
+export const isSame = (a: Position, b: Position): boolean =>
+  a.high === b.high &&
+  a.holes.length === b.holes.length &&
+  a.holes.every(({ from, to }, i) => from === b.holes[i]?.from && to === b.holes[i]?.to)
+
 /** Cursors hold at most this many holes, because clients send them in addresses and headers. */
 const MOST_HOLES = 64
 

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Db } from '../db/session.ts'
 import { actorColumns, withActor } from './actor.ts'
+import type { Catalogue } from './catalogue.ts'
 import type { AppEvent } from './event.ts'
 import { advance, fromCursor, type Position, withWriters } from './position.ts'
 import { events } from './table.ts'
@@ -43,6 +44,23 @@ const whole = {
 /** Returns the first visible rows after a position, by their number; rows of its holes come first. */
 export const readEvents = async (db: Db, from: Position, limit: number): Promise<Read[]> =>
   (await db.select(whole).from(events).where(isAfter(from, limit)).orderBy(events.seq).limit(limit)).map(withActor)
+
+/** Returns all visible rows after a position that may change rights or who sees a project. */
+export async function rightsAfter(db: Db, catalogue: Catalogue, from: Position): Promise<Read[]> {
+  const list = (types: string[]) => `{${types.join(',')}}`
+  const known = list(catalogue.types(() => true))
+  const changing = list(catalogue.types(({ changes }) => changes === 'rights' || changes === 'visibility'))
+  const isChanging = sql`(${events.type} = any(${changing}::text[])
+    or (${events.type} <> all(${known}::text[]) and ${events.type} <> ${events.action}))`
+  const rows = await db
+    .select(whole)
+    .from(events)
+    .where(sql`${isAfter(from, MOST_AHEAD)} and ${isChanging}`)
+    .orderBy(events.seq)
+  return rows.map(withActor)
+}
+/** Rows of holes that are looked at; above the highest number there is no limit. */
+const MOST_AHEAD = 1_000_000
 
 /** Like `readEvents`, without the data of the events. */
 export const readChanges = (db: Db, from: Position, limit: number): Promise<Change[]> =>

@@ -3,6 +3,7 @@ import { type Action, auditRead, type Ctx, contextOf } from '../action.ts'
 import { type Actor, anonymous, inOrganization, userIdOf } from '../auth/actor.ts'
 import { networkOf } from '../auth/limits.ts'
 import { authorize } from '../auth/policy.ts'
+import { redeemTicket } from '../auth/tickets.ts'
 import { AppError } from '../errors.ts'
 import { object } from '../schema.ts'
 import type { App } from '../services.ts'
@@ -34,6 +35,8 @@ interface Options {
   maxBody?: number
   /** Takes a form with one file of at most this many bytes, and no JSON. */
   upload?: number
+  /** The credential may also be in the address: `?ticket=`, or `?token=` for clients that know no other way. */
+  inAddress?: true
   /** Documented statuses beyond the usual ones: a redirect, a provider that failed. */
   answers?: number[]
 }
@@ -47,7 +50,7 @@ type AnyAction = Pick<Action<never, unknown>, 'id' | 'kind' | 'rule' | 'hints'>
  * Declares a route: `...on(notes.get, 'Get one note')`. Sets its operationId and refuses early, in the order 401 → 403
  * → body → 422, so that a stranger learns nothing from validation and no body is read before its sender may send it.
  */
-export const on = (action: AnyAction, summary: string, { maxBody, upload, answers }: Options = {}) => ({
+export const on = (action: AnyAction, summary: string, { maxBody, upload, answers, inAddress }: Options = {}) => ({
   // Both hooks name what they take instead of passing on all of Elysia's context. Elysia inspects their source, and
   // would otherwise parse cookies and copy all headers for every request. It also decides so whether to await them.
   parse: [
@@ -66,7 +69,7 @@ export const on = (action: AnyAction, summary: string, { maxBody, upload, answer
   transform: [
     // Elysia adds what it returns to its context, but its types do not know that.
     async ({ request, guard, app }: Call) =>
-      ({ ctx: admitted.get(request) ?? (await admit({ request, guard, app }, action)) }) as never,
+      ({ ctx: admitted.get(request) ?? (await admit({ request, guard, app }, action, inAddress)) }) as never,
   ],
   query: nothing,
   detail: {
@@ -80,9 +83,9 @@ export const on = (action: AnyAction, summary: string, { maxBody, upload, answer
   } as Record<string, unknown>,
 })
 
-async function admit(c: Call, action: AnyAction): Promise<Ctx> {
+async function admit(c: Call, action: AnyAction, inAddress?: true): Promise<Ctx> {
   const { request, guard } = c
-  const known = await identify(c, action)
+  const known = await identify(c, action, inAddress)
   const wait = known.credentialId
     ? guard.perCredential.take(known.credentialId)
     : guard.perNetwork.take(networkOf(guard.seen(request).ip))
@@ -113,13 +116,16 @@ function enter({ request, app, guard }: Call, action: AnyAction, known: Actor): 
  * A stale cookie or token must not keep anybody from signing in: where anyone may call, a bad credential counts as
  * none.
  */
-async function identify({ request, app, guard }: Call, action: AnyAction): Promise<Actor> {
-  const secret = guard.credential(request)
+async function identify({ request, app, guard }: Call, action: AnyAction, inAddress?: true): Promise<Actor> {
+  const { ticket, token } = inAddress && !request.headers.has('authorization') ? addressed(request) : {}
+  const secret = ticket ?? token ?? guard.credential(request)
   if (!secret) return anonymous
   const seen = guard.seen(request)
   const open = action.rule.kinds.includes('anonymous')
   try {
-    const actor = app.auth.recent(secret, seen) ?? (await app.auth.authenticate(secret, seen))
+    const actor = ticket
+      ? await redeemTicket(app, ticket)
+      : (app.auth.recent(secret, seen) ?? (await app.auth.authenticate(secret, seen)))
     if (actor.kind !== 'mcp_token') return actor
     if (!open) throw new AppError('forbidden', 'An MCP token works on /mcp only. Use an API key here.')
     return anonymous
@@ -130,6 +136,12 @@ async function identify({ request, app, guard }: Call, action: AnyAction): Promi
     const wait = guard.perNetwork.take(networkOf(seen.ip))
     throw wait > 0 ? guard.limited(guard.perNetwork, wait) : error
   }
+}
+
+/** Returns the credentials in the address of a request. */
+function addressed({ url }: Request): { ticket?: string; token?: string } {
+  const query = URL.parse(url)?.searchParams
+  return { ticket: query?.get('ticket') || undefined, token: query?.get('token') || undefined }
 }
 
 function idempotencyKey(value: string | null): string | undefined {

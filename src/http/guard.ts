@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import { newId } from '../db/columns.ts'
 import { AppError } from '../errors.ts'
 import { withoutSecrets } from '../text/secrets.ts'
+import type { SocketData } from '../ws/socket.ts'
 import { Uploads } from './uploads.ts'
 
 export const ACCESS_COOKIE = 'tutti_access'
@@ -15,6 +16,11 @@ export interface Seen {
   /** A getter: a plain read with a known credential is faster without it. */
   readonly ip: string | null
 }
+
+/** What the checks need of the running server. */
+type Listening = Pick<Server<unknown>, 'requestIP' | 'timeout'>
+/** Turns a request into a WebSocket; returns false if it did not ask for that. */
+export type Upgrade = (request: Request, data: SocketData) => boolean
 
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]'])
 const literal = /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/i
@@ -34,7 +40,7 @@ export class Guard {
   readonly #hosts: Set<string>
   readonly #passed = new Set<string>()
   readonly #public: boolean
-  #server: Server<unknown> | undefined
+  #server: Listening | undefined
 
   constructor(private readonly config: Config) {
     this.perCredential = new Buckets(config.RATE_LIMIT_PER_MINUTE, config.RATE_LIMIT_BURST)
@@ -45,11 +51,14 @@ export class Guard {
     this.#public = !loopback.has(config.HOST) && config.HOST !== '::1'
   }
 
-  attach(server: Server<unknown>): void {
+  attach(server: Listening, upgrade?: Upgrade): void {
     this.#server = server
+    if (upgrade) this.upgrade = upgrade
   }
 
-  get server(): Server<unknown> | undefined {
+  upgrade: Upgrade = () => false
+
+  get server(): Listening | undefined {
     return this.#server
   }
 

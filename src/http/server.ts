@@ -7,6 +7,7 @@ import { AppError } from '../errors.ts'
 import { features, tools } from '../feature.ts'
 import { createMcp } from '../mcp/server.ts'
 import type { App } from '../services.ts'
+import { type SocketData, socketHandlers } from '../ws/socket.ts'
 import { http } from './context.ts'
 import { addDashboard } from './dashboard.ts'
 import { Guard } from './guard.ts'
@@ -72,9 +73,16 @@ export function buildHttp(app: App, { checkAnswers = false }: HttpOptions = {}) 
   server
     .get('/metrics', async ({ request }) => {
       await mayReadMetrics(app, guard, request)
-      return new Response(await metrics.render(app, { mcp_streams: mcp.streams, http_running: state.running }), {
-        headers: { ...headers, 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
-      })
+      return new Response(
+        await metrics.render(app, {
+          mcp_streams: mcp.streams,
+          live_connections: app.live.size,
+          http_running: state.running,
+        }),
+        {
+          headers: { ...headers, 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
+        },
+      )
     })
     .get('/mcp/sse', ({ request }) => mcp.openStream(request), { parse: 'none' })
     .post('/mcp/sse', ({ request }) => mcp.streamable(request), { parse: 'none' })
@@ -139,7 +147,7 @@ export function startHttp(app: App, options: HttpOptions = {}): HttpServer {
   const { server, guard, metrics, mcp, state, routes } = buildHttp(app, options)
   const { HOST, PORT } = app.config
   const fetch = server.fetch
-  const listening: Server<unknown> = Bun.serve({
+  const listening: Server<SocketData> = Bun.serve<SocketData>({
     hostname: HOST,
     port: PORT,
     idleTimeout: IDLE_SECONDS,
@@ -148,6 +156,7 @@ export function startHttp(app: App, options: HttpOptions = {}): HttpServer {
     // Bun's default without `development` is true: a second server on the port would silently get half of the requests.
     reusePort: false,
     development: false,
+    websocket: socketHandlers(app.live, app.log),
     async fetch(request) {
       const started = performance.now()
       state.running++
@@ -165,8 +174,8 @@ export function startHttp(app: App, options: HttpOptions = {}): HttpServer {
       return problemResponse(toAppError(error), '/', crypto.randomUUID(), headers)
     },
   })
-  guard.attach(listening)
-  Object.assign(app.gauges, { mcpStreams: () => mcp.streams, http: () => state.running })
+  guard.attach(listening, (request, data) => listening.upgrade(request, { data }))
+  Object.assign(app.gauges, { mcpStreams: () => mcp.streams, http: () => state.running, live: () => app.live.size })
   app.url = urlOf(app.config, listening.port as number)
   app.listening = { host: HOST, port: listening.port as number }
   return {
@@ -176,6 +185,7 @@ export function startHttp(app: App, options: HttpOptions = {}): HttpServer {
     handle: async (request) => fetch(request),
     async stop(drainMs = 10_000) {
       state.draining = true
+      app.live.stop()
       await mcp.close()
       const deadline = Date.now() + drainMs
       while (state.running > 0 && Date.now() < deadline) await Bun.sleep(20)

@@ -1,14 +1,102 @@
-import { eq } from 'drizzle-orm'
-import { type Actor, selvesOf } from '../auth/actor.ts'
-import { rightsOf } from '../auth/rights.ts'
-import { and } from '../db/conditions.ts'
-import type { Catalogue, EventType } from '../events/catalogue.ts'
+import { type Actor, seesPersonal, selvesOf } from '../auth/actor.ts'
+import { atLeast } from '../auth/policy.ts'
+import { type Catalogue, type EventType, isByHand } from '../events/catalogue.ts'
 import type { AppEvent } from '../events/event.ts'
-import { mayReadEvent } from '../records/readable.ts'
-import type { App } from '../services.ts'
+import type { Records } from '../records/kind.ts'
+import type { RecordName } from '../records/names.ts'
+import { mayRead, mayReadEvent } from '../records/readable.ts'
 import { requireRoomToWatch } from './limits.ts'
+import type { Place, Places } from './places.ts'
 
-/** Returns the definition of an event that is sent to open connections; undefined for others. */
+/** `projects.visibleTo` in memory. */
+export function seesProject(actor: Actor, place: Place): boolean {
+  const { organizationId, workspaceId, visibility, createdById } = place
+  const role = actor.memberships.get(organizationId)
+  if (role) {
+    const isOwn = createdById !== null && createdById === actor.userId
+    if (visibility !== 'private' || isOwn || atLeast(role, 'admin')) return true
+  }
+  const isReached = role !== undefined || actor.reach.includes(organizationId)
+  return isReached && workspaceId !== null && actor.workspaces.has(workspaceId) && visibility !== 'private'
+}
+
+/** How an event reaches a listener. */
+export interface Hearing {
+  /** Through its team or its project. */
+  shared: boolean
+  /** As the only person it is for. */
+  own: boolean
+}
+
+/** Returns true if no kind of record is closed to the credential. */
+export const readsEverything = ({ scopes }: Actor): boolean => scopes.includes('read') || scopes.includes('write')
+
+const nothing: Hearing = { shared: false, own: false }
+
+interface Known {
+  readonly events: Catalogue
+  readonly records: Records
+}
+
+/**
+ * THE RULE who hears of an event, for the hub, SSE, replays and MCP streams. It decides in memory, so the event's
+ * project must have been loaded into `places`. Events of the team are those that `activity.seenBy` finds in the feed;
+ * events about accounts and access are only for the user that they name.
+ */
+export class Audience {
+  readonly #byHand: EventType | undefined
+  /** Types of entries logged by hand that look like events about access. */
+  readonly #accessKinds: ReadonlySet<string>
+
+  constructor(
+    private readonly known: Known,
+    readonly places: Places,
+  ) {
+    this.#byHand = known.events.all.find(({ byHand }) => byHand)
+    this.#accessKinds = new Set(known.events.all.flatMap(({ feed, kind }) => (feed === 'access' ? [kind] : [])))
+  }
+
+  /** Returns the definition of an event that anybody may hear of; undefined for audit entries and unknown types. */
+  typeOf({ type, action }: AppEvent): EventType | undefined {
+    if (type === action) return undefined
+    if (!isByHand(type)) return this.known.events.get(type)
+    return this.#accessKinds.has(type) ? undefined : this.#byHand
+  }
+
+  hears(actor: Actor, event: AppEvent): Hearing {
+    const type = this.typeOf(event)
+    if (!type || (event.userId !== null && event.userId !== actor.userId)) return nothing
+    if (!this.#mayRead(actor, event, type)) return nothing
+    return {
+      shared: type.feed === 'work' && this.#isIn(actor, event),
+      own: event.userId !== null && this.#isOwn(actor, event, type),
+    }
+  }
+
+  #mayRead(actor: Actor, { data: { noun } }: AppEvent, type: EventType): boolean {
+    const reader = { actor, app: this.known }
+    if (!mayReadEvent(reader, type)) return false
+    // Some events name a record of another kind than their own: a link its first end.
+    if (typeof noun !== 'string') return true
+    return this.known.records.find(noun) ? mayRead(reader, noun as RecordName) : readsEverything(actor)
+  }
+
+  #isIn(actor: Actor, { organizationId, projectId }: AppEvent): boolean {
+    if (organizationId === null) return false
+    if (projectId === null) return actor.memberships.has(organizationId)
+    const place = this.places.get(projectId)
+    return place?.organizationId === organizationId && seesProject(actor, place)
+  }
+
+  /** Not for a credential of one team, nor for a key that may read only some kinds. */
+  #isOwn(actor: Actor, { organizationId }: AppEvent, { feed }: EventType): boolean {
+    if (actor.kind === 'mcp_token' || !seesPersonal(actor)) return false
+    if (!readsEverything(actor)) return false
+    return organizationId === null || feed === 'access' || actor.memberships.has(organizationId)
+  }
+}
+
+/** Returns the definition of an event that is sent to open MCP streams; undefined for others. */
 export function heard(catalogue: Catalogue, event: AppEvent): EventType | undefined {
   const type = catalogue.get(event.type)
   return event.organizationId && type?.live ? type : undefined
@@ -16,19 +104,6 @@ export function heard(catalogue: Catalogue, event: AppEvent): EventType | undefi
 
 /** Returns true if the event is of the listener's organization, the only one that their credential sees. */
 export const reaches = (event: AppEvent, { organizationId }: Actor): boolean => event.organizationId === organizationId
-
-/**
- * Returns true if the listener may read what the event is about, now: its kind by the scopes of the credential, its
- * project by the user's rights. Events outside projects are for all of the team.
- */
-export async function mayHear(app: App, actor: Actor, event: AppEvent): Promise<boolean> {
-  const type = app.events.get(event.type)
-  if (!type || !mayReadEvent({ actor, app }, type)) return false
-  if (event.projectId === null) return event.organizationId !== null && actor.memberships.has(event.organizationId)
-  const { table, visible } = app.records.get('project')
-  const place = and(eq(table.id, event.projectId), eq(table.organizationId, event.organizationId))
-  return (await app.db.$count(table, and(place, visible(rightsOf(actor))))) > 0
-}
 
 /** Returns true if the event is about the listener's own work: tasks and features name their people in `concerns`. */
 export const concerns = ({ data: { concerns: named } }: AppEvent, listener: Actor): boolean =>

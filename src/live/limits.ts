@@ -6,6 +6,25 @@ const WATCHED_AT_ONCE = 100
 /** Bytes that may wait for a client. A client that reads too slowly is disconnected, to free the memory. */
 export const MOST_QUEUED = 1 << 20
 
+/** Limits of the hub, which clients are told in `hello`. */
+export const hubLimits = {
+  /** Bytes of a message from a client. */
+  message: 64 << 10,
+  /** Messages of a client per second, on average and at once. */
+  perSecond: 20,
+  burst: 60,
+  topics: 100,
+  /** Bytes of the `state` of somebody present. */
+  state: 1024,
+  socketsPerCredential: 20,
+  sockets: 20_000,
+  /** Events and hours that can be replayed. */
+  replayEvents: 10_000,
+  replayHours: 24,
+  /** Those present that are listed per topic. */
+  present: 500,
+} as const
+
 /** `taken`: the credential of every connection, open or being set up. */
 export function requireRoom(taken: readonly string[], credentialId: string): void {
   const open = taken.filter((id) => id === credentialId).length

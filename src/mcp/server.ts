@@ -3,7 +3,6 @@ import { contextOf } from '../action.ts'
 import type { Actor } from '../auth/actor.ts'
 import { AppError } from '../errors.ts'
 import type { Guard } from '../http/guard.ts'
-import { mayHear } from '../live/audience.ts'
 import { KEEP_ALIVE_MS } from '../live/connections.ts'
 import type { App } from '../services.ts'
 import { Calls } from './calls.ts'
@@ -78,7 +77,10 @@ class McpEndpoints implements Mcp {
       app.events,
       catalogue,
       (actor, selection) => offer.seesPrompts(actor, selection),
-      (actor, event) => mayHear(app, actor, event),
+      async (actor, event) => {
+        await app.live.audience.places.load([event.projectId])
+        return app.live.audience.hears(actor, event).shared
+      },
       (open) => recheck(app, offer, open),
     )
     this.#behind = {

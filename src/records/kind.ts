@@ -36,6 +36,11 @@ export interface RecordKind {
   readonly ownerId?: PgColumn
   /** A jsonb list of `{ id, kind? }` in the record itself: the records it links to. */
   readonly ownLinks?: PgColumn
+  /**
+   * Further columns of a list item, for live events. Only what is equal for all who see the record's place: nothing that
+   * depends on the reader.
+   */
+  readonly item?: Record<string, PgColumn | SQL>
   /** Briefs of its project mention changes to the record. */
   readonly inBriefs?: true
   /** The text that search indexes. `own`: the feature writes the passages itself. */

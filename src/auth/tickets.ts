@@ -1,0 +1,31 @@
+import { type Ctx, contextOf } from '../action.ts'
+import { AppError } from '../errors.ts'
+import type { App } from '../services.ts'
+import { type Actor, anonymous, userIdOf } from './actor.ts'
+import { after, issueSecret, redeemSecret } from './one-time-secrets.ts'
+
+const MINUTES = 1
+
+/** Issues a secret that stands for the caller's credential once, for clients that cannot send a header. */
+export async function issueTicket(ctx: Ctx): Promise<{ ticket: string; expiresAt: string }> {
+  const { kind, credentialId } = ctx.actor
+  const data = { kind, credentialId }
+  const ticket = await issueSecret(ctx, {
+    purpose: 'live_ticket',
+    minutes: MINUTES,
+    userId: userIdOf(ctx.actor),
+    data,
+  })
+  return { ticket, expiresAt: after(ctx.now, MINUTES) }
+}
+
+/** Returns who asked for the ticket, with the rights that their credential has now. */
+export async function redeemTicket(app: App, ticket: string): Promise<Actor> {
+  const found = await redeemSecret(contextOf(app, anonymous), 'live_ticket', ticket)
+  const renewed = found && (await app.auth.again(found.data as Pick<Actor, 'kind' | 'credentialId'>))
+  if (!renewed || 'ended' in renewed)
+    throw new AppError('unauthenticated', 'The ticket is not valid: unknown, used or older than a minute.', {
+      next: [{ route: 'POST /api/ws/ticket' }],
+    })
+  return renewed.actor
+}

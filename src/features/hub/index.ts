@@ -1,0 +1,4 @@
+import type { Feature } from '../../feature.ts'
+import { hubRoutes } from './routes.ts'
+
+export const hub: Feature = { routes: hubRoutes }

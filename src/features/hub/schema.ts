@@ -1,0 +1,71 @@
+import { Type } from '@sinclair/typebox'
+import { hubLimits } from '../../live/limits.ts'
+import { Doer } from '../../records/party.ts'
+import {
+  array,
+  bool,
+  id,
+  instant,
+  jsonObject,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  type Static,
+  text,
+} from '../../schema.ts'
+
+const cursor = text(2000, {
+  example: 'h1.019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10.2s.',
+  description: 'Opaque; send it back to go on from there',
+})
+
+export const Ticket = object({
+  ticket: text(100, { example: 'svc_one_…', description: 'Works once, for `GET /api/ws?ticket=`' }),
+  expiresAt: instant(),
+})
+export type Ticket = Static<typeof Ticket>
+
+export const SocketQuery = object({
+  ticket: optional(text(4096, { description: 'From `POST /api/ws/ticket`' })),
+  token: optional(text(4096, { description: 'A credential, for clients that can send neither a header nor a cookie' })),
+})
+
+export const EventsQuery = object({
+  topics: optional(
+    text(hubLimits.topics * 60, {
+      example: 'project:019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10',
+      description: 'Separated by commas: `organization:<id>`, `project:<id>`, `record:<id>`. `me` is always on',
+    }),
+  ),
+  cursor: optional(cursor),
+  records: optional(bool({ description: 'Add the record as it is now' })),
+})
+export type EventsQuery = Static<typeof EventsQuery>
+
+export const LiveEvent = object({
+  cursor,
+  id: id(),
+  type: text(100, { example: 'task.completed' }),
+  at: instant(),
+  description: text(3000, { example: 'completed TUT-4 Lock the data folder' }),
+  actor: Doer,
+  organizationId: nullable(id()),
+  projectId: nullable(id()),
+  subjectId: nullable(id({ description: 'The record that it is about' })),
+  data: jsonObject(),
+  record: optional(jsonObject({ description: 'The record as it is now' })),
+})
+export type LiveEvent = Static<typeof LiveEvent>
+
+export const LiveEvents = object({
+  events: Type.Array(LiveEvent),
+  cursor,
+  refused: array(object({ topic: text(200), code: text(40, { example: 'not_found' }) }), hubLimits.topics, {
+    description: 'Topics that do not exist for you',
+  }),
+  reset: optional(
+    oneOf(['epoch', 'age', 'count'], { description: 'Events were missed: load everything again, then go on' }),
+  ),
+})
+export type LiveEvents = Static<typeof LiveEvents>

@@ -1,0 +1,53 @@
+import { type Ctx, read, write } from '../../action.ts'
+import type { Rule } from '../../auth/policy.ts'
+import { issueTicket } from '../../auth/tickets.ts'
+import { AppError } from '../../errors.ts'
+import { poll } from '../../live/poll.ts'
+import { SseClient } from '../../live/sse.ts'
+import type { SocketData } from '../../ws/socket.ts'
+import type { EventsQuery, LiveEvents, Ticket } from './schema.ts'
+
+/** Any credential of the web API: of each event, the scope of its kind decides. */
+const listener: Rule = { kinds: ['session', 'api_key'], scope: null, role: null }
+
+/** Turns the request into a WebSocket; returns false if the client did not ask for one. */
+type Upgrade = (data: SocketData) => boolean
+
+export const connect = read('hub.connect', listener, async (ctx, { upgrade }: { upgrade: Upgrade }): Promise<void> => {
+  const { actor, app } = ctx
+  app.live.reserve(actor)
+  if (upgrade({ actor })) return
+  app.live.giveUp(actor)
+  throw new AppError('upgrade_required', 'This is a WebSocket: connect with ws:// or wss://, or read GET /api/events.')
+})
+
+export const ticket = write('hub.ticket', listener, (ctx): Promise<Ticket> => issueTicket(ctx), { secret: ['ticket'] })
+
+const topicsIn = (list: string | undefined): string[] => list?.split(',').filter((topic) => topic !== '') ?? []
+
+export const events = read(
+  'hub.events',
+  listener,
+  (ctx, { topics, ...query }: EventsQuery): Promise<LiveEvents> => poll(ctx, { ...query, topics: topicsIn(topics) }),
+)
+
+/** Like `events`, as a stream that stays open. `signal` fires when the client has gone. */
+export const stream = read(
+  'hub.stream',
+  listener,
+  async (ctx: Ctx, { topics, cursor, records }: EventsQuery): Promise<Response> => {
+    const { actor, app, signal } = ctx
+    app.live.reserve(actor)
+    const client = new SseClient(app.live)
+    client.listener = await app.live.open(actor, client)
+    signal?.addEventListener('abort', () => client.left(), { once: true })
+    try {
+      await app.live.subscribe(client.listener, topicsIn(topics), { cursor, records })
+    } catch (error) {
+      client.left()
+      throw error
+    }
+    if (signal?.aborted) client.left()
+    return client.response
+  },
+)

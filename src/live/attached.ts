@@ -1,0 +1,81 @@
+import { isNull, sql } from 'drizzle-orm'
+import { and } from '../db/conditions.ts'
+import type { Db } from '../db/session.ts'
+import type { Catalogue } from '../events/catalogue.ts'
+import type { AppEvent } from '../events/event.ts'
+import { projectOf, type RecordKind, type Records } from '../records/kind.ts'
+
+interface On {
+  readonly db: Db
+  readonly records: Records
+  readonly events: Catalogue
+}
+
+/** A record as a list item. */
+export type Attached = Record<string, unknown>
+
+/** Where a record is now, and who owns it if it is personal. */
+interface Where {
+  organizationId: string | null
+  projectId: string | null
+  ownerId: string | null
+  scope: string | null
+}
+
+/**
+ * Returns the records that events are about, as they are now, by the id of the event: one statement per kind. A record
+ * that is in another place than the event says is left out, because other people may see it there. It holds only
+ * fields that are equal for all who see the place.
+ */
+export async function recordsOf(on: On, events: readonly AppEvent[]): Promise<Map<string, Attached>> {
+  const byKind = Map.groupBy(events, ({ type }) => on.events.kindOf(type) ?? '')
+  const found = new Map<string, Attached>()
+  for (const [name, about] of byKind) {
+    const kind = on.records.find(name)
+    if (!kind) continue
+    const now = await read(on.db, kind, new Set(about.flatMap(({ subjectId }) => subjectId ?? [])))
+    for (const event of about) {
+      const record = event.subjectId ? now.get(event.subjectId) : undefined
+      if (record && isWhere(event, record.where)) found.set(event.id, record.item)
+    }
+  }
+  return found
+}
+
+function isWhere({ organizationId, projectId, userId }: AppEvent, where: Where): boolean {
+  if (organizationId !== where.organizationId || projectId !== where.projectId) return false
+  const isPersonal = where.organizationId === null || where.scope === 'personal'
+  return isPersonal ? userId !== null && userId === where.ownerId : true
+}
+
+async function read(db: Db, kind: RecordKind, ids: ReadonlySet<string>) {
+  const { table, title, key, status, item, ownerId } = kind
+  const none = sql<null>`null::text`
+  const rows = await db
+    .select({
+      item: {
+        kind: sql<string>`${kind.kind}::text`,
+        id: table.id,
+        version: table.version,
+        updatedAt: table.updatedAt,
+        title: sql`${title}`,
+        key: key ? sql`${key}` : none,
+        status: status ? sql`${status}` : none,
+        ...item,
+      },
+      where: {
+        organizationId: table.organizationId,
+        projectId: projectOf(kind) ?? none,
+        ownerId: ownerId ?? none,
+        scope: item?.scope ?? none,
+      },
+    })
+    .from(table)
+    .where(
+      and(
+        sql`${table.id} = any(${`{${[...ids].join(',')}}`}::uuid[])`,
+        table.deletedAt ? isNull(table.deletedAt) : undefined,
+      ),
+    )
+  return new Map(rows.map((row) => [row.item.id as string, row as { item: Attached; where: Where }]))
+}

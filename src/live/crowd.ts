@@ -1,0 +1,98 @@
+import { AppError } from '../errors.ts'
+import type { AppEvent } from '../events/event.ts'
+import { hubLimits } from './limits.ts'
+import type { Listener } from './listener.ts'
+import { ownTopic, type Topic, topicsOf } from './topics.ts'
+
+/** The open connections of the hub, by what they listen to. */
+export class Crowd {
+  readonly #all = new Set<Listener>()
+  readonly #byTopic = new Map<Topic, Set<Listener>>()
+  readonly #byCredential = new Map<string, number>()
+  /** Places taken, including those of connections that are being set up. */
+  #taken = 0
+
+  get size(): number {
+    return this.#all.size
+  }
+
+  /** Nobody is connected or connecting. */
+  get isEmpty(): boolean {
+    return this.#taken === 0
+  }
+
+  [Symbol.iterator](): IterableIterator<Listener> {
+    return this.#all.values()
+  }
+
+  /** Takes a place before anything is awaited, so that requests in parallel cannot pass the limits. */
+  takePlace(credentialId: string): void {
+    const open = this.#byCredential.get(credentialId) ?? 0
+    if (open >= hubLimits.socketsPerCredential)
+      throw new AppError('rate_limited', `This credential already has ${open} live connections, the maximum.`, {
+        retryAfter: 5,
+      })
+    if (this.#taken >= hubLimits.sockets)
+      throw new AppError('unavailable', 'This server has no room for more live connections.', { retryAfter: 30 })
+    this.#taken++
+    this.#byCredential.set(credentialId, open + 1)
+  }
+
+  leavePlace(credentialId: string): void {
+    const left = (this.#byCredential.get(credentialId) ?? 0) - 1
+    this.#taken--
+    if (left > 0) this.#byCredential.set(credentialId, left)
+    else this.#byCredential.delete(credentialId)
+  }
+
+  add(listener: Listener): void {
+    this.#all.add(listener)
+    if (listener.actor.userId) this.#index(listener, ownTopic(listener.actor.userId))
+  }
+
+  delete(listener: Listener): boolean {
+    if (!this.#all.delete(listener)) return false
+    this.unsubscribe(listener, [...listener.topics])
+    if (listener.actor.userId) this.#unindex(listener, ownTopic(listener.actor.userId))
+    return true
+  }
+
+  subscribe(listener: Listener, topics: Iterable<Topic>): void {
+    for (const topic of topics) {
+      listener.topics.add(topic)
+      this.#index(listener, topic)
+    }
+  }
+
+  unsubscribe(listener: Listener, topics: Iterable<Topic>): void {
+    for (const topic of topics) {
+      listener.topics.delete(topic)
+      this.#unindex(listener, topic)
+    }
+  }
+
+  on(topic: Topic): ReadonlySet<Listener> {
+    return this.#byTopic.get(topic) ?? nobody
+  }
+
+  /** Returns who listens to a topic of the event. Whether they may hear it is another matter. */
+  of(event: AppEvent): Set<Listener> {
+    const found = new Set<Listener>()
+    for (const topic of event.userId ? [ownTopic(event.userId), ...topicsOf(event)] : topicsOf(event))
+      for (const listener of this.on(topic)) found.add(listener)
+    return found
+  }
+
+  #index(listener: Listener, topic: Topic): void {
+    const on = this.#byTopic.get(topic)
+    if (on) on.add(listener)
+    else this.#byTopic.set(topic, new Set([listener]))
+  }
+
+  #unindex(listener: Listener, topic: Topic): void {
+    const on = this.#byTopic.get(topic)
+    if (on?.delete(listener) && on.size === 0) this.#byTopic.delete(topic)
+  }
+}
+
+const nobody: ReadonlySet<Listener> = new Set()

@@ -1,0 +1,306 @@
+import type { Actor } from '../auth/actor.ts'
+import { AppError, invalid } from '../errors.ts'
+import { epochOf } from '../events/epoch.ts'
+import { isSame, type Position, toCursor } from '../events/position.ts'
+import { rightsAfter } from '../events/reader.ts'
+import type { Batch } from '../events/tail.ts'
+import type { App } from '../services.ts'
+import { version } from '../version.ts'
+import { Audience } from './audience.ts'
+import { Crowd } from './crowd.ts'
+import { Delivery } from './delivery.ts'
+import { hubLimits } from './limits.ts'
+import { type Closing, Had, Listener, type Outlet } from './listener.ts'
+import { Places } from './places.ts'
+import { Replay } from './replay.ts'
+import { LiveRights } from './rights.ts'
+import { isTopic, type Topic, Topics } from './topics.ts'
+
+const TICK_MS = 1000
+/** A client that hears nothing for this long gets a `tick`, so that its cursor does not grow old. */
+const QUIET_MS = 25_000
+/** A client that takes nothing of what waits for it is disconnected after this time. */
+const SLOW_MS = 30_000
+export type HubApp = Pick<App, 'driver' | 'db' | 'bus' | 'auth' | 'events' | 'records' | 'log' | 'clock'>
+
+/**
+ * Tells open connections of events as they commit, whatever their protocol. It follows the events only while somebody
+ * is connected.
+ */
+export class Hub {
+  readonly audience: Audience
+  readonly topics: Topics
+  readonly #crowd = new Crowd()
+  readonly #rights: LiveRights
+  readonly #replay: Replay
+  readonly #delivery: Delivery
+  #epoch = ''
+  /** Up to here, events were delivered to those who are `live`, and all rights are current. */
+  #position: Position = { high: 0, holes: [] }
+  /** The end of the last batch, which is ahead of `position` while rights cannot be read. */
+  #reached: Position = this.#position
+  #following: Promise<void> | undefined
+  #leave: (() => void) | undefined
+  #timer: Timer | undefined
+  /** The batch that is being delivered. Nobody becomes `live` in the middle of one. */
+  #batch: Promise<void> | undefined
+  #isLost = false
+  #isStopping = false
+
+  constructor(private readonly app: HubApp) {
+    const places = new Places(app.driver, app.events)
+    this.audience = new Audience(app, places)
+    this.topics = new Topics(app, this.audience)
+    this.#rights = new LiveRights(
+      app,
+      this.#crowd,
+      this.audience,
+      this.topics,
+      (listener, topics) => {
+        this.#crowd.unsubscribe(listener, topics)
+        listener.notice({ op: 'revoked', topics }, Date.now())
+      },
+      (listener, why) => this.close(listener, why),
+    )
+    this.#replay = new Replay(app, this.audience, () => this.#epoch)
+    this.#delivery = new Delivery(app, this.audience, this.#crowd, () => this.#epoch)
+    // MCP streams ask the audience too, also while nobody uses the hub.
+    app.bus.subscribe((event) => places.forget(event))
+  }
+
+  /** Open connections, for /metrics. */
+  get size(): number {
+    return this.#crowd.size
+  }
+
+  /** Takes a place for a connection before it is set up; `open` or `giveUp` must follow. */
+  reserve({ credentialId }: Actor): void {
+    if (this.#isStopping)
+      throw new AppError('unavailable', 'The server is stopping. Try again in a moment.', { retryAfter: 2 })
+    this.#crowd.takePlace(credentialId as string)
+  }
+
+  giveUp({ credentialId }: Actor): void {
+    this.#crowd.leavePlace(credentialId as string)
+    this.#restIfEmpty()
+  }
+
+  /** Adds a connection for which a place was reserved, and greets it. */
+  async open(actor: Actor, outlet: Outlet): Promise<Listener> {
+    const listener = new Listener(actor, 0, outlet, this.#position, Date.now())
+    try {
+      await this.#follow()
+      const renewed = await this.#rights.decide(() => this.app.auth.again(actor))
+      if ('ended' in renewed) {
+        outlet.close(renewed.ended)
+        throw new AppError('unauthenticated', 'The credential has ended.')
+      }
+      listener.actor = renewed.actor
+      listener.expiresAt = Date.parse(renewed.expiresAt)
+    } catch (error) {
+      listener.isClosed = true
+      this.giveUp(actor)
+      throw error
+    }
+    listener.heldAt = listener.position = this.#position
+    this.#crowd.add(listener)
+    const userId = listener.actor.userId as string
+    const cursor = this.cursorAt(listener.position)
+    listener.notice({ op: 'hello', version, epoch: this.#epoch, cursor, userId, limits: hubLimits }, Date.now())
+    return listener
+  }
+
+  /** Forgets a connection that has ended. */
+  left(listener: Listener): void {
+    listener.isClosed = true
+    if (this.#crowd.delete(listener)) this.giveUp(listener.actor)
+  }
+
+  close(listener: Listener, why: Closing): void {
+    if (listener.isClosed) return
+    this.left(listener)
+    listener.outlet.close(why)
+  }
+
+  /** The client has read some of what waited for it. */
+  drained(listener: Listener): void {
+    listener.progress = undefined
+    void this.#serve(listener)
+  }
+
+  cursorAt(position: Position): string {
+    return toCursor(this.#epoch, position)
+  }
+
+  async subscribe(
+    listener: Listener,
+    topics: readonly Topic[],
+    { cursor, records, ref }: { cursor?: string; records?: boolean; ref?: unknown } = {},
+  ): Promise<void> {
+    const known = [...new Set(topics)].filter(isTopic)
+    if (new Set([...listener.topics, ...known]).size > hubLimits.topics)
+      throw new AppError('invalid', `A connection has at most ${hubLimits.topics} topics.`)
+    const isFirst = !listener.hasSubscribed
+    if (cursor !== undefined && !isFirst) throw invalid('/cursor', 'Only the first subscribe takes a cursor.')
+    const from = cursor === undefined ? undefined : this.#replay.positionOf(cursor)
+    listener.hasSubscribed = true
+    if (from && !(await this.app.bus.catchUp())) throw new AppError('unavailable', 'The events cannot be read.')
+    const refused = await this.#rights.decide(() => this.topics.refused(listener.actor, known))
+    const reason = from && (await this.#replay.refusal(from, this.#position))
+    while (this.#batch) await this.#batch
+    if (listener.isClosed) return
+    const granted = known.filter((topic) => !refused.has(topic))
+    this.#crowd.subscribe(listener, granted)
+    if (records !== undefined) listener.records = records
+    if (listener.state === 'live') listener.position = this.#position
+    if (from) this.#goBack(listener, reason ? this.#position : (from as Position))
+    const now = Date.now()
+    listener.notice(
+      {
+        op: 'subscribed',
+        ref,
+        topics: granted,
+        refused: [...new Set(topics)].flatMap((topic) =>
+          granted.includes(topic) ? [] : { topic, code: isTopic(topic) ? 'not_found' : 'invalid' },
+        ),
+        cursor: this.cursorAt(listener.position),
+      },
+      now,
+    )
+    if (reason) listener.notice({ op: 'reset', cursor: this.cursorAt(this.#position), reason }, now)
+    if (listener.state === 'held') listener.state = 'behind'
+    void this.#serve(listener)
+  }
+
+  unsubscribe(listener: Listener, topics: readonly Topic[], ref?: unknown): void {
+    this.#crowd.unsubscribe(listener, topics)
+    listener.notice({ op: 'unsubscribed', ref, topics: [...topics] }, Date.now())
+  }
+
+  /** Closes every connection, because the server stops. */
+  stop(): void {
+    this.#isStopping = true
+    for (const listener of [...this.#crowd]) this.close(listener, 'away')
+  }
+
+  /** Serves a listener from an earlier position, without what it already got on this connection. */
+  #goBack(listener: Listener, from: Position): void {
+    listener.had = new Had(listener.heldAt, listener.position)
+    listener.position = from
+    listener.state = 'behind'
+    listener.isReplaying = true
+  }
+
+  async #follow(): Promise<void> {
+    this.#following ??= this.#begin().catch((error: unknown) => {
+      this.#following = undefined
+      throw error
+    })
+    await this.#following
+  }
+
+  async #begin(): Promise<void> {
+    this.#epoch = await epochOf(this.app.driver)
+    const { position, leave } = await this.app.bus.follow((batch) => this.#onBatch(batch))
+    this.#position = position
+    this.#reached = position
+    this.#leave = leave
+    this.#timer = setInterval(() => void this.#tick(), TICK_MS)
+    this.#timer.unref()
+  }
+
+  #restIfEmpty(): void {
+    if (!this.#crowd.isEmpty || !this.#leave) return
+    this.#leave()
+    clearInterval(this.#timer)
+    this.#leave = undefined
+    this.#following = undefined
+    this.#isLost = false
+  }
+
+  async #onBatch(batch: Batch): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#batch = promise
+    try {
+      if (!this.#isLost) {
+        await this.#rights.apply(batch.rows)
+        if (!batch.complete) await this.#rights.apply(await rightsAfter(this.app.db, this.app.events, batch.after))
+        await this.#delivery.send(batch)
+        this.#position = batch.after
+      }
+    } catch (error) {
+      this.app.log.warn('live events wait: rights cannot be read', { error })
+      this.#lose()
+    } finally {
+      this.#reached = batch.after
+      this.#batch = undefined
+      resolve()
+    }
+    for (const listener of this.#crowd) if (listener.state === 'behind') void this.#serve(listener)
+  }
+
+  /** Rights are not known, so nobody gets anything until they are; then everybody is served from the log. */
+  #lose(): void {
+    this.#isLost = true
+    for (const listener of this.#crowd)
+      if (listener.state === 'live') this.#delivery.fallBehind(listener, this.#position)
+  }
+
+  async #recover(): Promise<void> {
+    for (;;) {
+      const reached = this.#reached
+      this.audience.places.clear()
+      await this.#rights.renew(this.#crowd)
+      if (reached !== this.#reached) continue
+      this.#position = reached
+      this.#isLost = false
+      return
+    }
+  }
+
+  async #tick(): Promise<void> {
+    try {
+      if (this.#isLost) await this.#recover()
+      const now = Date.now()
+      await this.#rights.renew([...this.#crowd].filter(({ expiresAt }) => expiresAt <= now))
+    } catch (error) {
+      this.app.log.debug('rights of live connections cannot be read', { error })
+    }
+    const now = Date.now()
+    for (const listener of [...this.#crowd]) this.#look(listener, now)
+  }
+
+  #look(listener: Listener, now: number): void {
+    if (listener.state === 'held' && now - listener.openedAt >= TICK_MS) listener.state = 'behind'
+    listener.outlet.keepAlive?.(now)
+    if (listener.isStuck(now, SLOW_MS)) this.close(listener, 'slow')
+    else if (listener.state === 'behind') void this.#serve(listener)
+    else if (listener.state === 'live' && !this.#batch && now - listener.sentAt >= QUIET_MS)
+      listener.notice({ op: 'tick', cursor: this.cursorAt(this.#position) }, now)
+  }
+
+  /** Serves a listener from the log until it has everything that the others have, or does not read. */
+  async #serve(listener: Listener): Promise<void> {
+    if (listener.isServing) return
+    listener.isServing = true
+    try {
+      while (listener.state === 'behind' && !listener.isClosed && !listener.isFull && !this.#isLost) {
+        if (!isSame(listener.position, this.#position)) await this.#replay.page(listener, this.#position)
+        else if (this.#batch) await this.#batch
+        else this.#goLive(listener)
+      }
+    } catch (error) {
+      this.app.log.debug('a live connection could not be served', { error })
+    } finally {
+      listener.isServing = false
+    }
+  }
+
+  #goLive(listener: Listener): void {
+    listener.state = 'live'
+    listener.had = undefined
+    if (!listener.isReplaying) return
+    listener.isReplaying = false
+    listener.notice({ op: 'ready', cursor: this.cursorAt(this.#position) }, Date.now())
+  }
+}

@@ -1,0 +1,104 @@
+import type { Actor } from '../auth/actor.ts'
+import { covers, type Position } from '../events/position.ts'
+import type { Notice } from './messages.ts'
+import type { Topic } from './topics.ts'
+
+/** Why a connection is closed; numbers from 4400 are ours. */
+export const closing = {
+  away: [1001, 'The server is stopping'],
+  invalid: [4400, 'Too many invalid messages'],
+  credential: [4401, 'The credential has ended'],
+  suspended: [4403, 'The account is suspended'],
+  slow: [4408, 'The client reads too slowly'],
+  flood: [4429, 'Too many messages'],
+} as const
+export type Closing = keyof typeof closing
+
+/** The way to one client, in any protocol. */
+export interface Outlet {
+  /** Sends the JSON of an event. */
+  event(json: string, cursor: string): void
+  notice(notice: Notice): void
+  /** Bytes that wait for the client. */
+  readonly waiting: number
+  /** Called about every second. */
+  keepAlive?(now: number): void
+  close(why: Closing): void
+}
+
+/** Bytes that may wait for a client before it gets nothing more until it has read them. */
+const MOST_WAITING = 256 << 10
+
+/**
+ * One client of the hub. `held`: it has not subscribed yet. `live`: it gets each event as it is read. `behind`: it is
+ * served from the log, from its own position: after a reconnect, or because it reads slowly.
+ */
+export class Listener {
+  readonly topics = new Set<Topic>()
+  /** Events carry the record as it is now. */
+  records = false
+  state: 'held' | 'live' | 'behind' = 'held'
+  /** It sent the cursor of an earlier connection and is told when it has everything. */
+  isReplaying = false
+  isServing = false
+  isClosed = false
+  hasSubscribed = false
+  /** The position when it connected. */
+  heldAt: Position
+  /** What it got before its first subscription, if that one goes back further. */
+  had: Had | undefined
+  sentAt: number
+  /** When the client last took some of what waits for it, and how much was left then. */
+  progress: { at: number; waiting: number } | undefined
+
+  constructor(
+    public actor: Actor,
+    /** When the credential expires, as a number of milliseconds. */
+    public expiresAt: number,
+    readonly outlet: Outlet,
+    /** How far it has come while it is not `live`. */
+    public position: Position,
+    readonly openedAt: number,
+  ) {
+    this.sentAt = openedAt
+    this.heldAt = position
+  }
+
+  get credentialId(): string {
+    return this.actor.credentialId as string
+  }
+
+  get isFull(): boolean {
+    return this.outlet.waiting > MOST_WAITING
+  }
+
+  /** Returns true if the client has taken nothing of what waits for it for this long. */
+  isStuck(now: number, ms: number): boolean {
+    const { waiting } = this.outlet
+    if (waiting === 0) this.progress = undefined
+    else if (!this.progress || waiting < this.progress.waiting) this.progress = { at: now, waiting }
+    return this.progress !== undefined && now - this.progress.at >= ms
+  }
+
+  event(json: string, cursor: string, now: number): void {
+    this.sentAt = now
+    this.outlet.event(json, cursor)
+  }
+
+  notice(notice: Notice, now: number): void {
+    this.sentAt = now
+    this.outlet.notice(notice)
+  }
+}
+
+/** The events between two positions, which a listener has already. */
+export class Had {
+  constructor(
+    private readonly after: Position,
+    private readonly until: Position,
+  ) {}
+
+  isIn(seq: number): boolean {
+    return covers(this.until, seq) && !covers(this.after, seq)
+  }
+}

@@ -1,0 +1,28 @@
+import type { Catalogue } from '../events/catalogue.ts'
+import type { AppEvent } from '../events/event.ts'
+import { entryOf } from '../events/feed.ts'
+
+/** What the server sends besides events. */
+export type Notice =
+  | { op: 'hello'; version: string; epoch: string; cursor: string; userId: string; limits: object }
+  | { op: 'subscribed'; ref?: unknown; topics: string[]; refused: { topic: string; code: string }[]; cursor: string }
+  | { op: 'unsubscribed'; ref?: unknown; topics: string[] }
+  | { op: 'ready'; cursor: string }
+  | { op: 'reset'; cursor: string; reason: ResetReason }
+  | { op: 'revoked'; topics: string[] }
+  | { op: 'tick'; cursor: string }
+  | { op: 'presence'; topic: string; [part: string]: unknown }
+  | { op: 'error'; ref?: unknown; code: string; detail: string }
+
+/** Why missed events cannot be replayed. `epoch`: restored or moved. `age`: over 24 h. `count`: over 10,000 events. */
+export type ResetReason = 'epoch' | 'age' | 'count'
+
+/** An event as clients get it, without its cursor: worded as in the activity feed. */
+export function shapeOf(catalogue: Catalogue, event: AppEvent) {
+  const { id, type, at, actor, organizationId, projectId, subjectId, data } = event
+  return entryOf(catalogue, { id, type, at, actor, organizationId, projectId, subjectId, data })
+}
+
+/** Returns the message of an event; `record` is left out if there is none. */
+export const messageOf = (cursor: string, shape: ReturnType<typeof shapeOf>, record?: object): string =>
+  JSON.stringify({ cursor, ...shape, ...(record && { record }) })

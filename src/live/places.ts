@@ -1,0 +1,69 @@
+import { rightsChangedBy } from '../auth/authenticate.ts'
+import type { Driver } from '../db/driver.ts'
+import type { Catalogue } from '../events/catalogue.ts'
+import type { AppEvent } from '../events/event.ts'
+
+/** What decides who sees a project. */
+export interface Place {
+  readonly organizationId: string
+  readonly workspaceId: string | null
+  readonly visibility: string
+  readonly createdById: string | null
+}
+
+const MOST = 10_000
+
+/** Keeps in memory what decides who sees each project, as of the last event that this instance has processed. */
+export class Places {
+  /** Null: there is no such project, or it was deleted. */
+  readonly #known = new Map<string, Place | null>()
+  /** Counts the changes, so that what was read before one is not stored after it. */
+  #changes = 0
+
+  constructor(
+    private readonly driver: Driver,
+    private readonly events: Catalogue,
+  ) {}
+
+  /** Returns a project that `load` has read. */
+  get(id: string): Place | undefined {
+    return this.#known.get(id) ?? undefined
+  }
+
+  /** Forgets what the event may have changed. */
+  forget(event: AppEvent): void {
+    if (this.events.get(event.type)?.changes === 'visibility') {
+      this.#changes++
+      if (event.subjectId) this.#known.delete(event.subjectId)
+    }
+    // A team or a workspace changed: its projects may have left it. What names one user changes no project.
+    const changed = rightsChangedBy(this.events, event)
+    if (!changed || typeof event.data.userId === 'string' || event.userId) return
+    this.clear()
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.#changes++
+    this.#known.clear()
+  }
+
+  /** Reads those of the projects that are not known. */
+  async load(ids: Iterable<string | null>): Promise<void> {
+    for (;;) {
+      const missing = [...new Set(ids)].filter((id) => id !== null && !this.#known.has(id))
+      if (missing.length === 0) return
+      const changes = this.#changes
+      const { rows } = await this.driver.query(
+        `select id, organization_id, workspace_id, visibility, created_by_id from projects
+        where id = any($1::uuid[]) and deleted_at is null`,
+        [`{${missing.join(',')}}`],
+      )
+      if (changes !== this.#changes) continue
+      if (this.#known.size > MOST) this.#known.clear()
+      for (const id of missing) this.#known.set(id as string, null)
+      for (const [id, organizationId, workspaceId, visibility, createdById] of rows as string[][])
+        this.#known.set(id as string, { organizationId, workspaceId, visibility, createdById } as Place)
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import type { Ctx } from '../action.ts'
+import { AppError } from '../errors.ts'
+import { epochOf } from '../events/epoch.ts'
+import { between, type Position, toCursor } from '../events/position.ts'
+import { positionNow, readAfter } from '../events/reader.ts'
+import { type Attached, recordsOf } from './attached.ts'
+import { Audience } from './audience.ts'
+import { hubLimits } from './limits.ts'
+import { type ResetReason, shapeOf } from './messages.ts'
+import { Places } from './places.ts'
+import { Replay } from './replay.ts'
+import { isTopic, isWanted, Topics } from './topics.ts'
+
+const AT_ONCE = 500
+
+interface Wanted {
+  topics: readonly string[]
+  cursor?: string
+  records?: boolean
+}
+
+/**
+ * Returns the events after a cursor, for clients that ask every few seconds instead of holding a connection; without a
+ * cursor only the present one. A page holds what 500 rows of the log contain for the caller, which may be nothing.
+ */
+export async function poll({ app, actor: asked }: Ctx, { topics, cursor, records }: Wanted) {
+  const epoch = await epochOf(app.driver)
+  // Rights are read after the events, so that none that follows a revocation is shown.
+  const audience = new Audience(app, new Places(app.driver, app.events))
+  const replay = new Replay(app, audience, () => epoch)
+  const from = cursor === undefined ? undefined : replay.positionOf(cursor)
+  const now = await positionNow(app.db)
+  const reset = from && (await replay.refusal(from, now))
+  const page = from && !reset ? await readAfter(app.db, from as Position, AT_ONCE) : undefined
+  const renewed = await app.auth.again(asked)
+  if ('ended' in renewed) throw new AppError('unauthenticated', 'The credential has ended.')
+  const { actor } = renewed
+  const known = new Set(topics.filter(isTopic))
+  if (known.size > hubLimits.topics) throw new AppError('invalid', `There are at most ${hubLimits.topics} topics.`)
+  const refused = await new Topics(app, audience).refused(actor, [...known])
+  const granted = known.difference(refused)
+  const rows = page?.rows.filter((row) => audience.typeOf(row)) ?? []
+  await audience.places.load(rows.map(({ projectId }) => projectId))
+  const heard = rows.filter((row) => isWanted(row, audience.hears(actor, row), granted))
+  const attached = records ? await recordsOf(app, heard) : new Map<string, Attached>()
+  return {
+    events: heard.map((row) => {
+      const record = attached.get(row.id)
+      const place = between(from as Position, page?.position as Position, row.seq)
+      return { cursor: toCursor(epoch, place), ...shapeOf(app.events, row), ...(record && { record }) }
+    }),
+    cursor: toCursor(epoch, page?.position ?? now),
+    refused: [...new Set(topics)].flatMap((topic) =>
+      granted.has(topic) ? [] : { topic, code: isTopic(topic) ? 'not_found' : 'invalid' },
+    ),
+    ...(reset && { reset: reset satisfies ResetReason }),
+  }
+}

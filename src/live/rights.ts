@@ -1,0 +1,81 @@
+import { type Renewed, rightsChangedBy } from '../auth/authenticate.ts'
+import type { Read } from '../events/reader.ts'
+import type { App } from '../services.ts'
+import type { Audience } from './audience.ts'
+import type { Crowd } from './crowd.ts'
+import type { Listener } from './listener.ts'
+import { isPlace, placeOf, type Topic, type Topics } from './topics.ts'
+
+/** Keeps the rights of open connections current. */
+export class LiveRights {
+  /** Counts the events that changed rights, so that what was decided before one is decided again after it. */
+  #changes = 0
+
+  constructor(
+    private readonly app: Pick<App, 'auth' | 'events'>,
+    private readonly crowd: Crowd,
+    private readonly audience: Audience,
+    private readonly topics: Topics,
+    private readonly onRevoked: (listener: Listener, topics: Topic[]) => void,
+    private readonly onEnded: (listener: Listener, why: 'credential' | 'suspended') => void,
+  ) {}
+
+  /** Reads rights again after events that changed them. Whatever is decided after it includes their effect. */
+  async apply(rows: readonly Read[]): Promise<void> {
+    const stale = new Set<Listener>()
+    const unsure = new Set<Listener>()
+    for (const row of rows) {
+      this.audience.places.forget(row)
+      const concerns = rightsChangedBy(this.app.events, row)
+      if (concerns) {
+        this.#changes++
+        for (const listener of this.crowd) if (concerns(listener.actor)) stale.add(listener)
+      }
+      if (this.app.events.get(row.type)?.changes === 'visibility') {
+        this.#changes++
+        for (const listener of this.crowd) if (dependsOn(listener, row.subjectId)) unsure.add(listener)
+      }
+    }
+    await this.renew(stale)
+    for (const listener of unsure) if (!stale.has(listener)) await this.#recheck(listener)
+  }
+
+  /** Reads the rights of these listeners again, once per credential. */
+  async renew(listeners: Iterable<Listener>): Promise<void> {
+    const byCredential = Map.groupBy(listeners, ({ credentialId }) => credentialId)
+    for (const group of byCredential.values()) {
+      const renewed = await this.app.auth.again((group[0] as Listener).actor)
+      for (const listener of group) await this.#take(listener, renewed)
+    }
+  }
+
+  /** Repeats a decision until no right has changed while it was made. */
+  async decide<T>(decision: () => Promise<T>): Promise<T> {
+    for (;;) {
+      const changes = this.#changes
+      const result = await decision()
+      if (changes === this.#changes) return result
+    }
+  }
+
+  async #take(listener: Listener, renewed: Renewed): Promise<void> {
+    if (listener.isClosed) return
+    if ('ended' in renewed) return this.onEnded(listener, renewed.ended)
+    listener.actor = renewed.actor
+    listener.expiresAt = Date.parse(renewed.expiresAt)
+    await this.#recheck(listener)
+  }
+
+  async #recheck(listener: Listener): Promise<void> {
+    if (listener.topics.size === 0) return
+    const lost = await this.topics.refused(listener.actor, [...listener.topics])
+    if (lost.size > 0 && !listener.isClosed) this.onRevoked(listener, [...lost])
+  }
+}
+
+/** Whether the listener may lose a topic when this project changes. */
+const dependsOn = ({ topics }: Listener, projectId: string | null): boolean =>
+  [...topics].some((topic) => {
+    const place = placeOf(topic)
+    return place === `project:${projectId}` || (isPlace(place) && place.startsWith('record:'))
+  })

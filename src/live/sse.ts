@@ -1,0 +1,89 @@
+import type { Hub } from './hub.ts'
+import { type Closing, closing, type Listener, type Outlet } from './listener.ts'
+import type { Notice } from './messages.ts'
+
+const encoder = new TextEncoder()
+/** Bytes that the stream takes from us. Events stop far below it. */
+const ROOM = 1 << 20
+/** A comment keeps proxies from closing a quiet stream. */
+const COMMENT_MS = 15_000
+const headers = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+}
+
+/** A client of the hub that reads server-sent events. */
+export class SseClient implements Outlet {
+  readonly response: Response
+  listener: Listener | undefined
+  #controller!: ReadableStreamDefaultController<Uint8Array>
+  #isClosed = false
+  #writtenAt = Date.now()
+
+  constructor(private readonly hub: Hub) {
+    const body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller
+        },
+        pull: () => {
+          if (this.listener) this.hub.drained(this.listener)
+        },
+        cancel: () => this.left(),
+      },
+      { highWaterMark: ROOM, size: (chunk) => chunk?.byteLength ?? 0 },
+    )
+    this.response = new Response(body, { headers })
+  }
+
+  get waiting(): number {
+    return this.#isClosed ? 0 : ROOM - (this.#controller.desiredSize ?? ROOM)
+  }
+
+  event(json: string, cursor: string): void {
+    this.#write(`id: ${cursor}\ndata: ${json}\n\n`)
+  }
+
+  notice(notice: Notice): void {
+    // A client that resumes by Last-Event-ID must not skip what it is still owed, so only these move its cursor.
+    const id = notice.op === 'tick' || notice.op === 'ready' || notice.op === 'reset' ? `id: ${notice.cursor}\n` : ''
+    this.#write(`event: ${notice.op}\n${id}data: ${JSON.stringify(notice)}\n\n`)
+  }
+
+  keepAlive(now: number): void {
+    if (now - this.#writtenAt >= COMMENT_MS) this.#write(': keep-alive\n\n')
+  }
+
+  close(why: Closing): void {
+    const [code, reason] = closing[why]
+    this.#write(`event: close\ndata: ${JSON.stringify({ op: 'close', code, reason })}\n\n`)
+    this.#end()
+  }
+
+  /** The client has gone. */
+  left(): void {
+    this.#end()
+    if (this.listener) this.hub.left(this.listener)
+  }
+
+  #end(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    try {
+      this.#controller.close()
+    } catch {
+      // The client has already closed the stream.
+    }
+  }
+
+  #write(text: string): void {
+    if (this.#isClosed) return
+    this.#writtenAt = Date.now()
+    try {
+      this.#controller.enqueue(encoder.encode(text))
+    } catch {
+      this.left()
+    }
+  }
+}

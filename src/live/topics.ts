@@ -1,0 +1,81 @@
+import { sql } from 'drizzle-orm'
+import type { Actor } from '../auth/actor.ts'
+import { rightsOf } from '../auth/rights.ts'
+import { and } from '../db/conditions.ts'
+import type { Db } from '../db/session.ts'
+import type { AppEvent } from '../events/event.ts'
+import type { Records } from '../records/kind.ts'
+import { mayRead } from '../records/readable.ts'
+import { type Audience, type Hearing, readsEverything, seesProject } from './audience.ts'
+
+/** What a client subscribes to: `organization:<id>`, `project:<id>`, `record:<id>`, `presence:<one of these>`, `me`. */
+export type Topic = string
+
+const PLACE = /^(organization|project|record):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
+const PRESENCE = 'presence:'
+
+export const isPlace = (topic: Topic): boolean => PLACE.test(topic)
+export const isTopic = (topic: Topic): boolean => topic === 'me' || isPlace(placeOf(topic))
+export const isPresence = (topic: Topic): boolean => topic.startsWith(PRESENCE)
+export const presenceOf = (place: Topic): Topic => `${PRESENCE}${place}`
+
+/** Returns the place that a topic is about, which decides who may subscribe. */
+export const placeOf = (topic: Topic): Topic => (isPresence(topic) ? topic.slice(PRESENCE.length) : topic)
+
+/** Returns the topics whose subscribers an event concerns, apart from the rights of each. */
+export const topicsOf = ({ organizationId, projectId, subjectId }: AppEvent): Topic[] =>
+  [
+    organizationId && `organization:${organizationId}`,
+    projectId && `project:${projectId}`,
+    subjectId && `record:${subjectId}`,
+  ].filter((topic) => typeof topic === 'string')
+
+/** `me` of a user, among the topics of all users. */
+export const ownTopic = (userId: string): Topic => `me:${userId}`
+
+/** Returns true if the event is for a listener who hears it in this way and has subscribed to these topics. */
+export function isWanted(event: AppEvent, { shared, own }: Hearing, topics: ReadonlySet<Topic>): boolean {
+  if (own) return true
+  return shared && topicsOf(event).some((topic) => topics.has(topic))
+}
+
+/** Decides which topics a listener may subscribe to, by the rights they have now. */
+export class Topics {
+  constructor(
+    private readonly on: { readonly db: Db; readonly records: Records },
+    private readonly audience: Audience,
+  ) {}
+
+  /** Returns those of the topics that the listener may not have. */
+  async refused(actor: Actor, topics: readonly Topic[]): Promise<Set<Topic>> {
+    const places = new Map(topics.map((topic) => [topic, PLACE.exec(placeOf(topic))]))
+    const ids = (kind: string) => [...places.values()].flatMap((m) => (m?.[1] === kind ? [m[2] as string] : []))
+    const projects = ids('project')
+    const [, readable] = await Promise.all([
+      this.audience.places.load(projects),
+      this.#readable(actor, new Set(ids('record'))),
+    ])
+    return new Set(topics.filter((topic) => !this.#may(actor, topic, places.get(topic) ?? null, readable)))
+  }
+
+  #may(actor: Actor, topic: Topic, place: RegExpExecArray | null, readable: ReadonlySet<string>): boolean {
+    if (topic === 'me') return readsEverything(actor) && !actor.bound
+    const [, kind, id = ''] = place ?? []
+    if (kind === 'organization') return actor.memberships.has(id)
+    if (kind === 'record') return readable.has(id)
+    const project = this.audience.places.get(id)
+    return kind === 'project' && project !== undefined && seesProject(actor, project)
+  }
+
+  /** Returns those of the records that the listener may read. One statement for all kinds. */
+  async #readable(actor: Actor, ids: ReadonlySet<string>): Promise<Set<string>> {
+    const kinds = this.on.records.all.filter(({ kind }) => mayRead({ actor, app: this.on }, kind))
+    if (ids.size === 0 || kinds.length === 0) return new Set()
+    const wanted = `{${[...ids].join(',')}}`
+    const rights = rightsOf(actor)
+    const of = ({ table, visible }: (typeof kinds)[number]) =>
+      sql`select ${table.id} as id from ${table} where ${and(sql`${table.id} = any(${wanted}::uuid[])`, visible(rights))}`
+    const { rows } = await this.on.db.execute<{ id: string }>(sql.join(kinds.map(of), sql` union all `))
+    return new Set(rows.map(({ id }) => id))
+  }
+}

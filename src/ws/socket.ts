@@ -1,0 +1,140 @@
+import type { ServerWebSocket, WebSocketHandler } from 'bun'
+import type { Actor } from '../auth/actor.ts'
+import { AppError } from '../errors.ts'
+import { toAppError } from '../http/problem.ts'
+import type { Hub } from '../live/hub.ts'
+import { hubLimits } from '../live/limits.ts'
+import { type Closing, closing, type Listener, type Outlet } from '../live/listener.ts'
+import type { Notice } from '../live/messages.ts'
+import type { Log } from '../log.ts'
+import { type Operation, operationOf } from './operations.ts'
+
+/** What Bun keeps with a socket. */
+export interface SocketData {
+  readonly actor: Actor
+  client?: Client
+}
+
+/** This many messages that we cannot use end a connection. */
+const MOST_INVALID = 10
+/** Answers may wait beyond the limit for events, up to here: the client sends without reading. */
+const MOST_UNREAD = 1 << 20
+
+/** One WebSocket: reads the client's operations and passes on what the hub sends. */
+class Client implements Outlet {
+  #listener: Listener | undefined
+  #invalid = 0
+  #isGone = false
+  /** Messages that the client may still send at once, and when that was counted. */
+  #allowance: number = hubLimits.burst
+  #countedAt = performance.now()
+  /** Operations are done one after the other, in their order. */
+  #last: Promise<void>
+
+  constructor(
+    private readonly socket: ServerWebSocket<SocketData>,
+    private readonly hub: Hub,
+    private readonly log: Log,
+  ) {
+    this.#last = this.#open()
+  }
+
+  get waiting(): number {
+    return this.socket.getBufferedAmount()
+  }
+
+  event(json: string): void {
+    this.socket.send(json)
+  }
+
+  notice(notice: Notice): void {
+    this.socket.send(JSON.stringify(notice))
+    if (this.waiting > MOST_UNREAD && this.#listener) this.hub.close(this.#listener, 'slow')
+  }
+
+  close(why: Closing): void {
+    const [code, reason] = closing[why]
+    this.socket.close(code, reason)
+  }
+
+  drained(): void {
+    if (this.#listener) this.hub.drained(this.#listener)
+  }
+
+  left(): void {
+    this.#isGone = true
+    if (this.#listener) this.hub.left(this.#listener)
+  }
+
+  receive(message: string | Buffer): void {
+    if (!this.#mayReceive()) this.#end('flood')
+    else this.#last = this.#last.then(() => this.#do(message))
+  }
+
+  #mayReceive(): boolean {
+    const now = performance.now()
+    const earned = ((now - this.#countedAt) / 1000) * hubLimits.perSecond
+    this.#allowance = Math.min(hubLimits.burst, this.#allowance + earned) - 1
+    this.#countedAt = now
+    return this.#allowance >= 0
+  }
+
+  async #open(): Promise<void> {
+    try {
+      this.#listener = await this.hub.open(this.socket.data.actor, this)
+      if (this.#isGone) this.hub.left(this.#listener)
+    } catch (error) {
+      this.log.debug('a live connection could not be opened', { error })
+      this.socket.close(1013, 'Try again later')
+    }
+  }
+
+  async #do(message: string | Buffer): Promise<void> {
+    const listener = this.#listener
+    if (!listener || listener.isClosed) return
+    let ref: unknown
+    try {
+      const operation = operationOf(message)
+      ref = operation.ref
+      await this.#run(listener, operation)
+    } catch (error) {
+      const { code, message: detail, status } = toAppError(error)
+      if (status >= 500) this.log.warn('a live operation failed', { error })
+      this.notice({ op: 'error', ref, code: code.startsWith('invalid') ? 'invalid' : code, detail })
+      if (error instanceof AppError && code.startsWith('invalid') && ++this.#invalid >= MOST_INVALID)
+        this.#end('invalid')
+    }
+  }
+
+  async #run(listener: Listener, operation: Operation): Promise<void> {
+    if (operation.op === 'subscribe') return this.hub.subscribe(listener, operation.topics, operation)
+    if (operation.op === 'unsubscribe') return this.hub.unsubscribe(listener, operation.topics, operation.ref)
+  }
+
+  #end(why: Closing): void {
+    if (this.#listener) this.hub.close(this.#listener, why)
+    else this.close(why)
+  }
+}
+
+/** The handlers of all WebSockets of the server. */
+export const socketHandlers = (hub: Hub, log: Log): WebSocketHandler<SocketData> => ({
+  maxPayloadLength: hubLimits.message,
+  idleTimeout: 40,
+  sendPings: true,
+  // Slow clients are served from the log instead, so little waits here; closing by limit would lose the reason.
+  backpressureLimit: 16 << 20,
+  closeOnBackpressureLimit: false,
+  open(socket) {
+    socket.data.client = new Client(socket, hub, log)
+  },
+  message(socket, message) {
+    socket.data.client?.receive(message)
+  },
+  drain(socket) {
+    socket.data.client?.drained()
+  },
+  close(socket) {
+    socket.data.client?.left()
+  },
+})

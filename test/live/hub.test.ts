@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { fromCursor, toCursor } from '../../src/events/position.ts'
+import { suspend } from '../../src/features/admin/user-actions.ts'
+import {
+  call,
+  logged,
+  mcpToken,
+  member,
+  type Person,
+  person,
+  systemCtx,
+  type TestApp,
+  testApp,
+} from '../support/app.ts'
+import { LiveClient } from './support.ts'
+
+let t: TestApp
+let ada: Person
+let grace: Person
+let project: { id: string }
+
+beforeAll(async () => {
+  t = await testApp()
+  ada = await person(t)
+  grace = await member(t, ada, 'member')
+  project = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: 'Hub', visibility: 'team' })).body
+})
+afterAll(() => t.close())
+
+const connect = (who: Person, query?: string) => LiveClient.open(t, who.token, query)
+async function note(who: Person, title: string, projectId: string | null = project.id): Promise<{ id: string }> {
+  const body = { title, content: 'x', ...(projectId && { projectId }) }
+  const answer = await who.fetch<{ id: string }>('POST', '/api/notes', body)
+  expect(answer.status).toBe(201)
+  return answer.body
+}
+
+describe('a connection', () => {
+  test('is greeted, subscribes and hears of what happens, and of nothing else', async () => {
+    const client = await connect(grace)
+    expect(client.got[0]).toMatchObject({ op: 'hello', userId: grace.userId, epoch: expect.any(String) })
+    const answer = await client.subscribe([`project:${project.id}`, `project:${crypto.randomUUID()}`, 'nonsense'], {
+      ref: 7,
+    })
+    expect(answer).toMatchObject({ ref: 7, topics: [`project:${project.id}`] })
+    expect((answer.refused as { code: string }[]).map(({ code }) => code)).toEqual(['not_found', 'invalid'])
+    const stranger = await person(t)
+    await note(stranger, 'elsewhere', null)
+    const { id } = await note(ada, 'here')
+    expect(await client.until('note.created')).toMatchObject({
+      subjectId: id,
+      projectId: project.id,
+      organizationId: ada.organizationId,
+      actor: { type: 'user', id: ada.userId },
+      description: 'created note here',
+      data: { title: 'here' },
+    })
+    expect(client.events.map(({ type }) => type)).toEqual(['note.created'])
+    await client.close()
+  })
+
+  test('continues from its cursor: what it missed, then ready', async () => {
+    const client = await connect(grace)
+    await client.subscribe([`project:${project.id}`])
+    await note(ada, 'one')
+    const { cursor } = await client.until('note.created')
+    await client.close()
+    await note(ada, 'two')
+    await note(ada, 'three')
+    const again = await connect(grace)
+    await again.subscribe([`project:${project.id}`], { cursor })
+    await again.until('ready')
+    expect(again.events.map(({ data }) => (data as { title: string }).title)).toEqual(['two', 'three'])
+    await note(ada, 'four')
+    await again.until('note.created', 3)
+    expect(again.names).toEqual(['hello', 'subscribed', 'note.created', 'note.created', 'ready', 'note.created'])
+    await again.close()
+  })
+
+  test('with a cursor of another history, or of the future, is reset', async () => {
+    const client = await connect(grace)
+    const known = fromCursor((client.got[0] as { cursor: string }).cursor) as NonNullable<ReturnType<typeof fromCursor>>
+    await client.subscribe([], { cursor: toCursor(crypto.randomUUID(), known.position) })
+    expect(await client.until('reset')).toMatchObject({ reason: 'epoch' })
+    await client.until('ready')
+    await client.close()
+    const ahead = await connect(grace)
+    await ahead.subscribe([], { cursor: toCursor(known.epoch, { high: known.position.high + 1_000_000, holes: [] }) })
+    expect(await ahead.until('reset')).toMatchObject({ reason: 'epoch' })
+    await ahead.close()
+  })
+
+  test('hears what is for its user alone without asking', async () => {
+    const client = await connect(grace)
+    await client.subscribe([])
+    const watcher = await connect(ada)
+    await watcher.subscribe([`organization:${ada.organizationId}`])
+    await grace.fetch('POST', '/api/notes', { title: 'mine', content: 'x', scope: 'personal' })
+    expect(await client.until('note.created')).toMatchObject({ data: { title: 'mine' }, organizationId: null })
+    await note(ada, 'theirs')
+    await watcher.until('note.created')
+    expect(watcher.events.map(({ data }) => (data as { title: string }).title)).toEqual(['theirs'])
+    await Promise.all([client.close(), watcher.close()])
+  })
+
+  test('gets the record as it is now, if it asks', async () => {
+    const client = await connect(grace)
+    await client.subscribe([`project:${project.id}`], { records: true })
+    const { id } = await note(ada, 'whole')
+    expect(await client.until('note.created')).toMatchObject({
+      record: { kind: 'note', id, title: 'whole', version: 1 },
+    })
+    await client.close()
+  })
+})
+
+describe('lost rights', () => {
+  test('a topic is revoked, and nothing of it comes any more', async () => {
+    const client = await connect(grace)
+    const topics = [`project:${project.id}`, `organization:${ada.organizationId}`]
+    await client.subscribe(topics)
+    expect(await ada.fetch('DELETE', `/api/projects/${project.id}/share`)).toMatchObject({ status: 200 })
+    await note(ada, 'secret')
+    await note(ada, 'open', null)
+    expect(await client.until('revoked')).toMatchObject({ topics: [`project:${project.id}`] })
+    await client.until('note.created')
+    expect(client.events.map(({ data }) => (data as { title: string }).title)).not.toContain('secret')
+    await ada.fetch('POST', `/api/projects/${project.id}/share`, { visibility: 'team' })
+    await client.close()
+  })
+
+  test('a session that ends closes with 4401, a suspended account with 4403', async () => {
+    const leaver = await member(t, ada, 'member')
+    const client = await connect(leaver)
+    await leaver.fetch('POST', '/api/auth/logout', { refreshToken: leaver.refreshToken })
+    expect(await client.end()).toMatchObject({ code: 4401 })
+    const bad = await member(t, ada, 'member')
+    const other = await connect(bad)
+    await suspend(systemCtx(t), { id: bad.userId })
+    expect(await other.end()).toMatchObject({ code: 4403 })
+  })
+})
+
+describe('before the upgrade', () => {
+  const get = (headers: Record<string, string>, path = '/api/ws') => call(t, 'GET', path, undefined, headers)
+  test('it is refused as any request', async () => {
+    expect(await get({})).toMatchObject({ status: 401 })
+    expect(await get({ authorization: `Bearer ${ada.token}` })).toMatchObject({ status: 426 })
+    const token = await mcpToken(t, ada)
+    expect(await get({ authorization: `Bearer ${token}` })).toMatchObject({ status: 403 })
+    expect(await get({ authorization: `Bearer ${ada.token}`, origin: 'https://evil.example' })).toMatchObject({
+      status: 403,
+    })
+  })
+
+  test('a ticket or a token in the address opens it, the ticket once, and neither is logged', async () => {
+    const { ticket } = (await ada.fetch<{ ticket: string }>('POST', '/api/ws/ticket')).body
+    const client = await connect(ada, `?ticket=${ticket}`)
+    expect(client.got[0]).toMatchObject({ userId: ada.userId })
+    await client.close()
+    expect(await get({}, `/api/ws?ticket=${ticket}`)).toMatchObject({ status: 401 })
+    const second = await connect(ada, `?token=${ada.token}`)
+    await second.close()
+    expect(logged.filter((line) => line.includes(ticket) || line.includes(ada.token))).toEqual([])
+  })
+})
+
+describe('/api/events', () => {
+  const ask = (path: string, headers: Record<string, string> = { accept: 'application/json' }) =>
+    ada.fetch<{ events: { cursor: string; data: { title: string } }[]; cursor: string }>(
+      'GET',
+      path,
+      undefined,
+      headers,
+    )
+
+  test('as JSON gives the events since a cursor', async () => {
+    const first = await ask(`/api/events?topics=project:${project.id}`)
+    expect(first.body).toMatchObject({ events: [], refused: [] })
+    await note(ada, 'five')
+    await note(ada, 'six')
+    const next = await ask(`/api/events?topics=project:${project.id}&cursor=${first.body.cursor}`)
+    expect(next.body.events.map(({ data }) => data.title)).toEqual(['five', 'six'])
+    const half = await ask(`/api/events?topics=project:${project.id}&cursor=${next.body.events[0]?.cursor}`)
+    expect(half.body.events.map(({ data }) => data.title)).toEqual(['six'])
+    expect(await ask('/api/events?cursor=h1.x')).toMatchObject({ status: 400, body: { code: 'invalid.cursor' } })
+  })
+
+  test('is a stream of server-sent events, resumed by Last-Event-ID', async () => {
+    const read = async (headers: Record<string, string>, ending: string) => {
+      const abort = new AbortController()
+      const response = await fetch(`${t.url}/api/events?topics=project:${project.id}`, {
+        headers: { authorization: `Bearer ${grace.token}`, ...headers },
+        signal: abort.signal,
+      })
+      expect(response.headers.get('content-type')).toBe('text/event-stream')
+      const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+      let text = ''
+      const step = async () => {
+        text += new TextDecoder().decode((await reader.read()).value)
+      }
+      while (!text.includes('event: subscribed')) await step()
+      if (ending !== 'event: ready') await note(ada, 'streamed')
+      while (!text.includes(ending)) await step()
+      abort.abort()
+      return text
+    }
+    const text = await read({}, 'created note streamed')
+    const id = /^id: (.*)$/m.exec(text)?.[1] as string
+    await note(ada, 'meanwhile')
+    const later = await read({ 'last-event-id': id }, 'event: ready')
+    expect(later).toContain('created note meanwhile')
+    expect(later).not.toContain('created note streamed')
+  })
+})
