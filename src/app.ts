@@ -1,6 +1,8 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { migrations } from '../migrations/index.ts'
+import { contextOf } from './action.ts'
+import { system } from './auth/actor.ts'
 import { Authenticator } from './auth/authenticate.ts'
 import { createJwt } from './auth/jwt.ts'
 import { createSeal } from './auth/seal.ts'
@@ -18,6 +20,7 @@ import { Catalogue } from './events/catalogue.ts'
 import { events, features, jobs, records } from './feature.ts'
 import { gatherHooks } from './hooks.ts'
 import { Jobs } from './jobs/queue.ts'
+import { workersOf } from './live/hooks.ts'
 import { Hub } from './live/hub.ts'
 import { createLog, type Log } from './log.ts'
 import { createMailer } from './outside/mailer.ts'
@@ -94,7 +97,10 @@ function assemble(
     events: catalogue,
     hooks: gatherHooks(features.flatMap((f) => f.hooks ?? [])),
     outbound: createOutbound(config, outbound),
-    live: new Hub({ driver, db, bus, auth, events: catalogue, records, log, clock }),
+    live: new Hub({
+      ...{ driver, db, bus, auth, events: catalogue, records, log, clock, instanceId },
+      workersOf: async (organizationIds) => (await workersOf.call(contextOf(app, system), { organizationIds })).flat(),
+    }),
     gauges: {},
     url: urlOf(config, config.PORT),
     close: () => {

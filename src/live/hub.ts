@@ -7,11 +7,14 @@ import type { Batch } from '../events/tail.ts'
 import type { App } from '../services.ts'
 import { version } from '../version.ts'
 import { Audience } from './audience.ts'
+import { Company } from './company.ts'
 import { Crowd } from './crowd.ts'
 import { Delivery } from './delivery.ts'
+import type { Worker } from './hooks.ts'
 import { hubLimits } from './limits.ts'
 import { type Closing, Had, Listener, type Outlet } from './listener.ts'
 import { Places } from './places.ts'
+import type { State } from './presence.ts'
 import { Replay } from './replay.ts'
 import { LiveRights } from './rights.ts'
 import { isTopic, type Topic, Topics } from './topics.ts'
@@ -21,7 +24,12 @@ const TICK_MS = 1000
 const QUIET_MS = 25_000
 /** A client that takes nothing of what waits for it is disconnected after this time. */
 const SLOW_MS = 30_000
-export type HubApp = Pick<App, 'driver' | 'db' | 'bus' | 'auth' | 'events' | 'records' | 'log' | 'clock'>
+export type HubApp = Pick<
+  App,
+  'driver' | 'db' | 'bus' | 'auth' | 'events' | 'records' | 'log' | 'clock' | 'instanceId'
+> & {
+  workersOf(organizationIds: readonly string[]): Promise<Worker[]>
+}
 
 /**
  * Tells open connections of events as they commit, whatever their protocol. It follows the events only while somebody
@@ -30,6 +38,7 @@ export type HubApp = Pick<App, 'driver' | 'db' | 'bus' | 'auth' | 'events' | 're
 export class Hub {
   readonly audience: Audience
   readonly topics: Topics
+  readonly company: Company
   readonly #crowd = new Crowd()
   readonly #rights: LiveRights
   readonly #replay: Replay
@@ -51,15 +60,14 @@ export class Hub {
     const places = new Places(app.driver, app.events)
     this.audience = new Audience(app, places)
     this.topics = new Topics(app, this.audience)
+    this.company = new Company(app, this.#crowd)
     this.#rights = new LiveRights(
       app,
       this.#crowd,
       this.audience,
       this.topics,
-      (listener, topics) => {
-        this.#crowd.unsubscribe(listener, topics)
-        listener.notice({ op: 'revoked', topics }, Date.now())
-      },
+      (listener) => this.company.recheck(listener),
+      (listener, topics) => this.#revoke(listener, topics),
       (listener, why) => this.close(listener, why),
     )
     this.#replay = new Replay(app, this.audience, () => this.#epoch)
@@ -113,7 +121,16 @@ export class Hub {
   /** Forgets a connection that has ended. */
   left(listener: Listener): void {
     listener.isClosed = true
-    if (this.#crowd.delete(listener)) this.giveUp(listener.actor)
+    if (!this.#crowd.delete(listener)) return
+    this.company.left(listener)
+    this.giveUp(listener.actor)
+  }
+
+  /** The client is at a place and may be seen there. */
+  async here(listener: Listener, topic: Topic, state?: State): Promise<void> {
+    const refused = await this.#rights.decide(() => this.topics.refused(listener.actor, [topic]))
+    if (refused.has(topic)) throw new AppError('not_found', `There is no ${topic} for you.`)
+    await this.company.here(listener, topic, state)
   }
 
   close(listener: Listener, why: Closing): void {
@@ -125,6 +142,10 @@ export class Hub {
   /** The client has read some of what waited for it. */
   drained(listener: Listener): void {
     listener.progress = undefined
+    if (listener.missedPresence && !listener.isFull) {
+      listener.missedPresence = false
+      this.company.tellAll(listener, listener.topics)
+    }
     void this.#serve(listener)
   }
 
@@ -167,6 +188,7 @@ export class Hub {
       },
       now,
     )
+    this.company.tellAll(listener, granted)
     if (reason) listener.notice({ op: 'reset', cursor: this.cursorAt(this.#position), reason }, now)
     if (listener.state === 'held') listener.state = 'behind'
     void this.#serve(listener)
@@ -181,6 +203,7 @@ export class Hub {
   stop(): void {
     this.#isStopping = true
     for (const listener of [...this.#crowd]) this.close(listener, 'away')
+    this.company.stop()
   }
 
   /** Serves a listener from an earlier position, without what it already got on this connection. */
@@ -209,6 +232,13 @@ export class Hub {
     this.#timer.unref()
   }
 
+  #revoke(listener: Listener, topics: Topic[]): void {
+    const subscribed = topics.filter((topic) => listener.topics.has(topic))
+    for (const topic of topics) this.company.away(listener, topic)
+    this.#crowd.unsubscribe(listener, subscribed)
+    if (subscribed.length > 0) listener.notice({ op: 'revoked', topics: subscribed }, Date.now())
+  }
+
   #restIfEmpty(): void {
     if (!this.#crowd.isEmpty || !this.#leave) return
     this.#leave()
@@ -226,6 +256,7 @@ export class Hub {
         await this.#rights.apply(batch.rows)
         if (!batch.complete) await this.#rights.apply(await rightsAfter(this.app.db, this.app.events, batch.after))
         await this.#delivery.send(batch)
+        this.company.onEvents(batch.rows)
         this.#position = batch.after
       }
     } catch (error) {
@@ -268,6 +299,7 @@ export class Hub {
     }
     const now = Date.now()
     for (const listener of [...this.#crowd]) this.#look(listener, now)
+    await this.company.tick(now).catch((error: unknown) => this.app.log.debug('presence not told', { error }))
   }
 
   #look(listener: Listener, now: number): void {

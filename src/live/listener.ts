@@ -43,6 +43,10 @@ export class Listener {
   isServing = false
   isClosed = false
   hasSubscribed = false
+  /** The places where it is seen. */
+  readonly presentAt = new Set<Topic>()
+  /** It was not told of a change of those present, because it did not read. */
+  missedPresence = false
   /** The position when it connected. */
   heldAt: Position
   /** What it got before its first subscription, if that one goes back further. */

@@ -4,9 +4,9 @@ import { AppError } from '../errors.ts'
 import { between, covers, type Position, toCursor } from '../events/position.ts'
 import { isAfter, positionOf, readEvents } from '../events/reader.ts'
 import { events } from '../events/table.ts'
+import type { App } from '../services.ts'
 import { recordsOf } from './attached.ts'
 import type { Audience } from './audience.ts'
-import type { HubApp } from './hub.ts'
 import { hubLimits } from './limits.ts'
 import type { Listener } from './listener.ts'
 import { messageOf, type ResetReason, shapeOf } from './messages.ts'
@@ -17,7 +17,7 @@ const AT_ONCE = 500
 /** Serves listeners from the log, with the rights they have now. */
 export class Replay {
   constructor(
-    private readonly app: HubApp,
+    private readonly app: Pick<App, 'db' | 'events' | 'records' | 'clock'>,
     private readonly audience: Audience,
     private readonly epoch: () => string,
   ) {}

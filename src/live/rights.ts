@@ -16,6 +16,7 @@ export class LiveRights {
     private readonly crowd: Crowd,
     private readonly audience: Audience,
     private readonly topics: Topics,
+    private readonly onRenewed: (listener: Listener) => Promise<void>,
     private readonly onRevoked: (listener: Listener, topics: Topic[]) => void,
     private readonly onEnded: (listener: Listener, why: 'credential' | 'suspended') => void,
   ) {}
@@ -63,19 +64,21 @@ export class LiveRights {
     if ('ended' in renewed) return this.onEnded(listener, renewed.ended)
     listener.actor = renewed.actor
     listener.expiresAt = Date.parse(renewed.expiresAt)
+    await this.onRenewed(listener)
     await this.#recheck(listener)
   }
 
   async #recheck(listener: Listener): Promise<void> {
-    if (listener.topics.size === 0) return
-    const lost = await this.topics.refused(listener.actor, [...listener.topics])
+    const topics = listener.topics.union(listener.presentAt)
+    if (topics.size === 0) return
+    const lost = await this.topics.refused(listener.actor, [...topics])
     if (lost.size > 0 && !listener.isClosed) this.onRevoked(listener, [...lost])
   }
 }
 
 /** Whether the listener may lose a topic when this project changes. */
-const dependsOn = ({ topics }: Listener, projectId: string | null): boolean =>
-  [...topics].some((topic) => {
+const dependsOn = ({ topics, presentAt }: Listener, projectId: string | null): boolean =>
+  [...topics, ...presentAt].some((topic) => {
     const place = placeOf(topic)
     return place === `project:${projectId}` || (isPlace(place) && place.startsWith('record:'))
   })

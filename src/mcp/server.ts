@@ -82,6 +82,7 @@ class McpEndpoints implements Mcp {
         return app.live.audience.hears(actor, event).shared
       },
       (open) => recheck(app, offer, open),
+      (actor) => app.live.company.stream(actor),
     )
     this.#behind = {
       app,

@@ -96,6 +96,8 @@ export function relay(
 export class Streams {
   readonly #open: Connections<Connection, Open>
   readonly #unsubscribe: () => void
+  /** Ends the presence of each stream's agent. */
+  readonly #seen = new Map<Connection, () => void>()
 
   constructor(
     auth: Authenticator,
@@ -107,6 +109,8 @@ export class Streams {
     private readonly mayHear: (actor: Actor, event: AppEvent) => Promise<boolean>,
     /** Removes watched addresses that are no longer readable; never rejects. */
     private readonly recheck: (open: Open) => Promise<void>,
+    /** Shows others that the caller's agent is there, until the result is called. */
+    private readonly appear: (actor: Actor) => () => void,
   ) {
     this.#open = new Connections(auth, bus, (open) => this.#onRights(open))
     this.#unsubscribe = bus.subscribe((event) => {
@@ -134,11 +138,14 @@ export class Streams {
   add(stream: Connection, actor: Actor, selection: Selection, tell: Tell, watched: Watched = new Map()): Open {
     const open = { key: this.catalogue.key(actor, selection), selection, actor, lookedAt: Date.now(), tell, watched }
     this.#open.add(stream, open)
+    this.#seen.set(stream, this.appear(actor))
     return open
   }
 
   delete(stream: Connection): void {
     this.#open.delete(stream)
+    this.#seen.get(stream)?.()
+    this.#seen.delete(stream)
   }
 
   close(): void {

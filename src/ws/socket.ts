@@ -109,6 +109,8 @@ class Client implements Outlet {
   async #run(listener: Listener, operation: Operation): Promise<void> {
     if (operation.op === 'subscribe') return this.hub.subscribe(listener, operation.topics, operation)
     if (operation.op === 'unsubscribe') return this.hub.unsubscribe(listener, operation.topics, operation.ref)
+    if (operation.op === 'here') return this.hub.here(listener, operation.topic, operation.state)
+    return this.hub.company.away(listener, operation.topic)
   }
 
   #end(why: Closing): void {

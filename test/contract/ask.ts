@@ -13,6 +13,9 @@ export const ruleOf = (route: RouteLike) => actionOf(route).rule
 export const isPublic = (route: RouteLike): boolean => ruleOf(route).kinds.includes('anonymous')
 export const isWrite = (route: RouteLike): boolean => actionOf(route).kind === 'write'
 
+/** Live events: any credential of the web API may listen, and each event needs the scope of its kind. */
+export const isLive = (route: RouteLike): boolean => actionOf(route).id.startsWith('hub.')
+
 export interface Operation {
   operationId: string
   summary: string
@@ -53,9 +56,9 @@ export async function ask(
   headers: Record<string, string> = {},
 ): Promise<Answer> {
   const path = withQuery(route, at)
-  const answer = as
-    ? await as.fetch(route.method, path, body, headers)
-    : await call(t, route.method, path, body, headers)
+  // Without it, /api/events is a stream that does not end.
+  const sent = { accept: 'application/json', ...headers }
+  const answer = as ? await as.fetch(route.method, path, body, sent) : await call(t, route.method, path, body, sent)
   const promised = operationOf(route).responses[answer.status]
   const type = answer.headers.get('content-type')?.split(';')[0] ?? ''
   const told = `${route.method} ${path} → ${answer.status}`
@@ -81,7 +84,7 @@ export class Wrong {
 
 export const withToken = (token: string, headers: Record<string, string> = {}): Pick<Person, 'fetch'> => ({
   fetch: (method, path, body, more = {}) =>
-    call(t, method, path, body, { authorization: `Bearer ${token}`, ...headers, ...more }),
+    call(t, method, path, body, { accept: 'application/json', authorization: `Bearer ${token}`, ...headers, ...more }),
 })
 
 /** A person's key, bound to their current organization. */

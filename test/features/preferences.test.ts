@@ -20,6 +20,7 @@ const usual: PreferencesAnswer = {
   theme: 'system',
   weekStart: 'monday',
   density: 'comfortable',
+  presence: 'on',
   notifications: { email: true },
 }
 

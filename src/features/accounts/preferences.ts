@@ -15,6 +15,7 @@ const withDefaults = (
   theme: 'system',
   weekStart: 'monday',
   density: 'comfortable',
+  presence: 'on',
   ...rest,
   currentOrganizationId: chosen && ctx.actor.memberships.has(chosen) ? chosen : null,
   notifications: { email: true, ...notifications },

@@ -2,6 +2,7 @@ import type { Feature } from '../../feature.ts'
 import { callReceived } from '../../http/hooks.ts'
 import { connectionChanged, ownTasks } from '../../mcp/hooks.ts'
 import { withoutUser } from './account.ts'
+import { agentsAtWork } from './at-work.ts'
 import * as events from './events.ts'
 import { mine } from './mine.ts'
 import { agentLetsGo, agentTasks, stoppedLetsGo } from './of-agent.ts'
@@ -22,6 +23,7 @@ export const tasks: Feature = {
   hooks: [
     withoutUser,
     progress,
+    agentsAtWork,
     taskStats,
     agentTasks,
     agentLetsGo,

@@ -38,6 +38,7 @@ export const presence = read(
     }
     return {
       ...page,
+      here: await ctx.app.live.company.at(id),
       items: page.items.map(({ id: userId, name, handle, avatarUrl, role }) => {
         const { at = null, agents } = seen.get(userId) ?? {}
         const status = !at || now - Date.parse(at) > AWAY_MS ? 'offline' : online(at) ? 'online' : 'away'

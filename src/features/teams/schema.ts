@@ -1,9 +1,12 @@
 import { Type } from '@sinclair/typebox'
+import { hubLimits } from '../../live/limits.ts'
 import { statuses } from '../../records/work.ts'
 import {
+  array,
   id,
   instant,
   int,
+  jsonObject,
   nullable,
   object,
   oneOf,
@@ -70,5 +73,14 @@ export const Presence = object({
   lastSeenAt: nullable(instant()),
   agents: int({ example: 1, description: 'MCP tokens of the member in this team that were used within 2 minutes' }),
 })
-export const PresencePage = pageOf(Presence)
+/** Who is there now, by open connections and, of agents, by claimed tasks. */
+const Here = object({
+  type: oneOf(['user', 'agent']),
+  id: id(),
+  name: text(100, { example: 'Ada Lovelace' }),
+  since: instant(),
+  state: nullable(jsonObject({ description: 'What they say about themselves; of an agent the key of its task' })),
+  connections: int({ example: 1 }),
+})
+export const PresencePage = object({ ...pageOf(Presence).properties, here: array(Here, hubLimits.present) })
 export type PresencePage = Static<typeof PresencePage>

@@ -17,6 +17,7 @@ import {
 const theme = oneOf(['system', 'light', 'dark'])
 const weekStart = oneOf(['monday', 'sunday'])
 const density = oneOf(['comfortable', 'compact'])
+const presence = oneOf(['on', 'off'], { description: '`off`: others do not see where you are' })
 const currentOrganizationId = id({ description: 'Team for requests that do not name one' })
 
 /** Stored preferences: only those that the user set. */
@@ -25,6 +26,7 @@ export const Preferences = object({
   theme: optional(theme),
   weekStart: optional(weekStart),
   density: optional(density),
+  presence: optional(presence),
   notifications: optional(object({ email: optional(bool()) })),
 })
 export type Preferences = Static<typeof Preferences>
@@ -35,6 +37,7 @@ export const PreferencesAnswer = object({
   theme,
   weekStart,
   density,
+  presence,
   notifications: object({
     email: bool({ description: 'Also send notifications by mail; mail about the account itself is always sent' }),
   }),
@@ -48,6 +51,7 @@ export const PreferencesPatch = partial(
     theme: nullable(theme),
     weekStart: nullable(weekStart),
     density: nullable(density),
+    presence: nullable(presence),
     notifications: nullable(object({ email: optional(bool()) })),
   }),
 )

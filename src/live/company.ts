@@ -1,0 +1,153 @@
+import type { Actor } from '../auth/actor.ts'
+import { AppError, invalid } from '../errors.ts'
+import type { AppEvent } from '../events/event.ts'
+import type { Crowd } from './crowd.ts'
+import { Exchange } from './exchange.ts'
+import type { Worker } from './hooks.ts'
+import type { HubApp } from './hub.ts'
+import { hubLimits } from './limits.ts'
+import type { Listener } from './listener.ts'
+import { keyOf, type Places, Presence, type Present, type State } from './presence.ts'
+import { isPlace, isPresence, placeOf, presenceOf, type Topic } from './topics.ts'
+
+const DIFFERENCE_MS = 100
+/** Above this many present, changes are told once a second. */
+const MANY = 50
+const LEASES_MS = 10_000
+
+/** Who is with whom: tells clients who is at the places they watch, people by their connections and agents by their work. */
+export class Company {
+  readonly #presence: Presence
+  readonly #exchange: Exchange
+  #timer: Timer | undefined
+  #leasesAt = 0
+  #areLeasesOld = true
+
+  constructor(
+    private readonly app: HubApp,
+    private readonly crowd: Crowd,
+  ) {
+    this.#presence = new Presence((topic, present) => {
+      this.#soon()
+      this.#exchange.change(topic, present)
+    })
+    this.#exchange = new Exchange(app.driver, app.instanceId, this.#presence, app.log)
+  }
+
+  /** Begins to exchange with other instances who is where. */
+  start(): Promise<void> {
+    return this.#exchange.start()
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#exchange.stop()
+  }
+
+  /** The caller may be seen at this place, as they have the right to its topic. */
+  async here(listener: Listener, topic: Topic, state?: State): Promise<void> {
+    if (!isPlace(topic)) throw invalid('/topic', 'Be present at an organization, a project or a record.')
+    if (state && Buffer.byteLength(JSON.stringify(state)) > hubLimits.state)
+      throw invalid('/state', `state exceeds ${hubLimits.state} bytes.`, 'too_long')
+    if (listener.presentAt.size >= hubLimits.topics && !listener.presentAt.has(topic))
+      throw new AppError('invalid', `A connection is present at no more than ${hubLimits.topics} places.`)
+    listener.presentAt.add(topic)
+    const isHidden = listener.actor.session?.impersonatorId || (await this.#hides(listener.actor))
+    if (!isHidden && !listener.isClosed)
+      this.#presence.here(topic, partyOf(listener.actor), listener, now(this.app), state)
+  }
+
+  away(listener: Listener, topic: Topic): void {
+    if (listener.presentAt.delete(topic)) this.#presence.away(topic, partyOf(listener.actor), listener)
+  }
+
+  left(listener: Listener): void {
+    for (const topic of [...listener.presentAt]) this.away(listener, topic)
+  }
+
+  /** Hides somebody who has just chosen not to be seen. */
+  async recheck(listener: Listener): Promise<void> {
+    if (listener.presentAt.size > 0 && (await this.#hides(listener.actor))) this.left(listener)
+  }
+
+  /** An agent has opened a stream; call the result when it has ended. */
+  stream({ agent, organizationId }: Actor): () => void {
+    if (!agent || !organizationId) return () => undefined
+    const who = { type: 'agent' as const, id: agent.id, name: agent.name }
+    const topic = `organization:${organizationId}`
+    const connection = {}
+    this.#presence.here(topic, who, connection, now(this.app))
+    return () => this.#presence.away(topic, who, connection)
+  }
+
+  /** Tells a client of everybody at the places among these topics. */
+  tellAll(listener: Listener, topics: Iterable<Topic>): void {
+    for (const topic of topics)
+      if (isPresence(topic)) {
+        this.#areLeasesOld = true
+        listener.notice({ op: 'presence', topic, all: this.#presence.told(placeOf(topic)) }, Date.now())
+      }
+  }
+
+  onEvents(events: readonly AppEvent[]): void {
+    this.#areLeasesOld ||= events.some(({ type }) => this.app.events.kindOf(type) === 'task')
+  }
+
+  /** Returns who is at an organization now, with the agents that work on its tasks. */
+  async at(organizationId: string): Promise<Present[]> {
+    const leases = placesOf(await this.app.workersOf([organizationId]))
+    return this.#presence.at(`organization:${organizationId}`, leases)
+  }
+
+  /** Called about every second. */
+  async tick(now: number): Promise<void> {
+    const watchers = [...this.crowd].filter(({ topics }) => [...topics].some(isPresence))
+    if (watchers.length > 0 && (this.#areLeasesOld || now - this.#leasesAt >= LEASES_MS)) {
+      this.#areLeasesOld = false
+      this.#leasesAt = now
+      const teams = watchers.flatMap(({ actor }) => [...actor.memberships.keys(), ...actor.reach])
+      this.#presence.replaceLeases(placesOf(await this.app.workersOf([...new Set(teams)])))
+    }
+    this.#tell()
+  }
+
+  #soon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.#tell(MANY)
+    }, DIFFERENCE_MS).unref()
+  }
+
+  /** `most`: places with more people wait for the next tick. */
+  #tell(most?: number): void {
+    const isWatched = (topic: Topic) => this.crowd.on(presenceOf(topic)).size > 0
+    const isDue = (topic: Topic) => most === undefined || this.#presence.at(topic).length <= most
+    for (const { topic, difference } of this.#presence.differences(isWatched, isDue))
+      for (const listener of this.crowd.on(presenceOf(topic))) {
+        if (listener.isFull) listener.missedPresence = true
+        else listener.notice({ op: 'presence', topic: presenceOf(topic), ...difference }, Date.now())
+      }
+  }
+
+  async #hides({ userId }: Actor): Promise<boolean> {
+    const { rows } = await this.app.driver.query("select preferences->>'presence' = 'off' from users where id = $1", [
+      userId,
+    ])
+    return rows[0]?.[0] === true
+  }
+}
+
+const now = ({ clock }: HubApp): string => clock().toISOString()
+
+const partyOf = ({ userId, name }: Actor) => ({ type: 'user' as const, id: userId as string, name })
+
+/** An agent is at its task, at the task's project and at its team. */
+function placesOf(workers: readonly Worker[]): Places {
+  const places: Places = new Map()
+  for (const { id, name, since, organizationId, projectId, taskId, key } of workers) {
+    const present: Present = { type: 'agent', id, name, since, state: { task: key }, connections: 0 }
+    for (const topic of [`organization:${organizationId}`, `project:${projectId}`, `record:${taskId}`])
+      places.set(topic, (places.get(topic) ?? new Map()).set(keyOf(present), present))
+  }
+  return places
+}

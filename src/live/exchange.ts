@@ -1,0 +1,166 @@
+import type { Driver } from '../db/driver.ts'
+import type { Log } from '../log.ts'
+import { keyOf, type Places, type Presence, type Present } from './presence.ts'
+import type { Topic } from './topics.ts'
+
+const CHANNEL = 'tutti_presence'
+/** Bytes of a notification; Postgres takes 8,000. */
+const CHUNK = 7500
+const MOST_STATE = 512
+const ALL_MS = 10_000
+const GONE_MS = 30_000
+
+type Entry = [
+  topic: Topic,
+  type: 'user' | 'agent',
+  id: string,
+  name: string,
+  since: string,
+  connections: number,
+  state?: Present['state'],
+]
+
+/** A part of everything that an instance has, a change, or a question to the others. */
+interface Parcel {
+  from: string
+  kind: 'all' | 'change' | 'ask'
+  part: number
+  of: number
+  entries: Entry[]
+}
+
+/**
+ * Tells other instances on the same Postgres who is where, and hears it from them: changes at once, everything every
+ * ten seconds. The state of somebody travels only with changes, and only if it is small.
+ */
+export class Exchange {
+  readonly #seen = new Map<string, number>()
+  readonly #parts = new Map<string, Parcel[]>()
+  #isListening = false
+  #sentAt = 0
+  /** The others believe that somebody is here. */
+  #hadSome = false
+  #timer: Timer | undefined
+
+  constructor(
+    private readonly driver: Driver,
+    private readonly instanceId: string,
+    private readonly presence: Presence,
+    private readonly log: Log,
+  ) {}
+
+  async start(): Promise<void> {
+    if (this.driver.kind !== 'postgres' || this.#isListening) return
+    this.#isListening = true
+    this.#timer = setInterval(() => this.#tick(Date.now()), 1000)
+    this.#timer.unref()
+    await this.driver.listen(CHANNEL, (payload) => this.#receive(payload))
+    this.#send('ask', [])
+  }
+
+  change(topic: Topic, { type, id, name, since, connections, state }: Present): void {
+    const isSmall = state !== null && Buffer.byteLength(JSON.stringify(state)) <= MOST_STATE
+    this.#send('change', [[topic, type, id, name, since, connections, isSmall ? state : null]])
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    this.#isListening = false
+  }
+
+  #tick(now: number): void {
+    for (const [instance, at] of this.#seen)
+      if (now - at > GONE_MS) {
+        this.#seen.delete(instance)
+        this.presence.replace(instance)
+      }
+    if (now - this.#sentAt >= ALL_MS && (this.#hadSome || !isEmpty(this.presence.own()))) this.#sendAll(now)
+  }
+
+  #sendAll(now: number): void {
+    this.#sentAt = now
+    const entries = [...this.presence.own()].map(
+      ({ topic, present: { type, id, name, since, connections } }): Entry => [
+        topic,
+        type,
+        id,
+        name,
+        since,
+        connections,
+      ],
+    )
+    this.#hadSome = entries.length > 0
+    this.#send('all', entries)
+  }
+
+  #send(kind: Parcel['kind'], entries: Entry[]): void {
+    if (!this.#isListening) return
+    const chunks = chunksOf(entries)
+    for (const [part, some] of chunks.entries()) {
+      const parcel: Parcel = { from: this.instanceId, kind, part, of: chunks.length, entries: some }
+      this.driver
+        .notify(CHANNEL, JSON.stringify(parcel))
+        .catch((error: unknown) => this.log.debug('presence was not sent', { error }))
+    }
+  }
+
+  #receive(payload: string): void {
+    const parcel = JSON.parse(payload) as Parcel
+    const { from, kind, part, of, entries } = parcel
+    if (from === this.instanceId) return
+    const isNew = !this.#seen.has(from)
+    this.#seen.set(from, Date.now())
+    if (kind === 'ask' || isNew) this.#sendAll(Date.now())
+    if (kind === 'change') for (const entry of entries) this.presence.change(from, entry[0], presentOf(entry))
+    if (kind !== 'all') return
+    const parts = part === 0 ? [] : (this.#parts.get(from) ?? [])
+    parts.push(parcel)
+    this.#parts.set(from, parts)
+    if (parts.length === of)
+      this.presence.replace(
+        from,
+        this.#placesOf(
+          from,
+          parts.flatMap((each) => each.entries),
+        ),
+      )
+  }
+
+  #placesOf(from: string, entries: readonly Entry[]): Places {
+    const places: Places = new Map()
+    for (const entry of entries) {
+      const [topic] = entry
+      const present = presentOf(entry)
+      const state = this.presence.stateOf(from, topic, keyOf(present))
+      places.set(topic, (places.get(topic) ?? new Map()).set(keyOf(present), { ...present, state }))
+    }
+    return places
+  }
+}
+
+const presentOf = ([, type, id, name, since, connections, state = null]: Entry): Present => ({
+  type,
+  id,
+  name,
+  since,
+  state,
+  connections,
+})
+
+const isEmpty = (entries: Iterable<unknown>): boolean => entries[Symbol.iterator]().next().done === true
+
+/** Splits entries so that each chunk fits into a notification. At least one chunk, which may be empty. */
+function chunksOf(entries: readonly Entry[]): Entry[][] {
+  const chunks: Entry[][] = [[]]
+  let bytes = 0
+  for (const entry of entries) {
+    const size = Buffer.byteLength(JSON.stringify(entry)) + 1
+    if (bytes + size > CHUNK - 200) {
+      chunks.push([])
+      bytes = 0
+    }
+    chunks.at(-1)?.push(entry)
+    bytes += size
+  }
+  return chunks
+}
