@@ -3,8 +3,8 @@ import { AppError, invalid } from '../errors.ts'
 import type { AppEvent } from '../events/event.ts'
 import type { Crowd } from './crowd.ts'
 import { Exchange } from './exchange.ts'
+import type { HubApp } from './following.ts'
 import type { Worker } from './hooks.ts'
-import type { HubApp } from './hub.ts'
 import { hubLimits } from './limits.ts'
 import type { Listener } from './listener.ts'
 import { keyOf, type Places, Presence, type Present, type State } from './presence.ts'
@@ -15,7 +15,7 @@ const DIFFERENCE_MS = 100
 const MANY = 50
 const LEASES_MS = 10_000
 
-/** Who is with whom: tells clients who is at the places they watch, people by their connections and agents by their work. */
+/** Tells clients who is at the places they watch: people by their connections, agents by their streams and claims. */
 export class Company {
   readonly #presence: Presence
   readonly #exchange: Exchange

@@ -1,35 +1,21 @@
 import type { Actor } from '../auth/actor.ts'
 import { AppError, invalid } from '../errors.ts'
-import { epochOf } from '../events/epoch.ts'
 import { isSame, type Position, toCursor } from '../events/position.ts'
 import { rightsAfter } from '../events/reader.ts'
 import type { Batch } from '../events/tail.ts'
-import type { App } from '../services.ts'
 import { version } from '../version.ts'
 import { Audience } from './audience.ts'
 import { Company } from './company.ts'
 import { Crowd } from './crowd.ts'
 import { Delivery } from './delivery.ts'
-import type { Worker } from './hooks.ts'
+import { Following, type HubApp, QUIET_MS, SLOW_MS, TICK_MS } from './following.ts'
 import { hubLimits } from './limits.ts'
 import { type Closing, Had, Listener, type Outlet } from './listener.ts'
 import { Places } from './places.ts'
 import type { State } from './presence.ts'
 import { Replay } from './replay.ts'
 import { LiveRights } from './rights.ts'
-import { isTopic, type Topic, Topics } from './topics.ts'
-
-const TICK_MS = 1000
-/** A client that hears nothing for this long gets a `tick`, so that its cursor does not grow old. */
-const QUIET_MS = 25_000
-/** A client that takes nothing of what waits for it is disconnected after this time. */
-const SLOW_MS = 30_000
-export type HubApp = Pick<
-  App,
-  'driver' | 'db' | 'bus' | 'auth' | 'events' | 'records' | 'log' | 'clock' | 'instanceId'
-> & {
-  workersOf(organizationIds: readonly string[]): Promise<Worker[]>
-}
+import { isTopic, refusals, type Topic, Topics } from './topics.ts'
 
 /**
  * Tells open connections of events as they commit, whatever their protocol. It follows the events only while somebody
@@ -43,14 +29,11 @@ export class Hub {
   readonly #rights: LiveRights
   readonly #replay: Replay
   readonly #delivery: Delivery
-  #epoch = ''
+  readonly #following: Following
   /** Up to here, events were delivered to those who are `live`, and all rights are current. */
   #position: Position = { high: 0, holes: [] }
   /** The end of the last batch, which is ahead of `position` while rights cannot be read. */
   #reached: Position = this.#position
-  #following: Promise<void> | undefined
-  #leave: (() => void) | undefined
-  #timer: Timer | undefined
   /** The batch that is being delivered. Nobody becomes `live` in the middle of one. */
   #batch: Promise<void> | undefined
   #isLost = false
@@ -70,8 +53,15 @@ export class Hub {
       (listener, topics) => this.#revoke(listener, topics),
       (listener, why) => this.close(listener, why),
     )
-    this.#replay = new Replay(app, this.audience, () => this.#epoch)
-    this.#delivery = new Delivery(app, this.audience, this.#crowd, () => this.#epoch)
+    this.#following = new Following(app, {
+      start: (position) => {
+        this.#position = this.#reached = position
+      },
+      batch: (batch) => this.#onBatch(batch),
+      tick: () => this.#tick(),
+    })
+    this.#replay = new Replay(app, this.audience, () => this.#following.epoch)
+    this.#delivery = new Delivery(app, this.audience, this.#crowd, () => this.#following.epoch)
     // MCP streams ask the audience too, also while nobody uses the hub.
     app.bus.subscribe((event) => places.forget(event))
   }
@@ -90,14 +80,16 @@ export class Hub {
 
   giveUp({ credentialId }: Actor): void {
     this.#crowd.leavePlace(credentialId as string)
-    this.#restIfEmpty()
+    if (!this.#crowd.isEmpty) return
+    this.#following.stop()
+    this.#isLost = false
   }
 
   /** Adds a connection for which a place was reserved, and greets it. */
   async open(actor: Actor, outlet: Outlet): Promise<Listener> {
     const listener = new Listener(actor, 0, outlet, this.#position, Date.now())
     try {
-      await this.#follow()
+      await this.#following.start()
       const renewed = await this.#rights.decide(() => this.app.auth.again(actor))
       if ('ended' in renewed) {
         outlet.close(renewed.ended)
@@ -114,7 +106,10 @@ export class Hub {
     this.#crowd.add(listener)
     const userId = listener.actor.userId as string
     const cursor = this.cursorAt(listener.position)
-    listener.notice({ op: 'hello', version, epoch: this.#epoch, cursor, userId, limits: hubLimits }, Date.now())
+    listener.notice(
+      { op: 'hello', version, epoch: this.#following.epoch, cursor, userId, limits: hubLimits },
+      Date.now(),
+    )
     return listener
   }
 
@@ -150,7 +145,7 @@ export class Hub {
   }
 
   cursorAt(position: Position): string {
-    return toCursor(this.#epoch, position)
+    return toCursor(this.#following.epoch, position)
   }
 
   async subscribe(
@@ -176,18 +171,9 @@ export class Hub {
     if (listener.state === 'live') listener.position = this.#position
     if (from) this.#goBack(listener, reason ? this.#position : (from as Position))
     const now = Date.now()
-    listener.notice(
-      {
-        op: 'subscribed',
-        ref,
-        topics: granted,
-        refused: [...new Set(topics)].flatMap((topic) =>
-          granted.includes(topic) ? [] : { topic, code: isTopic(topic) ? 'not_found' : 'invalid' },
-        ),
-        cursor: this.cursorAt(listener.position),
-      },
-      now,
-    )
+    const cursorThere = this.cursorAt(listener.position)
+    const answer = { op: 'subscribed' as const, ref, topics: granted, cursor: cursorThere }
+    listener.notice({ ...answer, refused: refusals(topics, new Set(granted)) }, now)
     this.company.tellAll(listener, granted)
     if (reason) listener.notice({ op: 'reset', cursor: this.cursorAt(this.#position), reason }, now)
     if (listener.state === 'held') listener.state = 'behind'
@@ -214,38 +200,11 @@ export class Hub {
     listener.isReplaying = true
   }
 
-  async #follow(): Promise<void> {
-    this.#following ??= this.#begin().catch((error: unknown) => {
-      this.#following = undefined
-      throw error
-    })
-    await this.#following
-  }
-
-  async #begin(): Promise<void> {
-    this.#epoch = await epochOf(this.app.driver)
-    const { position, leave } = await this.app.bus.follow((batch) => this.#onBatch(batch))
-    this.#position = position
-    this.#reached = position
-    this.#leave = leave
-    this.#timer = setInterval(() => void this.#tick(), TICK_MS)
-    this.#timer.unref()
-  }
-
   #revoke(listener: Listener, topics: Topic[]): void {
     const subscribed = topics.filter((topic) => listener.topics.has(topic))
     for (const topic of topics) this.company.away(listener, topic)
     this.#crowd.unsubscribe(listener, subscribed)
     if (subscribed.length > 0) listener.notice({ op: 'revoked', topics: subscribed }, Date.now())
-  }
-
-  #restIfEmpty(): void {
-    if (!this.#crowd.isEmpty || !this.#leave) return
-    this.#leave()
-    clearInterval(this.#timer)
-    this.#leave = undefined
-    this.#following = undefined
-    this.#isLost = false
   }
 
   async #onBatch(batch: Batch): Promise<void> {

@@ -9,7 +9,7 @@ import { hubLimits } from './limits.ts'
 import { type ResetReason, shapeOf } from './messages.ts'
 import { Places } from './places.ts'
 import { Replay } from './replay.ts'
-import { isTopic, isWanted, Topics } from './topics.ts'
+import { isTopic, isWanted, refusals, Topics } from './topics.ts'
 
 const AT_ONCE = 500
 
@@ -50,9 +50,7 @@ export async function poll({ app, actor: asked }: Ctx, { topics, cursor, records
       return { cursor: toCursor(epoch, place), ...shapeOf(app.events, row), ...(record && { record }) }
     }),
     cursor: toCursor(epoch, page?.position ?? now),
-    refused: [...new Set(topics)].flatMap((topic) =>
-      granted.has(topic) ? [] : { topic, code: isTopic(topic) ? 'not_found' : 'invalid' },
-    ),
+    refused: refusals(topics, granted),
     ...(reset && { reset: reset satisfies ResetReason }),
   }
 }

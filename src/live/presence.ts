@@ -115,8 +115,8 @@ export class Presence {
   }
 
   /**
-   * Returns what changed at the places since the last call. `isWatched`: somebody is told of the place. `isDue`: they are
-   * told now and not later.
+   * Returns what changed at the places since the last call. `isWatched`: somebody is told of the place. `isDue`: they
+   * are told now and not later.
    */
   *differences(
     isWatched: (topic: Topic) => boolean,

@@ -39,6 +39,12 @@ export function isWanted(event: AppEvent, { shared, own }: Hearing, topics: Read
   return shared && topicsOf(event).some((topic) => topics.has(topic))
 }
 
+/** Returns the topics that were not granted, as clients are told. */
+export const refusals = (topics: readonly Topic[], granted: ReadonlySet<Topic>): { topic: Topic; code: string }[] =>
+  [...new Set(topics)].flatMap((topic) =>
+    granted.has(topic) ? [] : { topic, code: isTopic(topic) ? 'not_found' : 'invalid' },
+  )
+
 /** Decides which topics a listener may subscribe to, by the rights they have now. */
 export class Topics {
   constructor(
@@ -74,7 +80,8 @@ export class Topics {
     const wanted = `{${[...ids].join(',')}}`
     const rights = rightsOf(actor)
     const of = ({ table, visible }: (typeof kinds)[number]) =>
-      sql`select ${table.id} as id from ${table} where ${and(sql`${table.id} = any(${wanted}::uuid[])`, visible(rights))}`
+      sql`select ${table.id} as id from ${table}
+        where ${and(sql`${table.id} = any(${wanted}::uuid[])`, visible(rights))}`
     const { rows } = await this.on.db.execute<{ id: string }>(sql.join(kinds.map(of), sql` union all `))
     return new Set(rows.map(({ id }) => id))
   }

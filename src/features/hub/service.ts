@@ -1,24 +1,26 @@
 import { type Ctx, read, write } from '../../action.ts'
+import type { Actor } from '../../auth/actor.ts'
 import type { Rule } from '../../auth/policy.ts'
 import { issueTicket } from '../../auth/tickets.ts'
 import { AppError } from '../../errors.ts'
 import { poll } from '../../live/poll.ts'
 import { SseClient } from '../../live/sse.ts'
-import type { SocketData } from '../../ws/socket.ts'
 import type { EventsQuery, LiveEvents, Ticket } from './schema.ts'
 
 /** Any credential of the web API: of each event, the scope of its kind decides. */
 const listener: Rule = { kinds: ['session', 'api_key'], scope: null, role: null }
 
 /** Turns the request into a WebSocket; returns false if the client did not ask for one. */
-type Upgrade = (data: SocketData) => boolean
+type Upgrade = (data: { actor: Actor }) => boolean
 
 export const connect = read('hub.connect', listener, async (ctx, { upgrade }: { upgrade: Upgrade }): Promise<void> => {
   const { actor, app } = ctx
   app.live.reserve(actor)
   if (upgrade({ actor })) return
   app.live.giveUp(actor)
-  throw new AppError('upgrade_required', 'This is a WebSocket: connect with ws:// or wss://, or read GET /api/events.')
+  throw new AppError('upgrade_required', 'This is a WebSocket: connect with ws:// or wss://.', {
+    next: [{ route: 'GET /api/events' }],
+  })
 })
 
 export const ticket = write('hub.ticket', listener, (ctx): Promise<Ticket> => issueTicket(ctx), { secret: ['ticket'] })

@@ -1,0 +1,59 @@
+import type { Follower } from '../events/bus.ts'
+import { epochOf } from '../events/epoch.ts'
+import type { Position } from '../events/position.ts'
+import type { App } from '../services.ts'
+import type { Worker } from './hooks.ts'
+
+export const TICK_MS = 1000
+/** A client that hears nothing for this long gets a `tick`, so that its cursor does not grow old. */
+export const QUIET_MS = 25_000
+/** A client that takes nothing of what waits for it is disconnected after this time. */
+export const SLOW_MS = 30_000
+
+/** What the hub needs of the app. */
+export type HubApp = Pick<
+  App,
+  'driver' | 'db' | 'bus' | 'auth' | 'events' | 'records' | 'log' | 'clock' | 'instanceId'
+> & {
+  workersOf(organizationIds: readonly string[]): Promise<Worker[]>
+}
+
+/** Follows the events while somebody is connected. */
+export class Following {
+  /** Names the history of events that positions belong to. */
+  epoch = ''
+  #started: Promise<void> | undefined
+  #leave: (() => void) | undefined
+  #timer: Timer | undefined
+
+  constructor(
+    private readonly app: HubApp,
+    private readonly on: { start(position: Position): void; batch: Follower; tick(): Promise<void> },
+  ) {}
+
+  /** Concurrent callers share one start. */
+  async start(): Promise<void> {
+    this.#started ??= this.#begin().catch((error: unknown) => {
+      this.#started = undefined
+      throw error
+    })
+    await this.#started
+  }
+
+  stop(): void {
+    if (!this.#leave) return
+    this.#leave()
+    clearInterval(this.#timer)
+    this.#leave = undefined
+    this.#started = undefined
+  }
+
+  async #begin(): Promise<void> {
+    this.epoch = await epochOf(this.app.driver)
+    const { position, leave } = await this.app.bus.follow(this.on.batch)
+    this.on.start(position)
+    this.#leave = leave
+    this.#timer = setInterval(() => void this.on.tick(), TICK_MS)
+    this.#timer.unref()
+  }
+}
