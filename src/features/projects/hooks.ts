@@ -6,3 +6,6 @@ export const projectStats = hook<{ projectId: string }, Partial<ProjectDetail['s
 
 /** A project moves to another team: handlers update the team's id in rows whose visibility depends on the project. */
 export const projectMoved = hook<{ projectId: string; organizationId: string }>('projects.moved')
+
+/** Everything in a project is about to be changed: handlers lock rows that others lock in a certain order. */
+export const projectLocked = hook<{ projectId: string }>('projects.locked')

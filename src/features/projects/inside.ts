@@ -4,6 +4,7 @@ import { and } from '../../db/conditions.ts'
 import { rowsAs } from '../../db/session.ts'
 import { nameChanged } from '../../records/changed.ts'
 import type { ProjectTable } from '../../records/kind.ts'
+import { projectLocked } from './hooks.ts'
 
 type Change = Partial<Record<'deletedAt' | 'organizationId', string | null>>
 
@@ -15,6 +16,7 @@ export async function changeInside(
   which?: (table: ProjectTable) => SQL,
 ): Promise<void> {
   const place = { organizationId: project.organizationId, projectId: project.id }
+  await projectLocked.call(ctx, { projectId: project.id })
   for (const table of ctx.app.records.inProjects) {
     const rows = await rowsAs<{ id: string }>(
       ctx.db
