@@ -10,6 +10,7 @@ import decisions from './pages/decisions.md' with { type: 'text' }
 import features from './pages/features.md' with { type: 'text' }
 import knowledge from './pages/knowledge.md' with { type: 'text' }
 import links from './pages/links.md' with { type: 'text' }
+import live from './pages/live.md' with { type: 'text' }
 import mcp from './pages/mcp.md' with { type: 'text' }
 import memory from './pages/memory.md' with { type: 'text' }
 import notes from './pages/notes.md' with { type: 'text' }
@@ -66,6 +67,7 @@ const pages = [
   page('People and agents', 'repositories', repositories, 'Code hosts, pull requests, AGENTS.md'),
   page('Connect and run', 'mcp', mcp, 'Connect programs that speak MCP'),
   page('Connect and run', 'api', api, 'Rules that hold for every request'),
+  page('Connect and run', 'live', live, 'Hear of changes as they happen'),
   page('Connect and run', 'operating', operating, 'Settings, backups, upgrades'),
 ]
 const itemOf = ({ content: _, ...item }: ManualPage): ManualItem => item
