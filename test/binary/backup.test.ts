@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { migrations } from '../../migrations/index.ts'
+import { dump } from '../../src/backup/dump.ts'
 import { checkBackup, type Line, readBackup } from '../../src/backup/file.ts'
 import type { Driver } from '../../src/db/driver.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
@@ -45,21 +46,26 @@ async function postgres(): Promise<{ DATABASE_URL: string }> {
   return { DATABASE_URL: url }
 }
 
-/** What a backup holds: its tables with counts and sums. */
-async function held(path: string): Promise<Line[]> {
+/** The tables of a backup, with counts and sums. */
+async function tablesIn(lines: AsyncIterable<Line>): Promise<Line[]> {
   const found: Line[] = []
-  for await (const line of readBackup(path, (await checkBackup(path)).sha256))
-    if (!Array.isArray(line) && 'end' in line) found.push(line)
+  for await (const line of lines) if (!Array.isArray(line) && 'end' in line) found.push(line)
   return found
 }
 
-let count = 0
-/** The same of a place where no server runs. */
-async function contents(dir: string, env: Record<string, string> = {}): Promise<Line[]> {
-  const path = file(`contents-${++count}.backup`)
-  const run = await tutti(['backup', path, '--data-dir', dir], { env })
-  expect(run).toMatchObject({ code: 0 })
-  return held(path)
+/** What a backup holds. */
+const held = async (path: string): Promise<Line[]> => tablesIn(readBackup(path, (await checkBackup(path)).sha256))
+
+/** What a place holds where no server runs. Read in this process, where the database opens in a third of the time. */
+async function contents(dir: string, env?: { DATABASE_URL: string }): Promise<Line[]> {
+  const driver = env
+    ? await openPostgres({ url: env.DATABASE_URL, poolSize: 1 })
+    : await openEmbedded({ dir, minFreeBytes: 0 })
+  try {
+    return await tablesIn(dump(driver, { at: 'now' }))
+  } finally {
+    await driver.close()
+  }
 }
 
 const note = (server: Served, key: string, title: string) =>

@@ -131,7 +131,7 @@ export async function serve({
   env = {},
   wrap = [],
   port = '0',
-  timeoutMs = 110_000,
+  timeoutMs = 250_000,
 }: ServeOptions = {}): Promise<Served> {
   const started = performance.now()
   const logFile = join(folder('tutti-log-'), 'stderr')
