@@ -156,7 +156,8 @@ describe("another tenant's ids", () => {
     for (const route of routes.filter(
       (r) => r.method === 'GET' && !r.path.includes(':') && !isPublic(r) && own(r) && !isLive(r),
     )) {
-      const { status, body } = await ask(route, b.owner, route.path)
+      const device = route.path === '/api/sync/pull' ? `?deviceId=${b.fields.deviceId}` : ''
+      const { status, body } = await ask(route, b.owner, route.path + device)
       expect([nameOf(route), status]).toEqual([nameOf(route), 200])
       expect([nameOf(route), foreign.filter((value) => JSON.stringify(body).includes(value))]).toEqual([
         nameOf(route),
@@ -183,7 +184,7 @@ describe('rights that are missing', () => {
       // Where the row itself decides: 403 for what a viewer sees, 404 for what only its owner does.
       for (const route of withIds.filter((r) => writes.includes(r))) {
         const personal =
-          /api-keys|passkeys|settings\/sessions|mcp-tokens|auth\/device|notifications|invites\/:token/.test(
+          /api-keys|passkeys|settings\/sessions|mcp-tokens|auth\/device|notifications|invites\/:token|api\/sync/.test(
             route.path,
           ) && own(route)
         wrong.check(

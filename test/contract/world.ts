@@ -106,6 +106,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
   const notification = newId()
   await give(systemCtx(t), { id: notification, userId: owner.userId, code: colleague.email })
   const { handle } = (await owner.fetch<{ handle: string }>('GET', '/api/auth/me')).body
+  const copy = await conflicting(owner, loose.id)
   const known: World = {
     owner,
     viewer,
@@ -132,6 +133,8 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       '/api/projects/:slug/epics/:epicId': epic.id,
       '/api/projects/:slug/epics/:epicId/stories/:storyId': story.id,
       '/api/projects/:slug/epics/:epicId/stories/:storyId/tasks/:taskId': nestedTask.id,
+      '/api/sync/devices/:id': copy.deviceId,
+      '/api/sync/conflicts/:id': copy.conflict,
       '/api/links/:id': link.id,
       '/api/activities/:id': activity.id,
       '/api/skills/public/:slug': one.skill.slug,
@@ -163,6 +166,8 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
     },
     fields: {
       ...fieldsOf(one),
+      deviceId: copy.deviceId,
+      recordId: loose.id,
       organizationId: team.id,
       currentOrganizationId: team.id,
       note: loose.id,
@@ -200,6 +205,19 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
   }
   await makePlainRows(t, known)
   return known
+}
+
+/** A device, and a change from it that conflicts. */
+async function conflicting(owner: Person, note: string): Promise<{ deviceId: string; conflict: string }> {
+  const about = { name: 'laptop', platform: 'linux x64', schema: '2026-11-16' }
+  const { deviceId } = (await owner.fetch<{ deviceId: string }>('POST', '/api/sync/devices/register', about)).body
+  const seen = { title: 'Never its title' }
+  const change = { mutationId: newId(), entity: 'note', id: note, op: 'upsert', fields: { title: 'New' }, base: seen }
+  const pushed = await owner.fetch<{ receipts: { conflicts?: string[] }[] }>('POST', '/api/sync/push', {
+    deviceId,
+    mutations: [change],
+  })
+  return { deviceId, conflict: pushed.body.receipts[0]?.conflicts?.[0] as string }
 }
 
 type OneOfEach = Record<RecordName, MadeRecord>

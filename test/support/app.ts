@@ -167,7 +167,7 @@ export async function call<T = Record<string, unknown>>(
     body: plain || typeof body === 'string' ? body : JSON.stringify(body),
   })
   const text = await response.text()
-  const json = response.headers.get('content-type')?.includes('json')
+  const json = /[/+]json\b/.test(response.headers.get('content-type') ?? '')
   return { status: response.status, headers: response.headers, body: (json ? JSON.parse(text) : { text }) as T }
 }
 

@@ -19,7 +19,7 @@ import type { ExportQuery } from './schema.ts'
 const PAGE = 500
 
 /** Agents do not take everything away, nor does somebody who acts as another. */
-export const people: Rule = { kinds: ['session', 'api_key'], scope: null, role: 'viewer', own: true }
+const people: Rule = { kinds: ['session', 'api_key'], scope: null, role: 'viewer', own: true }
 
 type Fields = Record<string, unknown>
 interface Written {
