@@ -1,7 +1,7 @@
 /**
- * `bun test/bench/growth.ts [--sizes 1000,20000,100000] [--only embedded] [--call tree] [--write]`: how the time of a
+ * `bun test/bench/growth.ts [--sizes 1000,20000,100000] [--only embedded] [--call tree,list] [--write]`: how the time of a
  * call grows with the number of tasks in one project. For the Postgres half set TEST_DATABASE_URL. `--call` measures
- * only calls with these words in their name. `--write` keeps the table in README.md.
+ * only calls with one of these texts in their name. `--write` keeps the table in README.md.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, tmpdir } from 'node:os'
@@ -205,7 +205,7 @@ async function half(database: string): Promise<string[]> {
   }
   const lines: string[] = []
   for (const [name, { bar, work }] of Object.entries(calls)) {
-    if (options.call && !name.includes(options.call)) continue
+    if (options.call && !options.call.split(',').some((part) => name.includes(part))) continue
     const times = await compared(all, work)
     const ratio = (times.at(-1) as number) / (times[0] as number)
     const shown = [
