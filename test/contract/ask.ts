@@ -16,6 +16,9 @@ export const isWrite = (route: RouteLike): boolean => actionOf(route).kind === '
 /** Live events: any credential of the web API may listen, and each event needs the scope of its kind. */
 export const isLive = (route: RouteLike): boolean => actionOf(route).id.startsWith('hub.')
 
+/** Copies and exports: the scopes of a key decide on each record, so the routes themselves need none. */
+export const isCopy = (route: RouteLike): boolean => /^(sync\.|transfer\.export$)/.test(actionOf(route).id)
+
 export interface Operation {
   operationId: string
   summary: string
