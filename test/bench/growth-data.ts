@@ -45,6 +45,8 @@ export async function fill(driver: Driver, place: Place, tasks: number): Promise
       select gen_random_uuid(), now() - number * interval '1 minute', 'task.completed', 'tasks.complete', 'session',
         '${userId}', 'Ada', organization_id, project_id, id, '{}', 'bench', gen_random_uuid()
       from tasks order by number desc;
+    -- Numbers follow the time: what set the bench up is newer.
+    update events set seq = nextval('events_seq_seq') where request_id <> 'bench';
     insert into passages (id, kind, record_id, organization_id, project_id, chunk, title, content, tags, importance, at)
       select gen_random_uuid(), 'task', id, organization_id, project_id, 0, title, description, '{}', 0.5, updated_at
       from tasks;
