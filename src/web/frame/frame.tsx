@@ -2,14 +2,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useRouteContext } from '@tanstack/react-router'
 import { FolderKanban, Inbox, type LucideIcon } from 'lucide-react'
+import { useEffect } from 'react'
 import { FootProvider } from '../components/foot.tsx'
 import { Mark } from '../components/glyphs.tsx'
+import { follow } from '../live.ts'
 import { countQuery, projectsQuery } from '../session.ts'
 import { words } from '../words.ts'
 import { Foot } from './foot-line.tsx'
 import { Top } from './top.tsx'
 
 export function Frame() {
+  const { team } = useRouteContext({ from: '/inside' })
+  useEffect(() => follow(team.id), [team.id])
   return (
     <FootProvider>
       <Hatching />

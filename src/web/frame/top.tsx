@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useRouteContext } from '@tanstack/react-router'
 import { ChevronDown, CircleQuestionMark, CircleUser, Moon, Sun, SunMoon } from 'lucide-react'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { Mark, Wordmark } from '../components/glyphs.tsx'
-import { Menu } from '../components/overlay.tsx'
 import { teamsQuery } from '../session.ts'
 import { nextTheme, storedTheme, storeTheme, type Theme } from '../theme.ts'
 import { words } from '../words.ts'
@@ -26,22 +25,28 @@ export const Top = () => (
   </header>
 )
 
+/** Menus are a third of the script, and nobody needs this one at first, so it comes after the page. */
+const Menu = lazy(async () => ({ default: (await import('../components/menu.tsx')).Menu }))
+
 function TeamSwitch() {
   const { team } = useRouteContext({ from: '/inside' })
   const teams = useQuery(teamsQuery).data ?? []
   const navigate = useNavigate()
   const name = teams.find(({ id }) => id === team.id)?.name ?? ''
+  const button = (
+    <button type="button" className="btn quiet small team" aria-label={words.switchTeam(name)}>
+      {name}
+      <ChevronDown className="i s12" aria-hidden />
+    </button>
+  )
   return (
-    <Menu
-      trigger={
-        <button type="button" className="btn quiet small team" aria-label={words.switchTeam(name)}>
-          {name}
-          <ChevronDown className="i s12" aria-hidden />
-        </button>
-      }
-      entries={teams.map(({ slug, name, id }) => ({ value: slug, label: name, chosen: id === team.id }))}
-      onChoose={(slug) => void navigate({ to: '/projects', search: { team: slug } })}
-    />
+    <Suspense fallback={button}>
+      <Menu
+        trigger={button}
+        entries={teams.map(({ slug, name, id }) => ({ value: slug, label: name, chosen: id === team.id }))}
+        onChoose={(slug) => void navigate({ to: '/projects', search: { team: slug } })}
+      />
+    </Suspense>
   )
 }
 

@@ -30,7 +30,7 @@ function Body({ task }: { task: TaskDetail }) {
     <div className="body">
       <div className="txt">
         <Title task={task} may={may('update')} onChange={(title) => change.mutate({ title })} />
-        {task.description ? <Markdown text={task.description} /> : <p className="soft">{words.noDescription}</p>}
+        <Description task={task} may={may('update')} onChange={(description) => change.mutate({ description })} />
         {error && <ProblemBox error={isProblem(error) && error.status === 412 ? new Error(words.metOther) : error} />}
         {task.lease && <HoldBox task={task} may={may} onAct={act.mutate} />}
         <Acceptance task={task} may={may('update')} onTick={(acceptance) => change.mutate({ acceptance })} />
@@ -114,6 +114,72 @@ function Title({ task, may, onChange }: TitleProps) {
         if (event.key === 'Escape') setEditing(false)
       }}
     />
+  )
+}
+
+interface DescriptionProps {
+  task: TaskDetail
+  may: boolean
+  onChange(description: string | null): void
+}
+
+function Description({ task, may, onChange }: DescriptionProps) {
+  const [draft, setDraft] = useState<string>()
+  const edit = () => setDraft(task.description ?? '')
+  if (draft === undefined)
+    return (
+      <div className="stack s1">
+        {task.description ? (
+          <Markdown text={task.description} />
+        ) : (
+          !may && <p className="soft">{words.noDescription}</p>
+        )}
+        {may && (
+          <p>
+            <button type="button" className="btn small quiet soft" onClick={edit}>
+              {task.description ? words.editText : words.addText}
+            </button>
+          </p>
+        )}
+      </div>
+    )
+  const save = () => {
+    onChange(draft.trim() === '' ? null : draft)
+    setDraft(undefined)
+  }
+  return (
+    <form
+      className="compose"
+      onSubmit={(event) => {
+        event.preventDefault()
+        save()
+      }}
+    >
+      <textarea
+        className="bare"
+        rows={8}
+        aria-label={words.description}
+        value={draft}
+        maxLength={50_000}
+        ref={(field) => {
+          if (field && document.activeElement === document.body) field.focus()
+        }}
+        onChange={(event) => setDraft(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) save()
+          if (event.key === 'Escape') setDraft(undefined)
+        }}
+      />
+      <span className="row">
+        <span className="grow" />
+        <button type="button" className="btn small quiet" onClick={() => setDraft(undefined)}>
+          {words.cancel}
+        </button>
+        <button type="submit" className="btn small main">
+          {words.save}
+        </button>
+      </span>
+    </form>
   )
 }
 

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
 import { type Priority, priorities, type Status, statuses } from '../../../records/work.ts'
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
-import { Menu, type MenuEntry } from '../../components/overlay.tsx'
+import { Menu, type MenuEntry } from '../../components/menu.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { agentsQuery, membersQuery } from '../../session.ts'
 import { priorityNames, statusNames } from '../../words.ts'
@@ -51,18 +51,27 @@ export function Fields({ task, may, onChange, children }: Props) {
           {priorityNames[task.priority]}
         </Choice>
         <Assignee task={task} may={may} onChange={onChange} />
-        {task.dueAt && (
-          <Plain name={words.due}>
-            <Due at={task.dueAt} />
-          </Plain>
-        )}
-        {task.labels.length > 0 && (
-          <Plain name={words.labels}>
-            {task.labels.map((label) => (
-              <Label key={label} name={label} />
-            ))}
-          </Plain>
-        )}
+        <Editable
+          name={words.due}
+          may={may}
+          type="date"
+          value={task.dueAt ? dateOf(task.dueAt) : ''}
+          onSave={(text) => onChange({ dueAt: text === '' ? null : text })}
+        >
+          {task.dueAt && <Due at={task.dueAt} />}
+        </Editable>
+        <Editable
+          name={words.labels}
+          may={may}
+          type="text"
+          hint={words.withCommas}
+          value={task.labels.join(', ')}
+          onSave={(text) => onChange({ labels: labelsIn(text) })}
+        >
+          {task.labels.map((label) => (
+            <Label key={label} name={label} />
+          ))}
+        </Editable>
         {task.estimate !== null && <Plain name={words.estimate}>{words.points(task.estimate)}</Plain>}
         <Plain name={words.project}>
           <Link className="cut" to="/projects/$slug/tasks" params={{ slug: task.project.slug }}>
@@ -81,6 +90,62 @@ const Plain = ({ name, children }: { name: string; children: ReactNode }) => (
     <dd>{children}</dd>
   </div>
 )
+
+/** The day of an instant where the reader is, as a date field wants it. */
+const dateOf = (instant: string): string => new Date(instant).toLocaleDateString('sv')
+const labelsIn = (text: string): string[] => [...new Set(text.split(',').map((label) => label.trim()))].filter(Boolean)
+
+interface EditableProps {
+  name: string
+  may: boolean
+  type: 'date' | 'text'
+  hint?: string
+  value: string
+  onSave(text: string): void
+  /** How it looks while nobody edits it; nothing if it is empty. */
+  children: ReactNode
+}
+
+/** Shows a field; a click makes it an input that is saved on Enter or when it is left. */
+function Editable({ name, may, type, hint, value, onSave, children }: EditableProps) {
+  const [editing, setEditing] = useState(false)
+  const save = (text: string) => {
+    setEditing(false)
+    if (text !== value) onSave(text)
+  }
+  if (value === '' && !may) return null
+  if (editing)
+    return (
+      <Plain name={name}>
+        <input
+          className="input slim"
+          aria-label={name}
+          type={type}
+          placeholder={hint}
+          defaultValue={value}
+          ref={(field) => field?.focus()}
+          onBlur={(event) => save(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') save(event.currentTarget.value)
+            if (event.key === 'Escape') setEditing(false)
+          }}
+        />
+      </Plain>
+    )
+  const shown = value === '' ? <span className="soft">{words.notSet}</span> : children
+  return (
+    <Plain name={name}>
+      {may ? (
+        <button type="button" className="row tight wrap" onClick={() => setEditing(true)}>
+          <span className="hide">{name}: </span>
+          {shown}
+        </button>
+      ) : (
+        shown
+      )}
+    </Plain>
+  )
+}
 
 interface ChoiceProps {
   name: string

@@ -37,4 +37,10 @@ export const words = {
   openTask: (key: string) => `Open ${key}`,
   fields: 'Fields',
   notSet: 'not set',
+  withCommas: 'with commas between',
+  editText: 'Edit the description',
+  description: 'Description',
+  save: 'Save',
+  cancel: 'Cancel',
+  addText: 'Add a description',
 } as const

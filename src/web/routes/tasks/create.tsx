@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { Dialog } from '../../components/overlay.tsx'
+import { Dialog } from '../../components/dialog.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { statusNames } from '../../words.ts'
 import { useCreate } from './queries.ts'

@@ -1,7 +1,7 @@
 import { ListFilter } from 'lucide-react'
 import { priorities } from '../../../records/work.ts'
 import { PriorityGlyph } from '../../components/glyphs.tsx'
-import { Menu } from '../../components/overlay.tsx'
+import { Menu } from '../../components/menu.tsx'
 import { priorityNames } from '../../words.ts'
 import type { TaskSearch } from './search.ts'
 import { words } from './words.ts'

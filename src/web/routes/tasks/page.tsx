@@ -2,7 +2,7 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { List, Plus, SquareKanban, X } from 'lucide-react'
-import { useCallback, useState } from 'react'
+import { lazy, Suspense, useCallback, useState } from 'react'
 import type { Status } from '../../../records/work.ts'
 import { ok, projects } from '../../api.ts'
 import { Kbd, useFoot, useFootLeft } from '../../components/foot.tsx'
@@ -10,7 +10,6 @@ import { AfterAMoment, Empty, NoMatch, ProblemBox, Skeleton } from '../../compon
 import { toast } from '../../components/toasts.tsx'
 import { useKey } from '../../keys.ts'
 import { words as common, priorityNames, statusNames } from '../../words.ts'
-import { TaskPanel } from '../task/panel.tsx'
 import { Board } from './board.tsx'
 import { CreateDialog } from './create.tsx'
 import { FilterMenu } from './filters.tsx'
@@ -18,6 +17,8 @@ import { TaskList } from './list.tsx'
 import { boardQuery, type Move, useMove } from './queries.ts'
 import { filtersOf, type TaskSearch } from './search.ts'
 import { words } from './words.ts'
+
+const TaskPanel = lazy(async () => ({ default: (await import('../task/panel.tsx')).TaskPanel }))
 
 const route = getRouteApi('/inside/projects/$slug/tasks')
 
@@ -76,7 +77,11 @@ export function TasksPage() {
           onClear={() => narrow(none)}
         />
       )}
-      {search.open && <TaskPanel key={search.open} taskKey={search.open} onClose={() => narrow({ open: undefined })} />}
+      {search.open && (
+        <Suspense>
+          <TaskPanel key={search.open} taskKey={search.open} onClose={() => narrow({ open: undefined })} />
+        </Suspense>
+      )}
       {adding && <CreateDialog project={project} status={adding} onClose={() => setAdding(undefined)} />}
     </>
   )

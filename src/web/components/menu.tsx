@@ -1,7 +1,6 @@
-/** What floats above a page: menus and dialogs. Base UI keeps focus and keys right. */
-import { Dialog as Base } from '@base-ui/react/dialog'
+/** Menus. Base UI keeps focus and keys right. */
 import { Menu as BaseMenu } from '@base-ui/react/menu'
-import { Check, X } from 'lucide-react'
+import { Check } from 'lucide-react'
 import type { ReactElement, ReactNode } from 'react'
 
 export interface MenuEntry {
@@ -47,34 +46,5 @@ export function Menu({
         </BaseMenu.Positioner>
       </BaseMenu.Portal>
     </BaseMenu.Root>
-  )
-}
-
-export function Dialog({
-  title,
-  open,
-  onClose,
-  children,
-}: {
-  title: string
-  open: boolean
-  onClose(): void
-  children: ReactNode
-}) {
-  return (
-    <Base.Root open={open} onOpenChange={(next) => !next && onClose()}>
-      <Base.Portal>
-        <Base.Backdrop className="veil" />
-        <Base.Popup className="dialog">
-          <header className="row">
-            <Base.Title className="h2 grow">{title}</Base.Title>
-            <Base.Close className="ib" aria-label="Close">
-              <X className="i" aria-hidden />
-            </Base.Close>
-          </header>
-          {children}
-        </Base.Popup>
-      </Base.Portal>
-    </Base.Root>
   )
 }
