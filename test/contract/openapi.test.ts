@@ -236,7 +236,12 @@ describe('what it promises', () => {
   }
 
   /** They need a provider; test/features/oauth.test.ts has some. */
-  const elsewhere = new Set(['/api/auth/oauth/:provider', '/api/auth/oauth/:provider/callback'])
+  const elsewhere = new Set([
+    // test/live: it opens a WebSocket.
+    '/api/ws',
+    '/api/auth/oauth/:provider',
+    '/api/auth/oauth/:provider/callback',
+  ])
 
   /** Calling these signs the caller out. */
   const leaving = new Set([
