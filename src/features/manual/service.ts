@@ -25,6 +25,7 @@ import sessions from './pages/sessions.md' with { type: 'text' }
 import skills from './pages/skills.md' with { type: 'text' }
 import specs from './pages/specs.md' with { type: 'text' }
 import start from './pages/start.md' with { type: 'text' }
+import sync from './pages/sync.md' with { type: 'text' }
 import tasks from './pages/tasks.md' with { type: 'text' }
 import teams from './pages/teams.md' with { type: 'text' }
 import tokens from './pages/tokens.md' with { type: 'text' }
@@ -68,6 +69,7 @@ const pages = [
   page('Connect and run', 'mcp', mcp, 'Connect programs that speak MCP'),
   page('Connect and run', 'api', api, 'Rules that hold for every request'),
   page('Connect and run', 'live', live, 'Hear of changes as they happen'),
+  page('Connect and run', 'sync', sync, 'How programs keep a copy and send changes'),
   page('Connect and run', 'operating', operating, 'Settings, backups, upgrades'),
 ]
 const itemOf = ({ content: _, ...item }: ManualPage): ManualItem => item
