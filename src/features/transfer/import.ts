@@ -69,6 +69,7 @@ async function accountsOf(
 class Batch {
   readonly result: ImportResult = { created: 0, updated: 0, unchanged: 0, conflicts: [] }
   /** The records that changed, by project and kind. */
+  #project: string | null = null
   readonly #changed = new Map<string | null, Record<string, string[]>>()
 
   constructor(
@@ -81,7 +82,7 @@ class Batch {
     const place = this.#place(entity)
     checkRecord(entity, record, place.columns)
     const row = this.#mapped(record)
-    await ownerOf(this.ctx, this.organizationId, entity, row)
+    this.#project = await ownerOf(this.ctx, this.organizationId, entity, row)
     const match = place.key.map((column) => eq(column, row[fieldOf(place.columns, column)] as string))
     const [there] = await rowsAs<Fields>(
       this.ctx.db
@@ -140,11 +141,14 @@ class Batch {
   }
 
   #touched(entity: string, { id, projectId, ...row }: Fields): void {
-    const project = entity === 'project' ? id : (projectId ?? null)
+    const project = entity === 'project' ? id : (projectId ?? this.#project)
     const list = this.#changed.get(project as string | null) ?? {}
     const kind = Object.hasOwn(parts, entity) ? (parts[entity]?.of as string) : entity
     list[kind] = [...(list[kind] ?? []), String(id ?? row.taskId ?? row.specId ?? row.decisionId)]
     this.#changed.set(project as string | null, list)
+    // A link belongs to the containers of both ends.
+    if (entity === 'link')
+      for (const one of this.#changed.values()) one.link = [...new Set([...(one.link ?? []), String(id)])]
   }
 
   async #update(entity: string, { table, fields }: Place, row: Fields, there: Fields): Promise<void> {

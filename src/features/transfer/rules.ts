@@ -63,17 +63,22 @@ const owners: Readonly<Record<string, readonly [table: string, field: string]>> 
   discussion: ['decisions', 'decisionId'],
 }
 
-/** Throws unless the team has what the record belongs to. */
-export async function ownerOf(ctx: Ctx, organizationId: string, entity: string, row: Fields): Promise<void> {
+/** Returns the project of what the record belongs to. Throws unless the team has it. */
+export async function ownerOf(ctx: Ctx, organizationId: string, entity: string, row: Fields): Promise<string | null> {
   const [table, field] = owners[entity] ?? ['projects', 'projectId']
   const id = row[field]
-  if (typeof id !== 'string' || entity === 'project') return personalOf(ctx, entity, row)
+  if (typeof id !== 'string' || entity === 'project') {
+    personalOf(ctx, entity, row)
+    return null
+  }
+  const project = sql.identifier(table === 'projects' ? 'id' : 'project_id')
   const found = await rowsAs<Fields>(
     ctx.db.execute(
-      sql`select 1 from ${sql.identifier(table)} where id = ${id}::uuid and organization_id = ${organizationId}::uuid`,
+      sql`select ${project} as project from ${sql.identifier(table)} where id = ${id}::uuid and organization_id = ${organizationId}::uuid`,
     ),
   )
   if (found.length === 0) throw invalid('/records', `${field} ${id} of a ${entity} is not in this team.`)
+  return (found[0]?.project as string | null) ?? null
 }
 
 /** A record without a team belongs to its author, so only they can import it. */
