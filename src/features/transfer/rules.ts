@@ -74,7 +74,8 @@ export async function ownerOf(ctx: Ctx, organizationId: string, entity: string, 
   const project = sql.identifier(table === 'projects' ? 'id' : 'project_id')
   const found = await rowsAs<Fields>(
     ctx.db.execute(
-      sql`select ${project} as project from ${sql.identifier(table)} where id = ${id}::uuid and organization_id = ${organizationId}::uuid`,
+      sql`select ${project} as project from ${sql.identifier(table)}
+        where id = ${id}::uuid and organization_id = ${organizationId}::uuid`,
     ),
   )
   if (found.length === 0) throw invalid('/records', `${field} ${id} of a ${entity} is not in this team.`)
