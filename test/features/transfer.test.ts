@@ -158,20 +158,23 @@ describe('an import', () => {
   test('needs an administrator, known kinds and whole records, and takes nothing of others', async () => {
     const bea = await person(t)
     const guest = await member(t, bea, 'member')
-    await bea.fetch('POST', '/api/projects', { name: 'Taken' })
+    const taken = (await bea.fetch('POST', '/api/projects', { name: 'Taken' })).body.id
+    await bea.fetch('POST', '/api/notes', { title: 'Hers', projectId: taken })
     const whole = await exported(bea)
     expect((await imported(guest, whole)).status).toBe(403)
     const stranger = await person(t)
     // The id exists, in a team that they do not see.
     expect((await imported(stranger, whole)).status).toBe(409)
     const [{ record }] = whole.lines as [Line]
+    const note = whole.lines.find(({ entity }) => entity === 'note')
     const own = { ...record, id: Bun.randomUUIDv7(), slug: 'own', key: 'OWN' }
     for (const line of [
       { entity: 'users', record: own },
       { entity: 'project', record: { ...own, status: 'nonsense' } },
       { entity: 'project', record: { ...own, lastNumber: 7 } },
       { entity: 'project', record: { id: own.id } },
-      { entity: 'note', record: { ...own, projectId: record.id } },
+      // Into a project of another team.
+      { entity: 'note', record: { ...note?.record, id: Bun.randomUUIDv7(), slug: 'own', projectId: record.id } },
     ])
       expect([line.entity, (await imported(stranger, { lines: [line], people: [] })).status]).toEqual([
         line.entity,

@@ -157,7 +157,12 @@ export const remove = write(
  * Emits the event in the team of the first end that the caller may change, so nobody can write into a stranger's feed.
  * It does not name the other end, which not everyone there may see. Personal records emit no event.
  */
-function announce(ctx: Ctx, event: typeof linkCreated, { id, kind }: Row, [from, to]: [Found, Found]): void {
+function announce(
+  ctx: Ctx,
+  event: typeof linkCreated,
+  { id, kind }: Pick<Row, 'id' | 'kind'>,
+  [from, to]: [Found, Found],
+): void {
   const isPersonal = [from, to].some((end) => end.organizationId === null || end.type === 'session')
   ctx.emit(event, {
     subjectId: from.id,
@@ -165,3 +170,16 @@ function announce(ctx: Ctx, event: typeof linkCreated, { id, kind }: Row, [from,
     data: { linkId: id, kind, noun: from.type, title: from.title, other: to.type },
   })
 }
+
+/** Looks up both ends of a link that another instance made. Throws unless the caller sees them in this team. */
+export async function endsIn(ctx: Ctx, organizationId: string, link: Omit<Row, 'createdAt'>): Promise<[Found, Found]> {
+  const [from] = await lookUp(ctx, link.fromType, [link.fromId])
+  const [to] = await lookUp(ctx, link.toType, [link.toId])
+  const isHere = (end: Found | undefined) => end && [organizationId, null].includes(end.organizationId)
+  if (!from || !to || !isHere(from) || !isHere(to))
+    throw invalid('/records', `The ends of the link ${link.id} are not in this team.`)
+  return [from, to]
+}
+
+export const announceImported = (ctx: Ctx, link: Pick<Row, 'id' | 'kind'>, ends: [Found, Found]): void =>
+  announce(ctx, linkCreated, link, ends)

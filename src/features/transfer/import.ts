@@ -6,6 +6,7 @@ import { and } from '../../db/conditions.ts'
 import { rowsAs } from '../../db/session.ts'
 import { AppError, invalid } from '../../errors.ts'
 import type { FieldKind } from '../../records/sync.ts'
+import { announceImported, endsIn } from '../links/service.ts'
 import { memberships } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
 import { recordsImported } from './events.ts'
@@ -66,10 +67,13 @@ async function accountsOf(
   )
 }
 
+const PERSONAL = 'personal'
+
 class Batch {
   readonly result: ImportResult = { created: 0, updated: 0, unchanged: 0, conflicts: [] }
-  /** The records that changed, by project and kind. */
+  /** The project of what the current record belongs to. */
   #project: string | null = null
+  /** The records that changed, by project (null: of the team; PERSONAL: of the caller) and kind. */
   readonly #changed = new Map<string | null, Record<string, string[]>>()
 
   constructor(
@@ -126,7 +130,9 @@ class Batch {
     }
     await this.ctx.db.insert(table as PgTable).values(values as never)
     this.result.created++
-    await this.#remember(entity, fields, row)
+    if (entity === 'link')
+      announceImported(this.ctx, row as never, await endsIn(this.ctx, this.organizationId, row as never))
+    else await this.#remember(entity, fields, row)
   }
 
   async #remember(entity: string, fields: Place['fields'], row: Fields): Promise<void> {
@@ -141,14 +147,12 @@ class Batch {
   }
 
   #touched(entity: string, { id, projectId, ...row }: Fields): void {
-    const project = entity === 'project' ? id : (projectId ?? this.#project)
+    const isPersonal = row.organizationId === null && typeof projectId !== 'string'
+    const project = entity === 'project' ? id : isPersonal ? PERSONAL : (projectId ?? this.#project)
     const list = this.#changed.get(project as string | null) ?? {}
     const kind = Object.hasOwn(parts, entity) ? (parts[entity]?.of as string) : entity
     list[kind] = [...(list[kind] ?? []), String(id ?? row.taskId ?? row.specId ?? row.decisionId)]
     this.#changed.set(project as string | null, list)
-    // A link belongs to the containers of both ends.
-    if (entity === 'link')
-      for (const one of this.#changed.values()) one.link = [...new Set([...(one.link ?? []), String(id)])]
   }
 
   async #update(entity: string, { table, fields }: Place, row: Fields, there: Fields): Promise<void> {
@@ -183,9 +187,9 @@ class Batch {
       where organization_id = ${this.organizationId}`)
     for (const [projectId, changed] of this.#changed)
       this.ctx.emit(recordsImported, {
-        organizationId: this.organizationId,
-        projectId,
-        subjectId: projectId ?? undefined,
+        ...(projectId === PERSONAL
+          ? { organizationId: null, userId: this.ctx.actor.userId ?? undefined }
+          : { organizationId: this.organizationId, projectId, subjectId: projectId ?? undefined }),
         data: { changed, count: Object.values(changed).flat().length },
       })
   }

@@ -2,7 +2,6 @@ import { sql } from 'drizzle-orm'
 import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
 import { check } from '../../check.ts'
-import { rowsAs } from '../../db/session.ts'
 import { invalid } from '../../errors.ts'
 import type { TObject } from '../../schema.ts'
 import { Agent } from '../agents/schema.ts'
@@ -72,14 +71,11 @@ export async function ownerOf(ctx: Ctx, organizationId: string, entity: string, 
     return null
   }
   const project = sql.identifier(table === 'projects' ? 'id' : 'project_id')
-  const found = await rowsAs<Fields>(
-    ctx.db.execute(
-      sql`select ${project} as project from ${sql.identifier(table)}
-        where id = ${id}::uuid and organization_id = ${organizationId}::uuid`,
-    ),
-  )
+  const { rows: found } = await ctx.db.execute<{ project: string | null }>(sql`
+    select ${project} as project from ${sql.identifier(table)}
+    where id = ${id}::uuid and organization_id = ${organizationId}::uuid`)
   if (found.length === 0) throw invalid('/records', `${field} ${id} of a ${entity} is not in this team.`)
-  return (found[0]?.project as string | null) ?? null
+  return found[0]?.project ?? null
 }
 
 /** A record without a team belongs to its author, so only they can import it. */
