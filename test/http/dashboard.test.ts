@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'bun:test'
+import { brotliDecompressSync } from 'node:zlib'
+import { openPack } from '../../src/pages/pack.ts'
+import { sharedApp } from '../support/app.ts'
+
+/** How the server hands out the dashboard, and how large it is. */
+const t = await sharedApp()
+const get = (path: string, headers: Record<string, string> = {}) =>
+  fetch(t.app.url + path, { headers, decompress: false })
+const pack = await openPack()
+const size = (path: string): number => {
+  const [from, to] = pack.files.get(path)?.gzip ?? [0, 0]
+  return (to - from) / 1024
+}
+const text = async (path: string): Promise<string> => {
+  const found = pack.files.get(path)
+  if (!found) throw new Error(`no ${path} in the dashboard`)
+  return new TextDecoder().decode(await pack.bytes(found.raw))
+}
+const html = await text('/index.html')
+const [style = ''] = /\/web\/[^"]+\.css/.exec(html) ?? []
+const scripts = [...new Set([...html.matchAll(/\/web\/[^"]+\.js/g)].map(([path]) => path))]
+
+describe('the page', () => {
+  test('runs only our own files, and is asked for anew each time', async () => {
+    const answer = await get('/projects')
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('content-type')).toStartWith('text/html')
+    expect(answer.headers.get('cache-control')).toBe('no-cache')
+    const policy = answer.headers.get('content-security-policy')
+    for (const part of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'"])
+      expect(policy).toContain(part)
+    expect(policy).not.toContain('unsafe')
+    expect(policy).toContain("frame-ancestors 'none'")
+  })
+
+  test('has the theme of the cookie, and no other text of it', async () => {
+    const themed = async (cookie: string) => (await (await get('/projects', { cookie })).text()).slice(0, 120)
+    expect(await themed('theme=dark')).toContain('<html data-theme="dark" lang="en">')
+    expect(await themed('a=b; theme=light; c=d')).toContain('data-theme="light"')
+    expect(await themed('theme="><script>alert(1)</script>')).toContain('<html lang="en">')
+  })
+
+  test('is at no other address', async () => {
+    for (const path of [
+      '/projects/a/b/c',
+      '/web/index.html',
+      '/web/..%2findex.html',
+      '/index.html',
+      '/fonts/none.woff2',
+    ])
+      expect({ path, status: (await get(path)).status }).toEqual({ path, status: 404 })
+  })
+})
+
+describe('its files', () => {
+  test('are kept for ever, and sent as the browser can take them', async () => {
+    const [script = ''] = scripts
+    const [br, gzip, plain, refused] = await Promise.all([
+      get(script, { 'accept-encoding': 'gzip, br' }),
+      get(script, { 'accept-encoding': 'gzip' }),
+      get(script, { 'accept-encoding': 'identity' }),
+      get(script, { 'accept-encoding': 'br;q=0, gzip;q=0' }),
+    ])
+    expect(br.headers.get('content-encoding')).toBe('br')
+    expect(gzip.headers.get('content-encoding')).toBe('gzip')
+    for (const answer of [plain, refused]) expect(answer.headers.get('content-encoding')).toBeNull()
+    for (const answer of [br, gzip, plain]) {
+      expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+      expect(answer.headers.get('vary')).toBe('accept-encoding')
+    }
+    const whole = await plain.text()
+    expect(whole).toBe(await text(script))
+    expect(brotliDecompressSync(await br.bytes()).toString()).toBe(whole)
+    const again = await get(script, { 'if-none-match': plain.headers.get('etag') ?? '' })
+    expect(again.status).toBe(304)
+  })
+
+  test('stay within their budget: 165 KB of script for every page, 14 KB of style, 45 KB for a page of its own', () => {
+    expect(scripts.length).toBeGreaterThan(0)
+    expect(scripts.reduce((sum, path) => sum + size(path), 0)).toBeLessThan(165)
+    expect(size(style)).toBeLessThan(14)
+    const others = [...pack.files.keys()].filter((path) => path.endsWith('.js') && !scripts.includes(path))
+    expect(others.filter((path) => size(path) > 45)).toEqual([])
+  })
+})
