@@ -1,5 +1,7 @@
 import { OptionalKind, type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
+type Feed = 'work' | 'access' | 'none'
+
 /** The definition of an event: `ctx.emit` takes it, and consumers look it up by the `type` of a stored row. */
 export interface EventType<P extends TProperties = TProperties> {
   /** Stored as the row's `type`: `note.updated`. Never reused with another meaning, because rows stay. */
@@ -12,8 +14,11 @@ export interface EventType<P extends TProperties = TProperties> {
   readonly description: string
   /** The fields of `data`. */
   readonly data: P
-  /** `work` is in the activity feed; `access` (accounts, credentials, members, settings) only in the team's own log. */
-  readonly feed: 'work' | 'access'
+  /**
+   * `work` is in the activity feed; `access` (accounts, credentials, members, settings) only in the team's own log.
+   * `none` is nobody's work: it is in no feed, counts as no change, and no client hears of it.
+   */
+  readonly feed: Feed
   /**
    * What must be read again after the event. `rights`: what a credential may do (of the user in `data.userId` or
    * `userId`; without either, of everybody who has rights in `organizationId`). `visibility`: who sees the records of a
@@ -42,7 +47,7 @@ interface Description<P extends TProperties> {
   scope?: EventType['scope']
   description: string
   data?: P
-  feed?: 'work' | 'access'
+  feed?: Feed
   changes?: EventType['changes']
   live?: true
   many?: true

@@ -24,16 +24,20 @@ export const isOneOf = (types: readonly string[]): SQL => sql`${events.type} = a
 /** Returns an array literal without quoting: types consist of letters, digits, dots, hyphens and underscores. */
 const typeList = (types: Iterable<string>): string => `{${[...types].join(',')}}`
 
-/** The event is not only an audit entry, whose type is the id of its action. */
-export const isTold = ne(events.type, events.action)
-
 /**
- * Like `isTold`, but leaves out events that are for one other person, and those about kinds that the caller's
+ * The event is one that the caller may be told of. Leaves out audit entries, whose type is the id of their action,
+ * events that no feed shows (`feed: 'none'`), events for one other person, and those about kinds that the caller's
  * credential may not read. Which records the caller sees is for the query to say.
  */
 export function isToldTo(ctx: Ctx): SQL {
   const { user } = rightsOf(ctx.actor)
-  return and(isTold, or(isNull(events.userId), eq(events.userId, user)), isReadable(ctx))
+  const silent = ctx.app.events.types(({ feed }) => feed === 'none')
+  return and(
+    ne(events.type, events.action),
+    sql`${events.type} <> all(${typeList(silent)}::text[])`,
+    or(isNull(events.userId), eq(events.userId, user)),
+    isReadable(ctx),
+  )
 }
 
 /** The event is about a kind that the caller's credential may read. Undefined if that is every kind. */
@@ -65,7 +69,7 @@ export function isWork(catalogue: Catalogue, type?: string): SQL {
 
 /** Includes their kinds, so that entries logged by hand as `device` stay out of the feed like the events of devices. */
 const notWork = (catalogue: Catalogue): Set<string> =>
-  new Set(catalogue.all.flatMap(({ feed, name, kind }) => (feed === 'access' ? [name, kind] : [])))
+  new Set(catalogue.all.flatMap(({ feed, name, kind }) => (feed === 'work' ? [] : [name, kind])))
 
 interface Told {
   type: string

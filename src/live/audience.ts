@@ -45,22 +45,26 @@ interface Known {
  */
 export class Audience {
   readonly #byHand: EventType | undefined
-  /** Types of entries logged by hand that look like events about access. */
-  readonly #accessKinds: ReadonlySet<string>
+  /** Types of entries logged by hand that look like events which are no work. */
+  readonly #otherKinds: ReadonlySet<string>
 
   constructor(
     private readonly known: Known,
     readonly places: Places,
   ) {
     this.#byHand = known.events.all.find(({ byHand }) => byHand)
-    this.#accessKinds = new Set(known.events.all.flatMap(({ feed, kind }) => (feed === 'access' ? [kind] : [])))
+    this.#otherKinds = new Set(known.events.all.flatMap(({ feed, kind }) => (feed === 'work' ? [] : [kind])))
   }
 
-  /** Returns the definition of an event that anybody may hear of; undefined for audit entries and unknown types. */
+  /**
+   * Returns the definition of an event that anybody may hear of; undefined for audit entries, unknown types, and types
+   * that no feed shows.
+   */
   typeOf({ type, action }: AppEvent): EventType | undefined {
     if (type === action) return undefined
-    if (!isByHand(type)) return this.known.events.get(type)
-    return this.#accessKinds.has(type) ? undefined : this.#byHand
+    const known = this.known.events.get(type)
+    if (!isByHand(type)) return known?.feed === 'none' ? undefined : known
+    return this.#otherKinds.has(type) ? undefined : this.#byHand
   }
 
   hears(actor: Actor, event: AppEvent): Hearing {

@@ -3,11 +3,11 @@ import { anything, define } from '../events/catalogue.ts'
 
 /**
  * Names records that changed together with another, or that left a container. Sync follows the events, so every changed
- * record must be named by one of its container. The activity feed tells what was done by another event.
+ * record must be named by one of its container. What somebody did is another event, which feeds show and numbers count.
  */
 export const recordsChanged = define('synced_record.changed', {
   kind: 'synced_record',
-  feed: 'access',
+  feed: 'none',
   description: 'Other records changed too; `changed` lists their ids by kind',
   data: { changed: anything },
 })

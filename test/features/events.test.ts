@@ -95,11 +95,12 @@ test('these are about access: every other event is in the activity feed', () => 
     'organization',
     'passkey',
     'sync_device',
-    'synced_record',
     'user',
     'workspace',
   ])
   expect(events.filter((e) => e.feed === 'work' && kinds.has(e.kind))).toEqual([])
+  // Nobody is told of these: what somebody did is another event.
+  expect(events.filter((e) => e.feed === 'none').map((e) => e.name)).toEqual(['synced_record.changed'])
 })
 
 test('open streams hear of every kind that is an MCP resource, but not of what only keeps a claim or a place', () => {
