@@ -28,10 +28,23 @@ export interface Exchanged extends Applied {
 /** Limits of one push; the server may send smaller ones. */
 const [MOST, BYTES] = [500, 7 << 20]
 
-/** Introduces this device to the server, or reports that it is still there. */
+/** Introduces this device to the server, or reports that it is still there: as a new one if it was removed. */
 export async function register(copy: Copy, client: Client): Promise<Registered> {
-  const only = copy.get('only')
   const known = copy.get('deviceId')
+  try {
+    return await introduce(copy, client, known)
+  } catch (error) {
+    if (known === undefined || !isUnknown(error)) throw error
+    return introduce(copy, client, undefined)
+  }
+}
+
+/** The server does not know the device, or it was away for too long, or its cursor is of no use any more. */
+const isUnknown = (error: unknown): boolean =>
+  error instanceof AppError && (error.code === 'gone' || error.code === 'not_found')
+
+async function introduce(copy: Copy, client: Client, known: string | undefined): Promise<Registered> {
+  const only = copy.get('only')
   const registered = await client.post<Registered>('/api/sync/devices/register', {
     name: (hostname() || 'this computer').slice(0, 100),
     platform: `${process.platform}-${process.arch}`,
@@ -43,6 +56,7 @@ export async function register(copy: Copy, client: Client): Promise<Registered> 
   copy.change(() => {
     if (known !== registered.deviceId) startOver(copy)
     copy.set('deviceId', registered.deviceId)
+    copy.set('schema', SCHEMA)
   })
   return registered
 }
@@ -58,20 +72,21 @@ export function startOver(copy: Copy): void {
   })
 }
 
-/** Pushes, then pulls. Registers a device that the server does not know any more, and starts over where it says so. */
+/**
+ * Pushes, then pulls. Registers a device that the server does not know any more, or whose program was updated, and
+ * starts over where the server says so.
+ */
 export async function exchange(copy: Copy, client: Client): Promise<Exchanged> {
-  if (!copy.get('deviceId')) await register(copy, client)
   for (let attempt = 0; ; attempt++) {
     try {
+      if (!copy.get('deviceId') || copy.get('schema') !== SCHEMA) await register(copy, client)
       const pushed = await push(copy, client)
       return { ...pushed, ...(await pull(copy, client)) }
     } catch (error) {
-      if (!(error instanceof AppError) || attempt > 1 || !['gone', 'not_found'].includes(error.code)) throw error
+      if (attempt > 1 || !isUnknown(error)) throw error
       // Gone: the cursor is too old or the server was restored. Not found: the device was removed.
-      if (error.code === 'not_found' || attempt > 0) {
-        copy.set('deviceId', undefined)
-        await register(copy, client)
-      } else startOver(copy)
+      if (attempt > 0 || (error as AppError).code === 'not_found') await register(copy, client)
+      else startOver(copy)
     }
   }
 }

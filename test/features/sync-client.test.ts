@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Client } from '../../cli/api/client.ts'
 import { passing } from '../../cli/api/profiles.ts'
 import { Copy } from '../../cli/copy/copy.ts'
-import { exchange, pull, push } from '../../cli/copy/exchange.ts'
+import { exchange, pull, push, register } from '../../cli/copy/exchange.ts'
 import type { Row } from '../../cli/copy/mutation.ts'
 import { Local } from '../../cli/copy/offline/local.ts'
 import { AppError } from '../../src/errors.ts'
@@ -192,6 +192,29 @@ describe('changes', () => {
     await pull(computer.copy, computer)
     expect(computer.offline('GET', `/api/notes/${note}`)).toMatchObject({ title: 'Theirs' })
     expect(await read(`/api/notes/${note}`)).toMatchObject({ title: 'Theirs' })
+  })
+
+  test('outlive the device, and an update of the program', async () => {
+    const computer = new Computer()
+    await computer.sync()
+    const known = () => computer.copy.get('deviceId') as string
+    const first = known()
+    const note = computer.offline('POST', '/api/notes', { title: 'Away', projectId: project })
+    await t.app.driver.query("update sync_devices set last_seen_at = now() - interval '91 days' where id = $1", [first])
+    expect(await computer.sync()).toMatchObject({ pushed: 1, rejected: 0 })
+    const second = known()
+    expect(second).not.toBe(first)
+    expect(await read(`/api/notes/${note.id}`)).toMatchObject({ title: 'Away' })
+    await ada.fetch('DELETE', `/api/sync/devices/${second}`)
+    await register(computer.copy, computer)
+    const third = known()
+    expect(third).not.toBe(second)
+    computer.copy.set('schema', '2024-01-01')
+    await t.app.driver.query("update sync_devices set schema = '2024-01-01' where id = $1", [third])
+    computer.offline('PUT', `/api/notes/${note.id}`, { title: 'Back' })
+    expect(await computer.sync()).toMatchObject({ pushed: 1, rejected: 0 })
+    expect(known()).toBe(third)
+    expect(await read(`/api/notes/${note.id}`)).toMatchObject({ title: 'Back' })
   })
 
   test('of a token are made with its rights', async () => {

@@ -29,8 +29,15 @@ export type Device = typeof syncDevices.$inferSelect
 export const daysAgo = (now: string, days: number): string =>
   new Date(Date.parse(now) - days * 86_400_000).toISOString()
 
-/** Returns a device of the caller. Another's does not exist; one that was not seen for 90 days is gone. */
+/** Returns a device of the caller, whose protocol the server still speaks. */
 export async function deviceOf(ctx: Ctx, id: string): Promise<Device> {
+  const found = await known(ctx, id)
+  checkSchema(found.schema)
+  return found
+}
+
+/** Returns a device of the caller. Another's does not exist; one that was not seen for 90 days is gone. */
+async function known(ctx: Ctx, id: string): Promise<Device> {
   const [found] = await ctx.db
     .select()
     .from(syncDevices)
@@ -40,7 +47,6 @@ export async function deviceOf(ctx: Ctx, id: string): Promise<Device> {
     throw new AppError('gone', `This device was not seen for ${limits.days} days. Register it again as a new one.`, {
       next: [{ route: 'POST /api/sync/devices/register', command: 'tutti sync on' }],
     })
-  checkSchema(found.schema)
   return found
 }
 
@@ -87,8 +93,10 @@ const enrol = write(
       credentialId: ctx.actor.credentialId,
       lastSeenAt: ctx.now,
     }
-    const known = deviceId === undefined ? undefined : await deviceOf(ctx, deviceId)
-    const id = known ? await change(ctx, known, values) : await create(ctx, { ...values, userId, createdAt: ctx.now })
+    const id =
+      deviceId === undefined
+        ? await create(ctx, { ...values, userId, createdAt: ctx.now })
+        : await change(ctx, await known(ctx, deviceId), values)
     ctx.emit(syncRegistered, { subjectId: id, userId, data: { name: input.name, platform: input.platform } })
     return { id, containers: await containersFor(ctx, values) }
   },
