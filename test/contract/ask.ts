@@ -68,7 +68,8 @@ export async function ask(
   if (!promised) broken.push(`${told}: the status is not documented`)
   else if (!promised.content[type.replace(/^image\/.*/, 'image/*')]) broken.push(`${told}: ${type} is not documented`)
   else if (promised.content[type]) {
-    const wrong = mismatch(promised.content[type].schema, answer.body as Json, document)
+    const body = type === 'application/x-ndjson' ? answer.body.text : answer.body
+    const wrong = mismatch(promised.content[type].schema, body as Json, document)
     if (wrong) broken.push(`${told}: ${wrong}`)
   }
   return answer

@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
+import { fingerprint, keysOf, newSeeds, pack, rawPublic } from '../../src/auth/bundle.ts'
+import { newId } from '../../src/db/columns.ts'
 import { codes } from '../../src/errors.ts'
 import * as accounts from '../../src/features/accounts/service.ts'
 import { API_VERSION, type RouteLike } from '../../src/http/openapi.ts'
@@ -81,7 +83,8 @@ describe('the document', () => {
     // A WebSocket has no answer of its own.
     if (route.path === '/api/ws') return expect(good).toEqual([])
     expect(good).toHaveLength(1)
-    const type = route.path === '/uploads/:id' ? 'image/*' : 'application/json'
+    const others: Record<string, string> = { '/uploads/:id': 'image/*', '/api/sync/export': 'application/x-ndjson' }
+    const type = others[route.path] ?? 'application/json'
     expect(Object.keys(fields(o.responses[good[0] as string]?.content))).toEqual([type])
     const expected = ['400', '422', '429', '500', '503']
     if (!isPublic(route)) expected.push('401', '403', '404')
@@ -216,6 +219,26 @@ describe('what it promises', () => {
     'PATCH /api/settings/profile': () => ({ handle: unique('ada') }),
     'POST /api/admin/teams/:id/members': async () => ({ userId: (await person(t)).userId }),
     'PUT /api/projects/:slug': () => ({ key: 'ENG' }),
+    'POST /api/sync/carry': () => bundle(),
+    'POST /api/sync/import': (who) => exportedNote(who),
+  }
+
+  /** A bundle of a device that has changed nothing yet. */
+  function bundle(): object {
+    const keys = keysOf(newSeeds())
+    const device = rawPublic(keys.signing)
+    const head = { direction: 'out' as const, number: 1, device, name: 'laptop', server: '', user: '', at: '' }
+    const file = pack(head, [{ schema: '2026-11-16', platform: 'linux x64' }], keys, undefined)
+    return { bundle: file.toString('base64'), fingerprint: fingerprint(device) }
+  }
+
+  /** A note as an export has it, with another id. */
+  async function exportedNote(who: Person): Promise<object> {
+    const { text } = (await who.fetch<{ text: string }>('GET', '/api/sync/export')).body
+    const lines = text.trim().split('\n')
+    const note = lines.map((line) => JSON.parse(line)).find(({ entity }) => entity === 'note')
+    const record = { ...note.record, id: newId(), slug: unique('imported') }
+    return { people: [], records: [{ entity: 'note', record }] }
   }
 
   /** The passkey of somebody, asked for a challenge. */
@@ -302,7 +325,8 @@ describe('what it promises', () => {
       const body = bodyOf(route, a)
       const who = ruleOf(route).admin ? admin : leaving.has(route.path) ? await person(t) : a.owner
       const sent = body instanceof FormData ? body : body && { ...body, ...(await special[nameOf(route)]?.(who)) }
-      const call = () => ask(route, isPublic(route) ? undefined : who, fill(route.path, a), sent, cookies)
+      const path = fill(route.path, a) + (route.path === '/api/sync/pull' ? `?deviceId=${a.fields.deviceId}` : '')
+      const call = () => ask(route, isPublic(route) ? undefined : who, path, sent, cookies)
       const answer = route.path === '/api/setup' ? await withoutAdmins(call) : await call()
       wrong.check(nameOf(route), answer, good)
       await listen(route, answer)

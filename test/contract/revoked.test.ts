@@ -56,7 +56,8 @@ function addressOf({ path, hooks: { query } }: RouteLike, { owner, word, one }: 
 async function seenBy(who: Pick<Person, 'fetch'>, of: Room, token?: string): Promise<string[]> {
   const seen: string[] = []
   for (const route of reading) {
-    const { body } = await who.fetch('GET', addressOf(route, of))
+    // Without it, /api/events is a stream that does not end.
+    const { body } = await who.fetch('GET', addressOf(route, of), undefined, { accept: 'application/json' })
     // A question that is repeated in the answer is no finding.
     if (JSON.stringify(body).replaceAll(`"${of.word}"`, '').includes(of.word)) seen.push(nameOf(route))
   }
