@@ -1,6 +1,7 @@
 import type { Actor } from '../auth/actor.ts'
 import { AppError, invalid } from '../errors.ts'
 import type { AppEvent } from '../events/event.ts'
+import { mayRead } from '../records/readable.ts'
 import type { Crowd } from './crowd.ts'
 import { Exchange } from './exchange.ts'
 import type { HubApp } from './following.ts'
@@ -53,7 +54,8 @@ export class Company {
       throw new AppError('invalid', `A connection is present at no more than ${hubLimits.topics} places.`)
     listener.presentAt.add(topic)
     const isHidden = listener.actor.session?.impersonatorId || (await this.#hides(listener.actor))
-    if (!isHidden && !listener.isClosed)
+    // Meanwhile they may have left, or lost the right to the place.
+    if (!isHidden && listener.presentAt.has(topic))
       this.#presence.here(topic, partyOf(listener.actor), listener, now(this.app), state)
   }
 
@@ -85,8 +87,16 @@ export class Company {
     for (const topic of topics)
       if (isPresence(topic)) {
         this.#areLeasesOld = true
-        listener.notice({ op: 'presence', topic, all: this.#presence.told(placeOf(topic)) }, Date.now())
+        const told = this.#shownTo(listener)
+        listener.notice({ op: 'presence', topic, all: this.#presence.told(placeOf(topic)).map(told) }, Date.now())
       }
+  }
+
+  /** Tells a client of what it missed while it did not read. */
+  onRead(listener: Listener): void {
+    if (!listener.missedPresence || listener.isFull) return
+    listener.missedPresence = false
+    this.tellAll(listener, listener.topics)
   }
 
   onEvents(events: readonly AppEvent[]): void {
@@ -124,9 +134,18 @@ export class Company {
     const isDue = (topic: Topic) => most === undefined || this.#presence.at(topic).length <= most
     for (const { topic, difference } of this.#presence.differences(isWatched, isDue))
       for (const listener of this.crowd.on(presenceOf(topic))) {
+        const told = this.#shownTo(listener)
+        const { joined, changed, left } = difference
+        const seen = { joined: joined.map(told), changed: changed.map(told), left }
         if (listener.isFull) listener.missedPresence = true
-        else listener.notice({ op: 'presence', topic: presenceOf(topic), ...difference }, Date.now())
+        else listener.notice({ op: 'presence', topic: presenceOf(topic), ...seen }, Date.now())
       }
+  }
+
+  /** Returns how a client sees somebody: the state of an agent names its task, which not every key may read. */
+  #shownTo({ actor }: Listener): (present: Present) => Present {
+    const readsTasks = mayRead({ actor, app: this.app }, 'task')
+    return (present) => (present.type === 'agent' && !readsTasks ? { ...present, state: null } : present)
   }
 
   async #hides({ userId }: Actor): Promise<boolean> {
@@ -141,13 +160,23 @@ const now = ({ clock }: HubApp): string => clock().toISOString()
 
 const partyOf = ({ userId, name }: Actor) => ({ type: 'user' as const, id: userId as string, name })
 
-/** An agent is at its task, at the task's project and at its team. */
+/**
+ * An agent is at its task, at the task's project and at its team; there without the key of the task, which may be in a
+ * project that not every member sees.
+ */
 function placesOf(workers: readonly Worker[]): Places {
   const places: Places = new Map()
   for (const { id, name, since, organizationId, projectId, taskId, key } of workers) {
-    const present: Present = { type: 'agent', id, name, since, state: { task: key }, connections: 0 }
-    for (const topic of [`organization:${organizationId}`, `project:${projectId}`, `record:${taskId}`])
+    const state = { task: key }
+    const at = {
+      [`organization:${organizationId}`]: null,
+      [`project:${projectId}`]: state,
+      [`record:${taskId}`]: state,
+    }
+    for (const [topic, shown] of Object.entries(at)) {
+      const present: Present = { type: 'agent', id, name, since, state: shown, connections: 0 }
       places.set(topic, (places.get(topic) ?? new Map()).set(keyOf(present), present))
+    }
   }
   return places
 }

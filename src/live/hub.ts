@@ -10,7 +10,7 @@ import { Crowd } from './crowd.ts'
 import { Delivery } from './delivery.ts'
 import { Following, type HubApp, QUIET_MS, SLOW_MS, TICK_MS } from './following.ts'
 import { hubLimits } from './limits.ts'
-import { type Closing, Had, Listener, type Outlet } from './listener.ts'
+import { type Closing, Listener, type Outlet } from './listener.ts'
 import { Places } from './places.ts'
 import type { State } from './presence.ts'
 import { Replay } from './replay.ts'
@@ -137,10 +137,7 @@ export class Hub {
   /** The client has read some of what waited for it. */
   drained(listener: Listener): void {
     listener.progress = undefined
-    if (listener.missedPresence && !listener.isFull) {
-      listener.missedPresence = false
-      this.company.tellAll(listener, listener.topics)
-    }
+    this.company.onRead(listener)
     void this.#serve(listener)
   }
 
@@ -160,16 +157,16 @@ export class Hub {
     if (cursor !== undefined && !isFirst) throw invalid('/cursor', 'Only the first subscribe takes a cursor.')
     const from = cursor === undefined ? undefined : this.#replay.positionOf(cursor)
     listener.hasSubscribed = true
-    if (from && !(await this.app.bus.catchUp())) throw new AppError('unavailable', 'The events cannot be read.')
-    const refused = await this.#rights.decide(() => this.topics.refused(listener.actor, known))
-    const reason = from && (await this.#replay.refusal(from, this.#position))
-    while (this.#batch) await this.#batch
+    const { refused, reason } = await this.#decide(listener, known, from).catch((error: unknown) => {
+      if (isFirst) listener.hasSubscribed = false
+      throw error
+    })
     if (listener.isClosed) return
     const granted = known.filter((topic) => !refused.has(topic))
     this.#crowd.subscribe(listener, granted)
     if (records !== undefined) listener.records = records
     if (listener.state === 'live') listener.position = this.#position
-    if (from) this.#goBack(listener, reason ? this.#position : (from as Position))
+    if (from) listener.goBack(reason ? this.#position : (from as Position))
     const now = Date.now()
     const cursorThere = this.cursorAt(listener.position)
     const answer = { op: 'subscribed' as const, ref, topics: granted, cursor: cursorThere }
@@ -178,6 +175,17 @@ export class Hub {
     if (reason) listener.notice({ op: 'reset', cursor: this.cursorAt(this.#position), reason }, now)
     if (listener.state === 'held') listener.state = 'behind'
     void this.#serve(listener)
+  }
+
+  /** Returns which topics are refused and why `from` is, with no batch and no change of rights since. */
+  async #decide(listener: Listener, topics: readonly Topic[], from: Position | 'epoch' | undefined) {
+    if (from && !(await this.app.bus.catchUp())) throw new AppError('unavailable', 'The events cannot be read.')
+    return this.#rights.decide(async () => {
+      const refused = await this.topics.refused(listener.actor, topics)
+      const reason = from && (await this.#replay.refusal(from, this.#position))
+      while (this.#batch) await this.#batch
+      return { refused, reason }
+    })
   }
 
   unsubscribe(listener: Listener, topics: readonly Topic[], ref?: unknown): void {
@@ -190,14 +198,6 @@ export class Hub {
     this.#isStopping = true
     for (const listener of [...this.#crowd]) this.close(listener, 'away')
     this.company.stop()
-  }
-
-  /** Serves a listener from an earlier position, without what it already got on this connection. */
-  #goBack(listener: Listener, from: Position): void {
-    listener.had = new Had(listener.heldAt, listener.position)
-    listener.position = from
-    listener.state = 'behind'
-    listener.isReplaying = true
   }
 
   #revoke(listener: Listener, topics: Topic[]): void {
@@ -240,7 +240,7 @@ export class Hub {
     for (;;) {
       const reached = this.#reached
       this.audience.places.clear()
-      await this.#rights.renew(this.#crowd)
+      await this.#rights.renewAll()
       if (reached !== this.#reached) continue
       this.#position = reached
       this.#isLost = false
@@ -276,9 +276,10 @@ export class Hub {
     listener.isServing = true
     try {
       while (listener.state === 'behind' && !listener.isClosed && !listener.isFull && !this.#isLost) {
-        if (!isSame(listener.position, this.#position)) await this.#replay.page(listener, this.#position)
-        else if (this.#batch) await this.#batch
-        else this.#goLive(listener)
+        // In the middle of a batch the listener may be ahead of `position`.
+        if (this.#batch) await this.#batch
+        else if (isSame(listener.position, this.#position)) this.#goLive(listener)
+        else await this.#replay.page(listener, this.#position)
       }
     } catch (error) {
       this.app.log.debug('a live connection could not be served', { error })

@@ -84,6 +84,14 @@ export class Listener {
     return this.progress !== undefined && now - this.progress.at >= ms
   }
 
+  /** It is served from an earlier position, without what it already got on this connection. */
+  goBack(from: Position): void {
+    this.had = new Had(this.heldAt, this.position)
+    this.position = from
+    this.state = 'behind'
+    this.isReplaying = true
+  }
+
   event(json: string, cursor: string, now: number): void {
     this.sentAt = now
     this.outlet.event(json, cursor)

@@ -4,7 +4,7 @@ import type { App } from '../services.ts'
 import type { Audience } from './audience.ts'
 import type { Crowd } from './crowd.ts'
 import type { Listener } from './listener.ts'
-import { isPlace, placeOf, type Topic, type Topics } from './topics.ts'
+import { isPlace, placeOf, presenceOf, type Topic, type Topics } from './topics.ts'
 
 /** Keeps the rights of open connections current. */
 export class LiveRights {
@@ -24,7 +24,7 @@ export class LiveRights {
   /** Reads rights again after events that changed them. Whatever is decided after it includes their effect. */
   async apply(rows: readonly Read[]): Promise<void> {
     const stale = new Set<Listener>()
-    const unsure = new Set<Listener>()
+    const unsure = this.#atRecords(rows)
     for (const row of rows) {
       this.audience.places.forget(row)
       const concerns = rightsChangedBy(this.app.events, row)
@@ -50,6 +50,12 @@ export class LiveRights {
     }
   }
 
+  /** Reads all rights again, because the events that changed some of them were not read. */
+  async renewAll(): Promise<void> {
+    await this.renew(this.crowd)
+    this.#changes++
+  }
+
   /** Repeats a decision until no right has changed while it was made. */
   async decide<T>(decision: () => Promise<T>): Promise<T> {
     for (;;) {
@@ -57,6 +63,17 @@ export class LiveRights {
       const result = await decision()
       if (changes === this.#changes) return result
     }
+  }
+
+  /** Returns the listeners at the records of these events: the record may have moved to where they see nothing. */
+  #atRecords(rows: readonly Read[]): Set<Listener> {
+    const records = new Set(rows.flatMap(({ subjectId }) => (subjectId ? [`record:${subjectId}`] : [])))
+    const found = new Set<Listener>()
+    for (const record of records)
+      for (const topic of [record, presenceOf(record)]) for (const listener of this.crowd.on(topic)) found.add(listener)
+    for (const listener of this.crowd) if (!listener.presentAt.isDisjointFrom(records)) found.add(listener)
+    if (found.size > 0) this.#changes++
+    return found
   }
 
   async #take(listener: Listener, renewed: Renewed): Promise<void> {

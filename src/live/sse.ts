@@ -20,6 +20,9 @@ export class SseClient implements Outlet {
   #controller!: ReadableStreamDefaultController<Uint8Array>
   #isClosed = false
   #writtenAt = Date.now()
+  /** Bytes that were written, and how many of them the client has taken. */
+  #written = 0
+  #taken = 0
 
   constructor(private readonly hub: Hub) {
     const body = new ReadableStream<Uint8Array>(
@@ -27,9 +30,7 @@ export class SseClient implements Outlet {
         start: (controller) => {
           this.#controller = controller
         },
-        pull: () => {
-          if (this.listener) this.hub.drained(this.listener)
-        },
+        pull: () => this.#onRoom(),
         cancel: () => this.left(),
       },
       { highWaterMark: ROOM, size: (chunk) => chunk?.byteLength ?? 0 },
@@ -67,6 +68,14 @@ export class SseClient implements Outlet {
     if (this.listener) this.hub.left(this.listener)
   }
 
+  /** Called whenever there is room, also after a write that the client has not read. */
+  #onRoom(): void {
+    const taken = this.#written - this.waiting
+    if (taken <= this.#taken) return
+    this.#taken = taken
+    if (this.listener) this.hub.drained(this.listener)
+  }
+
   #end(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -81,7 +90,9 @@ export class SseClient implements Outlet {
     if (this.#isClosed) return
     this.#writtenAt = Date.now()
     try {
-      this.#controller.enqueue(encoder.encode(text))
+      const bytes = encoder.encode(text)
+      this.#written += bytes.byteLength
+      this.#controller.enqueue(bytes)
     } catch {
       this.left()
     }

@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { fromCursor, toCursor } from '../../src/events/position.ts'
 import { suspend } from '../../src/features/admin/user-actions.ts'
+import { Listener } from '../../src/live/listener.ts'
+import { SseClient } from '../../src/live/sse.ts'
 import {
   call,
   logged,
@@ -75,6 +77,58 @@ describe('a connection', () => {
     await again.until('note.created', 3)
     expect(again.names).toEqual(['hello', 'subscribed', 'note.created', 'note.created', 'ready', 'note.created'])
     await again.close()
+  })
+
+  test('may send its cursor again when the events could not be read', async () => {
+    const client = await connect(grace)
+    const { cursor } = await client.until('hello')
+    const catchUp = spyOn(t.app.bus, 'catchUp').mockResolvedValueOnce(false)
+    client.send({ op: 'subscribe', topics: [`project:${project.id}`], cursor })
+    expect(await client.until('error')).toMatchObject({ code: 'unavailable' })
+    catchUp.mockRestore()
+    await client.subscribe([`project:${project.id}`], { cursor })
+    await client.until('ready')
+    await client.close()
+  })
+
+  test('that reads again in the middle of a batch gets each event once', async () => {
+    const { actor } = await ada.ctx()
+    const open = async (onEvent: (count: number) => void = () => undefined) => {
+      const got: string[] = []
+      const event = (json: string) => onEvent(got.push((JSON.parse(json) as { id: string }).id))
+      const outlet = { event, notice: () => undefined, waiting: 0, close: () => undefined }
+      t.app.live.reserve(actor)
+      const listener = await t.app.live.open(actor, outlet)
+      await t.app.live.subscribe(listener, [`project:${project.id}`])
+      return { got, outlet, listener }
+    }
+    const others = await Promise.all([open(), open(), open()])
+    const slow = await open((count) => {
+      if (count === 3) {
+        slow.outlet.waiting = 1 << 20
+        setImmediate(() => {
+          slow.outlet.waiting = 0
+          t.app.live.drained(slow.listener)
+        })
+      }
+    })
+    const { id } = await note(ada, 'many')
+    const { rows } = await t.app.driver.query(`select string_agg(quote_ident(attname), ',') from pg_attribute
+      where attrelid = 'events'::regclass and attnum > 0 and not attisdropped and attname not in ('id', 'seq')`)
+    const columns = String(rows[0]?.[0])
+    await t.app.driver.query(
+      `insert into events (id, ${columns}) select gen_random_uuid(), ${columns}
+        from events, generate_series(1, 450) where subject_id = $1 and type = 'note.created'`,
+      [id],
+    )
+    await t.app.bus.catchUp()
+    const all = [slow, ...others]
+    while (all.some(({ got }) => new Set(got).size < 451)) await new Promise(setImmediate)
+    for (const { got, listener } of all) {
+      while (listener.state !== 'live') await new Promise(setImmediate)
+      expect(got).toHaveLength(451)
+      t.app.live.left(listener)
+    }
   })
 
   test('with a cursor of another history, or of the future, is reset', async () => {
@@ -184,6 +238,25 @@ describe('/api/events', () => {
     const half = await ask(`/api/events?topics=project:${project.id}&cursor=${next.body.events[0]?.cursor}`)
     expect(half.body.events.map(({ data }) => data.title)).toEqual(['six'])
     expect(await ask('/api/events?cursor=h1.x')).toMatchObject({ status: 400, body: { code: 'invalid.cursor' } })
+  })
+
+  test('ends for a client that reads nothing, though comments are still written to it', async () => {
+    const client = new SseClient(t.app.live)
+    const { actor } = await grace.ctx()
+    const listener = new Listener(actor, 0, client, { high: 0, holes: [] }, 0)
+    client.listener = listener
+    for (let n = 0; n < 300; n++) client.event('x'.repeat(1000), 'c')
+    const now = Date.now()
+    const stuck: boolean[] = []
+    for (const seconds of [0, 16, 32, 48]) {
+      client.keepAlive(now + seconds * 1000)
+      stuck.push(listener.isStuck(now + seconds * 1000, 30_000))
+      await new Promise(setImmediate)
+    }
+    expect(stuck).toEqual([false, false, true, true])
+    await client.response.body?.getReader().read()
+    await new Promise(setImmediate)
+    expect(listener.isStuck(now + 64_000, 30_000)).toBe(false)
   })
 
   test('is a stream of server-sent events, resumed by Last-Event-ID', async () => {

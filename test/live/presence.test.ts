@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { openRaw } from '../mcp/support.ts'
-import { mcpToken, member, type Person, person, type TestApp, testApp } from '../support/app.ts'
+import { apiKey, mcpToken, member, type Person, person, type TestApp, testApp } from '../support/app.ts'
 import { LiveClient } from './support.ts'
 
 const onPostgres = process.env.TEST_DB === 'postgres'
@@ -75,23 +75,63 @@ test('who hides is not seen, and who loses the right to a place is gone', async 
   await Promise.all([watcher, going, hiding].map((client) => client.close()))
 })
 
+test('a record that moves to where somebody sees nothing takes its topics along', async () => {
+  const hidden = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: 'Hidden', visibility: 'private' }))
+    .body
+  const { body: note } = await ada.fetch<{ id: string }>('POST', '/api/notes', {
+    title: 'Plan',
+    content: 'x',
+    projectId: project.id,
+  })
+  const topic = `record:${note.id}`
+  const [one, watcher] = await Promise.all([LiveClient.open(t, grace.token), LiveClient.open(t, ada.token)])
+  await watcher.subscribe([`presence:${topic}`])
+  await one.subscribe([`presence:${topic}`])
+  one.send({ op: 'here', topic })
+  await watcher.when(() => present(watcher, topic).length === 1)
+  await ada.fetch('PUT', `/api/notes/${note.id}`, { projectId: hidden.id })
+  expect(await one.until('revoked')).toMatchObject({ topics: [`presence:${topic}`] })
+  await watcher.when(() => present(watcher, topic).length === 0)
+  await Promise.all([one, watcher].map((client) => client.close()))
+})
+
+test('who loses the right to a place while they arrive is not seen there', async () => {
+  const topic = `organization:${ada.organizationId}`
+  const { actor } = await grace.ctx()
+  const outlet = { event: () => undefined, notice: () => undefined, waiting: 0, close: () => undefined }
+  t.app.live.reserve(actor)
+  const listener = await t.app.live.open(actor, outlet)
+  const { company } = t.app.live
+  const arriving = company.here(listener, topic)
+  company.away(listener, topic)
+  await arriving
+  expect((await company.at(ada.organizationId)).filter(({ id }) => id === grace.userId)).toEqual([])
+  t.app.live.left(listener)
+})
+
 test('agents are there while they have a stream or a claim, with the key of their task', async () => {
   const topic = `organization:${ada.organizationId}`
   const watcher = await LiveClient.open(t, ada.token)
   await watcher.subscribe([`presence:${topic}`, `presence:project:${project.id}`])
+  const key = await LiveClient.open(t, await apiKey(t, ada, ['projects:read']))
+  await key.subscribe([`presence:project:${project.id}`])
   const stream = await openRaw(t.url, await mcpToken(t, ada))
   await watcher.when(() => present(watcher, topic).some(({ type }) => type === 'agent'))
   const { body } = await ada.fetch<{ here: Present[] }>('GET', `/api/teams/${ada.organizationId}/presence`)
   expect(body.here).toMatchObject([{ type: 'agent', connections: 1 }])
-  const { key } = (await ada.fetch<{ key: string }>('POST', `/api/projects/${project.id}/tasks`, { title: 'Work' }))
-    .body
-  await stream.call(1, 'claim_task', { task: key })
-  const task = JSON.stringify({ task: key })
+  const made = await ada.fetch<{ key: string }>('POST', `/api/projects/${project.id}/tasks`, { title: 'Work' })
+  await stream.call(1, 'claim_task', { task: made.body.key })
+  const task = JSON.stringify({ task: made.body.key })
   await watcher.when(() => JSON.stringify(present(watcher, `project:${project.id}`)[0]?.state) === task)
   stream.abort()
   await watcher.when(() => present(watcher, topic)[0]?.connections === 0)
-  expect(present(watcher, topic)).toMatchObject([{ type: 'agent', state: { task: key } }])
-  await watcher.close()
+  // The project may be private, so the team is not told of the task.
+  expect(present(watcher, topic)).toMatchObject([{ type: 'agent', state: null }])
+  const again = await ada.fetch<{ here: Present[] }>('GET', `/api/teams/${ada.organizationId}/presence`)
+  expect(again.body.here).toMatchObject([{ type: 'agent', state: null }])
+  await key.when(() => present(key, `project:${project.id}`).length === 1)
+  expect(present(key, `project:${project.id}`)).toMatchObject([{ type: 'agent', state: null }])
+  await Promise.all([watcher, key].map((client) => client.close()))
 })
 
 test.skipIf(!onPostgres)('an instance knows who is on another one', async () => {
