@@ -20,7 +20,9 @@ interface Callers {
 export async function plant(t: TestApp, secrets: string[], { person, agent }: Callers): Promise<string[]> {
   const shown: string[] = []
   const ask = async (name: string, path: string, { headers, ...init }: Init = {}) => {
-    const response = await fetch(t.url + path, { redirect: 'manual', headers, ...init })
+    // Without `accept`, /api/events is a stream that does not end.
+    const accepting = { accept: 'application/json', ...headers }
+    const response = await fetch(t.url + path, { redirect: 'manual', headers: accepting, ...init })
     const text = await response.text()
     const body = response.status >= 300 || path.startsWith('/mcp') ? text : ''
     shown.push(JSON.stringify({ name, status: response.status, headers: Object.fromEntries(response.headers), body }))
