@@ -32,7 +32,7 @@ export class Company {
       this.#soon()
       this.#exchange.change(topic, present)
     })
-    this.#exchange = new Exchange(app.driver, app.instanceId, this.#presence, app.log)
+    this.#exchange = new Exchange(app.driver, app.instanceId, this.#presence, app.log, () => this.#soon())
   }
 
   /** Begins to exchange with other instances who is where. */
@@ -121,6 +121,7 @@ export class Company {
     this.#tell()
   }
 
+  /** Tells clients in a moment, as changes often come together. */
   #soon(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined

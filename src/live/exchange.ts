@@ -41,12 +41,16 @@ export class Exchange {
   /** The others believe that somebody is here. */
   #hadSome = false
   #timer: Timer | undefined
+  /** Ends when everything before is sent: over two connections, a change could overtake what came before it. */
+  #sending = Promise.resolve()
 
+  /** `heard` is called when something came from another instance. */
   constructor(
     private readonly driver: Driver,
     private readonly instanceId: string,
     private readonly presence: Presence,
     private readonly log: Log,
+    private readonly heard: () => void,
   ) {}
 
   async start(): Promise<void> {
@@ -98,8 +102,8 @@ export class Exchange {
     const chunks = chunksOf(entries)
     for (const [part, some] of chunks.entries()) {
       const parcel: Parcel = { from: this.instanceId, kind, part, of: chunks.length, entries: some }
-      this.driver
-        .notify(CHANNEL, JSON.stringify(parcel))
+      this.#sending = this.#sending
+        .then(() => this.driver.notify(CHANNEL, JSON.stringify(parcel)))
         .catch((error: unknown) => this.log.debug('presence was not sent', { error }))
     }
   }
@@ -108,6 +112,7 @@ export class Exchange {
     const parcel = JSON.parse(payload) as Parcel
     const { from, kind, part, of, entries } = parcel
     if (from === this.instanceId) return
+    this.heard()
     const isNew = !this.#seen.has(from)
     this.#seen.set(from, Date.now())
     if (kind === 'ask' || isNew) this.#sendAll(Date.now())
