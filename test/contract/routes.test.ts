@@ -179,6 +179,8 @@ describe('what may be sent', () => {
     for (const route of withBody) {
       for (const [name, schema] of properties(route.hooks.body)) {
         const most = (route.hooks.detail?.maxBody as number | undefined) ?? Number.POSITIVE_INFINITY
+        // The value of a field in a conflict may be of any type.
+        if (route.path === '/api/sync/conflicts/:id/resolve' && name === 'value') continue
         const bad = values.filter((value) => check(schema, value).length > 0 && JSON.stringify(value).length < most)
         expect([nameOf(route), name, bad.length]).not.toEqual([nameOf(route), name, 0])
         for (const value of bad) {
@@ -241,6 +243,8 @@ describe('what may be sent', () => {
     expect(listing.length).toBeGreaterThan(5)
     for (const route of listing) {
       const path = fill(route.path, a)
+      // A WebSocket has no other answer to a plain request.
+      const good = route.path === '/api/ws' ? 426 : 200
       for (const [name, schema] of properties(route.hooks.query)) {
         const bad =
           schema.type === 'number'
@@ -274,12 +278,16 @@ describe('what may be sent', () => {
           wrong.check(
             `${nameOf(route)} ${name}=${value}`,
             await ask(route, allowed(route), `${path}?${name}=${value}`),
-            [200, 400, 404, 422],
+            [good, 400, 404, 422],
           )
       }
       const strange = ['__proto__=1', 'constructor=1', '__proto__[admin]=1', 'limit[]=1', 'sort[a]=b', '=', '&&&']
       for (const query of strange)
-        wrong.check(`${nameOf(route)} ?${query}`, await ask(route, allowed(route), `${path}?${query}`), [200, 404, 422])
+        wrong.check(`${nameOf(route)} ?${query}`, await ask(route, allowed(route), `${path}?${query}`), [
+          good,
+          404,
+          422,
+        ])
     }
     expect(wrong.list).toEqual([])
   })
