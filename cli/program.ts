@@ -1,6 +1,7 @@
 import { Argument, type Command, Option } from 'commander'
 import { toolsetNames } from '../src/mcp/toolsets.ts'
 import { searchNames } from '../src/records/names.ts'
+import { addLive } from './live-commands.ts'
 import { nouns } from './nouns/index.ts'
 import { addNoun, root } from './root.ts'
 import { addSync, addTransfer } from './sync-commands.ts'
@@ -87,6 +88,7 @@ program
   .option('--server <address>', 'profile to use, by the address of its server')
   .action(async (project, options) => (await import('./commands/link.ts')).link(project, options))
 
+addLive(program, remote)
 addSync(program, remote)
 addTransfer(program, remote)
 

@@ -46,6 +46,11 @@ export class Client {
   async request<T>(method: string, path: string, body?: object): Promise<T> {
     const team = namesItsTeam.test(path) ? undefined : this.team
     const send = (token?: string) => ask<T>(this.server, method, path, body, token, team)
+    return this.#withToken(send)
+  }
+
+  /** Calls `send` with a token that is valid, as far as is known here. Renews it when the server says that it is not. */
+  async #withToken<T>(send: (token?: string) => Promise<T>): Promise<T> {
     let held = this.keeper?.credential()
     if (held?.refreshToken && held.expiresAt && Date.parse(held.expiresAt) - EARLY_MS < Date.now())
       held = await this.#renew(held)
@@ -58,23 +63,8 @@ export class Client {
   }
 
   /** Opens a response that is read while it arrives, however long that takes. */
-  async open(path: string, accept: string, signal?: AbortSignal): Promise<ReadableStream<Uint8Array>> {
-    let held = this.keeper?.credential()
-    if (held?.refreshToken && held.expiresAt && Date.parse(held.expiresAt) - EARLY_MS < Date.now())
-      held = await this.#renew(held)
-    const headers = {
-      accept,
-      ...(held && { authorization: `Bearer ${held.token}` }),
-      ...(this.team && { 'x-organization-id': this.team }),
-    }
-    const response = await fetch(this.server + path, { headers, redirect: 'manual', signal }).catch(
-      (error: unknown) => {
-        throw new AppError('unavailable', `${this.server} cannot be reached. Is it running?`, { cause: error })
-      },
-    )
-    if (response.ok && response.body) return response.body
-    const problem = (await response.json().catch(() => undefined)) as Problem | undefined
-    throw problem ? fromProblem(problem, response, this.server, this.team) : stranger(this.server, response.status)
+  open(path: string, accept: string, signal?: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+    return this.#withToken((token) => openStream(this.server, path, { accept, token, team: this.team, signal }))
   }
 
   async #renew(stale: Credential): Promise<Credential> {
@@ -118,6 +108,29 @@ async function ask<T>(
   if (answer === undefined) throw isDown(response) ? down(server, response.status) : stranger(server, response.status)
   if (!response.ok) throw fromProblem(answer as Problem, response, server, team)
   return answer as T
+}
+
+interface Stream {
+  accept: string
+  token?: string
+  team?: string
+  signal?: AbortSignal
+}
+
+async function openStream(server: string, path: string, { accept, token, team, signal }: Stream) {
+  const headers = {
+    accept,
+    'user-agent': `tutti/${version}`,
+    ...(token && { authorization: `Bearer ${token}` }),
+    ...(team && { 'x-organization-id': team }),
+  }
+  const response = await fetch(server + path, { headers, redirect: 'manual', signal }).catch((error: unknown) => {
+    throw new AppError('unavailable', `${server} cannot be reached. Is it running?`, { cause: error })
+  })
+  if (response.ok && response.body) return response.body
+  const problem = (await response.json().catch(() => undefined)) as Problem | undefined
+  if (problem) throw fromProblem(problem, response, server, team)
+  throw isDown(response) ? down(server, response.status) : stranger(server, response.status)
 }
 
 async function reach(server: string, path: string, init: RequestInit): Promise<Response> {

@@ -1,4 +1,6 @@
+import { hubLimits } from '../../src/live/limits.ts'
 import type { Client } from '../api/client.ts'
+import { follow, pause, stopSignal } from '../api/events.ts'
 import type { Copy } from './copy.ts'
 
 /** How often to ask a server that does not say when something changes. */
@@ -10,19 +12,18 @@ const SETTLE_MS = 200
 
 /** Yields whenever there may be something to send or to receive, until the process is told to stop. */
 export async function* changesAt(client: Client, copy: Copy): AsyncGenerator<void> {
-  const stop = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+  const stop = stopSignal()
   let heard = false
   let lastPoll = Date.now()
   const hear = () => {
     heard = true
   }
-  const listening = listen(client, hear, stop.signal)
-  while (!stop.signal.aborted) {
-    await pause(LOOK_MS, stop.signal)
+  const listening = listen(client, copy, hear, stop)
+  while (!stop.aborted) {
+    await pause(LOOK_MS, stop)
     if (copy.queue('new').length === 0 && !heard && Date.now() - lastPoll < POLL_MS) continue
-    await pause(SETTLE_MS, stop.signal)
-    if (stop.signal.aborted) break
+    await pause(SETTLE_MS, stop)
+    if (stop.aborted) break
     heard = false
     lastPoll = Date.now()
     yield
@@ -30,33 +31,12 @@ export async function* changesAt(client: Client, copy: Copy): AsyncGenerator<voi
   await listening
 }
 
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, ms)
-    signal.addEventListener('abort', done)
-    if (signal.aborted) done()
-  })
-
-/** Calls `heard` for each event of the server. Reconnects; where there is no stream of events, polling remains. */
-async function listen(client: Client, heard: () => void, signal: AbortSignal): Promise<void> {
-  for (let wait = 1000; !signal.aborted; wait = Math.min(wait * 2, POLL_MS)) {
-    const stream = await client.open('/api/events', 'text/event-stream', signal).catch(() => undefined)
-    if (stream) {
-      wait = 1000
-      // What changed while nobody listened.
-      heard()
-      await read(stream, heard).catch(() => undefined)
-    }
-    await pause(wait, signal)
+/** Calls `heard` for what the server tells of the copy's containers. Without a stream of events, polling remains. */
+async function listen(client: Client, copy: Copy, heard: () => void, signal: AbortSignal): Promise<void> {
+  const topics = copy.containers.filter((name) => /^(organization|project):/.test(name)).slice(0, hubLimits.topics)
+  try {
+    for await (const { op } of follow(client, topics, signal, { patient: true })) if (op !== 'tick') heard()
+  } catch {
+    // The credential may not listen. The next exchange says so if it may not read either.
   }
-}
-
-async function read(stream: ReadableStream<Uint8Array>, heard: () => void): Promise<void> {
-  const decoder = new TextDecoder()
-  for await (const chunk of stream) if (/^data:/m.test(decoder.decode(chunk, { stream: true }))) heard()
 }

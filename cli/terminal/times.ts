@@ -66,3 +66,14 @@ export function daysOf(text: string): number | undefined {
   if (count === undefined) return undefined
   return Number(count) * (unit === 'y' ? 365 : unit === 'w' ? 7 : 1)
 }
+
+const units = { s: 1000, m: 60_000, h: HOUR_MS, d: 24 * HOUR_MS } as const
+
+/** Returns the length of `30s`, `10m`, `2h`, `1d` or `30` (seconds); undefined for anything else. */
+export function millisecondsOf(text: string): number | undefined {
+  const [, count, unit = 's'] = /^(\d{1,6})([smhd]?)$/i.exec(text.trim()) ?? []
+  if (count === undefined) return undefined
+  const ms = Number(count) * units[(unit.toLowerCase() || 's') as keyof typeof units]
+  // Longer timers fire at once.
+  return ms > 0 && ms < 2 ** 31 ? ms : undefined
+}

@@ -255,6 +255,8 @@ const elsewhere: Record<string, string> = {
   'sync carry': 'sync.test.ts',
   'sync import': 'sync.test.ts',
   'sync off': 'sync.test.ts',
+  watch: 'watch.test.ts',
+  wait: 'watch.test.ts',
   export: 'sync.test.ts',
   import: 'sync.test.ts',
   mcp: 'mcp.test.ts',

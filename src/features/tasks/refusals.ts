@@ -98,7 +98,7 @@ function heldBy(ctx: Ctx, found: Found, lease: Lease, by: Worker): Refusal {
     detail:
       `${inFull(holder)} works on ${key}${elsewhere}: ` +
       `last seen ${lastSeenAt}, claimed until ${expiresAt} unless they continue. ` +
-      `Take another task, or try again in ${retryAfter} seconds.`,
+      `Take another task, try again in ${retryAfter} seconds, or wait without polling: tutti wait ${key} --until done`,
     details: { retryAfter, held: { task: key, by: holder.name, lastSeenAt, expiresAt }, next: [nextTask] },
   }
 }

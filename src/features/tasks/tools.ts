@@ -105,7 +105,7 @@ export const taskTools = [
       total: true,
     }),
     show: asLines,
-    whole: async (ctx, { id }) => full(await tasks.detail(ctx, { ref: id })),
+    whole: async (ctx, { id }) => full(await tasks.detail(ctx, { ref: id }), undefined, ctx),
   }),
   tool({
     name: 'update_task',

@@ -82,15 +82,22 @@ export async function completed({ items, next, claimed, noNext }: CompletedMany,
   }
 }
 
+/** Who works on a task; if that is another, also the command that tells when it is done, so that nobody polls. */
+const heldBy = (task: TaskItem, ctx: Ctx) =>
+  task.lease && {
+    ...held(task),
+    ...(!sameParty(task.lease.holder, speaker(ctx)) && { wait: `tutti wait ${task.key} --until done` }),
+  }
+
 /** Everything about a task that a worker may need. */
-export const full = (task: TaskDetail) => {
-  const { project: _, key, title, waitsFor, comments, frees, subtasks, can: __, startedAt: ___, ...rest } = task
+export const full = (task: TaskDetail, _: unknown, ctx: Ctx) => {
+  const { project: __, key, title, waitsFor, comments, frees, subtasks, can: ___, startedAt: ____, ...rest } = task
   return {
     key,
     title,
     ...rest,
     acceptance: criteria(task),
-    lease: held(task),
+    lease: heldBy(task, ctx),
     waitsFor: waitsFor.map(({ kind: _, ...blocker }) => blocker),
     frees: frees.map(related),
     subtasks: subtasks.map(related),

@@ -10,10 +10,16 @@ import * as features from './service.ts'
 const { verdict, comments } = FeatureReview.properties
 const { description, kind } = FeatureCreate.properties
 
-/** What the next gate needs. Leaves out `advance_feature`, whose own description says that it takes evidence. */
-const gateOf = ({ next }: Pick<Feature, 'next'>) =>
+/**
+ * What the next gate needs. Leaves out `advance_feature`, whose own description says that it takes evidence. `wait`: the
+ * command that tells of the review, so that nobody polls.
+ */
+const gateOf = ({ id, next }: Pick<Feature, 'id' | 'next'>) =>
   next && {
     to: next.to,
+    ...(next.missing.some(({ next: { tool } }) => tool === 'submit_review') && {
+      wait: `tutti wait ${id} --until reviewed`,
+    }),
     missing: next.missing.map(({ item, needs, next: { tool } }) =>
       tool === 'advance_feature' ? { item, needs } : { item, needs, tool },
     ),

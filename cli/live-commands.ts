@@ -1,0 +1,37 @@
+import { type Command, Option } from 'commander'
+import { statuses } from '../src/records/work.ts'
+
+const until = new Option('--until <state>', 'state to wait for; several with commas (default: done)').default('done')
+// For completion only: the states of features are those of their project.
+until.argChoices = [...statuses, 'reviewed', 'approved', 'changes_requested']
+
+/** Adds the commands that hear of changes. `remote` adds the options of commands that talk to a server. */
+export function addLive(program: Command, remote: (command: Command) => Command): void {
+  remote(program.command('watch').description('Print what happens, as it happens, until Ctrl-C'))
+    .option('-p, --project <project>', "only this project (default: the linked folder's, or all of your team)")
+    .option('--all-projects', 'ignore the project that this folder is linked to')
+    .addOption(
+      new Option('--type <type>', 'only this type, such as task.completed or task (repeatable)').argParser(
+        (value: string, before: string[] = []) => [...before, value],
+      ),
+    )
+    .addHelpText(
+      'after',
+      `
+With --json, each line is one event. All types: tutti config events`,
+    )
+    .action(async (options) => (await import('./commands/watch.ts')).watch(options))
+  remote(program.command('wait').description('Wait until a task or feature has reached a state, without polling'))
+    .argument('<record...>', 'task or feature; of several, the first to get there ends the wait')
+    .addOption(until)
+    .option('--all', 'wait for all of them')
+    .option('--timeout <time>', 'give up after this time, such as 30s, 10m or 2h (default: never)')
+    .addHelpText(
+      'after',
+      `
+For a feature, --until also takes a gate (code_complete), approved,
+changes_requested, or reviewed for either verdict.
+Exit code 0: reached, also if it was before. 6: not within the time.`,
+    )
+    .action(async (records, options) => (await import('./commands/wait.ts')).wait(records, options))
+}
