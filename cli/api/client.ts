@@ -49,7 +49,7 @@ export class Client {
     return this.#withToken(send)
   }
 
-  /** Calls `send` with a token that is valid, as far as is known here. Renews it when the server says that it is not. */
+  /** Calls `send` with a token that is valid as far as is known, and renews it if the server says otherwise. */
   async #withToken<T>(send: (token?: string) => Promise<T>): Promise<T> {
     let held = this.keeper?.credential()
     if (held?.refreshToken && held.expiresAt && Date.parse(held.expiresAt) - EARLY_MS < Date.now())

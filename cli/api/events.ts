@@ -21,8 +21,8 @@ const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 30_000
 
 /**
- * Yields what the server sends about the topics, until the signal fires. Connects again after a loss and continues where
- * it was, so that no event is missed or repeated. Throws when trying again cannot help.
+ * Yields what the server sends about the topics, until the signal fires. Connects again after a loss and continues
+ * where it was, so that no event is missed or repeated. Throws when trying again cannot help.
  */
 export async function* follow(
   client: Client,

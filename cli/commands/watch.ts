@@ -58,7 +58,7 @@ async function placeOf(client: Client, project: string | undefined): Promise<Pla
 
 /** `task` stands for all events of tasks. */
 const isOfType = ({ type }: LiveEvent, wanted: readonly string[] | undefined): boolean =>
-  wanted === undefined || wanted.some((one) => type === one || type.startsWith(`${one}.`))
+  wanted === undefined || wanted.some((one) => `${type}.`.startsWith(`${one}.`))
 
 /** Returns false if nobody reads what is printed any more, as after `| head -1`. */
 async function printEvent(event: LiveEvent, json: boolean | undefined): Promise<boolean> {

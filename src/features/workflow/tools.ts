@@ -11,8 +11,8 @@ const { verdict, comments } = FeatureReview.properties
 const { description, kind } = FeatureCreate.properties
 
 /**
- * What the next gate needs. Leaves out `advance_feature`, whose own description says that it takes evidence. `wait`: the
- * command that tells of the review, so that nobody polls.
+ * What the next gate needs. Leaves out `advance_feature`, whose own description says that it takes evidence. `wait` is
+ * the command that tells of the review, so that nobody polls.
  */
 const gateOf = ({ id, next }: Pick<Feature, 'id' | 'next'>) =>
   next && {
