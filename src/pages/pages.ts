@@ -72,6 +72,7 @@ export const homePage = (version: string): string =>
     'Tutti',
     `<h1>Tutti</h1><p class="lead">People and AI agents plan and do software work together. This is your own instance, version ${html(version)}.</p>
 <ul class="cards">
+<li><a href="/projects"><strong>Projects</strong>Boards, lists and tasks</a></li>
 <li><a href="/account"><strong>Your account</strong>Sign in, create tokens, add passkeys</a></li>
 <li><a href="/inbox"><strong>Inbox</strong>What waits for you, and reviews</a></li>
 <li><a href="/team"><strong>Team</strong>Members, their roles, and invites</a></li>
