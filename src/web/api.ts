@@ -46,20 +46,25 @@ export async function ok<T>(call: Promise<Answer<T>>): Promise<NonNullable<T>> {
   throw error instanceof Problem ? error : new Problem(status, (body ?? {}) as Record<string, unknown>)
 }
 
-/** Headers of a change: refused if the record is no longer at this version, and done once however often it is sent. */
-export const change = (version?: number) => ({
-  headers: {
-    ...(version !== undefined && { 'if-match': `"${version}"` }),
-    'idempotency-key': crypto.getRandomValues(new Uint32Array(4)).join('-'),
-  },
+/** A key by which the server does something once, however often it is asked to. */
+export const newKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-')
+
+/** Headers of a change: refused if the record is no longer at this version, and done once for this key. */
+export const change = (version?: number, key = newKey()) => ({
+  headers: { ...(version !== undefined && { 'if-match': `"${version}"` }), 'idempotency-key': key },
 })
 
 // ---- the team of this tab, and the session
 
 let organizationId: string | undefined
-/** Every tab names its own team in each call, so that switching in one tab changes no other. */
-export const nameTeamInCalls = (id: string | undefined): void => {
+/**
+ * Every tab names its own team in each call, so that switching in one tab changes no other. Returns whether it was
+ * another one before.
+ */
+export function nameTeamInCalls(id: string): boolean {
+  const changed = organizationId !== undefined && organizationId !== id
   organizationId = id
+  return changed
 }
 
 async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {

@@ -5,7 +5,6 @@ import {
   createRouter,
   lazyRouteComponent,
   Outlet,
-  redirect,
   retainSearchParams,
 } from '@tanstack/react-router'
 import { Failed, Missing } from './frame/failed.tsx'
@@ -21,6 +20,9 @@ const root = createRootRouteWithContext<{ queries: typeof queries }>()({
   errorComponent: Failed,
 })
 
+/** What does not depend on the team. */
+const ofUser = new Set<unknown>(['me', 'teams', 'current team'])
+
 /** All pages of a signed-in user. `?team=` stays on every link, so that each tab keeps its own team. */
 const inside = createRoute({
   getParentRoute: () => root,
@@ -28,19 +30,20 @@ const inside = createRoute({
   validateSearch: (search: Record<string, unknown>): { team?: string } =>
     typeof search.team === 'string' ? { team: search.team } : {},
   search: { middlewares: [retainSearchParams(['team'])] },
-  beforeLoad: async ({ context, search, location }): Promise<{ me: Me; team: Team }> => {
+  beforeLoad: async ({ context, search }): Promise<{ me: Me; team: Team }> => {
     try {
       const [me, team] = await Promise.all([
         context.queries.ensureQueryData(meQuery),
         chooseTeam(search.team, {
           teams: () => context.queries.ensureQueryData(teamsQuery),
           current: () => context.queries.ensureQueryData(currentTeamQuery),
+          forget: () => context.queries.removeQueries({ predicate: ({ queryKey: [name] }) => !ofUser.has(name) }),
         }),
       ])
       return { me, team }
     } catch (error) {
-      if (isProblem(error) && error.status === 401)
-        throw redirect({ href: `/login?next=${encodeURIComponent(location.href)}`, reloadDocument: true })
+      // The browser is already on its way to the page where one signs in (queries.ts), so nothing is shown here.
+      if (isProblem(error) && error.status === 401) return new Promise(() => undefined)
       throw error
     }
   },

@@ -1,6 +1,7 @@
 /** Who is signed in, and the team of this tab with its people, agents and projects. */
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
 import { accounts, agents, nameTeamInCalls, notifications, ok, organizations, projects } from './api.ts'
+import { Problem } from './problem.ts'
 
 const QUARTER_HOUR = 15 * 60_000
 
@@ -54,14 +55,19 @@ export interface Team {
   slug: string
 }
 
-/** Chooses the team that the address names, else the current one, and names it in every call from now on. */
+/**
+ * Chooses the team that the address names, else the current one, and names it in every call from now on. Names of
+ * projects and keys of tasks belong to a team, so what was loaded for another one is forgotten.
+ */
 export async function chooseTeam(
   slug: string | undefined,
-  load: { teams: () => Promise<Team[]>; current: () => Promise<Team> },
+  load: { teams: () => Promise<Team[]>; current: () => Promise<Team>; forget: () => void },
 ): Promise<Team> {
   const named = slug === undefined ? undefined : (await load.teams()).find((team) => team.slug === slug)
+  // A team that the address names wrongly, or that the reader has left, is like any address that does not exist.
+  if (slug !== undefined && !named) throw new Problem(404, { detail: 'There is no such team.', code: 'not_found' })
   const team = named ?? (await load.current())
-  nameTeamInCalls(team.id)
+  if (nameTeamInCalls(team.id)) load.forget()
   return team
 }
 

@@ -1,7 +1,7 @@
 /** What a task says, and what may be done with it. The server says what that is, in `can`. */
 import { Link } from '@tanstack/react-router'
 import { Check } from 'lucide-react'
-import { createContext, type ReactNode, useContext, useState } from 'react'
+import { createContext, type ReactNode, useContext, useRef, useState } from 'react'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/work.ts'
 import { StatusGlyph } from '../../components/glyphs.tsx'
@@ -32,7 +32,7 @@ function Body({ task }: { task: TaskDetail }) {
         <Title task={task} may={may('update')} onChange={(title) => change.mutate({ title })} />
         <Description task={task} may={may('update')} onChange={(description) => change.mutate({ description })} />
         {error && <ProblemBox error={isProblem(error) && error.status === 412 ? new Error(words.metOther) : error} />}
-        {task.lease && <HoldBox task={task} may={may} onAct={act.mutate} />}
+        {task.lease && <HoldBox task={task} may={may} onAct={act.mutate} busy={act.isPending} />}
         <Acceptance task={task} may={may('update')} onTick={(acceptance) => change.mutate({ acceptance })} />
         <Neighbours task={task} />
         {task.completionNotes && (
@@ -85,6 +85,8 @@ interface TitleProps {
 function Title({ task, may, onChange }: TitleProps) {
   const Heading = useContext(Level) === 1 ? 'h1' : 'h2'
   const [editing, setEditing] = useState(false)
+  /** Left by a key, so the focus goes back to where it came from. */
+  const returning = useRef(false)
   const save = (text: string) => {
     setEditing(false)
     if (text.trim() !== '' && text.trim() !== task.title) onChange(text.trim())
@@ -93,7 +95,16 @@ function Title({ task, may, onChange }: TitleProps) {
     return (
       <Heading className="h1">
         {may ? (
-          <button type="button" className="inline" title={words.editTitle} onClick={() => setEditing(true)}>
+          <button
+            type="button"
+            className="inline"
+            title={words.editTitle}
+            onClick={() => setEditing(true)}
+            ref={(button) => {
+              if (returning.current) button?.focus()
+              returning.current = false
+            }}
+          >
             {task.title}
           </button>
         ) : (
@@ -110,6 +121,7 @@ function Title({ task, may, onChange }: TitleProps) {
       ref={(field) => field?.focus()}
       onBlur={(event) => save(event.currentTarget.value)}
       onKeyDown={(event) => {
+        returning.current = event.key === 'Enter' || event.key === 'Escape'
         if (event.key === 'Enter') save(event.currentTarget.value)
         if (event.key === 'Escape') setEditing(false)
       }}

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'
+import { newKey } from '../../api.ts'
 import { Markdown } from '../../components/markdown.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { ProblemBox } from '../../components/states.tsx'
@@ -34,8 +35,15 @@ export function Comments({ task, may }: { task: TaskDetail; may: boolean }) {
 /** The text stays until the server has it. */
 function Compose({ task }: { task: TaskDetail }) {
   const [text, setText] = useState('')
+  const [key, setKey] = useState(newKey)
   const comment = useComment(task)
-  const send = () => comment.mutate(text.trim(), { onSuccess: () => setText('') })
+  const done = () => {
+    setText('')
+    setKey(newKey())
+  }
+  const send = () => {
+    if (!comment.isPending && text.trim() !== '') comment.mutate({ body: text.trim(), key }, { onSuccess: done })
+  }
   return (
     <form
       className="compose"
@@ -53,7 +61,7 @@ function Compose({ task }: { task: TaskDetail }) {
         maxLength={20_000}
         onChange={(event) => setText(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.metaKey || event.ctrlKey) && text.trim() !== '') send()
+          if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) send()
         }}
       />
       {comment.error && <ProblemBox error={comment.error} />}

@@ -8,10 +8,11 @@ interface Props {
   task: TaskDetail
   may(action: 'claim' | 'release'): boolean
   onAct(act: 'claim' | 'release'): void
+  busy: boolean
 }
 
 /** Who holds the task: for whom, since when, how long still, the last call and the last change. */
-export function HoldBox({ task, may, onAct }: Props) {
+export function HoldBox({ task, may, onAct, busy }: Props) {
   const { lease } = task
   if (!lease) return null
   return (
@@ -33,7 +34,7 @@ export function HoldBox({ task, may, onAct }: Props) {
       <div className="row">
         <span className="soft t12 grow">{words.since(dayAndTime(lease.since))}</span>
         {may('release') && (
-          <button type="button" className="btn small quiet" onClick={() => onAct('release')}>
+          <button type="button" className="btn small quiet" disabled={busy} onClick={() => onAct('release')}>
             {words.release}
           </button>
         )}

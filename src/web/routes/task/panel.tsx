@@ -16,7 +16,8 @@ export function TaskPanel({ taskKey, onClose }: { taskKey: string; onClose(): vo
     const before = document.activeElement
     panel.current?.focus()
     return () => {
-      if (before instanceof HTMLElement) before.focus()
+      // Not if the reader has gone on to another card meanwhile.
+      if (before instanceof HTMLElement && document.activeElement === document.body) before.focus()
     }
   }, [])
   const copy = async () => {

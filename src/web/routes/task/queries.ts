@@ -6,13 +6,19 @@ export const taskQuery = (key: string) =>
   queryOptions({ queryKey: ['task', key], queryFn: () => ok(tasks.tasks({ id: key }).get()) })
 
 /** Fields that look the same in a change and in the record, so that they can be shown before the server answers. */
-const shownAtOnce = ['title', 'description', 'status', 'priority', 'labels', 'dueAt', 'estimate'] as const
+const shownAtOnce = ['title', 'description', 'status', 'priority', 'labels', 'dueAt', 'estimate', 'acceptance'] as const
 
 export function useChange(task: TaskDetail) {
   const cache = useQueryClient()
   const { queryKey } = taskQuery(task.key)
   return useMutation({
-    mutationFn: (patch: TaskPatch) => ok(tasks.tasks({ id: task.id }).patch(patch, change(task.version))),
+    // One after the other, each with the version that the one before returned: two quick changes are no conflict.
+    scope: { id: task.id },
+    mutationFn: (patch: TaskPatch) => {
+      const version = cache.getQueryData(queryKey)?.version ?? task.version
+      return ok(tasks.tasks({ id: task.id }).patch(patch, change(version)))
+    },
+    onSuccess: ({ version }) => cache.setQueryData(queryKey, (now) => now && { ...now, version }),
     onMutate: async (patch) => {
       await cache.cancelQueries({ queryKey })
       const before = cache.getQueryData(queryKey)
@@ -47,7 +53,7 @@ export function useAct(task: TaskDetail) {
           ? one.claim.post({}, change())
           : act === 'release'
             ? one.release.post({}, change())
-            : one.complete.post({}, change(task.version)),
+            : one.complete.post({}, change(cache.getQueryData(taskQuery(task.key).queryKey)?.version ?? task.version)),
       )
     },
     onSettled: () => refresh(cache, task),
@@ -57,7 +63,8 @@ export function useAct(task: TaskDetail) {
 export function useComment(task: TaskDetail) {
   const cache = useQueryClient()
   return useMutation({
-    mutationFn: (body: string) => ok(tasks.tasks({ id: task.id }).comments.post({ body }, change())),
+    mutationFn: ({ body, key }: { body: string; key: string }) =>
+      ok(tasks.tasks({ id: task.id }).comments.post({ body }, change(undefined, key))),
     onSettled: () => refresh(cache, task),
   })
 }

@@ -1,9 +1,10 @@
-/** Columns of cards that are moved by pointer, or by keys: `m`, then arrows, Enter to drop, Esc to put back. */
+/** Columns of cards that are moved by pointer, or by Alt and an arrow key. */
 import { combine } from '@atlaskit/pragmatic-drag-and-drop/combine'
 import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
 import { attachClosestEdge, extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge'
+import { Link } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
-import { type KeyboardEvent, type ReactNode, type UIEvent, useEffect, useRef, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, type RefObject, type UIEvent, useEffect, useRef, useState } from 'react'
 import type { TaskGroups, TaskItem } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/work.ts'
 import { StatusGlyph } from '../../components/glyphs.tsx'
@@ -27,6 +28,8 @@ interface BoardProps {
 
 export function Board({ board, open, onOpen, onMove, onAdd, may }: BoardProps) {
   const [column, setColumn] = useState(board.groups[0]?.value)
+  /** The card that keys have just moved: it is a new element in its new column, and keeps the focus. */
+  const stepping = useRef<string>(undefined)
   const strip = useRef<HTMLDivElement>(null)
   const show = (status: Status) => {
     setColumn(status)
@@ -55,6 +58,7 @@ export function Board({ board, open, onOpen, onMove, onAdd, may }: BoardProps) {
             onMove={onMove}
             onAdd={onAdd}
             may={may}
+            stepping={stepping}
           />
         ))}
       </div>
@@ -62,7 +66,12 @@ export function Board({ board, open, onOpen, onMove, onAdd, may }: BoardProps) {
   )
 }
 
-function Column({ group, board, open, onOpen, onMove, onAdd, may }: BoardProps & { group: Group }) {
+interface ColumnProps extends BoardProps {
+  group: Group
+  stepping: RefObject<string | undefined>
+}
+
+function Column({ group, board, open, onOpen, onMove, onAdd, may, stepping }: ColumnProps) {
   const name = statusNames[group.value]
   const canAdd = may && (group.value === 'backlog' || group.value === 'todo')
   const list = useRef<HTMLOListElement>(null)
@@ -112,19 +121,34 @@ function Column({ group, board, open, onOpen, onMove, onAdd, may }: BoardProps &
             open={task.key === open}
             onOpen={() => onOpen(task.key)}
             may={may}
+            stepping={stepping}
             onStep={(step) => {
               const move = stepped(board, task, step)
-              if (move) onMove(move)
+              if (!move) return
+              stepping.current = task.id
+              onMove(move)
             }}
           />
         ))}
-        {group.total > group.items.length && (
-          <li className="t12 soft">{words.more(group.total - group.items.length)}</li>
-        )}
+        {group.total > group.items.length && <More status={group.value} n={group.total - group.items.length} />}
       </ol>
     </section>
   )
 }
+
+/** A column shows its first cards; the list shows them all. */
+const More = ({ status, n }: { status: Status; n: number }) => (
+  <li>
+    <Link
+      className="addrow"
+      from="/projects/$slug/tasks"
+      to="."
+      search={(before) => ({ ...before, view: 'list', status })}
+    >
+      {words.more(n)}
+    </Link>
+  </li>
+)
 
 /** The card above the place where one was dropped: the card it was dropped on, or the one before that. */
 function placeIn(group: Group, task: TaskItem, beside: TaskItem | undefined, edge: string | null): TaskItem | null {
@@ -157,16 +181,24 @@ function Card({
   task,
   open,
   may,
+  stepping,
   onOpen,
   onStep,
 }: {
   task: TaskItem
   open: boolean
   may: boolean
+  stepping: RefObject<string | undefined>
   onOpen(): void
   onStep(step: Step): void
 }) {
   const element = useRef<HTMLLIElement>(null)
+  const cover = useRef<HTMLButtonElement>(null)
+  useEffect(() => {
+    if (stepping.current !== task.id) return
+    stepping.current = undefined
+    cover.current?.focus()
+  }, [stepping, task.id])
   const [edge, setEdge] = useState<string | null>(null)
   const [held, setHeld] = useState(false)
   useEffect(() => {
@@ -205,6 +237,7 @@ function Card({
       <li ref={element} className={classes.filter(Boolean).join(' ')} aria-current={open || undefined}>
         <button
           type="button"
+          ref={cover}
           className="cover"
           aria-label={`${task.key} ${task.title}`}
           onClick={onOpen}

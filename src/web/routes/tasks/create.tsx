@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { newKey } from '../../api.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { statusNames } from '../../words.ts'
@@ -13,6 +14,7 @@ interface Props {
 
 export function CreateDialog({ project, status, onClose }: Props) {
   const [title, setTitle] = useState('')
+  const [key] = useState(newKey)
   const create = useCreate(project.id, project.slug)
   return (
     <Dialog title={`${words.newTask} · ${statusNames[status]}`} open onClose={onClose}>
@@ -20,7 +22,7 @@ export function CreateDialog({ project, status, onClose }: Props) {
         className="stack s4"
         onSubmit={(event) => {
           event.preventDefault()
-          create.mutate({ title: title.trim(), status }, { onSuccess: onClose })
+          create.mutate({ title: title.trim(), status, key }, { onSuccess: onClose })
         }}
       >
         <label className="field">

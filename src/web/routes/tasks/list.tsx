@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useRef } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
 import { Avatar } from '../../components/party.tsx'
@@ -9,7 +9,7 @@ import { ago } from '../../times.ts'
 import { words as common, priorityNames, statusNames } from '../../words.ts'
 import { Due, Label } from './card.tsx'
 import { listQuery } from './queries.ts'
-import type { TaskSearch } from './search.ts'
+import { isWhole, type TaskSearch } from './search.ts'
 import { words } from './words.ts'
 
 interface Props {
@@ -17,13 +17,16 @@ interface Props {
   search: TaskSearch
   onOpen(key: string): void
   onClear(): void
+  /** Shown if the project has no tasks at all. */
+  nothing: ReactNode
 }
 
 const ROW = 34
 
 /** Only the rows on screen are in the page, and the next ones are loaded when the end comes near. */
-export function TaskList({ projectId, search, onOpen, onClear }: Props) {
-  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(listQuery(projectId, search))
+export function TaskList({ projectId, search, onOpen, onClear, nothing }: Props) {
+  const { data, error, isFetchNextPageError, ...next } = useInfiniteQuery(listQuery(projectId, search))
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = next
   const tasks = data?.pages.flatMap(({ items }) => items) ?? []
   const scroll = useRef<HTMLDivElement>(null)
   const rows = useVirtualizer({
@@ -35,8 +38,9 @@ export function TaskList({ projectId, search, onOpen, onClear }: Props) {
   const shown = rows.getVirtualItems()
   const last = shown.at(-1)?.index ?? 0
   useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage && last > tasks.length - 20) void fetchNextPage()
-  }, [last, tasks.length, hasNextPage, isFetchingNextPage, fetchNextPage])
+    const isNear = hasNextPage && last > tasks.length - 20
+    if (isNear && !isFetchingNextPage && !isFetchNextPageError) void fetchNextPage()
+  }, [last, tasks.length, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage])
   if (error && !data) return <ProblemBox error={error} />
   if (!data)
     return (
@@ -44,6 +48,7 @@ export function TaskList({ projectId, search, onOpen, onClear }: Props) {
         <Skeleton />
       </AfterAMoment>
     )
+  if (tasks.length === 0 && isWhole(search)) return nothing
   if (tasks.length === 0)
     return (
       <div className="querywrap">
@@ -64,6 +69,13 @@ export function TaskList({ projectId, search, onOpen, onClear }: Props) {
           )
         })}
       </ul>
+      {isFetchNextPageError && (
+        <ProblemBox error={error as Error}>
+          <button type="button" className="btn small" onClick={() => void fetchNextPage()}>
+            {common.tryAgain}
+          </button>
+        </ProblemBox>
+      )}
     </div>
   )
 }

@@ -75,6 +75,7 @@ export function TasksPage() {
           search={search}
           onOpen={(open) => narrow({ open })}
           onClear={() => narrow(none)}
+          nothing={<Nothing project={project} onAdd={setAdding} may={may} />}
         />
       )}
       {search.open && (
@@ -87,7 +88,13 @@ export function TasksPage() {
   )
 }
 
-const none: Partial<TaskSearch> = { q: undefined, priority: undefined, label: undefined, assignee: undefined }
+const none: Partial<TaskSearch> = {
+  q: undefined,
+  priority: undefined,
+  label: undefined,
+  assignee: undefined,
+  status: undefined,
+}
 
 interface BoardViewProps {
   project: { id: string; slug: string; key: string }
@@ -190,10 +197,13 @@ function Chips({ search, onChange }: { search: TaskSearch; onChange(change: Part
     search.q && ({ name: 'q', label: 'text', value: search.q } as const),
     search.priority && ({ name: 'priority', label: 'priority', value: priorityNames[search.priority] } as const),
     search.label && ({ name: 'label', label: 'label', value: search.label } as const),
+    search.view === 'list' &&
+      search.status &&
+      ({ name: 'status', label: 'state', value: statusNames[search.status] } as const),
     search.assignee && ({ name: 'assignee', label: 'assignee', value: search.assignee } as const),
   ]
   return chips
-    .filter((chip) => chip !== undefined && chip !== '')
+    .filter((chip) => typeof chip === 'object')
     .map(({ name, label, value }) => (
       <button
         key={name}

@@ -21,13 +21,14 @@ async function groups(query: Filters & { projectId: string; limit: number; statu
 
 export const listQuery = (projectId: string, search: TaskSearch) =>
   infiniteQueryOptions({
-    queryKey: ['tasks', projectId, 'list', filtersOf(search)],
+    queryKey: ['tasks', projectId, 'list', filtersOf(search), search.status],
     queryFn: async ({ pageParam }) =>
       (await ok(
         tasks.tasks.get({
           query: {
             projectId,
             ...filtersOf(search),
+            ...(search.status && { status: search.status }),
             limit: 100,
             sort: 'updatedAt',
             ...(pageParam && { cursor: pageParam }),
@@ -59,15 +60,29 @@ export function moved(board: TaskGroups, { task, status, after }: Move): TaskGro
   return { groups }
 }
 
+const atVersion = (board: TaskGroups, id: string, version: number): TaskGroups => ({
+  groups: board.groups.map((group) => ({
+    ...group,
+    items: group.items.map((task) => (task.id === id ? { ...task, version } : task)),
+  })),
+})
+
 /** Moves a card at once, and puts it back if the server refuses. */
 export function useMove(projectId: string, search: TaskSearch, refused: (move: Move, error: Error) => void) {
   const cache = useQueryClient()
   const { queryKey } = boardQuery(projectId, search)
+  const mutationKey = ['move', projectId]
   return useMutation({
+    // One after the other, each with the version that the one before returned: two quick moves are no conflict.
+    mutationKey,
+    scope: { id: `move ${projectId}` },
     mutationFn: ({ task, status, after }: Move) => {
       const patch: TaskPatch = { ...(status !== task.status && { status }), after: after?.key ?? null }
-      return ok(tasks.tasks({ id: task.id }).patch(patch, change(task.version)))
+      const shown = cache.getQueryData(queryKey)?.groups.flatMap(({ items }) => items)
+      const version = shown?.find(({ id }) => id === task.id)?.version ?? task.version
+      return ok(tasks.tasks({ id: task.id }).patch(patch, change(version)))
     },
+    onSuccess: ({ id, version }) => cache.setQueryData(queryKey, (board) => board && atVersion(board, id, version)),
     onMutate: async (move: Move) => {
       await cache.cancelQueries({ queryKey })
       const before = cache.getQueryData(queryKey)
@@ -78,15 +93,16 @@ export function useMove(projectId: string, search: TaskSearch, refused: (move: M
       if (context?.before) cache.setQueryData(queryKey, context.before)
       refused(move, error)
     },
-    onSettled: () => cache.invalidateQueries({ queryKey: ['tasks', projectId] }),
+    onSettled: () =>
+      cache.isMutating({ mutationKey }) > 1 ? undefined : cache.invalidateQueries({ queryKey: ['tasks', projectId] }),
   })
 }
 
 export function useCreate(projectId: string, slug: string) {
   const cache = useQueryClient()
   return useMutation({
-    mutationFn: (task: { title: string; status: 'backlog' | 'todo' }) =>
-      ok(tasks.projects({ slug }).tasks.post(task, change())),
+    mutationFn: ({ key, ...task }: { title: string; status: 'backlog' | 'todo'; key: string }) =>
+      ok(tasks.projects({ slug }).tasks.post(task, change(undefined, key))),
     onSettled: () => cache.invalidateQueries({ queryKey: ['tasks', projectId] }),
   })
 }

@@ -1,4 +1,4 @@
-import type { Priority } from '../../../records/work.ts'
+import { type Priority, priorities, type Status, statuses } from '../../../records/work.ts'
 
 export const views = ['board', 'list'] as const
 export type View = (typeof views)[number]
@@ -10,6 +10,8 @@ export interface TaskSearch {
   priority?: Priority
   label?: string
   assignee?: string
+  /** Only in the list: a board shows every state. */
+  status?: Status
   /** The key of the task that is open beside the list. */
   open?: string
 }
@@ -19,13 +21,18 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 export const taskSearch = (search: Record<string, unknown>): TaskSearch => ({
   ...(views.includes(search.view as View) && { view: search.view as View }),
   ...(isText(search.q) && { q: search.q }),
-  ...(['critical', 'high', 'medium', 'low'].includes(search.priority as string) && {
+  ...(priorities.includes(search.priority as Priority) && {
     priority: search.priority as Priority,
   }),
   ...(isText(search.label) && { label: search.label }),
   ...(isText(search.assignee) && { assignee: search.assignee }),
+  ...(statuses.includes(search.status as Status) && { status: search.status as Status }),
   ...(isText(search.open) && { open: search.open }),
 })
+
+/** Whether nothing is filtered. */
+export const isWhole = (search: TaskSearch): boolean =>
+  Object.keys(filtersOf(search)).length === 0 && search.status === undefined
 
 /** Only the filters: what the server is asked for. */
 export const filtersOf = ({ q, priority, label, assignee }: TaskSearch) => ({
