@@ -11,7 +11,7 @@ export function addLive(program: Command, remote: (command: Command) => Command)
     .option('-p, --project <project>', "only this project (default: the linked folder's, or all of your team)")
     .option('--all-projects', 'ignore the project that this folder is linked to')
     .addOption(
-      new Option('--type <type>', 'only this type, such as task.completed or task (repeatable)').argParser(
+      new Option('--type <type>', 'only this type, such as task.completed (repeatable)').argParser(
         (value: string, before: string[] = []) => [...before, value],
       ),
     )

@@ -27,7 +27,7 @@ export async function watch({ json, project, allProjects, type: types, ...where 
   let isNew = true
   for await (const message of follow(client, [place.topic], stop, { onLost })) {
     if (message.op === undefined) {
-      const isWanted = place.has(message) && isOfType(message, types)
+      const isWanted = place.has(message) && (types?.includes(message.type) ?? true)
       if (isWanted && !(await printEvent(message, json))) return
     } else if (message.op === 'reset') say('Some events were missed, and cannot be shown: tutti activity list')
     else if (message.op === 'revoked') throw notFound(place.kind, place.name)
@@ -55,10 +55,6 @@ async function placeOf(client: Client, project: string | undefined): Promise<Pla
   const { id, name } = await client.get<{ id: string; name: string }>(at('/api/projects/:ref', project))
   return { kind: 'project', topic: `project:${id}`, name, has: ({ projectId }) => projectId === id }
 }
-
-/** `task` stands for all events of tasks. */
-const isOfType = ({ type }: LiveEvent, wanted: readonly string[] | undefined): boolean =>
-  wanted === undefined || wanted.some((one) => `${type}.`.startsWith(`${one}.`))
 
 /** Returns false if nobody reads what is printed any more, as after `| head -1`. */
 async function printEvent(event: LiveEvent, json: boolean | undefined): Promise<boolean> {

@@ -63,7 +63,7 @@ const update = async (key: string, status: string): Promise<void> => {
 
 test('watch prints what happens in plain words, goes on when the server has restarted, and ends well', async () => {
   const team = start('watch')
-  const project = start('watch', '-p', 'MY', '--type', 'task.completed', '--type', 'note')
+  const project = start('watch', '-p', 'MY', '--type', 'task.completed', '--type', 'note.created')
   await Promise.all([team.until('Ctrl-C', 'err'), project.until('Watching Mine', 'err')])
   const key = await create('Lock it')
   await team.until(`Grace Hopper created ${key} Lock it\n`)
