@@ -80,7 +80,8 @@ function over(name: string, cost: Cost, { status, text }: Reply, limits: Partial
 const headersFor = ({ as }: Call): Record<string, string> => {
   if (as === 'agent') return { authorization: `Bearer ${agent}`, accept: 'application/json, text/event-stream' }
   if (as === 'admin') return { authorization: `Bearer ${w.admin.token}` }
-  return as === 'member' ? headersOf(w.owner) : {}
+  // Without `accept`, /api/events is a stream that does not end.
+  return as === 'member' ? { accept: 'application/json', ...headersOf(w.owner) } : {}
 }
 
 async function run(calls: readonly Call[]): Promise<void> {
