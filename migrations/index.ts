@@ -37,6 +37,7 @@ import m34 from './0034_transfer.sql' with { type: 'text' }
 import m35 from './0035_vector_numbers.sql' with { type: 'text' }
 import m36 from './0036_event_days.sql' with { type: 'text' }
 import m37 from './0037_imported_records_organization.sql' with { type: 'text' }
+import m38 from './0038_passages_title_starts.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -76,4 +77,5 @@ export const migrations: Migration[] = [
   { id: '0035_vector_numbers', sql: m35 },
   { id: '0036_event_days', sql: m36 },
   { id: '0037_imported_records_organization', sql: m37 },
+  { id: '0038_passages_title_starts', sql: m38 },
 ]

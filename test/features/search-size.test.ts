@@ -64,6 +64,31 @@ describe('among many passages', () => {
     expect(await suggested('fresh 5998')).toEqual(['common fresh 5998'])
   })
 
+  test('other owners are searched too, and titles that begin with the text come first, however old', async () => {
+    const add = (title: string, owner: string, days: number) =>
+      t.app.driver.query(
+        `insert into passages (id, kind, record_id, ${owner}, chunk, title, content, tags, importance, at)
+          values (gen_random_uuid(), 'memory', gen_random_uuid(), $1::uuid, 0, $2, 'text', '{}', 0.5,
+            now() - $3::int * interval '1 day')`,
+        [owner === 'user_id' ? ada.userId : ada.organizationId, title, days],
+      )
+    await add('common common common mine', 'user_id', 0)
+    await add('Recently done', 'organization_id', 400)
+    await add('More recently', 'user_id', 500)
+    const { items } = await search(ada, 'common')
+    expect(items[0]?.items[0]).toMatchObject({ title: 'common common common mine', organizationId: null })
+    expect(await suggested('recently')).toEqual([
+      'Recently done',
+      ...newest(4).map((n) => `common fresh recently ${n}`),
+    ])
+    expect(await suggested('common')).toEqual([
+      'common common common mine',
+      ...newest(4).map((n) => `common fresh recently ${n}`),
+    ])
+    expect(await suggested('more rec')).toEqual(['More recently'])
+    await t.app.driver.exec(`delete from passages where at < now() - interval '300 days' or user_id is not null`)
+  })
+
   test('only those that the caller may see', async () => {
     const mallory = await person(t)
     expect((await search(mallory, 'common')).items).toEqual([])

@@ -6,7 +6,7 @@ import type { SearchName } from '../../records/names.ts'
 import { behind } from './behind.ts'
 import { apiPath, current, kindsFor, nestedPath, recordField, type SearchFilter } from './filters.ts'
 import { excerpt, marked, parts } from './highlight.ts'
-import { overMatches } from './newest.ts'
+import { matchesOf } from './newest.ts'
 import { asked, hasOperators } from './query.ts'
 import type { FindQuery, Found, FoundGroup, FoundGroups } from './schema.ts'
 import { correct } from './suggest.ts'
@@ -26,7 +26,6 @@ interface Row extends Record<string, unknown> {
   at: string
   rank: number
   total: number
-  considered: number
   marked_title: string
   marked_text: string
 }
@@ -50,7 +49,6 @@ const statement = (ctx: Ctx, text: string, matches: SQL, limit: number): SQL => 
   select ${passages.kind}, ${passages.recordId}, ${passages.organizationId}, ${passages.projectId}, ${passages.chunk},
     ${passages.title},
     ${passages.content}, ${passages.at}, rank, total::int as total,
-    (select count(*)::int from newest) as considered,
     ${nestedPath(ctx)} as nested_path, ${recordField(ctx, 'key')} as record_key,
     ${recordField(ctx, 'status')} as record_status,
     ${marked(passages.title, sql`asked.words`, 'english')} as marked_title,
@@ -74,12 +72,8 @@ const toFound = (row: Row): Found => ({
 async function search(ctx: Ctx, text: string, place: SearchFilter, limit: number): Promise<FoundGroup[]> {
   // The `select` has the query computed once, and not for each passage.
   const match = sql`${passages.search} @@ (select ${asked(text, 'english')})`
-  const rows = await overMatches(
-    ctx,
-    place,
-    { match, most: NEWEST },
-    async (matches) => (await ctx.db.execute<Row>(statement(ctx, text, matches, limit))).rows,
-  )
+  const matches = await matchesOf(ctx, place, { match, most: NEWEST })
+  const { rows } = await ctx.db.execute<Row>(statement(ctx, text, matches, limit))
   const groups = new Map<SearchName, FoundGroup>()
   for (const row of rows) {
     const group = groups.get(row.kind) ?? { kind: row.kind, total: row.total, items: [] }

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
-import { idList } from '../../db/columns.ts'
+import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import type { Driver } from '../../db/driver.ts'
 import { inPlace, type SearchFilter, within } from './filters.ts'
@@ -9,7 +9,7 @@ import { passages } from './table.ts'
 
 /** Below this many passages in the database, reading all that match is fast. */
 const MANY = 5000
-/** If `COMMON` of the newest `SAMPLE` passages of an owner match, their newest `WALKED` should have enough matches. */
+/** If `COMMON` of the newest `SAMPLE` passages of an owner match, the newest `WALKED` may have enough matches. */
 const SAMPLE = 200
 const COMMON = 50
 const WALKED = 5000
@@ -30,34 +30,42 @@ async function areMany({ app: { driver } }: Ctx): Promise<boolean> {
 const latest = (n: number): SQL => sql`(select * from ${passages} where ${passages.owner} = owners.id
   order by ${passages.at} desc, ${passages.id} desc limit ${n}) ${passages}`
 
-/** Returns those of the caller's teams, and the caller, among whose newest passages very many match. */
-async function whereCommon(ctx: Ctx, place: SearchFilter, match: SQL): Promise<string[]> {
-  if (!(await areMany(ctx))) return []
+interface Owners {
+  /** Their newest passages have `most` matches. */
+  common: string[]
+  others: string[]
+}
+
+/** Divides the caller's teams, and the caller, by whether their newest passages have enough matches. */
+async function ownersFor(ctx: Ctx, place: SearchFilter, { match, most }: Sought): Promise<Owners> {
   const { reach, personal } = rightsOf(ctx.actor)
-  const { rows } = await ctx.db.execute<{ id: string }>(sql`
-    select owners.id from (select distinct unnest(${reach}::uuid[] || ${personal}::uuid) as id) owners
-    where (select count(*) from ${latest(SAMPLE)} where ${and(match, inPlace(ctx, place))}) >= ${COMMON}`)
-  return rows.map(({ id }) => id)
+  const { rows } = await ctx.db.execute<{ id: string; common: boolean }>(sql`
+    select owners.id, case
+      when (select count(*) from ${latest(SAMPLE)} where ${and(match, inPlace(ctx, place))}) < ${COMMON} then false
+      else exists (select 1 from ${latest(WALKED)} where ${and(match, within(ctx, place))} offset ${most - 1})
+    end as common
+    from (select distinct unnest(${reach}::uuid[] || ${personal}::uuid) as id) owners`)
+  const ids = (common: boolean) => rows.flatMap((row) => (row.common === common ? row.id : []))
+  return { common: ids(true), others: ids(false) }
+}
+
+export interface Sought {
+  match: SQL
+  /** How many of an owner's newest matches are enough. */
+  most: number
 }
 
 /**
- * Runs a query over the matching passages that the caller may find; it gets them as a table and says how many it
- * `considered`. The index of words knows no order, so for a word that is everywhere it returns every passage. Of such
- * a word the query gets only the newest matches, `most` of each owner, which are looked for in the newest passages.
- * Where these have too few, and for all other words, it gets all matches, so that none of a rare word is missed.
+ * Returns the matching passages that the caller may find, as a table for a statement. The index of words knows no
+ * order, so for a word that is everywhere it returns every passage. Of an owner with such a word the table has only
+ * the newest matches, which are looked for in the newest passages. Of all other owners it has all matches, so that
+ * none of a rare word is missed.
  */
-export async function overMatches<R extends { considered: number }>(
-  ctx: Ctx,
-  place: SearchFilter,
-  { match, most }: { match: SQL; most: number },
-  run: (matches: SQL) => Promise<R[]>,
-): Promise<R[]> {
-  const condition = and(match, within(ctx, place))
-  const owners = await whereCommon(ctx, place, match)
-  if (owners.length > 0) {
-    const rows = await run(sql`(select hits.* from unnest(${idList(owners)}::uuid[]) owners (id) cross join lateral (
-      select * from ${latest(WALKED)} where ${condition} limit ${most}) hits) ${passages}`)
-    if ((rows[0]?.considered ?? 0) >= most) return rows
-  }
-  return run(sql`(select * from ${passages} where ${condition}) ${passages}`)
+export async function matchesOf(ctx: Ctx, place: SearchFilter, sought: Sought): Promise<SQL> {
+  const condition = and(sought.match, within(ctx, place))
+  const { common, others } = (await areMany(ctx)) ? await ownersFor(ctx, place, sought) : { common: [], others: [] }
+  if (common.length === 0) return sql`(select * from ${passages} where ${condition}) ${passages}`
+  return sql`(select hits.* from unnest(${idList(common)}::uuid[]) owners (id) cross join lateral (
+      select * from ${latest(WALKED)} where ${condition} limit ${sought.most}) hits
+    union all select * from ${passages} where ${anyOf(passages.owner, idList(others))} and ${condition}) ${passages}`
 }

@@ -1,18 +1,18 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { not, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { memberOrAlone } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import type { SearchName } from '../../records/names.ts'
 import { apiPath, current, nestedPath, type SearchFilter, within } from './filters.ts'
-import { overMatches } from './newest.ts'
+import { matchesOf } from './newest.ts'
 import { beginning, wordsOf } from './query.ts'
 import type { Suggestion, Suggestions, SuggestQuery } from './schema.ts'
-import { passages } from './table.ts'
+import { passages, TITLE_START, titleStart } from './table.ts'
 
 const MOST_WORDS = 8
 const CANDIDATES = 60
-/** Of very common words only the newest titles are considered. */
-const NEWEST = 400
+/** Sorts behind whatever else may follow the beginning of a title. */
+const LAST_CHARACTER = '\u{10ffff}'
 
 interface Row extends Record<string, unknown> {
   kind: SearchName
@@ -21,18 +21,17 @@ interface Row extends Record<string, unknown> {
   project_id: string | null
   nested_path: string | null
   title: string
-  considered: number
 }
 
 /** Returns titles in this order. Only the first few are checked against the records themselves. */
-async function titled(ctx: Ctx, matches: SQL, order: SQL): Promise<Row[]> {
+async function titled(ctx: Ctx, matches: SQL, ...order: SQL[]): Promise<Row[]> {
+  const by = sql.join([...order, sql`${passages.at} desc`, sql`${passages.id}`], sql`, `)
   const { rows } = await ctx.db.execute<Row>(sql`
     with first as materialized (
-      select id, considered, row_number() over () as place from (
-        select ${passages.id} as id, count(*) over () as considered from ${matches}
-        order by ${order}, ${passages.at} desc, ${passages.id} limit ${CANDIDATES}) best)
+      select id, row_number() over () as place from (
+        select ${passages.id} as id from ${matches} order by ${by} limit ${CANDIDATES}) best)
     select ${passages.kind}, ${passages.recordId}, ${passages.organizationId}, ${passages.projectId}, ${passages.title},
-      ${nestedPath(ctx)} as nested_path, considered::int as considered
+      ${nestedPath(ctx)} as nested_path
     from first join ${passages} using (id) where ${current(ctx)} order by place`)
   return rows
 }
@@ -44,11 +43,20 @@ async function titled(ctx: Ctx, matches: SQL, order: SQL): Promise<Row[]> {
 const hasWords = (words: string): SQL =>
   sql`${passages.chunk} = 0 and ${passages.titleWords} @@ (select to_tsquery('simple', ${words}))`
 
-/** Finds titles with words that begin so: those that begin with the text itself, then the newest. */
-const begun = (ctx: Ctx, words: readonly string[], text: string, place: SearchFilter): Promise<Row[]> =>
-  overMatches(ctx, place, { match: hasWords(words.map(beginning).join(' & ')), most: NEWEST }, (matches) =>
-    titled(ctx, matches, sql`starts_with(lower(${passages.title}), ${text.toLowerCase()}) desc`),
-  )
+/** SQL condition: the title begins with the text. An index serves the range, which covers only the start of a title. */
+const beginsWith = (text: string): SQL => {
+  const start = sql`lower(left(${text}::text, ${TITLE_START}))`
+  return sql`${titleStart} >= ${start} and ${titleStart} < ${start} || ${LAST_CHARACTER}::text
+    and starts_with(lower(${passages.title}), lower(${text}::text))`
+}
+
+/** Finds the newest titles with words that begin so: those that begin with the text itself, or those that do not. */
+async function begun(ctx: Ctx, text: string, place: SearchFilter, whole: boolean): Promise<Row[]> {
+  const words = hasWords(wordsOf(text).slice(0, MOST_WORDS).map(beginning).join(' & '))
+  const begins = beginsWith(text)
+  const match = and(words, whole ? begins : not(begins))
+  return titled(ctx, await matchesOf(ctx, place, { match, most: CANDIDATES }))
+}
 
 /** Returns the word's possible beginnings without a typo: one of its first letters removed, or two of them swapped. */
 const nearby = (word: string): string[] => {
@@ -93,14 +101,16 @@ export function slips(typed: string, meant: string, begins = false): number {
 const isNear = (word: string, title: readonly string[]): boolean =>
   title.some((other) => slips(word, other, true) <= forgiven(word))
 
-/** Returns titles with these words or prefixes; then, up to the limit, titles with similar words. */
+/** Returns titles that begin so; up to the limit, others with these words or prefixes, then with similar words. */
 export const suggest = read(
   'search.suggest',
   memberOrAlone('search:read'),
   async (ctx, { q = '', limit = 10, ...place }: SuggestQuery): Promise<Suggestions> => {
     const words = wordsOf(q).slice(0, MOST_WORDS)
     if (words.length === 0) return { items: [], nextCursor: null }
-    const rows = await begun(ctx, words, q.trim(), place)
+    const text = q.trim()
+    const rows = await begun(ctx, text, place, true)
+    if (rows.length < limit) rows.push(...(await begun(ctx, text, place, false)))
     if (rows.length < limit) {
       const known = new Set(rows.map((row) => row.record_id))
       const others = (await alike(ctx, words, place)).filter((row) => !known.has(row.record_id))

@@ -18,6 +18,14 @@ import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { users } from '../users/table.ts'
 
+/** How many characters of a title are indexed: more could be too long for an index. */
+export const TITLE_START = 64
+/**
+ * The first `TITLE_START` characters. Sorted by bytes, so that titles with the same beginning lie
+ * together whatever the language of the database.
+ */
+export const titleStart = sql`lower(left(title, 64)) collate "C"`
+
 /**
  * The search index: every record, cut into passages that fit an embedding. Memories are added by the write itself, so
  * that they are found at once; other records follow within a second, by a job that reads the events.
@@ -61,6 +69,7 @@ export const passages = pgTable(
     index('passages_newest').on(t.owner, t.at, t.id),
     index('passages_search').using('gin', t.search),
     // Only the first passage, so that each record counts once.
+    index('passages_title_starts').on(titleStart).where(sql`${t.chunk} = 0`),
     index('passages_titles').using('gin', t.titleWords).where(sql`${t.chunk} = 0`),
   ],
 )
