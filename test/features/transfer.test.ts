@@ -1,8 +1,11 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
+import { contextOf } from '../../src/action.ts'
+import { system } from '../../src/auth/actor.ts'
 import { compared } from '../../src/features/transfer/import.ts'
 import type { ImportResult, Line } from '../../src/features/transfer/schema.ts'
-import { apiKey, mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
+import { purge } from '../../src/features/upkeep/service.ts'
+import { apiKey, call, mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { oneOfEach } from '../support/records.ts'
 
 let t: TestApp
@@ -182,6 +185,129 @@ describe('an import', () => {
       ])
   })
 })
+
+describe('an import refuses', () => {
+  const one = (who: Person, entity: string, record: object) =>
+    imported(who, {
+      lines: [{ entity, record: record as Line['record'] }],
+      people: [{ id: who.userId, email: who.email }],
+    })
+  const recordIn = ({ lines }: Whole, entity: string) =>
+    lines.find((line) => line.entity === entity)?.record as Line['record']
+
+  test('a kind of record that the key may not write', async () => {
+    const bea = await person(t)
+    await bea.fetch('POST', '/api/notes', { title: 'N', content: 'x' })
+    const note = { ...recordIn(await exported(bea), 'note'), id: Bun.randomUUIDv7(), slug: 'n-2' }
+    const by = async (scopes: string[]) =>
+      (
+        await imported(
+          { ...bea, fetch: withKey(await apiKey(t, bea, scopes)) },
+          { lines: [{ entity: 'note', record: note }], people: [] },
+        )
+      ).status
+    expect([await by(['notes:read']), await by(['transfer:write', 'tasks:write'])]).toEqual([403, 403])
+    expect(await by(['transfer:write', 'notes:write'])).toBe(200)
+  })
+
+  test('references to records of other teams', async () => {
+    const [bea, bob] = [await person(t), await person(t)]
+    await full(bea)
+    const theirs = await oneOfEach(bob, { kinds: ['project', 'epic', 'story', 'task', 'spec', 'decision', 'note'] })
+    const whole = await exported(bea)
+    const again = (entity: string, fields: object) => {
+      const record = recordIn(whole, entity)
+      const fresh = { ...('id' in record && { id: Bun.randomUUIDv7() }), ...('slug' in record && { slug: 'again' }) }
+      return one(bea, entity, { ...record, ...fresh, ...('number' in record && { number: 77 }), ...fields })
+    }
+    const status = async (entity: string, fields: object) => [entity, (await again(entity, fields)).status]
+    const { story, task, epic, spec, decision, note } = theirs
+    for (const [entity, fields] of [
+      ['task', { storyId: story.id }],
+      ['task', { parentId: task.id }],
+      ['story', { epicId: epic.id }],
+      ['dependency', { blockedById: task.id }],
+      ['comment', { taskId: task.id }],
+      ['feature', { specId: spec.id }],
+      ['feature', { taskIds: [task.id] }],
+      ['decision', { supersedes: decision.id }],
+      ['link', { fromType: 'note', fromId: note.id, toType: 'task', toId: task.id }],
+      ['link', { toType: 'note', toId: note.id }],
+    ] as const)
+      expect(await status(entity, fields)).toEqual([entity, 422])
+    // A workspace is of the instance that the record comes from.
+    const project = { key: 'WSP', workspaceId: Bun.randomUUIDv7() }
+    expect((await again('project', project)).status).toBe(200)
+  })
+
+  test('to change a personal record of somebody else', async () => {
+    const bea = await person(t)
+    const eve = await member(t, bea, 'admin')
+    await bea.fetch('POST', '/api/notes', { title: 'Diary', content: 'x', scope: 'personal' })
+    const diary = { ...recordIn(await exported(bea), 'note'), id: Bun.randomUUIDv7(), slug: 'diary-2' }
+    expect((await one(bea, 'note', diary)).status).toBe(200)
+    const hers = { ...diary, title: 'Owned', createdById: eve.userId }
+    const refused = await call<object>(
+      t,
+      'POST',
+      '/api/sync/import',
+      { people: [{ id: eve.userId, email: eve.email }], records: [{ entity: 'note', record: hers }] },
+      { authorization: `Bearer ${eve.token}`, 'x-organization-id': bea.organizationId },
+    )
+    expect(refused.status).toBe(409)
+    expect((await bea.fetch('GET', `/api/notes/${diary.id}`)).body).toMatchObject({ title: 'Diary' })
+  })
+})
+
+test('an import names what changed: parts by what they belong to, a task whose parent comes later', async () => {
+  const bea = await person(t)
+  await full(bea)
+  const { lines } = await exported(bea)
+  const find = (entity: string) => lines.find((line) => line.entity === entity)?.record as Line['record']
+  const last = async () => {
+    const { rows } = await t.app.driver.query(
+      `select data -> 'changed' from events
+       where type = 'project.imported' and organization_id = $1 order by seq desc limit 1`,
+      [bea.organizationId],
+    )
+    const [value] = rows[0] as unknown[]
+    return typeof value === 'string' ? JSON.parse(value) : value
+  }
+  const send = async (entity: string, fields: object) => {
+    const record = { ...find(entity), ...fields } as Line['record']
+    expect([entity, (await imported(bea, { lines: [{ entity, record }], people: [] })).status]).toEqual([entity, 200])
+    return last()
+  }
+  expect(await send('discussion', { id: Bun.randomUUIDv7() })).toEqual({ decision: [find('discussion').decisionId] })
+  const comment = Bun.randomUUIDv7()
+  expect(await send('comment', { id: comment })).toEqual({ comment: [comment] })
+  const [part, parent] = [Bun.randomUUIDv7(), Bun.randomUUIDv7()]
+  expect(await send('task', { id: part, number: 80, parentId: parent })).toEqual({ task: [part] })
+  const { version } = (await bea.fetch<{ version: number }>('GET', `/api/tasks/${part}`)).body
+  expect(await send('task', { id: parent, number: 81, parentId: null })).toEqual({ task: [parent, part] })
+  expect((await bea.fetch('GET', `/api/tasks/${part}`)).body).toMatchObject({ parentId: parent, version: version + 1 })
+})
+
+test('what was imported is forgotten with its record', async () => {
+  const bea = await person(t)
+  await bea.fetch('POST', '/api/notes', { title: 'N', content: 'x' })
+  const whole = await exported(bea)
+  await moved(whole, bea)
+  const lines = whole.lines.filter(({ entity }) => entity === 'note')
+  expect((await imported(bea, { lines, people: whole.people })).status).toBe(200)
+  const id = lines[0]?.record.id
+  const kept = async () => (await t.app.driver.query('select 1 from imported_records where id = $1', [id])).rows.length
+  await purge(contextOf(t.app, system), {})
+  expect(await kept()).toBe(1)
+  await t.app.driver.query('delete from notes where id = $1', [id])
+  await purge(contextOf(t.app, system), {})
+  expect(await kept()).toBe(0)
+})
+
+const withKey =
+  (key: string): Person['fetch'] =>
+  (method, path, body) =>
+    call(t, method, path, body, { authorization: `Bearer ${key}` })
 
 test('three versions of a field come together', () => {
   const fields = { title: 'value', tags: 'set' } as const

@@ -171,15 +171,13 @@ function announce(
   })
 }
 
-/** Looks up both ends of a link that another instance made. Throws unless the caller sees them in this team. */
-export async function endsIn(ctx: Ctx, organizationId: string, link: Omit<Row, 'createdAt'>): Promise<[Found, Found]> {
+/** Announces a link that another instance made. Throws unless the caller may change both its ends in this team. */
+export async function announceImported(ctx: Ctx, organizationId: string, link: Omit<Row, 'createdAt'>): Promise<void> {
   const [from] = await lookUp(ctx, link.fromType, [link.fromId])
   const [to] = await lookUp(ctx, link.toType, [link.toId])
-  const isHere = (end: Found | undefined) => end && [organizationId, null].includes(end.organizationId)
-  if (!from || !to || !isHere(from) || !isHere(to))
-    throw invalid('/records', `The ends of the link ${link.id} are not in this team.`)
-  return [from, to]
+  const isHere = async (end: Found) =>
+    [organizationId, null].includes(end.organizationId) && (await mayChange(ctx, end))
+  if (!from || !to || !(await isHere(from)) || !(await isHere(to)))
+    throw invalid('/records', `The ends of the link ${link.id} are not in this team, or you may not change them.`)
+  announce(ctx, linkCreated, link, [from, to])
 }
-
-export const announceImported = (ctx: Ctx, link: Pick<Row, 'id' | 'kind'>, ends: [Found, Found]): void =>
-  announce(ctx, linkCreated, link, ends)

@@ -1,8 +1,8 @@
 import { asc, sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { type Ctx, read } from '../../action.ts'
-import type { Rule } from '../../auth/policy.ts'
-import { scopeHolds } from '../../auth/policy.ts'
+import { inOrganization } from '../../auth/actor.ts'
+import { authorize, type Rule, scopeHolds } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
@@ -59,7 +59,7 @@ class Exported {
   readonly #containers: Set<Container>
 
   constructor(
-    private readonly ctx: Ctx,
+    private ctx: Ctx,
     private readonly project: string | undefined,
   ) {
     const { organizationId, userId } = ctx.actor
@@ -68,14 +68,23 @@ class Exported {
     )
   }
 
+  /** Reads the rights of the caller again, before each page: they may end while the export is sent. */
+  async #renew(): Promise<void> {
+    const { app, actor } = this.ctx
+    const found = await app.auth.again(actor)
+    if (!('actor' in found)) throw new AppError('unauthenticated', 'The credential ended during the export.')
+    const renewed = inOrganization(found.actor, actor.organizationId as string)
+    authorize(renewed, people, 'transfer.export', app.clock)
+    this.ctx = { ...this.ctx, actor: renewed }
+  }
+
   #known = (entity: string): Set<string> => this.#ids.get(entity) ?? new Set()
 
   async *of(name: string): AsyncGenerator<Written> {
     if (name === 'link') return yield* this.#links()
     if (Object.hasOwn(parts, name)) return yield* this.#parts(name)
     const entity = this.ctx.app.records.synced.find((one) => one.entity === name)
-    const { actor } = this.ctx
-    if (entity && scopeHolds(actor.scopes, entity.scope)) yield* this.#records(entity)
+    if (entity) yield* this.#records(entity)
   }
 
   async *#records(entity: SyncEntity): AsyncGenerator<Written> {
@@ -84,8 +93,10 @@ class Exported {
     this.#ids.set(entity.entity, ids)
     const { visible, inContainer } = entity.place
     const within = this.project ? inContainer(`project:${this.project}`) : undefined
-    const where = and(visible(rightsOf(this.ctx.actor)), within)
     for (let after: string | undefined; ; ) {
+      await this.#renew()
+      if (!scopeHolds(this.ctx.actor.scopes, entity.scope)) return
+      const where = and(visible(rightsOf(this.ctx.actor)), within)
       const page = await readCopies(this.ctx.db, entity, { where, after, limit: PAGE })
       for (const { id, container, record } of page) {
         // Projects of the team open their containers; what other teams share publicly is not part of an export.
@@ -105,6 +116,7 @@ class Exported {
   async *#parts(name: string): AsyncGenerator<Written> {
     const part = parts[name] as (typeof parts)[string]
     for (const some of chunks(this.#known(part.of))) {
+      await this.#renew()
       const rows = await rowsAs<Fields>(
         this.ctx.db
           .select(part.columns)
@@ -120,9 +132,10 @@ class Exported {
   }
 
   async *#links(): AsyncGenerator<Written> {
-    if (!scopeHolds(this.ctx.actor.scopes, 'links:read')) return
     for (const [kind, ids] of this.#ids)
       for (const some of chunks(ids)) {
+        await this.#renew()
+        if (!scopeHolds(this.ctx.actor.scopes, 'links:read')) return
         const rows = await rowsAs<Fields>(
           this.ctx.db
             .select()
@@ -142,8 +155,13 @@ class Exported {
     return { entity, record }
   }
 
-  /** Returns the addresses of the members who are named, so that the importing server can find their accounts. */
+  /**
+   * Returns the addresses of the members who are named, so that the importing server can find their accounts; none to a
+   * key that may not list members.
+   */
   async people(): Promise<{ id: string; email: string }[]> {
+    await this.#renew()
+    if (!scopeHolds(this.ctx.actor.scopes, 'organizations:read')) return []
     const named: { id: string; email: string }[] = []
     for (const some of chunks(this.#people))
       named.push(

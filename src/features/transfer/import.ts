@@ -1,15 +1,17 @@
 import { eq, getTableName, inArray, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import { type Ctx, write } from '../../action.ts'
-import { member, type Rule } from '../../auth/policy.ts'
+import { member, type Rule, scopeHolds } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { rowsAs } from '../../db/session.ts'
 import { AppError, invalid } from '../../errors.ts'
 import type { FieldKind } from '../../records/sync.ts'
-import { announceImported, endsIn } from '../links/service.ts'
+import { lookUp } from '../links/records.ts'
+import { announceImported } from '../links/service.ts'
 import { memberships } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
 import { recordsImported } from './events.ts'
+import { adoptParts, parentIn, raiseNumbers, setParents } from './parents.ts'
 import { parts, personFields } from './parts.ts'
 import { checkRecord, computed, ownerOf } from './rules.ts'
 import type { ImportBatch, ImportResult, Line } from './schema.ts'
@@ -75,6 +77,11 @@ class Batch {
   #project: string | null = null
   /** The records that changed, by project (null: of the team; PERSONAL: of the caller) and kind. */
   readonly #changed = new Map<string | null, Record<string, string[]>>()
+  /** Tasks that are new, and tasks whose parent changed to one that is not here yet. */
+  readonly #created = new Set<string>()
+  readonly #moved = new Set<string>()
+  /** Agents that the caller sees. */
+  readonly #agents = new Set<string>()
 
   constructor(
     private readonly ctx: Ctx,
@@ -85,7 +92,7 @@ class Batch {
   async store({ entity, record }: Line): Promise<void> {
     const place = this.#place(entity)
     checkRecord(entity, record, place.columns)
-    const row = this.#mapped(record)
+    const row = await this.#mapped(record)
     this.#project = await ownerOf(this.ctx, this.organizationId, entity, row)
     const match = place.key.map((column) => eq(column, row[fieldOf(place.columns, column)] as string))
     const [there] = await rowsAs<Fields>(
@@ -100,27 +107,45 @@ class Batch {
     else await this.#update(entity, place, row, there)
   }
 
+  /** Throws if the credential may not write records of this kind. */
   #place(entity: string): Place {
     const part = Object.hasOwn(parts, entity) ? parts[entity] : undefined
-    if (part) return { ...part, fields: {} }
-    const synced = this.ctx.app.records.synced.find((one) => one.entity === entity)
+    const synced = this.ctx.app.records.synced.find((one) => one.entity === (part?.of ?? entity))
     if (!synced) throw invalid('/records', `${JSON.stringify(entity)} is not a kind of record that can be imported.`)
+    const scope = synced.scope.replace(':read', ':write')
+    if (!scopeHolds(this.ctx.actor.scopes, scope))
+      throw new AppError('forbidden', `This credential lacks the scope ${scope}, which importing a ${entity} needs.`, {
+        scope,
+      })
+    if (part) return { ...part, fields: {} }
     return { table: synced.table, columns: synced.columns, key: [synced.table.id], fields: synced.fields }
   }
 
-  /** Replaces the team, and people by their accounts here. Somebody without an account is left out. */
-  #mapped(record: Fields): Fields {
+  /**
+   * Replaces the team, and people by their accounts here. Somebody without an account, an agent that the caller does
+   * not see, and the workspace, which is of the other instance, are left out.
+   */
+  async #mapped(record: Fields): Promise<Fields> {
     const row = { ...record }
     if ('organizationId' in row && row.organizationId !== null) row.organizationId = this.organizationId
+    if ('workspaceId' in row) row.workspaceId = null
     for (const [field, type] of Object.entries(personFields)) {
-      if (typeof row[field] !== 'string' || (type !== undefined && row[type] !== 'user')) continue
-      row[field] = this.accounts.get(row[field]) ?? null
+      const id = row[field]
+      if (typeof id !== 'string') continue
+      if (type === undefined || row[type] === 'user') row[field] = this.accounts.get(id) ?? null
+      else if (!(await this.#seesAgent(id))) row[field] = null
       if (field === 'assigneeId' && row[field] === null) row.assigneeType = null
     }
     return row
   }
 
+  async #seesAgent(id: string): Promise<boolean> {
+    if (!this.#agents.has(id) && (await lookUp(this.ctx, 'agent', [id])).length > 0) this.#agents.add(id)
+    return this.#agents.has(id)
+  }
+
   async #create(entity: string, { table, fields }: Place, row: Fields): Promise<void> {
+    if (entity === 'link') await announceImported(this.ctx, this.organizationId, row as never)
     // A parent may come later, and is set then.
     const { parentId, ...rest } = row
     const values = {
@@ -130,13 +155,13 @@ class Batch {
     }
     await this.ctx.db.insert(table as PgTable).values(values as never)
     this.result.created++
-    if (entity === 'link')
-      announceImported(this.ctx, row as never, await endsIn(this.ctx, this.organizationId, row as never))
-    else await this.#remember(entity, fields, row)
+    if (entity === 'link') return
+    if (entity === 'task') this.#created.add(String(row.id))
+    this.#touched(entity, row)
+    await this.#remember(entity, fields, row)
   }
 
   async #remember(entity: string, fields: Place['fields'], row: Fields): Promise<void> {
-    this.#touched(entity, row)
     if (Object.keys(fields).length === 0 || typeof row.id !== 'string') return
     const base = Object.fromEntries(Object.keys(fields).map((name) => [name, row[name] ?? null]))
     const values = { id: row.id, organizationId: this.organizationId, entity, base, importedAt: this.ctx.now }
@@ -146,12 +171,16 @@ class Batch {
       .onConflictDoUpdate({ target: importedRecords.id, set: { base, importedAt: this.ctx.now } })
   }
 
-  #touched(entity: string, { id, projectId, ...row }: Fields): void {
+  /** Notes that a record changed, to be named in an event of where it is. A part changes what it belongs to. */
+  #touched(entity: string, row: Fields): void {
+    const { id, projectId } = row
     const isPersonal = row.organizationId === null && typeof projectId !== 'string'
     const project = entity === 'project' ? id : isPersonal ? PERSONAL : (projectId ?? this.#project)
+    const part = Object.hasOwn(parts, entity) ? parts[entity] : undefined
+    const kind = part?.of ?? entity
+    const changed = String(part ? row[fieldOf(part.columns, part.parent)] : id)
     const list = this.#changed.get(project as string | null) ?? {}
-    const kind = Object.hasOwn(parts, entity) ? (parts[entity]?.of as string) : entity
-    list[kind] = [...(list[kind] ?? []), String(id ?? row.taskId ?? row.specId ?? row.decisionId)]
+    list[kind] = [...new Set(list[kind]).add(changed)]
     this.#changed.set(project as string | null, list)
   }
 
@@ -160,31 +189,35 @@ class Batch {
       .select({ base: importedRecords.base, organizationId: importedRecords.organizationId })
       .from(importedRecords)
       .where(eq(importedRecords.id, String(row.id)))
-    if (before?.organizationId !== this.organizationId || there.organizationId !== row.organizationId)
+    const isOwn = there.organizationId !== null || there.createdById === this.ctx.actor.userId
+    if (before?.organizationId !== this.organizationId || there.organizationId !== row.organizationId || !isOwn)
       throw new AppError('conflict.exists', `The ${entity} ${row.id} exists here, and was not imported to this team.`)
     const { taken, conflicts } = compared(fields, before.base, there, row)
     if (conflicts.length > 0) this.result.conflicts.push({ entity, id: String(row.id), fields: conflicts })
     if (Object.keys(taken).length === 0) this.result.unchanged += conflicts.length > 0 ? 0 : 1
     else {
+      if (taken.parentId) taken.parentId = await parentIn(this.ctx, there.projectId, taken.parentId)
       const set = { ...taken, ...computed(entity, { ...there, ...taken }), updatedAt: this.ctx.now }
       await this.ctx.db
         .update(table as PgTable)
         .set({ ...set, version: sql`${sql.identifier(getTableName(table))}.version + 1` } as never)
         .where(eq(table.id as PgColumn, String(row.id)))
       this.result.updated++
+      // A record that moved has left a project, where it is named too.
+      this.#touched(entity, there)
+      this.#touched(entity, { ...there, ...taken })
+      if (taken.parentId === null) this.#moved.add(String(row.id))
     }
     await this.#remember(entity, fields, row)
   }
 
   /** Sets parents that came after their parts, and names every record that changed in an event of its project. */
   async finish(): Promise<void> {
-    await this.ctx.db.execute(sql`update tasks set parent_id = (i.base ->> 'parentId')::uuid from imported_records i
-      where i.id = tasks.id and tasks.parent_id is null and i.base ->> 'parentId' is not null
-        and i.organization_id = ${this.organizationId}
-        and exists (select 1 from tasks p where p.id = (i.base ->> 'parentId')::uuid)`)
-    await this.ctx.db.execute(sql`update projects set last_number = greatest(last_number, coalesce((
-      select max(number) from tasks where tasks.project_id = projects.id), 0))
-      where organization_id = ${this.organizationId}`)
+    const created = [...this.#created]
+    await setParents(this.ctx, this.organizationId, [...created, ...this.#moved])
+    for (const part of await adoptParts(this.ctx, this.organizationId, created)) this.#touched('task', part)
+    const projects = [...this.#changed].flatMap(([id, { task }]) => (task && id !== null && id !== PERSONAL ? id : []))
+    await raiseNumbers(this.ctx, projects)
     for (const [projectId, changed] of this.#changed)
       this.ctx.emit(recordsImported, {
         ...(projectId === PERSONAL

@@ -2,10 +2,14 @@ import { sql } from 'drizzle-orm'
 import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
 import { check } from '../../check.ts'
+import { idList } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
+import type { RecordName } from '../../records/names.ts'
 import type { TObject } from '../../schema.ts'
 import { Agent } from '../agents/schema.ts'
 import { Decision, Comment as Discussion } from '../decisions/schema.ts'
+import { lookUp } from '../links/records.ts'
+import { LinkCreate } from '../links/schema.ts'
 import { Memory } from '../memory/schema.ts'
 import { mentionsOf } from '../notes/mentions.ts'
 import { Note } from '../notes/schema.ts'
@@ -34,6 +38,7 @@ const schemas: Readonly<Record<string, TObject>> = {
   discussion: Discussion,
   note: Note,
   memory: Memory,
+  link: LinkCreate,
 }
 
 /** Throws `invalid` for a record with a field that its kind does not have, or with a value that it cannot have. */
@@ -54,28 +59,81 @@ export function computed(entity: string, { content }: Fields): Fields {
   return entity === 'skill' ? { placeholders: placeholdersIn(String(content)) } : {}
 }
 
-/** What a record belongs to, which must be in the team already: the table, and the field that names it. */
-const owners: Readonly<Record<string, readonly [table: string, field: string]>> = {
-  comment: ['tasks', 'taskId'],
-  dependency: ['tasks', 'taskId'],
-  version: ['specs', 'specId'],
-  discussion: ['decisions', 'decisionId'],
+/** A field with the id of another record, or with a list of them. */
+interface Reference {
+  readonly field: string
+  readonly table: string
+  /** Whether the record must be in the team already. Default: it may also come later, or be gone. */
+  readonly isNeeded?: true
+  /** Whether it must be in the same project. */
+  readonly inProject?: true
+  /** For what people also use from other teams, if they see it. */
+  readonly kind?: RecordName
 }
 
-/** Returns the project of what the record belongs to. Throws unless the team has it. */
+const needed = (field: string, table: string): Reference => ({ field, table, isNeeded: true })
+const later = (field: string, table: string): Reference => ({ field, table })
+const near = (field: string, table: string): Reference => ({ ...needed(field, table), inProject: true })
+
+/** The references of each kind besides `projectId`, what it belongs to first. */
+const references: Readonly<Record<string, readonly Reference[]>> = {
+  story: [near('epicId', 'epics')],
+  task: [near('storyId', 'stories'), later('parentId', 'tasks')],
+  comment: [needed('taskId', 'tasks')],
+  dependency: [needed('taskId', 'tasks'), needed('blockedById', 'tasks')],
+  feature: [later('taskIds', 'tasks'), later('specId', 'specs')],
+  version: [needed('specId', 'specs')],
+  decision: [later('supersedes', 'decisions'), later('supersededById', 'decisions')],
+  discussion: [needed('decisionId', 'decisions')],
+  memory: [later('supersedes', 'memories'), later('supersededById', 'memories')],
+}
+
+/** What a memory is about, by its scope. */
+const scopes: Readonly<Record<string, Reference>> = {
+  project: needed('scopeId', 'projects'),
+  agent: { ...later('scopeId', 'agents'), kind: 'agent' },
+  session: { ...later('scopeId', 'sessions'), kind: 'session' },
+}
+
+function referencesOf(entity: string, { scope }: Fields): readonly Reference[] {
+  const about = entity === 'memory' ? scopes[String(scope)] : undefined
+  return [needed('projectId', 'projects'), ...(references[entity] ?? []), ...(about ? [about] : [])]
+}
+
+/**
+ * Returns the project of what the record belongs to, if it has none of its own. Throws unless each record that it
+ * names is in the team, so that nobody can write into another team, or learn of its records.
+ */
 export async function ownerOf(ctx: Ctx, organizationId: string, entity: string, row: Fields): Promise<string | null> {
-  const [table, field] = owners[entity] ?? ['projects', 'projectId']
-  const id = row[field]
-  if (typeof id !== 'string' || entity === 'project') {
-    personalOf(ctx, entity, row)
-    return null
+  personalOf(ctx, entity, row)
+  let project: string | null = null
+  for (const one of referencesOf(entity, row)) {
+    const ids = [row[one.field]].flat().filter((id) => typeof id === 'string')
+    if (ids.length === 0) continue
+    const found = await placesOf(ctx, one, ids)
+    const isHere = ({ team, project }: Place) =>
+      team === organizationId && (!one.inProject || project === row.projectId)
+    const strange = found.filter((place) => !isHere(place)).map(({ id }) => id)
+    const seen = one.kind && strange.length > 0 ? (await lookUp(ctx, one.kind, strange)).length : 0
+    if (strange.length > seen || (one.isNeeded && found.length < new Set(ids).size))
+      throw invalid('/records', `${one.field} ${ids.join(', ')} of a ${entity} is not in this team.`)
+    if (!('projectId' in row)) project ??= found[0]?.project ?? null
   }
-  const project = sql.identifier(table === 'projects' ? 'id' : 'project_id')
-  const { rows: found } = await ctx.db.execute<{ project: string | null }>(sql`
-    select ${project} as project from ${sql.identifier(table)}
-    where id = ${id}::uuid and organization_id = ${organizationId}::uuid`)
-  if (found.length === 0) throw invalid('/records', `${field} ${id} of a ${entity} is not in this team.`)
-  return found[0]?.project ?? null
+  return project
+}
+
+interface Place extends Fields {
+  id: string
+  team: string | null
+  project: string | null
+}
+
+async function placesOf(ctx: Ctx, { table }: Reference, ids: readonly string[]): Promise<Place[]> {
+  const project = { projects: sql`id`, agents: sql`null::uuid` }[table] ?? sql`project_id`
+  const { rows } = await ctx.db.execute<Place>(sql`
+    select id, organization_id as team, ${project} as project from ${sql.identifier(table)}
+    where id = any(${idList(ids)}::uuid[])`)
+  return rows
 }
 
 /** A record without a team belongs to its author, so only they can import it. */

@@ -19,6 +19,7 @@ import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { syncConflicts, syncCursors, syncDevices, syncReceipts } from '../sync/table.ts'
 import { eventDays } from '../teams/table.ts'
+import { importedRecords } from '../transfer/table.ts'
 import { loginSessions, refreshTokens } from '../users/table.ts'
 import { look } from './doctor.ts'
 
@@ -125,6 +126,10 @@ export const purge = flow(
     removed.links = await purgeAll(ctx, {
       table: links,
       where: or(isGone(ctx, links.fromType, links.fromId), isGone(ctx, links.toType, links.toId)),
+    })
+    removed.importedRecords = await purgeAll(ctx, {
+      table: importedRecords,
+      where: isGone(ctx, importedRecords.entity, importedRecords.id),
     })
     return removed
   },
