@@ -2,6 +2,8 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Project, ProjectDetail } from '../../src/features/projects/schema.ts'
 import type { Analytics } from '../../src/features/teams/schema.ts'
 import { counts } from '../../src/features/upkeep/counts.ts'
+import { purge } from '../../src/features/upkeep/service.ts'
+import { systemCtx } from '../support/app.ts'
 import { complete, newProject, newTask, newTeam, patch, remove, restore, start, type Team, t } from './tasks-support.ts'
 
 beforeAll(start)
@@ -57,6 +59,40 @@ describe('the numbers of tasks', () => {
     expect(await numbers(team, project)).toEqual([1, 0])
     // 601 rows were added. Other tests may use the numbers at which they are summed up, but not all of them.
     expect((await stored(project)).length).toBeLessThan(500)
+  })
+
+  test('take few rows after one statement with many, and none after their project is gone', async () => {
+    const { owner, project } = await newTeam()
+    const task = await newTask(owner, project)
+    const columns = 'created_at, updated_at, organization_id, project_id, title, status, priority, position, labels'
+    await t.app.driver.query(
+      `insert into tasks (id, number, acceptance, ${columns})
+        select gen_random_uuid(), n + 1000, acceptance, ${columns} from tasks, generate_series(1, 3000) n
+        where id = $1::uuid`,
+      [task.id],
+    )
+    expect((await stored(project)).length).toBeGreaterThan(2200)
+    await purge(systemCtx(t), {})
+    const sums = await stored(project)
+    expect([sums.length < 10, sums.reduce((n, row) => n + Number(row[1]), 0)]).toEqual([true, 3001])
+    await t.app.driver.query('delete from projects where id = $1::uuid', [project.id])
+    expect((await stored(project)).length).toBeGreaterThan(2200)
+    await purge(systemCtx(t), {})
+    expect(await stored(project)).toEqual([])
+    expect(await counts(t.app.driver, false)).toMatchObject({ ok: true })
+  })
+
+  test('are corrected once by two doctors at a time', async () => {
+    const team = await newTeam()
+    const { owner, project } = team
+    await newTask(owner, project)
+    await t.app.driver.query('update task_counts set n = 5 where project_id = $1::uuid', [project.id])
+    const tx = await t.app.driver.begin()
+    await tx.query('select task_counts_mend()')
+    const other = counts(t.app.driver, true)
+    await tx.commit()
+    expect(await other).toMatchObject({ ok: true, said: 'the numbers of tasks are right' })
+    expect(await numbers(team, project)).toEqual([1, 0])
   })
 
   test('are mended by doctor where somebody changed the database by hand', async () => {

@@ -17,7 +17,7 @@ afterAll(async () => {
 
 const forgetAll = `delete from event_days; delete from meta where key = 'event_days'`
 
-const sum = () => sumDays(systemCtx(t), {})
+const sum = () => sumDays(systemCtx(t), { least: 1, most: 7 })
 const summed = async () => Number((await t.app.driver.query('select count(*)::int from event_days')).rows[0]?.[0])
 
 /** What readers with different rights get, over one day and over a week. */
@@ -62,7 +62,9 @@ describe('the sums of past days', () => {
     expect(await numbers(team)).toEqual(withSums)
     expect(await days(t.app.driver, false)).toMatchObject({ ok: true })
 
-    // Somebody plays events of the past.
+    // Somebody plays events of the past. They are added to the sums of their days, and no other sum is made again.
+    const sums = () => t.app.driver.query('select id, day::text, n from event_days order by id')
+    const older = (await sums()).rows
     const copied =
       'type, action, actor_kind, actor_id, actor_name, organization_id, project_id, data, request_id, origin'
     await t.app.driver.query(
@@ -74,6 +76,8 @@ describe('the sums of past days', () => {
     expect(played[5]?.completed.reduce((n, day) => n + day.count, 0)).toBe(6)
     await sum()
     expect(await numbers(team)).toEqual(played)
+    expect((await sums()).rows.slice(0, older.length)).toEqual(older)
+    expect(await days(t.app.driver, false)).toMatchObject({ ok: true })
 
     await t.app.driver.exec('update event_days set n = n + 1')
     expect(await numbers(team)).not.toEqual(played)
@@ -82,5 +86,19 @@ describe('the sums of past days', () => {
     expect(await numbers(team)).toEqual(played)
     await sum()
     expect(await numbers(team)).toEqual(played)
+  })
+
+  test('are not made for few events, and go on after the last one summed', async () => {
+    const team = await newTeam()
+    await work(team)
+    await sum()
+    const before = await summed()
+    await work(team)
+    const expected = await numbers(team)
+    await sumDays(systemCtx(t), {})
+    expect(await summed()).toBe(before)
+    await sumDays(systemCtx(t), { least: 2, most: 2 })
+    expect(await summed()).toBeGreaterThan(before)
+    expect(await numbers(team)).toEqual(expected)
   })
 })

@@ -21,21 +21,27 @@ export async function counts(driver: Driver, repair: boolean): Promise<Finding> 
   }
 }
 
-const DIFFERENT = `select count(*)::int from (
-  select day, sum(n) as n from event_days group by day) s
-  where s.n <> (select count(*) from events e where e.at >= s.day::timestamp at time zone 'UTC'
-    and e.at < (s.day + 1)::timestamp at time zone 'UTC' and e.organization_id is not null and e.type <> e.action)
-    and s.day > (select max(day) from event_days) - 30`
+const LATEST = 'select day::text from event_days group by day order by day desc limit 30'
+const of = `at >= $1::date::timestamp at time zone 'UTC' and at < ($1::date + 1)::timestamp at time zone 'UTC'
+  and seq <= (select value::bigint from meta where key = 'event_days')`
+const isDifferent = `select (select sum(n) from event_days where day = $1::date) is distinct from
+  (select count(*) from events where ${of} and organization_id is not null and type <> action)`
 
-/** Checks the sums of events of the last 30 days. With `repair`, deletes them: the hourly job sums all days anew. */
+/**
+ * Checks the sums of events of the last 30 days that have any, day by day. With `repair`, deletes all sums: the hourly
+ * job makes them again.
+ */
 export async function days(driver: Driver, repair: boolean): Promise<Finding> {
   const what = 'days'
   try {
-    const wrong = Number((await driver.query(DIFFERENT)).rows[0]?.[0])
-    const some = `${wrong} day${wrong === 1 ? '' : 's'}`
-    if (wrong === 0) return { what, ok: true, said: 'the numbers of changes are right' }
+    const wrong: string[] = []
+    for (const [day] of (await driver.query(LATEST)).rows)
+      if ((await driver.query(isDifferent, [day])).rows[0]?.[0]) wrong.push(String(day))
+    const some = `${wrong.length} day${wrong.length === 1 ? '' : 's'}`
+    if (wrong.length === 0) return { what, ok: true, said: 'the numbers of changes are right' }
     if (!repair) return { what, ok: false, said: `wrong for ${some}`, advice: 'Correct it with: tutti doctor --repair' }
-    await driver.exec(`begin; delete from event_days; delete from meta where key = 'event_days'; commit`)
+    await driver.exec(`begin; lock table event_days in share row exclusive mode; delete from event_days;
+      delete from meta where key = 'event_days'; commit`)
     return { what, ok: true, said: `counted anew, as ${some} were wrong` }
   } catch {
     return { what, ok: true, warning: true, said: 'not checked', advice: 'Apply the migrations first: tutti migrate' }

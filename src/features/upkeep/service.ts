@@ -18,6 +18,7 @@ import { notifications } from '../notifications/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { syncConflicts, syncCursors, syncDevices, syncReceipts } from '../sync/table.ts'
+import { taskCounts } from '../tasks/table.ts'
 import { eventDays } from '../teams/table.ts'
 import { importedRecords } from '../transfer/table.ts'
 import { loginSessions, refreshTokens } from '../users/table.ts'
@@ -98,6 +99,34 @@ const purgeSome = write('upkeep.purgeSome', machine, async (ctx, old: Old): Prom
   return (await ctx.db.execute(sql`delete from ${nameOf(old)} where ctid = any(array(${some}))`)).count
 })
 
+/** Projects with more rows of `task_counts` than this get them summed up; a trigger keeps most projects below it. */
+const MANY_COUNTS = 300
+/** Rows that one call of `task_counts_fold` removes for sure, if there are that many. */
+const FOLDED = 1900
+
+/** Returns the projects with many counts, and those with any that do not exist any more; and how many they have. */
+const crowded = read(
+  'upkeep.crowdedCounts',
+  machine,
+  async (ctx, _: Record<string, never>): Promise<{ id: string; n: number }[]> =>
+    (
+      await ctx.db.execute<{ id: string; n: number }>(sql`
+        select c.project_id as id, count(*)::int as n from ${taskCounts} c
+        left join ${projects} p on p.id = c.project_id
+        group by c.project_id having count(*) > ${MANY_COUNTS} or count(p.id) = 0`)
+    ).rows,
+)
+
+const foldSome = write('upkeep.foldCounts', machine, async (ctx, { id }: { id: string }): Promise<void> => {
+  await ctx.db.execute(sql`select task_counts_fold(${id}::uuid)`)
+})
+
+/** Those of a project that is gone add up to nothing, so no row of them remains. */
+async function foldCounts(ctx: Ctx): Promise<void> {
+  for (const { id, n } of await crowded(ctx, {}))
+    for (let left = n; left > 0; left -= FOLDED) await foldSome(ctx, { id })
+}
+
 /** Permanently deletes expired rows, in small batches. */
 export const purge = flow(
   'upkeep.purge',
@@ -131,6 +160,7 @@ export const purge = flow(
       table: importedRecords,
       where: isGone(ctx, importedRecords.entity, importedRecords.id),
     })
+    await foldCounts(ctx)
     return removed
   },
 )
