@@ -18,6 +18,9 @@ const BYTE = 127
 const FINEST = 8191
 /** How finely scores are sorted before the best are taken. */
 const BUCKETS = 4096
+/** About what an id takes in the list and in the set, and what each instance of the kernel takes. */
+const ID_BYTES = 150
+const KERNEL_BYTES = 16_384
 const roundUp = (n: number, to: number): number => Math.ceil(n / to) * to
 
 /**
@@ -42,9 +45,9 @@ export class VectorCodes {
     return this.#ids.length
   }
 
-  /** Memory that the vectors take, without their ids. */
+  /** Memory that the vectors take, with their ids and what the kernel needs for itself. */
   get bytes(): number {
-    return this.size * (this.#width + 8)
+    return KERNEL_BYTES + (this.#kernel?.memory.buffer.byteLength ?? 0) + this.size * ID_BYTES
   }
 
   get #buffer(): ArrayBuffer {

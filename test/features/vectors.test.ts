@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { newId, vectorText } from '../../src/db/columns.ts'
 import { VectorCodes } from '../../src/embeddings/codes.ts'
 import { type HybridQuery, hybrid } from '../../src/features/search/hybrid.ts'
-import { vectorsLoaded } from '../../src/features/search/kept.ts'
+import { Keeper, vectorsLoaded } from '../../src/features/search/kept.ts'
 import { type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 
 /** More than are all compared, so that candidates have to be chosen. */
@@ -150,6 +150,35 @@ test('nobody else finds them; a project that moves takes them along', async () =
   await vectorsLoaded(t.app)
   expect([asked[0], (await ask(ada, values))[0]]).toEqual([one, one])
   expect(await ask(bob, values)).toEqual([])
+})
+
+test('vectors of owners with few take no memory, and those of others only while asked for and while they fit', async () => {
+  const values = near(sea)
+  const bob = await person(t, { name: 'Bob' })
+  const few = await store(bob, [values, near(land)], null)
+  for (const id of few) stored.delete(id)
+  let now = 0
+  const keeper = new Keeper(t.app, 128 << 20, () => now)
+  const ask = (keeping: Keeper, who: Person) => keeping.nearest([who.organizationId], { model: MODEL, values })
+  expect(await ask(keeper, bob)).toEqual(few)
+  expect(keeper.bytes).toBe(0)
+  expect(await ask(keeper, ada)).toBeUndefined()
+  await keeper.loaded()
+  expect((await ask(keeper, ada))?.length).toBeGreaterThanOrEqual(400)
+  // Whole pages of 64 KB, and the ids.
+  expect(keeper.bytes).toBeGreaterThan(stored.size * (DIMENSIONS + 150))
+  const tight = new Keeper(t.app, keeper.bytes, () => now)
+  await ask(tight, ada)
+  await tight.loaded()
+  expect(tight.bytes).toBe(keeper.bytes)
+  const [more] = await store(ada, [values], null)
+  expect(await ask(tight, ada)).toBeUndefined()
+  expect(tight.bytes).toBe(0)
+  await t.app.driver.query('delete from passages where id = $1::uuid', [more])
+  stored.delete(more as string)
+  now = 11 * 60_000
+  await ask(keeper, bob)
+  expect(keeper.bytes).toBe(0)
 })
 
 test('codes of any length keep the order, and ids that are there already are not added again', () => {

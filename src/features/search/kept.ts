@@ -9,7 +9,7 @@ import type { App } from '../../services.ts'
 import type { QueryVector } from './model.ts'
 import { passageSigns, passageVectors } from './table.ts'
 
-/** Taken for each owner; compared exactly afterwards. */
+/** Taken for each owner; compared exactly afterwards. Of an owner with no more, nothing is kept: all are taken. */
 const NEAREST = 400
 /** A caller with more owners than this is served from the database. */
 const MOST_OWNERS = 50
@@ -44,14 +44,17 @@ interface Numbered {
 const numbers = read(
   'search.numbersOf',
   machine,
-  async (ctx, { owner, model, after }: { owner: string; model: string; after: number }): Promise<Numbered[]> =>
+  async (
+    ctx,
+    { owner, model, after, most }: { owner: string; model: string; after: number; most: number },
+  ): Promise<Numbered[]> =>
     ctx.db
       .select({ id: passageSigns.passageId, seq: passageSigns.seq })
       .from(passageSigns)
       .where(and(eq(passageSigns.owner, owner), gt(passageSigns.seq, after), eq(passageSigns.model, model)))
       // The whole index, so that it is used: the planner expects a third of the table.
       .orderBy(passageSigns.owner, passageSigns.seq)
-      .limit(NUMBERS),
+      .limit(most),
 )
 
 /** Returns vectors as pgvector sends them: two numbers of 16 bits, then one of 32 bits for each dimension. */
@@ -74,40 +77,59 @@ function decoded(vector: string): Float32Array {
 }
 
 /** The vectors that one server keeps in memory, by owner and model. */
-class Keeper {
+export class Keeper {
   readonly #kept = new Map<string, Kept>()
   readonly #loading = new Map<string, Promise<void>>()
   /** Owners whose vectors take too much memory, and until when that is assumed. */
   readonly #tooLarge = new Map<string, number>()
   #idle: Timer | undefined
 
-  constructor(private readonly app: App) {}
+  constructor(
+    private readonly app: App,
+    private readonly mostBytes = MOST_BYTES,
+    private readonly now = () => performance.now(),
+  ) {}
+
+  get bytes(): number {
+    return this.#kept.values().reduce((sum, { codes }) => sum + codes.bytes, 0)
+  }
 
   /** Undefined while the vectors of an owner are not in memory; then loads them in the background. */
-  async nearest(owners: readonly string[], { model, values }: QueryVector): Promise<string[] | undefined> {
-    this.#stayAwake()
-    const now = performance.now()
-    const found: [string, Kept][] = []
-    for (const owner of owners) {
-      const kept = this.#kept.get(`${model} ${owner}`)
-      if (!kept || now - kept.bornAt > OLD_MS) this.#load(owner, model, values.length)
-      if (kept) found.push([owner, kept])
+  async nearest(owners: readonly string[], asked: QueryVector): Promise<string[] | undefined> {
+    this.#dropIdle()
+    const before = this.bytes
+    const found = await Promise.all(owners.map((owner) => this.#nearestOf(owner, asked)))
+    if (this.bytes > before) this.#makeRoom()
+    return found.some((ids) => !ids) ? undefined : found.flatMap((ids) => ids ?? [])
+  }
+
+  async #nearestOf(owner: string, { model, values }: QueryVector): Promise<string[] | undefined> {
+    const key = `${model} ${owner}`
+    const kept = this.#kept.get(key)
+    if (!kept) {
+      const query = { owner, model, after: 0, most: NEAREST + 1 }
+      const all = await numbers(contextOf(this.app, system), query)
+      if (all.length <= NEAREST) return all.map(({ id }) => id)
+      this.#load(owner, model, values.length)
+      return undefined
     }
-    if (found.length < owners.length) return undefined
-    await Promise.all(found.map(([owner, kept]) => this.#readOn(owner, model, kept)))
-    for (const [, kept] of found) kept.usedAt = now
-    return found.flatMap(([, { codes }]) => codes.nearest(values, NEAREST))
+    kept.usedAt = this.now()
+    if (kept.usedAt - kept.bornAt > OLD_MS) this.#load(owner, model, values.length)
+    if (await this.#readOn(owner, model, kept)) return kept.codes.nearest(values, NEAREST)
+    this.#kept.delete(key)
+    this.#tooLarge.set(key, this.now() + OLD_MS)
+    return undefined
   }
 
   #load(owner: string, model: string, dimensions: number): void {
     const key = `${model} ${owner}`
-    if (this.#loading.has(key) || (this.#tooLarge.get(key) ?? 0) > performance.now()) return
-    const started = performance.now()
+    if (this.#loading.has(key) || (this.#tooLarge.get(key) ?? 0) > this.now()) return
+    const started = this.now()
     const kept: Kept = { codes: new VectorCodes(dimensions), seq: 0, bornAt: started, usedAt: started }
     const loaded = this.#readOn(owner, model, kept, true)
       .then((fits) => {
         if (fits) this.#kept.set(key, kept)
-        else this.#tooLarge.set(key, performance.now() + OLD_MS)
+        else this.#tooLarge.set(key, this.now() + OLD_MS)
         this.#makeRoom()
       })
       .catch((error: unknown) =>
@@ -122,13 +144,13 @@ class Keeper {
     const ctx = contextOf(this.app, system)
     const slack = this.app.driver.kind === 'pglite' ? 0 : OVERTAKEN
     for (let after = Math.max(0, kept.seq - slack); ; ) {
-      const rows = await numbers(ctx, { owner, model, after })
+      const rows = await numbers(ctx, { owner, model, after, most: NUMBERS })
       const fresh = rows.flatMap(({ id }) => (kept.codes.has(id) ? [] : id))
       for (let from = 0; from < fresh.length; from += VECTORS) {
         const started = performance.now()
         for (const { id, vector } of await vectors(ctx, { ids: fresh.slice(from, from + VECTORS), model }))
           kept.codes.add(id, decoded(vector))
-        if (kept.codes.bytes > MOST_BYTES) return false
+        if (kept.codes.bytes > this.mostBytes) return false
         if (patient) await Bun.sleep(performance.now() - started)
       }
       after = rows.at(-1)?.seq ?? after
@@ -142,11 +164,14 @@ class Keeper {
     let bytes = 0
     for (const [key, { codes }] of byUse) {
       bytes += codes.bytes
-      if (bytes > MOST_BYTES) this.#kept.delete(key)
+      if (bytes > this.mostBytes) this.#kept.delete(key)
     }
   }
 
-  #stayAwake(): void {
+  /** Forgets what nobody asked for lately, now and again after a while without a search. */
+  #dropIdle(): void {
+    const since = this.now() - IDLE_MS
+    for (const [key, { usedAt }] of this.#kept) if (usedAt <= since) this.#kept.delete(key)
     clearTimeout(this.#idle)
     this.#idle = setTimeout(() => this.#kept.clear(), IDLE_MS)
     this.#idle.unref()
