@@ -71,7 +71,8 @@ export async function carry(from: string, to: string, { json, force, yes, ...whe
   if (existsSync(to) && !force) throw new Refusal(`${to} exists already. Replace it with --force.`, 5)
   const key = fingerprint(head.device)
   const asked = `Let ${plain(head.name)} exchange data with ${client.server} as ${profile.user?.email ?? 'you'}?`
-  if (!json) note(`Bundle ${head.number} of ${plain(head.name)}. Its key: ${key}`)
+  const whose = head.user === '' ? 'somebody who has not signed in there' : plain(head.user)
+  if (!json) note(`Bundle ${head.number} of ${plain(head.name)}, of ${whose}. Its key: ${key}`)
   if (!yes && !(await confirm(asked)))
     throw new Refusal('Nothing was sent. Compare the key with the one that the other computer shows, and use --yes.')
   const answer = await client.post<{ bundle: string; changes: number; records: number }>('/api/sync/carry', {
@@ -96,7 +97,7 @@ export async function importBundle(path: string, { json, ...where }: FileOptions
   if (!owner || !hasCopy(owner))
     throw new Refusal('This computer has not asked for a bundle. Begin with: tutti sync export <file>', 4)
   const copy = new Copy(owner)
-  const { user, pinned, changed, receipts, number } = readBack(copy, readFileSync(path))
+  const { user, pinned, changed, receipts, number } = await readBack(copy, readFileSync(path))
   if (who.profile.kind === 'carried')
     await changeProfiles(({ all }) => {
       const profile = all.get(who.name)

@@ -79,7 +79,7 @@ export interface Brought extends Response {
 }
 
 /** Stores what a bundle brought back, completely or not at all. */
-export function readBack(copy: Copy, bytes: Uint8Array): Brought {
+export async function readBack(copy: Copy, bytes: Uint8Array): Promise<Brought> {
   const { head, lines } = open(bytes)
   const keys = keysIn(copy)
   if (head.direction !== 'back' || head.device !== rawPublic(keys.signing))
@@ -91,7 +91,7 @@ export function readBack(copy: Copy, bytes: Uint8Array): Brought {
   if (head.number <= done) throw new AppError('conflict', `Bundle ${head.number} was imported before.`)
   if (head.number > done + 1)
     throw new AppError('conflict', `Bundle ${done + 1} is missing: import it before number ${head.number}.`)
-  const [response, ...pages] = lines(keys) as [Response, ...Page[]]
+  const [response, ...pages] = (await lines(keys)) as [Response, ...Page[]]
   const changed = copy.change(() => store(copy, response, pages, head))
   return {
     ...response,

@@ -12,7 +12,8 @@ import {
   sign,
   verify,
 } from 'node:crypto'
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import { zstdCompressSync, zstdDecompress } from 'node:zlib'
 import { AppError } from '../errors.ts'
 
 /**
@@ -23,8 +24,18 @@ import { AppError } from '../errors.ts'
 
 const MAGIC = 'tutti-bundle 1'
 const [NONCE, TAG] = [12, 16]
-/** More than any honest bundle expands to, so that a small file cannot fill the memory. */
-const LARGEST = 512 << 20
+const expand = promisify(zstdDecompress)
+
+/** What a reader accepts, so that a small file cannot fill its memory or keep it busy. */
+export interface Most {
+  /** Of the expanded content. */
+  bytes: number
+  lines: number
+}
+/** More than any server sends. */
+const MOST: Most = { bytes: 512 << 20, lines: 1_000_000 }
+/** Bytes of lines that are parsed without letting others run. */
+const SLICE = 1 << 20
 
 export interface Head {
   /** `out`: from a device to its server. `back`: the server's response. */
@@ -125,7 +136,7 @@ export interface Opened {
   head: Head
   /** SHA-256 of the whole file. */
   hash: string
-  lines(keys: Keys): object[]
+  lines(keys: Keys, most?: Most): Promise<object[]>
 }
 
 /** Reads the head of a bundle and checks that its signer wrote it as it is. `lines` decrypts the content. */
@@ -142,10 +153,12 @@ export function open(file: Uint8Array): Opened {
   const signature = Buffer.from(bytes.subarray(second + 1, third).toString(), 'base64url')
   if (!verify(null, signedPart(begin, body), publicKey('ed25519', head.signer), signature))
     throw damaged('it was changed after it was signed')
+  // Throws for a key that nothing can be encrypted to.
+  sharedKey(generateKeyPairSync('x25519').privateKey, publicKey('x25519', head.box))
   return {
     head,
     hash: createHash('sha256').update(bytes).digest('hex'),
-    lines: (keys) => linesOf(body, head, keys, begin),
+    lines: (keys, most = MOST) => linesOf(decoded(body, head, keys, begin), most),
   }
 }
 
@@ -162,14 +175,33 @@ function headOf(text: string): Head {
   return head as Head
 }
 
-function linesOf(body: Buffer, { sealed }: Head, keys: Keys, begin: Buffer): object[] {
-  const packed = sealed === undefined ? body : decrypted(body, sharedKey(keys.box, publicKey('x25519', sealed)), begin)
+const decoded = (body: Buffer, { sealed }: Head, keys: Keys, begin: Buffer): Buffer =>
+  sealed === undefined ? body : decrypted(body, sharedKey(keys.box, publicKey('x25519', sealed)), begin)
+
+/** Counts the lines before any is read, and lets others run in between. */
+async function linesOf(packed: Buffer, most: Most): Promise<object[]> {
+  const text = await expand(packed, { maxOutputLength: most.bytes }).catch(() => {
+    throw damaged('its content cannot be read, or is too large')
+  })
+  let count = 0
+  for (let at = text.indexOf(10); at >= 0; at = text.indexOf(10, at + 1))
+    if (++count > most.lines) throw damaged(`it has more than ${most.lines} lines`)
+  const lines: object[] = []
+  for (let at = 0, paused = 0; at < text.length; ) {
+    const next = text.indexOf(10, at)
+    const end = next < 0 ? text.length : next
+    if (end > at) lines.push(parsed(text.toString('utf8', at, end)))
+    at = end + 1
+    if (at - paused < SLICE) continue
+    paused = at
+    await new Promise(setImmediate)
+  }
+  return lines
+}
+
+function parsed(line: string): object {
   try {
-    return zstdDecompressSync(packed, { maxOutputLength: LARGEST })
-      .toString()
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as object)
+    return JSON.parse(line) as object
   } catch {
     throw damaged('its content cannot be read')
   }

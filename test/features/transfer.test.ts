@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { createHash } from 'node:crypto'
+import { createHash, sign } from 'node:crypto'
 import { contextOf } from '../../src/action.ts'
 import { system } from '../../src/auth/actor.ts'
+import { fingerprint, type Head, type Keys, keysOf, newSeeds, open, pack, rawPublic } from '../../src/auth/bundle.ts'
+import { SCHEMA } from '../../src/features/sync/devices.ts'
 import { compared } from '../../src/features/transfer/import.ts'
 import type { ImportResult, Line } from '../../src/features/transfer/schema.ts'
 import { purge } from '../../src/features/upkeep/service.ts'
@@ -288,6 +290,19 @@ test('an import names what changed: parts by what they belong to, a task whose p
   expect((await bea.fetch('GET', `/api/tasks/${part}`)).body).toMatchObject({ parentId: parent, version: version + 1 })
 })
 
+test('an export shows addresses only to keys that may list members', async () => {
+  const bea = await person(t)
+  await bea.fetch('POST', '/api/notes', { title: 'N', content: 'x' })
+  const peopleFor = async (scopes: string[]) => {
+    const response = await fetch(`${t.url}/api/sync/export?format=json`, {
+      headers: { authorization: `Bearer ${await apiKey(t, bea, scopes)}` },
+    })
+    return ((await response.json()) as { people?: object[] }[]).at(-2)?.people
+  }
+  expect(await peopleFor(['notes:read'])).toEqual([])
+  expect(await peopleFor(['notes:read', 'organizations:read'])).toEqual([{ id: bea.userId, email: bea.email }])
+})
+
 test('what was imported is forgotten with its record', async () => {
   const bea = await person(t)
   await bea.fetch('POST', '/api/notes', { title: 'N', content: 'x' })
@@ -303,6 +318,64 @@ test('what was imported is forgotten with its record', async () => {
   await purge(contextOf(t.app, system), {})
   expect(await kept()).toBe(0)
 })
+
+describe('a bundle', () => {
+  const device = (about: Partial<Head> = {}, lines: readonly object[] = [{ schema: SCHEMA, platform: 'x' }]) => {
+    const keys = keysOf(newSeeds())
+    const key = rawPublic(keys.signing)
+    const head = { direction: 'out' as const, number: 1, device: key, name: 'x', server: t.url, user: '', at: '' }
+    return { file: pack({ ...head, ...about }, lines, keys, undefined), fingerprint: fingerprint(key), keys }
+  }
+  const carried = (who: Person, { file, fingerprint }: { file: Buffer; fingerprint: string }) =>
+    who.fetch<{ bundle: string }>('POST', '/api/sync/carry', { bundle: file.toString('base64'), fingerprint })
+
+  test('of one user is not carried by another', async () => {
+    const bea = await person(t)
+    expect((await carried(bea, device({ user: ada.email }))).status).toBe(403)
+    expect((await carried(bea, device({ user: bea.email.toUpperCase() }))).status).toBe(200)
+    expect((await carried(bea, device())).status).toBe(200)
+  })
+
+  test('that expands to too much is refused before it is read', async () => {
+    const small = device()
+    await expect(open(small.file).lines(small.keys, { bytes: 10, lines: 1 })).rejects.toThrow('too large')
+    const many = device(
+      {},
+      Array.from({ length: 100_002 }, () => ({})),
+    )
+    expect((await carried(ada, many)).body).toMatchObject({ detail: expect.stringContaining('100001 lines') })
+  })
+
+  test('with a key that cannot be encrypted to changes nothing', async () => {
+    const { keys } = device()
+    const key = rawPublic(keys.signing)
+    const box = { ...keys, box: keys.signing }
+    const head = { direction: 'out' as const, number: 1, device: key, name: 'x', server: t.url, user: '', at: '' }
+    const file = packed(pack(head, [{ schema: SCHEMA, platform: 'x' }], box, undefined), keys)
+    expect((await carried(ada, { file, fingerprint: fingerprint(key) })).status).toBe(422)
+    const { rows } = await t.app.driver.query('select 1 from sync_devices where public_key = $1', [key])
+    expect(rows).toEqual([])
+  })
+})
+
+/** Signs the bundle again, with zeros as the key to encrypt to. */
+function packed(file: Buffer, { signing }: Keys): Buffer {
+  const [magic, head, , ...body] = splitLines(file)
+  const begin = Buffer.from(
+    `${magic}\n${JSON.stringify({ ...JSON.parse(String(head)), box: Buffer.alloc(32).toString('base64url') })}\n`,
+  )
+  const content = Buffer.concat(body)
+  const signature = sign(null, Buffer.concat([begin, createHash('sha256').update(content).digest()]), signing)
+  return Buffer.concat([begin, Buffer.from(`${signature.toString('base64url')}\n`), content])
+}
+
+/** Returns the three first lines and the rest. */
+function splitLines(file: Buffer): [Buffer, Buffer, Buffer, Buffer] {
+  const ends = [file.indexOf(10)]
+  for (const i of [0, 1]) ends.push(file.indexOf(10, (ends[i] as number) + 1))
+  const [a = 0, b = 0, c = 0] = ends
+  return [file.subarray(0, a), file.subarray(a + 1, b), file.subarray(b + 1, c), file.subarray(c + 1)]
+}
 
 const withKey =
   (key: string): Person['fetch'] =>

@@ -22,7 +22,13 @@ import { syncDevices } from './table.ts'
 const { schema, platform, only } = DeviceRegister.properties
 const Request = object({ schema, platform, only, cursor: PullQuery.properties.cursor })
 type Request = Static<typeof Request>
-const Changes = array(Mutation, 100_000)
+/** Of a bundle: its changes, and the request before them. */
+const most = { bytes: 64 << 20, lines: 100_001 }
+/** Changes that are checked without letting others run. */
+const CHECKED = 1000
+const Changes = array(Mutation, CHECKED)
+/** Bytes of pages after which the response ends: the next bundle of the device gets the rest. */
+const RESPONSE = 64 << 20
 
 /** The server signs with the key of its access tokens; devices encrypt to a key of its own. */
 const keysOf = ({ app }: Ctx): Keys => ({
@@ -38,7 +44,8 @@ export const carry = flow('sync.carry', ownCopy, async (ctx, { bundle, fingerpri
   if (fingerprint !== fingerprintOf(head.device))
     throw invalid('/fingerprint', 'fingerprint is not that of the key of this bundle.')
   const keys = keysOf(ctx)
-  const { request, mutations } = contentOf(head, lines(keys))
+  await checkUser(ctx, head)
+  const { request, mutations } = await contentOf(head, await lines(keys, most))
   const device = await deviceFor(ctx, head, request)
   checkNumber(device, head.number, hash)
   const receipts = await pushed(ctx, device, mutations)
@@ -57,27 +64,56 @@ export const carry = flow('sync.carry', ownCopy, async (ctx, { bundle, fingerpri
   }
 })
 
-function contentOf({ sealed }: Head, [request, ...mutations]: object[]): { request: Request; mutations: Mutation[] } {
-  const errors = [...check(Request, request ?? {}), ...check(Changes, mutations)]
+/**
+ * Throws 403 for a bundle of another user: its changes would be made in the wrong name, and the response would show
+ * them what they may not see. A device that nobody has signed in on names no user, and one of the caller's may name an
+ * address that they had before.
+ */
+async function checkUser(ctx: Ctx, head: Head): Promise<void> {
+  if (head.user === '' || (await knownDevice(ctx, head))) return
+  const [user] = await ctx.db
+    .select({ email: users.email })
+    .from(users)
+    .where(eq(users.id, userIdOf(ctx.actor)))
+  if (user?.email.toLowerCase() !== head.user.toLowerCase())
+    throw new AppError(
+      'forbidden',
+      'This is a bundle of another user. Only they can carry it, signed in as themselves.',
+    )
+}
+
+interface Content {
+  request: Request
+  mutations: Mutation[]
+}
+
+async function contentOf({ sealed }: Head, [request, ...mutations]: object[]): Promise<Content> {
+  const errors = [...check(Request, request ?? {})]
+  for (let at = 0; at < mutations.length && errors.length === 0; at += CHECKED) {
+    errors.push(...check(Changes, mutations.slice(at, at + CHECKED)))
+    await new Promise(setImmediate)
+  }
   if (errors[0]) throw invalid('/bundle', `This bundle cannot be used: ${errors[0].message}`)
   if (sealed === undefined && mutations.length > 0)
     throw invalid('/bundle', 'Changes must be encrypted for the server.')
   return { request: request as Request, mutations: mutations as Mutation[] }
 }
 
-/**
- * Returns the user's device with this key. A new one is registered: the user has compared its fingerprint. So is one
- * whose program was updated.
- */
-async function deviceFor(ctx: Ctx, { device: publicKey, name }: Head, request: Request): Promise<Device> {
+async function knownDevice(ctx: Ctx, { device }: Head): Promise<{ id: string } | undefined> {
   const [known] = await ctx.db
-    .select({ id: syncDevices.id, schema: syncDevices.schema })
+    .select({ id: syncDevices.id })
     .from(syncDevices)
-    .where(and(eq(syncDevices.userId, userIdOf(ctx.actor)), eq(syncDevices.publicKey, publicKey)))
+    .where(and(eq(syncDevices.userId, userIdOf(ctx.actor)), eq(syncDevices.publicKey, device)))
+  return known
+}
+
+/** Returns the user's device with this key. A new one is registered: the user has compared its fingerprint. */
+async function deviceFor(ctx: Ctx, head: Head, request: Request): Promise<Device> {
+  const known = await knownDevice(ctx, head)
+  const { device: publicKey, name } = head
   const { cursor: _, ...about } = request
   const input = { ...about, name: name.trim().slice(0, 100) || 'device', publicKey }
-  if (known?.schema === request.schema) return deviceOf(ctx, known.id)
-  const { deviceId } = await register(ctx, { ...input, ...(known && { deviceId: known.id }) })
+  const { deviceId } = known ? { deviceId: known.id } : await register(ctx, input)
   return deviceOf(ctx, deviceId)
 }
 
@@ -110,7 +146,7 @@ async function pushed(ctx: Ctx, { id: deviceId }: Device, mutations: readonly Mu
   return receipts
 }
 
-/** Returns all pages since the cursor; everything, if the cursor is too old. */
+/** Returns the pages since the cursor, as many as a response holds; from the beginning, if the cursor is too old. */
 async function pulled(
   ctx: Ctx,
   { id: deviceId }: Device,
@@ -118,11 +154,13 @@ async function pulled(
 ): Promise<{ pages: Page[]; fresh: boolean }> {
   const pages: Page[] = []
   let fresh = cursor === undefined
+  let bytes = 0
   for (let next = cursor; ; ) {
     try {
       const page = await pull(ctx, { deviceId, cursor: next })
       pages.push(page)
-      if (!page.hasMore) return { pages, fresh }
+      bytes += Buffer.byteLength(JSON.stringify(page))
+      if (!page.hasMore || bytes > RESPONSE) return { pages, fresh }
       next = page.cursor
     } catch (error) {
       if (fresh || !(error instanceof AppError) || error.code !== 'gone') throw error
