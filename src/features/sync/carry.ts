@@ -99,21 +99,25 @@ async function contentOf({ sealed }: Head, [request, ...mutations]: object[]): P
   return { request: request as Request, mutations: mutations as Mutation[] }
 }
 
-async function knownDevice(ctx: Ctx, { device }: Head): Promise<{ id: string } | undefined> {
+async function knownDevice(ctx: Ctx, { device }: Head): Promise<Pick<Device, 'id' | 'schema'> | undefined> {
   const [known] = await ctx.db
-    .select({ id: syncDevices.id })
+    .select({ id: syncDevices.id, schema: syncDevices.schema })
     .from(syncDevices)
     .where(and(eq(syncDevices.userId, userIdOf(ctx.actor)), eq(syncDevices.publicKey, device)))
   return known
 }
 
-/** Returns the user's device with this key. A new one is registered: the user has compared its fingerprint. */
+/**
+ * Returns the user's device with this key. A new one is registered: the user has compared its fingerprint. So is one
+ * whose program was updated.
+ */
 async function deviceFor(ctx: Ctx, head: Head, request: Request): Promise<Device> {
   const known = await knownDevice(ctx, head)
   const { device: publicKey, name } = head
   const { cursor: _, ...about } = request
   const input = { ...about, name: name.trim().slice(0, 100) || 'device', publicKey }
-  const { deviceId } = known ? { deviceId: known.id } : await register(ctx, input)
+  if (known?.schema === request.schema) return deviceOf(ctx, known.id)
+  const { deviceId } = await register(ctx, { ...input, ...(known && { deviceId: known.id }) })
   return deviceOf(ctx, deviceId)
 }
 
