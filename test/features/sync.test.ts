@@ -1,5 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test'
+import { positionNow } from '../../src/events/reader.ts'
+import { readableBy } from '../../src/features/sync/containers.ts'
+import { follow } from '../../src/features/sync/feed.ts'
+import { Changes } from '../../src/features/sync/page.ts'
 import type { ConflictPage, Page, Pushed, Status } from '../../src/features/sync/schema.ts'
+import * as tokens from '../../src/features/tokens/service.ts'
 import { apiKey, call, mcpToken, member, type Person, person, sharedApp, unique } from '../support/app.ts'
 import { oneOfEach } from '../support/records.ts'
 import { SyncClient } from '../support/sync-client.ts'
@@ -254,6 +259,114 @@ test('pages of any size add up to the same copy', async () => {
   const streamed = new SyncClient(ada, 'streamed')
   for (const line of lines) streamed.apply(JSON.parse(line) as Page)
   expect(streamed.all()).toEqual(whole.all())
+})
+
+test('who cannot change a record makes no conflict, and a text that cannot be stored stops no other change', async () => {
+  const { id } = await note(ada)
+  const viewer = await member(t, ada, 'viewer')
+  const client = await device(viewer)
+  const push = async (token: string, deviceId: string, mutations: object[]) => {
+    const sent = mutations.map((one) => ({ mutationId: Bun.randomUUIDv7(), entity: 'note', id, op: 'upsert', ...one }))
+    const answer = await call<Pushed>(t, 'POST', '/api/sync/push', { deviceId, mutations: sent }, bearer(token))
+    expect(answer.status).toBe(200)
+    return answer.body.receipts.map(({ status, code }) => [status, code])
+  }
+  const clash = { fields: { title: 'Other' }, base: { title: 'Never was' } }
+  const forbidden = ['rejected', 'forbidden']
+  const changes = [clash, { op: 'delete', base: {} }]
+  expect(await push(viewer.token, client.deviceId, changes)).toEqual([forbidden, forbidden])
+  const own = await device(ada)
+  expect(await push(await apiKey(t, ada, ['notes:read']), own.deviceId, changes)).toEqual([forbidden, forbidden])
+  const invalid = ['rejected', 'invalid']
+  const texts = ['a\u0000b', 'a\ud800b'].map((text) => ({ fields: { title: 'Mine' }, base: { title: text } }))
+  const good = { fields: { pinned: true }, base: { pinned: false } }
+  expect(await push(ada.token, own.deviceId, [...texts, good])).toEqual([invalid, invalid, ['applied', undefined]])
+})
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+test('a credential sees conflicts only where it sees records, and a user has a limited number', async () => {
+  const who = await person(t)
+  const { body: diary } = await who.fetch<{ id: string }>('POST', '/api/notes', {
+    title: 'Diary',
+    content: 'x',
+    scope: 'personal',
+  })
+  const client = await device(who)
+  await who.fetch('PUT', `/api/notes/${diary.id}`, { title: 'Changed' })
+  client.edit('note', diary.id, 'title', 'Secret')
+  expect((await client.push())[0]?.status).toBe('conflict')
+  const ctx = await who.ctx()
+  const actor = { ...ctx.actor, session: ctx.actor.session && { ...ctx.actor.session, authenticatedAt: ctx.now } }
+  const bound = { name: 'bound', scopes: ['read'], organizationId: who.organizationId }
+  const { token } = await tokens.createKey({ ...ctx, actor }, bound)
+  const seen = async (key: string) => {
+    const { body } = await call<ConflictPage>(t, 'GET', '/api/sync/conflicts', undefined, bearer(key))
+    const status = await call<Status>(t, 'GET', '/api/sync/status', undefined, bearer(key))
+    return [body.items.length, status.body.openConflicts]
+  }
+  expect(await seen(who.token)).toEqual([1, 1])
+  expect(await seen(String(token))).toEqual([0, 0])
+  expect(await seen(await apiKey(t, who, ['tasks:read']))).toEqual([0, 0])
+  const columns = 'created_at, user_id, device_id, device_name, mutation_id, entity, record_id, container, kind, values'
+  await t.app.driver.query(
+    `insert into sync_conflicts (id, ${columns.replace('values', '"values"')})
+      select gen_random_uuid(), ${columns.replace('values', '"values"')}
+      from sync_conflicts, generate_series(2, 1000) where user_id = $1`,
+    [who.userId],
+  )
+  client.edit('note', diary.id, 'title', 'Another')
+  expect((await client.push()).at(-1)).toMatchObject({ status: 'rejected', code: 'conflict' })
+})
+
+test('a change between two scans of one pull is not lost', async () => {
+  const { id } = await note(ada)
+  const other = await person(t)
+  const ctx = await ada.ctx()
+  const from = await positionNow(ctx.db)
+  await ada.fetch('PUT', `/api/notes/${id}`, { title: 'Second' })
+  const { body: filler } = await other.fetch<{ id: string }>('POST', '/api/notes', { title: 'x', content: 'x' })
+  const { rows } = await t.app.driver.query(`select string_agg(quote_ident(attname), ',') from pg_attribute
+    where attrelid = 'events'::regclass and attnum > 0 and not attisdropped and attname not in ('id', 'seq')`)
+  await t.app.driver.query(
+    `insert into events (id, ${rows[0]?.[0]}) select gen_random_uuid(), ${rows[0]?.[0]}
+      from events, generate_series(1, 2100) where subject_id = $1 and type = 'note.created'`,
+    [filler.id],
+  )
+  let reads = 0
+  const db = new Proxy(ctx.db, {
+    get(target, name) {
+      const value = Reflect.get(target, name)
+      if (name !== 'execute') return typeof value === 'function' ? value.bind(target) : value
+      return async (query: Parameters<typeof ctx.db.execute>[0]) => {
+        if (++reads === 2) await ada.fetch('PUT', `/api/notes/${id}`, { title: 'Third' })
+        return target.execute(query)
+      }
+    },
+  })
+  const held = { containers: new Set([`project:${project}` as const]), entities: readableBy(ctx), deviceId: filler.id }
+  const [first, second] = [new Changes(500), new Changes(500)]
+  const { position } = await follow({ ...ctx, db }, from, held, 500, first)
+  await follow(ctx, position, held, 500, second)
+  const titles = [first, second].flatMap(({ list }) =>
+    list.filter((one) => one.id === id).map(({ record }) => record?.title),
+  )
+  expect(titles.at(-1)).toBe('Third')
+})
+
+test('a device keeps its latest cursors', async () => {
+  const client = await device(ada)
+  const columns = 'device_id, created_at, position, held, entities'
+  await t.app.driver.query(
+    `insert into sync_cursors (id, ${columns}) select gen_random_uuid(), ${columns}
+      from sync_cursors, generate_series(1, 300) where id = $1`,
+    [client.cursor?.slice(3)],
+  )
+  await client.pullAll()
+  const { rows } = await t.app.driver.query('select count(*)::int from sync_cursors where device_id = $1', [
+    client.deviceId,
+  ])
+  expect(Number(rows[0]?.[0])).toBeLessThanOrEqual(202)
 })
 
 test('a device belongs to one user, and gives no right that its credential does not have', async () => {

@@ -9,10 +9,11 @@ import { keyset } from '../../records/page.ts'
 import type { Container, Fields, SyncEntity } from '../../records/sync.ts'
 import { notify } from '../notifications/service.ts'
 import { projects } from '../projects/table.ts'
-import { readableBy } from './containers.ts'
+import { containersOf, readableBy } from './containers.ts'
 import { type Device, ownCopy } from './devices.ts'
 import { syncConflicted, syncResolved } from './events.ts'
 import { type Clash, change, erase, type Found, findAny, inTeam } from './judge.ts'
+import { kept } from './limits.ts'
 import type { Conflict, ConflictPage, ConflictQuery, Mutation, Resolve } from './schema.ts'
 import { syncConflicts } from './table.ts'
 
@@ -27,6 +28,12 @@ export async function storeClashes(
   clashes: readonly Clash[],
 ): Promise<string[]> {
   if (clashes.length === 0) return []
+  const open = await ctx.db.$count(
+    syncConflicts,
+    and(eq(syncConflicts.userId, device.userId), isNull(syncConflicts.resolvedAt)),
+  )
+  if (open + clashes.length > kept.openConflicts)
+    throw new AppError('conflict', `You have ${open} open conflicts. Decide on some first: tutti sync conflicts`)
   const rows = clashes.map(({ kind, field, base, mine }) => ({
     id: newId(),
     createdAt: ctx.now,
@@ -65,21 +72,30 @@ export const tellOfConflicts = write(
 
 type Row = typeof syncConflicts.$inferSelect
 
-/** SQL condition: conflicts of the caller, and those of records that the caller may change. */
-function seenBy({ actor }: Ctx): SQL {
+/** SQL condition: conflicts about kinds and places that the credential may read. */
+async function readable(ctx: Ctx): Promise<SQL> {
+  const list = (names: readonly string[]) => sql`any(${`{${names.join(',')}}`}::text[])`
+  return sql`(${syncConflicts.container} = ${list(await containersOf(ctx))}
+    and ${syncConflicts.entity} = ${list(readableBy(ctx).map(({ entity }) => entity))})`
+}
+
+/** SQL condition: of those that are `readable`, conflicts of the caller and of records that the caller may change. */
+async function seenBy(ctx: Ctx): Promise<SQL> {
+  const { actor } = ctx
   const writers = [...actor.memberships].filter(([, role]) => atLeast(role, 'member')).map(([id]) => id)
   const managers = [...actor.memberships].filter(([, role]) => atLeast(role, 'admin')).map(([id]) => id)
   const shared = [...actor.workspaces].filter(([, role]) => atLeast(role, 'member')).map(([id]) => id)
   const list = (ids: readonly string[]) => sql`${`{${ids.join(',')}}`}::uuid[]`
   const open = sql`(p.visibility <> 'private' or p.created_by_id = ${actor.userId}::uuid
     or p.organization_id = any(${list(managers)}))`
-  return or(
+  const mine = or(
     eq(syncConflicts.userId, userIdOf(actor)),
     sql`${syncConflicts.container} in (select 'organization:' || team from unnest(${list(writers)}) team)`,
     sql`${syncConflicts.container} in (select 'project:' || p.id from ${projects} p where p.deleted_at is null and (
       (p.organization_id = any(${list(writers)}) and ${open})
       or (p.workspace_id = any(${list(shared)}) and p.visibility <> 'private')))`,
   )
+  return sql`(${await readable(ctx)} and ${mine})`
 }
 
 export const conflicts = read(
@@ -87,10 +103,8 @@ export const conflicts = read(
   ownCopy,
   async (ctx, { resolved, entity, recordId, ...query }: ConflictQuery): Promise<ConflictPage> => {
     const page = keyset({ createdAt: syncConflicts.createdAt }, syncConflicts.id, query, { sort: 'createdAt' })
-    const readable = readableBy(ctx).map((one) => one.entity)
     const where = and(
-      seenBy(ctx),
-      sql`${syncConflicts.entity} = any(${`{${readable.join(',')}}`}::text[])`,
+      await seenBy(ctx),
       resolved ? undefined : isNull(syncConflicts.resolvedAt),
       entity === undefined ? undefined : eq(syncConflicts.entity, entity),
       recordId === undefined ? undefined : eq(syncConflicts.recordId, recordId),
@@ -111,8 +125,11 @@ export const conflicts = read(
   },
 )
 
-export const openConflicts = (ctx: Ctx): Promise<number> =>
-  ctx.db.$count(syncConflicts, and(eq(syncConflicts.userId, userIdOf(ctx.actor)), isNull(syncConflicts.resolvedAt)))
+/** Returns how many conflicts of the user are open, of those that the credential may read. */
+export async function openConflicts(ctx: Ctx): Promise<number> {
+  const own = eq(syncConflicts.userId, userIdOf(ctx.actor))
+  return ctx.db.$count(syncConflicts, and(own, isNull(syncConflicts.resolvedAt), await readable(ctx)))
+}
 
 /** Adds what is stored now; null for a record that is deleted, or that the caller does not see. */
 async function toConflict(ctx: Ctx, row: Row): Promise<Conflict> {
@@ -132,7 +149,7 @@ export const resolve = write(
     const [row] = await ctx.db
       .select()
       .from(syncConflicts)
-      .where(and(eq(syncConflicts.id, id), seenBy(ctx)))
+      .where(and(eq(syncConflicts.id, id), await seenBy(ctx)))
       .for('update')
     const entity = row && readableBy(ctx).find((one) => one.entity === row.entity)
     if (!row || !entity) throw notFound('conflict', id)

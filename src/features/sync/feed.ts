@@ -51,13 +51,15 @@ export async function follow(ctx: Ctx, from: Position, held: Held, limit: number
   for (;;) {
     const rows = await scan(ctx, position, held)
     const ends = rows.length < SCAN
+    // A record that was read after this scan is as new as every event of the scan, but not as those of the next one.
+    const read = new Set<string>()
     const own = rows.flatMap((row, index) => (row.container ? [{ row, index }] : []))
     for (let start = 0; start < own.length; start += BATCH) {
       const batch = own.slice(start, Math.min(start + BATCH, start + left))
       await addNamed(
         ctx,
         batch.map(({ row }) => row),
-        held,
+        { ...held, read },
         changes,
       )
       for (const { row } of batch) mutations.push(...(row.mutations ?? []))
@@ -117,14 +119,21 @@ async function scan(ctx: Ctx, position: Position, held: Held): Promise<Row[]> {
 /** Drivers give jsonb as a text (embedded) or as a value (Postgres). */
 const parsed = (value: unknown): unknown => (typeof value === 'string' ? JSON.parse(value) : value)
 
-/** Adds the records that these events name, as they are now. */
-async function addNamed(ctx: Ctx, rows: readonly Row[], { containers, entities }: Held, changes: Changes) {
+/** Adds the records that these events name, as they are now, except those in `read`, and notes them there. */
+async function addNamed(
+  ctx: Ctx,
+  rows: readonly Row[],
+  { containers, entities, read }: Held & { read: Set<string> },
+  changes: Changes,
+) {
   const named = namesIn(ctx, rows)
   const rights = rightsOf(ctx.actor)
   const touched: Named[] = []
   for (const entity of entities.filter(isPlaced)) {
-    const list = (named.get(entity.entity) ?? []).filter((one) => !changes.has(entity.entity, one.id, one.container))
+    const keyOf = ({ id, container }: Named) => `${container} ${entity.entity} ${id}`
+    const list = (named.get(entity.entity) ?? []).filter((one) => !read.has(keyOf(one)))
     if (list.length === 0) continue
+    for (const one of list) read.add(keyOf(one))
     const ids = [...new Set(list.map(({ id }) => id))]
     const found = new Map((await readByIds(ctx.db, entity, ids, rights)).map((copy) => [copy.id, copy]))
     for (const one of list) {

@@ -4,7 +4,15 @@ import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { rowsAs } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
-import { type Container, type Fields, isPlaced, type Stored, type SyncEntity } from '../../records/sync.ts'
+import {
+  type Container,
+  type Fields,
+  isPlaced,
+  type Stored,
+  type SyncEntity,
+  splitContainer,
+} from '../../records/sync.ts'
+import { requireWriter } from '../projects/rows.ts'
 import { containersOf } from './containers.ts'
 import { isLink, readLinks } from './links.ts'
 import { equalsBase, merge } from './merge.ts'
@@ -52,12 +60,14 @@ export async function judge(ctx: Ctx, entity: SyncEntity, mutation: Mutation): P
     if (!isNew) throw notFound(entity.entity, mutation.id)
     throw new AppError('conflict.id', 'A record with this id exists already. Choose another id.')
   }
-  if (found.deleted)
+  if (found.deleted) {
+    await requireRight(ctx, entity, found)
     return {
       status: 'conflict',
       container: found.container,
       clashes: [{ kind: 'deleted', field: null, base: mutation.base ?? null, mine: mutation.fields ?? {} }],
     }
+  }
   return update(ctx, entity, mutation, found)
 }
 
@@ -129,8 +139,18 @@ async function update(ctx: Ctx, entity: SyncEntity, mutation: Mutation, found: F
     if (result !== 'conflict' && result.how === 'merged') isMerged = true
   }
   if (Object.keys(set).length > 0) await change(ctx, entity, record, set)
-  if (clashes.length > 0) return { status: 'conflict', clashes, container }
-  return isMerged ? merged : applied
+  if (clashes.length === 0) return isMerged ? merged : applied
+  await requireRight(ctx, entity, found)
+  return { status: 'conflict', clashes, container }
+}
+
+/** Requires the right to change records like this one: who could not change it now cannot ask others to either. */
+async function requireRight(ctx: Ctx, { entity }: SyncEntity, { record, container }: Found): Promise<void> {
+  const { type, id } = splitContainer(container)
+  // Only its owner finds a personal record.
+  if (type === 'user') return
+  const place = { organizationId: String(record.organizationId), projectId: type === 'project' ? id : null }
+  await requireWriter(ctx, place, `Changing this ${entity}`)
 }
 
 /** Changes fields of a record. Throws `version_mismatch` if somebody else has changed it since it was read. */
@@ -152,8 +172,10 @@ async function remove(
   const isChanged = Object.keys(entity.fields).some(
     (field) => !base || !(field in base) || !equalsBase(record[field], base[field]),
   )
-  if (isChanged)
+  if (isChanged) {
+    await requireRight(ctx, entity, found)
     return { status: 'conflict', container, clashes: [{ kind: 'delete', field: null, base: base ?? null, mine: null }] }
+  }
   await erase(ctx, entity, record)
   return applied
 }

@@ -12,3 +12,6 @@ export const limits = {
   /** How long devices, cursors and receipts are kept without use. */
   days: 90,
 }
+
+/** What the server keeps: open conflicts of a user, cursors of a device. */
+export const kept = { openConflicts: 1000, cursors: 200 }

@@ -28,10 +28,6 @@ export class Changes {
     return Math.max(1, Math.min(this.limit - size, Math.max(fitting, FIRST), MOST))
   }
 
-  has(entity: string, id: string, container: Container): boolean {
-    return this.#changes.has(`${container} ${entity} ${id}`)
-  }
-
   put(entity: string, { id, version, container, record }: Copy): void {
     this.#add({ entity, id, op: 'put', container, version, record }, sizeOf(record))
   }

@@ -11,7 +11,7 @@ import { sumsOf } from './checks.ts'
 import { readableBy } from './containers.ts'
 import { containersFor, type Device, daysAgo, deviceOf, ownCopy } from './devices.ts'
 import { follow } from './feed.ts'
-import { limits } from './limits.ts'
+import { kept, limits } from './limits.ts'
 import { Changes } from './page.ts'
 import { receiptsOf } from './receipts.ts'
 import type { Page, PullQuery } from './schema.ts'
@@ -113,8 +113,8 @@ interface Kept {
 }
 
 /**
- * Stores the cursor of a page. The one before stays, so that a lost answer costs nothing; so do those of the last hour,
- * because a client may be cut off in the middle of a stream. Bookkeeping of reads, so not an event.
+ * Stores the cursor of a page. The one before stays, so that a lost answer costs nothing; so do the latest ones of the
+ * last hour, because a client may be cut off in the middle of a stream. Bookkeeping of reads, so not an event.
  */
 async function keep(
   ctx: Ctx,
@@ -134,16 +134,15 @@ async function keep(
     entities: entities.map(({ entity }) => entity),
   })
   const recent = new Date(Date.parse(ctx.now) - HOUR).toISOString()
-  const kept = used ? [id, used] : [id]
-  await ctx.db
-    .delete(syncCursors)
-    .where(
-      and(
-        eq(syncCursors.deviceId, device.id),
-        notInArray(syncCursors.id, kept),
-        sql`${syncCursors.createdAt} < ${recent}`,
-      ),
-    )
+  const stay = used ? [id, used] : [id]
+  await ctx.db.delete(syncCursors).where(
+    and(
+      eq(syncCursors.deviceId, device.id),
+      notInArray(syncCursors.id, stay),
+      sql`(${syncCursors.createdAt} < ${recent} or ${syncCursors.id} <= (select id from ${syncCursors} c
+          where c.device_id = ${device.id} order by c.id desc offset ${kept.cursors} limit 1))`,
+    ),
+  )
   await ctx.db
     .update(syncDevices)
     .set({ lastSeenAt: ctx.now, lastPullAt: ctx.now, ...(checked && { lastCheckAt: ctx.now }) })

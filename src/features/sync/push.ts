@@ -1,9 +1,10 @@
 import { eq } from 'drizzle-orm'
 import { type Ctx, flow, write } from '../../action.ts'
 import { type Actor, userIdOf } from '../../auth/actor.ts'
-import { type Rule, scopeHolds } from '../../auth/policy.ts'
+import { authorize, type Rule, scopeHolds } from '../../auth/policy.ts'
 import { DbError } from '../../db/driver.ts'
 import { AppError, notFound } from '../../errors.ts'
+import { toAppError } from '../../http/problem.ts'
 import type { SyncEntity } from '../../records/sync.ts'
 import { storeClashes, tellOfConflicts } from './conflicts.ts'
 import { type Device, deviceOf, ownCopy } from './devices.ts'
@@ -64,8 +65,10 @@ async function decide(ctx: Ctx, device: Device, mutation: Mutation): Promise<Rec
       }
     }
   } catch (error) {
-    if (!(error instanceof AppError) || error.status >= 500) throw error
-    return reject(ctx, { ...one, code: error.code, detail: error.message })
+    // The database also refuses what no schema does, such as NUL in a text.
+    const known = toAppError(error)
+    if (known.status >= 500) throw error
+    return reject(ctx, { ...one, code: known.code, detail: known.message })
   }
 }
 
@@ -113,9 +116,12 @@ const repeat = write(
     announce(ctx, device, mutations),
 )
 
-function entityFor({ app }: Ctx, mutation: Mutation): SyncEntity {
+/** Returns the entity of a mutation. The scope comes first: a mutation that conflicts calls no action. */
+function entityFor({ app, actor }: Ctx, mutation: Mutation): SyncEntity {
   const entity = app.records.synced.find(({ entity: name }) => name === mutation.entity)
   if (!entity) throw notFound('entity', mutation.entity)
+  const scope = entity.scope.replace(/read$/, 'write')
+  authorize(actor, { ...inner, scope }, `Changing a ${entity.entity}`, app.clock)
   const bytes = Buffer.byteLength(JSON.stringify(mutation))
   if (bytes > limits.mutationBytes) throw new AppError('too_large', 'A mutation exceeds 1 MiB.')
   return entity

@@ -150,6 +150,7 @@ export const purge = flow(
     removed.syncReceipts = await purgeAll(ctx, past(syncReceipts, 'at', ago(SYNC_DAYS)))
     removed.syncCursors = await purgeAll(ctx, past(syncCursors, 'created_at', ago(SYNC_DAYS)))
     removed.syncConflicts = await purgeAll(ctx, past(syncConflicts, 'resolved_at', ago(DELETED_DAYS)))
+    removed.syncConflicts += await purgeAll(ctx, past(syncConflicts, 'created_at', ago(SYNC_DAYS)))
     // Later than it stops working, so that until then it is told why.
     removed.syncDevices = await purgeAll(ctx, past(syncDevices, 'last_seen_at', ago(2 * SYNC_DAYS)))
     removed.links = await purgeAll(ctx, {
