@@ -4,7 +4,6 @@ import { type Actor, userIdOf } from '../../auth/actor.ts'
 import { authorize, type Rule, scopeHolds } from '../../auth/policy.ts'
 import { DbError } from '../../db/driver.ts'
 import { AppError, notFound } from '../../errors.ts'
-import { toAppError } from '../../http/problem.ts'
 import type { SyncEntity } from '../../records/sync.ts'
 import { storeClashes, tellOfConflicts } from './conflicts.ts'
 import { type Device, deviceOf, ownCopy } from './devices.ts'
@@ -65,11 +64,19 @@ async function decide(ctx: Ctx, device: Device, mutation: Mutation): Promise<Rec
       }
     }
   } catch (error) {
-    // The database also refuses what no schema does, such as NUL in a text.
-    const known = toAppError(error)
-    if (known.status >= 500) throw error
+    const known = refusalIn(error)
+    if (!known) throw error
     return reject(ctx, { ...one, code: known.code, detail: known.message })
   }
+}
+
+/** Returns why a mutation is rejected; undefined if the server failed. */
+function refusalIn(error: unknown): AppError | undefined {
+  if (error instanceof AppError) return error.status < 500 ? error : undefined
+  const refused = error instanceof DbError ? error : (error as { cause?: unknown }).cause
+  // Data exceptions: the database also refuses what no schema does, such as NUL in a text.
+  if (!(refused instanceof DbError && refused.code.startsWith('22'))) return undefined
+  return new AppError('invalid', 'A value cannot be stored: it is out of range or not well-formed.')
 }
 
 /** The record was created or changed between reading and writing it. */
