@@ -65,7 +65,7 @@ job(
     expect(refused.code).toBe('conflict.lease_held')
     expect(refused.text).toContain('Ada Lovelace works on FL-1')
     expect(refused.text).toContain((lease as { expiresAt: string }).expiresAt.slice(0, -1))
-    expect(refused.text).toMatch(/try again in \d+ seconds/)
+    expect(refused.text).toMatch(/try again in \d+ seconds, or wait without polling: tutti wait \S+ --until done/)
     await first.call('claim_task', { task: 'FL-1', action: 'release' })
     expect(await second.call('claim_task', { task })).toMatchObject({ lease: { holder: 'me' } })
   },
