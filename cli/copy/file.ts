@@ -32,6 +32,7 @@ const schema = `
   create table names (name text primary key, entity text not null, id text not null) without rowid;
   create virtual table words using fts5 (
     title, text, content = '', contentless_delete = 1, tokenize = "unicode61 remove_diacritics 2");
+  insert into words (words, rank) values ('secure-delete', 1);
   pragma user_version = ${FORMAT};
 `
 
@@ -47,6 +48,8 @@ export function openFile(path: string): Database {
     db.run('pragma journal_mode = wal')
     // A queued change must survive a power cut, like any change that was acknowledged.
     db.run('pragma synchronous = full')
+    // What the server takes back must also leave the disk: text of a deleted row would stay in free pages of the file.
+    db.run('pragma secure_delete = on')
     prepare(db, path)
     return db
   } catch (error) {

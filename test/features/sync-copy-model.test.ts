@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { Client } from '../../cli/api/client.ts'
 import { Copy } from '../../cli/copy/copy.ts'
 import { pull, push } from '../../cli/copy/exchange.ts'
 import type { Mutation, Row } from '../../cli/copy/mutation.ts'
-import type { Change, Page, Receipt } from '../../cli/copy/pages.ts'
+import { applyPage, type Change, type Page, type Receipt } from '../../cli/copy/pages.ts'
 import { AppError } from '../../src/errors.ts'
 
 /**
@@ -265,3 +265,19 @@ test('copies converge and lose nothing, whatever gets lost on the way', async ()
     process.env.SOAK ? { numRuns: 6000 } : { numRuns: 60, seed: 14 },
   )
 }, 600_000)
+
+test('what a device must forget leaves its disk', () => {
+  const path = join(mkdtempSync(join(tmpdir(), 'tutti-forget-')), 'copy.sqlite')
+  const copy = new Copy({ server: '', userId: '' }, path)
+  const page: Page = { epoch: 'e', forget: [], changes: [], receipts: [], cursor: 's1.a', hasMore: false }
+  const record = { id: 'n', title: 'Hushed title', content: 'Hushed body '.repeat(20) }
+  const change: Change = { entity: 'note', id: 'n', op: 'put', container: 'project:a', version: 1, record }
+  applyPage(copy, { ...page, changes: [change] }, true)
+  copy.close()
+  expect(readFileSync(path).includes('Hushed')).toBe(true)
+  const again = new Copy({ server: '', userId: '' }, path)
+  applyPage(again, { ...page, forget: ['project:a'] }, false)
+  again.close()
+  expect(readFileSync(path).includes('Hushed')).toBe(false)
+  rmSync(dirname(path), { recursive: true })
+})
