@@ -86,13 +86,20 @@ const line = (route: RouteLike): string =>
 function operation(route: RouteLike): string {
   const { method, path, hooks } = route
   const { rule, id } = actionOf(route)
-  const [[status, schema]] = Object.entries(responsesOf(hooks.response)) as [[string, TSchema]]
   return `<section class="op" id="${html(id)}"><h2><span class="method">${method}</span> <code>${html(path)}</code></h2>
 <p>${html(summaryOf(route))}. <span class="soft">${html(access(rule).replaceAll('`', ''))}</span></p>
 ${fields('In the address', hooks.params)}${fields('Query', hooks.query)}
 ${isUpload(hooks) ? '' : fields('Body', hooks.body)}
 <pre><code>${html(curlOf(route))}</code></pre>
-<details><summary>Returns ${html(status)}</summary>${fields('', schema)}${exampleBlock(schema)}</details></section>`
+${returned(hooks.response)}</section>`
+}
+
+/** What an operation returns; a WebSocket returns nothing of its own, and its messages are in the manual. */
+function returned(response: unknown): string {
+  const [first] = Object.entries(responsesOf(response))
+  if (!first) return '<p>The connection stays open. <a href="/manual/live">The manual</a> describes its messages.</p>'
+  const [status, schema] = first
+  return `<details><summary>Returns ${html(status)}</summary>${fields('', schema)}${exampleBlock(schema)}</details>`
 }
 
 const exampleBlock = (schema: TSchema): string =>
