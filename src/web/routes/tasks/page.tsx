@@ -54,14 +54,14 @@ export function TasksPage() {
   const view = search.view ?? 'board'
   return (
     <>
+      <h1 className="hide">{words.title(project.name)}</h1>
       <div className="viewbar">
-        <h1 className="hide">{words.title(project.name)}</h1>
-        <ViewSwitch view={view} />
+        <ViewSwitch />
         <FilterMenu search={search} onChange={narrow} />
         <Chips search={search} onChange={narrow} />
         <span className="grow" />
         {may && (
-          <button type="button" className="btn main small brief" onClick={() => setAdding('todo')}>
+          <button type="button" className="btn main small newtask" onClick={() => setAdding('todo')}>
             <Plus className="i s14" aria-hidden />
             {words.newTask} <Kbd>c</Kbd>
           </button>
@@ -170,7 +170,7 @@ const Nothing = ({ project, onAdd, may }: Pick<BoardViewProps, 'project' | 'onAd
   </div>
 )
 
-function ViewSwitch({ view }: { view: 'board' | 'list' }) {
+function ViewSwitch() {
   const { slug } = route.useParams()
   return (
     <div className="seg" role="group" aria-label={words.view}>
@@ -181,7 +181,7 @@ function ViewSwitch({ view }: { view: 'board' | 'list' }) {
           to="/projects/$slug/tasks"
           params={{ slug }}
           search={(before) => ({ ...before, view: name === 'board' ? undefined : name })}
-          aria-current={name === view ? 'page' : undefined}
+          activeOptions={{ includeSearch: true, explicitUndefined: true }}
         >
           {name === 'board' ? <SquareKanban className="i s14" aria-hidden /> : <List className="i s14" aria-hidden />}
           {words.views[name]}
