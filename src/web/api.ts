@@ -5,16 +5,12 @@
 import { treaty } from '@elysiajs/eden'
 import type { AnyElysia } from 'elysia'
 import type { accountRoutes } from '../features/accounts/routes.ts'
-import type { activityRoutes } from '../features/activity/routes.ts'
 import type { agentRoutes } from '../features/agents/routes.ts'
 import type { hubRoutes } from '../features/hub/routes.ts'
 import type { notificationRoutes } from '../features/notifications/routes.ts'
 import type { organizationRoutes } from '../features/organizations/routes.ts'
 import type { projectRoutes } from '../features/projects/routes.ts'
-import type { searchRoutes } from '../features/search/routes.ts'
-import type { storyRoutes } from '../features/stories/routes.ts'
 import type { taskRoutes } from '../features/tasks/routes.ts'
-import type { teamRoutes } from '../features/teams/routes.ts'
 import { Problem } from './problem.ts'
 
 /** Eden would turn texts that look like dates into dates, although the types say text. */
@@ -22,16 +18,12 @@ const client = <R extends AnyElysia>() =>
   treaty<R>(location.origin, { fetcher: send as typeof fetch, parseDate: false })
 
 export const accounts = client<ReturnType<typeof accountRoutes>>().api
-export const activity = client<ReturnType<typeof activityRoutes>>().api
 export const agents = client<ReturnType<typeof agentRoutes>>().api
 export const hub = client<ReturnType<typeof hubRoutes>>().api
 export const notifications = client<ReturnType<typeof notificationRoutes>>().api
 export const organizations = client<ReturnType<typeof organizationRoutes>>().api
 export const projects = client<ReturnType<typeof projectRoutes>>().api
-export const search = client<ReturnType<typeof searchRoutes>>().api
-export const stories = client<ReturnType<typeof storyRoutes>>().api
 export const tasks = client<ReturnType<typeof taskRoutes>>().api
-export const teams = client<ReturnType<typeof teamRoutes>>().api
 
 interface Answer<T> {
   data: T

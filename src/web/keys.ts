@@ -1,13 +1,6 @@
-/** One registry of the keys that work now. A page's keys are registered while it is there; `?` lists them. */
+/** Keys that work on a page while it is there. */
 import { useEffect, useRef } from 'react'
 import { tinykeys } from 'tinykeys'
-
-export interface KeyEntry {
-  keys: string
-  does: string
-}
-const registered = new Map<symbol, KeyEntry>()
-export const keysNow = (): KeyEntry[] => [...registered.values()]
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
@@ -15,22 +8,18 @@ const inOverlay = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && target.closest('[role=dialog],[role=menu],[role=listbox]') !== null
 
 /** Runs `act` when these keys are pressed, except while somebody types or a dialog is open. */
-export function useKey(keys: string, does: string, act: () => void): void {
+export function useKey(keys: string, act: () => void): void {
   const latest = useRef(act)
   latest.current = act
-  useEffect(() => {
-    const id = Symbol(keys)
-    registered.set(id, { keys, does })
-    const stop = tinykeys(window, {
-      [keys]: (event) => {
-        if (isTyping(event.target) || inOverlay(event.target)) return
-        event.preventDefault()
-        latest.current()
-      },
-    })
-    return () => {
-      registered.delete(id)
-      stop()
-    }
-  }, [keys, does])
+  useEffect(
+    () =>
+      tinykeys(window, {
+        [keys]: (event) => {
+          if (isTyping(event.target) || inOverlay(event.target)) return
+          event.preventDefault()
+          latest.current()
+        },
+      }),
+    [keys],
+  )
 }

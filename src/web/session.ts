@@ -1,5 +1,5 @@
 /** Who is signed in, and the team of this tab with its people, agents and projects. */
-import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import { accounts, agents, nameTeamInCalls, notifications, ok, organizations, projects } from './api.ts'
 import { Problem } from './problem.ts'
 
@@ -70,5 +70,3 @@ export async function chooseTeam(
   if (nameTeamInCalls(team.id)) load.forget()
   return team
 }
-
-export const useMe = () => useSuspenseQuery(meQuery).data

@@ -15,7 +15,8 @@ const embeddingModel = sql<
   string | null
 >`(select min(v.model) from ${passages} p join ${passageVectors} v on v.passage_id = p.id
   where p.kind = 'memory' and p.record_id = ${memories.id} and p.chunk = 0)`
-const visible = {
+/** Its own columns, as readers and devices get them. */
+export const own = {
   id: memories.id,
   createdAt: memories.createdAt,
   updatedAt: memories.updatedAt,
@@ -36,8 +37,8 @@ const visible = {
   expiresAt: memories.expiresAt,
   supersedes: memories.supersedes,
   supersededById: memories.supersededById,
-  embeddingModel,
 }
+const visible = { ...own, embeddingModel }
 type Row = Omit<Memory, 'author'> & { authorType: 'user' | 'agent'; authorId: string | null; authorName: string }
 
 export const toMemory = ({ authorType: type, authorId: id, authorName: name, ...rest }: Row): Memory => ({

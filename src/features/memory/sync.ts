@@ -1,31 +1,10 @@
 import { checked, type Synced } from '../../records/sync.ts'
+import { own } from './rows.ts'
 import { MemoryCreate, MemoryPatch } from './schema.ts'
 import { put, remove, update } from './service.ts'
-import { memories } from './table.ts'
 
 export const memorySync: Synced = {
-  columns: {
-    id: memories.id,
-    createdAt: memories.createdAt,
-    updatedAt: memories.updatedAt,
-    version: memories.version,
-    organizationId: memories.organizationId,
-    projectId: memories.projectId,
-    scope: memories.scope,
-    scopeId: memories.scopeId,
-    createdById: memories.createdById,
-    authorType: memories.authorType,
-    authorId: memories.authorId,
-    authorName: memories.authorName,
-    title: memories.title,
-    content: memories.content,
-    tags: memories.tags,
-    source: memories.source,
-    importance: memories.importance,
-    expiresAt: memories.expiresAt,
-    supersedes: memories.supersedes,
-    supersededById: memories.supersededById,
-  },
+  columns: own,
   fields: {
     title: 'value',
     content: 'text',

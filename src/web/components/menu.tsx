@@ -16,17 +16,13 @@ export function Menu({
   trigger,
   entries,
   onChoose,
-  open,
-  onOpenChange,
 }: {
   trigger: ReactElement
   entries: readonly MenuEntry[]
   onChoose(value: string): void
-  open?: boolean
-  onOpenChange?(open: boolean): void
 }) {
   return (
-    <BaseMenu.Root open={open} onOpenChange={(next) => onOpenChange?.(next)}>
+    <BaseMenu.Root>
       <BaseMenu.Trigger render={trigger} />
       <BaseMenu.Portal>
         <BaseMenu.Positioner sideOffset={4} align="start" className="over">

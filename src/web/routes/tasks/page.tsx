@@ -48,8 +48,8 @@ export function TasksPage() {
     (change: Partial<TaskSearch>) => void navigate({ search: (before) => ({ ...before, ...change }) }),
     [navigate],
   )
-  useKey('c', words.keys.create, () => may && setAdding('todo'))
-  useKey('Escape', words.keys.close, () => narrow({ open: undefined }))
+  useKey('c', () => may && setAdding('todo'))
+  useKey('Escape', () => narrow({ open: undefined }))
   useFootLeft(keysOfBoard)
   const view = search.view ?? 'board'
   return (
