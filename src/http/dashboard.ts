@@ -26,7 +26,8 @@ export function addDashboard(server: Elysia): void {
     opening ??= openPack()
     return opening
   }
-  for (const path of paths) server.get(path, async ({ request }) => page(await pack(), request))
+  // The public home page stands at `/`.
+  for (const path of paths) if (path !== '/') server.get(path, async ({ request }) => page(await pack(), request))
   server.get('/web/:name', async ({ request, params }) => file(await pack(), request, `/web/${params.name}`))
   server.get('/fonts/:name', async ({ request, params }) => file(await pack(), request, `/fonts/${params.name}`))
 }

@@ -5,8 +5,10 @@
 import { treaty } from '@elysiajs/eden'
 import type { AnyElysia } from 'elysia'
 import type { accountRoutes } from '../features/accounts/routes.ts'
+import type { activityRoutes } from '../features/activity/routes.ts'
 import type { agentRoutes } from '../features/agents/routes.ts'
 import type { hubRoutes } from '../features/hub/routes.ts'
+import type { issueRoutes } from '../features/issues/routes.ts'
 import type { notificationRoutes } from '../features/notifications/routes.ts'
 import type { organizationRoutes } from '../features/organizations/routes.ts'
 import type { projectRoutes } from '../features/projects/routes.ts'
@@ -18,8 +20,10 @@ const client = <R extends AnyElysia>() =>
   treaty<R>(location.origin, { fetcher: send as typeof fetch, parseDate: false })
 
 export const accounts = client<ReturnType<typeof accountRoutes>>().api
+export const activities = client<ReturnType<typeof activityRoutes>>().api
 export const agents = client<ReturnType<typeof agentRoutes>>().api
 export const hub = client<ReturnType<typeof hubRoutes>>().api
+export const issues = client<ReturnType<typeof issueRoutes>>().api
 export const notifications = client<ReturnType<typeof notificationRoutes>>().api
 export const organizations = client<ReturnType<typeof organizationRoutes>>().api
 export const projects = client<ReturnType<typeof projectRoutes>>().api

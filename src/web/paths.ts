@@ -2,4 +2,12 @@
  * The addresses of the dashboard, as the server's router writes them. The server serves its page on these and on no
  * others, so that all else is a true 404; a test compares them with the routes of the dashboard.
  */
-export const paths = ['/projects', '/projects/:slug/tasks', '/tasks/:key'] as const
+export const paths = [
+  '/',
+  '/inbox',
+  '/activity',
+  '/issues',
+  '/projects',
+  '/projects/:slug/tasks',
+  '/tasks/:key',
+] as const

@@ -52,6 +52,30 @@ const inside = createRoute({
   errorComponent: Failed,
 })
 
+const homeRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/',
+  component: lazyRouteComponent(() => import('./routes/home/page.tsx'), 'HomePage'),
+})
+
+const inboxRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/inbox',
+  component: lazyRouteComponent(() => import('./routes/inbox/page.tsx'), 'InboxPage'),
+})
+
+const activityRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/activity',
+  component: lazyRouteComponent(() => import('./routes/activity/page.tsx'), 'ActivityPage'),
+})
+
+const issuesRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/issues',
+  component: lazyRouteComponent(() => import('./routes/issues/page.tsx'), 'IssuesPage'),
+})
+
 const projectsRoute = createRoute({
   getParentRoute: () => inside,
   path: '/projects',
@@ -72,7 +96,9 @@ const taskRoute = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: root.addChildren([inside.addChildren([projectsRoute, tasksRoute, taskRoute])]),
+  routeTree: root.addChildren([
+    inside.addChildren([homeRoute, inboxRoute, activityRoute, issuesRoute, projectsRoute, tasksRoute, taskRoute]),
+  ]),
   context: { queries },
   defaultPreload: 'intent',
   defaultPreloadStaleTime: 0,
