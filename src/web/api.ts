@@ -11,6 +11,7 @@ import type { hubRoutes } from '../features/hub/routes.ts'
 import type { issueRoutes } from '../features/issues/routes.ts'
 import type { notificationRoutes } from '../features/notifications/routes.ts'
 import type { organizationRoutes } from '../features/organizations/routes.ts'
+import type { planningRoutes } from '../features/planning/routes.ts'
 import type { projectRoutes } from '../features/projects/routes.ts'
 import type { taskRoutes } from '../features/tasks/routes.ts'
 import { Problem } from './problem.ts'
@@ -26,6 +27,7 @@ export const hub = client<ReturnType<typeof hubRoutes>>().api
 export const issues = client<ReturnType<typeof issueRoutes>>().api
 export const notifications = client<ReturnType<typeof notificationRoutes>>().api
 export const organizations = client<ReturnType<typeof organizationRoutes>>().api
+export const planning = client<ReturnType<typeof planningRoutes>>().api
 export const projects = client<ReturnType<typeof projectRoutes>>().api
 export const tasks = client<ReturnType<typeof taskRoutes>>().api
 

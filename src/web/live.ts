@@ -8,7 +8,10 @@ import { queries } from './queries.ts'
 
 /** The first words of the keys of queries that show records of a kind. */
 const shownBy: Record<string, readonly string[]> = {
-  task: ['tasks', 'task'],
+  task: ['tasks', 'task', 'plan'],
+  epic: ['plan'],
+  story: ['plan'],
+  plan: ['plan', 'tasks'],
   comment: ['task'],
   link: ['task'],
   project: ['projects'],

@@ -8,6 +8,10 @@ export const paths = [
   '/activity',
   '/issues',
   '/projects',
+  '/projects/:slug',
+  '/projects/:slug/epics/:epicId',
+  '/projects/:slug/epics/:epicId/stories/:storyId',
+  '/projects/:slug/plan',
   '/projects/:slug/tasks',
   '/tasks/:key',
 ] as const

@@ -82,6 +82,25 @@ const projectsRoute = createRoute({
   component: lazyRouteComponent(() => import('./routes/projects/page.tsx'), 'ProjectsPage'),
 })
 
+const projectRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/projects/$slug',
+  component: lazyRouteComponent(() => import('./routes/project/page.tsx'), 'ProjectPage'),
+})
+
+const PlanPage = lazyRouteComponent(() => import('./routes/plan/page.tsx'), 'PlanPage')
+const planRoute = createRoute({ getParentRoute: () => inside, path: '/projects/$slug/plan', component: PlanPage })
+const epicRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/projects/$slug/epics/$epicId',
+  component: PlanPage,
+})
+const storyRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/projects/$slug/epics/$epicId/stories/$storyId',
+  component: PlanPage,
+})
+
 const tasksRoute = createRoute({
   getParentRoute: () => inside,
   path: '/projects/$slug/tasks',
@@ -97,7 +116,19 @@ const taskRoute = createRoute({
 
 export const router = createRouter({
   routeTree: root.addChildren([
-    inside.addChildren([homeRoute, inboxRoute, activityRoute, issuesRoute, projectsRoute, tasksRoute, taskRoute]),
+    inside.addChildren([
+      homeRoute,
+      inboxRoute,
+      activityRoute,
+      issuesRoute,
+      projectsRoute,
+      tasksRoute,
+      taskRoute,
+      projectRoute,
+      planRoute,
+      epicRoute,
+      storyRoute,
+    ]),
   ]),
   context: { queries },
   defaultPreload: 'intent',

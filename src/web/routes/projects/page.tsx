@@ -28,7 +28,7 @@ export function ProjectsPage() {
           <ul className="sheet">
             {data.map((project) => (
               <li key={project.id} className="prow">
-                <Link className="row wide" to="/projects/$slug/tasks" params={{ slug: project.slug }}>
+                <Link className="row wide" to="/projects/$slug" params={{ slug: project.slug }}>
                   <span className="soft t12">{project.key}</span>
                   <span className="grow stack s1">
                     <b className="b5">{project.name}</b>

@@ -4,12 +4,12 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { List, Plus, SquareKanban, X } from 'lucide-react'
 import { lazy, Suspense, useCallback, useState } from 'react'
 import type { Status } from '../../../records/work.ts'
-import { ok, projects } from '../../api.ts'
 import { Kbd, useFoot, useFootLeft } from '../../components/foot.tsx'
 import { AfterAMoment, Empty, NoMatch, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useKey } from '../../keys.ts'
 import { words as common, priorityNames, statusNames } from '../../words.ts'
+import { projectQuery } from '../project/queries.ts'
 import { Board } from './board.tsx'
 import { CreateDialog } from './create.tsx'
 import { FilterMenu } from './filters.tsx'
@@ -21,11 +21,6 @@ import { words } from './words.ts'
 const TaskPanel = lazy(async () => ({ default: (await import('../task/panel.tsx')).TaskPanel }))
 
 const route = getRouteApi('/inside/projects/$slug/tasks')
-
-export const projectQuery = (slug: string) => ({
-  queryKey: ['projects', 'one', slug],
-  queryFn: () => ok(projects.projects({ slug }).get()),
-})
 
 const keysOfBoard = (
   <span className="row">
