@@ -9,11 +9,15 @@ import type { activityRoutes } from '../features/activity/routes.ts'
 import type { agentRoutes } from '../features/agents/routes.ts'
 import type { hubRoutes } from '../features/hub/routes.ts'
 import type { issueRoutes } from '../features/issues/routes.ts'
+import type { inviteRoutes } from '../features/invites/routes.ts'
 import type { notificationRoutes } from '../features/notifications/routes.ts'
+import type { onboardingRoutes } from '../features/onboarding/routes.ts'
 import type { organizationRoutes } from '../features/organizations/routes.ts'
 import type { planningRoutes } from '../features/planning/routes.ts'
 import type { projectRoutes } from '../features/projects/routes.ts'
 import type { taskRoutes } from '../features/tasks/routes.ts'
+import type { teamRoutes } from '../features/teams/routes.ts'
+import type { tokenRoutes } from '../features/tokens/routes.ts'
 import { Problem } from './problem.ts'
 
 /** Eden would turn texts that look like dates into dates, although the types say text. */
@@ -25,11 +29,15 @@ export const activities = client<ReturnType<typeof activityRoutes>>().api
 export const agents = client<ReturnType<typeof agentRoutes>>().api
 export const hub = client<ReturnType<typeof hubRoutes>>().api
 export const issues = client<ReturnType<typeof issueRoutes>>().api
+export const invites = client<ReturnType<typeof inviteRoutes>>().api
 export const notifications = client<ReturnType<typeof notificationRoutes>>().api
+export const onboarding = client<ReturnType<typeof onboardingRoutes>>().api
 export const organizations = client<ReturnType<typeof organizationRoutes>>().api
 export const planning = client<ReturnType<typeof planningRoutes>>().api
 export const projects = client<ReturnType<typeof projectRoutes>>().api
 export const tasks = client<ReturnType<typeof taskRoutes>>().api
+export const teams = client<ReturnType<typeof teamRoutes>>().api
+export const tokens = client<ReturnType<typeof tokenRoutes>>().api
 
 interface Answer<T> {
   data: T

@@ -17,7 +17,9 @@ const shownBy: Record<string, readonly string[]> = {
   project: ['projects'],
   notification: ['notifications'],
   member: ['members'],
-  agent: ['agents'],
+  agent: ['agents', 'agent'],
+  mcp_token: ['tokens', 'onboarding'],
+  invite: ['invites'],
 }
 
 /** Asks again for what an event of this type has changed. */

@@ -14,4 +14,8 @@ export const paths = [
   '/projects/:slug/plan',
   '/projects/:slug/tasks',
   '/tasks/:key',
+  '/tokens',
+  '/agents',
+  '/agents/:id',
+  '/welcome',
 ] as const

@@ -114,6 +114,30 @@ const taskRoute = createRoute({
   component: lazyRouteComponent(() => import('./routes/task/page.tsx'), 'TaskPage'),
 })
 
+const tokensRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/tokens',
+  component: lazyRouteComponent(() => import('./routes/tokens/page.tsx'), 'TokensPage'),
+})
+
+const agentsRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/agents',
+  component: lazyRouteComponent(() => import('./routes/agents/page.tsx'), 'AgentsPage'),
+})
+
+const agentRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/agents/$id',
+  component: lazyRouteComponent(() => import('./routes/agent/page.tsx'), 'AgentPage'),
+})
+
+const welcomeRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/welcome',
+  component: lazyRouteComponent(() => import('./routes/welcome/page.tsx'), 'WelcomePage'),
+})
+
 export const router = createRouter({
   routeTree: root.addChildren([
     inside.addChildren([
@@ -128,6 +152,10 @@ export const router = createRouter({
       planRoute,
       epicRoute,
       storyRoute,
+      tokensRoute,
+      agentsRoute,
+      agentRoute,
+      welcomeRoute,
     ]),
   ]),
   context: { queries },
