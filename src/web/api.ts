@@ -7,6 +7,7 @@ import type { AnyElysia } from 'elysia'
 import type { accountRoutes } from '../features/accounts/routes.ts'
 import type { activityRoutes } from '../features/activity/routes.ts'
 import type { agentRoutes } from '../features/agents/routes.ts'
+import type { decisionRoutes } from '../features/decisions/routes.ts'
 import type { hubRoutes } from '../features/hub/routes.ts'
 import type { inviteRoutes } from '../features/invites/routes.ts'
 import type { issueRoutes } from '../features/issues/routes.ts'
@@ -15,9 +16,12 @@ import type { onboardingRoutes } from '../features/onboarding/routes.ts'
 import type { organizationRoutes } from '../features/organizations/routes.ts'
 import type { planningRoutes } from '../features/planning/routes.ts'
 import type { projectRoutes } from '../features/projects/routes.ts'
+import type { skillRoutes } from '../features/skills/routes.ts'
+import type { specRoutes } from '../features/specs/routes.ts'
 import type { taskRoutes } from '../features/tasks/routes.ts'
 import type { teamRoutes } from '../features/teams/routes.ts'
 import type { tokenRoutes } from '../features/tokens/routes.ts'
+import type { workflowRoutes } from '../features/workflow/routes.ts'
 import { Problem } from './problem.ts'
 
 /** Eden would turn texts that look like dates into dates, although the types say text. */
@@ -27,6 +31,8 @@ const client = <R extends AnyElysia>() =>
 export const accounts = client<ReturnType<typeof accountRoutes>>().api
 export const activities = client<ReturnType<typeof activityRoutes>>().api
 export const agents = client<ReturnType<typeof agentRoutes>>().api
+export const decisions = client<ReturnType<typeof decisionRoutes>>().api
+export const features = client<ReturnType<typeof workflowRoutes>>().api
 export const hub = client<ReturnType<typeof hubRoutes>>().api
 export const issues = client<ReturnType<typeof issueRoutes>>().api
 export const invites = client<ReturnType<typeof inviteRoutes>>().api
@@ -35,6 +41,8 @@ export const onboarding = client<ReturnType<typeof onboardingRoutes>>().api
 export const organizations = client<ReturnType<typeof organizationRoutes>>().api
 export const planning = client<ReturnType<typeof planningRoutes>>().api
 export const projects = client<ReturnType<typeof projectRoutes>>().api
+export const skills = client<ReturnType<typeof skillRoutes>>().api
+export const specs = client<ReturnType<typeof specRoutes>>().api
 export const tasks = client<ReturnType<typeof taskRoutes>>().api
 export const teams = client<ReturnType<typeof teamRoutes>>().api
 export const tokens = client<ReturnType<typeof tokenRoutes>>().api

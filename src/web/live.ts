@@ -13,13 +13,17 @@ const shownBy: Record<string, readonly string[]> = {
   story: ['plan'],
   plan: ['plan', 'tasks'],
   comment: ['task'],
-  link: ['task'],
+  link: ['task', 'feature', 'decision', 'spec'],
   project: ['projects'],
   notification: ['notifications'],
   member: ['members'],
   agent: ['agents', 'agent'],
   mcp_token: ['tokens', 'onboarding'],
   invite: ['invites'],
+  feature: ['features', 'feature'],
+  decision: ['decisions', 'decision'],
+  spec: ['specs', 'spec'],
+  skill: ['skills', 'skill'],
 }
 
 /** Asks again for what an event of this type has changed. */

@@ -18,4 +18,13 @@ export const paths = [
   '/agents',
   '/agents/:id',
   '/welcome',
+  '/projects/:slug/features',
+  '/projects/:slug/features/:id',
+  '/features/:id',
+  '/decisions',
+  '/decisions/:id',
+  '/specs',
+  '/specs/:id',
+  '/skills',
+  '/skills/:id',
 ] as const

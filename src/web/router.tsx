@@ -11,6 +11,11 @@ import { Failed, Missing } from './frame/failed.tsx'
 import { Frame } from './frame/frame.tsx'
 import { isProblem } from './problem.ts'
 import { queries } from './queries.ts'
+import { decisionSearch } from './routes/decisions/search.ts'
+import { featureSearch } from './routes/features/search.ts'
+import { skillSearch } from './routes/skills/search.ts'
+import { specSearch } from './routes/spec/search.ts'
+import { specsSearch } from './routes/specs/search.ts'
 import { taskSearch } from './routes/tasks/search.ts'
 import { chooseTeam, currentTeamQuery, type Me, meQuery, type Team, teamsQuery } from './session.ts'
 
@@ -138,6 +143,66 @@ const welcomeRoute = createRoute({
   component: lazyRouteComponent(() => import('./routes/welcome/page.tsx'), 'WelcomePage'),
 })
 
+const featuresRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/projects/$slug/features',
+  validateSearch: featureSearch,
+  component: lazyRouteComponent(() => import('./routes/features/page.tsx'), 'FeaturesPage'),
+})
+
+/** Notifications name a feature together with its project. */
+const featureInProjectRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/projects/$slug/features/$id',
+  component: lazyRouteComponent(() => import('./routes/feature/page.tsx'), 'FeaturePage'),
+})
+
+const featureRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/features/$id',
+  component: lazyRouteComponent(() => import('./routes/feature/page.tsx'), 'FeaturePage'),
+})
+
+const decisionsRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/decisions',
+  validateSearch: decisionSearch,
+  component: lazyRouteComponent(() => import('./routes/decisions/page.tsx'), 'DecisionsPage'),
+})
+
+const decisionRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/decisions/$id',
+  component: lazyRouteComponent(() => import('./routes/decision/page.tsx'), 'DecisionPage'),
+})
+
+const specsRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/specs',
+  validateSearch: specsSearch,
+  component: lazyRouteComponent(() => import('./routes/specs/page.tsx'), 'SpecsPage'),
+})
+
+const specRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/specs/$id',
+  validateSearch: specSearch,
+  component: lazyRouteComponent(() => import('./routes/spec/page.tsx'), 'SpecPage'),
+})
+
+const skillsRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/skills',
+  validateSearch: skillSearch,
+  component: lazyRouteComponent(() => import('./routes/skills/page.tsx'), 'SkillsPage'),
+})
+
+const skillRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/skills/$id',
+  component: lazyRouteComponent(() => import('./routes/skill/page.tsx'), 'SkillPage'),
+})
+
 export const router = createRouter({
   routeTree: root.addChildren([
     inside.addChildren([
@@ -156,6 +221,15 @@ export const router = createRouter({
       agentsRoute,
       agentRoute,
       welcomeRoute,
+      featuresRoute,
+      featureInProjectRoute,
+      featureRoute,
+      decisionsRoute,
+      decisionRoute,
+      specsRoute,
+      specRoute,
+      skillsRoute,
+      skillRoute,
     ]),
   ]),
   context: { queries },

@@ -19,6 +19,8 @@ export const words = {
   notFoundText: 'The address may be mistyped, or it was deleted, or you may not see it.',
   toProjects: 'All projects',
   clearFilters: 'Clear filters',
+  filter: 'Filter',
+  removeFilter: (what: string) => `Remove the filter ${what}`,
 } as const
 
 export const statusNames: Record<Status, string> = {

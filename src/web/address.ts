@@ -1,0 +1,9 @@
+/** Reads what an address says behind its question mark. What it should not say is left out. */
+export const textIn = (value: unknown): string | undefined =>
+  typeof value === 'string' && value.trim() !== '' ? value : undefined
+
+export const choiceIn = <T extends string>(choices: Readonly<Record<T, unknown>>, value: unknown): T | undefined =>
+  typeof value === 'string' && Object.hasOwn(choices, value) ? (value as T) : undefined
+
+export const numberIn = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined

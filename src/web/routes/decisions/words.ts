@@ -1,0 +1,27 @@
+import type { DecisionItem } from '../../../features/decisions/schema.ts'
+
+export const words = {
+  title: 'Decisions',
+  find: 'Find in decisions',
+  status: 'status',
+  project: 'project',
+  none: 'No decisions yet',
+  noneText: 'A decision says what was chosen, why, and what else was possible. Agents read them before they work.',
+  command: 'tutti decisions log "Lock the folder with flock" --decision "…"',
+  noMatch: 'No decision matches these filters.',
+  wholeTeam: 'Whole team',
+} as const
+
+export const statusNames: Record<DecisionItem['status'], string> = {
+  proposed: 'Proposed',
+  accepted: 'Accepted',
+  rejected: 'Rejected',
+  superseded: 'Superseded',
+}
+/** Each status has its word; the colour only repeats it. */
+export const statusFlags: Record<DecisionItem['status'], string> = {
+  proposed: 'flag info',
+  accepted: 'flag good',
+  rejected: 'flag bad',
+  superseded: 'flag',
+}

@@ -1,0 +1,65 @@
+/** The skills that the reader, their team and everybody can use, the last changed first. */
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
+import { GraduationCap } from 'lucide-react'
+import type { SkillItem } from '../../../features/skills/schema.ts'
+import { LongList } from '../../components/long-list.tsx'
+import { QueryBar } from '../../components/query-bar.tsx'
+import { Empty } from '../../components/states.tsx'
+import { ago } from '../../times.ts'
+import { skillsQuery } from './queries.ts'
+import { scopeNames, words } from './words.ts'
+
+const route = getRouteApi('/inside/skills')
+
+export function SkillsPage() {
+  const { team } = useRouteContext({ from: '/inside' })
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const narrow = (change: object) => void navigate({ search: (before) => ({ ...before, ...change }) })
+  const filtered = Boolean(search.q || search.scope)
+  return (
+    <>
+      <div className="viewbar">
+        <h1 className="h2">{words.title}</h1>
+        <QueryBar
+          filters={[
+            {
+              name: 'scope',
+              label: words.scope,
+              values: Object.entries(scopeNames).map(([value, label]) => ({ value, label })),
+              chosen: search.scope,
+            },
+          ]}
+          find={{ label: words.find, text: search.q }}
+          onChange={narrow}
+        />
+      </div>
+      <LongList
+        found={useInfiniteQuery(skillsQuery(team.id, search))}
+        size={56}
+        row={(skill) => <Row skill={skill} />}
+        empty={
+          <Empty title={words.none}>
+            <p className="soft">{words.noneText}</p>
+            <code className="code">{words.command}</code>
+          </Empty>
+        }
+        noMatch={filtered ? words.noMatch : undefined}
+        onClear={() => narrow({ q: undefined, scope: undefined })}
+      />
+    </>
+  )
+}
+
+const Row = ({ skill }: { skill: SkillItem }) => (
+  <Link className="recrow" to="/skills/$id" params={{ id: skill.slug }}>
+    <GraduationCap className="i soft" aria-hidden />
+    <span className="grow stack s1">
+      <b className="b5 cut">{skill.name}</b>
+      <span className="soft t12 cut">{skill.description}</span>
+    </span>
+    <span className={skill.scope === 'public' ? 'flag info' : 'flag'}>{scopeNames[skill.scope]}</span>
+    <span className="soft t12 num hp">{ago(skill.updatedAt)}</span>
+  </Link>
+)

@@ -1,0 +1,12 @@
+import { numberIn } from '../../address.ts'
+
+/** Which versions are compared; with `to` alone, that version is read. */
+export interface SpecSearch {
+  from?: number | undefined
+  to?: number | undefined
+}
+
+export const specSearch = (search: Record<string, unknown>): SpecSearch => ({
+  from: numberIn(search.from),
+  to: numberIn(search.to),
+})
