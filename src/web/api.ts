@@ -18,6 +18,7 @@ import type { planningRoutes } from '../features/planning/routes.ts'
 import type { projectRoutes } from '../features/projects/routes.ts'
 import type { skillRoutes } from '../features/skills/routes.ts'
 import type { specRoutes } from '../features/specs/routes.ts'
+import type { sessionRoutes } from '../features/sessions/routes.ts'
 import type { taskRoutes } from '../features/tasks/routes.ts'
 import type { teamRoutes } from '../features/teams/routes.ts'
 import type { tokenRoutes } from '../features/tokens/routes.ts'
@@ -43,6 +44,7 @@ export const planning = client<ReturnType<typeof planningRoutes>>().api
 export const projects = client<ReturnType<typeof projectRoutes>>().api
 export const skills = client<ReturnType<typeof skillRoutes>>().api
 export const specs = client<ReturnType<typeof specRoutes>>().api
+export const sessions = client<ReturnType<typeof sessionRoutes>>().api
 export const tasks = client<ReturnType<typeof taskRoutes>>().api
 export const teams = client<ReturnType<typeof teamRoutes>>().api
 export const tokens = client<ReturnType<typeof tokenRoutes>>().api

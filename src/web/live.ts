@@ -8,7 +8,8 @@ import { queries } from './queries.ts'
 
 /** The first words of the keys of queries that show records of a kind. */
 const shownBy: Record<string, readonly string[]> = {
-  task: ['tasks', 'task', 'plan'],
+  task: ['tasks', 'task', 'plan', 'now'],
+  session: ['sessions', 'session'],
   epic: ['plan'],
   story: ['plan'],
   plan: ['plan', 'tasks'],

@@ -5,6 +5,7 @@
 export const paths = [
   '/',
   '/inbox',
+  '/now',
   '/activity',
   '/issues',
   '/projects',
@@ -27,4 +28,6 @@ export const paths = [
   '/specs/:id',
   '/skills',
   '/skills/:id',
+  '/sessions',
+  '/sessions/:id',
 ] as const

@@ -203,6 +203,24 @@ const skillRoute = createRoute({
   component: lazyRouteComponent(() => import('./routes/skill/page.tsx'), 'SkillPage'),
 })
 
+const nowRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/now',
+  component: lazyRouteComponent(() => import('./routes/now/page.tsx'), 'NowPage'),
+})
+
+const sessionsRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/sessions',
+  component: lazyRouteComponent(() => import('./routes/sessions/page.tsx'), 'SessionsPage'),
+})
+
+const sessionRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/sessions/$id',
+  component: lazyRouteComponent(() => import('./routes/session/page.tsx'), 'SessionPage'),
+})
+
 export const router = createRouter({
   routeTree: root.addChildren([
     inside.addChildren([
@@ -230,6 +248,9 @@ export const router = createRouter({
       specRoute,
       skillsRoute,
       skillRoute,
+      nowRoute,
+      sessionsRoute,
+      sessionRoute,
     ]),
   ]),
   context: { queries },
