@@ -101,6 +101,10 @@ export type Permission = true | Pick<Refusal, 'code' | 'detail'>
 export const permissionOf = (refusal: Refusal | undefined): Permission =>
   refusal ? { code: refusal.code, detail: refusal.detail } : true
 
+/** `can` for readers of the web API, whose pages offer actions. Tools leave it out: agents try, and get the reason. */
+export const offered = <C extends object>({ kind }: Actor, can: () => C): { can?: C } =>
+  kind === 'mcp_token' ? {} : { can: can() }
+
 const forbidden = (detail: string, details?: ErrorDetails): Refusal => ({ code: 'forbidden', detail, details })
 
 /** Returns why the rule refuses this actor, or undefined. Checks only the credential: queries check the rows. */

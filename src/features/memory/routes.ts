@@ -11,6 +11,7 @@ import {
   MemoryPage,
   MemoryPatch,
   MemoryQuery,
+  MemoryRead,
   MemorySearch,
   MemoryStored,
 } from './schema.ts'
@@ -58,7 +59,7 @@ export const memoryRoutes = (http: Http) =>
     .get('/api/memories/:id', ({ ctx, params }) => memory.get(ctx, { ref: params.id }), {
       ...on(memory.get, 'Get a memory'),
       params: byRef,
-      response: Memory,
+      response: MemoryRead,
     })
     .patch('/api/memories/:id', ({ ctx, params, body }) => memory.update(ctx, { ...body, ref: params.id }), {
       ...on(memory.update, 'Change the given fields of a memory'),

@@ -14,6 +14,7 @@ import {
   pageOf,
   paging,
   partial,
+  permissions,
   recordFields,
   type Static,
   text,
@@ -53,12 +54,20 @@ const item = {
 }
 export const Memory = object({ ...item, content })
 export type Memory = Static<typeof Memory>
+/** What a reader may be allowed to do with a memory. */
+export const memoryActions = ['update', 'remove'] as const
+/** One memory as the web API reads it. */
+export const MemoryRead = object({ ...Memory.properties, can: optional(permissions(memoryActions)) })
+export type MemoryRead = Static<typeof MemoryRead>
 export const MemoryItem = object({
   ...item,
   excerpt: text(200, { example: 'The backup job must run before migrations…' }),
 })
 export type MemoryItem = Static<typeof MemoryItem>
-export const MemoryPage = pageOf(MemoryItem)
+export const MemoryPage = object({
+  ...pageOf(MemoryItem).properties,
+  can: optional(permissions(['store', 'clear'])),
+})
 export type MemoryPage = Static<typeof MemoryPage>
 
 export const MemoryCreate = object({

@@ -1,7 +1,7 @@
 import { and, eq, gte, lt, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { member } from '../../auth/policy.ts'
+import { member, offered } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, hasAll, idList, newId } from '../../db/columns.ts'
 import { noEmbedder } from '../../embeddings/embedder.ts'
@@ -15,6 +15,7 @@ import { chunksOf, dropPassages } from '../search/passages.ts'
 import { passages } from '../search/table.ts'
 import { memoryCleared, memoryDeleted, memoryStored, memoryUpdated } from './events.ts'
 import { index } from './indexed.ts'
+import { canStore, changing, withPermissions } from './permissions.ts'
 import { current, find, live, select, toItem, toMemory, visibleTo } from './rows.ts'
 import {
   CONTENT_BYTES,
@@ -27,6 +28,7 @@ import {
   type MemoryPage,
   type MemoryPatch,
   type MemoryQuery,
+  type MemoryRead,
   type MemoryStored,
 } from './schema.ts'
 import { similarTo, vectorSoon } from './similar.ts'
@@ -61,17 +63,16 @@ export const list = read(
     const rows = await select(ctx, page.where(filters))
       .orderBy(...page.orderBy)
       .limit(page.limit)
-    return page.page(
-      rows.map((row) => toItem(toMemory(row))),
-      query.total ? await ctx.db.$count(memories, and(filters, visibleTo(rightsOf(ctx.actor)))) : undefined,
-    )
+    const total = query.total ? await ctx.db.$count(memories, and(filters, visibleTo(rightsOf(ctx.actor)))) : undefined
+    const items = rows.map((row) => toItem(toMemory(row)))
+    return { ...page.page(items, total), ...offered(ctx.actor, () => canStore(ctx)) }
   },
 )
 
 export const get = read(
   'memory.get',
   member('memories:read'),
-  (ctx, { ref }: { ref: string }): Promise<Memory> => find(ctx, ref),
+  async (ctx, { ref }: { ref: string }): Promise<MemoryRead> => withPermissions(ctx, await find(ctx, ref)),
 )
 
 /** A vector that is optional and not part of the request: a repeated request counts as equal with or without it. */
@@ -81,19 +82,15 @@ class Aside {
 }
 
 /** Stores a memory and returns it with similar ones. */
-export const store = flow(
-  'memory.store',
-  member('memories:write'),
-  async (ctx, input: MemoryCreate, keyed): Promise<MemoryStored> => {
-    const one = await prepared(ctx, input)
-    return withSimilar(ctx, await put(keyed, one), one)
-  },
-)
+export const store = flow('memory.store', changing, async (ctx, input: MemoryCreate, keyed): Promise<MemoryStored> => {
+  const one = await prepared(ctx, input)
+  return withSimilar(ctx, await put(keyed, one), one)
+})
 
 /** Stores several memories, all or none. */
 export const storeMany = flow(
   'memory.storeMany',
-  member('memories:write'),
+  changing,
   async (ctx, { memories: list, ...shared }: MemoriesCreate, keyed): Promise<MemoriesStored> => {
     const ready = await Promise.all(list.map((input) => prepared(ctx, sharing(shared, input))))
     const stored = await putMany(keyed, { memories: ready })
@@ -125,7 +122,7 @@ const withSimilar = async (
 
 const putMany = write(
   'memory.putMany',
-  member('memories:write'),
+  changing,
   async (ctx, { memories: list }: { memories: Prepared[] }): Promise<Memory[]> => {
     const stored: Memory[] = []
     for (const input of list) stored.push(await put(ctx, input))
@@ -133,43 +130,39 @@ const putMany = write(
   },
 )
 
-export const put = write(
-  'memory.put',
-  member('memories:write'),
-  async (ctx, { aside, ...input }: Prepared): Promise<Memory> => {
-    checkContent(input.content)
-    const vector = aside?.vector
-    const old = input.supersedes ? await find(ctx, input.supersedes) : undefined
-    // By default a memory gets the scope of the one that it supersedes.
-    const { scope, scopeId } = input.scope === undefined && input.scopeId === undefined && old ? old : input
-    const place = await targetOf(ctx, scope, scopeId)
-    await requireWriter(ctx, place)
-    const id = input.id ?? newId()
-    const author = speaker(ctx)
-    if (old) await supersede(ctx, old, id, place)
-    await ctx.db.insert(memories).values({
-      id,
-      ...place,
-      createdById: ctx.actor.userId,
-      authorType: author.type,
-      authorId: author.id,
-      authorName: author.name,
-      title: input.title,
-      content: input.content,
-      tags: input.tags ?? [],
-      source: input.source,
-      importance: input.importance ?? 0.5,
-      expiresAt: input.expiresAt,
-      supersedes: old?.id,
-      createdAt: ctx.now,
-      updatedAt: ctx.now,
-    })
-    const memory = await find(ctx, id)
-    await index(ctx, [memory], vector)
-    ctx.emit(memoryStored, about(memory))
-    return vector ? { ...memory, embeddingModel: ctx.app.embedder.id } : memory
-  },
-)
+export const put = write('memory.put', changing, async (ctx, { aside, ...input }: Prepared): Promise<Memory> => {
+  checkContent(input.content)
+  const vector = aside?.vector
+  const old = input.supersedes ? await find(ctx, input.supersedes) : undefined
+  // By default a memory gets the scope of the one that it supersedes.
+  const { scope, scopeId } = input.scope === undefined && input.scopeId === undefined && old ? old : input
+  const place = await targetOf(ctx, scope, scopeId)
+  await requireWriter(ctx, place)
+  const id = input.id ?? newId()
+  const author = speaker(ctx)
+  if (old) await supersede(ctx, old, id, place)
+  await ctx.db.insert(memories).values({
+    id,
+    ...place,
+    createdById: ctx.actor.userId,
+    authorType: author.type,
+    authorId: author.id,
+    authorName: author.name,
+    title: input.title,
+    content: input.content,
+    tags: input.tags ?? [],
+    source: input.source,
+    importance: input.importance ?? 0.5,
+    expiresAt: input.expiresAt,
+    supersedes: old?.id,
+    createdAt: ctx.now,
+    updatedAt: ctx.now,
+  })
+  const memory = await find(ctx, id)
+  await index(ctx, [memory], vector)
+  ctx.emit(memoryStored, about(memory))
+  return vector ? { ...memory, embeddingModel: ctx.app.embedder.id } : memory
+})
 
 async function supersede(ctx: Ctx, old: Memory, by: string, place: MemoryTarget): Promise<void> {
   if (old.organizationId !== place.organizationId) throw notFound('memory', old.id)
@@ -198,7 +191,7 @@ function checkVector({ app }: Ctx, given: readonly number[]): Float32Array {
 
 export const update = write(
   'memory.update',
-  member('memories:write'),
+  changing,
   async (ctx, { ref, ...patch }: MemoryPatch & { ref: string }): Promise<Memory> => {
     const before = await find(ctx, ref)
     await requireWriter(ctx, before)
@@ -221,7 +214,7 @@ export const update = write(
 
 export const remove = write(
   'memory.remove',
-  member('memories:write'),
+  changing,
   async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
     const before = await find(ctx, ref)
     await requireWriter(ctx, before)
@@ -245,7 +238,7 @@ export const remove = write(
  */
 export const clear = write(
   'memory.clear',
-  member('memories:write'),
+  changing,
   async (ctx, { scope, scopeId, confirm }: MemoryClear): Promise<MemoryCleared> => {
     const place = await targetOf(ctx, scope, scopeId)
     await requireWriter(ctx, place)

@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
+import { type Refusal, refuse } from '../../auth/policy.ts'
 import { invalid } from '../../errors.ts'
 import { findAgent } from '../agents/parties.ts'
 import { agents } from '../agents/table.ts'
@@ -106,5 +107,10 @@ async function inSession(ctx: Ctx, session: WorkSession | undefined): Promise<Me
   return { scope: 'session', scopeId: id, organizationId, projectId }
 }
 
-export const requireWriter = (ctx: Ctx, place: Pick<MemoryTarget, 'organizationId' | 'projectId'>): Promise<void> =>
-  projects.requireWriter(ctx, place, 'Storing a memory here')
+type Container = Pick<MemoryTarget, 'organizationId' | 'projectId'>
+
+/** Returns why the caller may not store or change memories here, or undefined. */
+export const writeRefusal = (ctx: Ctx, place: Container): Promise<Refusal | undefined> =>
+  projects.writerRefusal(ctx, place, 'Storing a memory here')
+
+export const requireWriter = async (ctx: Ctx, place: Container): Promise<void> => refuse(await writeRefusal(ctx, place))

@@ -12,6 +12,7 @@ import {
   NotePage,
   NotePatch,
   NoteQuery,
+  NoteRead,
   ProjectDoc,
   ProjectDocPage,
   PublicNote,
@@ -42,7 +43,7 @@ export const noteRoutes = (http: Http) =>
     .get('/api/notes/:id', ({ ctx, params }) => notes.get(ctx, { ref: params.id }), {
       ...on(notes.get, 'Get one note'),
       params: byRef,
-      response: Note,
+      response: NoteRead,
     })
     .get('/api/notes/:id/links', ({ ctx, params }) => links(ctx, { ref: params.id }), {
       ...on(links, 'List the notes that a note mentions, and those that mention it'),

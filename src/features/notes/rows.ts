@@ -5,7 +5,6 @@ import { and, or } from '../../db/conditions.ts'
 import { prepare } from '../../db/session.ts'
 import { notFound } from '../../errors.ts'
 import { byReference, changeVersioned, idStarts } from '../../records/rows.ts'
-import * as projects from '../projects/rows.ts'
 import { mayBePublic, ofTeamOrProject } from '../projects/visible.ts'
 import type { Note } from './schema.ts'
 import { notes } from './table.ts'
@@ -65,10 +64,6 @@ export async function find(ctx: Ctx, ref: string): Promise<Note> {
   })
   if (!found) throw notFound('note', ref)
   return found
-}
-
-export async function requireWriter(ctx: Ctx, { organizationId, projectId }: Note): Promise<void> {
-  if (organizationId) await projects.requireWriter(ctx, { organizationId, projectId }, 'Changing this note')
 }
 
 type Change = Partial<typeof notes.$inferInsert>

@@ -12,6 +12,7 @@ import {
   pageOf,
   paging,
   partial,
+  permissions,
   recordFields,
   type Static,
   text,
@@ -61,6 +62,12 @@ export const Note = object({
 })
 export type Note = Static<typeof Note>
 
+/** What a reader may be allowed to do with a note. `publish`: change who sees it. */
+export const noteActions = ['update', 'publish', 'remove'] as const
+/** One note as the web API reads it. */
+export const NoteRead = object({ ...Note.properties, can: optional(permissions(noteActions)) })
+export type NoteRead = Static<typeof NoteRead>
+
 /** A note in lists: without its content. */
 export const NoteItem = object((({ content: _, links: __, ...rest }) => rest)(Note.properties))
 export type NoteItem = Static<typeof NoteItem>
@@ -109,7 +116,7 @@ export const NoteQuery = object({
   scope: optional(oneOf(scopes)),
 })
 export type NoteQuery = Static<typeof NoteQuery>
-export const NotePage = pageOf(NoteItem)
+export const NotePage = object({ ...pageOf(NoteItem).properties, can: optional(permissions(['create'])) })
 export type NotePage = Static<typeof NotePage>
 
 /** Fields that a visitor without an account sees. */

@@ -1,7 +1,7 @@
 import { eq, gte, isNull, lt, ne, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, seesPersonal, userIdOf } from '../../auth/actor.ts'
-import { member, requireRole, requireRoleOn } from '../../auth/policy.ts'
+import { member, offered, refuse, requireRole, requireRoleOn } from '../../auth/policy.ts'
 import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { listText, matchesWords, newId, queryWords } from '../../db/columns.ts'
@@ -17,7 +17,8 @@ import * as projects from '../projects/rows.ts'
 import { noteCreated, noteDeleted, noteRestored, noteUpdated } from './events.ts'
 import { mentionsOf } from './mentions.ts'
 import { storedLinks } from './plain-links.ts'
-import { about, change, find, listed, requireWriter, visible, visibleTo } from './rows.ts'
+import { canCreate, changeRefusal, changing, scopeRefusal, withPermissions } from './refusals.ts'
+import { about, change, find, listed, visible, visibleTo } from './rows.ts'
 import {
   CONTENT_BYTES,
   type Note,
@@ -26,6 +27,7 @@ import {
   type NotePage,
   type NotePatch,
   type NoteQuery,
+  type NoteRead,
 } from './schema.ts'
 import { notes } from './table.ts'
 
@@ -133,7 +135,7 @@ export const list = read(
     const filters = (Object.keys(values) as (keyof typeof values)[]).filter((name) => values[name] !== undefined)
     const rows = await pageOf(ctx.db, { ...page.form, filters }, { ...rights, ...values, ...page.values })
     const total = query.total ? await countOf(ctx, conditionsOf(rights, values)) : undefined
-    return page.page(rows, total)
+    return { ...page.page(rows, total), ...offered(ctx.actor, () => canCreate(ctx)) }
   },
 )
 
@@ -143,7 +145,7 @@ const countOf = (ctx: Ctx, { filters, ofTeam, personal }: ReturnType<typeof cond
 export const get = read(
   'notes.get',
   member('notes:read'),
-  (ctx, { ref }: { ref: string }): Promise<Note> => find(ctx, ref),
+  async (ctx, { ref }: { ref: string }): Promise<NoteRead> => withPermissions(ctx, await find(ctx, ref)),
 )
 
 /** Returns a note with the visible notes that name it as `[[title]]`. */
@@ -159,7 +161,7 @@ export const detail = read(
 
 export const create = write(
   'notes.create',
-  member('notes:write'),
+  changing,
   async (ctx, input: NoteCreate & { id?: string }): Promise<Note> => {
     const content = input.content ?? ''
     checkContent(content)
@@ -189,11 +191,11 @@ export const create = write(
 
 export const update = write(
   'notes.update',
-  member('notes:write'),
+  changing,
   async (ctx, { ref, links, ...fields }: NotePatch & { ref: string }): Promise<Note> => {
     const patch = { ...fields, ...(links && { links: await storedLinks(ctx, links) }) }
     const before = await find(ctx, ref)
-    await requireWriter(ctx, before)
+    refuse(await changeRefusal(ctx, before))
     checkVersion(ctx, before)
     if (patch.content !== undefined) checkContent(patch.content)
     const moves = patch.scope !== undefined || patch.projectId !== undefined
@@ -205,13 +207,8 @@ export const update = write(
           before,
         )
       : undefined
-    // Only its own team decides where a note belongs and who sees it: rights through a shared workspace are not enough.
-    if (
-      place &&
-      before.organizationId &&
-      (place.organizationId !== before.organizationId || place.scope !== before.scope)
-    )
-      requireRole(ctx.actor, before.organizationId, 'member', 'Moving a note out of its team or changing its scope')
+    if (place && (place.organizationId !== before.organizationId || place.scope !== before.scope))
+      refuse(scopeRefusal(ctx, before))
     const mentions = patch.content === undefined ? {} : { mentions: mentionsOf(patch.content) }
     const title = patch.title === undefined ? {} : { title: patch.title.trim() }
     const after = await change(ctx, before, { ...patch, ...title, ...place, ...mentions })
@@ -224,10 +221,10 @@ export const update = write(
 
 export const remove = write(
   'notes.remove',
-  member('notes:write'),
+  changing,
   async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
     const before = await find(ctx, ref)
-    await requireWriter(ctx, before)
+    refuse(await changeRefusal(ctx, before))
     checkVersion(ctx, before)
     ctx.emit(noteDeleted, about(await change(ctx, before, { deletedAt: ctx.now })))
     return { id: before.id, deleted: true }
@@ -238,7 +235,7 @@ export const remove = write(
 /** Authors restore personal notes; administrators restore those of the team. */
 export const restore = write(
   'notes.restore',
-  member('notes:write'),
+  changing,
   async (ctx, { ref }: { ref: string }): Promise<Note> => {
     const state = thereOrLately(notes.deletedAt, ctx.now)
     const found = await byReference(ref, {

@@ -1,7 +1,15 @@
 import { desc, eq, isNull, ne, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { atLeast, requireRole, requireRoleOn } from '../../auth/policy.ts'
+import {
+  atLeast,
+  type Refusal,
+  refuse,
+  requireRole,
+  requireRoleOn,
+  roleRefusal,
+  roleRefusalOn,
+} from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
@@ -98,16 +106,25 @@ export async function inOrganization(ctx: Ctx, id: string, organizationId: strin
   return found
 }
 
-/** Requires the right to change records of a project, or of the organization itself. */
-export async function requireWriter(
-  ctx: Ctx,
-  { organizationId, projectId }: { organizationId: string; projectId: string | null },
-  what: string,
-): Promise<void> {
-  if (atLeast(ctx.actor.memberships.get(organizationId), 'member')) return
-  if (projectId) requireRoleOn(ctx.actor, await find(ctx, projectId), 'member', what)
-  else requireRole(ctx.actor, organizationId, 'member', what)
+interface Container {
+  organizationId: string
+  projectId: string | null
 }
+
+/** Returns why the caller may not change records of a project, or of the organization itself, or undefined. */
+export async function writerRefusal(
+  ctx: Ctx,
+  { organizationId, projectId }: Container,
+  what: string,
+): Promise<Refusal | undefined> {
+  if (atLeast(ctx.actor.memberships.get(organizationId), 'member')) return undefined
+  return projectId
+    ? roleRefusalOn(ctx.actor, await find(ctx, projectId), 'member', what)
+    : roleRefusal(ctx.actor, organizationId, 'member', what)
+}
+
+export const requireWriter = async (ctx: Ctx, container: Container, what: string): Promise<void> =>
+  refuse(await writerRefusal(ctx, container, what))
 
 export async function writable(ctx: Ctx, ref: string, hold?: 'update'): Promise<Project> {
   const found = await find(ctx, ref, hold)
