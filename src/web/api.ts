@@ -11,6 +11,8 @@ import type { decisionRoutes } from '../features/decisions/routes.ts'
 import type { hubRoutes } from '../features/hub/routes.ts'
 import type { inviteRoutes } from '../features/invites/routes.ts'
 import type { issueRoutes } from '../features/issues/routes.ts'
+import type { memoryRoutes } from '../features/memory/routes.ts'
+import type { noteRoutes } from '../features/notes/routes.ts'
 import type { notificationRoutes } from '../features/notifications/routes.ts'
 import type { onboardingRoutes } from '../features/onboarding/routes.ts'
 import type { organizationRoutes } from '../features/organizations/routes.ts'
@@ -37,6 +39,8 @@ export const features = client<ReturnType<typeof workflowRoutes>>().api
 export const hub = client<ReturnType<typeof hubRoutes>>().api
 export const issues = client<ReturnType<typeof issueRoutes>>().api
 export const invites = client<ReturnType<typeof inviteRoutes>>().api
+export const memories = client<ReturnType<typeof memoryRoutes>>().api
+export const notes = client<ReturnType<typeof noteRoutes>>().api
 export const notifications = client<ReturnType<typeof notificationRoutes>>().api
 export const onboarding = client<ReturnType<typeof onboardingRoutes>>().api
 export const organizations = client<ReturnType<typeof organizationRoutes>>().api

@@ -16,6 +16,8 @@ const shownBy: Record<string, readonly string[]> = {
   comment: ['task'],
   link: ['task', 'feature', 'decision', 'spec'],
   project: ['projects'],
+  note: ['notes', 'note'],
+  memory: ['memories', 'memory'],
   notification: ['notifications'],
   member: ['members'],
   agent: ['agents', 'agent'],

@@ -13,6 +13,8 @@ import { isProblem } from './problem.ts'
 import { queries } from './queries.ts'
 import { decisionSearch } from './routes/decisions/search.ts'
 import { featureSearch } from './routes/features/search.ts'
+import { memorySearch } from './routes/memories/search.ts'
+import { noteSearch } from './routes/notes/search.ts'
 import { skillSearch } from './routes/skills/search.ts'
 import { specSearch } from './routes/spec/search.ts'
 import { specsSearch } from './routes/specs/search.ts'
@@ -104,6 +106,34 @@ const storyRoute = createRoute({
   getParentRoute: () => inside,
   path: '/projects/$slug/epics/$epicId/stories/$storyId',
   component: PlanPage,
+})
+
+const notesRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/notes',
+  validateSearch: noteSearch,
+  component: lazyRouteComponent(() => import('./routes/notes/page.tsx'), 'NotesPage'),
+})
+
+const noteRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/notes/$id',
+  /** `edit`: open it for writing. */
+  validateSearch: (search: Record<string, unknown>): { edit?: true } => (search.edit === true ? { edit: true } : {}),
+  component: lazyRouteComponent(() => import('./routes/note/page.tsx'), 'NotePage'),
+})
+
+const memoriesRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/memories',
+  validateSearch: memorySearch,
+  component: lazyRouteComponent(() => import('./routes/memories/page.tsx'), 'MemoriesPage'),
+})
+
+const memoryRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/memories/$id',
+  component: lazyRouteComponent(() => import('./routes/memory/page.tsx'), 'MemoryPage'),
 })
 
 const tasksRoute = createRoute({
@@ -231,6 +261,10 @@ export const router = createRouter({
       projectsRoute,
       tasksRoute,
       taskRoute,
+      notesRoute,
+      noteRoute,
+      memoriesRoute,
+      memoryRoute,
       projectRoute,
       planRoute,
       epicRoute,

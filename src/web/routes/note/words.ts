@@ -1,0 +1,3 @@
+export const words = {
+  backlinks: 'Linked from',
+} as const

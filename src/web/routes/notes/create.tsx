@@ -1,0 +1,79 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useRouteContext } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { Scope } from '../../../records/scopes.ts'
+import { newKey } from '../../api.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { projectsQuery } from '../../session.ts'
+import { useCreate } from './queries.ts'
+import { scopes } from './search.ts'
+import { words } from './words.ts'
+
+/** Creates an empty note and opens it for writing. */
+export function CreateDialog({ project, onClose }: { project: string | undefined; onClose(): void }) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const projects = useQuery(projectsQuery(team.id)).data ?? []
+  const navigate = useNavigate()
+  const [key] = useState(newKey)
+  const create = useCreate()
+  const save = (form: FormData) => {
+    const projectId = String(form.get('project') ?? '')
+    const scope = String(form.get('scope')) as Scope
+    const note = { title: String(form.get('title')).trim(), scope, ...(projectId && { projectId }) }
+    create.mutate(
+      { ...note, key },
+      {
+        onSuccess: ({ id }) => {
+          onClose()
+          void navigate({ to: '/notes/$id', params: { id }, search: { edit: true } })
+        },
+      },
+    )
+  }
+  return (
+    <Dialog title={words.newNote} open onClose={onClose}>
+      <form
+        className="stack s4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          save(new FormData(event.currentTarget))
+        }}
+      >
+        <label className="field">
+          <span>{words.noteTitle}</span>
+          <input className="input" name="title" required maxLength={200} pattern=".*\S.*" />
+        </label>
+        <label className="field">
+          <span>{words.project}</span>
+          <select
+            className="input"
+            name="project"
+            defaultValue={projects.find(({ slug }) => slug === project)?.id ?? ''}
+          >
+            <option value="">{words.noProject}</option>
+            {projects.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label className="field">
+          <span>{words.whose}</span>
+          <select className="input" name="scope" defaultValue="team">
+            {scopes.map((scope) => (
+              <option key={scope} value={scope}>
+                {words.scopes[scope]}
+              </option>
+            ))}
+          </select>
+        </label>
+        {create.error && <ProblemBox error={create.error} />}
+        <button type="submit" className="btn main" disabled={create.isPending}>
+          {words.create}
+        </button>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,137 @@
+/** The notes of the team and one's own, by words, tag, project and who sees them. */
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
+import { Globe, Lock, Pin, Plus } from 'lucide-react'
+import { useCallback, useState } from 'react'
+import type { NoteItem } from '../../../features/notes/schema.ts'
+import { Kbd, useFootLeft } from '../../components/foot.tsx'
+import { Avatar } from '../../components/party.tsx'
+import { Rows } from '../../components/rows.tsx'
+import { AfterAMoment, Empty, NoMatch, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { useKey } from '../../keys.ts'
+import { membersQuery, projectsQuery } from '../../session.ts'
+import { ago, dayAndTime } from '../../times.ts'
+import { words as common } from '../../words.ts'
+import { CreateDialog } from './create.tsx'
+import { Filters } from './filters.tsx'
+import { notesQuery } from './queries.ts'
+import { isWhole, type NoteSearch, noFilter } from './search.ts'
+import { words } from './words.ts'
+
+const route = getRouteApi('/inside/notes')
+
+const keys = (
+  <span className="row">
+    <Kbd>c</Kbd>
+    {words.keys.create}
+  </span>
+)
+
+export function NotesPage() {
+  const { team } = useRouteContext({ from: '/inside' })
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const narrow = useCallback(
+    (change: Partial<NoteSearch>) => void navigate({ search: (before) => ({ ...before, ...change }) }),
+    [navigate],
+  )
+  const { data, error, isFetchingNextPage, hasNextPage, fetchNextPage, isFetchNextPageError } = useInfiniteQuery(
+    notesQuery(team.id, search),
+  )
+  const may = data?.pages[0]?.can?.create === true
+  const [adding, setAdding] = useState(false)
+  useKey('c', () => may && setAdding(true))
+  useFootLeft(keys)
+  const notes = data?.pages.flatMap(({ items }) => items) ?? []
+  const isMore = hasNextPage && !isFetchingNextPage && !isFetchNextPageError
+  const onMore = useCallback(() => void fetchNextPage(), [fetchNextPage])
+  return (
+    <>
+      <div className="viewbar">
+        <h1 className="h2">{words.title}</h1>
+        <Filters search={search} onChange={narrow} />
+        <span className="grow" />
+        {may && (
+          <button type="button" className="btn main small" onClick={() => setAdding(true)}>
+            <Plus className="i s14" aria-hidden />
+            {words.newNote} <Kbd>c</Kbd>
+          </button>
+        )}
+      </div>
+      {error && <ProblemBox error={error} />}
+      {!data && !error && (
+        <AfterAMoment>
+          <Skeleton />
+        </AfterAMoment>
+      )}
+      {data && notes.length === 0 && <Nothing search={search} onClear={() => narrow(noFilter)} />}
+      {notes.length > 0 && (
+        <Rows
+          items={notes}
+          height={52}
+          label={words.title}
+          onMore={isMore ? onMore : undefined}
+          row={(note) => <Row note={note} onTag={(tag) => narrow({ tag })} />}
+        />
+      )}
+      {adding && <CreateDialog project={search.project} onClose={() => setAdding(false)} />}
+    </>
+  )
+}
+
+const Nothing = ({ search, onClear }: { search: NoteSearch; onClear(): void }) =>
+  isWhole(search) ? (
+    <div className="scroll">
+      <Empty title={words.none}>
+        <p className="soft">{words.noneText}</p>
+        <code className="code">{words.command}</code>
+      </Empty>
+    </div>
+  ) : (
+    <div className="querywrap">
+      <NoMatch clear={common.clearFilters} onClear={onClear}>
+        {words.noMatch}
+      </NoMatch>
+    </div>
+  )
+
+function Row({ note, onTag }: { note: NoteItem; onTag(tag: string): void }) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const author = useQuery(membersQuery(team.id)).data?.find(({ id }) => id === note.createdById)
+  const project = useQuery(projectsQuery(team.id)).data?.find(({ id }) => id === note.projectId)
+  return (
+    <div className="li note">
+      <ScopeGlyph note={note} />
+      <span className="stack s0 cut">
+        <Link className="ttl cut" to="/notes/$id" params={{ id: note.id }}>
+          {note.title}
+        </Link>
+        <span className="row tight soft t12">
+          {note.pinned && <Pin className="i s12" aria-label={words.pinned} />}
+          {project && <span className="cut">{project.name}</span>}
+          {note.tags.slice(0, 4).map((tag) => (
+            <button key={tag} type="button" className="tagb" onClick={() => onTag(tag)}>
+              #{tag}
+            </button>
+          ))}
+        </span>
+      </span>
+      <span className="hp">{author && <Avatar party={{ type: 'user', id: author.id, name: author.name }} />}</span>
+      <time className="soft t12 num" dateTime={note.updatedAt} title={dayAndTime(note.updatedAt)}>
+        {ago(note.updatedAt)}
+      </time>
+    </div>
+  )
+}
+
+/** Who sees a note: nothing for the team, which is usual. */
+function ScopeGlyph({ note: { scope } }: { note: Pick<NoteItem, 'scope'> }) {
+  const name = words.scopes[scope]
+  if (scope === 'team') return <span />
+  const Icon = scope === 'public' ? Globe : Lock
+  return (
+    <span title={name}>
+      <Icon className="i s14 soft" aria-label={name} />
+    </span>
+  )
+}
