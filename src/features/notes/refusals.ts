@@ -14,7 +14,7 @@ import type { Note, NoteRead } from './schema.ts'
 /** The rule of every action that changes notes. */
 export const changing = member('notes:write')
 
-/** Returns why the caller may not change a note that they see, or undefined. Personal notes are seen by their author. */
+/** Returns why the caller may not change a note that they see, or undefined. Authors may change personal notes. */
 export const changeRefusal = async (ctx: Ctx, { organizationId, projectId }: Note): Promise<Refusal | undefined> =>
   organizationId ? writerRefusal(ctx, { organizationId, projectId }, 'Changing this note') : undefined
 
