@@ -1,8 +1,9 @@
+import type { Progress } from '../../src/features/planning/schema.ts'
 import type { Project, ProjectDetail } from '../../src/features/projects/schema.ts'
-import { at } from '../api/reference.ts'
-import { record } from '../terminal/output.ts'
+import { at, query } from '../api/reference.ts'
+import { record, table } from '../terminal/output.ts'
 import { ago } from '../terminal/times.ts'
-import { choice, clearable, json, type Shown, shown, text, type Verb } from './noun.ts'
+import { choice, clearable, count, json, type Shown, shown, text, type Verb } from './noun.ts'
 import { archivePaging, listed, pages, removed, sorting, withArchived } from './resource.ts'
 
 const fields = [
@@ -63,6 +64,25 @@ export const verbs: Verb[] = [
     about: 'Show a project',
     examples: ['tutti projects show TUT'],
     run: async ({ client, args }) => one(await client.get<ProjectDetail>(at('/api/projects/:slug', ...args))),
+  },
+  {
+    name: 'progress',
+    args: '<project>',
+    about: 'Show how many tasks a project had on each day, and how many were done',
+    online: true,
+    fields: [count('--days <number>', 'how many days, up to today (default: 56)')],
+    examples: ['tutti projects progress TUT', 'tutti projects progress TUT --days 14'],
+    run: async ({ client, args, fields }) => {
+      const found = await client.get<Progress>(query(at('/api/projects/:slug/progress', ...args), fields))
+      const lines = table(found.days, [
+        { title: 'Day', of: ({ day }) => day },
+        { title: 'Tasks', of: ({ scope }) => scope },
+        { title: 'Done', of: ({ done }) => done },
+        { title: 'By people', of: ({ people }) => people },
+        { title: 'By agents', of: ({ agents }) => agents },
+      ])
+      return shown(found, ...lines)
+    },
   },
   {
     name: 'create',

@@ -55,6 +55,7 @@ export async function fill(driver: Driver, place: Place, tasks: number): Promise
     analyze tasks, task_dependencies;
     select tasks_recount(array(select id from tasks));
     select task_counts_mend();
+    select task_days_mend();
     update projects set last_number = ${tasks} where id = '${projectId}';
     commit;`)
   await driver.exec('vacuum analyze')

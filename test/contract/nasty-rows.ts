@@ -5,6 +5,7 @@ const PAGE = 201
 /** Nobody can have so many of these, or their rows cannot be copied. */
 const few = new Set([
   'task_counts',
+  'task_days',
   'event_days',
   'integrations',
   'connected_accounts',

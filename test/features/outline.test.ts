@@ -53,7 +53,7 @@ describe('the long paths', () => {
       projectId: project.id,
       status: 'todo',
       priority: 'medium',
-      progress: { tasks: 0, done: 0 },
+      progress: { tasks: 0, done: 0, agents: 0 },
       version: 1,
     })
     expect(story).toMatchObject({ epicId: epic.id, points: 5 })
@@ -88,14 +88,14 @@ describe('the long paths', () => {
       title: 'Durable',
       status: 'in_progress',
       version: 2,
-      progress: { tasks: 1, done: 1 },
+      progress: { tasks: 1, done: 1, agents: 0 },
     })
     expect((await expectEvent(t, renamed, 'epic.updated')).data).toMatchObject({
       fields: ['title', 'status', 'description'],
     })
     expect((await team.member.fetch<Story>('PUT', storyAt(story), { points: null })).body).toMatchObject({
       points: null,
-      progress: { tasks: 1, done: 1 },
+      progress: { tasks: 1, done: 1, agents: 0 },
     })
     expect((await team.member.fetch('DELETE', taskPath)).body).toEqual({ id: task.id, deleted: true })
     expect((await team.member.fetch('DELETE', storyAt(story))).body).toEqual({ id: story.id, deleted: true })

@@ -6,7 +6,8 @@ import { Epic, Story } from '../stories/schema.ts'
 import { ref, Task, TaskChanged, TaskCreate, TaskDetail, TaskPage, TaskPatch, TaskQuery } from '../tasks/schema.ts'
 import * as deletion from './deletion.ts'
 import * as nested from './nested.ts'
-import { PlanCreate, Tree } from './schema.ts'
+import { progress } from './progress.ts'
+import { PlanCreate, Progress, ProgressQuery, Tree } from './schema.ts'
 import * as planning from './service.ts'
 
 const inTask = object({ ...InStory.properties, taskId: ref('The task') })
@@ -23,6 +24,12 @@ export const planningRoutes = (http: Http) =>
       ...on(planning.tree, 'Get the structure of a project: epics, stories, tasks'),
       params: ProjectRef,
       response: Tree,
+    })
+    .get('/api/projects/:slug/progress', ({ ctx, params, query }) => progress(ctx, { ...query, ref: params.slug }), {
+      ...on(progress, 'Get how many tasks a project had on each day, and how many people and agents had done'),
+      params: ProjectRef,
+      query: ProgressQuery,
+      response: Progress,
     })
     .post(
       '/api/projects/:slug/plan',

@@ -44,6 +44,26 @@ export type TreeTask = Static<typeof TreeTask>
 export type TreeStory = Static<typeof TreeStory>
 export type TreeEpic = Static<typeof TreeEpic>
 
+export const ProgressQuery = object({
+  days: optional(int({ min: 1, max: 366, description: 'How many days, up to today. Default: 56', example: 56 })),
+})
+export type ProgressQuery = Static<typeof ProgressQuery>
+
+const done = { description: 'Done by the end of the day', example: 12 }
+export const Progress = object({
+  from: text(10, { description: 'The first day, in UTC', example: '2026-11-01' }),
+  days: Type.Array(
+    object({
+      day: text(10, { example: '2026-11-01' }),
+      scope: int({ description: 'Tasks by the end of the day, without those cancelled since', example: 40 }),
+      done: int(done),
+      people: int({ ...done, description: 'Done by people' }),
+      agents: int({ ...done, description: 'Done by agents' }),
+    }),
+  ),
+})
+export type Progress = Static<typeof Progress>
+
 export const Tree = object({
   project: object({
     id: id(),

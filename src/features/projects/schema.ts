@@ -50,6 +50,19 @@ export const ProjectStats = object({
   tasks: int({ example: 40 }),
   tasksDone: int({ example: 17 }),
 })
+export type ProjectStats = Static<typeof ProjectStats>
+/** The state of the work in a project. */
+export const ProjectWork = object({
+  tasks: int({ example: 40 }),
+  tasksDone: int({ example: 17 }),
+  open: int({ description: 'Tasks that are neither done nor cancelled', example: 20 }),
+  inReview: int({ example: 3 }),
+  blocked: int({ example: 1 }),
+  openGates: int({ description: 'Features that wait at a gate or for a review', example: 2 }),
+  atWork: int({ description: 'Tasks that somebody holds now', example: 3 }),
+  agentsAtWork: int({ description: 'Agents that hold a task now', example: 2 }),
+})
+export type ProjectWork = Static<typeof ProjectWork>
 export const ProjectActivity = object({
   id: id(),
   type: text(100, { example: 'note.created' }),
@@ -63,7 +76,7 @@ export const projectActions = ['update', 'write'] as const
 
 export const ProjectDetail = object({
   ...Project.properties,
-  stats: ProjectStats,
+  stats: object({ ...partial(ProjectWork).properties, ...ProjectStats.properties }),
   recentActivity: optional(pageOf(ProjectActivity).properties.items),
   can: optional(permissions(projectActions)),
 })
@@ -94,7 +107,7 @@ export const ProjectQuery = object({
   search: optional(text(200)),
 })
 export type ProjectQuery = Static<typeof ProjectQuery>
-export const ProjectPage = pageOf(Project)
+export const ProjectPage = pageOf(object({ ...Project.properties, stats: optional(ProjectWork) }))
 export type ProjectPage = Static<typeof ProjectPage>
 
 export const ProjectShare = object({

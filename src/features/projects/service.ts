@@ -12,7 +12,7 @@ import { keyset } from '../../records/page.ts'
 import { organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
 import { projectArchived, projectCreated, projectRestored, projectUpdated } from './events.ts'
-import { projectStats } from './hooks.ts'
+import { projectStats, projectWork } from './hooks.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
 import { can } from './refusals.ts'
 import { about, change, find, live, visible, visibleTo, writable } from './rows.ts'
@@ -23,6 +23,8 @@ import type {
   ProjectPage,
   ProjectPatch,
   ProjectQuery,
+  ProjectStats,
+  ProjectWork,
   PublicProject,
 } from './schema.ts'
 import { projects } from './table.ts'
@@ -50,7 +52,7 @@ export async function listIn(ctx: Ctx, place: SQL, query: ProjectQuery): Promise
     .where(page.where(filters))
     .orderBy(...page.orderBy)
     .limit(page.limit)
-  return page.page(rows, query.total ? await ctx.db.$count(projects, filters) : undefined)
+  return page.page(await withWork(ctx, rows), query.total ? await ctx.db.$count(projects, filters) : undefined)
 }
 
 export const list = read(
@@ -60,7 +62,24 @@ export const list = read(
     listIn(ctx, eq(projects.organizationId, currentOrganization(ctx.actor)), query),
 )
 
-async function statsOf(ctx: Ctx, projectId: string): Promise<ProjectDetail['stats']> {
+const noWork: ProjectWork = {
+  tasks: 0,
+  tasksDone: 0,
+  open: 0,
+  inReview: 0,
+  blocked: 0,
+  openGates: 0,
+  atWork: 0,
+  agentsAtWork: 0,
+}
+
+async function withWork(ctx: Ctx, rows: readonly Project[]): Promise<(Project & { stats: ProjectWork })[]> {
+  if (rows.length === 0) return []
+  const known = await projectWork.call(ctx, { projects: rows })
+  return rows.map((row) => ({ ...row, stats: Object.assign({}, noWork, ...known.map((part) => part.get(row.id))) }))
+}
+
+async function statsOf(ctx: Ctx, projectId: string): Promise<ProjectStats> {
   const counted = await projectStats.call(ctx, { projectId })
   return Object.assign({ notes: 0, tasks: 0, tasksDone: 0 }, ...counted)
 }
@@ -85,7 +104,9 @@ export const get = read(
       .orderBy(desc(events.seq))
       .limit(10)
     const recentActivity = recent.map((event) => feedEntry(ctx.app.events, event))
-    return { ...project, stats: await statsOf(ctx, project.id), recentActivity, can: can(ctx, project) }
+    const [worked] = await withWork(ctx, [project])
+    const stats = { ...worked?.stats, ...(await statsOf(ctx, project.id)) }
+    return { ...project, stats, recentActivity, can: can(ctx, project) }
   },
 )
 

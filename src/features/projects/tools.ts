@@ -44,7 +44,11 @@ export const projectTools = [
     input: object({ project }),
     action: projects.get,
     with: ({ project }) => ({ ref: project }),
-    show: ({ recentActivity, can: _, ...project }) => ({ ...project, recentActivity: recentActivity?.map(happened) }),
+    show: ({ recentActivity, can: _, stats, ...project }) => ({
+      ...project,
+      stats: pick(stats, 'notes', 'tasks', 'tasksDone'),
+      recentActivity: recentActivity?.map(happened),
+    }),
   }),
   tool({
     name: 'update_project',

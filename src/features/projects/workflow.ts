@@ -54,6 +54,9 @@ export function workflowOf({ settings }: { settings: Record<string, unknown> }):
 
 export const isClosed = ({ transitions }: Workflow, state: string): boolean =>
   transitions.every((t) => t.from !== state)
+/** A feature in this state waits at a gate or for a verdict. */
+export const isAtGate = ({ transitions }: Workflow, state: string): boolean =>
+  transitions.some((t) => t.from === state && (t.gate !== undefined || byOf(t) === 'approved'))
 /** A feature in this state waits for a verdict. */
 export const isInReview = ({ transitions }: Workflow, state: string): boolean =>
   transitions.some((t) => t.from === state && byOf(t) === 'approved')

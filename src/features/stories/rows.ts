@@ -47,7 +47,7 @@ export async function withProgress<R extends { id: string }>(
 ): Promise<(R & { progress: Progress })[]> {
   if (rows.length === 0) return []
   const [counted] = await taskProgress.call(ctx, { of, ids: rows.map(({ id }) => id) })
-  return rows.map((row) => ({ ...row, progress: counted?.get(row.id) ?? { tasks: 0, done: 0 } }))
+  return rows.map((row) => ({ ...row, progress: counted?.get(row.id) ?? { tasks: 0, done: 0, agents: 0 } }))
 }
 
 /** Returns the project, or throws if the caller may not plan in it. */

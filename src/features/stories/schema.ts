@@ -27,7 +27,11 @@ const changeable = {
   priority: oneOf(priorities),
 }
 const after = optional(nullable(id({ description: 'Place it after this one; null: first' })))
-export const Progress = object({ tasks: int({ example: 8 }), done: int({ example: 3 }) })
+export const Progress = object({
+  tasks: int({ example: 8 }),
+  done: int({ example: 3 }),
+  agents: optional(int({ description: 'Of those done: by agents', example: 2 })),
+})
 const listed = {
   ...recordFields,
   organizationId: id(),

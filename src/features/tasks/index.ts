@@ -6,7 +6,7 @@ import { agentsAtWork } from './at-work.ts'
 import * as events from './events.ts'
 import { mine } from './mine.ts'
 import { agentLetsGo, agentTasks, stoppedLetsGo } from './of-agent.ts'
-import { lockTasks, taskStats } from './of-project.ts'
+import { lockTasks, taskStats, taskWork } from './of-project.ts'
 import { progress } from './progress.ts'
 import { taskRecord } from './record.ts'
 import { markConnection, renewLeases } from './renewal.ts'
@@ -25,6 +25,7 @@ export const tasks: Feature = {
     progress,
     agentsAtWork,
     taskStats,
+    taskWork,
     lockTasks,
     agentTasks,
     agentLetsGo,

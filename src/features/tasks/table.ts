@@ -3,6 +3,7 @@ import {
   type AnyPgColumn,
   bigserial,
   boolean,
+  date,
   index,
   integer,
   pgTable,
@@ -65,6 +66,8 @@ export const tasks = pgTable(
     completionNotes: text(),
     startedAt: instant(),
     completedAt: instant(),
+    /** Whether a person or an agent completed it; null if it is not done, or was done before this was stored. */
+    completedByType: text().$type<Party>(),
     /** The lease: who works on it now, until it expires. All its columns are null if nobody does. */
     leaseType: text().$type<Party>(),
     leaseHolderId: uuid(),
@@ -145,6 +148,23 @@ export const taskCounts = pgTable(
     n: integer().notNull(),
   },
   (t) => [primaryKey({ columns: [t.projectId, t.status, t.id] })],
+)
+
+/**
+ * How many tasks each project got on each day (in UTC), and how many were done by people and by agents: the sums. Tasks
+ * that are deleted or cancelled do not count on any day. Triggers add rows, as with `taskCounts`.
+ */
+export const taskDays = pgTable(
+  'task_days',
+  {
+    projectId: uuid().notNull(),
+    day: date().notNull(),
+    id: bigserial({ mode: 'number' }).notNull(),
+    scope: integer().notNull(),
+    people: integer().notNull(),
+    agents: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.projectId, t.day, t.id] })],
 )
 
 export const taskComments = pgTable(

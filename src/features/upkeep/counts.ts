@@ -2,14 +2,17 @@ import type { Driver } from '../../db/driver.ts'
 import type { Finding } from './doctor.ts'
 
 /**
- * Checks the numbers of tasks that triggers keep for each project and status. They can differ only if somebody changed
- * the database by hand with triggers disabled. With `repair`, corrects them.
+ * Checks the numbers of tasks that triggers keep for each project, by status and by day. They can differ only if
+ * somebody changed the database by hand with triggers disabled. With `repair`, corrects them.
  */
 export async function counts(driver: Driver, repair: boolean): Promise<Finding> {
   const what = 'counts'
   try {
     const { rows } = await driver.query(
-      repair ? 'select task_counts_mend()' : 'select count(distinct project_id)::int from task_counts_wrong()',
+      repair
+        ? 'select task_counts_mend() + task_days_mend()'
+        : `select count(distinct project_id)::int from (select project_id from task_counts_wrong()
+            union all select project_id from task_days_wrong()) w`,
     )
     const wrong = Number(rows[0]?.[0])
     if (wrong === 0) return { what, ok: true, said: 'the numbers of tasks are right' }

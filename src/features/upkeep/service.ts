@@ -18,7 +18,7 @@ import { notifications } from '../notifications/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { syncConflicts, syncCursors, syncDevices, syncReceipts } from '../sync/table.ts'
-import { taskCounts } from '../tasks/table.ts'
+import { taskCounts, taskDays } from '../tasks/table.ts'
 import { eventDays } from '../teams/table.ts'
 import { importedRecords } from '../transfer/table.ts'
 import { loginSessions, refreshTokens } from '../users/table.ts'
@@ -121,6 +121,31 @@ const foldSome = write('upkeep.foldCounts', machine, async (ctx, { id }: { id: s
   await ctx.db.execute(sql`select task_counts_fold(${id}::uuid)`)
 })
 
+/** Returns the past days of projects that have several rows; most days have few changes after they are over. */
+const crowdedDays = read(
+  'upkeep.crowdedDays',
+  machine,
+  async (ctx, _: Record<string, never>): Promise<{ id: string; day: string; n: number }[]> =>
+    (
+      await ctx.db.execute<{ id: string; day: string; n: number }>(sql`
+        select project_id as id, day::text as day, count(*)::int as n from ${taskDays}
+        where day < ${ctx.now.slice(0, 10)}::date group by project_id, day having count(*) > 1`)
+    ).rows,
+)
+
+const foldDay = write(
+  'upkeep.foldDay',
+  machine,
+  async (ctx, { id, day }: { id: string; day: string }): Promise<void> => {
+    await ctx.db.execute(sql`select task_days_fold(${id}::uuid, ${day}::date)`)
+  },
+)
+
+async function foldDays(ctx: Ctx): Promise<void> {
+  for (const { id, day, n } of await crowdedDays(ctx, {}))
+    for (let left = n; left > 1; left -= FOLDED) await foldDay(ctx, { id, day })
+}
+
 /** Those of a project that is gone add up to nothing, so no row of them remains. */
 async function foldCounts(ctx: Ctx): Promise<void> {
   for (const { id, n } of await crowded(ctx, {}))
@@ -162,6 +187,7 @@ export const purge = flow(
       where: isGone(ctx, importedRecords.entity, importedRecords.id),
     })
     await foldCounts(ctx)
+    await foldDays(ctx)
     return removed
   },
 )

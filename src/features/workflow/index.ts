@@ -1,6 +1,7 @@
 import type { Feature } from '../../feature.ts'
 import { withoutUser } from './account.ts'
 import * as events from './events.ts'
+import { openGates } from './of-project.ts'
 import { featureRecord } from './record.ts'
 import { workflowRoutes } from './routes.ts'
 import { workflowTools } from './tools.ts'
@@ -10,5 +11,5 @@ export const workflow: Feature = {
   routes: workflowRoutes,
   tools: workflowTools,
   records: [featureRecord],
-  hooks: [withoutUser],
+  hooks: [withoutUser, openGates],
 }
