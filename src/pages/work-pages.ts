@@ -14,8 +14,6 @@ const page = (title: string): string =>
 
 export const workPages: Record<string, string> = {
   '/inbox': page('Inbox'),
-  '/projects/:slug': page('Project'),
-  '/projects/:slug/features/:feature': page('Feature'),
   '/features/:id': page('Feature'),
   '/team': page('Team'),
   '/teams/:id': page('Team'),
