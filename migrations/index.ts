@@ -40,6 +40,7 @@ import m37 from './0037_imported_records_organization.sql' with { type: 'text' }
 import m38 from './0038_passages_title_starts.sql' with { type: 'text' }
 import m39 from './0039_sums_anew.sql' with { type: 'text' }
 import m40 from './0040_task_days.sql' with { type: 'text' }
+import m41 from './0041_task_orders.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -82,4 +83,5 @@ export const migrations: Migration[] = [
   { id: '0038_passages_title_starts', sql: m38 },
   { id: '0039_sums_anew', sql: m39 },
   { id: '0040_task_days', sql: m40 },
+  { id: '0041_task_orders', sql: m41 },
 ]

@@ -153,6 +153,36 @@ export const oneOf = <const T extends readonly string[]>(
     ...(example !== undefined && { examples: [example] }),
   })
 
+/** The values that a list with commas may hold. A symbol, so that it stays out of JSON. */
+const ALLOWED = Symbol('allowed')
+const LISTED = 'StringEnumList'
+interface AllowedSchema extends TSchema {
+  [ALLOWED]: readonly string[]
+}
+TypeRegistry.Set<TSchema>(
+  LISTED,
+  (schema, value) => typeof value === 'string' && new RegExp(schema.pattern).test(value),
+)
+
+/** One or several of these values with commas between, for a parameter of an address: `todo,blocked`. */
+export const someOf = (
+  values: readonly string[],
+  { description, example }: { description?: string; example?: string } = {},
+): TUnsafe<string> =>
+  Type.Unsafe<string>({
+    [Kind]: LISTED,
+    [ALLOWED]: values,
+    type: 'string',
+    maxLength: 200,
+    pattern: `^(${values.join('|')})(,(${values.join('|')}))*$`,
+    ...(description && { description }),
+    examples: [example ?? values[0]],
+  })
+
+/** Splits such a parameter. */
+export const inList = <T extends string>(list: string | null | undefined): T[] =>
+  (list?.split(',') ?? []).map((part) => part.trim()).filter((part) => part !== '') as T[]
+
 /** A file in a form, or the body of a download. */
 export const binary = <T>(contentMediaType: string, options: { description?: string } = {}): TUnsafe<T> =>
   Type.Unsafe<T>({ [Kind]: 'Binary', type: 'string', contentMediaType, examples: ['(bytes)'], ...options })
@@ -285,12 +315,27 @@ function explain({ path, type, schema, value, message, errors }: ValueError): Fi
     case ValueErrorType.ArrayMaxItems:
       return tell('too_many', `${name} has more than ${schema.maxItems} items.`)
     case ValueErrorType.Kind:
-      if (schema[Kind] === UNIQUE) return tell('type', `${name} has an item twice.`)
-      return tell(
-        'enum',
-        Array.isArray(schema.enum) ? `${name} must be one of: ${schema.enum.join(', ')}.` : `${name}: ${message}.`,
-      )
+      return explainKind(name, schema, message, tell)
     default:
       return tell('type', schema.type ? `${name} must be of type ${schema.type}.` : `${name}: ${message}.`)
   }
+}
+
+/** Explains an error of one of our own types. */
+function explainKind(
+  name: string,
+  schema: TSchema,
+  message: string,
+  tell: (code: string, text: string) => FieldError,
+): FieldError {
+  if (schema[Kind] === UNIQUE) return tell('type', `${name} has an item twice.`)
+  if (schema[Kind] === LISTED)
+    return tell(
+      'enum',
+      `${name} must be one of: ${(schema as AllowedSchema)[ALLOWED].join(', ')}. Several with commas between.`,
+    )
+  return tell(
+    'enum',
+    Array.isArray(schema.enum) ? `${name} must be one of: ${schema.enum.join(', ')}.` : `${name}: ${message}.`,
+  )
 }

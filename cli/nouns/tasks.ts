@@ -65,17 +65,23 @@ export const verbs: Verb[] = [
       choice('--status <status>', statuses),
       assignee,
       priority,
-      text('-l, --label <label>', 'only tasks with this label'),
+      text('-l, --label <label>', 'only tasks with this label; several with commas between'),
+      text('--holder <who>', 'only tasks that they work on now'),
+      flag('--leased', 'only tasks that somebody works on now'),
+      time('--due-before <time>', 'only tasks due before then'),
+      time('--due-after <time>', 'only tasks due then or later'),
+      text('--epic <id>', 'only tasks of this epic', { as: 'epicId' }),
       flag('--ready', 'only tasks that can be started now'),
       parent('only subtasks of this task'),
       text('--story <id>', 'only tasks of this story', { as: 'storyId' }),
       text('--search <words>', 'only tasks with all of these words'),
-      ...sorting('updatedAt', 'createdAt', 'position', 'number'),
+      ...sorting('updatedAt', 'createdAt', 'position', 'number', 'priority', 'dueAt'),
       ...workPaging,
     ],
     examples: [
       'tutti tasks list --assignee me',
       'tutti tasks list --label db --all',
+      'tutti tasks list --status todo,blocked --assignee none --sort priority',
       'tutti tasks list --ready --json',
     ],
     run: async ({ client, fields, inProject }) =>
@@ -120,22 +126,15 @@ export const verbs: Verb[] = [
       text('-t, --title <title>', 'new title'),
       ...fields,
       choice('--status <status>', statuses),
-      many('--add-label <label>', 'label to add'),
-      many('--remove-label <label>', 'label to remove'),
+      many('--add-label <label>', 'label to add', 'addLabels'),
+      many('--remove-label <label>', 'label to remove', 'removeLabels'),
       text('-m, --comment <text>', 'comment to add'),
     ],
     examples: [
       'tutti tasks update TUT-42 --priority high --add-label db',
       'tutti tasks update TUT-42 --assignee none --status backlog',
     ],
-    run: async (call) => {
-      const { addLabel, removeLabel, ...change } = call.fields as Record<string, unknown> &
-        Record<'addLabel' | 'removeLabel' | 'labels', string[] | undefined>
-      if (!addLabel && !removeLabel) return patch(call, change)
-      const there = change.labels ?? (await detailOf(call)).labels
-      const labels = new Set([...there, ...(addLabel ?? [])]).difference(new Set(removeLabel))
-      return patch(call, { ...change, labels: [...labels] })
-    },
+    run: (call) => patch(call, call.fields),
   },
   {
     name: 'next',

@@ -23,6 +23,20 @@ export interface Keyset {
   page<T extends { id: string }>(rows: T[], total?: number): Page<T>
 }
 
+/**
+ * An order by something that is not a column: `sql` computes it, `of` tells it of a row of the page as the cursor keeps
+ * it, and `fits` tells whether a value of a cursor can be such.
+ */
+export interface ComputedOrder {
+  sql: SQL
+  of(row: Record<string, unknown>): string | number
+  fits(value: unknown): boolean
+  /** The type that the value of a cursor is compared as. */
+  type: 'integer' | 'timestamptz'
+}
+
+const isComputed = (by: AnyColumn | ComputedOrder): by is ComputedOrder => 'of' in by
+
 export interface KeysetForm {
   sort: string
   order: 'asc' | 'desc'
@@ -40,9 +54,9 @@ export function keysetOf(sort: Record<string, AnyColumn>, id: AnyColumn, { sort:
   }
 }
 
-type Position = [value: Param | Placeholder, id: string | Placeholder]
+type Position = [value: Param | Placeholder | SQL, id: string | Placeholder]
 
-function sqlOf(column: AnyColumn, id: AnyColumn, order: 'asc' | 'desc', after: Position | undefined) {
+function sqlOf(column: AnyColumn | SQL, id: AnyColumn, order: 'asc' | 'desc', after: Position | undefined) {
   const [by, beyond] = order === 'asc' ? [asc, sql`>`] : [desc, sql`<`]
   return {
     where: (...filters: (SQL | undefined)[]) =>
@@ -52,7 +66,7 @@ function sqlOf(column: AnyColumn, id: AnyColumn, order: 'asc' | 'desc', after: P
 }
 
 export function keyset<K extends string>(
-  sort: Record<K, AnyColumn>,
+  sort: Record<K, AnyColumn | ComputedOrder>,
   id: AnyColumn,
   query: { sort?: K; order?: 'asc' | 'desc'; cursor?: string; limit?: number },
   defaults: { sort: K; order?: 'asc' | 'desc'; limit?: number },
@@ -60,17 +74,22 @@ export function keyset<K extends string>(
   const key = query.sort ?? defaults.sort
   const order = query.order ?? defaults.order ?? 'desc'
   const limit = query.limit ?? defaults.limit ?? 50
-  const column = sort[key]
-  const after = query.cursor === undefined ? undefined : decode(query.cursor, `${key}.${order}`, column)
+  const by = sort[key]
+  const computed = isComputed(by) ? by : undefined
+  const column = computed ? computed.sql : (by as AnyColumn)
+  const after = query.cursor === undefined ? undefined : decode(query.cursor, `${key}.${order}`, by)
+  const place = (value: string | number) =>
+    computed ? sql`${value}::${sql.raw(computed.type)}` : sql.param(value, by as AnyColumn)
   return {
-    ...sqlOf(column, id, order, after && [sql.param(after[0], column), after[1]]),
+    ...sqlOf(column, id, order, after && [place(after[0]), after[1]]),
     limit: limit + 1,
     form: { sort: key, order, after: after !== undefined },
     values: { limit: limit + 1, afterValue: after?.[0], afterId: after?.[1] },
     page: (rows, total) => {
       const items = fitting(rows.slice(0, limit))
       const last = items.at(-1) as Record<string, unknown> | undefined
-      const nextCursor = last && rows.length > items.length ? encode([`${key}.${order}`, last[key], last.id]) : null
+      const value = last && (computed ? computed.of(last) : last[key])
+      const nextCursor = last && rows.length > items.length ? encode([`${key}.${order}`, value, last.id]) : null
       return total === undefined ? { items, nextCursor } : { items, nextCursor, total }
     },
   }
@@ -104,7 +123,7 @@ const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).to
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** Returns true for a time that Postgres accepts: no 30th of February, no year 0. */
-const isTime = (text: string): boolean => /^(?!0000)\d{4}-/.test(text) && new Date(text).toISOString() === text
+export const isTime = (text: string): boolean => /^(?!0000)\d{4}-/.test(text) && new Date(text).toISOString() === text
 
 /** Returns true for a number that fits its column type, so that a forged cursor cannot make the query fail. */
 function isNumber(value: unknown, type: string): boolean {
@@ -113,13 +132,15 @@ function isNumber(value: unknown, type: string): boolean {
   return typeof value === 'number' && Number.isFinite(type === 'real' ? Math.fround(value) : value)
 }
 
-function decode(cursor: string, expected: string, column: AnyColumn): [string | number, string] {
+const fitsColumn = (column: AnyColumn, value: unknown): boolean =>
+  column.dataType === 'number'
+    ? isNumber(value, column.getSQLType())
+    : typeof value === 'string' && (!column.getSQLType().startsWith('timestamp') || isTime(value))
+
+function decode(cursor: string, expected: string, by: AnyColumn | ComputedOrder): [string | number, string] {
   try {
     const [kind, value, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
-    const fits =
-      column.dataType === 'number'
-        ? isNumber(value, column.getSQLType())
-        : typeof value === 'string' && (!column.getSQLType().startsWith('timestamp') || isTime(value))
+    const fits = isComputed(by) ? by.fits(value) : fitsColumn(by, value)
     if (kind === expected && fits && typeof id === 'string' && uuid.test(id)) return [value as string | number, id]
   } catch {}
   throw new AppError(

@@ -9,6 +9,7 @@ import type {
   TaskCompleted,
 } from '../../../src/features/tasks/schema.ts'
 import { isClosed } from '../../../src/records/work.ts'
+import { inList } from '../../../src/schema.ts'
 import type { Fields, Row } from '../mutation.ts'
 import { type LocalCall, route } from './route.ts'
 import { commentShape, detail, item, shape } from './task-shape.ts'
@@ -41,7 +42,16 @@ function assignee(world: World, who: unknown): Fields {
 
 /** Turns what the API takes into fields of the record. */
 function fieldsOf(world: World, body: Fields, before?: Row): Fields {
-  const { title, description, priority, labels, dueAt, estimate, storyId, parentId, status } = body
+  const { title, description, priority, dueAt, estimate, storyId, parentId, status } = body
+  const { addLabels, removeLabels } = body
+  const labels =
+    addLabels || removeLabels
+      ? [
+          ...new Set([...list(body.labels ?? before?.labels), ...list(addLabels)]).difference(
+            new Set(list(removeLabels)),
+          ),
+        ]
+      : body.labels
   if (body.blockedBy !== undefined) throw needsServer('What blocks a task cannot be changed')
   if (body.after !== undefined) throw needsServer('Tasks cannot be put in another order')
   const acceptance = body.acceptance && criteria(list<string | Acceptance>(body.acceptance), list(before?.acceptance))
@@ -87,24 +97,45 @@ const changed = (world: World, row: Row): TaskChanged => ({ ...shape(world, row)
 
 const claims = () => needsServer('Tasks cannot be claimed')
 
+/** Returns the ids that the filter `assignee` names; null stands for nobody. */
+const assigneesIn = (world: World, parts: readonly string[]): unknown[] =>
+  parts.map((who) => (who.toLowerCase() === 'none' ? null : assignee(world, who).assigneeId))
+
 const listed = ({ world, query }: LocalCall): object => {
   const get = (name: string) => query.get(name)
+  if (get('holder') || get('leased')) throw needsServer('Who works on a task is not known')
+  const [states, levels, labels] = [inList(get('status')), inList(get('priority')), inList(get('label'))]
   const projectId = world.projectId(get('projectId'))
-  const who = get('assignee') ? assignee(world, get('assignee')).assigneeId : undefined
+  const who = get('assignee') ? assigneesIn(world, inList(get('assignee'))) : undefined
+  const inEpic = epicFilter(world, get('epicId'))
   const rows = world.all('task').filter((row) => {
     const status = text(row.status ?? 'todo')
     if (get('open') === 'true' && isClosed(status)) return false
-    if (get('status') && status !== get('status')) return false
+    if (states.length > 0 && !states.includes(status)) return false
     if (get('ready') === 'true' && status !== 'todo') return false
-    for (const name of ['priority', 'storyId', 'parentId'])
-      if (get(name) && (row[name] ?? (name === 'priority' ? 'medium' : null)) !== get(name)) return false
+    if (levels.length > 0 && !levels.includes(text(row.priority ?? 'medium'))) return false
+    for (const name of ['storyId', 'parentId']) if (get(name) && (row[name] ?? null) !== get(name)) return false
     if (projectId !== undefined && row.projectId !== projectId) return false
-    if (who !== undefined && row.assigneeId !== who) return false
-    if (get('label') && !list(row.labels).includes(get('label') as string)) return false
-    return hasWords(get('search'), row.title, row.description)
+    if (who !== undefined && !who.includes(row.assigneeId ?? null)) return false
+    if (labels.length > 0 && !list(row.labels).some((label) => label === get('label') || labels.includes(label)))
+      return false
+    return (
+      inEpic(row) &&
+      isDue(row, get('dueBefore'), get('dueAfter')) &&
+      hasWords(get('search'), row.title, row.description)
+    )
   })
   return pageOf(rows, query, (row) => item(world, row))
 }
+
+const epicFilter = (world: World, epicId: string | null): ((row: Row) => boolean) => {
+  if (!epicId) return () => true
+  const stories = new Set(world.all('story').flatMap((story) => (story.epicId === epicId ? [story.id] : [])))
+  return ({ storyId }) => stories.has(text(storyId))
+}
+
+const isDue = ({ dueAt }: Row, before: string | null, after: string | null): boolean =>
+  (!before || (dueAt != null && text(dueAt) < before)) && (!after || (dueAt != null && text(dueAt) >= after))
 
 export const taskRoutes = [
   route('GET', PATH, listed),

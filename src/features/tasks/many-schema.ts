@@ -1,8 +1,9 @@
 import { Type } from '@sinclair/typebox'
-import { object, optional, type Static } from '../../schema.ts'
-import { ref, Task, TaskChanged, TaskComplete, TaskCompleted, TaskCreate } from './schema.ts'
+import { codes, type ErrorCode } from '../../errors.ts'
+import { int, object, oneOf, optional, type Static, text } from '../../schema.ts'
+import { ref, Task, TaskChanged, TaskComplete, TaskCompleted, TaskCreate, TaskPatch } from './schema.ts'
 
-/** Several tasks in one call, all or none. */
+/** Several tasks in one call. */
 
 const MOST = 50
 
@@ -39,3 +40,44 @@ export const CompletedMany = object({
   noNext,
 })
 export type CompletedMany = Static<typeof CompletedMany>
+
+const { status, priority, assignee, labels, addLabels, removeLabels, dueAt, estimate, storyId, parentId, comment } =
+  TaskPatch.properties
+/** One change of up to 200 tasks, each on its own. */
+export const ChangeMany = object({
+  tasks: Type.Array(
+    object({ id: ref('A task'), ifMatch: optional(int({ min: 1, description: 'Only if it is at this version' })) }),
+    { minItems: 1, maxItems: 200 },
+  ),
+  change: object({
+    status,
+    priority,
+    assignee,
+    labels,
+    addLabels,
+    removeLabels,
+    dueAt,
+    estimate,
+    storyId,
+    parentId,
+    comment,
+  }),
+})
+export type ChangeMany = Static<typeof ChangeMany>
+export const ChangedMany = object({
+  items: Type.Array(
+    object({
+      id: text(100, { description: 'As it was sent', example: 'TUT-41' }),
+      task: optional(Task),
+      problem: optional(
+        object({
+          code: oneOf(Object.keys(codes) as ErrorCode[], { example: 'conflict.blocked' }),
+          status: int({ example: 409 }),
+          detail: text(5000, { example: 'TUT-42 cannot become done: it waits for TUT-41.' }),
+        }),
+      ),
+    }),
+    { description: 'In the order of the request: each the changed task, or why it was not changed' },
+  ),
+})
+export type ChangedMany = Static<typeof ChangedMany>

@@ -2,12 +2,13 @@ import { Type } from '@sinclair/typebox'
 import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, object } from '../../schema.ts'
 import { ProjectRef } from '../projects/schema.ts'
+import { changeMany } from './batch.ts'
 import * as comments from './comments.ts'
 import { createMany } from './creation.ts'
 import { remove, restore } from './deletion.ts'
 import { relate } from './dependencies.ts'
 import { claim, release } from './leases.ts'
-import { CompletedMany, CompleteMany, CreatedMany, CreateMany } from './many-schema.ts'
+import { ChangedMany, ChangeMany, CompletedMany, CompleteMany, CreatedMany, CreateMany } from './many-schema.ts'
 import { next } from './next.ts'
 import {
   Comment,
@@ -22,6 +23,8 @@ import {
   TaskClaim,
   TaskComplete,
   TaskCompleted,
+  TaskCounts,
+  TaskCountsQuery,
   TaskCreate,
   TaskDetail,
   TaskGroups,
@@ -62,6 +65,16 @@ export const taskRoutes = (http: Http) =>
         response: { 201: CreatedMany },
       },
     )
+    .get('/api/tasks/counts', ({ ctx, query }) => tasks.counts(ctx, query), {
+      ...on(tasks.counts, 'Count tasks by state, priority, assignee, holder, label, story or epic'),
+      query: TaskCountsQuery,
+      response: TaskCounts,
+    })
+    .post('/api/tasks/batch', ({ ctx, body }) => changeMany(ctx, body), {
+      ...on(changeMany, 'Make one change to several tasks, each on its own'),
+      body: ChangeMany,
+      response: ChangedMany,
+    })
     .post('/api/tasks/complete', ({ ctx, body }) => tasks.completeMany(ctx, body), {
       ...on(tasks.completeMany, 'Complete several tasks, all or none'),
       body: CompleteMany,

@@ -18,6 +18,7 @@ import {
   permissions,
   recordFields,
   type Static,
+  someOf,
   text,
   time,
   title,
@@ -161,6 +162,8 @@ export const TaskPatch = partial(
   object({
     ...changeable,
     status: oneOf(statuses),
+    addLabels: labels,
+    removeLabels: labels,
     after: nullable(ref('Place it after this one; null: first')),
     accepted: Accepted,
     comment: title(20_000, { description: 'A comment to add, besides or instead of a change' }),
@@ -168,24 +171,44 @@ export const TaskPatch = partial(
 )
 export type TaskPatch = Static<typeof TaskPatch>
 
-export const TaskQuery = object({
-  ...paging('updatedAt', 'createdAt', 'position', 'number'),
-  status: optional(oneOf(statuses, { description: 'blocked: also those that wait for other tasks' })),
+const several = 'several with commas between'
+export const taskFilters = {
+  status: optional(
+    someOf(statuses, { description: `${several}; blocked: also those that wait for other tasks`, example: 'todo' }),
+  ),
   open: openFilter,
-  priority: optional(oneOf(priorities)),
+  priority: optional(someOf(priorities, { description: several, example: 'high' })),
   projectId: projectFilter,
+  epicId: optional(id()),
   storyId: optional(id()),
   parentId: optional(id({ description: 'Only the parts of this task' })),
-  assignee: optional(assignee),
-  label: optional(text(50)),
+  assignee: optional(
+    text(1000, {
+      minLength: 1,
+      description: `me, a user (id or e-mail) or an agent (id or slug), none: assigned to nobody; ${several}`,
+      example: 'me',
+    }),
+  ),
+  holder: optional(
+    text(1000, { minLength: 1, description: `Who works on it now, as for assignee; ${several}`, example: 'me' }),
+  ),
+  leased: optional(bool({ description: 'true: only those that somebody works on now; false: only the others' })),
+  label: optional(text(1000, { description: `Only tasks with one of these labels; ${several}` })),
+  dueBefore: optional(time()),
+  dueAfter: optional(time({ description: 'At this time or later' })),
   ready: optional(
     bool({ description: 'Only tasks that can be started now: todo or abandoned, not blocked, not claimed' }),
   ),
   search: optional(text(200)),
+}
+
+export const TaskQuery = object({
+  ...paging('updatedAt', 'createdAt', 'position', 'number', 'priority', 'dueAt'),
+  ...taskFilters,
   group: optional(
     oneOf(['status'], {
       description:
-        'Return the first tasks of every state, with totals; with `status` only those in just this state. Default order: position, ascending',
+        'Return the first tasks of every state, with totals; with `status` only those in just these states. Default order: position, ascending',
     }),
   ),
 })
@@ -205,6 +228,22 @@ export const TaskGroups = object({
   ),
 })
 export type TaskGroups = Static<typeof TaskGroups>
+
+export const countsBy = ['status', 'priority', 'assignee', 'holder', 'label', 'story', 'epic'] as const
+export const TaskCountsQuery = object({ by: oneOf(countsBy, { example: 'status' }), ...taskFilters })
+export type TaskCountsQuery = Static<typeof TaskCountsQuery>
+export const TaskCounts = object({
+  total: int({ example: 31 }),
+  counts: Type.Array(
+    object({
+      value: nullable(text(200, { description: 'The state, label or id; null: tasks without one', example: 'todo' })),
+      name: optional(text(500, { description: 'The title of a story or an epic', example: 'A book on a plane' })),
+      n: int({ example: 7 }),
+    }),
+    { description: 'The 200 most frequent' },
+  ),
+})
+export type TaskCounts = Static<typeof TaskCounts>
 
 const Freed = Type.Array(object({ id: id(), key, title: taskTitle }))
 /** A changed task, with the tasks that it unblocked or blocked. */

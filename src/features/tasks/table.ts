@@ -43,6 +43,13 @@ export const pickOrder = (t: Columns): [assignee: SQL, urgency: SQL, ...others: 
   sql`${t.id}`,
 ]
 
+/** SQL for the weight of a priority: the most urgent is the highest. */
+export const priorityRank = (t: Pick<Columns, 'priority'>): SQL<number> =>
+  sql<number>`(case ${t.priority} when 'critical' then 3 when 'high' then 2 when 'medium' then 1 else 0 end)`
+/** SQL for the due date; work without one is due last. */
+export const dueOrNever = (t: Pick<Columns, 'dueAt'>): SQL<string> =>
+  sql<string>`coalesce(${t.dueAt}, 'infinity'::timestamptz)`
+
 /** SQL condition: planned work that waits for nothing, apart from a parent that is blocked. */
 export const startable = (t: Columns): SQL =>
   sql`${t.status} = 'todo' and ${t.deletedAt} is null and not ${t.hasOpenBlockers} and not ${t.hasOpenParts}`
@@ -97,6 +104,8 @@ export const tasks = pgTable(
     index('tasks_project').on(t.projectId, t.status, t.position).where(isNull(t.deletedAt)),
     index('tasks_completed').on(t.projectId, t.completedAt).where(sql`${t.status} = 'done' and ${t.deletedAt} is null`),
     index('tasks_position').on(t.projectId, t.position, t.id),
+    index('tasks_priority').on(t.projectId, priorityRank(t), t.id).where(isNull(t.deletedAt)),
+    index('tasks_due').on(t.projectId, dueOrNever(t), t.id).where(isNull(t.deletedAt)),
     index('tasks_updated').on(t.projectId, t.updatedAt, t.id),
     index('tasks_organization').on(t.organizationId, t.updatedAt, t.id),
     index('tasks_assignee').on(t.assigneeId, t.status).where(sql`${t.assigneeId} is not null`),
