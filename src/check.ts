@@ -1,6 +1,7 @@
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { FieldError } from './errors.ts'
-import { checkers, fieldErrors, type TSchema } from './schema.ts'
+import { fieldErrors } from './field-errors.ts'
+import { checkers, type TSchema } from './schema.ts'
 
 const compiled = new WeakMap<TSchema, TypeCheck<TSchema>>()
 

@@ -14,10 +14,8 @@ import {
   Type,
   TypeRegistry,
 } from '@sinclair/typebox'
-import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { Value } from '@sinclair/typebox/value'
-import { codes, type ErrorCode, type FieldError } from './errors.ts'
-import { accepted, isOfType } from './text/accepted.ts'
+import { codes, type ErrorCode } from './errors.ts'
 
 /**
  * The schema types of this project. One schema object is validator, TypeScript type, OpenAPI schema and MCP input
@@ -62,7 +60,7 @@ interface EnumSchema extends TSchema {
 TypeRegistry.Set<EnumSchema>('StringEnum', (schema, value) => typeof value === 'string' && schema.enum.includes(value))
 
 /** A list of different scalars. TypeBox's own check hashes each character, which takes 100 ms for a megabyte. */
-const UNIQUE = 'UniqueArray'
+export const UNIQUE = 'UniqueArray'
 TypeRegistry.Set<TSchema>(
   UNIQUE,
   (schema, value) =>
@@ -70,7 +68,7 @@ TypeRegistry.Set<TSchema>(
 )
 
 /** Returns the schema of the list without the rule that its items differ. */
-const repeating = (schema: TSchema): TSchema => {
+export const repeating = (schema: TSchema): TSchema => {
   const known = lists.get(schema)
   if (known) return known
   const { uniqueItems: _, ...rest } = schema
@@ -154,9 +152,9 @@ export const oneOf = <const T extends readonly string[]>(
   })
 
 /** The values that a list with commas may hold. A symbol, so that it stays out of JSON. */
-const ALLOWED = Symbol('allowed')
-const LISTED = 'StringEnumList'
-interface AllowedSchema extends TSchema {
+export const ALLOWED: unique symbol = Symbol('allowed')
+export const LISTED = 'StringEnumList'
+export interface AllowedSchema extends TSchema {
   [ALLOWED]: readonly string[]
 }
 TypeRegistry.Set<TSchema>(
@@ -244,98 +242,3 @@ export const WayOut = object({
 })
 
 export const Deleted = object({ id: id(), deleted: Type.Literal(true) })
-
-// ---- errors for people
-
-/** Returns at most 20 errors, one per field, with messages that say what to send instead. */
-export function fieldErrors(errors: Iterable<ValueError>): FieldError[] {
-  const seen = new Map<string, FieldError>()
-  for (const found of errors) {
-    const error = precise(found)
-    if (seen.has(error.path)) continue
-    seen.set(error.path, explain(error))
-    // The next checks of a huge value are its pattern, or whether its items are unique: both would take long.
-    if (seen.size === 20 || isHuge(error)) break
-  }
-  return [...seen.values()]
-}
-
-/** For a list whose items must differ, returns the error of the list or of an item, if there is another one. */
-function precise(error: ValueError): ValueError {
-  const inner = error.schema[Kind] === UNIQUE && Value.Errors(repeating(error.schema), error.value).First()
-  return inner ? { ...inner, path: error.path + inner.path } : error
-}
-
-const isHuge = ({ type, value }: ValueError): boolean =>
-  (type === ValueErrorType.StringMaxLength || type === ValueErrorType.ArrayMaxItems) &&
-  (value as string | unknown[]).length > 10_000
-
-const named: Record<string, string> = { 'date-or-time': 'date or time' }
-
-function explain({ path, type, schema, value, message, errors }: ValueError): FieldError {
-  // The name of an unknown field comes from the caller and may be as long as the body.
-  const pointer = path.length > 200 ? `${path.slice(0, 200)}…` : path
-  const name = pointer.slice(1).replaceAll('/', '.') || 'the input'
-  const tell = (code: string, text: string): FieldError => ({ pointer, code, message: text })
-  switch (type) {
-    case ValueErrorType.ObjectRequiredProperty:
-      return tell('required', `${name} is required.`)
-    case ValueErrorType.ObjectAdditionalProperties:
-      return tell('unknown_field', `${name} is not a field here.`)
-    case ValueErrorType.StringMaxLength:
-      return tell('too_long', `${name} is longer than ${schema.maxLength} characters.`)
-    case ValueErrorType.StringMinLength:
-      return tell('too_short', `${name} needs at least ${schema.minLength} character(s).`)
-    case ValueErrorType.StringPattern:
-      return tell(
-        'format',
-        schema.pattern === '\\S' ? `${name} is empty.` : `${name} does not match ${schema.pattern}.`,
-      )
-    case ValueErrorType.StringFormat:
-      return tell(
-        'format',
-        `${name} is not a valid ${named[schema.format as string] ?? schema.format}${schema.examples ? `, such as ${schema.examples[0]}` : ''}.`,
-      )
-    case ValueErrorType.NumberMinimum:
-      return tell('range', `${name} must be at least ${schema.minimum}.`)
-    case ValueErrorType.NumberMaximum:
-      return tell('range', `${name} must be at most ${schema.maximum}.`)
-    case ValueErrorType.NumberMultipleOf:
-      return tell('type', `${name} must be a whole number.`)
-    case ValueErrorType.Union: {
-      // Explains the error of the only option that the value can be: for a nullable field, that of its other type.
-      const options = (schema.anyOf as TSchema[]).map((option, i) => ({ option, errors: errors[i] }))
-      const others = options.filter(({ option }) => option.type !== 'null')
-      const meant = others.length === 1 ? others : others.filter(({ option }) => isOfType(option, value))
-      const first = meant.length === 1 && meant[0]?.option.const === undefined ? meant[0]?.errors?.First() : undefined
-      return first
-        ? explain(precise(first))
-        : tell('type', `${name} must be ${options.map(({ option }) => accepted(option)).join(', or ')}.`)
-    }
-    case ValueErrorType.ArrayMaxItems:
-      return tell('too_many', `${name} has more than ${schema.maxItems} items.`)
-    case ValueErrorType.Kind:
-      return explainKind(name, schema, message, tell)
-    default:
-      return tell('type', schema.type ? `${name} must be of type ${schema.type}.` : `${name}: ${message}.`)
-  }
-}
-
-/** Explains an error of one of our own types. */
-function explainKind(
-  name: string,
-  schema: TSchema,
-  message: string,
-  tell: (code: string, text: string) => FieldError,
-): FieldError {
-  if (schema[Kind] === UNIQUE) return tell('type', `${name} has an item twice.`)
-  if (schema[Kind] === LISTED)
-    return tell(
-      'enum',
-      `${name} must be one of: ${(schema as AllowedSchema)[ALLOWED].join(', ')}. Several with commas between.`,
-    )
-  return tell(
-    'enum',
-    Array.isArray(schema.enum) ? `${name} must be one of: ${schema.enum.join(', ')}.` : `${name}: ${message}.`,
-  )
-}

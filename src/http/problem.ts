@@ -1,10 +1,11 @@
 import { Value } from '@sinclair/typebox/value'
 import { DbError } from '../db/driver.ts'
 import { AppError, type ErrorDetails, problem } from '../errors.ts'
+import { fieldErrors } from '../field-errors.ts'
 import type { Log } from '../log.ts'
 import { pageHeaders } from '../pages/pages.ts'
 import { isNavigation, problemPage } from '../pages/problem-page.ts'
-import { fieldErrors, type TSchema } from '../schema.ts'
+import type { TSchema } from '../schema.ts'
 
 /** Converts anything thrown into the error that users see. Bugs become `internal`; their cause is only logged. */
 export function toAppError(error: unknown, query: Record<string, unknown> = {}): AppError {

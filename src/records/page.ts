@@ -31,8 +31,8 @@ export interface ComputedOrder {
   sql: SQL
   of(row: Record<string, unknown>): string | number
   fits(value: unknown): boolean
-  /** The type that the value of a cursor is compared as. */
-  type: 'integer' | 'timestamptz'
+  /** SQL for a value of a cursor, as the type that it is compared as. */
+  value(value: string | number): SQL
 }
 
 const isComputed = (by: AnyColumn | ComputedOrder): by is ComputedOrder => 'of' in by
@@ -78,8 +78,7 @@ export function keyset<K extends string>(
   const computed = isComputed(by) ? by : undefined
   const column = computed ? computed.sql : (by as AnyColumn)
   const after = query.cursor === undefined ? undefined : decode(query.cursor, `${key}.${order}`, by)
-  const place = (value: string | number) =>
-    computed ? sql`${value}::${sql.raw(computed.type)}` : sql.param(value, by as AnyColumn)
+  const place = (value: string | number) => (computed ? computed.value(value) : sql.param(value, by as AnyColumn))
   return {
     ...sqlOf(column, id, order, after && [place(after[0]), after[1]]),
     limit: limit + 1,

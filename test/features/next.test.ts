@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import type { Task, TaskPage } from '../../src/features/tasks/schema.ts'
+import type { TaskPage } from '../../src/features/tasks/list-schema.ts'
+import type { Task } from '../../src/features/tasks/schema.ts'
 import { expectEvent, times } from './support.ts'
 import {
   claim,

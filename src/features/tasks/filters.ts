@@ -12,9 +12,9 @@ import { inList } from '../../schema.ts'
 import { selvesFor } from '../agents/parties.ts'
 import { type ProjectFilter, projectFilter } from '../projects/current.ts'
 import { stories } from '../stories/table.ts'
+import type { TaskQuery } from './list-schema.ts'
 import { ready } from './next.ts'
 import { visibleTo } from './rows.ts'
-import type { TaskQuery } from './schema.ts'
 import { dueOrNever, tasks } from './table.ts'
 
 export type ListQuery = TaskQuery & ProjectFilter & { labels?: string[] }

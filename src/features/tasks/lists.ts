@@ -10,21 +10,22 @@ import { projects as projectTable } from '../projects/table.ts'
 import { epics, stories } from '../stories/table.ts'
 import { countByStatus } from './counts.ts'
 import { filtersOf, isLeased, type ListQuery, onlyProject } from './filters.ts'
+import type { TaskCounts, TaskCountsQuery, TaskGroups, TaskPage } from './list-schema.ts'
 import { selectItems, toItem, withProject } from './rows.ts'
-import type { TaskCounts, TaskCountsQuery, TaskGroups, TaskItem, TaskPage } from './schema.ts'
+import type { TaskItem } from './schema.ts'
 import { dueOrNever, priorityRank, taskCounts, tasks } from './table.ts'
 
 const byPriority: ComputedOrder = {
   sql: priorityRank(tasks),
   of: (row) => priorities.length - 1 - priorities.indexOf((row as TaskItem).priority),
   fits: (value) => Number.isInteger(value) && Math.abs(value as number) < 10,
-  type: 'integer',
+  value: (value) => sql`${value}::integer`,
 }
 const byDue: ComputedOrder = {
   sql: dueOrNever(tasks),
   of: (row) => (row as TaskItem).dueAt ?? 'infinity',
   fits: (value) => value === 'infinity' || (typeof value === 'string' && isTime(value)),
-  type: 'timestamptz',
+  value: (value) => sql`${value}::timestamptz`,
 }
 const orders = {
   updatedAt: tasks.updatedAt,

@@ -8,6 +8,7 @@ import { createMany } from './creation.ts'
 import { remove, restore } from './deletion.ts'
 import { relate } from './dependencies.ts'
 import { claim, release } from './leases.ts'
+import { TaskCounts, TaskCountsQuery, TaskGroups, TaskPage, TaskQuery } from './list-schema.ts'
 import { ChangedMany, ChangeMany, CompletedMany, CompleteMany, CreatedMany, CreateMany } from './many-schema.ts'
 import { next } from './next.ts'
 import {
@@ -23,15 +24,10 @@ import {
   TaskClaim,
   TaskComplete,
   TaskCompleted,
-  TaskCounts,
-  TaskCountsQuery,
   TaskCreate,
   TaskDetail,
-  TaskGroups,
   TaskNext,
-  TaskPage,
   TaskPatch,
-  TaskQuery,
   TaskRelease,
 } from './schema.ts'
 import * as tasks from './service.ts'

@@ -1,8 +1,9 @@
 import type { Ctx } from '../../action.ts'
 import { named, quoted } from '../../text/quoted.ts'
 import { sameParty, speaker } from '../agents/parties.ts'
+import type { TaskPage } from './list-schema.ts'
 import type { CompletedMany, CreatedMany } from './many-schema.ts'
-import type { Comment, Task, TaskChanged, TaskDetail, TaskItem, TaskPage } from './schema.ts'
+import type { Comment, Task, TaskChanged, TaskDetail, TaskItem } from './schema.ts'
 import { around } from './task-context.ts'
 
 /** What tools show of tasks. REST shows all of them. */

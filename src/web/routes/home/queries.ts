@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import type { TaskPage } from '../../../features/tasks/schema.ts'
+import type { TaskPage } from '../../../features/tasks/list-schema.ts'
 import { ok, tasks } from '../../api.ts'
 
 export const myWorkQuery = (team: string) =>

@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
-import type { TaskGroups, TaskItem, TaskPage, TaskPatch } from '../../../features/tasks/schema.ts'
+import type { TaskGroups, TaskPage } from '../../../features/tasks/list-schema.ts'
+import type { TaskItem, TaskPatch } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/work.ts'
 import { change, ok, tasks } from '../../api.ts'
 import { filtersOf, type TaskSearch } from './search.ts'
