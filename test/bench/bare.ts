@@ -30,6 +30,9 @@ const answer = async (statement: Statement): Promise<Response> => {
   return Response.json(rows.map((row) => Object.fromEntries(columns.map((name, i) => [name, row[i]]))))
 }
 
+/** About as long as an event of the hub. */
+const told = JSON.stringify({ text: 'x'.repeat(600) })
+
 const server = Bun.serve({
   port: 0,
   hostname: '127.0.0.1',
@@ -43,10 +46,13 @@ const server = Bun.serve({
         const tx = await driver.begin()
         tx.defer({ text: insert.text, params: insert.params.with(idAt, id).with(slugAt, `bare-${id}`) })
         await tx.commit([{ text: event.text, params: event.params.with(0, Bun.randomUUIDv7()) }])
+        server.publish('all', told)
         return Response.json({ id })
       },
     },
+    '/listen': (request, server) => (server.upgrade(request) ? undefined : new Response('', { status: 426 })),
   },
+  websocket: { open: (socket) => void socket.subscribe('all'), message: () => {} },
 })
 console.log(` is at ${server.url.origin}`)
 process.on('SIGTERM', async () => {

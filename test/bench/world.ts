@@ -72,16 +72,23 @@ export function twin({ env }: World): World['env'] {
 
 const password = 'violet anchor prefers rain'
 
+/** Creates an account with a team of its own, on a server that runs with `env`. */
+export async function createPerson(env: World['env'], email: string): Promise<void> {
+  const create = Bun.spawn([binary, 'admin', 'create', '--email', email, '--name', 'Ada', '--password-stdin'], {
+    env: { PATH: process.env.PATH, ...env },
+    stdin: new Blob([password]),
+    stdout: 'ignore',
+  })
+  if ((await create.exited) !== 0) throw new Error('admin create failed')
+}
+
+export const signIn = (server: Process, email: string) =>
+  call<{ token: string; user: { id: string } }>(server, '/api/auth/login', { body: { email, password } })
+
 export async function createWorld(env: World['env']): Promise<World> {
   const server = await serve(env)
-  const create = Bun.spawn(
-    [binary, 'admin', 'create', '--email', 'ada@example.com', '--name', 'Ada', '--password-stdin'],
-    { env: { PATH: process.env.PATH, ...env }, stdin: new Blob([password]), stdout: 'ignore' },
-  )
-  if ((await create.exited) !== 0) throw new Error('admin create failed')
-  const session = await call<{ token: string; user: { id: string } }>(server, '/api/auth/login', {
-    body: { email: 'ada@example.com', password },
-  })
+  await createPerson(env, 'ada@example.com')
+  const session = await signIn(server, 'ada@example.com')
   const { token } = await call<{ token: string }>(server, '/api/settings/api-keys', {
     body: { name: 'bench' },
     token: session.token,

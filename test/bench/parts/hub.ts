@@ -1,0 +1,186 @@
+/** The hub, against `ws` on Node, Nchan and a bare `Bun.serve` that inserts the same rows and publishes. */
+import { join } from 'node:path'
+import { bareOf } from '../bare-process.ts'
+import { EACH, type Ear, type Listeners, listen, percentile, socketUrl } from '../listeners.ts'
+import { nchan } from '../nchan.ts'
+import { type Bench, compare, median, type Part, type Row, ratioOf } from '../part.ts'
+import { type Process, rate, rssMb, start } from '../processes.ts'
+import { call, createPerson, serve, signIn, twin, type World } from '../world.ts'
+
+const IDLE = 10_000
+const MANY = 1000
+const WRITES_PER_SECOND = 100
+
+/** A side of a comparison: how one listens there, and how one makes it say something. */
+interface Side {
+  server: Process
+  open(count: number): Promise<Listeners>
+  say(): Promise<unknown>
+}
+
+export const part: Part = async function* (bench) {
+  for (const database of bench.databases) {
+    const world = await bench.world(database)
+    const env = twin(world)
+    const ours = await serve(env)
+    const bare = await bareOf(world, twin(world))
+    const node = await start(['node', join(import.meta.dir, '../node-ws.mjs')], {})
+    const nginx = await nchan()
+    const sides = {
+      ours: await ourSide(ours, world, env),
+      bare: otherSide(bare),
+      ws: otherSide(node),
+      ...(nginx && { nchan: otherSide(nginx) }),
+    }
+    if (!nginx) console.log('LEFT OUT: Nchan (Debian: libnginx-mod-nchan)')
+    if (database === bench.databases[0]) yield* idle(sides)
+    yield* fanOut(bench, database, sides)
+    yield* whileMany(bench, database, world, sides)
+    for (const server of [ours, bare, node, nginx]) await server?.stop()
+  }
+}
+
+async function ourSide(server: Process, world: World, env: World['env']): Promise<Side> {
+  const ears: Ear[] = await keysOf(server, 'ada@example.com')
+  for (let i = 1; ears.length < IDLE / EACH; i++) {
+    await createPerson(env, `ada${i}@example.com`)
+    ears.push(...(await keysOf(server, `ada${i}@example.com`)))
+  }
+  return {
+    server,
+    open: (count) => listen(socketUrl(server, '/api/ws'), count, ears),
+    say: () => call(server, '/api/notes', { body: noteBody, token: world.token }),
+  }
+}
+
+/** As many API keys as a person may have, less those there are. */
+async function keysOf(server: Process, email: string): Promise<Ear[]> {
+  const { token: session } = await signIn(server, email)
+  const { id } = await call<{ id: string }>(server, '/api/team', { token: session })
+  const ears: Ear[] = []
+  for (let i = 0; i < 95; i++) {
+    const body = { name: `hub ${i}` }
+    const { token } = await call<{ token: string }>(server, '/api/settings/api-keys', { body, token: session })
+    ears.push({ token, topic: `organization:${id}` })
+  }
+  return ears
+}
+
+const noteBody = { title: 'bench', content: 'x'.repeat(500), scope: 'team' }
+
+const otherSide = (server: Process): Side => ({
+  server,
+  open: (count) => listen(socketUrl(server, '/listen'), count),
+  say: () => fetch(`${server.url}/create`, { method: 'POST', body: JSON.stringify({ text: 'x'.repeat(600) }) }),
+})
+
+/** What an open, subscribed socket costs in memory. */
+async function* idle({ ours, ws, nchan }: { ours: Side; ws: Side; nchan?: Side }): AsyncIterable<Row> {
+  const cost = async ({ server, open }: Side): Promise<number> => {
+    ;(await open(MANY)).close()
+    await Bun.sleep(2000)
+    const before = rssMb(server.pid)
+    const listeners = await open(IDLE)
+    await Bun.sleep(2000)
+    const kb = ((rssMb(server.pid) - before) * 1024) / IDLE
+    listeners.close()
+    return kb
+  }
+  const kb = await cost(ours)
+  for (const [name, side] of Object.entries({ ws, nchan })) {
+    if (!side) continue
+    const other = await cost(side)
+    yield {
+      what: `${IDLE} idle subscribed sockets, against ${name}`,
+      ours: `${kb.toFixed(1)} KB each`,
+      against: `${name} ${other.toFixed(1)} KB`,
+      ratio: kb / other,
+      bar: { most: 0.6 },
+    }
+  }
+}
+
+const bars: Record<string, number> = { bare: 1.3, nchan: 1.1, ws: 0.8 }
+
+/** How long one event takes from the first socket that hears it to 99 of 100. */
+async function* fanOut(bench: Bench, database: string, sides: Record<string, Side>): AsyncIterable<Row> {
+  const rooms = new Map<string, Listeners>()
+  for (const [name, { open }] of Object.entries(sides)) rooms.set(name, await open(MANY))
+  const found = await compare(
+    bench,
+    Object.fromEntries(
+      Object.entries(sides).map(([name, { say }]) => [
+        name,
+        async (seconds: number) => {
+          const spreads: number[] = []
+          for (const until = performance.now() + seconds * 1000; performance.now() < until; ) {
+            const heard = rooms.get(name)?.next(1)
+            await say()
+            const times = (await heard) ?? []
+            spreads.push(percentile(times, 0.99) - Math.min(...times))
+          }
+          return median(spreads)
+        },
+      ]),
+    ),
+  )
+  for (const listeners of rooms.values()) listeners.close()
+  for (const [name, most] of Object.entries(bars)) {
+    const other = found[name]
+    if (!other) continue
+    yield {
+      what: `1 event to ${MANY} sockets, ${database}, against ${name}`,
+      ours: `${median(found.ours as number[]).toFixed(1)} ms`,
+      against: `${name} ${median(other).toFixed(1)} ms`,
+      ratio: ratioOf(found.ours as number[], other),
+      bar: { most },
+    }
+  }
+}
+
+/** What a thousand listeners cost those who write. */
+async function* whileMany(
+  bench: Bench,
+  database: string,
+  world: World,
+  { ours, bare }: Record<string, Side>,
+): AsyncIterable<Row> {
+  if (!ours || !bare) return
+  const received = async ({ open, say }: Side): Promise<(seconds: number) => Promise<number>> => {
+    const listeners = await open(MANY)
+    return async (seconds) => {
+      const delays: number[] = []
+      for (let i = 0; i < seconds * WRITES_PER_SECOND; i++) {
+        const heard = listeners.next(1)
+        const from = performance.now()
+        await say()
+        delays.push(percentile(await heard, 0.99) - from)
+        await Bun.sleep(Math.max(0, 1000 / WRITES_PER_SECOND - (performance.now() - from)))
+      }
+      return percentile(delays, 0.99)
+    }
+  }
+  const delay = await compare(bench, { ours: await received(ours), bare: await received(bare) })
+  yield {
+    what: `POST to received by ${MANY}, p99, ${database}`,
+    ours: `${median(delay.ours).toFixed(1)} ms`,
+    against: `bare ${median(delay.bare).toFixed(1)} ms`,
+    ratio: ratioOf(delay.ours, delay.bare),
+    bar: { most: 2 },
+  }
+  const post = (seconds: number) =>
+    rate(`${ours.server.url}/api/notes`, seconds, { token: world.token, body: JSON.stringify(noteBody) })
+  const alone = await serve(twin(world))
+  const writes = await compare(bench, {
+    ours: post,
+    alone: (seconds) => rate(`${alone.url}/api/notes`, seconds, { token: world.token, body: JSON.stringify(noteBody) }),
+  })
+  await alone.stop()
+  yield {
+    what: `POST a note while ${MANY} listen, ${database}`,
+    ours: `${median(writes.ours).toFixed(0)}/s`,
+    against: `nobody listens ${median(writes.alone).toFixed(0)}/s`,
+    ratio: ratioOf(writes.ours, writes.alone),
+    bar: { least: 0.9 },
+  }
+}
