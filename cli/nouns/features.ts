@@ -85,6 +85,7 @@ export const verbs: Verb[] = [
     fields: [
       text('--status <status>', 'only this status, such as in_progress'),
       choice('--kind <kind>', ['feature', 'bug', 'hotfix', 'chore', 'test']),
+      text('-a, --assignee <who>', 'only those of: me, an e-mail address, an agent, or none'),
       text('--search <words>', 'only features with all of these words'),
       ...sorting('updatedAt', 'createdAt', 'title'),
       ...workPaging,

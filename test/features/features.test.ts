@@ -67,11 +67,21 @@ describe('creating', () => {
       projectId: project.id,
       data: { title: 'Lock', status: 'todo', version: 1 },
     })
+    const byRole = { code: 'forbidden' as const, detail: expect.stringContaining('needs the role member') }
     expect((await get(viewer, made.body.id)).body).toEqual({
       ...made.body,
       states: defaultWorkflow.states,
+      project: { id: project.id, name: project.name, slug: project.slug },
+      workflow: defaultWorkflow,
+      tasks: [],
+      blockers: [],
+      links: [],
       can: {
-        review: { code: 'forbidden', detail: expect.stringContaining('needs the role member') },
+        update: byRole,
+        advance: byRole,
+        remove: byRole,
+        verify: byRole,
+        review: byRole,
         override: { code: 'forbidden', detail: expect.stringContaining('needs the role admin') },
       },
       spec: null,

@@ -7,7 +7,7 @@ import { notifications } from '../../src/features/notifications/table.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
 import type { Evidence } from '../../src/features/projects/workflow-schema.ts'
-import type { Feature, FeatureCreate, FeatureDetail } from '../../src/features/workflow/schema.ts'
+import type { Feature, FeatureCreate, FeatureView } from '../../src/features/workflow/schema.ts'
 import { type McpClient, ways } from '../mcp/support.ts'
 import { type Person, person, sharedApp, systemCtx, type TestApp, unique } from '../support/app.ts'
 import { inside, watch } from './support.ts'
@@ -58,7 +58,7 @@ export const make = async (who: Person, project: Project, input: Partial<Feature
   expect([made.status, made.body]).toMatchObject([201, { projectId: project.id }])
   return made.body
 }
-export const get = (who: Person, ref: string) => who.fetch<FeatureDetail>('GET', `/api/features/${ref}`)
+export const get = (who: Person, ref: string) => who.fetch<FeatureView>('GET', `/api/features/${ref}`)
 export const patch = (who: Person, ref: string, change: object, headers = {}) =>
   who.fetch<Feature>('PATCH', `/api/features/${ref}`, change, headers)
 export const advance = (who: Person, ref: string, evidence?: Evidence, more: object = {}) =>

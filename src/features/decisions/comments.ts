@@ -1,10 +1,10 @@
 import { desc, eq } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
-import { member } from '../../auth/policy.ts'
 import { speaker } from '../agents/parties.ts'
 import { tellMentioned } from '../projects/mentions.ts'
 import * as projects from '../projects/rows.ts'
 import { decisionCommented } from './events.ts'
+import { changing } from './refusals.ts'
 import { about, find, withAuthor } from './rows.ts'
 import type { Comment } from './schema.ts'
 import { decisionComments } from './table.ts'
@@ -31,7 +31,7 @@ export async function commentsOn(ctx: Ctx, decisionId: string): Promise<Comment[
 
 export const comment = write(
   'decisions.comment',
-  member('decisions:write'),
+  changing,
   async (ctx, { ref, body }: { ref: string; body: string }): Promise<Comment> => {
     const decision = await find(ctx, ref)
     await projects.requireWriter(ctx, decision, 'Discussing this decision')

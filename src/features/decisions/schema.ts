@@ -11,6 +11,7 @@ import {
   pageOf,
   paging,
   partial,
+  permissions,
   recordFields,
   type Static,
   text,
@@ -63,7 +64,10 @@ export const DecisionItem = object({
   excerpt: text(200, { example: 'We hold flock on the folder while the server runs.' }),
 })
 export type DecisionItem = Static<typeof DecisionItem>
-export const DecisionPage = pageOf(DecisionItem)
+export const DecisionPage = object({
+  ...pageOf(DecisionItem).properties,
+  can: optional(permissions(['create'])),
+})
 export type DecisionPage = Static<typeof DecisionPage>
 export const Decision = object({
   ...item,
@@ -74,10 +78,14 @@ export const Decision = object({
   outcome: nullable(long('No damage since.')),
 })
 export type Decision = Static<typeof Decision>
+export const decisionActions = ['update', 'comment', 'supersede'] as const
+export type DecisionAction = (typeof decisionActions)[number]
+
 export const DecisionDetail = object({
   ...Decision.properties,
   discussion: Type.Array(Comment),
   links: Type.Array(LinkedRecord),
+  can: optional(permissions(decisionActions)),
 })
 export type DecisionDetail = Static<typeof DecisionDetail>
 

@@ -10,10 +10,11 @@ import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import { speaker } from '../agents/parties.ts'
 import { linkedWith } from '../links/linked.ts'
-import { type ProjectFilter, projectFilter, projectOf } from '../projects/current.ts'
+import { filteredProject, type ProjectFilter, projectOf } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import { comment, commentsOn } from './comments.ts'
 import { decisionLogged, decisionUpdated } from './events.ts'
+import { can, canCreate, changing } from './refusals.ts'
 import { about, find, selectItems, visibleTo, withAuthor } from './rows.ts'
 import type {
   Alternative,
@@ -36,7 +37,7 @@ export const list = read(
   member('decisions:read'),
   async (ctx, query: DecisionQuery & ProjectFilter): Promise<DecisionPage> => {
     const page = keyset(orders, decisions.id, query, { sort: 'updatedAt' })
-    const projectId = await projectFilter(ctx, query)
+    const { id: projectId, project } = await filteredProject(ctx, query)
     const filters = and(
       projectId ? eq(decisions.projectId, projectId) : eq(decisions.organizationId, currentOrganization(ctx.actor)),
       query.status && eq(decisions.status, query.status),
@@ -48,7 +49,7 @@ export const list = read(
       .limit(page.limit)
     const seen = and(filters, visibleTo(rightsOf(ctx.actor)))
     const total = query.total ? await ctx.db.$count(decisions, seen) : undefined
-    return page.page(rows.map(withAuthor), total)
+    return { ...page.page(rows.map(withAuthor), total), can: { create: canCreate(ctx, project) } }
   },
 )
 
@@ -56,6 +57,7 @@ const detailOf = async (ctx: Ctx, decision: Decision): Promise<DecisionDetail> =
   ...decision,
   discussion: await commentsOn(ctx, decision.id),
   links: await linkedWith(ctx, decision),
+  can: await can(ctx, decision),
 })
 
 export const get = read(
@@ -66,7 +68,7 @@ export const get = read(
 
 export const create = write(
   'decisions.create',
-  member('decisions:write'),
+  changing,
   async (ctx, input: DecisionCreate & { id?: string }): Promise<DecisionLogged> => {
     const project = await projectOf(ctx, input.projectId)
     const place = {
@@ -109,7 +111,7 @@ const options = (given: readonly (string | Alternative)[]): Alternative[] =>
 
 export const update = write(
   'decisions.update',
-  member('decisions:write'),
+  changing,
   async (ctx, { ref, ...patch }: DecisionPatch & { ref: string }): Promise<Decision> => {
     const before = await find(ctx, ref)
     await projects.requireWriter(ctx, before, 'Changing this decision')
@@ -153,7 +155,7 @@ interface Addition {
 /** Adds a comment, an outcome or both to a decision, and returns it. */
 export const add = write(
   'decisions.add',
-  member('decisions:write'),
+  changing,
   async (ctx, { ref, body, outcome }: Addition): Promise<DecisionDetail> => {
     if (body !== undefined) await comment(ctx, { ref, body })
     if (outcome !== undefined) await update(ctx, { ref, outcome })
@@ -170,7 +172,7 @@ interface Added {
 /** For the tool `log_decision`: creates a decision, or adds to the one that `ref` names. */
 export const log = write(
   'decisions.log',
-  member('decisions:write'),
+  changing,
   async (ctx, input: DecisionCreate | Addition): Promise<DecisionLogged | Added> => {
     if (!('ref' in input)) return create(ctx, input)
     const { id } = await add(ctx, input)

@@ -1,10 +1,12 @@
 import { desc, eq, isNull, ne, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
+import { refuse } from '../../auth/policy.ts'
 import { matches } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
-import { AppError, notFound } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import * as projects from '../projects/rows.ts'
 import { decisionSuperseded } from './events.ts'
+import { supersededRefusal } from './refusals.ts'
 import { about, find, near, selectItems } from './rows.ts'
 import type { Decision, DecisionLogged } from './schema.ts'
 import { decisions } from './table.ts'
@@ -16,12 +18,9 @@ export async function replaceable(ctx: Ctx, ref: string, organizationId: string)
   const old = await find(ctx, ref)
   if (old.organizationId !== organizationId) throw notFound('decision', ref)
   await projects.requireWriter(ctx, old, 'Superseding a decision')
-  if (old.supersededById) throw supersededAlready(old)
+  refuse(supersededRefusal(old))
   return old
 }
-
-const supersededAlready = ({ title, supersededById }: Decision): AppError =>
-  new AppError('conflict', `"${title}" is superseded already, by ${supersededById}. Supersede that one.`)
 
 /** Marks a decision as superseded. Concurrent callers: exactly one wins, the others get a conflict. */
 export async function supersede(ctx: Ctx, old: Decision, by: string): Promise<void> {
@@ -31,7 +30,7 @@ export async function supersede(ctx: Ctx, old: Decision, by: string): Promise<vo
     .where(and(eq(decisions.id, old.id), isNull(decisions.supersededById)))
     .returning({ id: decisions.id })
   const after = await find(ctx, old.id)
-  if (!done) throw supersededAlready(after)
+  if (!done) refuse(supersededRefusal(after))
   ctx.emit(decisionSuperseded, about(after, { by }))
 }
 

@@ -2,7 +2,7 @@ import { eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
 import { type Actor, currentOrganization, seesPersonal } from '../../auth/actor.ts'
-import { requireRole } from '../../auth/policy.ts'
+import { type Refusal, refuse, requireRole, roleRefusal } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
@@ -148,15 +148,20 @@ export function placeOf(
 }
 
 /**
- * Throws unless the actor may change the row: members for a team's row, the author or the team's admins for a public
- * one, and only the author if no team owns it.
+ * Returns why the actor may not change the row, or undefined. Members change a team's row, the author or the team's
+ * admins a public one, and only the author one that no team owns.
  */
-export function requireWriter({ actor }: Ctx, noun: string, row: SharedRow): void {
+export function writerRefusal({ actor }: Ctx, noun: string, row: SharedRow): Refusal | undefined {
   const own = row.createdById !== null && row.createdById === actor.userId
-  if (row.organizationId)
-    requireRole(actor, row.organizationId, row.scope === 'public' && !own ? 'admin' : 'member', `Changing this ${noun}`)
-  else if (!own || !seesPersonal(actor)) throw new AppError('forbidden', `Only its author can change this ${noun}.`)
+  if (row.organizationId) {
+    const needed = row.scope === 'public' && !own ? 'admin' : 'member'
+    return roleRefusal(actor, row.organizationId, needed, `Changing this ${noun}`)
+  }
+  if (own && seesPersonal(actor)) return undefined
+  return { code: 'forbidden', detail: `Only its author can change this ${noun}.` }
 }
+
+export const requireWriter = (ctx: Ctx, noun: string, row: SharedRow): void => refuse(writerRefusal(ctx, noun, row))
 
 type Restorable<R> = R & { deletedAt: string | null }
 

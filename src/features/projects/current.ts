@@ -28,9 +28,17 @@ export interface ProjectFilter {
  * Returns the id of the project to filter by. REST does not look an id up: the list's own rule hides what is not
  * visible. Tools do, since an agent learns more from not_found than from an empty list.
  */
-export async function projectFilter(ctx: Ctx, { projectId, mustExist }: ProjectFilter): Promise<string | undefined> {
-  if (projectId === undefined) return undefined
-  return isId(projectId) && !mustExist ? projectId : (await projects.find(ctx, projectId)).id
+export const projectFilter = async (ctx: Ctx, filter: ProjectFilter): Promise<string | undefined> =>
+  (await filteredProject(ctx, filter)).id
+
+/** Like `projectFilter`; also returns the project, where it was looked up. */
+export async function filteredProject(
+  ctx: Ctx,
+  { projectId: id, mustExist }: ProjectFilter,
+): Promise<{ id?: string; project?: Project }> {
+  if (id === undefined || (isId(id) && !mustExist)) return { id }
+  const project = await projects.find(ctx, id)
+  return { id: project.id, project }
 }
 
 /** Returns the token's project, else the project of the token's active session. */

@@ -1,6 +1,6 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, object, text } from '../../schema.ts'
-import { PublicSkill, Skill, SkillCreate, SkillPage, SkillPatch, SkillQuery, SkillRef } from './schema.ts'
+import { PublicSkill, Skill, SkillCreate, SkillDetail, SkillPage, SkillPatch, SkillQuery, SkillRef } from './schema.ts'
 import * as skills from './service.ts'
 
 export const skillRoutes = (http: Http) =>
@@ -23,7 +23,7 @@ export const skillRoutes = (http: Http) =>
     .get('/api/skills/:id', ({ ctx, params }) => skills.get(ctx, { ref: params.id }), {
       ...on(skills.get, 'Get one skill'),
       params: SkillRef,
-      response: Skill,
+      response: SkillDetail,
     })
     .put('/api/skills/:id', ({ ctx, params, body }) => skills.update(ctx, { ref: params.id, ...body }), {
       ...on(skills.update, 'Change the given fields of a skill'),

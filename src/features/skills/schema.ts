@@ -10,6 +10,7 @@ import {
   pageOf,
   paging,
   partial,
+  permissions,
   recordFields,
   type Static,
   text,
@@ -41,6 +42,11 @@ export const Skill = object({
 })
 export type Skill = Static<typeof Skill>
 
+export const skillActions = ['update', 'remove'] as const
+
+export const SkillDetail = object({ ...Skill.properties, can: permissions(skillActions) })
+export type SkillDetail = Static<typeof SkillDetail>
+
 /** List item: a skill without its content. */
 export const SkillItem = object((({ content: _, ...rest }) => rest)(Skill.properties))
 export type SkillItem = Static<typeof SkillItem>
@@ -68,7 +74,7 @@ export const SkillQuery = object({
   search: optional(text(200, { description: 'Words that all must occur' })),
 })
 export type SkillQuery = Static<typeof SkillQuery>
-export const SkillPage = pageOf(SkillItem)
+export const SkillPage = object({ ...pageOf(SkillItem).properties, can: optional(permissions(['create'])) })
 export type SkillPage = Static<typeof SkillPage>
 
 export const SkillRef = object({

@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { anyone, member, memberOrAlone } from '../../auth/policy.ts'
+import { anyone, member, memberOrAlone, permissionOf, refusalOf } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf, hasAll, idList, matches } from '../../db/columns.ts'
@@ -21,6 +21,7 @@ import {
   requireWriter,
   teamScopes,
   visibleTo,
+  writerRefusal,
 } from '../organizations/sharing.ts'
 import { skillCreated, skillDeleted, skillRestored, skillUpdated } from './events.ts'
 import { placeholdersIn } from './placeholders.ts'
@@ -29,6 +30,7 @@ import {
   type PublicSkill,
   type Skill,
   type SkillCreate,
+  type SkillDetail,
   type SkillItem,
   type SkillPage,
   type SkillPatch,
@@ -51,6 +53,9 @@ const listed = {
 }
 export const visible = { ...listed, content: skills.content }
 
+/** The rule of every action that changes a skill. */
+const changing = memberOrAlone('skills:write')
+
 /** Finds a skill by id, slug or unique id prefix. */
 export const find = (ctx: Ctx, ref: string): Promise<Skill> => findShared(ctx, skills, visible, 'skill', ref)
 
@@ -61,9 +66,9 @@ export const byIds = (ctx: Ctx, ids: readonly string[]): Promise<SkillItem[]> =>
     .from(skills)
     .where(and(anyOf(skills.id, idList(ids)), visibleTo(skills, rightsOf(ctx.actor))))
 
-function page(ctx: Ctx, query: SkillQuery, from: readonly Scope[]): Promise<SkillPage> {
+async function page(ctx: Ctx, query: SkillQuery, from: readonly Scope[]): Promise<SkillPage> {
   const sort = { updatedAt: skills.updatedAt, createdAt: skills.createdAt, name: skills.name }
-  return listShared<SkillItem>(ctx, skills, {
+  const found = await listShared<SkillItem>(ctx, skills, {
     columns: listed,
     page: keyset(sort, skills.id, query, { sort: 'updatedAt' }),
     parts: partsOf(ctx, skills, from),
@@ -74,6 +79,16 @@ function page(ctx: Ctx, query: SkillQuery, from: readonly Scope[]): Promise<Skil
     ],
     total: query.total,
   })
+  return { ...found, can: { create: permissionOf(refusalOf(ctx.actor, changing, 'skills.create', ctx.app.clock)) } }
+}
+
+/** Returns what the caller may do with a skill, for surfaces that offer actions. */
+const can = (ctx: Ctx, skill: Skill): SkillDetail['can'] => {
+  const ask = (action: 'update' | 'remove') =>
+    permissionOf(
+      refusalOf(ctx.actor, changing, `skills.${action}`, ctx.app.clock) ?? writerRefusal(ctx, 'skill', skill),
+    )
+  return { update: ask('update'), remove: ask('remove') }
 }
 
 /** Lists personal skills, those of the current team, and all public ones. */
@@ -93,7 +108,10 @@ export const listInTeam = read(
 export const get = read(
   'skills.get',
   memberOrAlone('skills:read'),
-  (ctx, { ref }: { ref: string }): Promise<Skill> => find(ctx, ref),
+  async (ctx, { ref }: { ref: string }): Promise<SkillDetail> => {
+    const skill = await find(ctx, ref)
+    return { ...skill, can: can(ctx, skill) }
+  },
 )
 
 const FOUND = 50
@@ -114,7 +132,7 @@ export const getOrList = read(
 
 export const create = write(
   'skills.create',
-  memberOrAlone('skills:write'),
+  changing,
   async (ctx, input: SkillCreate & { id?: string }): Promise<Skill> => {
     checkContent(input.content)
     const [skill] = await ctx.db
@@ -141,7 +159,7 @@ export const create = write(
 
 export const update = write(
   'skills.update',
-  memberOrAlone('skills:write'),
+  changing,
   async (ctx, { ref, ...patch }: SkillPatch & { ref: string }): Promise<Skill> => {
     const before = await writable(ctx, ref)
     checkContent(patch.content)
@@ -160,7 +178,7 @@ export const update = write(
 
 export const remove = write(
   'skills.remove',
-  memberOrAlone('skills:write'),
+  changing,
   async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
     const before = await writable(ctx, ref)
     ctx.emit(skillDeleted, about(await change(ctx, before, { deletedAt: ctx.now })))
@@ -171,7 +189,7 @@ export const remove = write(
 
 export const restore = write(
   'skills.restore',
-  memberOrAlone('skills:write'),
+  changing,
   async (ctx, { ref }: { ref: string }): Promise<Skill> => {
     const { row: before, deletedAt } = await findToRestore<Skill>(ctx, skills, visible, 'skill', ref)
     checkVersion(ctx, before)

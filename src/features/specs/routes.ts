@@ -5,6 +5,7 @@ import {
   Comparison,
   Spec,
   SpecCreate,
+  SpecDetail,
   SpecPage,
   SpecPatch,
   SpecQuery,
@@ -33,7 +34,7 @@ export const specRoutes = (http: Http) =>
       ...on(specs.get, 'Get a spec, as it is or at a version'),
       params: byRef,
       query: object({ version: optional(int({ min: 1 })) }),
-      response: Spec,
+      response: SpecDetail,
     })
     .patch('/api/specs/:id', ({ ctx, params, body }) => specs.update(ctx, { ...body, ref: params.id }), {
       ...on(specs.update, 'Write the next version of a spec'),

@@ -9,6 +9,7 @@ import {
   optional,
   pageOf,
   paging,
+  permissions,
   recordFields,
   type Static,
   text,
@@ -35,7 +36,9 @@ export const SpecItem = object(item)
 export type SpecItem = Static<typeof SpecItem>
 export const Spec = object({ ...item, content })
 export type Spec = Static<typeof Spec>
-export const SpecPage = pageOf(SpecItem)
+export const SpecDetail = object({ ...Spec.properties, can: permissions(['update']) })
+export type SpecDetail = Static<typeof SpecDetail>
+export const SpecPage = object({ ...pageOf(SpecItem).properties, can: optional(permissions(['create'])) })
 export type SpecPage = Static<typeof SpecPage>
 
 export const SpecVersion = object({

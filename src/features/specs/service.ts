@@ -11,17 +11,19 @@ import { changeVersioned } from '../../records/rows.ts'
 import { slugify, untaken } from '../../text/text.ts'
 import { linkedWith } from '../links/linked.ts'
 import type { LinkedRecord } from '../links/schema.ts'
-import { type ProjectFilter, projectFilter } from '../projects/current.ts'
+import { filteredProject, type ProjectFilter } from '../projects/current.ts'
 import { takeTurns } from '../projects/names.ts'
 import * as projects from '../projects/rows.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { projectFor } from '../tasks/places.ts'
 import { specCreated, specUpdated } from './events.ts'
+import { can, canCreate, changing } from './refusals.ts'
 import { about, find, listed, live, visibleTo, withProject } from './rows.ts'
 import {
   CONTENT_BYTES,
   type Spec,
   type SpecCreate,
+  type SpecDetail,
   type SpecItem,
   type SpecPage,
   type SpecPatch,
@@ -39,7 +41,7 @@ export const list = read(
   member('specs:read'),
   async (ctx, query: SpecQuery & ProjectFilter): Promise<SpecPage> => {
     const page = keyset(orders, specs.id, query, { sort: 'updatedAt' })
-    const projectId = await projectFilter(ctx, query)
+    const { id: projectId, project } = await filteredProject(ctx, query)
     const filters = and(
       visibleTo(rightsOf(ctx.actor)),
       projectId ? eq(specs.projectId, projectId) : eq(specs.organizationId, currentOrganization(ctx.actor)),
@@ -53,7 +55,8 @@ export const list = read(
       .where(page.where(filters))
       .orderBy(...page.orderBy)
       .limit(page.limit)
-    return page.page(rows, query.total ? await ctx.db.$count(withProject, filters) : undefined)
+    const total = query.total ? await ctx.db.$count(withProject, filters) : undefined
+    return { ...page.page(rows, total), can: { create: canCreate(ctx, project) } }
   },
 )
 
@@ -61,8 +64,9 @@ export const list = read(
 export const get = read(
   'specs.get',
   member('specs:read'),
-  async (ctx, { ref, version }: { ref: string; version?: number }): Promise<Spec> => {
-    const spec = await find(ctx, ref)
+  async (ctx, { ref, version }: { ref: string; version?: number }): Promise<SpecDetail> => {
+    const found = await find(ctx, ref)
+    const spec = { ...found, can: await can(ctx, found) }
     if (version === undefined || version === spec.version) return spec
     const { title, content, status, createdAt } = await versionOf(ctx, spec, version)
     return { ...spec, title, content, status: status as Spec['status'], version, updatedAt: createdAt }
@@ -87,7 +91,7 @@ export const detail = read(
 
 export const create = write(
   'specs.create',
-  member('specs:write'),
+  changing,
   async (ctx, input: SpecCreate & { id?: string }): Promise<Spec> => {
     checkContent(input.content)
     const project = await projectFor(ctx, input.projectId)
@@ -117,7 +121,7 @@ export const create = write(
 /** Every change makes a version. The caller names the version that the change is based on. */
 export const update = flow(
   'specs.update',
-  member('specs:write'),
+  changing,
   async (ctx, patch: SpecPatch & { ref: string }, keyed): Promise<SpecUpdated> => {
     const { made, ...spec } = await revise(keyed, patch)
     // Outside the transaction, because a comparison may be slow.
@@ -131,7 +135,7 @@ export const update = flow(
 
 export const revise = write(
   'specs.revise',
-  member('specs:write'),
+  changing,
   async (
     ctx,
     { ref, message, baseVersion, ...patch }: SpecPatch & { ref: string },

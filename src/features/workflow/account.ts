@@ -14,4 +14,8 @@ export const withoutUser = accountRemoved.handle(async (ctx, { userId }) => {
   // For every type of actor, because an unnamed agent acts under its user's id.
   for (const table of [featureEvidence, featureReviews])
     await ctx.db.update(table).set({ actorId: null, actorName: FORMER_USER }).where(eq(table.actorId, userId))
+  await ctx.db
+    .update(featureEvidence)
+    .set({ verifiedById: null, verifiedByName: FORMER_USER })
+    .where(eq(featureEvidence.verifiedById, userId))
 })

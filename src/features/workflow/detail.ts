@@ -1,17 +1,34 @@
-import { and, eq, isNull } from 'drizzle-orm'
+import { eq, isNull } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { anyOf, idList } from '../../db/columns.ts'
+import { and } from '../../db/conditions.ts'
 import { mayRead } from '../../records/readable.ts'
+import { linkedWith } from '../links/linked.ts'
+import * as projects from '../projects/rows.ts'
+import { namesFor } from '../projects/rows.ts'
 import { workflowOf } from '../projects/workflow.ts'
+import type { Workflow } from '../projects/workflow-schema.ts'
 import { specs } from '../specs/table.ts'
+import * as tasks from '../tasks/rows.ts'
+import type { TaskItem } from '../tasks/schema.ts'
+import { tasks as taskTable } from '../tasks/table.ts'
+import { blockersOf } from './dependencies.ts'
+import { saidBy, submitted } from './evidence.ts'
 import { featurePullRequests } from './hooks.ts'
-import { find, present, type Ref } from './reading.ts'
+import { type Found, find, present, type Ref } from './reading.ts'
 import { can } from './refusals.ts'
-import type { FeatureDetail } from './schema.ts'
+import type { FeatureDetail, FeatureView } from './schema.ts'
 import { featureEvidence, featureReviews } from './table.ts'
 
-export const get = read('workflow.get', member('features:read'), async (ctx, ref: Ref): Promise<FeatureDetail> => {
-  const { row, project } = await find(ctx, ref)
+export const get = read(
+  'workflow.get',
+  member('features:read'),
+  async (ctx, ref: Ref): Promise<FeatureDetail> => detailOf(ctx, await find(ctx, ref)),
+)
+
+async function detailOf(ctx: Ctx, { row, project }: Found): Promise<FeatureDetail> {
   const evidence = await ctx.db
     .select()
     .from(featureEvidence)
@@ -25,24 +42,12 @@ export const get = read('workflow.get', member('features:read'), async (ctx, ref
     .orderBy(featureReviews.id)
     .limit(200)
   const pulls = await featurePullRequests.call(ctx, { featureId: row.id })
-  const saidBy = (said: { actorType: 'user' | 'agent' | 'system'; actorId: string | null; actorName: string }) => ({
-    type: said.actorType,
-    id: said.actorId,
-    name: said.actorName,
-  })
   return {
     ...(await present(ctx, project, row)),
     states: workflowOf(project).states,
     can: await can(ctx, project, row),
     spec: row.specId && mayRead(ctx, 'spec') ? await specOf(ctx, row.specId) : null,
-    evidence: evidence.map((e) => ({
-      id: e.id,
-      gate: e.gate,
-      level: e.level,
-      evidence: e.evidence,
-      actor: saidBy(e),
-      createdAt: e.createdAt,
-    })),
+    evidence: evidence.map(submitted),
     reviews: reviews.map((r) => ({
       id: r.id,
       verdict: r.verdict,
@@ -52,7 +57,37 @@ export const get = read('workflow.get', member('features:read'), async (ctx, ref
     })),
     pullRequests: pulls.flat(),
   }
+}
+
+/** Returns a feature with its tasks, blockers, links and the workflow that it follows, for the page that shows it. */
+export const view = read('workflow.view', member('features:read'), async (ctx, ref: Ref): Promise<FeatureView> => {
+  const found = await find(ctx, ref)
+  const { row, project } = found
+  return {
+    ...(await detailOf(ctx, found)),
+    project: { id: project.id, ...namesFor(ctx, project) },
+    workflow: workflowOf(project),
+    tasks: mayRead(ctx, 'task') ? await tasksOf(ctx, row.taskIds) : [],
+    blockers: await blockersOf(ctx, row.id),
+    links: await linkedWith(ctx, row),
+  }
 })
+
+async function tasksOf(ctx: Ctx, ids: readonly string[]): Promise<TaskItem[]> {
+  if (ids.length === 0) return []
+  const rows = await tasks
+    .selectItems(ctx)
+    .where(and(anyOf(taskTable.id, idList(ids)), tasks.visibleTo(rightsOf(ctx.actor))))
+  const place = new Map(ids.map((id, at) => [id, at]))
+  return rows.map((row) => tasks.toItem(row, ctx.now)).sort((a, b) => (place.get(a.id) ?? 0) - (place.get(b.id) ?? 0))
+}
+
+/** Returns the workflow that the features of a project follow: its own, or the default one. */
+export const inForce = read(
+  'workflow.inForce',
+  member('features:read'),
+  async (ctx, { project }: { project: string }): Promise<Workflow> => workflowOf(await projects.find(ctx, project)),
+)
 
 async function specOf(ctx: Ctx, id: string): Promise<FeatureDetail['spec']> {
   const [found] = await ctx.db
@@ -72,5 +107,5 @@ async function specOf(ctx: Ctx, id: string): Promise<FeatureDetail['spec']> {
 export const getIn = read(
   'workflow.getIn',
   member('features:read'),
-  (ctx, ref: Required<Ref>): Promise<FeatureDetail> => get(ctx, ref),
+  (ctx, ref: Required<Ref>): Promise<FeatureView> => view(ctx, ref),
 )

@@ -28,6 +28,12 @@ export const featureReviewed = define('feature.reviewed', {
   data: { ...moved, gate: optional(nullable(text)), verdict: text },
   words: (what, { verdict }) => (verdict === 'approved' ? `approved ${what}` : `requested changes in ${what}`),
 })
+export const featureVerified = define('feature.verified', {
+  ...ofFeature,
+  description: 'A person checked evidence for a gate',
+  data: { ...shown, gate: text, evidenceId: text },
+  words: (what, { gate }) => `verified evidence for ${gate} of ${what}`,
+})
 export const featureOverridden = define('feature.overridden', {
   ...ofFeature,
   description: 'An admin moved a feature past its gate',

@@ -11,6 +11,7 @@ import type { Project } from '../projects/schema.ts'
 import { isInReview, type Move, step, workflowOf } from '../projects/workflow.ts'
 import { blockersOf, openOnes } from './dependencies.ts'
 import { featureAdvanced, featureReviewed } from './events.ts'
+import { verifiedNow } from './evidence.ts'
 import { authorRefusal } from './refusals.ts'
 import { about, type Row } from './rows.ts'
 import { featureEvidence, featureReviews } from './table.ts'
@@ -103,9 +104,14 @@ async function keepEvidence(
   if (shown)
     throw new AppError('conflict', `This evidence was already submitted at ${shown.gate}. Submit what ${gate} needs.`)
   const evidenceId = newId()
-  await ctx.db
-    .insert(featureEvidence)
-    .values({ id: evidenceId, featureId: id, gate, level, evidence, ...actorColumns(ctx) })
+  await ctx.db.insert(featureEvidence).values({
+    ...(level === 'verified' ? verifiedNow(ctx) : { level }),
+    id: evidenceId,
+    featureId: id,
+    gate,
+    evidence,
+    ...actorColumns(ctx),
+  })
   // A job checks later that it exists, so that no request waits for a slow or unreachable code host.
   const { commits = [], pullRequests = [], links = [] } = evidence
   if (level === 'reported' && commits.length + pullRequests.length + links.length > 0)

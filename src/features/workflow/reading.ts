@@ -1,19 +1,22 @@
 import { eq, inArray, isNull, not, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
+import { permissionOf } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
-import { matches } from '../../db/columns.ts'
+import { anyOf, idList, matches } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
-import { type ProjectFilter, projectFilter } from '../projects/current.ts'
+import { selvesFor } from '../agents/parties.ts'
+import { filteredProject, type ProjectFilter } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { inVisibleProject } from '../projects/visible.ts'
 import { defaultWorkflow, next, progress, workflowOf } from '../projects/workflow.ts'
 import { blockersOf, openOnes } from './dependencies.ts'
+import { creationRefusal } from './refusals.ts'
 import { type Row, visible } from './rows.ts'
 import type { Feature, FeatureItem, FeaturePage, FeatureQuery } from './schema.ts'
 import { featureEvidence, featureReviews, features } from './table.ts'
@@ -22,8 +25,13 @@ import { featureEvidence, featureReviews, features } from './table.ts'
 export const visibleTo = (ctx: Ctx, state = isNull(features.deletedAt)): SQL =>
   and(state, inVisibleProject(features.projectId, rightsOf(ctx.actor)))
 
+export interface Found {
+  row: Row
+  project: Project
+}
+
 /** Finds a feature by id or the unique beginning of its id, `within` a project if given. */
-export async function findIn(ctx: Ctx, ref: string, within?: Project): Promise<{ row: Row; project: Project }> {
+export async function findIn(ctx: Ctx, ref: string, within?: Project): Promise<Found> {
   const select = (match: SQL) =>
     ctx.db
       .select(visible)
@@ -99,10 +107,17 @@ const isOpen = sql`(select coalesce(of.settings -> 'workflow' -> 'transitions', 
   from ${projectTable} of where of.id = ${features.projectId})
   @> jsonb_build_array(jsonb_build_object('from', ${features.status}))`
 
+/** Returns the condition for a filter by assignee: `me`, `none`, or a person or agent of the team. */
+async function isAssignedTo(ctx: Ctx, ref: string | undefined): Promise<SQL | undefined> {
+  if (ref === undefined) return undefined
+  if (ref.trim().toLowerCase() === 'none') return isNull(features.assigneeId)
+  return anyOf(features.assigneeId, idList(await selvesFor(ctx, currentOrganization(ctx.actor), ref)))
+}
+
 export async function page(ctx: Ctx, query: FeatureFilter): Promise<FeaturePage> {
   const keys = { updatedAt: features.updatedAt, createdAt: features.createdAt, title: features.title }
   const paged = keyset(keys, features.id, query, { sort: 'updatedAt' })
-  const projectId = await projectFilter(ctx, query)
+  const { id: projectId, project } = await filteredProject(ctx, query)
   const filters = and(
     visibleTo(ctx),
     projectId ? eq(features.projectId, projectId) : undefined,
@@ -110,6 +125,7 @@ export async function page(ctx: Ctx, query: FeatureFilter): Promise<FeaturePage>
     query.status === undefined ? undefined : eq(features.status, query.status),
     query.open === undefined ? undefined : query.open ? isOpen : not(isOpen),
     query.kind === undefined ? undefined : eq(features.kind, query.kind),
+    await isAssignedTo(ctx, query.assignee),
     query.search ? matches(features.search, query.search) : undefined,
   )
   const rows: Row[] = await ctx.db
@@ -127,6 +143,7 @@ export async function page(ctx: Ctx, query: FeatureFilter): Promise<FeaturePage>
   const workflows = await workflowsOf(ctx, found.items)
   return {
     ...found,
+    can: { create: permissionOf(creationRefusal(ctx, project)) },
     items: found.items.map((row) => {
       const workflow = workflows.get(row.projectId) ?? workflowOf({ settings: {} })
       return itemOf(row, progress(workflow, row.kind, passed.get(row.id) as Set<string>))

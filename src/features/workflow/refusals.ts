@@ -22,6 +22,16 @@ import { featureEvidence } from './table.ts'
 /** The rules of the actions; `can` and the actions both use them. */
 export const reviewing: Rule = { ...member('features:write'), own: true }
 export const overriding = atBrowser('/features/{id}')
+export const verifying = atBrowser('/features/{id}')
+const changing = member('features:write')
+
+/** Returns why the caller may not change features of this project, or undefined. */
+export const writingRefusal = (ctx: Ctx, project: Project): Refusal | undefined =>
+  openProjectRefusal(ctx, project, 'Changing features of this project')
+
+/** Returns why the caller may not create a feature in this project, or in any of the team's if none is given. */
+export const creationRefusal = (ctx: Ctx, project: Project | undefined): Refusal | undefined =>
+  refusalOf(ctx.actor, changing, 'workflow.create', ctx.app.clock) ?? (project && writingRefusal(ctx, project))
 
 /**
  * Returns why the caller may not review their own work, or undefined. The author is who submitted the evidence, or
@@ -75,6 +85,12 @@ async function reviewRefusal(ctx: Ctx, project: Project, row: Row): Promise<Refu
   )
 }
 
+/** A feature without a step ahead cannot advance. What its gate still needs is for `next` to say. */
+function advanceRefusal(project: Project, row: Row): Refusal | undefined {
+  const found = step(workflowOf(project), row, { by: 'advance' })
+  return 'refused' in found ? { code: 'conflict', detail: found.refused } : undefined
+}
+
 const overrideRefusal = (ctx: Ctx, project: Project): Refusal | undefined =>
   roleRefusal(ctx.actor, project.organizationId, 'admin', 'Overriding a gate') ??
   openProjectRefusal(ctx, project, 'Overriding a gate')
@@ -82,7 +98,14 @@ const overrideRefusal = (ctx: Ctx, project: Project): Refusal | undefined =>
 /** Returns what the caller may do with a feature, for surfaces that offer actions. */
 export async function can(ctx: Ctx, project: Project, row: Row): Promise<Record<FeatureAction, Permission>> {
   const { clock } = ctx.app
+  const writing = writingRefusal(ctx, project)
+  const change = (action: 'update' | 'advance' | 'remove'): Refusal | undefined =>
+    refusalOf(ctx.actor, changing, `workflow.${action}`, clock) ?? writing
   return {
+    update: permissionOf(change('update')),
+    advance: permissionOf(change('advance') ?? advanceRefusal(project, row)),
+    remove: permissionOf(change('remove')),
+    verify: permissionOf(refusalOf(ctx.actor, verifying, 'workflow.verify', clock) ?? writing),
     review: permissionOf(
       refusalOf(ctx.actor, reviewing, 'workflow.review', clock) ?? (await reviewRefusal(ctx, project, row)),
     ),

@@ -1,18 +1,21 @@
 import { created, type Http, on } from '../../http/context.ts'
-import { Deleted, object, text } from '../../schema.ts'
+import { Deleted, object, text, id as uuid } from '../../schema.ts'
 import { ProjectRef } from '../projects/schema.ts'
+import { Workflow } from '../projects/workflow-schema.ts'
 import { advance, override, review } from './advancing.ts'
 import * as detail from './detail.ts'
+import { verify } from './evidence.ts'
 import {
   Feature,
   FeatureAdvance,
   FeatureCreate,
-  FeatureDetail,
   FeatureOverride,
   FeaturePage,
   FeaturePatch,
   FeatureQuery,
   FeatureReview,
+  FeatureView,
+  SubmittedEvidence,
 } from './schema.ts'
 import * as features from './service.ts'
 
@@ -54,7 +57,7 @@ export const workflowRoutes = (http: Http) =>
       {
         ...on(detail.getIn, 'Get one feature of a project'),
         params: inProject,
-        response: FeatureDetail,
+        response: FeatureView,
       },
     )
     .put(
@@ -76,10 +79,15 @@ export const workflowRoutes = (http: Http) =>
         response: Deleted,
       },
     )
-    .get('/api/features/:id', ({ ctx, params }) => detail.get(ctx, { ref: params.id }), {
-      ...on(detail.get, 'Get a feature with its gates, evidence, reviews and what comes next'),
+    .get('/api/projects/:slug/workflow', ({ ctx, params }) => detail.inForce(ctx, { project: params.slug }), {
+      ...on(detail.inForce, 'Get the workflow that features of a project follow: its own, or the default one'),
+      params: ProjectRef,
+      response: Workflow,
+    })
+    .get('/api/features/:id', ({ ctx, params }) => detail.view(ctx, { ref: params.id }), {
+      ...on(detail.view, 'Get a feature with its gates, evidence, reviews, tasks and what comes next'),
       params: byId,
-      response: FeatureDetail,
+      response: FeatureView,
     })
     .patch('/api/features/:id', ({ ctx, params, body }) => features.update(ctx, { ...body, ref: params.id }), {
       ...on(features.update, 'Change the given fields of a feature by its id; a status goes through its gates'),
@@ -104,6 +112,15 @@ export const workflowRoutes = (http: Http) =>
       body: FeatureReview,
       response: Feature,
     })
+    .post(
+      '/api/features/:id/evidence/:evidenceId/verify',
+      ({ ctx, params }) => verify(ctx, { ref: params.id, evidenceId: params.evidenceId }),
+      {
+        ...on(verify, 'Mark evidence as checked by you, in person, at a browser'),
+        params: object({ id, evidenceId: uuid() }),
+        response: SubmittedEvidence,
+      },
+    )
     .post('/api/features/:id/override', ({ ctx, params, body }) => override(ctx, { ...body, ref: params.id }), {
       ...on(override, 'Put a feature into any state past its gates, as an admin of the team, with a reason'),
       params: byId,

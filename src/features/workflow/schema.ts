@@ -20,8 +20,10 @@ import {
   title,
   url,
 } from '../../schema.ts'
+import { LinkedRecord } from '../links/schema.ts'
 import { projectFilter } from '../projects/schema.ts'
-import { Evidence, gateName, kinds, Missing } from '../projects/workflow-schema.ts'
+import { Evidence, gateName, kinds, Missing, Workflow } from '../projects/workflow-schema.ts'
+import { TaskItem } from '../tasks/schema.ts'
 
 const status = text(63, { example: 'in_progress', description: "A state of the project's workflow" })
 const featureTitle = title(200, { example: 'One process for each folder' })
@@ -74,8 +76,19 @@ export const Feature = object({
 })
 export type Feature = Static<typeof Feature>
 
-export const featureActions = ['review', 'override'] as const
+export const featureActions = ['update', 'advance', 'verify', 'review', 'override', 'remove'] as const
 export type FeatureAction = (typeof featureActions)[number]
+
+export const SubmittedEvidence = object({
+  id: id(),
+  gate: gateName,
+  level: oneOf(['reported', 'observed', 'verified']),
+  evidence: Evidence,
+  actor: SaidBy,
+  createdAt: instant(),
+  verified: nullable(object({ by: SaidBy, at: instant() }, { description: 'The person who checked it' })),
+})
+export type SubmittedEvidence = Static<typeof SubmittedEvidence>
 
 export const FeatureDetail = object({
   ...Feature.properties,
@@ -90,16 +103,7 @@ export const FeatureDetail = object({
       version: int({ min: 1 }),
     }),
   ),
-  evidence: Type.Array(
-    object({
-      id: id(),
-      gate: gateName,
-      level: oneOf(['reported', 'observed', 'verified']),
-      evidence: Evidence,
-      actor: SaidBy,
-      createdAt: instant(),
-    }),
-  ),
+  evidence: Type.Array(SubmittedEvidence),
   reviews: Type.Array(
     object({
       id: id(),
@@ -119,6 +123,19 @@ export const FeatureDetail = object({
   ),
 })
 export type FeatureDetail = Static<typeof FeatureDetail>
+
+/** A feature with what it stands among, for surfaces that show all of it at once. */
+export const FeatureView = object({
+  ...FeatureDetail.properties,
+  project: object({ id: id(), name: text(100, { example: 'Tutti' }), slug: text(63, { example: 'tutti' }) }),
+  workflow: Workflow,
+  tasks: Type.Array(TaskItem, { description: 'The tasks of `taskIds` that you may read, in that order' }),
+  blockers: Type.Array(object({ id: id(), title: featureTitle, status }), {
+    description: 'The features of `blockedBy`',
+  }),
+  links: Type.Array(LinkedRecord),
+})
+export type FeatureView = Static<typeof FeatureView>
 
 const taskRefs = array(text(100, { minLength: 1, example: 'TUT-42' }), 100, {
   uniqueItems: true,
@@ -184,8 +201,14 @@ export const FeatureQuery = object({
   status: optional(text(63)),
   open: openFilter,
   kind: optional(oneOf(kinds)),
+  assignee: optional(
+    text(254, { minLength: 1, example: 'me', description: `${assigneeRef.description}; \`none\`: nobody` }),
+  ),
   search: optional(text(200, { description: 'Words that all must occur' })),
 })
 export type FeatureQuery = Static<typeof FeatureQuery>
-export const FeaturePage = pageOf(FeatureItem)
+export const FeaturePage = object({
+  ...pageOf(FeatureItem).properties,
+  can: optional(permissions(['create'])),
+})
 export type FeaturePage = Static<typeof FeaturePage>

@@ -45,7 +45,7 @@ const actorColumns = () => ({
   createdAt: instant().notNull(),
 })
 
-/** Evidence submitted at gates. Append-only. */
+/** Evidence submitted at gates. Only its level rises: when a code host confirms it, or a person checks it. */
 export const featureEvidence = pgTable(
   'feature_evidence',
   {
@@ -56,6 +56,10 @@ export const featureEvidence = pgTable(
     gate: text().notNull(),
     level: text().$type<'reported' | 'observed' | 'verified'>().notNull(),
     evidence: json<Evidence>().notNull(),
+    /** The person who checked it; null until somebody did. */
+    verifiedById: uuid(),
+    verifiedByName: text(),
+    verifiedAt: instant(),
     ...actorColumns(),
   },
   (t) => [index('feature_evidence_feature').on(t.featureId, t.createdAt)],

@@ -43,7 +43,7 @@ const full = ({ evidence, reviews, states: _, ...feature }: FeatureDetail) => ({
   ...feature,
   gates: gatesOf(feature),
   next: gateOf(feature),
-  evidence: evidence.map(({ id: _, ...shown }) => shown),
+  evidence: evidence.map(({ id: _, verified: __, ...shown }) => shown),
   reviews: reviews.map(({ id: _, ...review }) => review),
 })
 

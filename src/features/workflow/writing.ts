@@ -1,8 +1,9 @@
 import { type Ctx, checkVersion } from '../../action.ts'
+import { refuse } from '../../auth/policy.ts'
 import { changeVersioned } from '../../records/rows.ts'
-import { requireOpenProject } from '../projects/refusals.ts'
 import type { Project } from '../projects/schema.ts'
 import { find, findIn, type Ref } from './reading.ts'
+import { writingRefusal } from './refusals.ts'
 import { type Row, visible } from './rows.ts'
 import { features } from './table.ts'
 
@@ -14,8 +15,7 @@ export async function writable(ctx: Ctx, ref: Ref): Promise<{ row: Row; project:
   return found
 }
 
-export const requireWriter = (ctx: Ctx, project: Project): void =>
-  requireOpenProject(ctx, project, 'Changing features of this project')
+export const requireWriter = (ctx: Ctx, project: Project): void => refuse(writingRefusal(ctx, project))
 
 export const change = (ctx: Ctx, before: Row, set: Partial<typeof features.$inferInsert>): Promise<Row> =>
   changeVersioned<typeof features, Row>(ctx, features, {

@@ -1,0 +1,34 @@
+import type { Ctx } from '../../action.ts'
+import { member, type Permission, permissionOf, type Refusal, refusalOf } from '../../auth/policy.ts'
+import { openProjectRefusal } from '../projects/refusals.ts'
+import * as projects from '../projects/rows.ts'
+import type { Project } from '../projects/schema.ts'
+import type { Decision, DecisionAction } from './schema.ts'
+
+/** The rule of every action that changes a decision. */
+export const changing = member('decisions:write')
+
+/** Returns why a decision cannot be superseded, or undefined. */
+export const supersededRefusal = ({ title, supersededById }: Decision): Refusal | undefined =>
+  supersededById
+    ? { code: 'conflict', detail: `"${title}" is superseded already, by ${supersededById}. Supersede that one.` }
+    : undefined
+
+/** Returns what the caller may do with a decision, for surfaces that offer actions. */
+export async function can(ctx: Ctx, decision: Decision): Promise<Record<DecisionAction, Permission>> {
+  const ask = async (action: DecisionAction, what: string): Promise<Refusal | undefined> =>
+    refusalOf(ctx.actor, changing, `decisions.${action}`, ctx.app.clock) ??
+    (await projects.writerRefusal(ctx, decision, what))
+  return {
+    update: permissionOf(await ask('update', 'Changing this decision')),
+    comment: permissionOf(await ask('comment', 'Discussing this decision')),
+    supersede: permissionOf((await ask('supersede', 'Superseding a decision')) ?? supersededRefusal(decision)),
+  }
+}
+
+/** Returns whether the caller may log a decision in the team, or in this project. */
+export const canCreate = (ctx: Ctx, project: Project | undefined): Permission =>
+  permissionOf(
+    refusalOf(ctx.actor, changing, 'decisions.create', ctx.app.clock) ??
+      (project && openProjectRefusal(ctx, project, 'Logging a decision')),
+  )

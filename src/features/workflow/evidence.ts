@@ -1,0 +1,59 @@
+import { and, eq } from 'drizzle-orm'
+import { type Ctx, write } from '../../action.ts'
+import { refuse } from '../../auth/policy.ts'
+import { notFound } from '../../errors.ts'
+import { featureVerified } from './events.ts'
+import { find, type Ref } from './reading.ts'
+import { verifying, writingRefusal } from './refusals.ts'
+import { about } from './rows.ts'
+import type { SubmittedEvidence } from './schema.ts'
+import { featureEvidence } from './table.ts'
+
+export const saidBy = (said: {
+  actorType: 'user' | 'agent' | 'system'
+  actorId: string | null
+  actorName: string
+}) => ({
+  type: said.actorType,
+  id: said.actorId,
+  name: said.actorName,
+})
+
+export const submitted = (row: typeof featureEvidence.$inferSelect): SubmittedEvidence => ({
+  id: row.id,
+  gate: row.gate,
+  level: row.level,
+  evidence: row.evidence,
+  actor: saidBy(row),
+  createdAt: row.createdAt,
+  verified:
+    row.verifiedAt && row.verifiedByName !== null
+      ? { by: { type: 'user', id: row.verifiedById, name: row.verifiedByName }, at: row.verifiedAt }
+      : null,
+})
+
+/** The columns that say who checked the evidence: the caller, now. */
+export const verifiedNow = ({ actor, now }: Ctx) => ({
+  level: 'verified' as const,
+  verifiedById: actor.userId,
+  verifiedByName: actor.name,
+  verifiedAt: now,
+})
+
+/** Marks evidence as checked by the caller. Evidence that somebody has checked already stays as it is. */
+export const verify = write(
+  'workflow.verify',
+  verifying,
+  async (ctx, { ref, evidenceId }: Ref & { evidenceId: string }): Promise<SubmittedEvidence> => {
+    const { row, project } = await find(ctx, { ref })
+    refuse(writingRefusal(ctx, project))
+    const mine = and(eq(featureEvidence.id, evidenceId), eq(featureEvidence.featureId, row.id))
+    const [before] = await ctx.db.select().from(featureEvidence).where(mine).for('update')
+    if (!before) throw notFound('evidence', evidenceId)
+    if (before.level === 'verified') return submitted(before)
+    const [after] = await ctx.db.update(featureEvidence).set(verifiedNow(ctx)).where(mine).returning()
+    ctx.emit(featureVerified, about(row, { gate: before.gate, evidenceId }))
+    return submitted(after ?? before)
+  },
+  { idempotent: true },
+)
