@@ -21,6 +21,8 @@ const usual: PreferencesAnswer = {
   weekStart: 'monday',
   density: 'comfortable',
   presence: 'on',
+  shortcuts: 'on',
+  favourites: [],
   notifications: { email: true },
 }
 
@@ -42,6 +44,15 @@ describe('preferences', () => {
     expect((await patch(ada, { theme: null, notifications: null, density: null, weekStart: null })).body).toEqual(usual)
     expect(await read(ada)).toEqual(usual)
     expect((await ada.fetch<User>('GET', '/api/auth/me')).body).toMatchObject({ preferences: {}, version: 4 })
+  })
+
+  test('keys can be off, and favourites are projects by id', async () => {
+    const ada = await person(t)
+    const favourites = [Bun.randomUUIDv7()]
+    const changed = { ...usual, shortcuts: 'off', favourites } as const
+    expect((await patch(ada, { shortcuts: 'off', favourites })).body).toEqual(changed)
+    expect((await patch(ada, { shortcuts: null, favourites: null })).body).toEqual(usual)
+    await expectRefusal(t, await patch(ada, { favourites: ['lantern'] }), 422, 'invalid')
   })
 
   test('of several tabs at once none undoes what another did', async () => {

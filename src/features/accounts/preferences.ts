@@ -16,6 +16,8 @@ const withDefaults = (
   weekStart: 'monday',
   density: 'comfortable',
   presence: 'on',
+  shortcuts: 'on',
+  favourites: [],
   ...rest,
   currentOrganizationId: chosen && ctx.actor.memberships.has(chosen) ? chosen : null,
   notifications: { email: true, ...notifications },

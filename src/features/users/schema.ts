@@ -1,4 +1,5 @@
 import {
+  array,
   bool,
   email,
   id,
@@ -18,6 +19,8 @@ const theme = oneOf(['system', 'light', 'dark'])
 const weekStart = oneOf(['monday', 'sunday'])
 const density = oneOf(['comfortable', 'compact'])
 const presence = oneOf(['on', 'off'], { description: '`off`: others do not see where you are' })
+const shortcuts = oneOf(['on', 'off'], { description: '`off`: keys without a modifier do nothing in the dashboard' })
+const favourites = array(id(), 100, { description: 'Projects that the dashboard shows first' })
 const currentOrganizationId = id({ description: 'Team for requests that do not name one' })
 
 /** Stored preferences: only those that the user set. */
@@ -27,6 +30,8 @@ export const Preferences = object({
   weekStart: optional(weekStart),
   density: optional(density),
   presence: optional(presence),
+  shortcuts: optional(shortcuts),
+  favourites: optional(favourites),
   notifications: optional(object({ email: optional(bool()) })),
 })
 export type Preferences = Static<typeof Preferences>
@@ -38,6 +43,8 @@ export const PreferencesAnswer = object({
   weekStart,
   density,
   presence,
+  shortcuts,
+  favourites,
   notifications: object({
     email: bool({ description: 'Also send notifications by mail; mail about the account itself is always sent' }),
   }),
@@ -52,6 +59,8 @@ export const PreferencesPatch = partial(
     weekStart: nullable(weekStart),
     density: nullable(density),
     presence: nullable(presence),
+    shortcuts: nullable(shortcuts),
+    favourites: nullable(favourites),
     notifications: nullable(object({ email: optional(bool()) })),
   }),
 )
