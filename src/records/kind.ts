@@ -28,6 +28,8 @@ export interface RecordKind {
   readonly path?: SQL
   /** The key or slug that people use instead of the id: `TUT-42`. */
   readonly key?: PgColumn | SQL
+  /** The condition for records whose key begins with the text; undefined if it cannot be the beginning of a key. */
+  readonly keyBegins?: (text: string) => SQL | undefined
   /** The state that the record is in: `todo`. */
   readonly status?: PgColumn | SQL
   /** The project that decides who sees the record. Default: `projectId` of its table. */

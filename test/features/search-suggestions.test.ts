@@ -43,12 +43,33 @@ describe('suggestions', () => {
       path: `/api/notes/${first?.id}`,
       organizationId: me.organizationId,
       projectId: null,
+      key: expect.stringMatching(/^deployment-checklist-/),
+      status: null,
     })
     await expectNoEvents(t, answer)
     expect(await suggest(me, 'we dep')).toEqual(['How we deploy'])
     expect(await suggest(me, 'DEP HOW')).toEqual(['How we deploy'])
     expect(await suggest(me, 'r')).toEqual(['Runbook'])
     expect(await suggest(me, 'deployment x')).toEqual([])
+  })
+
+  test('tasks by their key, before anything is indexed, and only to those who see them', async () => {
+    const me = await person(t)
+    const other = await person(t)
+    const { slug, key } = (
+      await me.fetch<{ slug: string; key: string }>('POST', '/api/projects', { name: 'Lantern', key: 'LANT' })
+    ).body
+    for (let n = 1; n <= 11; n++) await me.fetch('POST', `/api/projects/${slug}/tasks`, { title: `Step ${n}` })
+    expect(await suggest(me, `${key}-1`)).toEqual(['Step 1', 'Step 10', 'Step 11'])
+    expect(await suggest(me, 'lant-11')).toEqual(['Step 11'])
+    const { items } = (await me.fetch<Suggestions>('GET', `/api/search/suggestions?q=${key}-11`)).body
+    expect(items).toMatchObject([{ kind: 'task', key: `${key}-11`, status: 'todo' }])
+    expect(await suggest(other, `${key}-1`)).toEqual([])
+    expect(await suggest(me, `${key}-1`, '&kinds=note')).toEqual([])
+    expect(await suggest(me, `${key}-1`, `&projectId=${Bun.randomUUIDv7()}`)).toEqual([])
+    expect(await suggest(me, `${key}-99`)).toEqual([])
+    await me.fetch('DELETE', `/api/tasks/${key}-11`)
+    expect(await suggest(me, `${key}-11`)).toEqual([])
   })
 
   test('forgive a slip of the finger, more of them in longer words, none in short ones', async () => {

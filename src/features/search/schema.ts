@@ -39,10 +39,14 @@ const record = {
   projectId: nullable(id()),
 }
 
-export const Found = object({
-  ...record,
+const keyed = {
   key: nullable(text(100, { example: 'how-we-deploy-x7k2p9', description: 'Key or slug, if its kind has one' })),
   status: nullable(text(63, { example: 'todo', description: 'State, if its kind has one' })),
+}
+
+export const Found = object({
+  ...record,
+  ...keyed,
   updatedAt: instant(),
   score: Type.Number({ examples: [0.61], description: 'Comparable within one response only' }),
   highlight: object(
@@ -81,12 +85,17 @@ export const FindQuery = object({
 })
 export type FindQuery = Static<typeof FindQuery>
 
-export const Suggestion = object(record)
+export const Suggestion = object({ ...record, ...keyed })
 export type Suggestion = Static<typeof Suggestion>
 export const Suggestions = object({ items: Type.Array(Suggestion), nextCursor: Type.Null() })
 export type Suggestions = Static<typeof Suggestions>
 export const SuggestQuery = object({
-  q: optional(text(200, { example: 'depl', description: 'Prefixes of words in a title; tolerates small typos' })),
+  q: optional(
+    text(200, {
+      example: 'depl',
+      description: 'Prefixes of words in a title, which tolerate small typos, or the key of a task: `TUT-4`',
+    }),
+  ),
   kinds: optional(kindList),
   projectId: optional(within),
   limit: optional(int({ min: 1, max: 10, description: 'Default: 10' })),

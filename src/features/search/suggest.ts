@@ -1,9 +1,11 @@
 import { not, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { memberOrAlone } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
 import { and } from '../../db/conditions.ts'
+import { projectOf } from '../../records/kind.ts'
 import type { SearchName } from '../../records/names.ts'
-import { apiPath, current, nestedPath, type SearchFilter, within } from './filters.ts'
+import { apiPath, current, kindsFor, nestedPath, recordField, type SearchFilter, within } from './filters.ts'
 import { matchesOf } from './newest.ts'
 import { beginning, wordsOf } from './query.ts'
 import type { Suggestion, Suggestions, SuggestQuery } from './schema.ts'
@@ -21,6 +23,8 @@ interface Row extends Record<string, unknown> {
   project_id: string | null
   nested_path: string | null
   title: string
+  key: string | null
+  status: string | null
 }
 
 /** Returns titles in this order. Only the first few are checked against the records themselves. */
@@ -31,7 +35,7 @@ async function titled(ctx: Ctx, matches: SQL, ...order: SQL[]): Promise<Row[]> {
       select id, row_number() over () as place from (
         select ${passages.id} as id from ${matches} order by ${by} limit ${CANDIDATES}) best)
     select ${passages.kind}, ${passages.recordId}, ${passages.organizationId}, ${passages.projectId}, ${passages.title},
-      ${nestedPath(ctx)} as nested_path
+      ${nestedPath(ctx)} as nested_path, ${recordField(ctx, 'key')} as key, ${recordField(ctx, 'status')} as status
     from first join ${passages} using (id) where ${current(ctx)} order by place`)
   return rows
 }
@@ -101,7 +105,27 @@ export function slips(typed: string, meant: string, begins = false): number {
 const isNear = (word: string, title: readonly string[]): boolean =>
   title.some((other) => slips(word, other, true) <= forgiven(word))
 
-/** Returns titles that begin so; up to the limit, others with these words or prefixes, then with similar words. */
+/** Finds records whose key begins with the text, the shortest key first. */
+async function keyed(ctx: Ctx, text: string, { kinds, projectId }: SearchFilter): Promise<Row[]> {
+  const wanted = kindsFor(ctx, kinds?.split(',') as SearchName[] | undefined)
+  const selects = wanted.flatMap((kind) => {
+    const record = ctx.app.records.get(kind)
+    const begins = record.keyBegins?.(text)
+    if (!begins) return []
+    const { table, title, key = null, status = null, visible } = record
+    const project = projectOf(record) ?? null
+    const inPlace = projectId ? sql`${project} = ${projectId}` : undefined
+    return sql`select ${kind}::text as kind, ${table.id} as record_id, ${table.organizationId} as organization_id,
+      ${project} as project_id, ${title} as title, null::text as nested_path, ${key} as key, ${status} as status
+      from ${table} where ${and(begins, inPlace, visible(rightsOf(ctx.actor)))}`
+  })
+  if (selects.length === 0) return []
+  const { rows } = await ctx.db.execute<Row>(sql`select * from (${sql.join(selects, sql` union all `)}) found
+    order by length(key), key, record_id limit ${CANDIDATES}`)
+  return rows
+}
+
+/** Returns records with this key and titles that begin so; up to the limit, others with these words or prefixes, then with similar words. */
 export const suggest = read(
   'search.suggest',
   memberOrAlone('search:read'),
@@ -109,14 +133,16 @@ export const suggest = read(
     const words = wordsOf(q).slice(0, MOST_WORDS)
     if (words.length === 0) return { items: [], nextCursor: null }
     const text = q.trim()
-    const rows = await begun(ctx, text, place, true)
+    const rows = await keyed(ctx, text, place)
+    if (rows.length < limit) rows.push(...(await begun(ctx, text, place, true)))
     if (rows.length < limit) rows.push(...(await begun(ctx, text, place, false)))
     if (rows.length < limit) {
       const known = new Set(rows.map((row) => row.record_id))
       const others = (await alike(ctx, words, place)).filter((row) => !known.has(row.record_id))
       rows.push(...others.filter((row) => words.every((word) => isNear(word, wordsOf(row.title)))))
     }
-    return { items: rows.slice(0, limit).map(toSuggestion), nextCursor: null }
+    const once = [...new Map(rows.map((row) => [row.record_id, row])).values()]
+    return { items: once.slice(0, limit).map(toSuggestion), nextCursor: null }
   },
 )
 
@@ -127,6 +153,8 @@ const toSuggestion = (row: Row): Suggestion => ({
   path: apiPath(row.kind, row.record_id, row.nested_path),
   organizationId: row.organization_id,
   projectId: row.project_id,
+  key: row.key,
+  status: row.status,
 })
 
 /** Replaces each word that is in no title by the most similar one that is. Returns undefined if none was replaced. */

@@ -1,4 +1,5 @@
-import { sql } from 'drizzle-orm'
+import { between, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import { and, or } from '../../db/conditions.ts'
 import type { RecordKind } from '../../records/kind.ts'
 import { projects } from '../projects/table.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
@@ -8,6 +9,18 @@ import { tasks } from './table.ts'
 
 const key = sql`(select p.key from ${projects} p where p.id = ${tasks.projectId}) || '-' || ${tasks.number}`
 
+/** `LA-2` begins LA-2, LA-20 and LA-213. An index serves the ranges, which it would not for the number as text. */
+function keyBegins(text: string): SQL | undefined {
+  const [, project, digits] = /^([a-z]{2,6})-([1-9]\d{0,6})$/i.exec(text) ?? []
+  if (!project || !digits) return undefined
+  const n = Number(digits)
+  const found = sql`(select p.id from ${projects} p where p.key = ${project.toUpperCase()})`
+  return and(
+    inArray(tasks.projectId, found),
+    or(eq(tasks.number, n), between(tasks.number, n * 10, n * 10 + 9), between(tasks.number, n * 100, n * 100 + 99)),
+  )
+}
+
 export const taskRecord: RecordKind = {
   kind: 'task',
   table: tasks,
@@ -16,6 +29,7 @@ export const taskRecord: RecordKind = {
   visible: liveOfTeamOrProject(tasks),
   path: sql`'/tasks/' || ${key}`,
   key,
+  keyBegins,
   status: tasks.status,
   inBriefs: true,
   search: {
