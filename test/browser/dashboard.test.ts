@@ -1,38 +1,13 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { paths } from '../../src/web/paths.ts'
-import { logged, member, PASSWORD, person, sharedApp, unique } from '../support/app.ts'
+import { logged, member, person, sharedApp } from '../support/app.ts'
 import { axe } from './axe.ts'
-import { Visitor } from './support.ts'
+import { call, newProject, newTask, signedIn as open, Visitor } from './support.ts'
 
 /** The dashboard in a real browser: the board, the list, a task, and who may do what there. */
 const t = await sharedApp()
-const at = { url: t.app.url, output: () => logged.join('') }
-
-async function signedIn(email: string, options: object = {}): Promise<Visitor> {
-  const visitor = await Visitor.open({ at, locale: 'en-GB', ...options })
-  const answer = await visitor.context.request.post(`${t.app.url}/api/auth/login`, {
-    data: { email, password: PASSWORD },
-    headers: { origin: t.app.url },
-  })
-  expect(answer.status()).toBe(200)
-  return visitor
-}
-
-async function call<T>(who: Visitor, method: string, path: string, data?: object): Promise<T> {
-  const answer = await who.context.request.fetch(t.app.url + path, { method, data, headers: { origin: t.app.url } })
-  expect(answer.ok()).toBe(true)
-  return (await answer.json()) as T
-}
-
-interface Made {
-  id: string
-  key: string
-  slug: string
-}
-const newProject = (who: Visitor) => call<Made>(who, 'POST', '/api/projects', { name: unique('Lantern') })
-const newTask = (who: Visitor, slug: string, task: object) =>
-  call<Made>(who, 'POST', `/api/projects/${slug}/tasks`, task)
+const signedIn = (email: string, options: object = {}) => open(t, email, options)
 const statusOf = async (who: Visitor, key: string) =>
   (await call<{ status: string }>(who, 'GET', `/api/tasks/${key}`)).status
 
@@ -147,7 +122,7 @@ test('a viewer finds no control that would be refused', async () => {
 
 test('who is not signed in is sent to sign in and comes back; what does not exist looks like it', async () => {
   const boss = await person(t)
-  const stranger = await Visitor.open({ at })
+  const stranger = await Visitor.open({ at: { url: t.app.url, output: () => logged.join('') } })
   await stranger.goto('/projects')
   await stranger.page.waitForURL(/\/login\?next=%2Fprojects/)
   await stranger.context.close()

@@ -7,8 +7,10 @@ import {
   chromium,
   type Page,
 } from 'playwright-core'
+import { logged, type TestApp, unique } from '../support/app.ts'
 import { json, PASSWORD, type Served, serve, tutti } from '../support/binary.ts'
 import { atEnd } from '../support/cleanup.ts'
+import { axe } from './axe.ts'
 
 let running: Promise<Browser> | undefined
 /** One for all test files; people keep apart by contexts. */
@@ -224,3 +226,64 @@ export async function api<T = Record<string, unknown>>(
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
   return (await answer.json()) as T
 }
+
+// ---- the dashboard, in front of an app in this process
+
+/** Opens a browser that is signed in as the person with this address. */
+export async function signedIn(t: TestApp, email: string, options: BrowserContextOptions = {}): Promise<Visitor> {
+  const at = { url: t.app.url, output: () => logged.join('') }
+  const visitor = await Visitor.open({ at, locale: 'en-GB', ...options })
+  const answer = await visitor.context.request.post(`${t.app.url}/api/auth/login`, {
+    data: { email, password: PASSWORD },
+    headers: { origin: t.app.url },
+  })
+  expect(answer.status()).toBe(200)
+  return visitor
+}
+
+/** Calls the API as the visitor is signed in, without their page. Fails unless it succeeds. */
+export async function call<T>(who: Visitor, method: string, path: string, data?: object): Promise<T> {
+  const answer = await who.context.request.fetch(who.url + path, { method, data, headers: { origin: who.url } })
+  if (!answer.ok()) throw new Error(`${method} ${path}: ${answer.status()} ${await answer.text()}`)
+  return (await answer.json()) as T
+}
+
+export interface Made {
+  id: string
+  key: string
+  slug: string
+}
+export const newProject = (who: Visitor, name = unique('Lantern')): Promise<Made> =>
+  call<Made>(who, 'POST', '/api/projects', { name })
+export const newTask = (who: Visitor, slug: string, task: object): Promise<Made> =>
+  call<Made>(who, 'POST', `/api/projects/${slug}/tasks`, task)
+/** The name in addresses of the visitor's current team. */
+export const teamOf = async (who: Visitor): Promise<string> =>
+  (await call<{ slug: string }>(who, 'GET', '/api/team')).slug
+
+/** Text that would run, load or lead somewhere if a page showed it as anything but text. */
+export const evil = '<img src=x onerror=alert(1)><script>alert(2)</script>[x](javascript:alert(3))'
+
+/**
+ * Opens the page, waits for what `shown` selects, and checks what holds for every page: one first heading, a title, no
+ * sideways scrolling, nothing of what people stored became markup, and axe finds nothing.
+ */
+export async function expectSound(who: Visitor, path: string, shown: string): Promise<void> {
+  await who.goto(path)
+  await who.page.locator(shown).first().waitFor()
+  expect({ path, found: await axe(who.page) }).toEqual({ path, found: [] })
+  expect({ path, h1: await who.page.locator('h1').count() }).toEqual({ path, h1: 1 })
+  expect(await who.page.title()).toMatch(/ · Tutti$/)
+  expect({ path, fits: await who.page.evaluate('document.documentElement.scrollWidth <= innerWidth') }).toEqual({
+    path,
+    fits: true,
+  })
+  const markup = who.page.locator('#root').locator('img[src=x], script, a[href^=javascript]')
+  expect({ path, markup: await markup.count() }).toEqual({ path, markup: 0 })
+}
+
+/** Light and wide, then dark and narrow: each page is looked at in both. */
+export const looks = [
+  { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
+  { colorScheme: 'dark', viewport: { width: 320, height: 800 } },
+] as const satisfies BrowserContextOptions[]
