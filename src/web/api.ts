@@ -18,6 +18,7 @@ import type { onboardingRoutes } from '../features/onboarding/routes.ts'
 import type { organizationRoutes } from '../features/organizations/routes.ts'
 import type { planningRoutes } from '../features/planning/routes.ts'
 import type { projectRoutes } from '../features/projects/routes.ts'
+import type { searchRoutes } from '../features/search/routes.ts'
 import type { sessionRoutes } from '../features/sessions/routes.ts'
 import type { skillRoutes } from '../features/skills/routes.ts'
 import type { specRoutes } from '../features/specs/routes.ts'
@@ -49,6 +50,7 @@ export const projects = client<ReturnType<typeof projectRoutes>>().api
 export const skills = client<ReturnType<typeof skillRoutes>>().api
 export const specs = client<ReturnType<typeof specRoutes>>().api
 export const sessions = client<ReturnType<typeof sessionRoutes>>().api
+export const search = client<ReturnType<typeof searchRoutes>>().api
 export const tasks = client<ReturnType<typeof taskRoutes>>().api
 export const teams = client<ReturnType<typeof teamRoutes>>().api
 export const tokens = client<ReturnType<typeof tokenRoutes>>().api

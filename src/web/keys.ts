@@ -1,25 +1,152 @@
-/** Keys that work on a page while it is there. */
+/**
+ * The registry of what can be done by keys, and from the palette. Each command has a scope: a key of the page shadows
+ * one of a list, and none shadows a global one. `?` lists what works now, from here.
+ */
 import { useEffect, useRef } from 'react'
-import { tinykeys } from 'tinykeys'
+import { type KeybindingPress, matchKeybindingPress, parseKeybinding } from 'tinykeys'
+import { store } from './store.ts'
+
+export type Scope = 'global' | 'list' | 'page'
+
+export interface Command {
+  /** As tinykeys writes them: `c`, `g i`, `$mod+k`, `(Shift)+?`. Without keys the command is in the palette only. */
+  keys?: string
+  /** What it does, for `?` and the palette. Without a label it is in neither. */
+  label?: string
+  /** Default: page. */
+  scope?: Scope
+  /** What it acts on, such as the key of the selected task. */
+  on?: string
+  /** Works while somebody types in a field, too. */
+  whileTyping?: boolean
+  /** Only by its keys: moving a selection makes no sense in the palette. */
+  keysOnly?: boolean
+  run(): void
+}
+
+const registered = store<readonly Command[]>([])
+/** Whether keys without a modifier work. The preference `shortcuts` decides. */
+const switchedOn = store(true)
+
+export const setShortcuts = switchedOn.set
+export const useShortcuts = switchedOn.use
+
+/** Registers commands until the function that it returns is called. */
+export function register(commands: readonly Command[]): () => void {
+  registered.set([...registered.get(), ...commands])
+  return () => registered.set(registered.get().filter((command) => !commands.includes(command)))
+}
+
+const rank: Record<Scope, number> = { list: 0, page: 1, global: 2 }
+const rankOf = ({ scope = 'page' }: Command): number => rank[scope]
+
+/** Returns the commands that work now: of several with the same keys the one of the highest rank, then the newest. */
+export function working(all: readonly Command[] = registered.get(), on = switchedOn.get()): Command[] {
+  const byKeys = new Map<string, Command>()
+  for (const command of all) {
+    if (!command.keys || (!on && isPlain(command.keys))) continue
+    const known = byKeys.get(command.keys)
+    if (!known || rankOf(command) >= rankOf(known)) byKeys.set(command.keys, command)
+  }
+  return all.filter((command) => !command.keys || byKeys.get(command.keys) === command)
+}
+
+/** Follows the commands that work now. */
+export function useWorking(): Command[] {
+  const all = registered.use()
+  return working(all, switchedOn.use())
+}
+
+/** Characters without a modifier: what gets in the way of people who speak to their computer. */
+const isPlain = (keys: string): boolean =>
+  parseKeybinding(keys).every(([required, , key]) => !required.length && isCharacter(key))
+const isCharacter = (key: string | RegExp): boolean => typeof key === 'string' && [...key].length === 1
+
+/** Runs `run` when these keys are pressed while the component is there. */
+export const useKey = (keys: string, run: () => void, more: Omit<Command, 'keys' | 'run'> = {}): void =>
+  useCommands([{ ...more, keys, run }])
+
+/** Registers commands while the component is there. They may be made anew on every render. */
+export function useCommands(commands: readonly Command[]): void {
+  const latest = useRef(commands)
+  latest.current = commands
+  const shape = JSON.stringify(commands)
+  useEffect(() => {
+    const shapes = JSON.parse(shape) as Omit<Command, 'run'>[]
+    return register(shapes.map((command, place) => ({ ...command, run: () => latest.current[place]?.run() })))
+  }, [shape])
+}
+
+// ---- what a key press does
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 const inOverlay = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && target.closest('[role=dialog],[role=menu],[role=listbox]') !== null
+  target instanceof HTMLElement &&
+  target.closest('[role=dialog],[role=alertdialog],[role=menu],[role=listbox]') !== null
+/** Enter and Space press the button or follow the link that has the focus. */
+const isPressing = ({ key, target }: KeyboardEvent): boolean =>
+  (key === 'Enter' || key === ' ') && target instanceof HTMLElement && /^(BUTTON|A|SUMMARY)$/.test(target.tagName)
 
-/** Runs `act` when these keys are pressed, except while somebody types or a dialog is open. */
-export function useKey(keys: string, act: () => void): void {
-  const latest = useRef(act)
-  latest.current = act
-  useEffect(
-    () =>
-      tinykeys(window, {
-        [keys]: (event) => {
-          if (isTyping(event.target) || inOverlay(event.target)) return
-          event.preventDefault()
-          latest.current()
-        },
-      }),
-    [keys],
-  )
+const modifiers = new Set(['Shift', 'Control', 'Alt', 'Meta', 'AltGraph'])
+/** Time for the second key of `g i`. */
+const PATIENCE = 1500
+
+interface Possible {
+  command: Command
+  presses: readonly KeybindingPress[]
 }
+let begun: { possible: Possible[]; until: number } | undefined
+
+const startOf = (command: Command): Possible => ({ command, presses: parseKeybinding(command.keys ?? '') })
+
+/** Finds what the press means, given what was pressed before it, and does it. */
+export function press(event: KeyboardEvent): void {
+  if (event.isComposing || event.defaultPrevented || modifiers.has(event.key) || isPressing(event)) return
+  const goesOn = begun && event.timeStamp <= begun.until
+  const possible = goesOn
+    ? (begun?.possible ?? [])
+    : working()
+        .filter(({ keys }) => keys)
+        .map(startOf)
+  begun = undefined
+  const mayWork = ({ whileTyping }: Command) => !inOverlay(event.target) && (whileTyping || !isTyping(event.target))
+  const matching = possible.filter(
+    ({ command, presses: [first] }) => first && mayWork(command) && matchKeybindingPress(event, first),
+  )
+  if (matching.length === 0) return
+  event.preventDefault()
+  const done = matching.find(({ presses }) => presses.length === 1)
+  if (done) done.command.run()
+  else
+    begun = {
+      possible: matching.map(({ command, presses }) => ({ command, presses: presses.slice(1) })),
+      until: event.timeStamp + PATIENCE,
+    }
+}
+
+/** Listens to the keyboard until the function that it returns is called. */
+export function listen(): () => void {
+  window.addEventListener('keydown', press)
+  return () => window.removeEventListener('keydown', press)
+}
+
+const isMac = typeof navigator !== 'undefined' && /Mac|iP(hone|ad)/.test(navigator.platform)
+const names: Record<string, string> = {
+  $mod: isMac ? '⌘' : 'Ctrl',
+  Shift: '⇧',
+  Alt: isMac ? '⌥' : 'Alt',
+  Escape: 'Esc',
+  Enter: '↵',
+  ArrowUp: '↑',
+  ArrowDown: '↓',
+  ArrowLeft: '←',
+  ArrowRight: '→',
+}
+
+/** Returns what stands on the keys, one entry for each: `$mod+k` is ⌘ and K on a Mac. */
+export const capsOf = (keys: string): string[] =>
+  keys
+    .split(/[ +]/)
+    .filter((part) => !part.startsWith('('))
+    .map((part) => names[part] ?? (part.length === 1 && keys.includes('+') ? part.toUpperCase() : part))

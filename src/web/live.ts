@@ -4,6 +4,7 @@
  */
 import { useSyncExternalStore } from 'react'
 import { hub, ok } from './api.ts'
+import { nobody, type PresenceMessage, presenceHeard } from './presence.ts'
 import { queries } from './queries.ts'
 
 /** The first words of the keys of queries that show records of a kind. */
@@ -52,7 +53,7 @@ export const useLiveState = (): LiveState => useSyncExternalStore(subscribe, () 
 
 // ---- the connection
 
-interface Message {
+interface Message extends PresenceMessage {
   op?: string
   cursor?: string
   type?: string
@@ -115,7 +116,8 @@ class Follower {
       this.#failures = 0
       setState('hub')
       const from = this.#cursor && { cursor: this.#cursor }
-      socket.send(JSON.stringify({ op: 'subscribe', topics: [this.#topic], ...from }))
+      socket.send(JSON.stringify({ op: 'subscribe', topics: [this.#topic, `presence:${this.#topic}`], ...from }))
+      socket.send(JSON.stringify({ op: 'here', topic: this.#topic }))
     }
     socket.onclose = () => this.#again()
   }
@@ -129,6 +131,7 @@ class Follower {
   #take(message: Message): void {
     if (message.cursor) this.#cursor = message.cursor
     // What was missed cannot be told, so everything on screen is asked for again.
+    if (message.op === 'presence') presenceHeard(message)
     if (message.op === 'reset') void queries.invalidateQueries()
     if (!message.op && message.type) heard(message.type)
   }
@@ -138,6 +141,7 @@ class Follower {
     if (this.#ended) return
     this.#failures++
     setState('away')
+    nobody()
     const most = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.#failures)
     const next = () => void (this.#failures > HOPELESS ? this.#poll() : this.connect())
     // Full jitter: the pages of a server that restarts must not all come back at the same moment.

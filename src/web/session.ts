@@ -41,7 +41,7 @@ export const agentsQuery = (team: string) =>
 export const projectsQuery = (team: string) =>
   queryOptions({
     queryKey: ['projects', team],
-    queryFn: async () => (await ok(projects.projects.get({ query: { limit: 100, sort: 'name', order: 'asc' } }))).items,
+    queryFn: async () => (await ok(projects.projects.get({ query: { limit: 200, sort: 'name', order: 'asc' } }))).items,
   })
 
 export const countQuery = queryOptions({

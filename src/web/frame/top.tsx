@@ -1,11 +1,20 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useRouteContext } from '@tanstack/react-router'
-import { ChevronDown, CircleQuestionMark, CircleUser, Moon, Sun, SunMoon } from 'lucide-react'
-import { lazy, Suspense, useState } from 'react'
+import { ChevronDown, ChevronRight, CircleQuestionMark, Moon, Search, Sun, SunMoon } from 'lucide-react'
+import { Fragment, lazy, type ReactElement, Suspense, useState } from 'react'
+import { accounts, ok } from '../api.ts'
+import { Kbd } from '../components/foot.tsx'
 import { Mark, Wordmark } from '../components/glyphs.tsx'
+import type { MenuEntry } from '../components/menu.tsx'
+import { Avatar } from '../components/party.tsx'
+import { useTitle } from '../crumbs.ts'
+import { capsOf } from '../keys.ts'
+import { usePresent } from '../presence.ts'
 import { teamsQuery } from '../session.ts'
 import { nextTheme, storedTheme, storeTheme, type Theme } from '../theme.ts'
 import { words } from '../words.ts'
+import { useCrumbsHere, usePlaces } from './here.ts'
+import { openKeys, openPalette } from './overlays.ts'
 
 export const Top = () => (
   <header className="top">
@@ -14,45 +23,160 @@ export const Top = () => (
       <Wordmark />
     </Link>
     <TeamSwitch />
+    <Crumbs />
     <span className="grow" />
-    <a className="ib" href="/manual" aria-label={words.help}>
-      <CircleQuestionMark className="i" aria-hidden />
-    </a>
+    <button type="button" className="find" aria-label={words.find} onClick={openPalette}>
+      <Search className="i" aria-hidden />
+      <span className="grow cut">{words.find}</span>
+      {capsOf('$mod+k').map((cap) => (
+        <Kbd key={cap}>{cap}</Kbd>
+      ))}
+    </button>
+    <Crowd />
+    <HelpMenu />
     <ThemeSwitch />
-    <a className="ib" href="/account" aria-label={words.account}>
-      <CircleUser className="i" aria-hidden />
-    </a>
+    <AccountMenu />
   </header>
 )
 
-/** Menus are a third of the script, and nobody needs this one at first, so it comes after the page. */
+function Crumbs() {
+  const crumbs = useCrumbsHere()
+  useTitle(crumbs)
+  return (
+    <nav className="crumbs" aria-label={words.crumbs}>
+      {crumbs.map(({ label, to }, place) => (
+        <Fragment key={`${label}${to ?? ''}`}>
+          {place > 0 && <ChevronRight className="i s12" aria-hidden />}
+          {place === crumbs.length - 1 ? (
+            <b className="cut" aria-current="page">
+              {label}
+            </b>
+          ) : to ? (
+            <Link to={to}>{label}</Link>
+          ) : (
+            <span>{label}</span>
+          )}
+        </Fragment>
+      ))}
+    </nav>
+  )
+}
+
+/** Faces in the bar; more than these are counted. */
+const FACES = 5
+
+/** Who of the team is here now: people, then agents. */
+function Crowd() {
+  const present = usePresent()
+  if (present.length === 0) return null
+  const people = present.filter(({ type }) => type === 'user')
+  const agents = present.filter(({ type }) => type === 'agent')
+  return (
+    <span className="crowd" role="group" aria-label={words.here(present.map(({ name }) => name).join(', '))}>
+      <Faces of={people} />
+      {people.length > 0 && agents.length > 0 && <span className="sep" />}
+      <Faces of={agents} />
+    </span>
+  )
+}
+
+const Faces = ({ of }: { of: ReturnType<typeof usePresent> }) => (
+  <>
+    {of.slice(0, FACES).map((party) => (
+      <Avatar key={party.id} party={party} size="m" />
+    ))}
+    {of.length > FACES && <span className="t12 soft">{words.others(of.length - FACES)}</span>}
+  </>
+)
+
+/** Menus are a third of the script, and nobody needs these at first, so they come after the page. */
 const Menu = lazy(async () => ({ default: (await import('../components/menu.tsx')).Menu }))
 
-function TeamSwitch() {
+interface LazyMenuProps {
+  button: ReactElement
+  entries: readonly MenuEntry[]
+  onChoose(value: string): void
+}
+const LazyMenu = ({ button, entries, onChoose }: LazyMenuProps) => (
+  <Suspense fallback={button}>
+    <Menu trigger={button} entries={entries} onChoose={onChoose} />
+  </Suspense>
+)
+
+export function TeamSwitch() {
   const { team } = useRouteContext({ from: '/inside' })
   const teams = useQuery(teamsQuery).data ?? []
   const navigate = useNavigate()
   const name = teams.find(({ id }) => id === team.id)?.name ?? ''
-  const button = (
-    <button type="button" className="btn quiet small team" aria-label={words.switchTeam(name)}>
-      {name}
-      <ChevronDown className="i s12" aria-hidden />
-    </button>
-  )
   return (
-    <Suspense fallback={button}>
-      <Menu
-        trigger={button}
-        entries={teams.map(({ slug, name, id }) => ({ value: slug, label: name, chosen: id === team.id }))}
-        onChoose={(slug) => void navigate({ to: '/projects', search: { team: slug } })}
-      />
-    </Suspense>
+    <LazyMenu
+      button={
+        <button type="button" className="btn quiet small team" aria-label={words.switchTeam(name)}>
+          <span className="cut">{name}</span>
+          <ChevronDown className="i s12" aria-hidden />
+        </button>
+      }
+      entries={teams.map(({ slug, name, id }) => ({ value: slug, label: name, chosen: id === team.id }))}
+      onChoose={(slug) => void navigate({ to: '/projects', search: { team: slug } })}
+    />
   )
+}
+
+export function HelpMenu() {
+  const navigate = useNavigate()
+  const { places } = usePlaces()
+  const { keys, manual, reference, report } = words.helpMenu
+  const entries = [
+    { value: 'keys', label: keys },
+    { value: '/manual', label: manual },
+    { value: '/api/reference', label: reference },
+    ...(places.some(({ to }) => to === '/issues') ? [{ value: '/issues', label: report }] : []),
+  ]
+  return (
+    <LazyMenu
+      button={
+        <button type="button" className="ib" aria-label={words.help}>
+          <CircleQuestionMark className="i" aria-hidden />
+        </button>
+      }
+      entries={entries}
+      onChoose={(value) => {
+        if (value === 'keys') openKeys()
+        else if (value === '/issues') void navigate({ to: value })
+        else location.assign(value)
+      }}
+    />
+  )
+}
+
+export function AccountMenu() {
+  const { me } = useRouteContext({ from: '/inside' })
+  const { settings, signOut } = words.accountMenu
+  return (
+    <LazyMenu
+      button={
+        <button type="button" className="ib" aria-label={words.account(me.name)}>
+          <Avatar party={{ type: 'user', id: me.id, name: me.name }} size="m" />
+        </button>
+      }
+      entries={[
+        { value: 'settings', label: settings },
+        { value: 'out', label: signOut },
+      ]}
+      onChoose={(value) => void (value === 'out' ? leave() : location.assign('/account'))}
+    />
+  )
+}
+
+/** Signs out; what is in memory goes with the page. */
+async function leave(): Promise<void> {
+  await ok(accounts.auth.logout.post()).catch(() => undefined)
+  location.assign('/login')
 }
 
 const themeIcons = { light: Sun, dark: Moon, system: SunMoon }
 
-function ThemeSwitch() {
+export function ThemeSwitch() {
   const [theme, setTheme] = useState<Theme>(storedTheme)
   const Icon = themeIcons[theme]
   const change = () => {

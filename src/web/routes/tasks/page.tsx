@@ -7,7 +7,7 @@ import type { Status } from '../../../records/work.ts'
 import { Kbd, useFoot, useFootLeft } from '../../components/foot.tsx'
 import { AfterAMoment, Empty, NoMatch, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { useKey } from '../../keys.ts'
+import { useCommands, useKey } from '../../keys.ts'
 import { words as common, priorityNames, statusNames } from '../../words.ts'
 import { projectQuery } from '../project/queries.ts'
 import { Board } from './board.tsx'
@@ -43,7 +43,7 @@ export function TasksPage() {
     (change: Partial<TaskSearch>) => void navigate({ search: (before) => ({ ...before, ...change }) }),
     [navigate],
   )
-  useKey('c', () => may && setAdding('todo'))
+  useCommands(may ? [{ keys: 'c', label: words.newTask, run: () => setAdding('todo') }] : [])
   useKey('Escape', () => narrow({ open: undefined }))
   useFootLeft(keysOfBoard)
   const view = search.view ?? 'board'

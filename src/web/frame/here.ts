@@ -1,0 +1,38 @@
+/** Where the reader is, for the frame: the project that the address is in, and the crumbs. */
+import { useQuery } from '@tanstack/react-query'
+import { useLocation, useRouteContext } from '@tanstack/react-router'
+import { type Crumb, useNamedCrumbs } from '../crumbs.ts'
+import { projectsQuery } from '../session.ts'
+import { placeOf, placesFor, projectAddress, views } from './places.ts'
+
+const IN_PROJECT = /^\/projects\/([^/]+)(\/[^/]+)?/
+
+/** Returns the name in the address of the project that the page is in. */
+export function useProjectSlug(): string | undefined {
+  const pathname = useLocation({ select: ({ pathname }) => pathname })
+  const slug = IN_PROJECT.exec(pathname)?.[1]
+  return slug && decodeURIComponent(slug)
+}
+
+/** Returns the places of the reader, and the one they are at. */
+export function usePlaces() {
+  const { me } = useRouteContext({ from: '/inside' })
+  const pathname = useLocation({ select: ({ pathname }) => pathname })
+  const places = placesFor(me.role)
+  return { places, at: placeOf(pathname, places) }
+}
+
+/** Returns what the page has named, else what its address says. */
+export function useCrumbsHere(): readonly Crumb[] {
+  const named = useNamedCrumbs()
+  const { team } = useRouteContext({ from: '/inside' })
+  const pathname = useLocation({ select: ({ pathname }) => pathname })
+  const slug = useProjectSlug()
+  const { at } = usePlaces()
+  const project = useQuery(projectsQuery(team.id)).data?.find((one) => one.slug === slug || one.id === slug)
+  if (named) return named
+  if (!slug) return at ? [{ label: at.label }] : []
+  const view = views.find(({ path }) => path !== '' && path === IN_PROJECT.exec(pathname)?.[2])
+  const name = project?.name ?? slug
+  return view ? [{ label: name, to: projectAddress(slug) }, { label: view.label }] : [{ label: name }]
+}

@@ -1,0 +1,59 @@
+/** What works now by keyboard, from the registry; and the switch for keys of one letter. */
+import { useQueryClient } from '@tanstack/react-query'
+import { accounts, ok } from '../api.ts'
+import { Dialog } from '../components/dialog.tsx'
+import { Kbd } from '../components/foot.tsx'
+import { toast } from '../components/toasts.tsx'
+import { type Command, capsOf, setShortcuts, useShortcuts, useWorking } from '../keys.ts'
+import { meQuery } from '../session.ts'
+import { words } from '../words.ts'
+
+export function KeyList({ onClose }: { onClose(): void }) {
+  const working = useWorking().filter(({ keys, label }) => keys && label)
+  const on = useShortcuts()
+  const cache = useQueryClient()
+  const change = async () => {
+    const shortcuts = on ? 'off' : 'on'
+    setShortcuts(!on)
+    try {
+      await ok(accounts.settings.preferences.patch({ shortcuts }))
+      await cache.invalidateQueries(meQuery)
+    } catch (error) {
+      setShortcuts(on)
+      toast({ title: error instanceof Error ? error.message : String(error), bad: true })
+    }
+  }
+  const isGlobal = ({ scope }: Command) => scope === 'global'
+  return (
+    <Dialog title={words.keys.title} open onClose={onClose}>
+      <Group title={words.keys.here} commands={working.filter((command) => !isGlobal(command))} />
+      <Group title={words.keys.everywhere} commands={working.filter(isGlobal)} />
+      <p className="row t12 soft">
+        <span className="grow">{!on && words.keys.off}</span>
+        <button type="button" className="btn small" onClick={() => void change()}>
+          {on ? words.keys.turnOff : words.keys.turnOn}
+        </button>
+      </p>
+    </Dialog>
+  )
+}
+
+const Group = ({ title, commands }: { title: string; commands: readonly Command[] }) =>
+  commands.length > 0 && (
+    <section className="stack s1">
+      <h3 className="h3">{title}</h3>
+      <dl className="keylist">
+        {commands.map(({ keys = '', label }) => (
+          <div key={keys} className="row">
+            <dt className="grow">{label}</dt>
+            <dd className="row tight">
+              {capsOf(keys).map((cap, place) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: a key may be there twice, and the list never changes
+                <Kbd key={place}>{cap}</Kbd>
+              ))}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  )

@@ -1,0 +1,48 @@
+/** The keys that work everywhere, and what they open. */
+import { useNavigate } from '@tanstack/react-router'
+import { lazy, Suspense, useEffect, useRef } from 'react'
+import { type Command, listen, useCommands } from '../keys.ts'
+import { words } from '../words.ts'
+import { usePlaces, useProjectSlug } from './here.ts'
+import { closeOverlay, openKeys, openPalette, useOverlay } from './overlays.ts'
+import { projectAddress, views } from './places.ts'
+
+const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
+const KeyList = lazy(async () => ({ default: (await import('./key-list.tsx')).KeyList }))
+
+export function Keys() {
+  useEffect(listen, [])
+  const overlay = useOverlay()
+  const navigate = useNavigate()
+  const { places } = usePlaces()
+  const slug = useProjectSlug()
+  /** The project of `g t` and `g f`: this one, else the one that the reader was in last. */
+  const project = useRef(slug)
+  if (slug) project.current = slug
+  const goes: Command[] = places.flatMap(({ to, label, key }) =>
+    key ? [{ keys: `g ${key}`, label: words.keys.go(label), run: () => void navigate({ to }) }] : [],
+  )
+  const goesIn: Command[] = views.flatMap(({ path, label, key }) =>
+    key
+      ? [
+          {
+            keys: `g ${key}`,
+            label: words.keys.go(label),
+            run: () => void navigate({ to: project.current ? projectAddress(project.current, path) : '/projects' }),
+          },
+        ]
+      : [],
+  )
+  const common: Command[] = [
+    { keys: '$mod+k', label: words.keys.palette, run: openPalette, whileTyping: true },
+    { keys: '/', label: words.keys.search, run: openPalette },
+    { keys: '(Shift)+?', label: words.keys.help, run: openKeys },
+  ]
+  useCommands([...common, ...goes, ...goesIn].map((command) => ({ ...command, scope: 'global', keysOnly: true })))
+  return (
+    <Suspense>
+      {overlay === 'palette' && <Palette onClose={closeOverlay} />}
+      {overlay === 'keys' && <KeyList onClose={closeOverlay} />}
+    </Suspense>
+  )
+}

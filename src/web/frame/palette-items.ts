@@ -1,0 +1,157 @@
+/** What the palette offers for what was typed. Each entry leads somewhere (`to`) or does something (`run`). */
+import { useQuery } from '@tanstack/react-query'
+import { useRouteContext } from '@tanstack/react-router'
+import { CircleDot, CornerDownRight, type LucideIcon, Moon, Search, Users, Zap } from 'lucide-react'
+import { useDeferredValue } from 'react'
+import type { Status } from '../../records/work.ts'
+import { ok, search } from '../api.ts'
+import { type Command, useWorking } from '../keys.ts'
+import { paths } from '../paths.ts'
+import { projectsQuery, teamsQuery } from '../session.ts'
+import { storeTheme, type Theme } from '../theme.ts'
+import { kindNames, words } from '../words.ts'
+import { usePlaces, useProjectSlug } from './here.ts'
+import { projectAddress, views } from './places.ts'
+
+export interface Item {
+  id: string
+  label: string
+  icon: LucideIcon
+  /** Shown before the label: the key of a task. */
+  key?: string
+  status?: Status
+  /** Said at the right: what it is, or its keys. */
+  note?: string
+  keys?: string
+  to?: string
+  run?(): void
+}
+
+export interface Group {
+  value: string
+  items: Item[]
+}
+
+const KEY = /^[a-z]{2,6}-\d+$/i
+const PER_GROUP = 6
+
+const has = (label: string, text: string): boolean => label.toLowerCase().includes(text)
+const among = (items: readonly Item[], text: string, most = PER_GROUP): Item[] =>
+  items.filter(({ label }) => has(label, text)).slice(0, most)
+
+const suggestionsQuery = (team: string, q: string) => ({
+  queryKey: ['suggestions', team, q],
+  queryFn: () => ok(search.search.suggestions.get({ query: { q, limit: 8 } })),
+  enabled: q.length > 1,
+  staleTime: 5000,
+  placeholderData: (before: Suggestions | undefined) => before,
+})
+type Suggestions = Awaited<ReturnType<typeof search.search.suggestions.get>>['data'] & object
+
+/** Returns the groups to show, best first. */
+export function useItems(typed: string): Group[] {
+  const text = typed.trim().toLowerCase()
+  const found = useFound(text)
+  const acts = useActs()
+  const goes = useGoes()
+  const general = useGeneral()
+  const groups: Group[] = [
+    ...acts.map(({ value, items }) => ({ value, items: among(items, text, text ? PER_GROUP : 12) })),
+    { value: words.palette.found, items: text ? [...jump(typed.trim(), found), ...found] : [] },
+    { value: words.palette.go, items: among(goes, text, text ? PER_GROUP : 8) },
+    { value: words.palette.general, items: text ? among(general, text) : [] },
+    { value: words.palette.search, items: text ? searchFor(typed.trim()) : [] },
+  ]
+  return groups.filter(({ items }) => items.length > 0)
+}
+
+/** `LAN-42` leads to the task, before the server has said anything. */
+const jump = (typed: string, found: readonly Item[]): Item[] => {
+  const key = typed.toUpperCase()
+  return KEY.test(typed) && !found.some((item) => item.key === key)
+    ? [{ id: `jump ${key}`, label: words.palette.open(key), icon: CornerDownRight, to: `/tasks/${key}` }]
+    : []
+}
+
+const searchFor = (q: string): Item[] =>
+  (paths as readonly string[]).includes('/search')
+    ? [
+        {
+          id: 'search',
+          label: words.palette.searchFor(q),
+          icon: Search,
+          to: `/search?q=${encodeURIComponent(q)}`,
+        },
+      ]
+    : []
+
+/** Records whose titles begin like this, or whose key it is. */
+function useFound(text: string): Item[] {
+  const { team } = useRouteContext({ from: '/inside' })
+  const teams = useQuery(teamsQuery).data ?? []
+  const q = useDeferredValue(text)
+  const { data } = useQuery(suggestionsQuery(team.id, q))
+  if (!text || !data) return []
+  return data.items.map(({ kind, id, title, path, key, status, organizationId }) => {
+    const slug = teams.find((one) => one.id === organizationId && one.id !== team.id)?.slug
+    return {
+      id,
+      label: title,
+      icon: CircleDot,
+      note: kindNames[kind],
+      to: path.replace(/^\/api/, '') + (slug ? `?team=${slug}` : ''),
+      ...(kind === 'task' && { key: key ?? undefined, status: (status ?? undefined) as Status | undefined }),
+    }
+  })
+}
+
+/** What the page offers to do, by what it acts on. */
+function useActs(): Group[] {
+  const working = useWorking().filter(({ label, keysOnly }) => label && !keysOnly)
+  const on = [...new Set(working.map((command) => command.on))]
+  return on.map((subject) => ({
+    value: subject ? words.palette.doWith(subject) : words.palette.act,
+    items: working.filter((command) => command.on === subject).map(toItem),
+  }))
+}
+const toItem = ({ label = '', keys, run }: Command): Item => ({ id: `do ${label}`, label, icon: Zap, keys, run })
+
+/** Pages, pages of this project, and projects. */
+function useGoes(): Item[] {
+  const { team } = useRouteContext({ from: '/inside' })
+  const { places } = usePlaces()
+  const slug = useProjectSlug()
+  const projects = useQuery(projectsQuery(team.id)).data ?? []
+  return [
+    ...places.map(({ to, label, icon, key }) => ({ id: to, label, icon, to, ...(key && { keys: `g ${key}` }) })),
+    ...(slug
+      ? views.map(({ path, label, icon }) => ({ id: `view ${path}`, label, icon, to: projectAddress(slug, path) }))
+      : []),
+    ...projects.map(({ id, slug, name, key }) => ({
+      id,
+      label: name,
+      icon: places.find(({ to }) => to === '/projects')?.icon ?? CircleDot,
+      note: key,
+      to: projectAddress(slug),
+    })),
+  ]
+}
+
+/** Theme and team. */
+function useGeneral(): Item[] {
+  const teams = useQuery(teamsQuery).data ?? []
+  return [
+    ...(['light', 'dark', 'system'] as const).map((theme: Theme) => ({
+      id: `theme ${theme}`,
+      label: words.theme[theme],
+      icon: Moon,
+      run: () => storeTheme(theme),
+    })),
+    ...teams.map(({ slug, name }) => ({
+      id: `team ${slug}`,
+      label: words.palette.team(name),
+      icon: Users,
+      to: `/?team=${slug}`,
+    })),
+  ]
+}

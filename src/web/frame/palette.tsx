@@ -1,0 +1,131 @@
+/** Search, jump and act from anywhere: ⌘K. */
+import { Autocomplete } from '@base-ui/react/autocomplete'
+import { Dialog } from '@base-ui/react/dialog'
+import { useNavigate } from '@tanstack/react-router'
+import { Search } from 'lucide-react'
+import { type KeyboardEvent, useRef, useState } from 'react'
+import { Kbd } from '../components/foot.tsx'
+import { StatusGlyph } from '../components/glyphs.tsx'
+import { capsOf } from '../keys.ts'
+import { words } from '../words.ts'
+import { type Group, type Item, useItems } from './palette-items.ts'
+
+export function Palette({ onClose }: { onClose(): void }) {
+  const [typed, setTyped] = useState('')
+  const groups = useItems(typed)
+  const navigate = useNavigate()
+  const highlighted = useRef<Item>(undefined)
+  const choose = ({ to, run }: Item) => {
+    onClose()
+    if (to) void navigate({ to: to.split('?')[0] as string, search: searchOf(to), hash: '' })
+    // What it opens takes the focus only after this dialog has given it back.
+    else if (run) setTimeout(run)
+  }
+  const inNewTab = (event: KeyboardEvent) => {
+    const to = highlighted.current?.to
+    if (event.key !== 'Enter' || !(event.metaKey || event.ctrlKey) || !to) return
+    event.preventDefault()
+    event.stopPropagation()
+    window.open(to, '_blank', 'noopener')
+  }
+  return (
+    <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="veil" />
+        <Dialog.Popup className="palette" aria-label={words.palette.title}>
+          <Autocomplete.Root
+            open
+            inline
+            mode="none"
+            items={groups}
+            value={typed}
+            onValueChange={(value, { reason }) => reason !== 'item-press' && setTyped(value)}
+            itemToStringValue={({ label }: Item) => label}
+            onItemHighlighted={(item) => {
+              highlighted.current = item as Item | undefined
+            }}
+            autoHighlight="always"
+            keepHighlight
+          >
+            <div className="ask">
+              <Search className="i soft" aria-hidden />
+              <Autocomplete.Input
+                className="grow"
+                aria-label={words.palette.title}
+                placeholder={words.find}
+                onKeyDownCapture={inNewTab}
+              />
+            </div>
+            <Autocomplete.Empty className="nothing soft">
+              {groups.length === 0 ? words.palette.nothing : null}
+            </Autocomplete.Empty>
+            <Autocomplete.List className="opts">
+              {(group: Group) => (
+                <Autocomplete.Group key={group.value} items={group.items}>
+                  <Autocomplete.GroupLabel className="opthead">{group.value}</Autocomplete.GroupLabel>
+                  <Autocomplete.Collection>
+                    {(item: Item) => <Option key={item.id} item={item} typed={typed} onChoose={choose} />}
+                  </Autocomplete.Collection>
+                </Autocomplete.Group>
+              )}
+            </Autocomplete.List>
+          </Autocomplete.Root>
+          <Hints />
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  )
+}
+
+const searchOf = (to: string): Record<string, string> => Object.fromEntries(new URLSearchParams(to.split('?')[1]))
+
+function Option({ item, typed, onChoose }: { item: Item; typed: string; onChoose(item: Item): void }) {
+  const Icon = item.icon
+  return (
+    <Autocomplete.Item className="opt" value={item} onClick={() => onChoose(item)}>
+      {item.status ? <StatusGlyph status={item.status} /> : <Icon className="i" aria-hidden />}
+      <span className="cut grow">
+        {item.key && <span className="soft">{item.key} </span>}
+        <Marked text={item.label} part={typed.trim()} />
+      </span>
+      <span className="t12 soft row tight">
+        {item.note}
+        {item.keys && capsOf(item.keys).map((cap) => <Kbd key={cap}>{cap}</Kbd>)}
+      </span>
+    </Autocomplete.Item>
+  )
+}
+
+/** The text, with what was typed marked in it. */
+function Marked({ text, part }: { text: string; part: string }) {
+  const at = part ? text.toLowerCase().indexOf(part.toLowerCase()) : -1
+  if (at < 0) return text
+  return (
+    <>
+      {text.slice(0, at)}
+      <mark>{text.slice(at, at + part.length)}</mark>
+      {text.slice(at + part.length)}
+    </>
+  )
+}
+
+const Hints = () => (
+  <div className="pfoot">
+    <span className="row">
+      <Kbd>↑</Kbd>
+      <Kbd>↓</Kbd> {words.palette.hints.move}
+    </span>
+    <span className="row">
+      <Kbd>↵</Kbd> {words.palette.hints.open}
+    </span>
+    <span className="row">
+      {capsOf('$mod+Enter').map((cap) => (
+        <Kbd key={cap}>{cap}</Kbd>
+      ))}{' '}
+      {words.palette.hints.tab}
+    </span>
+    <span className="row end">
+      <Kbd>Esc</Kbd> {words.palette.hints.close}
+    </span>
+  </div>
+)

@@ -1,0 +1,77 @@
+/** The frame of a phone: a head that names the page, a bar of five tabs, and behind "More" everything else. */
+import { Link } from '@tanstack/react-router'
+import { Ellipsis, FolderKanban, Menu as MenuIcon, Search, SquareKanban } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
+import { Mark } from '../components/glyphs.tsx'
+import { words } from '../words.ts'
+import { useCrumbsHere, usePlaces, useProjectSlug } from './here.ts'
+import { openPalette } from './overlays.ts'
+import { projectAddress } from './places.ts'
+
+const More = lazy(async () => ({ default: (await import('./more.tsx')).More }))
+
+export function PhoneHead() {
+  const [first] = useCrumbsHere()
+  const [open, setOpen] = useState(false)
+  return (
+    <header className="phonehead">
+      <Mark />
+      <b className="cut grow">{first?.label ?? 'Tutti'}</b>
+      <button type="button" className="ib" aria-label={words.search} onClick={openPalette}>
+        <Search className="i s20" aria-hidden />
+      </button>
+      <button type="button" className="ib" aria-label={words.more} onClick={() => setOpen(true)}>
+        <Ellipsis className="i s20" aria-hidden />
+      </button>
+      {open && (
+        <Suspense>
+          <More onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
+    </header>
+  )
+}
+
+const tabs = new Set(['/inbox', '/now'])
+
+export function TabBar() {
+  const slug = useProjectSlug()
+  const { places } = usePlaces()
+  const [open, setOpen] = useState(false)
+  return (
+    <nav className="tabbar" aria-label={words.main}>
+      {places
+        .filter(({ to }) => tabs.has(to))
+        .map(({ to, label, icon: Icon }) => (
+          <Link key={to} to={to}>
+            <Icon className="i s20" aria-hidden />
+            {label}
+          </Link>
+        ))}
+      {slug ? (
+        <Link to={projectAddress(slug, '/tasks')}>
+          <SquareKanban className="i s20" aria-hidden />
+          {words.views.tasks}
+        </Link>
+      ) : (
+        <Link to="/projects">
+          <FolderKanban className="i s20" aria-hidden />
+          {words.places.projects}
+        </Link>
+      )}
+      <button type="button" onClick={openPalette}>
+        <Search className="i s20" aria-hidden />
+        {words.search}
+      </button>
+      <button type="button" onClick={() => setOpen(true)}>
+        <MenuIcon className="i s20" aria-hidden />
+        {words.more}
+      </button>
+      {open && (
+        <Suspense>
+          <More onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
+    </nav>
+  )
+}

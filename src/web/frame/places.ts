@@ -1,0 +1,94 @@
+/**
+ * THE LIST of what the sidebar, the tab bar, the palette and the `g` keys lead to. An entry is shown once `paths.ts`
+ * has its address, so adding a page there is enough for those below; a new kind of page adds its line here.
+ */
+import {
+  Activity,
+  AudioLines,
+  BookOpenText,
+  Bot,
+  Brain,
+  FolderKanban,
+  GraduationCap,
+  History,
+  House,
+  Inbox,
+  KeyRound,
+  type LucideIcon,
+  MessageSquareWarning,
+  NotebookText,
+  Scale,
+  Search,
+  Settings,
+  ShieldCheck,
+  SquareKanban,
+  Users,
+} from 'lucide-react'
+import { paths } from '../paths.ts'
+import { words } from '../words.ts'
+
+export type Group = 'top' | 'projects' | 'knowledge' | 'agents' | 'team'
+
+export interface Place {
+  to: string
+  label: string
+  icon: LucideIcon
+  group: Group
+  /** Second key after `g`. */
+  key?: string
+  /** Only for administrators of the instance. */
+  admin?: true
+}
+
+const all: readonly Place[] = [
+  { to: '/', label: words.places.home, icon: House, group: 'top', key: 'h' },
+  { to: '/inbox', label: words.places.inbox, icon: Inbox, group: 'top', key: 'i' },
+  { to: '/now', label: words.places.now, icon: AudioLines, group: 'top', key: 'n' },
+  { to: '/projects', label: words.places.projects, icon: FolderKanban, group: 'projects', key: 'p' },
+  { to: '/notes', label: words.places.notes, icon: NotebookText, group: 'knowledge' },
+  { to: '/decisions', label: words.places.decisions, icon: Scale, group: 'knowledge', key: 'd' },
+  { to: '/specs', label: words.places.specs, icon: BookOpenText, group: 'knowledge' },
+  { to: '/memories', label: words.places.memories, icon: Brain, group: 'knowledge', key: 'm' },
+  { to: '/skills', label: words.places.skills, icon: GraduationCap, group: 'knowledge' },
+  { to: '/agents', label: words.places.agents, icon: Bot, group: 'agents' },
+  { to: '/sessions', label: words.places.sessions, icon: History, group: 'agents', key: 's' },
+  { to: '/activity', label: words.places.activity, icon: Activity, group: 'agents', key: 'a' },
+  { to: '/tokens', label: words.places.tokens, icon: KeyRound, group: 'agents', key: 'k' },
+  { to: '/team', label: words.places.team, icon: Users, group: 'team' },
+  { to: '/issues', label: words.places.issues, icon: MessageSquareWarning, group: 'team' },
+  { to: '/settings/profile', label: words.places.settings, icon: Settings, group: 'team' },
+  { to: '/admin', label: words.places.admin, icon: ShieldCheck, group: 'team', admin: true },
+]
+
+/** The pages of one project. */
+export interface View {
+  /** What follows the project's own address. */
+  path: '' | '/tasks' | '/plan' | '/features'
+  label: string
+  icon: LucideIcon
+  key?: string
+}
+
+const allViews: readonly View[] = [
+  { path: '', label: words.views.overview, icon: FolderKanban },
+  { path: '/tasks', label: words.views.tasks, icon: SquareKanban, key: 't' },
+  { path: '/plan', label: words.views.plan, icon: NotebookText },
+  { path: '/features', label: words.views.features, icon: GraduationCap, key: 'f' },
+]
+
+const known = new Set<string>(paths)
+const isBuilt = ({ to }: Place): boolean => known.has(to)
+
+export const searchIcon = Search
+/** Returns the places that a user may go to. */
+export const placesFor = (role: 'user' | 'admin'): Place[] =>
+  all.filter((place) => isBuilt(place) && (!place.admin || role === 'admin'))
+export const views: readonly View[] = allViews.filter(({ path }) => known.has(`/projects/:slug${path}`))
+
+/** Returns the address of a project: its first page that exists. */
+export const projectAddress = (slug: string, path: View['path'] = views[0]?.path ?? '/tasks'): string =>
+  `/projects/${encodeURIComponent(slug)}${path}`
+
+/** Returns the place that an address belongs to: `/notes/1` to `/notes`. */
+export const placeOf = (pathname: string, places: readonly Place[]): Place | undefined =>
+  places.find(({ to }) => pathname === to || (to !== '/' && pathname.startsWith(`${to}/`)))

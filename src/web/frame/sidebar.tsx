@@ -1,0 +1,138 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useRouteContext } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { projectQuery } from '../routes/project/queries.ts'
+import { countQuery, projectsQuery } from '../session.ts'
+import { words } from '../words.ts'
+import { usePlaces, useProjectSlug } from './here.ts'
+import { type Place, projectAddress, views } from './places.ts'
+
+/** Projects in the sidebar; the page of projects has them all. */
+const SHOWN = 12
+
+export const Sidebar = () => (
+  <nav className="side" aria-label={words.main}>
+    <Entries />
+  </nav>
+)
+
+/** All entries, in groups: for the sidebar, and on a phone behind "More". */
+export function Entries() {
+  const { places } = usePlaces()
+  const of = (group: Place['group']) => places.filter((place) => place.group === group)
+  return (
+    <>
+      {of('top').map((place) => (
+        <Entry key={place.to} place={place} />
+      ))}
+      <h2>
+        <Link to="/projects" className="grow" activeOptions={{ exact: true }}>
+          {words.groups.projects}
+        </Link>
+      </h2>
+      <Projects />
+      {(['knowledge', 'agents', 'team'] as const).map((group) => {
+        const entries = of(group)
+        return (
+          entries.length > 0 && (
+            <div key={group} role="group" aria-label={words.groups[group]}>
+              <h2>{words.groups[group]}</h2>
+              {entries.map((place) => (
+                <Entry key={place.to} place={place} />
+              ))}
+            </div>
+          )
+        )
+      })}
+    </>
+  )
+}
+
+function Entry({ place: { to, label, icon: Icon } }: { place: Place }) {
+  return (
+    <Link className="nav" to={to} title={label} activeOptions={{ exact: to === '/', includeSearch: false }}>
+      <Icon className="i" aria-hidden />
+      <span className="cut">{label}</span>
+      {to === '/inbox' && <Badge />}
+    </Link>
+  )
+}
+
+/** What waits for the reader in the inbox. */
+function Badge() {
+  const { unread = 0 } = useQuery(countQuery).data ?? {}
+  return unread > 0 && <span className="n due">{unread}</span>
+}
+
+/** The favourites first, then by name. The one that the reader is in is always there, with its pages. */
+function Projects() {
+  const { team, me } = useRouteContext({ from: '/inside' })
+  const { data = [] } = useQuery(projectsQuery(team.id))
+  const here = useProjectSlug()
+  const favourites = new Set(me.preferences.favourites)
+  const sorted = [...data].sort((a, b) => Number(favourites.has(b.id)) - Number(favourites.has(a.id)))
+  const isHere = ({ slug, id }: { slug: string; id: string }) => slug === here || id === here
+  const shown = sorted.filter((project, place) => place < SHOWN || isHere(project))
+  return (
+    <>
+      {shown.map((project) => (
+        <ProjectEntry key={project.id} project={project} tone={tones[data.indexOf(project) % 3]}>
+          {isHere(project) && <Views slug={here ?? project.slug} />}
+        </ProjectEntry>
+      ))}
+      {here && data.length > 0 && !data.some(isHere) && <Beyond slug={here} />}
+      {data.length > shown.length && (
+        <Link className="nav soft" to="/projects" activeOptions={{ exact: true }}>
+          <span className="pdot none" />
+          <span className="cut">{words.allProjects(data.length)}</span>
+        </Link>
+      )}
+    </>
+  )
+}
+
+const tones = ['', 'b', 'c']
+
+/** A project that the list of the sidebar does not reach. */
+function Beyond({ slug }: { slug: string }) {
+  const project = useQuery(projectQuery(slug)).data
+  return (
+    project && (
+      <ProjectEntry project={project}>
+        <Views slug={slug} />
+      </ProjectEntry>
+    )
+  )
+}
+
+interface ProjectEntryProps {
+  project: { slug: string; name: string }
+  tone?: string
+  children: ReactNode
+}
+
+function ProjectEntry({ project, tone = '', children }: ProjectEntryProps) {
+  return (
+    <>
+      <Link
+        className="nav"
+        to={projectAddress(project.slug)}
+        title={project.name}
+        activeOptions={{ exact: true, includeSearch: false }}
+      >
+        <span className={`pdot ${tone}`} />
+        <span className="cut">{project.name}</span>
+      </Link>
+      {children}
+    </>
+  )
+}
+
+const Views = ({ slug }: { slug: string }) =>
+  views
+    .filter(({ path }) => path !== '')
+    .map(({ path, label }) => (
+      <Link key={path} className="nav sub" to={projectAddress(slug, path)} activeOptions={{ includeSearch: false }}>
+        <span className="cut">{label}</span>
+      </Link>
+    ))
