@@ -125,7 +125,10 @@ async function keyed(ctx: Ctx, text: string, { kinds, projectId }: SearchFilter)
   return rows
 }
 
-/** Returns records with this key and titles that begin so; up to the limit, others with these words or prefixes, then with similar words. */
+/**
+ * Returns records with this key, then titles that begin so; up to the limit, others with these words or prefixes, then
+ * with similar words.
+ */
 export const suggest = read(
   'search.suggest',
   memberOrAlone('search:read'),
