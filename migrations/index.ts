@@ -42,6 +42,7 @@ import m39 from './0039_sums_anew.sql' with { type: 'text' }
 import m40 from './0040_task_days.sql' with { type: 'text' }
 import m41 from './0041_task_orders.sql' with { type: 'text' }
 import m42 from './0042_evidence_verified.sql' with { type: 'text' }
+import m43 from './0043_now_and_replay.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -86,4 +87,5 @@ export const migrations: Migration[] = [
   { id: '0040_task_days', sql: m40 },
   { id: '0041_task_orders', sql: m41 },
   { id: '0042_evidence_verified', sql: m42 },
+  { id: '0043_now_and_replay', sql: m43 },
 ]

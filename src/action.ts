@@ -161,7 +161,7 @@ async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input
     if (unit.events.length === 0) unit.events.push(eventOf(inner, action, action, { userId: actor.userId }))
     const events = unit.events.filter(isRecorded)
     if (unit.jobs.length > 0) await app.jobs.insert(tx, unit.jobs)
-    await tx.commit([...events.map(insertEvent), ...(key ? [storeResult(key, result, hints.secret)] : [])])
+    await tx.commit([...events.map((event) => insertEvent(event, ctx.connection)), ...(key ? [storeResult(key, result, hints.secret)] : [])])
     app.bus.deliver(events)
     if (unit.jobs.length > 0) app.jobs.wake(unit.jobs)
     return result
@@ -180,7 +180,7 @@ const isRecorded = ({ actor, userId, organizationId }: AppEvent): boolean =>
 
 /** Audits what an administrator reads while acting as somebody else. */
 export async function auditRead(ctx: Ctx, action: string): Promise<void> {
-  const { text, params } = insertEvent(eventOf(ctx, action, action, { userId: ctx.actor.userId }))
+  const { text, params } = insertEvent(eventOf(ctx, action, action, { userId: ctx.actor.userId }), ctx.connection)
   await ctx.app.driver.query(text, params)
 }
 

@@ -30,6 +30,8 @@ export const events = pgTable(
     actorForId: uuid(),
     actorForName: text(),
     credentialId: uuid(),
+    /** The work session that was active on this credential and connection. */
+    sessionId: uuid(),
     organizationId: uuid(),
     projectId: uuid(),
     /** The only person who may see the event, for personal records and accounts. */
@@ -48,6 +50,7 @@ export const events = pgTable(
     index('events_user').on(t.userId, t.seq).where(sql`${t.userId} is not null`),
     index('events_subject').on(t.subjectId, t.seq),
     index('events_agent').on(t.actorId, t.seq).where(sql`${t.actorKind} = 'agent'`),
+    index('events_session').on(t.sessionId, t.seq).where(sql`${t.sessionId} is not null`),
     index('events_by_id').on(t.id),
     // Entries that people and agents log by hand are queried by type.
     index('events_logged').on(t.organizationId, t.type, t.seq).where(isLogged(t.action)),

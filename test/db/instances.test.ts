@@ -63,7 +63,7 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
       async commit(...types) {
         const said = types.map((type) => happened(id, type, { n: type }))
         const tx = await driver.begin()
-        await tx.commit(said.map(insertEvent))
+        await tx.commit(said.map((event) => insertEvent(event)))
         bus.deliver(said)
       },
       async open(type) {

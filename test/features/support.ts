@@ -45,7 +45,7 @@ export async function expectEvents(
   const fired = list.filter((e) => e.requestId === requestId)
   const rows = await t.app.db.select().from(events).where(eq(events.requestId, requestId)).orderBy(events.seq)
   expect(fired.filter((e) => !isAlong(e)).map((e) => e.type)).toEqual(types)
-  expect(rows.map(({ seq: _, ...row }) => withActor(row))).toEqual(fired)
+  expect(rows.map(({ seq: _, sessionId: __, ...row }) => withActor(row))).toEqual(fired)
   return fired.filter((e) => !isAlong(e))
 }
 

@@ -46,7 +46,7 @@ beforeAll(async () => {
     }
   rows = fc.sample(someEvent(), { numRuns: 400, seed: 14 })
   const tx = await t.app.driver.begin()
-  await tx.commit(rows.map(insertEvent))
+  await tx.commit(rows.map((event) => insertEvent(event)))
 })
 
 const oneOf = <T>(...values: T[]) => fc.constantFrom(...values)

@@ -60,11 +60,11 @@ test('no event is missed and none comes twice, whatever is rolled back and howev
         }))
         const tx = await app.driver.begin()
         if (commits) {
-          await tx.commit(rows.map(insertEvent))
+          await tx.commit(rows.map((event) => insertEvent(event)))
           app.bus.deliver(rows)
           written.push(...rows.map(({ id }) => id))
         } else {
-          for (const { text, params } of rows.map(insertEvent)) await tx.query(text, params)
+          for (const { text, params } of rows.map((event) => insertEvent(event))) await tx.query(text, params)
           await tx.rollback()
         }
       }

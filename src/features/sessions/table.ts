@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { bigint, index, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, record, textList } from '../../db/columns.ts'
 import { agents } from '../agents/table.ts'
@@ -40,6 +41,7 @@ export const sessions = pgTable(
   },
   (t) => [
     index('sessions_user').on(t.userId, t.organizationId, t.updatedAt, t.id),
+    index('sessions_active').on(t.credentialId).where(sql`${t.status} = 'active'`),
     index('sessions_agent').on(t.agentId, t.updatedAt),
     index('sessions_project').on(t.projectId),
     index('sessions_organization').on(t.organizationId),

@@ -14,6 +14,7 @@ import {
 } from 'drizzle-orm/pg-core'
 import { instant, json, newId, textList } from '../../db/columns.ts'
 import type { Status } from '../../records/work.ts'
+import type { Evidence } from '../projects/workflow-schema.ts'
 import { stories, workItem } from '../stories/table.ts'
 import type { Acceptance } from './schema.ts'
 
@@ -87,6 +88,8 @@ export const tasks = pgTable(
     leaseClosedAt: instant(),
     /** The person that the holder works for. */
     leaseForId: uuid(),
+    /** Why the holder works on it: what `next` said, or who assigned it. */
+    leaseWhy: text(),
     leaseSince: instant(),
     leaseSeenAt: instant(),
     leaseExpiresAt: instant(),
@@ -174,6 +177,36 @@ export const taskDays = pgTable(
     agents: integer().notNull(),
   },
   (t) => [primaryKey({ columns: [t.projectId, t.day, t.id] })],
+)
+
+/** What was shown when a task was done, in the shape of a feature's evidence. Append-only. */
+export const taskEvidence = pgTable(
+  'task_evidence',
+  {
+    id: uuid().primaryKey().$defaultFn(newId),
+    taskId: uuid()
+      .notNull()
+      .references(() => tasks.id, { onDelete: 'cascade' }),
+    level: text().$type<'reported' | 'observed' | 'verified'>().notNull(),
+    evidence: json<Evidence>().notNull(),
+    actorType: text().$type<Party>().notNull(),
+    actorId: uuid(),
+    actorName: text().notNull(),
+    createdAt: instant().notNull(),
+  },
+  (t) => [index('task_evidence_task').on(t.taskId, t.createdAt)],
+)
+
+/** How many calls each worker made in each minute: a worker is a credential and its connection (empty if it has none). */
+export const callMinutes = pgTable(
+  'call_minutes',
+  {
+    credentialId: uuid().notNull(),
+    connection: text().notNull(),
+    minute: instant().notNull(),
+    calls: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.credentialId, t.connection, t.minute] }), index('call_minutes_minute').on(t.minute)],
 )
 
 export const taskComments = pgTable(
