@@ -161,7 +161,10 @@ async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input
     if (unit.events.length === 0) unit.events.push(eventOf(inner, action, action, { userId: actor.userId }))
     const events = unit.events.filter(isRecorded)
     if (unit.jobs.length > 0) await app.jobs.insert(tx, unit.jobs)
-    await tx.commit([...events.map((event) => insertEvent(event, ctx.connection)), ...(key ? [storeResult(key, result, hints.secret)] : [])])
+    await tx.commit([
+      ...events.map((event) => insertEvent(event, ctx.connection)),
+      ...(key ? [storeResult(key, result, hints.secret)] : []),
+    ])
     app.bus.deliver(events)
     if (unit.jobs.length > 0) app.jobs.wake(unit.jobs)
     return result

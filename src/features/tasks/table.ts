@@ -197,7 +197,7 @@ export const taskEvidence = pgTable(
   (t) => [index('task_evidence_task').on(t.taskId, t.createdAt)],
 )
 
-/** How many calls each worker made in each minute: a worker is a credential and its connection (empty if it has none). */
+/** How many calls a worker made in a minute. A worker is a credential and its connection (empty if it has none). */
 export const callMinutes = pgTable(
   'call_minutes',
   {
