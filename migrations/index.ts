@@ -43,6 +43,7 @@ import m40 from './0040_task_days.sql' with { type: 'text' }
 import m41 from './0041_task_orders.sql' with { type: 'text' }
 import m42 from './0042_evidence_verified.sql' with { type: 'text' }
 import m43 from './0043_now_and_replay.sql' with { type: 'text' }
+import m44 from './0044_mcp_token_clients.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -88,4 +89,5 @@ export const migrations: Migration[] = [
   { id: '0041_task_orders', sql: m41 },
   { id: '0042_evidence_verified', sql: m42 },
   { id: '0043_now_and_replay', sql: m43 },
+  { id: '0044_mcp_token_clients', sql: m44 },
 ]

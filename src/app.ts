@@ -17,12 +17,13 @@ import { snapshot } from './db/snapshot.ts'
 import { createEmbedder } from './embeddings/embedder.ts'
 import { Bus } from './events/bus.ts'
 import { Catalogue } from './events/catalogue.ts'
-import { events, features, jobs, records } from './feature.ts'
+import { events, features, jobs, records, tools } from './feature.ts'
 import { gatherHooks } from './hooks.ts'
 import { Jobs } from './jobs/queue.ts'
 import { workersOf } from './live/hooks.ts'
 import { Hub } from './live/hub.ts'
 import { createLog, type Log } from './log.ts'
+import { ToolCosts } from './mcp/costs.ts'
 import { createMailer } from './outside/mailer.ts'
 import { createOutbound, type OutboundOptions } from './outside/outbound.ts'
 import type { App } from './services.ts'
@@ -97,6 +98,7 @@ function assemble(
     events: catalogue,
     hooks: gatherHooks(features.flatMap((f) => f.hooks ?? [])),
     outbound: createOutbound(config, outbound),
+    toolCosts: new ToolCosts(tools),
     live: new Hub({
       ...{ driver, db, bus, auth, events: catalogue, records, log, clock, instanceId },
       workersOf: async (organizationIds) => (await workersOf.call(contextOf(app, system), { organizationIds })).flat(),

@@ -11,6 +11,7 @@ import type { Hooks } from './hooks.ts'
 import type { Jobs } from './jobs/queue.ts'
 import type { Hub } from './live/hub.ts'
 import type { Log } from './log.ts'
+import type { ToolCosts } from './mcp/costs.ts'
 import type { Mailer } from './outside/mailer.ts'
 import type { Outbound } from './outside/outbound.ts'
 import type { Records } from './records/kind.ts'
@@ -39,6 +40,8 @@ export interface App {
   /** Handlers of the features' hooks, by the hook's name. */
   readonly hooks: Hooks
   readonly outbound: Outbound
+  /** What lists of tools cost a model. */
+  readonly toolCosts: ToolCosts
   /** Tells open connections of events. */
   readonly live: Hub
   /** Current counts of the surfaces, for the admin area: `mcpStreams`, `http`. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import type { AgentClientName } from '../../src/mcp/clients.ts'
+import type { AgentClientName } from '../../src/clients.ts'
 import { claudeFolder, codexFolder, userConfig } from '../terminal/environment.ts'
 
 /** Where a program keeps its MCP servers and its hooks on this computer. */

@@ -1,4 +1,4 @@
-import type { AgentHooks } from '../../src/mcp/clients.ts'
+import type { AgentHooks } from '../../src/clients.ts'
 import { Refusal } from '../terminal/refusal.ts'
 import { editSettings, type Key, readSettings, textOf, valueAt } from './settings-file.ts'
 

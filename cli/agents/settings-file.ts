@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { applyEdits, type FormattingOptions, format, modify } from 'jsonc-parser'
+import { toml } from '../../src/clients.ts'
 import { Refusal } from '../terminal/refusal.ts'
 import { git } from './git.ts'
 
@@ -55,10 +56,6 @@ export function editSettings(file: string, path: readonly Key[], value: unknown,
   return after
 }
 
-/** Formats an entry as the whole text of a new file. */
-export const newSettings = (file: string, path: readonly string[], entry: Settings): string =>
-  isToml(file) ? toml(path, entry).trimEnd() : JSON.stringify(withValue({}, path, entry), null, 2)
-
 /** Returns a copy of a value in which `path` leads to `value`. */
 export function withValue(before: unknown, [key, ...rest]: readonly Key[], value: unknown): unknown {
   if (key === undefined) return value
@@ -101,17 +98,6 @@ function styleOf(text: string): FormattingOptions {
 }
 
 // ---- TOML
-
-/** Formats only what an entry of ours can hold: strings, lists of strings, and one table of strings. */
-function toml(path: readonly string[], entry: Settings): string {
-  const value = (v: unknown): string =>
-    v !== null && typeof v === 'object' && !Array.isArray(v)
-      ? `{ ${Object.entries(v)
-          .map(([k, x]) => `${k} = ${JSON.stringify(x)}`)
-          .join(', ')} }`
-      : JSON.stringify(v)
-  return [`[${path.join('.')}]`, ...Object.entries(entry).map(([k, v]) => `${k} = ${value(v)}`), ''].join('\n')
-}
 
 /** Removes our table and the tables below it, and appends the new one at the end. */
 function setToml(text: string, path: readonly string[], entry: Settings): string {

@@ -1,18 +1,10 @@
 import { hostname } from 'node:os'
-import { type AgentClient, type AgentClientName, clients } from '../../src/mcp/clients.ts'
+import { type AgentClient, type AgentClientName, clients, settingsText } from '../../src/clients.ts'
 import { toolsetNames } from '../../src/mcp/toolsets.ts'
 import { agentFiles } from '../agents/files.ts'
 import { withHooks } from '../agents/hooks.ts'
 import { keepToken, makeToken, revoke, revokeSecret } from '../agents/mcp-token.ts'
-import {
-  editSettings,
-  isInGit,
-  newSettings,
-  readSettings,
-  valueAt,
-  withValue,
-  writeSettings,
-} from '../agents/settings-file.ts'
+import { editSettings, isInGit, readSettings, valueAt, withValue, writeSettings } from '../agents/settings-file.ts'
 import type { Client } from '../api/client.ts'
 import { signedInClient, type Where } from '../api/profiles.ts'
 import { bold, note, print } from '../terminal/output.ts'
@@ -50,7 +42,7 @@ export async function connect(program: AgentClientName, options: Options): Promi
   if (printOnly) {
     const entry = stdio ? stdioEntry() : agent.http(server, PLACEHOLDER)
     const settings = withValue({}, agent.path, entry)
-    print(json, { program, server, file, settings }, newSettings(file, agent.path, entry))
+    print(json, { program, server, file, settings }, settingsText(agent, entry))
     if (!stdio && !json) note(`Replace ${PLACEHOLDER} with a token: tutti tokens create "${agent.title}"`)
     return
   }

@@ -1,15 +1,14 @@
-import counts from '../../.cache/tool-tokens.json'
 import { tools } from '../../src/feature.ts'
-import { toolText } from '../../src/mcp/catalogue.ts'
+import { toolTexts } from '../../src/mcp/catalogue.ts'
+import { countedTokens } from '../../src/mcp/costs.ts'
 import { includesTool, toolsetNames } from '../../src/mcp/toolsets.ts'
 import { print, table } from '../terminal/output.ts'
 import { Refusal } from '../terminal/report.ts'
 
 /** Prints how many tokens a model has to read for each toolset. */
 export function cost({ json }: { json?: boolean }): void {
-  const counted: Record<string, number> = counts
   const priced = tools.map((tool) => {
-    const tokens = counted[Bun.hash(toolText(tool)).toString(36)]
+    const tokens = countedTokens(toolTexts(tool)[0])
     if (tokens === undefined)
       throw new Refusal(`${tool.name} has changed since its tokens were counted. Run: bun cli/dev/prepare.ts`)
     return { tool, tokens }

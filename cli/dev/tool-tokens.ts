@@ -5,12 +5,12 @@
 import { join } from 'node:path'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { tools } from '../../src/feature.ts'
-import { toolText } from '../../src/mcp/catalogue.ts'
+import { toolTexts } from '../../src/mcp/catalogue.ts'
 
 /** Keyed by a hash of the tool's text, so that an outdated count is never shown. */
 export async function writeToolTokens(): Promise<void> {
   const counts = Object.fromEntries(
-    tools.map((tool) => [Bun.hash(toolText(tool)).toString(36), countTokens(toolText(tool))]),
+    tools.flatMap(toolTexts).map((text) => [Bun.hash(text).toString(36), countTokens(text)]),
   )
   await Bun.write(join(import.meta.dir, '../../.cache/tool-tokens.json'), `${JSON.stringify(counts)}\n`)
 }

@@ -7,6 +7,7 @@ import * as organizations from '../../src/features/organizations/service.ts'
 import * as projects from '../../src/features/projects/service.ts'
 import { share } from '../../src/features/projects/sharing.ts'
 import * as skills from '../../src/features/skills/service.ts'
+import * as keys from '../../src/features/tokens/keys.ts'
 import * as tokens from '../../src/features/tokens/service.ts'
 import * as workspaces from '../../src/features/workspaces/service.ts'
 import { addTeam } from '../../src/features/workspaces/teams.ts'
@@ -255,7 +256,7 @@ const skillsAndAgents: Step[] = [
       await stage.app.auth.flushUsage()
     },
   },
-  act(ago(21, '12:00'), 'ada', tokens.createKey, (id) => ({
+  act(ago(21, '12:00'), 'ada', keys.createKey, (id) => ({
     name: 'Dashboard in the hallway',
     scopes: ['read'],
     organizationId: id('northlight'),

@@ -48,7 +48,7 @@ export class Authenticator {
   readonly #cache = new Map<string, Entry>()
   readonly #watchers = new Set<(concerns: Concerns) => void>()
   /** Credentials used since the last flush, by id. */
-  readonly #used = new Map<string, { actor: Actor; at: string; ip: string | null; count: number }>()
+  readonly #used = new Map<string, { actor: Actor; at: Date; ip: string | null; count: number }>()
 
   constructor(
     private readonly driver: Driver,
@@ -139,8 +139,9 @@ export class Authenticator {
   async flushUsage(): Promise<void> {
     const batch = [...this.#used]
     this.#used.clear()
-    for (const [id, { actor, at, ip, count }] of batch) {
+    for (const [id, { actor, ip, count, ...use }] of batch) {
       const { kind } = actor
+      const at = use.at.toISOString()
       if (kind === 'session')
         await this.driver.query('update login_sessions set last_seen_at = $2 where id = $1', [id, at])
       if (kind === 'api_key') await this.driver.query('update api_keys set last_used_at = $2 where id = $1', [id, at])
@@ -152,16 +153,25 @@ export class Authenticator {
     }
   }
 
-  /** The callers that this process saw since the last flush. */
-  *unwritten(): Iterable<{ actor: Actor; at: string }> {
-    yield* this.#used.values()
+  /** The callers that this process saw since the last flush, when last, and how often. */
+  *unwritten(): Iterable<{ actor: Actor; at: string; count: number }> {
+    for (const { actor, at, count } of this.#used.values()) yield { actor, at: at.toISOString(), count }
+  }
+
+  /** The uses of a credential that are not written yet. */
+  unwrittenUses(credentialId: string): { at: string; count: number } | undefined {
+    const use = this.#used.get(credentialId)
+    return use && { at: use.at.toISOString(), count: use.count }
   }
 
   #note(actor: Actor, from?: From): Actor {
     if (!actor.credentialId) return actor
     const seen = this.#used.get(actor.credentialId)
-    if (seen) seen.count++
-    else this.#used.set(actor.credentialId, { actor, at: this.clock().toISOString(), ip: from?.ip ?? null, count: 1 })
+    if (!seen) this.#used.set(actor.credentialId, { actor, at: this.clock(), ip: from?.ip ?? null, count: 1 })
+    else {
+      seen.count++
+      seen.at = this.clock()
+    }
     return actor
   }
 

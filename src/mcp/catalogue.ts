@@ -47,6 +47,11 @@ export class Catalogue {
     return this.#entries.get(this.#aliases.get(name) ?? name)?.tool
   }
 
+  /** Returns what a client shows its model of the tool, for a token that may do everything. */
+  text(name: string): string {
+    return textOf((this.#entries.get(name) as Entry).listed)
+  }
+
   /** Reads the selection from the query. Throws for an unknown toolset: a misspelt one must not look empty. */
   selection(query: URLSearchParams): Selection {
     const toolsets = (query.get('toolsets') ?? '')
@@ -136,10 +141,14 @@ export function refusal(
   return byRule && refused(byRule)
 }
 
-/** Returns what a client shows its model of the tool, for a token that may do everything. */
-export function toolText(tool: Tool): string {
-  const { name, description, inputSchema } = entryOf(tool).listed
-  return JSON.stringify({ name, description, inputSchema })
+/** Returns what a client shows its model of a listed tool. */
+export const textOf = ({ name, description, inputSchema }: ListedTool): string =>
+  JSON.stringify({ name, description, inputSchema })
+
+/** Returns what a client shows its model of the tool: for a token that may do everything, and for one that may read. */
+export function toolTexts(tool: Tool): [string, ...string[]] {
+  const { listed, reading } = entryOf(tool)
+  return [textOf(listed), ...(reading ? [textOf(reading)] : [])]
 }
 
 function entryOf(tool: Tool): Entry {

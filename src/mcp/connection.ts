@@ -1,8 +1,8 @@
 import { contextOf } from '../action.ts'
 import type { Actor } from '../auth/actor.ts'
+import { clients } from '../clients.ts'
 import type { App } from '../services.ts'
 import { visibleText } from '../text/text.ts'
-import { clients } from './clients.ts'
 import { clientIntroduced, connectionChanged } from './hooks.ts'
 import type { Message } from './sse.ts'
 
@@ -26,13 +26,15 @@ export const connectionOf = ({ headers }: Request): string | undefined =>
 export const chosenName = (url: URL): string | undefined => named(url.searchParams.get('connection'))
 
 const CLIENT_LENGTH = 60
+const VERSION_LENGTH = 40
+const plain = (text: string): string => visibleText(text).replace(/\s+/g, ' ').trim()
 
 /** Returns the name of a program as people know it: `claude-code` is Claude Code. */
 function programOf({ name, title }: Record<string, unknown>): string | undefined {
   if (typeof name !== 'string') return undefined
   const known = Object.entries(clients).find(([id]) => id === name.toLowerCase())?.[1].title
   const given = typeof title === 'string' && title !== '' ? title : name
-  return (known ?? visibleText(given).replace(/\s+/g, ' ').trim()).slice(0, CLIENT_LENGTH) || undefined
+  return (known ?? plain(given)).slice(0, CLIENT_LENGTH) || undefined
 }
 
 const MOST_KNOWN = 10_000
@@ -42,8 +44,8 @@ const CLIENT_INFO = 'io.modelcontextprotocol/clientInfo'
 export class Reports {
   /** Reports are handled one after the other, so that closing and opening keep their order. */
   #last: Promise<unknown> = Promise.resolve()
-  /** Credentials whose program was reported. */
-  readonly #introduced = new Set<string>()
+  /** Credentials whose use was reported, with the program as it called itself. */
+  readonly #introduced = new Map<string, string>()
 
   constructor(private readonly app: App) {}
 
@@ -51,17 +53,26 @@ export class Reports {
     return this.#then(() => connectionChanged.call(contextOf(this.app, actor), { connection, isOpen }))
   }
 
-  /** Reports the program once per token, from `initialize` or, since 2026-07-28, from any request. */
+  /**
+   * Reports the first use of a token, and each program that uses it. Programs name themselves in `initialize` or, since
+   * 2026-07-28, in any request.
+   */
   async client(actor: Actor, { method, params }: Message): Promise<void> {
-    const { credentialId, agent } = actor
-    if (!credentialId || !agent?.forUser || agent.client !== undefined || this.#introduced.has(credentialId)) return
+    const { credentialId } = actor
+    if (!credentialId) return
     const { clientInfo, _meta } = (params ?? {}) as { clientInfo?: unknown; _meta?: Record<string, unknown> }
     const info = (method === 'initialize' ? clientInfo : _meta?.[CLIENT_INFO]) as Record<string, unknown> | undefined
+    const known = this.#introduced.get(credentialId)
+    const name = info ? `${info.name} ${info.version}` : (known ?? '')
+    if (name === known) return
+    this.#introduced.delete(credentialId)
+    this.#introduced.set(credentialId, name)
+    if (this.#introduced.size > MOST_KNOWN) this.#introduced.delete(this.#introduced.keys().next().value as string)
     const client = info && programOf(info)
-    if (!client) return
-    this.#introduced.add(credentialId)
-    if (this.#introduced.size > MOST_KNOWN) this.#introduced.delete(this.#introduced.values().next().value as string)
-    await this.#then(() => clientIntroduced.call(contextOf(this.app, actor), { client }))
+    const version =
+      client && typeof info.version === 'string' ? plain(info.version).slice(0, VERSION_LENGTH) : undefined
+    const program = { ...(client && { client }), ...(version && { version }) }
+    await this.#then(() => clientIntroduced.call(contextOf(this.app, actor), program))
   }
 
   /** Waits until everything is reported. */

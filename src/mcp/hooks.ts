@@ -47,5 +47,5 @@ export const userName = hook<{ userId: string }, string | undefined>('mcp.userNa
 /** A connection of the caller's token closed, or opened again under its name. Handled by tasks and sessions. */
 export const connectionChanged = hook<{ connection: string; isOpen: boolean }>('mcp.connectionChanged')
 
-/** A program introduced itself with a token whose agent has no program yet. Handled by tokens. */
-export const clientIntroduced = hook<{ client: string }>('mcp.clientIntroduced')
+/** A token is used by a program that this process has not reported yet; it may not name itself. Handled by tokens. */
+export const clientIntroduced = hook<{ client?: string; version?: string }>('mcp.clientIntroduced')

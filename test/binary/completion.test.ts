@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { tools } from '../../src/feature.ts'
-import { toolText } from '../../src/mcp/catalogue.ts'
+import { toolTexts } from '../../src/mcp/catalogue.ts'
 import { includesTool, toolsetNames } from '../../src/mcp/toolsets.ts'
 import { BINARY, folder, onTerminal, tutti } from '../support/binary.ts'
 
@@ -177,7 +177,7 @@ describe('help', () => {
 test('tutti mcp cost is what an agent pays, counted as the model counts', async () => {
   const { code, out } = await tutti(['mcp', 'cost', '--json'])
   const { toolsets } = JSON.parse(out) as { toolsets: { toolset: string; tools: number; tokens: number }[] }
-  const sum = (some: typeof tools) => some.reduce((n, tool) => n + countTokens(toolText(tool)), 0)
+  const sum = (some: typeof tools) => some.reduce((n, tool) => n + countTokens(toolTexts(tool)[0]), 0)
   expect(code).toBe(0)
   expect(toolsets[0]).toEqual({ toolset: 'all', tools: tools.length, tokens: sum(tools) })
   for (const { toolset, tokens } of toolsets.slice(1))

@@ -5,6 +5,7 @@ import { oneTimeSecrets } from '../../src/auth/table.ts'
 import type { SignedIn } from '../../src/features/accounts/schema.ts'
 import { signIn } from '../../src/features/accounts/sessions.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
+import * as keys from '../../src/features/tokens/keys.ts'
 import * as tokens from '../../src/features/tokens/service.ts'
 import { users } from '../../src/features/users/table.ts'
 import { dump } from '../contract/tables.ts'
@@ -254,7 +255,7 @@ describe('a forgotten password', () => {
     expect(await failure(signIn(anyoneCtx(t), { userId: ada.userId, via: 'password', passwordHash }))).toMatchObject(
       refused,
     )
-    expect(await failure(tokens.createKey(before, { name: 'late' }))).toMatchObject(refused)
+    expect(await failure(keys.createKey(before, { name: 'late' }))).toMatchObject(refused)
     expect(
       await failure(tokens.createToken(before, { name: 'late', organizationId: ada.organizationId })),
     ).toMatchObject(refused)

@@ -8,7 +8,7 @@ import { memberships } from '../../src/features/organizations/table.ts'
 import type { PublicSkill, Skill, SkillCreate, SkillPage } from '../../src/features/skills/schema.ts'
 import * as skills from '../../src/features/skills/service.ts'
 import { skills as skillTable } from '../../src/features/skills/table.ts'
-import * as tokens from '../../src/features/tokens/service.ts'
+import * as keys from '../../src/features/tokens/keys.ts'
 import { type McpClient, ways } from '../mcp/support.ts'
 import {
   anyoneCtx,
@@ -257,7 +257,7 @@ describe('who sees what', () => {
 
   test('a credential bound to one organization sees and makes nothing personal', async () => {
     const team = await newTeam()
-    const { token } = await tokens.createKey(await people.author.ctx(), { name: 'bound', organizationId: team.id })
+    const { token } = await keys.createKey(await people.author.ctx(), { name: 'bound', organizationId: team.id })
     const bound: Person = {
       ...people.author,
       fetch: (m, p, b, h = {}) => call(t, m, p, b, { authorization: `Bearer ${token}`, ...h }),

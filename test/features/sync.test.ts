@@ -4,7 +4,7 @@ import { readableBy } from '../../src/features/sync/containers.ts'
 import { follow } from '../../src/features/sync/feed.ts'
 import { Changes } from '../../src/features/sync/page.ts'
 import type { ConflictPage, Page, Pushed, Status } from '../../src/features/sync/schema.ts'
-import * as tokens from '../../src/features/tokens/service.ts'
+import * as keys from '../../src/features/tokens/keys.ts'
 import { apiKey, call, mcpToken, member, type Person, person, sharedApp, unique } from '../support/app.ts'
 import { oneOfEach } from '../support/records.ts'
 import { SyncClient } from '../support/sync-client.ts'
@@ -299,7 +299,7 @@ test('a credential sees conflicts only where it sees records, and a user has a l
   const ctx = await who.ctx()
   const actor = { ...ctx.actor, session: ctx.actor.session && { ...ctx.actor.session, authenticatedAt: ctx.now } }
   const bound = { name: 'bound', scopes: ['read'], organizationId: who.organizationId }
-  const { token } = await tokens.createKey({ ...ctx, actor }, bound)
+  const { token } = await keys.createKey({ ...ctx, actor }, bound)
   const seen = async (key: string) => {
     const { body } = await call<ConflictPage>(t, 'GET', '/api/sync/conflicts', undefined, bearer(key))
     const status = await call<Status>(t, 'GET', '/api/sync/status', undefined, bearer(key))

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { tools } from '../../src/feature.ts'
-import { Catalogue, toolText } from '../../src/mcp/catalogue.ts'
+import { Catalogue, toolTexts } from '../../src/mcp/catalogue.ts'
 import { formerNames } from '../../src/mcp/former-names.ts'
 import type { Tool } from '../../src/mcp/tool.ts'
 import { recordNames } from '../../src/records/names.ts'
@@ -24,7 +24,7 @@ interface Argument {
 }
 
 const catalogue = new Catalogue(tools)
-const schemaOf = (tool: Tool): Listed => (JSON.parse(toolText(tool)) as { inputSchema: Listed }).inputSchema
+const schemaOf = (tool: Tool): Listed => (JSON.parse(toolTexts(tool)[0]) as { inputSchema: Listed }).inputSchema
 
 function argumentsIn(tool: Tool, schema: Listed): Argument[] {
   const own = Object.entries(schema.properties ?? {}).map(([name, inner]) => ({ tool, name, schema: inner }))

@@ -11,6 +11,7 @@ import type { Driver } from '../../src/db/driver.ts'
 import { openDatabase } from '../../src/db/index.ts'
 import * as accounts from '../../src/features/accounts/service.ts'
 import { addMember } from '../../src/features/admin/teams.ts'
+import * as keys from '../../src/features/tokens/keys.ts'
 import type { McpTokenCreate } from '../../src/features/tokens/schema.ts'
 import * as tokens from '../../src/features/tokens/service.ts'
 import { type HttpServer, startHttp } from '../../src/http/server.ts'
@@ -225,6 +226,6 @@ export async function apiKey(_t: TestApp, who: Person, scopes?: string[]): Promi
   const ctx = await who.ctx()
   const session = ctx.actor.session && { ...ctx.actor.session, authenticatedAt: ctx.now }
   const actor = { ...ctx.actor, session }
-  const { token } = await tokens.createKey({ ...ctx, actor }, { name: 'key', ...(scopes && { scopes }) })
+  const { token } = await keys.createKey({ ...ctx, actor }, { name: 'key', ...(scopes && { scopes }) })
   return token as string
 }

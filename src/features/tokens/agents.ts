@@ -1,45 +1,80 @@
 import { and, eq, gt, isNull, ne } from 'drizzle-orm'
-import { type Ctx, write } from '../../action.ts'
+import { type Ctx, flow, write } from '../../action.ts'
+import type { Actor } from '../../auth/actor.ts'
 import type { Rule } from '../../auth/policy.ts'
 import { onAgentRemoved, onAgentStopped } from '../agents/hooks.ts'
 import { agentOfToken, isUnknown, nameProgram, personOf } from '../agents/of-token.ts'
 import { agents } from '../agents/table.ts'
-import { mcpTokenIntroduced } from './events.ts'
+import { mcpTokenConnected, mcpTokenIntroduced } from './events.ts'
 import { mcpTokens } from './table.ts'
 
 /** For every MCP token, whatever it may do. */
 const anyToken: Rule = { kinds: ['mcp_token'], scope: null, role: null }
 
-/**
- * A program uses a token whose agent was created before the program was known: the agent gets its name. If another
- * token shares that agent, this one gets an agent of its own.
- */
-export const introduce = write(
-  'tokens.introduce',
-  anyToken,
-  async (ctx, { client }: { client: string }): Promise<void> => {
-    const { credentialId, userId, agent } = ctx.actor
-    if (!credentialId || !userId || !agent) return
-    const [token] = await ctx.db.select().from(mcpTokens).where(eq(mcpTokens.id, credentialId)).for('update')
-    if (token?.agentId !== agent.id) return
-    const others = await ctx.db.$count(
-      mcpTokens,
-      and(
-        eq(mcpTokens.agentId, agent.id),
-        ne(mcpTokens.id, token.id),
-        isNull(mcpTokens.revokedAt),
-        gt(mcpTokens.expiresAt, ctx.now),
-      ),
-    )
-    if (others > 0) {
-      const { organizationId, name } = token
-      if (!isUnknown(agent)) return
-      const agentId = await agentOfToken(ctx, { organizationId, userId, token: name, client })
-      await ctx.db.update(mcpTokens).set({ agentId }).where(eq(mcpTokens.id, token.id))
-    } else if (!(await nameProgram(ctx, { id: agent.id, userId, client }))) return
-    ctx.emit(mcpTokenIntroduced, { subjectId: token.id, userId, data: { name: token.name, client } })
-  },
-)
+interface Program {
+  client?: string
+  version?: string
+}
+type Token = typeof mcpTokens.$inferSelect
+
+const isNew = (token: Token, { client, version }: Program): boolean =>
+  token.firstUsedAt === null ||
+  (client !== undefined && (token.clientName !== client || token.clientVersion !== (version ?? null)))
+
+/** The agent was created before its program was known. */
+const isNameless = ({ agent }: Actor, { client }: Program): boolean =>
+  client !== undefined && agent?.forUser === true && agent.client === undefined
+
+/** Stores which program uses a token. Most uses change nothing, so it looks before it writes. */
+export const introduce = flow('tokens.introduce', anyToken, async (ctx, program: Program): Promise<void> => {
+  const { credentialId } = ctx.actor
+  if (!credentialId) return
+  const [token] = await ctx.db.select().from(mcpTokens).where(eq(mcpTokens.id, credentialId))
+  if (token && (isNew(token, program) || isNameless(ctx.actor, program))) await connected(ctx, program)
+})
+
+const connected = write('tokens.connected', anyToken, async (ctx, program: Program): Promise<void> => {
+  const { credentialId, userId } = ctx.actor
+  if (!credentialId || !userId) return
+  const [token] = await ctx.db.select().from(mcpTokens).where(eq(mcpTokens.id, credentialId)).for('update')
+  if (!token) return
+  const { client, version } = program
+  if (isNew(token, program)) {
+    await ctx.db
+      .update(mcpTokens)
+      .set({
+        firstUsedAt: token.firstUsedAt ?? ctx.now,
+        lastUsedAt: ctx.now,
+        ...(client !== undefined && { clientName: client, clientVersion: version ?? null }),
+      })
+      .where(eq(mcpTokens.id, token.id))
+    const data = { name: token.name, first: token.firstUsedAt === null, ...program }
+    ctx.emit(mcpTokenConnected, { subjectId: token.id, userId, data })
+  }
+  if (client !== undefined && isNameless(ctx.actor, program)) await nameAgent(ctx, token, client)
+})
+
+/** The agent of a token gets the program's name. If another token shares that agent, this one gets its own. */
+async function nameAgent(ctx: Ctx, token: Token, client: string): Promise<void> {
+  const { userId, agent } = ctx.actor
+  if (!userId || !agent || token.agentId !== agent.id) return
+  const others = await ctx.db.$count(
+    mcpTokens,
+    and(
+      eq(mcpTokens.agentId, agent.id),
+      ne(mcpTokens.id, token.id),
+      isNull(mcpTokens.revokedAt),
+      gt(mcpTokens.expiresAt, ctx.now),
+    ),
+  )
+  if (others > 0) {
+    const { organizationId, name } = token
+    if (!isUnknown(agent)) return
+    const agentId = await agentOfToken(ctx, { organizationId, userId, token: name, client })
+    await ctx.db.update(mcpTokens).set({ agentId }).where(eq(mcpTokens.id, token.id))
+  } else if (!(await nameProgram(ctx, { id: agent.id, userId, client }))) return
+  ctx.emit(mcpTokenIntroduced, { subjectId: token.id, userId, data: { name: token.name, client } })
+}
 
 /** Ends what agents work on whose last token was revoked. Agents that people created may have other ways to work. */
 export async function stopWithoutToken(ctx: Ctx, agentIds: readonly (string | null)[]): Promise<void> {

@@ -1,4 +1,5 @@
-import { define, text, texts } from '../../events/catalogue.ts'
+import { define, flag, text, texts } from '../../events/catalogue.ts'
+import { optional } from '../../schema.ts'
 
 const ofKey = { kind: 'api_key', feed: 'access', changes: 'rights' } as const
 
@@ -24,6 +25,12 @@ export const mcpTokenIntroduced = define('mcp_token.introduced', {
   ...ofToken,
   description: 'A program used an MCP token for the first time; its agent is named after it',
   data: { name: text, client: text },
+})
+export const mcpTokenConnected = define('mcp_token.connected', {
+  kind: 'mcp_token',
+  feed: 'access',
+  description: 'An MCP token was used for the first time, or by another program or version than before',
+  data: { name: text, first: flag, client: optional(text), version: optional(text) },
 })
 export const mcpTokenRevoked = define('mcp_token.revoked', {
   ...ofToken,

@@ -2,8 +2,8 @@ import { flow, write } from '../../action.ts'
 import { anyone, person } from '../../auth/policy.ts'
 import { provePassword } from '../accounts/password-proof.ts'
 import { admitted, type Proof } from '../accounts/sessions.ts'
+import { insertKey } from './keys.ts'
 import type { ApiKeyCreate, ApiKeyCreated, KeyExchange } from './schema.ts'
-import { insertKey } from './service.ts'
 
 const mintKey = write(
   'tokens.mintKey',

@@ -1,6 +1,8 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
 import { exchangeKey } from './exchange.ts'
+import * as keys from './keys.ts'
+
 import {
   ApiKeyCreate,
   ApiKeyCreated,
@@ -8,8 +10,11 @@ import {
   KeyExchange,
   McpTokenCreate,
   McpTokenCreated,
+  McpTokenDetail,
   McpTokenPage,
+  McpTokenQuery,
   TokenQuery,
+  ToolsetList,
 } from './schema.ts'
 import * as tokens from './service.ts'
 
@@ -17,28 +22,28 @@ const byId = object({ id: id() })
 
 export const tokenRoutes = (http: Http) =>
   http
-    .get('/api/settings/api-keys', ({ ctx, query }) => tokens.listKeys(ctx, query), {
-      ...on(tokens.listKeys, 'Your API keys'),
+    .get('/api/settings/api-keys', ({ ctx, query }) => keys.listKeys(ctx, query), {
+      ...on(keys.listKeys, 'Your API keys'),
       query: TokenQuery,
       response: ApiKeyPage,
     })
     .post(
       '/api/settings/api-keys',
-      async ({ ctx, body, set }) => created(set, '/api/settings/api-keys', await tokens.createKey(ctx, body)),
+      async ({ ctx, body, set }) => created(set, '/api/settings/api-keys', await keys.createKey(ctx, body)),
       {
-        ...on(tokens.createKey, 'Create an API key; its value is shown once'),
+        ...on(keys.createKey, 'Create an API key; its value is shown once'),
         body: ApiKeyCreate,
         response: { 201: ApiKeyCreated },
       },
     )
-    .delete('/api/settings/api-keys/:id', ({ ctx, params }) => tokens.revokeKey(ctx, params), {
-      ...on(tokens.revokeKey, 'Revoke an API key'),
+    .delete('/api/settings/api-keys/:id', ({ ctx, params }) => keys.revokeKey(ctx, params), {
+      ...on(keys.revokeKey, 'Revoke an API key'),
       params: byId,
       response: Deleted,
     })
     .get('/api/mcp-tokens', ({ ctx, query }) => tokens.listTokens(ctx, query), {
       ...on(tokens.listTokens, 'Your MCP tokens'),
-      query: TokenQuery,
+      query: McpTokenQuery,
       response: McpTokenPage,
     })
     .post(
@@ -50,6 +55,15 @@ export const tokenRoutes = (http: Http) =>
         response: { 201: McpTokenCreated },
       },
     )
+    .get('/api/mcp-tokens/:id', ({ ctx, params }) => tokens.getToken(ctx, params), {
+      ...on(tokens.getToken, 'Get an MCP token, with the program that uses it and the tools that it lists'),
+      params: byId,
+      response: McpTokenDetail,
+    })
+    .get('/api/mcp/toolsets', ({ ctx }) => tokens.listToolsets(ctx, {}), {
+      ...on(tokens.listToolsets, 'Toolsets of MCP tokens, and what each costs a model'),
+      response: ToolsetList,
+    })
     .delete('/api/mcp-tokens/:id', ({ ctx, params }) => tokens.revokeToken(ctx, params), {
       ...on(tokens.revokeToken, 'Revoke an MCP token and end its streams'),
       params: byId,

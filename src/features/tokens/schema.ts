@@ -10,6 +10,7 @@ import {
   optional,
   pageOf,
   paging,
+  permissions,
   recordFields,
   type Static,
   text,
@@ -29,6 +30,11 @@ const toolsets = array(text(40, { pattern: '^[a-z_]+$', example: 'core' }), 20, 
   description: 'Toolsets that it can use, such as `core`, `work` or `notes`. Default: all tools',
 })
 const expiresInDays = int({ min: 1, max: 3650, example: 90 })
+
+const cost = {
+  count: int({ example: 55, description: 'How many tools' }),
+  tokens: int({ example: 6300, description: 'How many tokens a model reads for their list' }),
+}
 
 const shared = {
   ...recordFields,
@@ -76,8 +82,22 @@ export const McpToken = object({
   agentName: nullable(text(100, { example: 'Claude Code (laptop)' })),
   lastUsedIp: nullable(text(64)),
   useCount: int({ example: 0 }),
+  firstUsedAt: nullable(instant()),
+  client: nullable(
+    object(
+      {
+        name: text(60, { example: 'Claude Code' }),
+        version: nullable(text(40, { example: '2.1.40' })),
+      },
+      { description: 'The program that used it last, as it calls itself; null if none has named itself' },
+    ),
+  ),
+  tools: object(cost, { description: 'What it lists now: its toolsets, within its scopes and your role' }),
 })
 export type McpToken = Static<typeof McpToken>
+export const tokenActions = ['create', 'revoke'] as const
+export const McpTokenDetail = object({ ...McpToken.properties, can: permissions(['revoke']) })
+export type McpTokenDetail = Static<typeof McpTokenDetail>
 export const McpTokenCreated = object({ ...McpToken.properties, ...shownOnce })
 export type McpTokenCreated = Static<typeof McpTokenCreated>
 export const McpTokenCreate = object({
@@ -94,11 +114,26 @@ export const McpTokenCreate = object({
   expiresInDays: optional(expiresInDays),
 })
 export type McpTokenCreate = Static<typeof McpTokenCreate>
-export const McpTokenPage = pageOf(McpToken)
+export const McpTokenPage = object({ ...pageOf(McpToken).properties, can: permissions(tokenActions) })
 export type McpTokenPage = Static<typeof McpTokenPage>
+
+const toolset = { name: text(40, { example: 'core' }), ...cost }
+export const ToolsetList = object({
+  encoding: text(20, { example: 'o200k' }),
+  all: object(cost, { description: 'All tools, for a token with the scope `write`' }),
+  items: array(object(toolset), 100),
+})
+export type ToolsetList = Static<typeof ToolsetList>
 
 export const TokenQuery = object({
   ...paging('createdAt', 'name'),
   active: optional(bool({ description: 'true: only those that work; false: only revoked and expired ones' })),
 })
 export type TokenQuery = Static<typeof TokenQuery>
+
+export const McpTokenQuery = object({
+  ...TokenQuery.properties,
+  agentId: optional(id({ description: 'Only tokens of this agent' })),
+  organizationId: optional(id({ description: 'Only tokens of this organization' })),
+})
+export type McpTokenQuery = Static<typeof McpTokenQuery>

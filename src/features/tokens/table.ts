@@ -40,6 +40,10 @@ export const mcpTokens = pgTable(
     projectId: uuid(),
     /** The agent that uses it; a call can name another one. */
     agentId: uuid(),
+    /** When it was used for the first time, and the program that used it last, as it called itself. */
+    firstUsedAt: instant(),
+    clientName: text(),
+    clientVersion: text(),
     lastUsedIp: text(),
     useCount: integer().notNull().default(0),
   },

@@ -9,6 +9,8 @@ export interface AgentClient {
   path: readonly string[]
   /** The entry for a direct connection. */
   http: (server: string, token: string) => Record<string, unknown>
+  /** A command of the program itself that adds the entry, if it has one. */
+  command?: (server: string, token: string) => string
   /** The entry for a connection through a local command, such as `tutti mcp`. */
   stdio: (command: readonly string[]) => Record<string, unknown>
   hooks?: AgentHooks
@@ -28,6 +30,30 @@ export interface AgentHooks {
   note?: string
 }
 
+/** Formats an entry as the text of a file that has nothing else. */
+export const settingsText = (
+  { format, path }: Pick<AgentClient, 'format' | 'path'>,
+  entry: Record<string, unknown>,
+): string =>
+  format === 'toml'
+    ? toml(path, entry).trimEnd()
+    : JSON.stringify(
+        path.reduceRight<unknown>((value, key) => ({ [key]: value }), entry),
+        null,
+        2,
+      )
+
+/** Formats only what an entry of ours can hold: strings, lists of strings, and one table of strings. */
+export function toml(path: readonly string[], entry: Record<string, unknown>): string {
+  const value = (v: unknown): string =>
+    v !== null && typeof v === 'object' && !Array.isArray(v)
+      ? `{ ${Object.entries(v)
+          .map(([k, x]) => `${k} = ${JSON.stringify(x)}`)
+          .join(', ')} }`
+      : JSON.stringify(v)
+  return [`[${path.join('.')}]`, ...Object.entries(entry).map(([k, v]) => `${k} = ${value(v)}`), ''].join('\n')
+}
+
 const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
 const command = ([program, ...args]: readonly string[]) => ({ command: program, args })
 const claudeHooks = { start: 'SessionStart', beforeCompaction: 'PreCompact', grouped: true }
@@ -38,6 +64,8 @@ const agentClients = {
     format: 'json',
     path: ['mcpServers', 'tutti'],
     http: (server, token) => ({ type: 'http', url: `${server}/mcp`, headers: bearer(token) }),
+    command: (server, token) =>
+      `claude mcp add --transport http tutti ${server}/mcp \\\n  --header "Authorization: Bearer ${token}"`,
     stdio: (words) => ({ type: 'stdio', ...command(words) }),
     hooks: claudeHooks,
   },
@@ -106,3 +134,12 @@ const agentClients = {
 export type AgentClientName = keyof typeof agentClients
 
 export const clients: Record<AgentClientName, AgentClient> = agentClients
+
+/** For any other program that knows the older transport, HTTP with server-sent events. */
+export const anyClient: AgentClient = {
+  title: 'Other, SSE',
+  format: 'json',
+  path: ['mcpServers', 'tutti'],
+  http: (server, token) => ({ type: 'sse', url: `${server}/mcp/sse`, headers: bearer(token) }),
+  stdio: command,
+}

@@ -1,0 +1,49 @@
+import { and, eq, gt, isNotNull, isNull, lte, or } from 'drizzle-orm'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import type { Ctx } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { known } from '../../auth/policy.ts'
+import { AppError, invalid } from '../../errors.ts'
+import { lockSession } from '../accounts/sign-in-methods.ts'
+import type { apiKeys, mcpTokens } from './table.ts'
+
+// What API keys and MCP tokens have in common.
+
+/** Of each sort, for one user. */
+const MOST = 100
+
+export const expiry = (now: string, days: number): string => new Date(Date.parse(now) + days * 86_400_000).toISOString()
+
+export async function requireBelowLimit(
+  ctx: Ctx,
+  table: PgTable & { userId: PgColumn; revokedAt: PgColumn; expiresAt: PgColumn },
+): Promise<void> {
+  const valid = and(eq(table.userId, userIdOf(ctx.actor)), isNull(table.revokedAt), gt(table.expiresAt, ctx.now))
+  if ((await ctx.db.$count(table, valid)) >= MOST)
+    throw new AppError('conflict', `You already have ${MOST} valid ones. Revoke some first.`)
+}
+
+/** Locks the session, so that a concurrent end of the user's credentials also ends the new one. */
+export const lockOwnSession = async (ctx: Ctx): Promise<unknown> =>
+  ctx.actor.credentialId && lockSession(ctx, ctx.actor.credentialId)
+
+/** Throws for unknown scopes and toolsets: a misspelt one would create a credential that can do nothing. */
+export function checkNames(scopes: readonly string[] = [], toolsets: readonly string[] = []): void {
+  const scope = scopes.find((s) => s.includes(':') && !known.resources.has(s.split(':')[0] as string))
+  if (scope)
+    throw invalid(
+      '/scopes',
+      `There is no scope ${scope}. Use read, write, or one of these with :read or :write: ` +
+        `${[...known.resources].sort().join(', ')}.`,
+    )
+  const toolset = toolsets.find((t) => !known.toolsets.has(t))
+  if (toolset)
+    throw invalid('/toolsets', `There is no toolset ${toolset}. Use one of: ${[...known.toolsets].join(', ')}.`)
+}
+
+/** Limits a list to credentials that work, or to those that no longer do. */
+export const isActive = ({ now }: Ctx, table: typeof apiKeys | typeof mcpTokens, active: boolean | undefined) => {
+  if (active === undefined) return undefined
+  const { revokedAt, expiresAt } = table
+  return active ? and(isNull(revokedAt), gt(expiresAt, now)) : or(isNotNull(revokedAt), lte(expiresAt, now))
+}

@@ -1,0 +1,104 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { type Ctx, read, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { account, person, recent } from '../../auth/policy.ts'
+import { hashSecret, newSecret, shown } from '../../auth/secrets.ts'
+import { notFound } from '../../errors.ts'
+import { keyset } from '../../records/page.ts'
+import * as organizations from '../organizations/service.ts'
+import { checkNames, expiry, isActive, lockOwnSession, requireBelowLimit } from './credentials.ts'
+import { apiKeyCreated, apiKeyRevoked } from './events.ts'
+import type { ApiKeyCreate, ApiKeyCreated, ApiKeyPage, TokenQuery } from './schema.ts'
+import { apiKeys } from './table.ts'
+
+/** Default lifetime in days, so that a forgotten key expires. */
+const DAYS = 90
+
+const visibleKey = {
+  id: apiKeys.id,
+  createdAt: apiKeys.createdAt,
+  updatedAt: apiKeys.updatedAt,
+  version: apiKeys.version,
+  name: apiKeys.name,
+  scopes: apiKeys.scopes,
+  prefix: apiKeys.prefix,
+  last4: apiKeys.last4,
+  lastUsedAt: apiKeys.lastUsedAt,
+  expiresAt: apiKeys.expiresAt,
+  revokedAt: apiKeys.revokedAt,
+  organizationId: apiKeys.organizationId,
+}
+export const listKeys = read(
+  'tokens.listKeys',
+  account('keys:read'),
+  async (ctx, query: TokenQuery): Promise<ApiKeyPage> => {
+    const page = keyset({ createdAt: apiKeys.createdAt, name: apiKeys.name }, apiKeys.id, query, { sort: 'createdAt' })
+    const own = and(eq(apiKeys.userId, userIdOf(ctx.actor)), isActive(ctx, apiKeys, query.active))
+    const rows = await ctx.db
+      .select(visibleKey)
+      .from(apiKeys)
+      .where(page.where(own))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    return page.page(rows, query.total ? await ctx.db.$count(apiKeys, own) : undefined)
+  },
+)
+
+/** A key can do almost all that its user can, so a stolen session or a device must not be enough to create one. */
+export const createKey = write(
+  'tokens.createKey',
+  recent(15),
+  (ctx, input: ApiKeyCreate): Promise<ApiKeyCreated> => insertKey(ctx, input),
+  { secret: ['token'] },
+)
+
+/** Runs in the caller's transaction. The caller has checked that the person is present. */
+export async function insertKey(ctx: Ctx, input: ApiKeyCreate): Promise<ApiKeyCreated> {
+  checkNames(input.scopes)
+  await lockOwnSession(ctx)
+  if (input.organizationId) await organizations.get(ctx, { id: input.organizationId })
+  await requireBelowLimit(ctx, apiKeys)
+  const token = newSecret('api_key')
+  const [key] = await ctx.db
+    .insert(apiKeys)
+    .values({
+      userId: userIdOf(ctx.actor),
+      name: input.name.trim(),
+      scopes: input.scopes ?? ['write'],
+      organizationId: input.organizationId,
+      ...shown(token),
+      hash: hashSecret(token),
+      expiresAt: expiry(ctx.now, input.expiresInDays ?? DAYS),
+      createdAt: ctx.now,
+      updatedAt: ctx.now,
+    })
+    .returning(visibleKey)
+  if (!key) throw new Error('insert returned nothing')
+  ctx.emit(apiKeyCreated, {
+    subjectId: key.id,
+    userId: userIdOf(ctx.actor),
+    data: { name: key.name, scopes: key.scopes },
+  })
+  return { ...key, token }
+}
+
+export const revokeKey = write(
+  'tokens.revokeKey',
+  person,
+  async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
+    const userId = userIdOf(ctx.actor)
+    const [revoked] = await ctx.db
+      .update(apiKeys)
+      .set({
+        revokedAt: sql`coalesce(${apiKeys.revokedAt}, ${ctx.now})`,
+        updatedAt: ctx.now,
+        version: sql`${apiKeys.version} + 1`,
+      })
+      .where(and(eq(apiKeys.id, id), eq(apiKeys.userId, userId)))
+      .returning({ name: apiKeys.name })
+    if (!revoked) throw notFound('api_key', id)
+    ctx.emit(apiKeyRevoked, { subjectId: id, userId, data: { name: revoked.name } })
+    return { id, deleted: true }
+  },
+  { destructive: true, idempotent: true },
+)

@@ -1,0 +1,79 @@
+import { eq, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import type { Actor } from '../../auth/actor.ts'
+import { type Permission, permissionOf, person, refusalOf } from '../../auth/policy.ts'
+import { agents } from '../agents/table.ts'
+import { organizations } from '../organizations/table.ts'
+import type { McpToken, tokenActions } from './schema.ts'
+import { mcpTokens } from './table.ts'
+
+/** The columns of an MCP token that its reader gets, and those from which the rest follows. */
+export const visibleToken = {
+  id: mcpTokens.id,
+  createdAt: mcpTokens.createdAt,
+  updatedAt: mcpTokens.updatedAt,
+  version: mcpTokens.version,
+  name: mcpTokens.name,
+  scopes: mcpTokens.scopes,
+  prefix: mcpTokens.prefix,
+  last4: mcpTokens.last4,
+  lastUsedAt: mcpTokens.lastUsedAt,
+  expiresAt: mcpTokens.expiresAt,
+  revokedAt: mcpTokens.revokedAt,
+  organizationId: mcpTokens.organizationId,
+  kind: mcpTokens.kind,
+  toolsets: mcpTokens.toolsets,
+  projectId: mcpTokens.projectId,
+  agentId: mcpTokens.agentId,
+  agentName: sql<string | null>`(select ${agents.name} from ${agents} where ${agents.id} = ${mcpTokens.agentId})`,
+  lastUsedIp: mcpTokens.lastUsedIp,
+  useCount: mcpTokens.useCount,
+  firstUsedAt: mcpTokens.firstUsedAt,
+  clientName: mcpTokens.clientName,
+  clientVersion: mcpTokens.clientVersion,
+  /** A sandbox has no members of its own: the role in its parent organization counts. */
+  memberOf: sql<string>`(select coalesce(${organizations.sandboxOf}, ${organizations.id}) from ${organizations}
+    where ${eq(organizations.id, mcpTokens.organizationId)})`,
+}
+
+type Row = Omit<McpToken, 'client' | 'tools'> & {
+  clientName: string | null
+  clientVersion: string | null
+  memberOf: string
+}
+
+/** Adds what is not in the row: uses that are not written yet, and what the token lists now. */
+export function shownToken({ app, actor }: Ctx, { clientName, clientVersion, memberOf, ...token }: Row): McpToken {
+  const recent = app.auth.unwrittenUses(token.id)
+  return {
+    ...token,
+    ...(recent && { lastUsedAt: recent.at, useCount: token.useCount + recent.count }),
+    client: clientName === null ? null : { name: clientName, version: clientVersion },
+    tools: app.toolCosts.of(bearerOf(actor, { ...token, memberOf })),
+  }
+}
+
+/** Returns who the token's user is with this token, as far as lists of tools depend on it. */
+function bearerOf(
+  actor: Actor,
+  { scopes, toolsets, organizationId, memberOf }: Pick<Row, 'scopes' | 'toolsets' | 'organizationId' | 'memberOf'>,
+): Actor {
+  const role = actor.memberships.get(memberOf)
+  return {
+    ...actor,
+    kind: 'mcp_token',
+    session: undefined,
+    organizationId,
+    memberships: new Map(role ? [[organizationId, role]] : []),
+    scopes,
+    toolsets,
+  }
+}
+
+/** What the caller may do with their tokens. */
+export function can({ actor, app }: Ctx): Record<(typeof tokenActions)[number], Permission> {
+  return {
+    create: permissionOf(refusalOf(actor, person, 'Creating a token', app.clock)),
+    revoke: permissionOf(refusalOf(actor, person, 'Revoking a token', app.clock)),
+  }
+}

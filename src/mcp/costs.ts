@@ -1,0 +1,52 @@
+import counts from '../../.cache/tool-tokens.json'
+import type { Actor } from '../auth/actor.ts'
+import { Catalogue, textOf } from './catalogue.ts'
+import type { Tool } from './tool.ts'
+import { includesTool, toolsetNames } from './toolsets.ts'
+
+/** How many tools a list has, and how many tokens (o200k) a model reads for them. */
+export interface ToolCost {
+  count: number
+  tokens: number
+}
+
+const counted: Record<string, number> = counts
+
+/** Returns the tokens that were counted for this text when the binary was built, if it has not changed since. */
+export const countedTokens = (text: string): number | undefined => counted[Bun.hash(text).toString(36)]
+
+/** What a token means in the text of a tool, on average. */
+const CHARACTERS = 4.35
+const tokensOf = (text: string): number => countedTokens(text) ?? Math.round(text.length / CHARACTERS)
+const costOf = (texts: readonly string[]): ToolCost => ({
+  count: texts.length,
+  tokens: texts.reduce((sum, text) => sum + tokensOf(text), 0),
+})
+
+/** What lists of tools cost. The catalogue is built when somebody asks, because few servers are asked. */
+export class ToolCosts {
+  #built: Catalogue | undefined
+
+  constructor(private readonly tools: readonly Tool[]) {}
+
+  get #catalogue(): Catalogue {
+    this.#built ??= new Catalogue(this.tools)
+    return this.#built
+  }
+
+  /** Of the list that this actor gets. */
+  of(actor: Actor): ToolCost {
+    return costOf(this.#catalogue.list(actor, { toolsets: [], readOnly: false }).map(textOf))
+  }
+
+  /** Of all tools that toolsets select, for a token that may do everything. An empty selection selects all. */
+  selected(toolsets: readonly string[]): ToolCost {
+    const tools = this.tools.filter((tool) => includesTool(toolsets, tool))
+    return costOf(tools.map(({ name }) => this.#catalogue.text(name)))
+  }
+
+  /** Of each toolset. */
+  toolsets(): (ToolCost & { name: string })[] {
+    return toolsetNames.map((name) => ({ name, ...this.selected([name]) }))
+  }
+}
