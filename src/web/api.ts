@@ -47,6 +47,7 @@ export const onboarding = client<ReturnType<typeof onboardingRoutes>>().api
 export const organizations = client<ReturnType<typeof organizationRoutes>>().api
 export const planning = client<ReturnType<typeof planningRoutes>>().api
 export const projects = client<ReturnType<typeof projectRoutes>>().api
+export const searching = client<ReturnType<typeof searchRoutes>>().api
 export const skills = client<ReturnType<typeof skillRoutes>>().api
 export const specs = client<ReturnType<typeof specRoutes>>().api
 export const sessions = client<ReturnType<typeof sessionRoutes>>().api

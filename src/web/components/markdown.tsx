@@ -1,33 +1,85 @@
 /** Stored text as Markdown. Raw HTML is shown as text, remote pictures become links, and what is left is purified. */
 import DOMPurify from 'dompurify'
 import { Marked } from 'marked'
-import { useMemo } from 'react'
+import { type MouseEvent, useMemo } from 'react'
+
+interface Props {
+  text: string
+  /** Addresses of the notes that `[[title]]` names, by title in lower case. */
+  titles?: ReadonlyMap<string, string>
+  /** Opens an address of this site without loading the page again. */
+  onFollow?(path: string): void
+}
 
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
+
+/** A file that was uploaded here. Only such pictures are shown: any other would tell its server who reads. */
+const own = /^\/uploads\/[0-9a-f-]{36}$/
+
+/** Set while a text is being parsed, which happens at once. */
+let titles: ReadonlyMap<string, string> | undefined
+
 const marked = new Marked({
   gfm: true,
   renderer: {
     html: ({ text }) => escaped(text),
-    image: ({ href, text }) => `<a href="${escaped(href)}">${escaped(text || href)}</a>`,
+    image: ({ href, text }) =>
+      own.test(href)
+        ? `<img src="${escaped(href)}" alt="${escaped(text)}" loading="lazy">`
+        : `<a href="${escaped(href)}">${escaped(text || href)}</a>`,
   },
-})
-const purifier = DOMPurify(window)
-purifier.addHook('afterSanitizeAttributes', (node) => {
-  if (node.nodeName !== 'A') return
-  node.setAttribute('rel', 'noopener noreferrer nofollow')
-  node.setAttribute('target', '_blank')
+  extensions: [
+    {
+      name: 'title',
+      level: 'inline',
+      start: (text) => text.indexOf('[['),
+      tokenizer: (text) => {
+        const found = /^\[\[([^[\]\n]{1,200})\]\]/.exec(text)
+        return found ? { type: 'title', raw: found[0], text: found[1] } : undefined
+      },
+      renderer: ({ text }) => {
+        const path = titles?.get(String(text).trim().toLowerCase())
+        return path ? `<a href="${escaped(path)}">${escaped(text)}</a>` : escaped(`[[${text}]]`)
+      },
+    },
+  ],
 })
 
-export function Markdown({ text }: { text: string }) {
-  const html = useMemo(
-    () =>
-      purifier.sanitize(marked.parse(text, { async: false }), {
-        RETURN_TRUSTED_TYPE: true,
-        FORBID_TAGS: ['style', 'form', 'input', 'button', 'img', 'video', 'audio', 'svg', 'math'],
-        FORBID_ATTR: ['style', 'class', 'id'],
-      }),
-    [text],
+const purifier = DOMPurify(window)
+purifier.addHook('afterSanitizeAttributes', (node) => {
+  if (node.nodeName === 'IMG' && !own.test(node.getAttribute('src') ?? '')) node.remove()
+  if (node.nodeName !== 'A') return
+  node.setAttribute('rel', 'noopener noreferrer nofollow')
+  if (!isInside(node.getAttribute('href'))) node.setAttribute('target', '_blank')
+})
+
+const isInside = (href: string | null | undefined): href is string => /^\/(?!\/)/.test(href ?? '')
+
+function toHtml(text: string, named: Props['titles']) {
+  titles = named
+  return purifier.sanitize(marked.parse(text, { async: false }), {
+    RETURN_TRUSTED_TYPE: true,
+    FORBID_TAGS: ['style', 'form', 'input', 'button', 'video', 'audio', 'svg', 'math'],
+    FORBID_ATTR: ['style', 'class', 'id', 'srcset'],
+  })
+}
+
+export function Markdown({ text, titles, onFollow }: Props) {
+  const html = useMemo(() => toHtml(text, titles), [text, titles])
+  const follow = (event: MouseEvent<HTMLDivElement>) => {
+    const href = event.target instanceof Element ? event.target.closest('a')?.getAttribute('href') : undefined
+    const isPlain = !(event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0)
+    if (!onFollow || !isPlain || !isInside(href) || own.test(href)) return
+    event.preventDefault()
+    onFollow(href)
+  }
+  return (
+    // biome-ignore lint/a11y: the links inside are what is clicked, and keys reach them
+    <div
+      className="md"
+      onClick={follow}
+      // biome-ignore lint/security/noDangerouslySetInnerHtml: purified, and the browser accepts only purified markup
+      dangerouslySetInnerHTML={{ __html: html as unknown as string }}
+    />
   )
-  // biome-ignore lint/security/noDangerouslySetInnerHtml: purified above, and the browser accepts only purified markup
-  return <div className="md" dangerouslySetInnerHTML={{ __html: html as unknown as string }} />
 }

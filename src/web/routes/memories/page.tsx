@@ -1,15 +1,18 @@
 /** What agents and people remember, by scope, tag, age and importance, or by meaning. */
-import { useInfiniteQuery } from '@tanstack/react-query'
-import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
-import { useCallback } from 'react'
-import { Avatar } from '../../components/party.tsx'
-import { Rows } from '../../components/rows.tsx'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { getRouteApi, useRouteContext } from '@tanstack/react-router'
+import { lazy, Suspense, useCallback, useState } from 'react'
+import { LongList } from '../../components/long-list.tsx'
+import { type FilterChoice, QueryBar } from '../../components/query-bar.tsx'
 import { AfterAMoment, Empty, NoMatch, ProblemBox, Skeleton } from '../../components/states.tsx'
-import { ago } from '../../times.ts'
 import { words as common } from '../../words.ts'
-import { memoriesQuery } from './queries.ts'
-import { isWhole, noFilter } from './search.ts'
+import { type About, useAbouts } from './about.ts'
+import { hitsQuery, memoriesQuery } from './queries.ts'
+import { Hit, Row } from './rows.tsx'
+import { ages, isWhole, type MemorySearch, memoryScopes, memorySearch, noFilter, sorts } from './search.ts'
 import { words } from './words.ts'
+
+const ClearDialog = lazy(async () => ({ default: (await import('./clear.tsx')).ClearDialog }))
 
 const route = getRouteApi('/inside/memories')
 
@@ -17,59 +20,141 @@ export function MemoriesPage() {
   const { team } = useRouteContext({ from: '/inside' })
   const search = route.useSearch()
   const navigate = route.useNavigate()
-  const { data, error, isFetchingNextPage, hasNextPage, fetchNextPage, isFetchNextPageError } = useInfiniteQuery(
-    memoriesQuery(team.id, search),
+  const abouts = useAbouts(team.id)
+  const found = useInfiniteQuery(memoriesQuery(team.id, search))
+  const about = abouts.find(({ id }) => id === search.scopeId)
+  const mayClear = about && found.data?.pages[0]?.can?.clear === true
+  const [clearing, setClearing] = useState(false)
+  const narrow = useCallback(
+    (change: Partial<MemorySearch>) => void navigate({ search: (before) => ({ ...before, ...change }) }),
+    [navigate],
   )
-  const found = data?.pages.flatMap(({ items }) => items) ?? []
-  const isMore = hasNextPage && !isFetchingNextPage && !isFetchNextPageError
-  const onMore = useCallback(() => void fetchNextPage(), [fetchNextPage])
+  const clearFilters = () => narrow(noFilter)
   return (
     <>
       <div className="viewbar">
         <h1 className="h2">{words.title}</h1>
+        <Filters search={search} abouts={abouts} onChange={narrow} />
+        <span className="grow" />
+        {mayClear && (
+          <button type="button" className="btn small danger" onClick={() => setClearing(true)}>
+            {words.clear}
+          </button>
+        )}
       </div>
-      {error && <ProblemBox error={error} />}
-      {!data && !error && (
-        <AfterAMoment>
-          <Skeleton />
-        </AfterAMoment>
-      )}
-      {data && found.length === 0 && isWhole(search) && (
-        <div className="scroll">
-          <Empty title={words.none}>
-            <p className="soft">{words.noneText}</p>
-            <code className="code">{words.command}</code>
-          </Empty>
-        </div>
-      )}
-      {data && found.length === 0 && !isWhole(search) && (
-        <div className="querywrap">
-          <NoMatch clear={common.clearFilters} onClear={() => void navigate({ search: noFilter })}>
-            {words.noMatch}
-          </NoMatch>
-        </div>
-      )}
-      {found.length > 0 && (
-        <Rows
-          items={found}
-          height={52}
-          label={words.title}
-          onMore={isMore ? onMore : undefined}
-          row={(memory) => (
-            <div className="li note">
-              <Avatar party={memory.author} />
-              <span className="stack s0 cut">
-                <Link className="ttl cut" to="/memories/$id" params={{ id: memory.id }}>
-                  {memory.title ?? memory.excerpt}
-                </Link>
-                <span className="cut soft t12">{memory.excerpt}</span>
-              </span>
-              <span className="hp" />
-              <span className="soft t12 num">{ago(memory.updatedAt)}</span>
-            </div>
-          )}
+      {search.q ? (
+        <Hits search={search} onClear={clearFilters} />
+      ) : (
+        <LongList
+          found={found}
+          size={56}
+          row={(memory) => <Row memory={memory} abouts={abouts} onTag={(tag) => narrow({ tag })} />}
+          empty={<Nothing />}
+          noMatch={isWhole(search) ? undefined : words.noMatch}
+          onClear={clearFilters}
         />
       )}
+      {clearing && about && (
+        <Suspense>
+          <ClearDialog about={about} onClose={() => setClearing(false)} />
+        </Suspense>
+      )}
     </>
+  )
+}
+
+const Nothing = () => (
+  <Empty title={words.none}>
+    <p className="soft">{words.noneText}</p>
+    <code className="code">{words.command}</code>
+  </Empty>
+)
+
+interface FiltersProps {
+  search: MemorySearch
+  abouts: readonly About[]
+  onChange(change: Partial<MemorySearch>): void
+}
+
+function Filters({ search, abouts, onChange }: FiltersProps) {
+  const filters: FilterChoice[] = [
+    {
+      name: 'scope',
+      label: words.scope,
+      values: memoryScopes.map((scope) => ({ value: scope, label: words.scopes[scope] })),
+      chosen: search.scopeId ? undefined : search.scope,
+    },
+    {
+      name: 'scopeId',
+      label: words.about,
+      values: abouts.map(({ id, name }) => ({ value: id, label: name })),
+      chosen: search.scopeId,
+    },
+    {
+      name: 'age',
+      label: words.age,
+      values: ages.map((age) => ({ value: String(age), label: words.ages[age] })),
+      chosen: search.age && String(search.age),
+    },
+    {
+      name: 'sort',
+      label: words.sort,
+      values: sorts.map((sort) => ({ value: sort, label: words.sorts[sort] })),
+      chosen: search.sort,
+    },
+    {
+      name: 'old',
+      label: words.old,
+      values: [{ value: 'true', label: words.oldOnes }],
+      chosen: search.old && 'true',
+    },
+    { name: 'tag', label: words.tag, values: [], chosen: search.tag },
+  ]
+  const choose = (change: Record<string, string | undefined>) => {
+    const { age, old, scopeId, ...rest } = { ...search, ...change } as Record<string, string | undefined>
+    const about = abouts.find(({ id }) => id === scopeId)
+    // Numbers and yes-or-no are texts in the menu, and another scope is about something else.
+    const place = 'scope' in change ? {} : { scopeId, ...(about && { scope: about.scope }) }
+    const next = { ...rest, ...place, age: age && Number(age), old: String(old) === 'true' || undefined }
+    onChange({ ...noFilter, sort: undefined, ...memorySearch(next) })
+  }
+  return <QueryBar filters={filters} find={{ label: words.find, text: search.q }} onChange={choose} />
+}
+
+/** What was found by meaning and words, best first. */
+function Hits({ search, onClear }: { search: MemorySearch; onClear(): void }) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const { data, error } = useQuery(hitsQuery(team.id, search))
+  if (error && !data)
+    return (
+      <div className="querywrap">
+        <ProblemBox error={error} />
+      </div>
+    )
+  if (!data)
+    return (
+      <AfterAMoment>
+        <div className="querywrap">
+          <Skeleton />
+        </div>
+      </AfterAMoment>
+    )
+  if (data.items.length === 0)
+    return (
+      <div className="querywrap">
+        <NoMatch clear={common.clearFilters} onClear={onClear}>
+          {words.noHit}
+        </NoMatch>
+      </div>
+    )
+  return (
+    <div className="scroll">
+      {data.mode === 'words' && <p className="querywrap soft t12">{words.wordsOnly}</p>}
+      <ol className="hits" aria-label={words.title}>
+        {data.items.map((hit) => (
+          <Hit key={hit.id} hit={hit} />
+        ))}
+      </ol>
+    </div>
   )
 }

@@ -1,6 +1,6 @@
-import { infiniteQueryOptions } from '@tanstack/react-query'
-import { memories, ok } from '../../api.ts'
-import type { MemorySearch } from './search.ts'
+import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { change, memories, ok } from '../../api.ts'
+import type { MemoryScope, MemorySearch } from './search.ts'
 
 /** How many memories are loaded at once. */
 const PAGE = 50
@@ -31,3 +31,40 @@ export const memoriesQuery = (team: string, { scope, scopeId, tag, age, old, sor
     initialPageParam: '',
     getNextPageParam: (page) => page.nextCursor,
   })
+
+/** A search needs a record to be about: a scope alone only narrows lists. */
+export const hitsQuery = (team: string, { q = '', scope, scopeId, tag, old }: MemorySearch) =>
+  queryOptions({
+    queryKey: ['memories', team, 'search', { q, scope, scopeId, tag, old }],
+    queryFn: () =>
+      ok(
+        memories.memories.search.post({
+          query: q,
+          ...(scope && scopeId && { scope, scopeId }),
+          ...(tag && { tags: [tag] }),
+          ...(old && { old }),
+          limit: 30,
+        }),
+      ),
+  })
+
+interface Place {
+  scope: MemoryScope
+  scopeId: string
+}
+
+/** How many memories there are of a scope: what a first call, without confirmation, returns. */
+export const countQuery = (place: Place) =>
+  queryOptions({
+    queryKey: ['memories', 'count', place],
+    queryFn: async () => (await ok(memories.memories.clear.post(place))).count,
+    staleTime: 0,
+  })
+
+export function useClear(place: Place) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: (confirm: number) => ok(memories.memories.clear.post({ ...place, confirm }, change())),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['memories'] }),
+  })
+}

@@ -1,7 +1,37 @@
+import type { MemorySearch } from './search.ts'
+
 export const words = {
   title: 'Memory',
+  find: 'Search by meaning',
+  scope: 'Scope',
+  scopes: { project: 'Project', agent: 'Agent', session: 'Session' },
+  about: 'About',
+  tag: 'Tag',
+  age: 'Changed',
+  ages: { 1: 'today', 7: 'in 7 days', 30: 'in 30 days', 90: 'in 90 days' } as Record<
+    NonNullable<MemorySearch['age']>,
+    string
+  >,
+  sort: 'Sort',
+  sorts: { importance: 'by importance', createdAt: 'newest first' },
+  old: 'Include',
+  oldOnes: 'expired and superseded',
   none: 'Nothing remembered yet',
   noneText: 'Agents keep facts here that they need again: what broke, what was decided, how something is done.',
   command: 'store_memory { "content": "Backups run before migrations." }',
   noMatch: 'No memory matches these filters.',
+  noHit: 'Nothing with this meaning, and nothing with these words.',
+  importance: (n: number) => `importance ${n}`,
+  score: (n: number) => `score ${n.toFixed(2)}`,
+  expired: 'expired',
+  expires: (time: string) => `until ${time}`,
+  superseded: 'superseded',
+  wordsOnly: 'Only words were compared: this server makes no embeddings.',
+  clear: 'Clear…',
+  clearTitle: (name: string) => `Delete what is remembered about ${name}`,
+  clearText: (memories: string) => `${memories} will be deleted. This cannot be undone.`,
+  typeToConfirm: (name: string) => `Type ${name} to confirm`,
+  clearAct: 'Delete all of them',
+  cleared: (memories: string) => `Deleted ${memories}`,
+  changedMeanwhile: 'Something was remembered meanwhile. Look at the new number, and confirm again.',
 } as const

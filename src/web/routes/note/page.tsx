@@ -1,30 +1,131 @@
+/** One note: its text, read or written, and around it who sees it, what it links to and what links to it. */
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { useCallback, useMemo, useRef, useState } from 'react'
+import type { NoteRead } from '../../../features/notes/schema.ts'
+import { Kbd, useFootLeft } from '../../components/foot.tsx'
 import { Markdown } from '../../components/markdown.tsx'
-import { linksQuery, noteQuery } from './queries.ts'
+import { ProblemBox } from '../../components/states.tsx'
+import { useKey } from '../../keys.ts'
+import { isProblem } from '../../problem.ts'
+import { hasDraft } from './draft.ts'
+import { linksQuery, noteQuery, useChange } from './queries.ts'
+import { Side } from './side.tsx'
 import { words } from './words.ts'
+import { Writing } from './writing.tsx'
 
 const route = getRouteApi('/inside/notes/$id')
+
+const keys = (
+  <span className="row">
+    <Kbd>e</Kbd>
+    {words.keys.edit}
+  </span>
+)
 
 export function NotePage() {
   const { id } = route.useParams()
   const { data: note } = useSuspenseQuery(noteQuery(id))
-  const backlinks = useQuery(linksQuery(id)).data?.backlinks ?? []
+  // A note can be named by its slug or the beginning of its id; what is written belongs to the note itself.
+  return <Body key={note.id} note={note} />
+}
+
+function Body({ note }: { note: NoteRead }) {
+  const { edit } = route.useSearch()
+  const navigate = useNavigate()
+  const links = useQuery(linksQuery(note.id)).data
+  const titles = useMemo(
+    () => new Map(links?.mentions.map(({ id, title }) => [title.toLowerCase(), `/notes/${id}`])),
+    [links],
+  )
+  const change = useChange(note)
+  const may = note.can?.update === true
+  const [isWriting, setWriting] = useState(may && (edit === true || hasDraft(note.id)))
+  useKey('e', () => may && setWriting(true))
+  useFootLeft(keys)
+  const follow = useCallback((path: string) => void navigate({ to: path }), [navigate])
+  const refused = change.error
   return (
     <section className="panel whole" aria-label={note.title}>
       <div className="body">
         <div className="txt">
-          <h1 className="h1">{note.title}</h1>
-          <Markdown text={note.content} />
+          <header className="row top">
+            <Title note={note} may={may} onChange={(title) => change.mutate({ title })} />
+            {may && !isWriting && (
+              <button type="button" className="btn small" onClick={() => setWriting(true)}>
+                {words.edit}
+              </button>
+            )}
+          </header>
+          {refused && (
+            <ProblemBox error={isProblem(refused) && refused.status === 412 ? new Error(words.metOther) : refused} />
+          )}
+          {isWriting && may ? (
+            <Writing note={note} titles={titles} onDone={() => setWriting(false)} />
+          ) : (
+            <Reading note={note} titles={titles} onFollow={follow} />
+          )}
         </div>
-        <aside aria-label={words.backlinks}>
-          {backlinks.map((other) => (
-            <Link key={other.id} to="/notes/$id" params={{ id: other.id }}>
-              {other.title}
-            </Link>
-          ))}
-        </aside>
+        <Side note={note} links={links} onChange={change.mutate} />
       </div>
     </section>
+  )
+}
+
+interface ReadingProps {
+  note: NoteRead
+  titles: ReadonlyMap<string, string>
+  onFollow(path: string): void
+}
+
+const Reading = ({ note, titles, onFollow }: ReadingProps) =>
+  note.content.trim() === '' ? (
+    <p className="soft">{words.empty}</p>
+  ) : (
+    <article className="prose">
+      <Markdown text={note.content} titles={titles} onFollow={onFollow} />
+    </article>
+  )
+
+function Title({ note, may, onChange }: { note: NoteRead; may: boolean; onChange(title: string): void }) {
+  const [editing, setEditing] = useState(false)
+  /** Left by a key, so the focus goes back to where it came from. */
+  const returning = useRef(false)
+  const save = (text: string) => {
+    setEditing(false)
+    if (text.trim() !== '' && text.trim() !== note.title) onChange(text.trim())
+  }
+  if (editing)
+    return (
+      <input
+        className="input h1 grow"
+        aria-label={words.editTitle}
+        defaultValue={note.title}
+        maxLength={200}
+        ref={(field) => field?.focus()}
+        onBlur={(event) => save(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          returning.current = event.key === 'Enter' || event.key === 'Escape'
+          if (event.key === 'Enter') save(event.currentTarget.value)
+          if (event.key === 'Escape') setEditing(false)
+        }}
+      />
+    )
+  if (!may) return <h1 className="h1 grow">{note.title}</h1>
+  return (
+    <h1 className="h1 grow">
+      <button
+        type="button"
+        className="inline"
+        title={words.editTitle}
+        onClick={() => setEditing(true)}
+        ref={(button) => {
+          if (returning.current) button?.focus()
+          returning.current = false
+        }}
+      >
+        {note.title}
+      </button>
+    </h1>
   )
 }

@@ -1,8 +1,58 @@
-import { queryOptions } from '@tanstack/react-query'
-import { notes, ok } from '../../api.ts'
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { NotePatch, NoteRead } from '../../../features/notes/schema.ts'
+import { change, notes, ok, searching } from '../../api.ts'
 
 export const noteQuery = (id: string) =>
   queryOptions({ queryKey: ['note', id], queryFn: () => ok(notes.notes({ id }).get()) })
 
 export const linksQuery = (id: string) =>
   queryOptions({ queryKey: ['note', id, 'links'], queryFn: () => ok(notes.notes({ id }).links.get()) })
+
+/** Notes whose title begins like this, for what is typed behind `[[`. */
+export const notesLike = async (q: string) =>
+  (await ok(searching.search.suggestions.get({ query: { q, kinds: 'note', limit: 8 } }))).items
+
+/** Changes fields other than the text, which are shown at once and go back if the server refuses. */
+export function useChange(note: NoteRead) {
+  const cache = useQueryClient()
+  const { queryKey } = noteQuery(note.id)
+  return useMutation({
+    scope: { id: `text of ${note.id}` },
+    mutationFn: (patch: NotePatch) => {
+      const version = cache.getQueryData(queryKey)?.version ?? note.version
+      return ok(notes.notes({ id: note.id }).put(patch, change(version)))
+    },
+    onMutate: async (patch) => {
+      await cache.cancelQueries({ queryKey })
+      const before = cache.getQueryData(queryKey)
+      const { links: _, ...shown } = patch
+      if (before) cache.setQueryData(queryKey, { ...before, ...shown })
+      return { before }
+    },
+    onSuccess: (after) => cache.setQueryData(queryKey, (now) => now && { ...now, ...after }),
+    onError: (_error, _patch, context) => {
+      if (context?.before) cache.setQueryData(queryKey, context.before)
+    },
+    onSettled: () => refresh(cache),
+  })
+}
+
+const refresh = (cache: ReturnType<typeof useQueryClient>) =>
+  Promise.all([cache.invalidateQueries({ queryKey: ['note'] }), cache.invalidateQueries({ queryKey: ['notes'] })])
+
+export function useRemove(note: NoteRead) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: () => ok(notes.notes({ id: note.id }).delete({}, change(note.version))),
+    onSuccess: () => cache.removeQueries({ queryKey: ['note', note.id] }),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['notes'] }),
+  })
+}
+
+export function useRestore(id: string) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: () => ok(notes.notes({ id }).restore.post({}, change())),
+    onSettled: () => refresh(cache),
+  })
+}

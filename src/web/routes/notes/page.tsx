@@ -5,17 +5,16 @@ import { Globe, Lock, Pin, Plus } from 'lucide-react'
 import { useCallback, useState } from 'react'
 import type { NoteItem } from '../../../features/notes/schema.ts'
 import { Kbd, useFootLeft } from '../../components/foot.tsx'
+import { LongList } from '../../components/long-list.tsx'
 import { Avatar } from '../../components/party.tsx'
-import { Rows } from '../../components/rows.tsx'
-import { AfterAMoment, Empty, NoMatch, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { QueryBar } from '../../components/query-bar.tsx'
+import { Empty } from '../../components/states.tsx'
 import { useKey } from '../../keys.ts'
 import { membersQuery, projectsQuery } from '../../session.ts'
 import { ago, dayAndTime } from '../../times.ts'
-import { words as common } from '../../words.ts'
 import { CreateDialog } from './create.tsx'
-import { Filters } from './filters.tsx'
 import { notesQuery } from './queries.ts'
-import { isWhole, type NoteSearch, noFilter } from './search.ts'
+import { isWhole, type NoteSearch, noFilter, scopes } from './search.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/notes')
@@ -35,16 +34,11 @@ export function NotesPage() {
     (change: Partial<NoteSearch>) => void navigate({ search: (before) => ({ ...before, ...change }) }),
     [navigate],
   )
-  const { data, error, isFetchingNextPage, hasNextPage, fetchNextPage, isFetchNextPageError } = useInfiniteQuery(
-    notesQuery(team.id, search),
-  )
-  const may = data?.pages[0]?.can?.create === true
+  const found = useInfiniteQuery(notesQuery(team.id, search))
+  const may = found.data?.pages[0]?.can?.create === true
   const [adding, setAdding] = useState(false)
   useKey('c', () => may && setAdding(true))
   useFootLeft(keys)
-  const notes = data?.pages.flatMap(({ items }) => items) ?? []
-  const isMore = hasNextPage && !isFetchingNextPage && !isFetchNextPageError
-  const onMore = useCallback(() => void fetchNextPage(), [fetchNextPage])
   return (
     <>
       <div className="viewbar">
@@ -52,48 +46,52 @@ export function NotesPage() {
         <Filters search={search} onChange={narrow} />
         <span className="grow" />
         {may && (
-          <button type="button" className="btn main small" onClick={() => setAdding(true)}>
+          <button type="button" className="btn main small newtask" onClick={() => setAdding(true)}>
             <Plus className="i s14" aria-hidden />
             {words.newNote} <Kbd>c</Kbd>
           </button>
         )}
       </div>
-      {error && <ProblemBox error={error} />}
-      {!data && !error && (
-        <AfterAMoment>
-          <Skeleton />
-        </AfterAMoment>
-      )}
-      {data && notes.length === 0 && <Nothing search={search} onClear={() => narrow(noFilter)} />}
-      {notes.length > 0 && (
-        <Rows
-          items={notes}
-          height={52}
-          label={words.title}
-          onMore={isMore ? onMore : undefined}
-          row={(note) => <Row note={note} onTag={(tag) => narrow({ tag })} />}
-        />
-      )}
+      <LongList
+        found={found}
+        size={52}
+        row={(note) => <Row note={note} onTag={(tag) => narrow({ tag })} />}
+        empty={<Nothing />}
+        noMatch={isWhole(search) ? undefined : words.noMatch}
+        onClear={() => narrow(noFilter)}
+      />
       {adding && <CreateDialog project={search.project} onClose={() => setAdding(false)} />}
     </>
   )
 }
 
-const Nothing = ({ search, onClear }: { search: NoteSearch; onClear(): void }) =>
-  isWhole(search) ? (
-    <div className="scroll">
-      <Empty title={words.none}>
-        <p className="soft">{words.noneText}</p>
-        <code className="code">{words.command}</code>
-      </Empty>
-    </div>
-  ) : (
-    <div className="querywrap">
-      <NoMatch clear={common.clearFilters} onClear={onClear}>
-        {words.noMatch}
-      </NoMatch>
-    </div>
-  )
+function Filters({ search, onChange }: { search: NoteSearch; onChange(change: Partial<NoteSearch>): void }) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const projects = useQuery(projectsQuery(team.id)).data ?? []
+  const filters = [
+    {
+      name: 'scope',
+      label: words.who,
+      values: scopes.map((scope) => ({ value: scope, label: words.scopes[scope] })),
+      chosen: search.scope,
+    },
+    {
+      name: 'project',
+      label: words.project,
+      values: projects.map(({ slug, name }) => ({ value: slug, label: name })),
+      chosen: search.project,
+    },
+    { name: 'tag', label: words.tag, values: [], chosen: search.tag },
+  ]
+  return <QueryBar filters={filters} find={{ label: words.find, text: search.q }} onChange={onChange} />
+}
+
+const Nothing = () => (
+  <Empty title={words.none}>
+    <p className="soft">{words.noneText}</p>
+    <code className="code">{words.command}</code>
+  </Empty>
+)
 
 function Row({ note, onTag }: { note: NoteItem; onTag(tag: string): void }) {
   const { team } = useRouteContext({ from: '/inside' })

@@ -3,13 +3,9 @@ export const words = {
   newNote: 'New note',
   find: 'Find in notes',
   scopes: { personal: 'Only you', team: 'Team', public: 'Public' },
-  all: 'All',
-  who: 'Who sees them',
+  who: 'Seen by',
   project: 'Project',
-  anyProject: 'Every project',
-  remove: (what: string) => `Remove the filter ${what}`,
   tag: 'tag',
-  text: 'text',
   pinned: 'Pinned',
   none: 'No notes yet',
   noneText:
@@ -20,6 +16,5 @@ export const words = {
   whose: 'Who sees it',
   noProject: 'No project',
   create: 'Create and write',
-  changed: (time: string) => `changed ${time} ago`,
   keys: { create: 'new note' },
 } as const

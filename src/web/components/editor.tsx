@@ -1,0 +1,216 @@
+/** A field for Markdown: keys and buttons for what is usual, completion of `[[` and `@`, files, and a preview. */
+import { Bold, Italic, Link, List, type LucideIcon, Paperclip } from 'lucide-react'
+import { type ClipboardEvent, type DragEvent, type KeyboardEvent, type RefObject, useRef, useState } from 'react'
+import { type Completing, Completions, useCompletion } from './completions.tsx'
+import { apply, continued, type Edit, linked, listed, marked } from './editing.ts'
+import { Kbd } from './foot.tsx'
+import { Markdown } from './markdown.tsx'
+import { ProblemBox } from './states.tsx'
+
+const words = {
+  write: 'Write',
+  preview: 'Preview',
+  mode: 'Write or preview',
+  bold: 'Bold',
+  italic: 'Italic',
+  link: 'Link',
+  list: 'List',
+  attach: 'Attach a file',
+  uploading: (name: string) => `Uploading ${name}…`,
+  nothing: 'Nothing to preview.',
+}
+
+interface Props {
+  value: string
+  onChange(text: string): void
+  label: string
+  maxLength: number
+  rows?: number
+  isFocused?: boolean
+  /** ⌘S, or ⌘↵. */
+  onSave?(): void
+  /** The focus leaves the editor as a whole. */
+  onLeave?(): void
+  complete?: Completing
+  /** Stores a file, and returns the Markdown that shows it. */
+  onFile?(file: File): Promise<string>
+  /** Addresses of the notes that `[[title]]` names, by title in lower case. */
+  titles?: ReadonlyMap<string, string>
+}
+
+export function Editor(props: Props) {
+  const { value, label, maxLength, rows = 16, isFocused, complete, onLeave } = props
+  const field = useRef<HTMLTextAreaElement>(null)
+  const [isPreview, setPreview] = useState(false)
+  const completion = useCompletion(field, complete)
+  const files = useFiles(field, props.onFile)
+  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+    if (completion.onKeyDown(event)) return
+    const edit = editOf(event)
+    if (edit) {
+      event.preventDefault()
+      apply(event.currentTarget, edit)
+    } else if (isCommand(event) && (event.key === 's' || event.key === 'Enter') && props.onSave) {
+      event.preventDefault()
+      props.onSave()
+    }
+  }
+  return (
+    <fieldset
+      className="editor"
+      aria-label={label}
+      onBlur={(event) => !event.currentTarget.contains(event.relatedTarget) && onLeave?.()}
+    >
+      <Bar field={field} isPreview={isPreview} onPreview={setPreview} onFiles={props.onFile && files.add} />
+      {isPreview ? (
+        <div className="edprev">
+          {value.trim() === '' ? (
+            <p className="soft">{words.nothing}</p>
+          ) : (
+            <Markdown text={value} titles={props.titles} />
+          )}
+        </div>
+      ) : (
+        <textarea
+          ref={field}
+          className="bare edtext"
+          aria-label={label}
+          rows={rows}
+          value={value}
+          maxLength={maxLength}
+          // biome-ignore lint/a11y/noAutofocus: the reader has just asked to write here
+          autoFocus={isFocused}
+          onChange={(event) => {
+            props.onChange(event.currentTarget.value)
+            completion.look()
+          }}
+          onKeyDown={onKeyDown}
+          onClick={completion.look}
+          onPaste={files.onPaste}
+          onDrop={files.onDrop}
+          {...completion.attributes}
+        />
+      )}
+      <Completions {...completion} />
+      {files.busy && (
+        <p className="soft t12" role="status">
+          {words.uploading(files.busy)}
+        </p>
+      )}
+      {files.error && <ProblemBox error={files.error} />}
+    </fieldset>
+  )
+}
+
+const isCommand = (event: KeyboardEvent): boolean => (event.metaKey || event.ctrlKey) && !event.altKey
+
+function editOf(event: KeyboardEvent<HTMLTextAreaElement>): Edit | undefined {
+  const { value, selectionStart: from, selectionEnd: to } = event.currentTarget
+  if (event.key === 'Enter' && !isCommand(event) && !event.shiftKey && from === to) return continued(value, from)
+  if (!isCommand(event) || event.shiftKey) return undefined
+  if (event.key === 'b') return marked(value, from, to, '**')
+  if (event.key === 'i') return marked(value, from, to, '_')
+  return event.key === 'k' ? linked(value, from, to) : undefined
+}
+
+const tools: { name: 'bold' | 'italic' | 'link' | 'list'; icon: LucideIcon; edit: typeof linked }[] = [
+  { name: 'bold', icon: Bold, edit: (text, from, to) => marked(text, from, to, '**') },
+  { name: 'italic', icon: Italic, edit: (text, from, to) => marked(text, from, to, '_') },
+  { name: 'link', icon: Link, edit: linked },
+  { name: 'list', icon: List, edit: listed },
+]
+
+interface BarProps {
+  field: RefObject<HTMLTextAreaElement | null>
+  isPreview: boolean
+  onPreview(is: boolean): void
+  onFiles: ((files: Iterable<File>) => void) | undefined
+}
+
+function Bar({ field, isPreview, onPreview, onFiles }: BarProps) {
+  const picker = useRef<HTMLInputElement>(null)
+  const act = (edit: typeof linked) => {
+    const text = field.current
+    if (text) apply(text, edit(text.value, text.selectionStart, text.selectionEnd))
+  }
+  return (
+    <div className="edbar">
+      <fieldset className="seg" aria-label={words.mode}>
+        {[false, true].map((is) => (
+          <button key={String(is)} type="button" aria-pressed={isPreview === is} onClick={() => onPreview(is)}>
+            {is ? words.preview : words.write}
+          </button>
+        ))}
+      </fieldset>
+      <span className="grow" />
+      {!isPreview &&
+        tools.map(({ name, icon: Icon, edit }) => (
+          <button key={name} type="button" className="ib" title={words[name]} onClick={() => act(edit)}>
+            <Icon className="i s14" aria-label={words[name]} />
+          </button>
+        ))}
+      {!isPreview && onFiles && (
+        <>
+          <button type="button" className="ib" title={words.attach} onClick={() => picker.current?.click()}>
+            <Paperclip className="i s14" aria-label={words.attach} />
+          </button>
+          <input
+            ref={picker}
+            className="hide"
+            type="file"
+            multiple
+            tabIndex={-1}
+            aria-label={words.attach}
+            onChange={(event) => {
+              onFiles([...(event.currentTarget.files ?? [])])
+              event.currentTarget.value = ''
+            }}
+          />
+        </>
+      )}
+    </div>
+  )
+}
+
+/** Stores files that are pasted, dropped or chosen, one after the other, and puts what shows them at the caret. */
+function useFiles(field: RefObject<HTMLTextAreaElement | null>, store: Props['onFile']) {
+  const [busy, setBusy] = useState<string>()
+  const [error, setError] = useState<Error>()
+  const add = async (files: Iterable<File>) => {
+    if (!store) return
+    setError(undefined)
+    try {
+      for (const file of files) {
+        setBusy(file.name)
+        const text = await store(file)
+        const at = field.current
+        if (at) apply(at, { from: at.selectionStart, to: at.selectionEnd, text })
+      }
+    } catch (problem) {
+      setError(problem as Error)
+    } finally {
+      setBusy(undefined)
+    }
+  }
+  const take = (event: ClipboardEvent | DragEvent, files: FileList) => {
+    if (!store || files.length === 0) return
+    event.preventDefault()
+    void add([...files])
+  }
+  return {
+    busy,
+    error,
+    add: (files: Iterable<File>) => void add(files),
+    onPaste: (event: ClipboardEvent) => take(event, event.clipboardData.files),
+    onDrop: (event: DragEvent) => take(event, event.dataTransfer.files),
+  }
+}
+
+export const EditorKeys = ({ save }: { save: string }) => (
+  <span className="row">
+    <Kbd>⌘S</Kbd>
+    {save}
+    <Kbd>[[</Kbd>
+    <Kbd>@</Kbd>
+  </span>
+)

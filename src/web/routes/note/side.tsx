@@ -1,0 +1,199 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useRouteContext } from '@tanstack/react-router'
+import { Globe, Lock, Pin, Trash2, Users } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import type { NoteLinks, NotePatch, NoteRead } from '../../../features/notes/schema.ts'
+import { Avatar } from '../../components/party.tsx'
+import { toast } from '../../components/toasts.tsx'
+import { membersQuery, projectsQuery } from '../../session.ts'
+import { ago, dayAndTime } from '../../times.ts'
+import { copyText } from '../task/panel.tsx'
+import { useRemove, useRestore } from './queries.ts'
+import { words } from './words.ts'
+
+interface Props {
+  note: NoteRead
+  links: NoteLinks | undefined
+  onChange(patch: NotePatch): void
+}
+
+export function Side({ note, links, onChange }: Props) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const author = useQuery(membersQuery(team.id)).data?.find(({ id }) => id === note.createdById)
+  const project = useQuery(projectsQuery(team.id)).data?.find(({ id }) => id === note.projectId)
+  return (
+    <aside aria-label={words.fields}>
+      <dl>
+        <Prop name={words.seenBy}>
+          <Seen scope={note.scope} />
+        </Prop>
+        {project && (
+          <Prop name={words.project}>
+            <Link className="cut" to="/projects/$slug" params={{ slug: project.slug }}>
+              {project.name}
+            </Link>
+          </Prop>
+        )}
+        <Tags note={note} onChange={onChange} />
+        {author && (
+          <Prop name={words.author}>
+            <Avatar party={{ type: 'user', id: author.id, name: author.name }} />
+            {author.name}
+          </Prop>
+        )}
+        <Prop name={words.changed}>
+          <time dateTime={note.updatedAt} title={dayAndTime(note.updatedAt)}>
+            {ago(note.updatedAt)}
+          </time>
+          <span className="soft t12">{words.version(note.version)}</span>
+        </Prop>
+      </dl>
+      <Acts note={note} onChange={onChange} />
+      <Titles title={words.backlinks} notes={links?.backlinks ?? []} />
+      <Titles title={words.mentions} notes={links?.mentions ?? []} />
+    </aside>
+  )
+}
+
+const Prop = ({ name, children }: { name: string; children: ReactNode }) => (
+  <div className="prop">
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+const seen = { personal: Lock, team: Users, public: Globe }
+function Seen({ scope }: Pick<NoteRead, 'scope'>) {
+  const Icon = seen[scope]
+  return (
+    <>
+      <Icon className="i s14" aria-hidden />
+      {words.scopes[scope]}
+    </>
+  )
+}
+
+const Titles = ({ title, notes }: { title: string; notes: NoteLinks['backlinks'] }) =>
+  notes.length > 0 && (
+    <section className="sect stack s1">
+      <header>
+        <h2 className="h2">{title}</h2>
+        <span className="n">{notes.length}</span>
+      </header>
+      <ul className="stack s1">
+        {notes.map((note) => (
+          <li key={note.id} className="t13">
+            <Link className="a" to="/notes/$id" params={{ id: note.id }}>
+              {note.title}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+
+const tagsIn = (text: string): string[] => [...new Set(text.split(',').map((tag) => tag.trim()))].filter(Boolean)
+
+/** The tags; a click makes them a field that is saved on Enter or when it is left. */
+function Tags({ note, onChange }: Omit<Props, 'links'>) {
+  const [editing, setEditing] = useState(false)
+  const may = note.can?.update === true
+  const before = note.tags.join(', ')
+  const save = (text: string) => {
+    setEditing(false)
+    if (text !== before) onChange({ tags: tagsIn(text) })
+  }
+  if (before === '' && !may) return null
+  const shown =
+    before === '' ? <span className="soft">{words.notSet}</span> : note.tags.map((tag) => `#${tag}`).join(' ')
+  if (editing)
+    return (
+      <Prop name={words.tags}>
+        <input
+          className="input slim"
+          aria-label={words.tags}
+          placeholder={words.withCommas}
+          defaultValue={before}
+          ref={(field) => field?.focus()}
+          onBlur={(event) => save(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') save(event.currentTarget.value)
+            if (event.key === 'Escape') setEditing(false)
+          }}
+        />
+      </Prop>
+    )
+  return (
+    <Prop name={words.tags}>
+      {may ? (
+        <button type="button" className="inline" onClick={() => setEditing(true)}>
+          <span className="hide">{words.tags}: </span>
+          {shown}
+        </button>
+      ) : (
+        shown
+      )}
+    </Prop>
+  )
+}
+
+/** The address at which everybody reads a published note. */
+const publicPath = ({ slug }: NoteRead): string => `/api/notes/public/${slug}`
+
+function Acts({ note, onChange }: Omit<Props, 'links'>) {
+  const isPublic = note.scope === 'public'
+  const share = (scope: NoteRead['scope']) => {
+    onChange({ scope })
+    const undo = { label: words.undo, run: () => onChange({ scope: note.scope }) }
+    toast({ title: scope === 'public' ? words.published : words.unpublished, action: undo })
+  }
+  const copy = async () => {
+    await copyText(new URL(publicPath(note), location.href).href)
+    toast({ title: words.copied })
+  }
+  return (
+    <div className="stack">
+      {isPublic && (
+        <button type="button" className="btn" onClick={() => void copy()}>
+          {words.copyLink}
+        </button>
+      )}
+      {note.can?.publish === true && (
+        <button type="button" className="btn" onClick={() => share(isPublic ? 'team' : 'public')}>
+          <Globe className="i s14" aria-hidden />
+          {isPublic ? words.unpublish : words.publish}
+        </button>
+      )}
+      {note.can?.update === true && (
+        <button type="button" className="btn quiet" onClick={() => onChange({ pinned: !note.pinned })}>
+          <Pin className="i s14" aria-hidden />
+          {note.pinned ? words.unpin : words.pin}
+        </button>
+      )}
+      {note.can?.remove === true && <Remove note={note} />}
+    </div>
+  )
+}
+
+function Remove({ note }: { note: NoteRead }) {
+  const navigate = useNavigate()
+  const remove = useRemove(note)
+  const restore = useRestore(note.id)
+  const refused = (error: Error) => toast({ title: error.message, bad: true })
+  const run = () =>
+    restore.mutate(undefined, { onSuccess: () => toast({ title: words.restored(note.title) }), onError: refused })
+  const act = () =>
+    remove.mutate(undefined, {
+      onSuccess: () => {
+        toast({ title: words.removed(note.title), action: { label: words.undo, run } })
+        void navigate({ to: '/notes' })
+      },
+      onError: refused,
+    })
+  return (
+    <button type="button" className="btn quiet" disabled={remove.isPending} onClick={act}>
+      <Trash2 className="i s14" aria-hidden />
+      {words.remove}
+    </button>
+  )
+}
