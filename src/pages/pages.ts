@@ -3,7 +3,6 @@ import icon from './icon.svg' with { type: 'text' }
 import accountScript from './scripts/account.js' with { type: 'text' }
 import apiScript from './scripts/api.js' with { type: 'text' }
 import deviceScript from './scripts/device.js' with { type: 'text' }
-import featureScript from './scripts/feature.js' with { type: 'text' }
 import linksScript from './scripts/links.js' with { type: 'text' }
 import loginScript from './scripts/login.js' with { type: 'text' }
 import passkeysScript from './scripts/passkeys.js' with { type: 'text' }
@@ -54,7 +53,6 @@ export const assets: Record<string, { type: string; body: string }> = {
       account: accountScript,
       api: apiScript,
       device: deviceScript,
-      feature: featureScript,
       links: linksScript,
       login: loginScript,
       passkeys: passkeysScript,

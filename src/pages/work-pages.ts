@@ -14,7 +14,6 @@ const page = (title: string): string =>
 
 export const workPages: Record<string, string> = {
   '/inbox': page('Inbox'),
-  '/features/:id': page('Feature'),
   '/team': page('Team'),
   '/teams/:id': page('Team'),
 }

@@ -1,6 +1,5 @@
 // The inbox, projects, features and teams: what waits for a person, and what only a person at a browser may do.
-import { $, all, call, element, get, guarded, post, quoted, toLogin, whoAmI } from './api.js'
-import { showFeature } from './feature.js'
+import { $, all, call, element, get, guarded, quoted, toLogin, whoAmI } from './api.js'
 import { showTeam } from './team.js'
 
 const place = $('#page')
@@ -116,27 +115,10 @@ async function project(id) {
   ]
 }
 
-async function feature(id) {
-  const path = `/api/features/${encodeURIComponent(id)}`
-  const found = await get(path)
-  const of = await get(`/api/projects/${found.projectId}`)
-  const act = (verb) => async (body) => {
-    await post(`${path}/${verb}`, body)
-    await show()
-  }
-  return [
-    element('p', { class: 'soft small' }, linked(`/projects/${of.id}`, of.name)),
-    title(found.title),
-    ...showFeature(found, { review: act('reviews'), override: act('override'), words, when }),
-  ]
-}
-
 const parts = location.pathname.split('/').filter(Boolean)
 const content = (me) => {
   if (parts[0] === 'inbox') return inbox()
   if (parts[0] === 'team' || parts[0] === 'teams') return showTeam(parts[1], me, title)
-  if (parts[0] === 'features') return feature(parts[1])
-  if (parts.length === 4) return feature(parts[3])
   return parts.length === 2 ? project(parts[1]) : projects()
 }
 

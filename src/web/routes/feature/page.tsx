@@ -1,20 +1,233 @@
+/** A feature: its way through the gates, what the next one lacks, and what may be done about it. */
 import { useSuspenseQuery } from '@tanstack/react-query'
-import { useParams } from '@tanstack/react-router'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { BookOpenText, Ellipsis, Lock } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
+import type { FeatureView } from '../../../features/workflow/schema.ts'
+import { Kbd, useFootLeft } from '../../components/foot.tsx'
+import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
 import { Markdown } from '../../components/markdown.tsx'
-import { featureQuery } from './queries.ts'
+import { Menu } from '../../components/menu.tsx'
+import { Avatar, LeaseRing } from '../../components/party.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { toast } from '../../components/toasts.tsx'
+import { useKey } from '../../keys.ts'
+import { isProblem } from '../../problem.ts'
+import { day, shareLeft } from '../../times.ts'
+import { priorityNames, statusNames } from '../../words.ts'
+import { Bars } from './bars.tsx'
+import { Lacks } from './lacks.tsx'
+import { type Acting, featureQuery, restore, useAct } from './queries.ts'
+import { Reviews } from './reviews.tsx'
+import { currentEvidence, nextGate } from './track.ts'
+import { Around, Trail } from './trail.tsx'
+import { inWords, words } from './words.ts'
+
+const dialogs = () => import('./dialogs.tsx')
+const EvidenceDialog = lazy(async () => ({ default: (await dialogs()).EvidenceDialog }))
+const OverrideDialog = lazy(async () => ({ default: (await dialogs()).OverrideDialog }))
+const EditDialog = lazy(async () => ({ default: (await dialogs()).EditDialog }))
+
+type Shown = 'evidence' | 'override' | 'edit' | undefined
+
+const keysHere = (
+  <span className="row">
+    <Kbd>v</Kbd>
+    {words.keys.verify}
+    <Kbd>e</Kbd>
+    {words.keys.evidence}
+    <Kbd>r</Kbd>
+    {words.keys.review}
+  </span>
+)
 
 export function FeaturePage() {
   const { id } = useParams({ strict: false })
   const { data: feature } = useSuspenseQuery(featureQuery(id ?? ''))
+  const act = useAct(feature)
+  const [shown, setShown] = useState<Shown>()
+  const gate = nextGate(feature)
+  const missing = feature.next?.missing ?? []
+  const waiting = missing.some(({ item }) => item === 'review')
+  const takesEvidence = feature.can.advance === true && typeof gate === 'string' && gate !== 'review'
+  const addEvidence = takesEvidence ? () => setShown('evidence') : undefined
+  useFootLeft(keysHere)
+  useKey('e', () => addEvidence?.())
+  useKey('r', () => document.getElementById('verdict')?.focus())
+  useKey('v', () => {
+    const open = currentEvidence(feature).findLast(({ level }) => level !== 'verified')
+    if (open && feature.can.verify === true) act.mutate({ do: 'verify', evidenceId: open.id })
+  })
+  // Forms show their own refusals.
+  const quiet = shown !== undefined || act.variables?.do === 'review'
   return (
     <div className="scroll">
       <div className="page wide stack s5 feat">
-        <header className="row wide">
-          <h1 className="h1 grow">{feature.title}</h1>
-          <span className="flag">{feature.status}</span>
-        </header>
-        {feature.description && <Markdown text={feature.description} />}
+        <Head feature={feature} act={act} gate={gate} onShow={setShown} />
+        {act.error && !quiet && <Refused error={act.error} />}
+        <Bars feature={feature} act={act} />
+        <div className="cols-2">
+          <div className="stack s5">
+            <Lacks feature={feature} gate={gate} onEvidence={addEvidence} />
+            {feature.description && (
+              <section className="sheet pad stack" aria-label={words.description}>
+                <Markdown text={feature.description} />
+              </section>
+            )}
+            <Trail feature={feature} />
+          </div>
+          <div className="stack s5">
+            <Reviews feature={feature} act={act} waiting={waiting} />
+            <Tasks feature={feature} />
+            <Around feature={feature} />
+          </div>
+        </div>
       </div>
+      <Suspense>
+        {shown === 'evidence' && gate && (
+          <EvidenceDialog feature={feature} act={act} gate={gate} onClose={() => setShown(undefined)} />
+        )}
+        {shown === 'override' && <OverrideDialog feature={feature} act={act} onClose={() => setShown(undefined)} />}
+        {shown === 'edit' && <EditDialog feature={feature} act={act} onClose={() => setShown(undefined)} />}
+      </Suspense>
     </div>
+  )
+}
+
+const Refused = ({ error }: { error: Error }) => (
+  <ProblemBox error={isProblem(error) && error.status === 412 ? new Error(words.metOther) : error} />
+)
+
+interface HeadProps {
+  feature: FeatureView
+  act: Acting
+  gate: string | null | undefined
+  onShow(shown: Shown): void
+}
+
+function Head({ feature, act, gate, onShow }: HeadProps) {
+  return (
+    <header className="row wide wrap">
+      <div className="grow fhead">
+        <div className="row t12 soft wrap">
+          <Link to="/projects/$slug/features" params={{ slug: feature.project.slug }}>
+            {feature.project.name}
+          </Link>
+          <span aria-hidden>·</span>
+          <span>{words.kinds[feature.kind]}</span>
+          <PriorityGlyph priority={feature.priority} />
+          <span>{priorityNames[feature.priority]}</span>
+          {feature.assignee && (
+            <>
+              <span aria-hidden>·</span>
+              <span className="row tight">
+                <Avatar party={feature.assignee} />
+                {feature.assignee.name}
+              </span>
+            </>
+          )}
+          <span aria-hidden>·</span>
+          <span>{words.opened(day(feature.createdAt))}</span>
+          {feature.spec && (
+            <>
+              <span aria-hidden>·</span>
+              <Link className="row tight" to="/specs/$id" params={{ id: feature.spec.id }}>
+                <BookOpenText className="i s14" aria-hidden />
+                {words.spec(feature.spec.title, feature.spec.version)}
+              </Link>
+            </>
+          )}
+        </div>
+        <h1 className="h1">{feature.title}</h1>
+      </div>
+      <MoreMenu feature={feature} act={act} onShow={onShow} />
+      {feature.can.override === true && (
+        <button type="button" className="btn" onClick={() => onShow('override')}>
+          {words.override}
+        </button>
+      )}
+      <AdvanceButton feature={feature} act={act} gate={gate} onShow={onShow} />
+    </header>
+  )
+}
+
+function MoreMenu({ feature, act, onShow }: Pick<HeadProps, 'feature' | 'act' | 'onShow'>) {
+  const navigate = useNavigate()
+  const entries = [
+    ...(feature.can.update === true ? [{ value: 'edit', label: words.edit }] : []),
+    ...(feature.can.remove === true ? [{ value: 'remove', label: words.remove, danger: true }] : []),
+  ]
+  if (entries.length === 0) return null
+  const removed = () => {
+    const undo = () => void restore(feature.id).catch((error: Error) => toast({ title: error.message, bad: true }))
+    toast({ title: words.removed, text: feature.title, action: { label: words.undo, run: undo } })
+    void navigate({ to: '/projects/$slug/features', params: { slug: feature.project.slug } })
+  }
+  return (
+    <Menu
+      trigger={
+        <button type="button" className="ib" aria-label={words.more}>
+          <Ellipsis className="i" aria-hidden />
+        </button>
+      }
+      entries={entries}
+      onChoose={(chosen) => (chosen === 'edit' ? onShow('edit') : act.mutate({ do: 'remove' }, { onSuccess: removed }))}
+    />
+  )
+}
+
+/** Moves on at once if nothing is missing; asks for evidence if the gate does; says why if something else stops it. */
+function AdvanceButton({ feature, act, gate, onShow }: HeadProps) {
+  const { next, can } = feature
+  if (!next || can.advance !== true || gate === 'review') return null
+  const label = words.advance(inWords(next.to))
+  const blocked = next.missing.find(({ item }) => item.startsWith('blockedBy'))
+  if (blocked)
+    return (
+      <button type="button" className="btn off" aria-disabled title={words.waits}>
+        <Lock className="i s14" aria-hidden />
+        {label}
+      </button>
+    )
+  const go = () => (next.missing.length > 0 ? onShow('evidence') : act.mutate({ do: 'advance', body: {} }))
+  return (
+    <button type="button" className="btn main" disabled={act.isPending} onClick={go}>
+      {label}
+    </button>
+  )
+}
+
+function Tasks({ feature: { tasks } }: { feature: FeatureView }) {
+  if (tasks.length === 0) return null
+  const done = tasks.filter(({ status }) => status === 'done').length
+  return (
+    <section className="sheet pad" aria-labelledby="tasks">
+      <header className="row">
+        <h2 className="h2" id="tasks">
+          {words.tasks}
+        </h2>
+        <span className="soft t12">{words.tasksDone(done, tasks.length)}</span>
+      </header>
+      <svg className="meter" aria-hidden>
+        <rect className="bg" width="100%" height="100%" />
+        <rect className="g1" x="0%" width={`${(done / tasks.length) * 100}%`} height="100%" />
+      </svg>
+      <ul className="tl">
+        {tasks.map((task) => (
+          <li key={task.id}>
+            <Link className="dep" to="/tasks/$key" params={{ key: task.key }}>
+              <StatusGlyph status={task.status} name={statusNames[task.status]} />
+              <span className="key">{task.key}</span>
+              <span className="cut grow">{task.title}</span>
+              {task.lease ? (
+                <LeaseRing party={task.lease.holder} left={shareLeft(task.lease.lastSeenAt, task.lease.expiresAt)} />
+              ) : (
+                task.assignee && <Avatar party={task.assignee} />
+              )}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
   )
 }

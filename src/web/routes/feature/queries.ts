@@ -1,5 +1,56 @@
-import { queryOptions } from '@tanstack/react-query'
-import { features, ok } from '../../api.ts'
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import type {
+  FeatureAdvance,
+  FeatureOverride,
+  FeaturePatch,
+  FeatureReview,
+  FeatureView,
+} from '../../../features/workflow/schema.ts'
+import { change, features, ok } from '../../api.ts'
 
 export const featureQuery = (id: string) =>
   queryOptions({ queryKey: ['feature', id], queryFn: () => ok(features.features({ id }).get()) })
+
+type Act =
+  | { do: 'advance'; body: FeatureAdvance }
+  | { do: 'review'; body: FeatureReview }
+  | { do: 'override'; body: FeatureOverride }
+  | { do: 'update'; body: FeaturePatch }
+  | { do: 'verify'; evidenceId: string }
+  | { do: 'remove' }
+
+function send(feature: FeatureView, act: Act): Promise<unknown> {
+  const one = features.features({ id: feature.id })
+  const versioned = change(feature.version)
+  switch (act.do) {
+    case 'advance':
+      return ok(one.advance.post(act.body, versioned))
+    case 'review':
+      return ok(one.reviews.post(act.body, versioned))
+    case 'override':
+      return ok(one.override.post(act.body, versioned))
+    case 'update':
+      return ok(one.patch(act.body, versioned))
+    case 'verify':
+      return ok(one.evidence({ evidenceId: act.evidenceId }).verify.post({}, change()))
+    case 'remove':
+      return ok(features.projects({ slug: feature.projectId }).features({ id: feature.id }).delete({}, versioned))
+  }
+}
+
+/** What may be done with a feature. Each waits for the server: a gate is for the server to open. */
+export function useAct(feature: FeatureView) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: (act: Act) => send(feature, act),
+    onSettled: () =>
+      Promise.all([
+        cache.invalidateQueries({ queryKey: ['feature'] }),
+        cache.invalidateQueries({ queryKey: ['features'] }),
+      ]),
+  })
+}
+export type Acting = ReturnType<typeof useAct>
+
+/** Brings back a feature that was deleted. */
+export const restore = (id: string) => ok(features.features({ id }).restore.post({}, change()))

@@ -1,0 +1,36 @@
+/** How sure evidence is: a ring if somebody says so, a dot if a code host shows it, a check if a person looked. */
+export type Level = 'reported' | 'observed' | 'verified'
+
+const shapes = {
+  reported: <circle cx="8" cy="8" r="5.25" fill="var(--card)" stroke="var(--edge)" strokeWidth="1.5" />,
+  observed: (
+    <>
+      <circle cx="8" cy="8" r="5.25" fill="var(--card)" stroke="var(--info)" strokeWidth="1.5" />
+      <circle cx="8" cy="8" r="2.4" fill="var(--info)" />
+    </>
+  ),
+  verified: (
+    <>
+      <circle cx="8" cy="8" r="6" fill="var(--good)" />
+      <path
+        d="m5.4 8.2 1.8 1.8 3.4-3.8"
+        fill="none"
+        stroke="var(--card)"
+        strokeWidth="1.6"
+        strokeLinecap="round"
+        strokeLinejoin="round"
+      />
+    </>
+  ),
+} satisfies Record<Level, unknown>
+
+/** Only the shape: the word has to stand beside it. */
+export const LevelGlyph = ({ level }: { level: Level }) => (
+  <svg className="g s14" viewBox="0 0 16 16" aria-hidden>
+    {shapes[level]}
+  </svg>
+)
+
+const names: Record<Level, string> = { reported: 'reported', observed: 'observed', verified: 'verified' }
+
+export const LevelWord = ({ level }: { level: Level }) => <span className={`lv ${level}`}>{names[level]}</span>

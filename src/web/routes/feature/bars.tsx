@@ -1,0 +1,121 @@
+/** The states of a feature as measures of a score, with a gate on the bar line between two. */
+import { Check, Lock } from 'lucide-react'
+import type { FeatureView, SubmittedEvidence } from '../../../features/workflow/schema.ts'
+import { LevelGlyph, LevelWord } from '../../components/evidence.tsx'
+import { Avatar } from '../../components/party.tsx'
+import { day } from '../../times.ts'
+import type { Acting } from './queries.ts'
+import { type Measure, measuresOf } from './track.ts'
+import { inWords, words } from './words.ts'
+
+interface Props {
+  feature: FeatureView
+  act: Acting
+}
+
+export function Bars({ feature, act }: Props) {
+  const measures = measuresOf(feature)
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls sideways where it does not fit
+    <section className="bars" aria-label={words.track} tabIndex={0}>
+      {measures.map((measure) => (
+        <section
+          key={measure.state}
+          className={`meas${measure.place === 'past' ? '' : ` ${measure.place}`}`}
+          aria-label={inWords(measure.state)}
+          aria-current={measure.place === 'now' ? 'step' : undefined}
+        >
+          <header>
+            <b>
+              {inWords(measure.state)}
+              {measure.place === 'now' && <span className="flag accent">{words.now}</span>}
+            </b>
+            {measure.place === 'ahead' && <span className="t12 soft">{words.ahead}</span>}
+          </header>
+          <Content measure={measure} feature={feature} act={act} />
+          {measure.gate !== undefined && <Stop measure={measure} />}
+        </section>
+      ))}
+    </section>
+  )
+}
+
+function Stop({ measure: { place } }: { measure: Measure }) {
+  const title = { past: words.gatePassed, now: words.gateNext, ahead: words.gateAhead }[place]
+  const kind = { past: ' ok', now: ' next', ahead: '' }[place]
+  return (
+    <span className={`gate${kind}`} role="img" aria-label={title} title={title}>
+      {place === 'past' ? <Check className="i s12" aria-hidden /> : <Lock className="i s12" aria-hidden />}
+    </span>
+  )
+}
+
+function Content({ measure, feature, act }: Props & { measure: Measure }) {
+  const { gate, skipped, evidence, place } = measure
+  if (gate === undefined) return <p className="t12 soft">{words.final}</p>
+  if (gate === null) return <p className="t12 soft">{words.noGate}</p>
+  const missing = place === 'now' ? (feature.next?.missing.length ?? 0) : 0
+  return (
+    <>
+      <p className="t12">
+        <b className="b5">{inWords(gate)}</b> {missing > 0 && <span className="soft">{words.lacks(missing)}</span>}
+      </p>
+      {skipped && <p className="t12 soft">{words.skipped(feature.kind)}</p>}
+      {gate === 'review' && place !== 'past' && <p className="t12 soft">{words.oneApproval}</p>}
+      {gate === 'review' && place === 'past' && <Approvals feature={feature} />}
+      {evidence.map((one) => (
+        <Piece key={one.id} evidence={one} may={feature.can.verify === true} act={act} />
+      ))}
+    </>
+  )
+}
+
+function Approvals({ feature: { reviews } }: { feature: FeatureView }) {
+  return reviews
+    .filter(({ verdict }) => verdict === 'approved')
+    .map((review) => (
+      <div key={review.id} className="evc">
+        <div className="row tight soft">
+          <Avatar party={partyOf(review.actor)} />
+          <span className="lv verified">{words.verdicts.approved}</span>
+          <span className="end">{day(review.createdAt)}</span>
+        </div>
+      </div>
+    ))
+}
+
+/** The system is drawn like an agent: it is no person. */
+export const partyOf = ({ type, id, name }: SubmittedEvidence['actor']) => ({
+  type: type === 'user' ? ('user' as const) : ('agent' as const),
+  id,
+  name,
+})
+
+function Piece({ evidence, may, act }: { evidence: SubmittedEvidence; may: boolean; act: Acting }) {
+  const { summary } = evidence.evidence
+  const by = evidence.verified?.by
+  return (
+    <div className="evc">
+      <div className="row">
+        <LevelGlyph level={evidence.level} />
+        <span className="clip3">{summary}</span>
+      </div>
+      <div className="row tight soft wrap">
+        <Avatar party={partyOf(by ?? evidence.actor)} />
+        <LevelWord level={evidence.level} />
+        <span className="end">{day(evidence.verified?.at ?? evidence.createdAt)}</span>
+      </div>
+      {may && evidence.level !== 'verified' && (
+        <button
+          type="button"
+          className="btn small verify"
+          aria-label={words.verifyOf(summary)}
+          disabled={act.isPending}
+          onClick={() => act.mutate({ do: 'verify', evidenceId: evidence.id })}
+        >
+          {words.verify}
+        </button>
+      )}
+    </div>
+  )
+}

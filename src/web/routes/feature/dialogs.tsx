@@ -1,0 +1,208 @@
+/** Forms over the page of a feature: evidence for a gate, an override, and its fields. */
+import { useQuery } from '@tanstack/react-query'
+import { useRouteContext } from '@tanstack/react-router'
+import { type FormEvent, type ReactNode, useState } from 'react'
+import type { FeatureView } from '../../../features/workflow/schema.ts'
+import { priorities } from '../../../records/work.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { isProblem } from '../../problem.ts'
+import { agentsQuery, membersQuery } from '../../session.ts'
+import { priorityNames } from '../../words.ts'
+import type { Acting } from './queries.ts'
+import { inWords, words } from './words.ts'
+
+interface Props {
+  feature: FeatureView
+  act: Acting
+  onClose(): void
+}
+
+const Refused = ({ error }: { error: Error | null }) =>
+  error && <ProblemBox error={isProblem(error) && error.status === 412 ? new Error(words.metOther) : error} />
+
+const textOf = (form: FormData, name: string): string => String(form.get(name) ?? '').trim()
+
+interface FormProps {
+  act: Acting
+  submit: string
+  onSubmit(form: FormData): void
+  children: ReactNode
+}
+
+function Form({ act, submit, onSubmit, children }: FormProps) {
+  const send = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    onSubmit(new FormData(event.currentTarget))
+  }
+  return (
+    <form className="stack s4" onSubmit={send}>
+      {children}
+      <Refused error={act.error} />
+      <button type="submit" className="btn main" disabled={act.isPending}>
+        {submit}
+      </button>
+    </form>
+  )
+}
+
+const lists = ['files', 'commits', 'pullRequests', 'testRuns', 'links'] as const
+
+/** Which kinds of evidence the gate asks for; all of them can be brought. */
+const asked = ({ workflow }: FeatureView, gate: string): Set<string> =>
+  new Set(workflow.gates?.find(({ name }) => name === gate)?.needs.flatMap(({ anyOf }) => anyOf))
+
+export function EvidenceDialog({ feature, act, onClose, gate }: Props & { gate: string }) {
+  const wanted = asked(feature, gate)
+  const send = (form: FormData) => {
+    const linesOf = (name: string) =>
+      [
+        ...new Set(
+          textOf(form, name)
+            .split('\n')
+            .map((line) => line.trim()),
+        ),
+      ].filter(Boolean)
+    const brought = Object.fromEntries(
+      lists.map((name) => [name, linesOf(name)] as const).filter(([, all]) => all.length > 0),
+    )
+    const evidence = { summary: textOf(form, 'summary'), ...brought }
+    const level = form.get('verified') ? ('verified' as const) : ('reported' as const)
+    act.mutate({ do: 'advance', body: { evidence, level } }, { onSuccess: onClose })
+  }
+  return (
+    <Dialog title={words.evidenceTitle(inWords(gate))} open onClose={onClose}>
+      <Form act={act} submit={words.advance(inWords(feature.next?.to ?? ''))} onSubmit={send}>
+        <label className="field">
+          <span>{words.evidence.summary}</span>
+          <textarea className="input area" name="summary" rows={2} required maxLength={10_000} />
+        </label>
+        {lists
+          .toSorted((a, b) => Number(wanted.has(b)) - Number(wanted.has(a)))
+          .map((name) => (
+            <label key={name} className="field">
+              <span>
+                {words.evidence[name]} <span className="soft t12">{words.oneEach}</span>
+              </span>
+              <textarea className="input area" name={name} rows={wanted.has(name) ? 2 : 1} />
+            </label>
+          ))}
+        {feature.can.verify === true && (
+          <label className="row">
+            <input type="checkbox" name="verified" /> {words.iChecked}
+          </label>
+        )}
+      </Form>
+    </Dialog>
+  )
+}
+
+export function OverrideDialog({ feature, act, onClose }: Props) {
+  const send = (form: FormData) =>
+    act.mutate(
+      { do: 'override', body: { status: textOf(form, 'status'), reason: textOf(form, 'reason') } },
+      { onSuccess: onClose },
+    )
+  return (
+    <Dialog title={words.overrideTitle} open onClose={onClose}>
+      <Form act={act} submit={words.overrideDo} onSubmit={send}>
+        <p className="soft t13">{words.overrideText}</p>
+        <label className="field">
+          <span>{words.moveTo}</span>
+          <select className="input" name="status" defaultValue={feature.next?.to}>
+            {feature.states
+              .filter((state) => state !== feature.status)
+              .map((state) => (
+                <option key={state} value={state}>
+                  {inWords(state)}
+                </option>
+              ))}
+          </select>
+        </label>
+        <label className="field">
+          <span>{words.reason}</span>
+          <textarea className="input area" name="reason" rows={2} required maxLength={1000} />
+        </label>
+      </Form>
+    </Dialog>
+  )
+}
+
+export function EditDialog({ feature, act, onClose }: Props) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const members = useQuery(membersQuery(team.id)).data ?? []
+  const agents = useQuery(agentsQuery(team.id)).data ?? []
+  const [assignee, setAssignee] = useState(feature.assignee?.id ?? '')
+  const parties = [...members, ...agents].map(({ id, name }) => ({ id, name }))
+  if (feature.assignee && !parties.some(({ id }) => id === feature.assignee?.id)) parties.unshift(feature.assignee)
+  const send = (form: FormData) => {
+    const keys = textOf(form, 'tasks')
+    const description = textOf(form, 'description')
+    const spec = textOf(form, 'spec')
+    act.mutate(
+      {
+        do: 'update',
+        body: {
+          title: textOf(form, 'title'),
+          description: description === '' ? null : description,
+          priority: form.get('priority') as FeatureView['priority'],
+          ...(assignee !== (feature.assignee?.id ?? '') && { assignee: assignee === '' ? null : assignee }),
+          taskIds: [...new Set(keys.split(/[\s,]+/).filter(Boolean))],
+          specId: spec === '' ? null : spec,
+        },
+      },
+      { onSuccess: onClose },
+    )
+  }
+  return (
+    <Dialog title={words.edit.replace('…', '')} open onClose={onClose}>
+      <Form act={act} submit={words.save} onSubmit={send}>
+        <label className="field">
+          <span>{words.title}</span>
+          <input className="input" name="title" defaultValue={feature.title} required maxLength={200} />
+        </label>
+        <label className="field">
+          <span>{words.description}</span>
+          <textarea
+            className="input area"
+            name="description"
+            rows={6}
+            maxLength={50_000}
+            defaultValue={feature.description ?? ''}
+          />
+        </label>
+        <div className="two">
+          <label className="field">
+            <span>{words.priority}</span>
+            <select className="input" name="priority" defaultValue={feature.priority}>
+              {priorities.map((priority) => (
+                <option key={priority} value={priority}>
+                  {priorityNames[priority]}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label className="field">
+            <span>{words.assignee}</span>
+            <select className="input" value={assignee} onChange={(event) => setAssignee(event.currentTarget.value)}>
+              <option value="">{words.nobody}</option>
+              {parties.map(({ id, name }) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+        </div>
+        <label className="field">
+          <span>{words.taskKeys}</span>
+          <input className="input" name="tasks" defaultValue={feature.tasks.map(({ key }) => key).join(', ')} />
+        </label>
+        <label className="field">
+          <span>{words.specRef}</span>
+          <input className="input" name="spec" defaultValue={feature.spec?.slug ?? ''} />
+        </label>
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,97 @@
+/** What the next gate still needs, and the call that supplies it. */
+import { Link } from '@tanstack/react-router'
+import { Check, CircleSlash } from 'lucide-react'
+import type { FeatureView } from '../../../features/workflow/schema.ts'
+import { inWords, words } from './words.ts'
+
+type Missing = NonNullable<FeatureView['next']>['missing'][number]
+
+interface Props {
+  feature: FeatureView
+  gate: string | null | undefined
+  /** Left out if the reader may not bring evidence. */
+  onEvidence: (() => void) | undefined
+}
+
+const blockerOf = ({ item }: Missing): string | undefined => /^blockedBy (\S+)$/.exec(item)?.[1]
+const isEvidence = ({ item }: Missing): boolean => item.startsWith('evidence.')
+
+export function Lacks({ feature, gate, onEvidence }: Props) {
+  if (!feature.next) return null
+  const { missing } = feature.next
+  return (
+    <section className="sheet pad" aria-labelledby="lacks">
+      <header className="row wrap">
+        <h2 className="h2" id="lacks">
+          {words.missing}
+        </h2>
+        {missing.length > 0 && <span className="flag warn">{words.nMissing(missing.length)}</span>}
+        {gate && <span className="end t12 soft mono">{gate}</span>}
+      </header>
+      {missing.length === 0 && (
+        <div className="lack">
+          <Check className="i good" aria-hidden />
+          <span>{words.nothingMissing}</span>
+        </div>
+      )}
+      {missing.map((one) => (
+        <Lack key={one.item} missing={one} feature={feature} onEvidence={onEvidence} />
+      ))}
+      {missing.some(isEvidence) && <Call text={advanceCall(feature.id, missing)} />}
+      {missing.some(({ item }) => item === 'review') && (
+        <Call text={`submit_review feature: "${feature.id}"\n  verdict: "approved"`} />
+      )}
+      {missing.length > 0 && <p className="t12 soft">{words.sameForAgents}</p>}
+    </section>
+  )
+}
+
+const Call = ({ text }: { text: string }) => (
+  <pre className="code callof" title={words.callOf}>
+    {text}
+  </pre>
+)
+
+function Lack({
+  missing,
+  feature,
+  onEvidence,
+}: { missing: Missing; feature: FeatureView } & Pick<Props, 'onEvidence'>) {
+  const blocker = blockerOf(missing)
+  const waiting = feature.blockers.find(({ id }) => id === blocker)
+  return (
+    <div className="lack">
+      <CircleSlash className="i warn" aria-hidden />
+      <span>
+        {waiting ? (
+          <>
+            {words.waitsFor}{' '}
+            <Link className="link" to="/features/$id" params={{ id: waiting.id }}>
+              {waiting.title}
+            </Link>
+            , {inWords(waiting.status).toLowerCase()}
+          </>
+        ) : (
+          sentence(missing.needs)
+        )}
+        <br />
+        <span className="t12 soft mono">{waiting ? missing.next.command : missing.item}</span>
+      </span>
+      {isEvidence(missing) && onEvidence && (
+        <button type="button" className="btn small" onClick={onEvidence}>
+          {words.addEvidence}
+        </button>
+      )}
+    </div>
+  )
+}
+
+const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+/** The call of the tool, with an empty place for the first of each kind of evidence that would do. */
+function advanceCall(id: string, missing: readonly Missing[]): string {
+  const parts = missing.filter(isEvidence).map(({ item }) => item.split(' ')[0]?.slice('evidence.'.length) ?? '')
+  const all = [...new Set(['summary', ...parts])]
+  const given = all.map((part) => (part === 'summary' ? 'summary: "…"' : `${part}: ["…"]`)).join(', ')
+  return `advance_feature feature: "${id}"\n  evidence: { ${given} }`
+}

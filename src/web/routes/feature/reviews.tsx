@@ -1,0 +1,95 @@
+/** What reviewers said, and a form for the one who may review it now. */
+import { Check, Lock, RotateCcw } from 'lucide-react'
+import { useState } from 'react'
+import type { FeatureView } from '../../../features/workflow/schema.ts'
+import { Avatar } from '../../components/party.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { day } from '../../times.ts'
+import { partyOf } from './bars.tsx'
+import type { Acting } from './queries.ts'
+import { words } from './words.ts'
+
+interface Props {
+  feature: FeatureView
+  act: Acting
+  /** The feature waits for a verdict. */
+  waiting: boolean
+}
+
+export function Reviews({ feature, act, waiting }: Props) {
+  const { reviews, can } = feature
+  if (reviews.length === 0 && !waiting) return null
+  return (
+    <section className="sheet pad" aria-labelledby="reviews">
+      <header className="row">
+        <h2 className="h2" id="reviews">
+          {words.reviews}
+        </h2>
+        {waiting && <span className="end t12 soft">{words.needed}</span>}
+      </header>
+      {reviews.length === 0 && <p className="soft t13">{words.noReviews}</p>}
+      {reviews.toReversed().map((review) => (
+        <Said key={review.id} review={review} />
+      ))}
+      {waiting && can.review === true && <Verdict act={act} />}
+      {waiting && can.review !== true && (
+        <p className="row tight t12 soft notallowed">
+          <Lock className="i s14" aria-hidden />
+          {can.review.detail}
+        </p>
+      )}
+    </section>
+  )
+}
+
+function Said({ review }: { review: FeatureView['reviews'][number] }) {
+  const approved = review.verdict === 'approved'
+  return (
+    <div className="rev stack s1">
+      <span className="row wrap">
+        <Avatar party={partyOf(review.actor)} size="m" />
+        <b className="b5">{review.actor.name}</b>
+        <span className={approved ? 'flag good' : 'flag warn'}>
+          {approved ? <Check className="i s12" aria-hidden /> : <RotateCcw className="i s12" aria-hidden />}
+          {words.verdicts[review.verdict]}
+        </span>
+        <span className="end t12 soft">{day(review.createdAt)}</span>
+      </span>
+      {review.comments && <span className="t13 prewrap">{review.comments}</span>}
+    </div>
+  )
+}
+
+/** The comment stays until the server has taken the verdict. */
+function Verdict({ act }: { act: Acting }) {
+  const [comments, setComments] = useState('')
+  const say = (verdict: 'approved' | 'changes_requested') => {
+    const comment = comments.trim() === '' ? {} : { comments: comments.trim() }
+    act.mutate({ do: 'review', body: { verdict, ...comment } }, { onSuccess: () => setComments('') })
+  }
+  const failed = act.error && act.variables?.do === 'review' ? act.error : undefined
+  return (
+    <form className="stack rev" onSubmit={(event) => event.preventDefault()}>
+      <label className="field">
+        <span>{words.comment}</span>
+        <textarea
+          className="input area"
+          id="verdict"
+          rows={3}
+          maxLength={10_000}
+          value={comments}
+          onChange={(event) => setComments(event.currentTarget.value)}
+        />
+      </label>
+      {failed && <ProblemBox error={failed} />}
+      <span className="row wrap">
+        <button type="button" className="btn main" disabled={act.isPending} onClick={() => say('approved')}>
+          {words.approve}
+        </button>
+        <button type="button" className="btn" disabled={act.isPending} onClick={() => say('changes_requested')}>
+          {words.askForChanges}
+        </button>
+      </span>
+    </form>
+  )
+}

@@ -1,0 +1,68 @@
+/** The way of a feature through the workflow of its project, as the page draws it. */
+import type { FeatureView, SubmittedEvidence } from '../../../features/workflow/schema.ts'
+
+type Workflow = FeatureView['workflow']
+
+export interface Measure {
+  state: string
+  /** Where it stands: behind the feature, the one it is in, or ahead. */
+  place: 'past' | 'now' | 'ahead'
+  /** The gate out of this state; null: it takes none, undefined: nothing leads on. */
+  gate: string | null | undefined
+  skipped: boolean
+  evidence: SubmittedEvidence[]
+}
+
+const REVIEW = 'review'
+
+/** The step that leads on from a state: an advance, or an approval. */
+const onward = ({ transitions }: Workflow, state: string) =>
+  transitions.find(({ from, by = 'advance' }) => from === state && by === 'advance') ??
+  transitions.find(({ from, by }) => from === state && by === 'approved')
+
+/** The states from the first to one that closes a feature. */
+function mainWay(workflow: Workflow): string[] {
+  const way: string[] = []
+  let state: string | undefined = workflow.initial
+  while (state !== undefined && !way.includes(state)) {
+    way.push(state)
+    state = onward(workflow, state)?.to
+  }
+  return way
+}
+
+/** The way that is drawn: with the state that the feature is in, even if only a verdict leads there. */
+function wayOf({ workflow, status }: FeatureView): string[] {
+  const way = mainWay(workflow)
+  if (way.includes(status)) return way
+  const next = way.indexOf(onward(workflow, status)?.to ?? '')
+  return next < 0 ? [...way, status] : way.toSpliced(next, 0, status)
+}
+
+/** Evidence from before changes were last asked for was about another state of the work. */
+export function currentEvidence({ evidence, reviews }: FeatureView): SubmittedEvidence[] {
+  const last = reviews.findLast(({ verdict }) => verdict === 'changes_requested')
+  return last ? evidence.filter(({ createdAt }) => createdAt > last.createdAt) : evidence
+}
+
+export function measuresOf(feature: FeatureView): Measure[] {
+  const { workflow, status, kind } = feature
+  const way = wayOf(feature)
+  const at = way.indexOf(status)
+  const shown = currentEvidence(feature)
+  return way.map((state, place) => {
+    const step = onward(workflow, state)
+    const gate = step && (step.by === 'approved' ? REVIEW : (step.gate ?? null))
+    return {
+      state,
+      place: place < at ? 'past' : place === at ? 'now' : 'ahead',
+      gate,
+      skipped: workflow.gates?.find(({ name }) => name === gate)?.skipFor?.includes(kind) ?? false,
+      evidence: shown.filter((one) => one.gate === gate),
+    }
+  })
+}
+
+/** The name of the gate that the feature has to pass next. */
+export const nextGate = (feature: FeatureView): string | null | undefined =>
+  measuresOf(feature).find(({ place }) => place === 'now')?.gate

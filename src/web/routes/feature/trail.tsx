@@ -1,0 +1,140 @@
+/** What was brought to the gates and what reviewers said, the newest first. */
+import { Link } from '@tanstack/react-router'
+import type { FeatureView, SubmittedEvidence } from '../../../features/workflow/schema.ts'
+import { LevelGlyph, LevelWord } from '../../components/evidence.tsx'
+import { Avatar } from '../../components/party.tsx'
+import { dayAndTime } from '../../times.ts'
+import { partyOf } from './bars.tsx'
+import { inWords, words } from './words.ts'
+
+type Entry = { at: string; evidence: SubmittedEvidence } | { at: string; review: FeatureView['reviews'][number] }
+
+export function Trail({ feature }: { feature: FeatureView }) {
+  const entries: Entry[] = [
+    ...feature.evidence.map((evidence) => ({ at: evidence.createdAt, evidence })),
+    ...feature.reviews.map((review) => ({ at: review.createdAt, review })),
+  ].sort((a, b) => (a.at < b.at ? 1 : -1))
+  return (
+    <section className="sheet pad" aria-labelledby="trail">
+      <header className="row">
+        <h2 className="h2" id="trail">
+          {words.trail}
+        </h2>
+        <span className="end t12 soft">{words.entries(entries.length)}</span>
+      </header>
+      {entries.length === 0 && <p className="soft t13">{words.noTrail}</p>}
+      <ul className="feed">
+        {entries.map((entry) =>
+          'evidence' in entry ? (
+            <EvidenceEntry key={entry.evidence.id} evidence={entry.evidence} />
+          ) : (
+            <ReviewEntry key={entry.review.id} review={entry.review} />
+          ),
+        )}
+      </ul>
+    </section>
+  )
+}
+
+const Time = ({ at }: { at: string }) => <time dateTime={at}>{dayAndTime(at)}</time>
+
+function EvidenceEntry({
+  evidence: { actor, gate, level, evidence, verified, createdAt },
+}: {
+  evidence: SubmittedEvidence
+}) {
+  const items = (['files', 'commits', 'pullRequests', 'testRuns', 'links'] as const).flatMap((part) =>
+    (evidence[part] ?? []).map((text) => ({ part, text })),
+  )
+  return (
+    <li>
+      <Avatar party={partyOf(actor)} />
+      <span className="stack s1">
+        <span>
+          <b>{actor.name}</b> {words.brought} <b>{inWords(gate)}</b>: {evidence.summary}
+        </span>
+        {items.length > 0 && (
+          <ul className="evitems" aria-label={words.evidenceTitle(inWords(gate))}>
+            {items.map(({ part, text }) => (
+              <li key={`${part} ${text}`} title={words.evidence[part]}>
+                <Item text={text} />
+              </li>
+            ))}
+          </ul>
+        )}
+        <span className="row tight t12 soft">
+          <LevelGlyph level={level} />
+          <LevelWord level={level} />
+          {verified && <span>{words.verifiedBy(verified.by.name)}</span>}
+        </span>
+      </span>
+      <Time at={createdAt} />
+    </li>
+  )
+}
+
+/** An address becomes a link; anything else stays text. */
+const Item = ({ text }: { text: string }) =>
+  /^https?:\/\//i.test(text) ? (
+    <a className="link" href={text} target="_blank" rel="noopener noreferrer nofollow">
+      {text}
+    </a>
+  ) : (
+    <span className="mono">{text}</span>
+  )
+
+function ReviewEntry({ review }: { review: FeatureView['reviews'][number] }) {
+  return (
+    <li>
+      <Avatar party={partyOf(review.actor)} />
+      <span>
+        <b>{review.actor.name}</b> {review.verdict === 'approved' ? words.approved : words.askedForChanges}
+        {review.comments && `: ${review.comments}`}
+      </span>
+      <Time at={review.createdAt} />
+    </li>
+  )
+}
+
+/** Tasks, blockers, links and pull requests. */
+export function Around({ feature }: { feature: FeatureView }) {
+  const { blockers, links, pullRequests } = feature
+  if (blockers.length + links.length + pullRequests.length === 0) return null
+  return (
+    <section className="sheet pad" aria-labelledby="around">
+      <header className="row">
+        <h2 className="h2" id="around">
+          {words.related}
+        </h2>
+      </header>
+      <ul className="tl">
+        {blockers.map(({ id, title, status }) => (
+          <li key={id}>
+            <Link className="dep" to="/features/$id" params={{ id }}>
+              <span className="flag">{words.waitsFor}</span>
+              <span className="cut grow">{title}</span>
+              <span className="soft t12">{inWords(status)}</span>
+            </Link>
+          </li>
+        ))}
+        {links.map(({ id, title, path, type, kind }) => (
+          <li key={`${id} ${kind}`}>
+            <Link className="dep" to={path}>
+              <span className="flag">{type}</span>
+              <span className="cut grow">{title}</span>
+              <span className="soft t12">{kind}</span>
+            </Link>
+          </li>
+        ))}
+        {pullRequests.map(({ number, title, url }) => (
+          <li key={url}>
+            <a className="dep" href={url} target="_blank" rel="noopener noreferrer nofollow">
+              <span className="key">#{number}</span>
+              <span className="cut grow">{title}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
