@@ -17,6 +17,7 @@ export const nouns: Record<string, { about: string; load: () => Promise<{ verbs:
   activity: { about: 'Show what happened', load: () => import('./activity.ts') },
   notifications: { about: 'Read your notifications', load: () => import('./notifications.ts') },
   repositories: { about: 'Connect repositories of code hosts', load: () => import('./repositories.ts') },
+  trash: { about: 'List and restore what was deleted', load: () => import('./trash.ts') },
   teams: { about: 'Manage teams', load: () => import('./teams.ts') },
   tokens: { about: 'Manage MCP tokens for agents', load: () => import('./tokens.ts') },
   integrations: { about: 'Connect your accounts of code hosts and chats', load: () => import('./integrations.ts') },

@@ -68,7 +68,7 @@ export function listed<T>(page: Page<T>, columns: Column<T>[], none: string): Sh
 export function removed(value: { id: string }, noun: string, ref: string | undefined): Shown {
   return {
     ...shown(value, `Deleted ${ref}.`),
-    note: `To restore it within 30 days: tutti ${noun} restore ${value.id}`,
+    note: `To restore it within 24 hours (administrators: 30 days): tutti ${noun} restore ${value.id}`,
   }
 }
 

@@ -101,7 +101,7 @@ export const verbs: Verb[] = [
       const gone = await call.client.request<{ id: string }>('DELETE', path)
       return {
         ...shown(gone, `Deleted ${call.args[0]}.`),
-        note: `To restore it within 30 days: tutti stories restore ${gone.id} --epic ${epicId}`,
+        note: `To restore it within 24 hours (administrators: 30 days): tutti stories restore ${gone.id} --epic ${epicId}`,
       }
     },
   },

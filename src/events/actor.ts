@@ -40,6 +40,12 @@ export function withActor<R extends ActorRow>(row: R) {
   return { ...rest, actor }
 }
 
+/** Returns the actor of an event as readers see it. */
+export const doerOf = ({ kind, ...who }: EventActor): Doer => ({
+  type: kind === 'system' || kind === 'agent' ? kind : 'user',
+  ...who,
+})
+
 /** Returns how an actor is recorded: an agent by its own name, for the person whose token it uses. */
 export const recorded = ({ kind, userId, name, agent }: Actor): EventActor =>
   agent

@@ -3,9 +3,8 @@ import type { Ctx } from '../action.ts'
 import { rightsOf } from '../auth/rights.ts'
 import { and, or } from '../db/conditions.ts'
 import { recordNames } from '../records/names.ts'
-import type { Doer } from '../records/party.ts'
 import { mayRead, mayReadEvent } from '../records/readable.ts'
-import { type ActorRow, actorColumns, type EventActor, withActor } from './actor.ts'
+import { type ActorRow, actorColumns, doerOf, type EventActor, withActor } from './actor.ts'
 import { type Catalogue, isByHand } from './catalogue.ts'
 import { events, isLogged } from './table.ts'
 import { inWords } from './words.ts'
@@ -82,10 +81,9 @@ interface Told {
  */
 export function entryOf<E extends Told & { actor: EventActor }>(
   catalogue: Catalogue,
-  { data: { impersonatorId: _, concerns: __, changed: ___, ...data }, actor: { kind, ...who }, ...event }: E,
+  { data: { impersonatorId: _, concerns: __, changed: ___, ...data }, actor, ...event }: E,
 ) {
-  const type = kind === 'system' || kind === 'agent' ? (kind as 'system' | 'agent') : ('user' as const)
-  return { ...event, description: inWords(catalogue, event.type, data), data, actor: { type, ...who } satisfies Doer }
+  return { ...event, description: inWords(catalogue, event.type, data), data, actor: doerOf(actor) }
 }
 
 /** Returns a row as an entry of the feed. */

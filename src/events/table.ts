@@ -8,6 +8,9 @@ import { instant, json } from '../db/columns.ts'
  */
 export const isLogged = (action: SQLWrapper): SQL => sql`${action} in ('activity.log', 'activities.log')`
 
+/** The event says that something was deleted. The same text as in the index `events_deleted`. */
+export const isDeletion = (type: SQLWrapper): SQL => sql`${type} like '%.deleted'`
+
 /**
  * One row for every change, written in the transaction of the change. The row is the audit entry, the entry of the
  * activity feed and the live event, so these cannot disagree. `seq` is taken before the commit, so a lower number may
@@ -54,6 +57,8 @@ export const events = pgTable(
     index('events_by_id').on(t.id),
     // Entries that people and agents log by hand are queried by type.
     index('events_logged').on(t.organizationId, t.type, t.seq).where(isLogged(t.action)),
+    // The trash of a team.
+    index('events_deleted').on(t.organizationId, t.seq).where(isDeletion(t.type)),
     index('events_at').using('brin', t.at),
   ],
 )

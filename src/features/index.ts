@@ -48,6 +48,7 @@ export { repositories } from './repositories/index.ts'
 // ---- overview
 export { onboarding } from './onboarding/index.ts'
 export { manual } from './manual/index.ts'
+export { trash } from './trash/index.ts'
 export { teams } from './teams/index.ts'
 export { hub } from './hub/index.ts'
 export { backups } from './backups/index.ts'

@@ -25,24 +25,31 @@ test.each([
   ['note', 'notes', () => note({ scope: 'team' })],
   ['note', 'notes', () => note({ scope: 'team', projectId: team.project.id })],
   ['feature', 'features', () => feature()],
-])('a %s of the team comes back by its administrators, for thirty days', async (noun, path, make) => {
-  const { id } = await make()
-  const back = (who = team.admin, headers = {}) =>
-    who.fetch<{ version: number }>('POST', `/api/${path}/${id}/restore`, undefined, headers)
-  const owned = noun === 'feature' ? `/api/projects/${team.project.id}/features/${id}` : `/api/notes/${id}`
-  expect((await back()).body.version).toBe(1)
-  expect((await team.member.fetch('DELETE', owned)).status).toBe(200)
-  for (const who of [team.member, team.viewer]) expect((await back(who)).status).toBe(403)
-  expect((await back(team.stranger)).status).toBe(404)
-  await expectRefusal(t, await back(team.admin, { 'if-match': '"1"' }), 412, 'version_mismatch')
-  const answer = await back()
-  expect([answer.status, answer.body.version]).toEqual([200, 3])
-  await expectEvent(t, answer, `${noun}.restored`)
-  expect((await team.viewer.fetch('GET', `/api/${path}/${id}`)).status).toBe(200)
-  await team.member.fetch('DELETE', owned)
-  await t.app.driver.query(`update ${path} set deleted_at = now() - interval '31 days' where id = $1`, [id])
-  expect((await back()).status).toBe(404)
-})
+])(
+  'a %s of the team comes back by who deleted it for a day, and by its administrators for thirty',
+  async (noun, path, make) => {
+    const { id } = await make()
+    const back = (who = team.admin, headers = {}) =>
+      who.fetch<{ version: number }>('POST', `/api/${path}/${id}/restore`, undefined, headers)
+    const owned = noun === 'feature' ? `/api/projects/${team.project.id}/features/${id}` : `/api/notes/${id}`
+    expect((await back()).body.version).toBe(1)
+    expect((await team.member.fetch('DELETE', owned)).status).toBe(200)
+    for (const who of [team.other, team.viewer]) expect((await back(who)).status).toBe(403)
+    expect((await back(team.stranger)).status).toBe(404)
+    await expectRefusal(t, await back(team.admin, { 'if-match': '"1"' }), 412, 'version_mismatch')
+    const answer = await back()
+    expect([answer.status, answer.body.version]).toEqual([200, 3])
+    await expectEvent(t, answer, `${noun}.restored`)
+    expect((await team.viewer.fetch('GET', `/api/${path}/${id}`)).status).toBe(200)
+    await team.member.fetch('DELETE', owned)
+    expect((await back(team.member)).status).toBe(200)
+    await team.member.fetch('DELETE', owned)
+    await t.app.driver.query("update events set at = at - interval '25 hours' where subject_id = $1", [id])
+    expect((await back(team.member)).status).toBe(403)
+    await t.app.driver.query(`update ${path} set deleted_at = now() - interval '31 days' where id = $1`, [id])
+    expect((await back()).status).toBe(404)
+  },
+)
 
 test('the event of a deletion has the version that the deletion made, for every kind that can be deleted', async () => {
   const kinds = recordNames.filter((kind) => events.some(({ name }) => name === `${kind}.deleted`))

@@ -177,7 +177,7 @@ export const restore = write(
   'agents.restore',
   memberOrAlone('agents:write'),
   async (ctx, { ref }: { ref: string }): Promise<Agent> => {
-    const { row: before, deletedAt } = await findToRestore<Agent>(ctx, agents, visible, 'agent', ref)
+    const { row: before, deletedAt } = await findToRestore<Agent>(ctx, agents, visible, 'agent', ref, agentDeleted)
     checkVersion(ctx, before)
     if (deletedAt === null) return before
     const after = await change(ctx, before, { deletedAt: null })

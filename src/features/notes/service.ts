@@ -10,6 +10,7 @@ import { placeholders, prepare, prepareDeferred, prepareForms } from '../../db/s
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { nameMoved } from '../../records/changed.ts'
 import { type KeysetForm, keyset, keysetOf } from '../../records/page.ts'
+import { requireRestorer } from '../../records/restoring.ts'
 import { byReference, thereOrLately } from '../../records/rows.ts'
 import { slugify } from '../../text/text.ts'
 import { defaultProject, projectFilter } from '../projects/current.ts'
@@ -232,7 +233,7 @@ export const remove = write(
   { destructive: true, versioned: true },
 )
 
-/** Authors restore personal notes; administrators restore those of the team. */
+/** Authors restore personal notes; administrators, and for a day who deleted it, one of the team. */
 export const restore = write(
   'notes.restore',
   changing,
@@ -249,7 +250,9 @@ export const restore = write(
     })
     if (!found) throw notFound('note', ref)
     const { deletedAt, ...before } = found
-    if (before.organizationId) requireRole(ctx.actor, before.organizationId, 'admin', 'Restoring a note')
+    const { organizationId } = before
+    if (organizationId)
+      await requireRestorer(ctx, { ...before, organizationId, deletedAt }, noteDeleted, 'Restoring a note')
     checkVersion(ctx, before)
     if (deletedAt === null) return before
     const note = await change(ctx, before, { deletedAt: null })

@@ -8,7 +8,9 @@ import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { rowsAs } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
+import type { EventType } from '../../events/catalogue.ts'
 import type { Keyset, Page } from '../../records/page.ts'
+import { requireRestorer } from '../../records/restoring.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
 import type { Author, Scope } from '../../records/scopes.ts'
 import { users } from '../users/table.ts'
@@ -166,8 +168,8 @@ export const requireWriter = (ctx: Ctx, noun: string, row: SharedRow): void => r
 type Restorable<R> = R & { deletedAt: string | null }
 
 /**
- * Finds a row that exists or was deleted in the last 30 days. Only its author or an admin of its organization may
- * restore it.
+ * Finds a row that exists or was deleted in the last 30 days, and requires that the caller may restore it: a personal
+ * one as its author.
  */
 export async function findToRestore<R extends SharedRow>(
   ctx: Ctx,
@@ -175,6 +177,7 @@ export async function findToRestore<R extends SharedRow>(
   columns: Columns,
   noun: string,
   ref: string,
+  deletion: EventType,
 ): Promise<{ row: Omit<Restorable<R>, 'deletedAt'>; deletedAt: string | null }> {
   const since = new Date(Date.parse(ctx.now) - RESTORE_DAYS * 86_400_000).toISOString()
   const rights = rightsOf(ctx.actor)
@@ -188,8 +191,10 @@ export async function findToRestore<R extends SharedRow>(
     ref,
     and(there, or(own, anyOf(table.organizationId, rights.organizations))),
   )
-  if (found.organizationId) requireRole(ctx.actor, found.organizationId, 'admin', `Restoring a ${noun}`)
-  const { deletedAt, ...row } = found
+  const { organizationId, deletedAt } = found
+  if (organizationId)
+    await requireRestorer(ctx, { id: found.id, organizationId, deletedAt }, deletion, `Restoring a ${noun}`)
+  const { deletedAt: _, ...row } = found
   return { row, deletedAt }
 }
 

@@ -1,8 +1,9 @@
 import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, write } from '../../action.ts'
-import { member, requireRole } from '../../auth/policy.ts'
+import { member } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { nameChanged, nameRows } from '../../records/changed.ts'
+import { requireRestorer } from '../../records/restoring.ts'
 import { thereOrLately } from '../../records/rows.ts'
 import { lockProject } from '../projects/lock.ts'
 import { epicDeleted, epicRestored, storyDeleted, storyRestored } from '../stories/events.ts'
@@ -81,8 +82,9 @@ export const restoreEpic = write(
   'planning.restoreEpic',
   member('tasks:write'),
   async (ctx, { slug, epicId }: EpicPath): Promise<Epic> => {
-    const project = await manageable(ctx, slug, 'Restoring an epic')
+    const project = await locked(ctx, slug)
     const { deletedAt, ...before } = await epicToRestore(ctx, project.id, epicId)
+    await requireRestorer(ctx, { ...before, deletedAt }, epicDeleted, 'Restoring an epic')
     checkVersion(ctx, before)
     if (deletedAt === null) return before
     await change(ctx, epics, before, { deletedAt: null }, async () => before)
@@ -110,8 +112,9 @@ export const restoreStory = write(
   member('tasks:write'),
   async (ctx, path: StoryPath): Promise<Story> => {
     const { slug, epicId, storyId } = path
-    const project = await manageable(ctx, slug, 'Restoring a story')
+    const project = await locked(ctx, slug)
     const { deletedAt, ...before } = await storyToRestore(ctx, project.id, path)
+    await requireRestorer(ctx, { ...before, deletedAt }, storyDeleted, 'Restoring a story')
     checkVersion(ctx, before)
     if (deletedAt === null) return before
     const [epic] = await ctx.db
@@ -130,9 +133,8 @@ export const restoreStory = write(
 
 const tasksOf = (epicId: string): SQL => sql`${tasks.storyId} in (select id from ${stories} where epic_id = ${epicId})`
 
-async function manageable(ctx: Ctx, slug: string, what: string) {
+async function locked(ctx: Ctx, slug: string) {
   const project = await writable(ctx, slug)
-  requireRole(ctx.actor, project.organizationId, 'admin', what)
   await lockProject(ctx, project.id)
   return project
 }

@@ -1,10 +1,11 @@
 import { and, desc, eq, isNull, or, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { member, requireRole } from '../../auth/policy.ts'
+import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
 import { notFound } from '../../errors.ts'
+import { requireRestorer } from '../../records/restoring.ts'
 import { byReference, deletedLately } from '../../records/rows.ts'
 import { ifThere } from './current.ts'
 import { projectDeleted, projectRestored } from './events.ts'
@@ -29,7 +30,7 @@ export const remove = write(
   { destructive: true, versioned: true },
 )
 
-/** Unarchives a project; or, for the team's administrators, restores a deleted one with everything deleted with it. */
+/** Unarchives a project, or restores a deleted one with everything deleted with it. */
 export const restore = write(
   'projects.restore',
   member('projects:write'),
@@ -37,7 +38,7 @@ export const restore = write(
     const there = await ifThere(ctx, ref)
     if (there) return archive(ctx, { ref: there.id, restore: true })
     const { deletedAt, ...before } = await deletedOne(ctx, ref)
-    requireRole(ctx.actor, before.organizationId, 'admin', 'Restoring a deleted project')
+    await requireRestorer(ctx, { ...before, deletedAt }, projectDeleted, 'Restoring a deleted project')
     checkVersion(ctx, before)
     await takeTurns(ctx, before.organizationId)
     const names = await freeNames(ctx, before)

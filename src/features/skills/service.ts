@@ -191,7 +191,7 @@ export const restore = write(
   'skills.restore',
   changing,
   async (ctx, { ref }: { ref: string }): Promise<Skill> => {
-    const { row: before, deletedAt } = await findToRestore<Skill>(ctx, skills, visible, 'skill', ref)
+    const { row: before, deletedAt } = await findToRestore<Skill>(ctx, skills, visible, 'skill', ref, skillDeleted)
     checkVersion(ctx, before)
     if (deletedAt === null) return before
     const after = await change(ctx, before, { deletedAt: null })

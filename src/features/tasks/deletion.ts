@@ -1,10 +1,11 @@
 import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, write } from '../../action.ts'
 import { inPerson } from '../../auth/actor.ts'
-import { member, refuse, requireRole } from '../../auth/policy.ts'
+import { member, refuse } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { AppError } from '../../errors.ts'
 import { nameChanged, nameRows } from '../../records/changed.ts'
+import { requireRestorer } from '../../records/restoring.ts'
 import { thereOrLately } from '../../records/rows.ts'
 import { lockProject } from '../projects/lock.ts'
 import { requireOpenProject } from '../projects/refusals.ts'
@@ -118,13 +119,13 @@ export const remove = write(
   { destructive: true, versioned: true },
 )
 
-/** For administrators of the organization, within 30 days. The task keeps its number. */
+/** Restores a task that was deleted in the last 30 days. It keeps its number. */
 export const restore = write(
   'tasks.restore',
   member('tasks:write'),
   async (ctx, { ref }: { ref: string }): Promise<Task> => {
     const { task, project, deletedAt } = await findAnyWithProject(ctx, ref, thereOrLately(tasks.deletedAt, ctx.now))
-    requireRole(ctx.actor, task.organizationId, 'admin', 'Restoring a task')
+    await requireRestorer(ctx, { ...task, deletedAt }, taskDeleted, 'Restoring a task')
     requireOpenProject(ctx, project, 'Restoring a task')
     checkVersion(ctx, task)
     if (deletedAt === null) return task

@@ -1,8 +1,9 @@
 import { and, eq, max } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
-import { member, requireRole } from '../../auth/policy.ts'
+import { member } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
+import { requireRestorer } from '../../records/restoring.ts'
 import { byReference, thereOrLately } from '../../records/rows.ts'
 import { projectOf } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
@@ -144,7 +145,7 @@ export const restore = write(
     if (!found) throw notFound('feature', ref)
     const { deletedAt, ...before } = found
     const project = await projects.find(ctx, before.projectId)
-    requireRole(ctx.actor, project.organizationId, 'admin', 'Restoring a feature')
+    await requireRestorer(ctx, { ...before, deletedAt }, featureDeleted, 'Restoring a feature')
     requireWriter(ctx, project)
     checkVersion(ctx, before)
     if (deletedAt === null) return present(ctx, project, before)

@@ -1,0 +1,43 @@
+import { type Trashed, trashKinds } from '../../src/features/trash/schema.ts'
+import { Refusal } from '../terminal/refusal.ts'
+import { ago } from '../terminal/times.ts'
+import { choice, shown, type Verb } from './noun.ts'
+import { listed, pages, paging } from './resource.ts'
+
+export const verbs: Verb[] = [
+  {
+    name: 'list',
+    about: 'List what you deleted in the last 24 hours; as administrator, what anybody deleted in 30 days',
+    aliases: ['ls'],
+    online: true,
+    fields: [choice('--kind <kind>', trashKinds), ...paging],
+    examples: ['tutti trash list', 'tutti trash list --kind note'],
+    run: async ({ client, fields }) =>
+      listed(
+        await pages<Trashed>(client, '/api/trash', fields),
+        [
+          { title: 'Id', of: ({ id }) => id },
+          { title: 'Kind', of: ({ kind }) => kind },
+          { title: 'Title', of: ({ title }) => title, wide: true },
+          { title: 'Deleted', of: ({ deletedAt }) => ago(deletedAt) },
+          { title: 'By', of: ({ deletedBy }) => deletedBy.name },
+        ],
+        'Nothing that you can restore.',
+      ),
+  },
+  {
+    name: 'restore',
+    args: '<id>',
+    about: 'Restore what was deleted, with what was deleted along with it',
+    online: true,
+    examples: ['tutti trash restore 019a8a7e'],
+    run: async ({ client, args: [id = ''] }) => {
+      const { items } = await pages<Trashed>(client, '/api/trash', { all: true })
+      const [found, other] = items.filter((item) => item.id.startsWith(id.toLowerCase()))
+      if (!found) throw new Refusal(`Nothing in the trash has the id ${id}. List it with: tutti trash list`)
+      if (other) throw new Refusal(`Several ids in the trash begin with ${id}. Use a longer one.`)
+      const restored = await client.post<object>(`/api${found.path}/restore`)
+      return shown(restored, `Restored ${found.kind} ${found.title}.`)
+    },
+  },
+]

@@ -1,0 +1,133 @@
+import { eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
+import { type Ctx, read } from '../../action.ts'
+import { atLeast, memberOrAlone } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { and, or } from '../../db/conditions.ts'
+import { actorColumns, doerOf, withActor } from '../../events/actor.ts'
+import type { EventType } from '../../events/catalogue.ts'
+import { events, isDeletion } from '../../events/table.ts'
+import { pathOf } from '../../records/kind.ts'
+import { keyset } from '../../records/page.ts'
+import { mayRead } from '../../records/readable.ts'
+import { isOwnDoing, ownSince, ownUntil } from '../../records/restoring.ts'
+import { RESTORE_DAYS } from '../../records/rows.ts'
+import { agentDeleted } from '../agents/events.ts'
+import { noteDeleted } from '../notes/events.ts'
+import { projectDeleted } from '../projects/events.ts'
+import { openTo, visibleTo } from '../projects/rows.ts'
+import { projects } from '../projects/table.ts'
+import { skillDeleted } from '../skills/events.ts'
+import { epicDeleted, storyDeleted } from '../stories/events.ts'
+import { taskDeleted } from '../tasks/events.ts'
+import { featureDeleted } from '../workflow/events.ts'
+import { type Trashed, type TrashPage, type TrashQuery, trashKinds } from './schema.ts'
+
+type Kind = Trashed['kind']
+
+/** The events by which records of each kind are deleted. What was deleted along with another record has none. */
+const deletions: Record<Kind, EventType> = {
+  project: projectDeleted,
+  epic: epicDeleted,
+  story: storyDeleted,
+  task: taskDeleted,
+  feature: featureDeleted,
+  note: noteDeleted,
+  skill: skillDeleted,
+  agent: agentDeleted,
+}
+
+const DAY = 86_400_000
+
+/** Lists what the caller may restore, last deleted first. */
+export const list = read(
+  'trash.list',
+  memberOrAlone('projects:read'),
+  async (ctx, { kind, ...query }: TrashQuery): Promise<TrashPage> => {
+    const wanted = trashKinds.filter((name) => (kind ?? name) === name && mayRead(ctx, name))
+    const page = keyset({ seq: events.seq }, events.id, query, { sort: 'seq' })
+    if (wanted.length === 0) return { items: [], nextCursor: null }
+    const gone = sql`lateral (${sql.join(
+      wanted.map((name) => deletedRows(ctx, name)),
+      sql` union all `,
+    )}) gone`
+    const rows = await ctx.db
+      .select({
+        ...actorColumns,
+        id: events.id,
+        seq: events.seq,
+        subjectId: sql<string>`${events.subjectId}`,
+        organizationId: events.organizationId,
+        deletedAt: events.at,
+        kind: sql<Kind>`gone.kind`,
+        title: sql<string>`gone.title`,
+        path: sql<string>`gone.path`,
+        version: sql<number>`gone.version`,
+        projectId: sql<string | null>`gone.project_id`,
+      })
+      .from(events)
+      .innerJoin(gone, sql`true`)
+      .where(page.where(restorable(ctx)))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const { items, nextCursor } = page.page(rows)
+    return {
+      nextCursor,
+      items: items.map((row) => {
+        const { actor, subjectId, organizationId, id: _, seq: __, ...shown } = withActor(row)
+        return { ...shown, id: subjectId, deletedBy: doerOf(actor), restorableUntil: until(ctx, row) }
+      }),
+    }
+  },
+)
+
+/** The deletions that the caller may undo: those of the last day that are theirs, and of 30 days as administrator. */
+function restorable(ctx: Ctx): SQL {
+  const { actor, now } = ctx
+  const { personal } = rightsOf(actor)
+  const own = and(isOwnDoing(actor), gt(events.at, ownSince(now)))
+  const inTeam = actor.organizationId ? eq(events.organizationId, actor.organizationId) : sql`false`
+  return and(
+    isDeletion(events.type),
+    gt(events.at, new Date(Date.parse(now) - RESTORE_DAYS * DAY).toISOString()),
+    or(
+      and(inTeam, isAdmin(ctx, actor.organizationId) ? undefined : own),
+      and(isNull(events.organizationId), eq(events.userId, personal)),
+    ),
+  )
+}
+
+const isAdmin = ({ actor }: Ctx, organizationId: string | null): boolean =>
+  actor.kind === 'system' || (organizationId !== null && atLeast(actor.memberships.get(organizationId), 'admin'))
+
+/** A personal record is restored by its author, for as long as it is kept. */
+const until = (
+  ctx: Ctx,
+  { organizationId, deletedAt }: { organizationId: string | null; deletedAt: string },
+): string =>
+  organizationId === null || isAdmin(ctx, organizationId)
+    ? new Date(Date.parse(deletedAt) + RESTORE_DAYS * DAY).toISOString()
+    : ownUntil(deletedAt)
+
+/** SQL for the row of the event's record, if this event deleted it and its project is there and seen by the caller. */
+function deletedRows(ctx: Ctx, kind: Kind): SQL {
+  const record = ctx.app.records.get(kind)
+  const { table } = record
+  const rights = rightsOf(ctx.actor)
+  const seen =
+    kind === 'project'
+      ? openTo(rights)
+      : table.projectId &&
+        or(
+          isNull(table.projectId),
+          sql`${table.projectId} in (select ${projects.id} from ${projects} where ${visibleTo(rights)})`,
+        )
+  const project = kind === 'project' ? table.id : (table.projectId ?? sql`null::uuid`)
+  return sql`(select ${kind}::text as kind, ${record.title} as title, ${pathOf(record)} as path,
+    ${table.version} as version, ${project} as project_id from ${table}
+    where ${and(
+      eq(table.id, events.subjectId),
+      eq(events.type, deletions[kind].name),
+      sql`${table.deletedAt} = ${events.at}`,
+      seen,
+    )})`
+}

@@ -1,0 +1,47 @@
+import { and, eq, gt, type SQL, sql } from 'drizzle-orm'
+import type { Ctx } from '../action.ts'
+import type { Actor } from '../auth/actor.ts'
+import { refuse, roleRefusal } from '../auth/policy.ts'
+import { rightsOf } from '../auth/rights.ts'
+import { or } from '../db/conditions.ts'
+import type { EventType } from '../events/catalogue.ts'
+import { events } from '../events/table.ts'
+
+/** For so long the one who deleted a record may restore it; administrators have RESTORE_DAYS. */
+const OWN_HOURS = 24
+export const ownSince = (now: string): string => new Date(Date.parse(now) - OWN_HOURS * 3_600_000).toISOString()
+export const ownUntil = (deletedAt: string): string =>
+  new Date(Date.parse(deletedAt) + OWN_HOURS * 3_600_000).toISOString()
+
+/** The event is the caller's own doing. What an agent did is also the doing of the person it works for. */
+export const isOwnDoing = (actor: Actor): SQL =>
+  actor.agent
+    ? (and(eq(events.actorKind, 'agent'), eq(events.actorId, actor.agent.id)) ?? sql`false`)
+    : or(eq(events.actorId, rightsOf(actor).user), eq(events.actorForId, rightsOf(actor).user))
+
+interface Gone {
+  id: string
+  organizationId: string
+  /** Null: it is not deleted, and restoring it changes nothing. */
+  deletedAt: string | null
+}
+
+/**
+ * THE RULE who may restore: administrators of the team, and for 24 hours whoever deleted the record. `deletion` is the
+ * event by which it was deleted.
+ */
+export async function requireRestorer(ctx: Ctx, gone: Gone, deletion: EventType, what: string): Promise<void> {
+  const refusal = roleRefusal(ctx.actor, gone.organizationId, 'admin', what)
+  if (refusal && gone.deletedAt && (await hasDeleted(ctx, gone.id, deletion))) return
+  refuse(refusal)
+}
+
+async function hasDeleted(ctx: Ctx, id: string, deletion: EventType): Promise<boolean> {
+  const [last] = await ctx.db
+    .select({ own: sql<boolean>`${isOwnDoing(ctx.actor)}` })
+    .from(events)
+    .where(and(eq(events.subjectId, id), eq(events.type, deletion.name), gt(events.at, ownSince(ctx.now))))
+    .orderBy(sql`${events.seq} desc`)
+    .limit(1)
+  return last?.own === true
+}

@@ -1,0 +1,81 @@
+import { beforeAll, expect, test } from 'bun:test'
+import type { TrashPage } from '../../src/features/trash/schema.ts'
+import { trashKinds } from '../../src/features/trash/schema.ts'
+import { kindInfo } from '../../src/records/names.ts'
+import type { Person } from '../support/app.ts'
+import { oneOfEach } from '../support/records.ts'
+import { newTask, newTeam, remove, start, t } from './tasks-support.ts'
+
+beforeAll(start)
+
+const trashOf = async (who: Person, query = '') => (await who.fetch<TrashPage>('GET', `/api/trash${query}`)).body
+const titles = async (who: Person, query = '') => (await trashOf(who, query)).items.map(({ title }) => title)
+/** Lets the deletion of a record have happened that many hours earlier. */
+const earlier = async (id: string, table: string, hours: number) => {
+  for (const [name, column, of] of [
+    ['events', 'at', 'subject_id'],
+    [table, 'deleted_at', 'id'],
+  ])
+    await t.app.driver.query(
+      `update ${name} set ${column} = ${column} - make_interval(hours => $2) where ${of} = $1::uuid`,
+      [id, hours],
+    )
+}
+
+test('everything that can be restored is listed with its path, and comes back by it', async () => {
+  const team = await newTeam()
+  const kinds = trashKinds.filter((kind) => kind !== 'project')
+  const made = await oneOfEach(team.owner, { kinds: ['project', ...kinds] })
+  const nested: Record<string, string> = { epic: 'epics', story: `epics/${made.epic.id}/stories`, feature: 'features' }
+  for (const kind of ['task', 'feature', 'note', 'skill', 'agent', 'story', 'epic', 'project'] as const) {
+    const { id } = made[kind]
+    const base = nested[kind] ? `/projects/${made.project.id}/${nested[kind]}` : kindInfo(kind).path
+    expect([kind, (await team.owner.fetch('DELETE', `/api${base}/${id}`)).status]).toEqual([kind, 200])
+    const { items } = await trashOf(team.owner, `?kind=${kind}`)
+    const found = items.find((item) => item.id === id)
+    expect(found).toMatchObject({ kind, deletedBy: { type: 'user', name: 'Ada' } })
+    expect((await team.owner.fetch('POST', `/api${found?.path}/restore`)).status).toBe(200)
+    expect((await trashOf(team.owner, `?kind=${kind}`)).items.map((item) => item.id)).not.toContain(id)
+  }
+})
+
+test('a member finds what they deleted in a day, an administrator what anybody deleted in thirty', async () => {
+  const team = await newTeam()
+  const { member, admin, other, viewer, stranger, project } = team
+  const [a, b] = [
+    await newTask(member, project, { title: 'Mine' }),
+    await newTask(member, project, { title: 'Theirs' }),
+  ]
+  await remove(member, a)
+  await remove(other, b)
+  expect(await titles(member)).toEqual(['Mine'])
+  expect(await titles(admin)).toEqual(['Theirs', 'Mine'])
+  const first = await trashOf(admin, '?limit=1')
+  expect(await titles(admin, `?limit=1&cursor=${first.nextCursor}`)).toEqual(['Mine'])
+  expect(await titles(admin, '?kind=note')).toEqual([])
+  for (const who of [viewer, stranger]) expect(await titles(who)).toEqual([])
+  const [mine] = (await trashOf(member)).items
+  expect(Date.parse(mine?.restorableUntil ?? '') - Date.parse(mine?.deletedAt ?? '')).toBe(24 * 3_600_000)
+  await earlier(a.id, 'tasks', 25)
+  expect(await titles(member)).toEqual([])
+  expect((await member.fetch('POST', `/api/tasks/${a.id}/restore`)).status).toBe(403)
+  expect(await titles(admin)).toEqual(['Theirs', 'Mine'])
+  await earlier(a.id, 'tasks', 30 * 24)
+  expect(await titles(admin)).toEqual(['Theirs'])
+})
+
+test('what is in a project that was deleted, or is private, is not listed', async () => {
+  const team = await newTeam()
+  const { owner, admin, member, project } = team
+  const task = await newTask(member, project, { title: 'Inside' })
+  await remove(member, task)
+  await owner.fetch('POST', `/api/projects/${project.id}/share`, { visibility: 'private' })
+  expect(await titles(member)).toEqual([])
+  expect(await titles(admin)).toEqual(['Inside'])
+  await owner.fetch('DELETE', `/api/projects/${project.id}`)
+  expect(await titles(admin)).toEqual([project.name])
+  const note = (await member.fetch<{ id: string }>('POST', '/api/notes', { title: 'Diary', scope: 'personal' })).body
+  await member.fetch('DELETE', `/api/notes/${note.id}`)
+  expect(await titles(member)).toEqual(['Diary'])
+  expect(await titles(admin, '?kind=note')).toEqual([])
+})
