@@ -45,6 +45,7 @@ import m42 from './0042_evidence_verified.sql' with { type: 'text' }
 import m43 from './0043_now_and_replay.sql' with { type: 'text' }
 import m44 from './0044_mcp_token_clients.sql' with { type: 'text' }
 import m45 from './0045_trash.sql' with { type: 'text' }
+import m46 from './0046_inbox.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -92,4 +93,5 @@ export const migrations: Migration[] = [
   { id: '0043_now_and_replay', sql: m43 },
   { id: '0044_mcp_token_clients', sql: m44 },
   { id: '0045_trash', sql: m45 },
+  { id: '0046_inbox', sql: m46 },
 ]

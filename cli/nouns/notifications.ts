@@ -1,4 +1,5 @@
-import type { Notification } from '../../src/features/notifications/schema.ts'
+import type { Notification, NotificationCount } from '../../src/features/notifications/schema.ts'
+import type { Client } from '../api/client.ts'
 import { at, itemIn } from '../api/reference.ts'
 import { record } from '../terminal/output.ts'
 import { ago } from '../terminal/times.ts'
@@ -14,7 +15,11 @@ const one = (n: Notification): Shown =>
         Notification: n.title,
         Reason: n.reason,
         Received: ago(n.createdAt),
+        About: n.subject && `${n.subject.key ?? n.subject.kind} ${n.subject.title}`,
+        From: n.from?.name,
         Read: n.readAt ? ago(n.readAt) : 'no',
+        Done: n.done ? 'yes' : 'no',
+        Snoozed: n.snoozedUntil && `until ${n.snoozedUntil}`,
         Link: n.link,
         Id: n.id,
       },
@@ -22,25 +27,45 @@ const one = (n: Notification): Shown =>
     ),
   )
 
+/** Changes each of these notifications. */
+async function changed(client: Client, refs: readonly string[], change: Record<string, unknown>): Promise<Shown> {
+  const items: Notification[] = []
+  for (const ref of refs) {
+    const { id } = await itemIn<Notification>(client, PATH, 'notification', ref)
+    items.push(await client.request<Notification>('PATCH', at(`${PATH}/:id`, id), change))
+  }
+  return shown({ items }, `Changed ${items.length === 1 ? '1 notification' : `${items.length} notifications`}.`)
+}
+
 export const verbs: Verb[] = [
   {
     name: 'list',
     about: 'List your unread notifications, newest first',
     aliases: ['ls'],
-    fields: paging.map((field) =>
-      field.flag === '--all' ? flag('--all', 'list all results, including those that are read') : field,
-    ),
-    examples: ['tutti notifications list', 'tutti notifications list --all'],
-    run: async ({ client, fields }) =>
+    fields: [
+      ...paging.map((field) =>
+        field.flag === '--all' ? flag('--all', 'list all results, including those that are read') : field,
+      ),
+      flag('--needs', 'list those that ask for an act of yours, not done and not snoozed'),
+    ],
+    examples: ['tutti notifications list', 'tutti notifications list --needs', 'tutti notifications list --all'],
+    run: async ({ client, fields: { needs, ...fields } }) =>
       listed(
-        await pages<Notification>(client, PATH, fields.all ? fields : { ...fields, unread: true }),
+        await pages<Notification>(client, PATH, {
+          ...fields,
+          ...(needs ? { view: 'needs' } : !fields.all && { unread: true }),
+        }),
         [
           { title: 'Id', of: (n) => n.id.slice(0, 13) },
           { title: 'Received', of: (n) => ago(n.createdAt) },
           { title: 'Reason', of: (n) => n.reason },
           { title: 'Title', of: (n) => n.title, wide: true },
         ],
-        fields.all ? 'No notifications.' : 'No unread notifications. Those that are read are listed with --all.',
+        needs
+          ? 'Nothing needs you.'
+          : fields.all
+            ? 'No notifications.'
+            : 'No unread notifications. Those that are read are listed with --all.',
       ),
   },
   {
@@ -52,11 +77,11 @@ export const verbs: Verb[] = [
   },
   {
     name: 'count',
-    about: 'Count your unread notifications',
+    about: 'Count your notifications: those that need you, unread ones, all',
     examples: ['tutti notifications count'],
     run: async ({ client }) => {
-      const counted = await client.get<{ unread: number }>(`${PATH}/count`)
-      return shown(counted, `${counted.unread} unread`)
+      const counted = await client.get<NotificationCount>(`${PATH}/count`)
+      return shown(counted, `${counted.needs} need you, ${counted.unread} unread, ${counted.all} in all`)
     },
   },
   {
@@ -75,5 +100,37 @@ export const verbs: Verb[] = [
       }
       return shown({ read: args.length }, `Marked ${args.length} as read.`)
     },
+  },
+  {
+    name: 'done',
+    args: '<notification...>',
+    about: 'Mark notifications as done: they no longer need you',
+    fields: [flag('--undo', 'mark them as not done')],
+    examples: ['tutti notifications done 019a8a7e-5c1f', 'tutti notifications done 019a8a7e-5c1f --undo'],
+    run: ({ client, args, fields }) => changed(client, args, { done: !fields.undo }),
+  },
+  {
+    name: 'unread',
+    args: '<notification...>',
+    about: 'Mark notifications as unread',
+    examples: ['tutti notifications unread 019a8a7e-5c1f'],
+    run: ({ client, args }) => changed(client, args, { read: false }),
+  },
+  {
+    name: 'snooze',
+    args: '<notification...>',
+    about: 'Hide notifications from what needs you until a time',
+    fields: [
+      {
+        flag: '--until <when>',
+        about: 'when they need you again, or none',
+        as: 'snoozedUntil',
+        kind: 'time',
+        required: true,
+        clears: true,
+      },
+    ],
+    examples: ['tutti notifications snooze 019a8a7e-5c1f --until tomorrow'],
+    run: ({ client, args, fields }) => changed(client, args, fields),
   },
 ]

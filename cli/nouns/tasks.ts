@@ -247,9 +247,13 @@ export const verbs: Verb[] = [
     name: 'comment',
     args: '<task> <text>',
     about: 'Comment on a task; - reads the text from standard input',
-    examples: ['tutti tasks comment TUT-42 "Works on macOS too"'],
-    run: async ({ client, args: [task, body] }) =>
-      shown(await client.post<Comment>(at('/api/tasks/:id/comments', task), { body }), 'Comment added.'),
+    fields: [flag('--asks', 'it is a question: whoever it concerns finds it in their inbox')],
+    examples: [
+      'tutti tasks comment TUT-42 "Works on macOS too"',
+      'tutti tasks comment TUT-42 --asks "Which folder is meant?"',
+    ],
+    run: async ({ client, args: [task, body], fields }) =>
+      shown(await client.post<Comment>(at('/api/tasks/:id/comments', task), { ...fields, body }), 'Comment added.'),
   },
   {
     name: 'delete',

@@ -13,7 +13,6 @@ const page = (title: string): string =>
   )
 
 export const workPages: Record<string, string> = {
-  '/inbox': page('Inbox'),
   '/team': page('Team'),
   '/teams/:id': page('Team'),
 }

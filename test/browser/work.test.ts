@@ -30,10 +30,3 @@ test('the page of a project does not overwrite what somebody changed meanwhile',
   expect(await settings()).toMatchObject({ workflow, allowSelfReview: true })
   await ada.leave(`PUT ${path} 412`)
 }, 300_000)
-
-test('who is not signed in signs in first and comes back', async () => {
-  const stranger = await Visitor.open({ at: { url: t.app.url, output: () => logged.join('') } })
-  await stranger.goto('/inbox')
-  await stranger.page.waitForURL(/\/login\?next=%2Finbox$/)
-  await stranger.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401')
-}, 300_000)

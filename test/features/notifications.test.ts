@@ -65,10 +65,14 @@ describe('a reader', () => {
       version: 1,
       type: 'warning',
       reason: 'assignment',
+      subject: null,
+      from: null,
       title: 'third',
       message: 'm',
       link: '/x',
       readAt: null,
+      done: false,
+      snoozedUntil: null,
     })
     const page = await listOf(who, '?limit=2')
     expect(titles(page)).toEqual(['third', 'second'])

@@ -11,6 +11,7 @@ import type { ErrorCode, Problem } from '../../src/errors.ts'
 import { withActor } from '../../src/events/actor.ts'
 import type { AppEvent } from '../../src/events/event.ts'
 import { events } from '../../src/events/table.ts'
+import { notificationSettled } from '../../src/features/notifications/events.ts'
 import { startHttp } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
 import type { OutboundOptions } from '../../src/outside/outbound.ts'
@@ -29,8 +30,12 @@ export function watch(t: TestApp): TestApp {
   return t
 }
 
-/** Names records that changed along, for sync. The database checks these (`support/named.ts`), not each test. */
-const isAlong = ({ type }: { type: string }): boolean => type === recordsChanged.name
+/**
+ * What happens along with something else. Records that changed along are named for sync, which the database checks
+ * (`support/named.ts`); settled notifications are the matter of `inbox.test.ts`.
+ */
+const isAlong = ({ type }: { type: string }): boolean =>
+  type === recordsChanged.name || type === notificationSettled.name
 
 /** Exactly these events fired during the request, once each and in this order, and the audit table holds the same. */
 export async function expectEvents(

@@ -63,6 +63,7 @@ export const commentShape = (world: World, row: Row): Comment => ({
   taskId: text(row.taskId),
   author: world.author(row),
   body: text(row.body),
+  asks: row.asks === true,
   createdAt: text(row.createdAt),
 })
 

@@ -76,7 +76,8 @@ function create(world: World, project: Row, body: Fields): Row {
   return world.create('task', { organizationId, projectId, ...fieldsOf(world, body) })
 }
 
-const comment = (world: World, task: Row, body: unknown): Row => world.create('comment', { taskId: task.id, body })
+const comment = (world: World, task: Row, body: unknown, asks?: unknown): Row =>
+  world.create('comment', { taskId: task.id, body, ...(asks === true && { asks }) })
 
 /** Queues that a task is done. What is said about it goes along as a comment, which nobody else's words replace. */
 function complete(world: World, ref: string, { notes, evidence, accepted, force }: TaskComplete): TaskChanged {
@@ -153,11 +154,11 @@ export const taskRoutes = [
     const { world, body } = call
     const before = find(call)
     const after = world.update('task', before.id, fieldsOf(world, body, before))
-    if (body.comment !== undefined) comment(world, after, body.comment)
+    if (body.comment !== undefined) comment(world, after, body.comment, body.asks)
     return changed(world, after)
   }),
   route('POST', `${PATH}/:id/comments`, (call) =>
-    commentShape(call.world, comment(call.world, find(call), call.body.body)),
+    commentShape(call.world, comment(call.world, find(call), call.body.body, call.body.asks)),
   ),
   route('POST', `${PATH}/complete`, ({ world, body }): CompletedMany => {
     const { tasks, claimNext, ...shared } = body as TaskComplete & Fields

@@ -10,10 +10,12 @@ import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import { speaker } from '../agents/parties.ts'
 import { linkedWith } from '../links/linked.ts'
+import { settle } from '../notifications/service.ts'
 import { filteredProject, type ProjectFilter, projectOf } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import { comment, commentsOn } from './comments.ts'
 import { decisionLogged, decisionUpdated } from './events.ts'
+import { tellOfProposal } from './proposals.ts'
 import { can, canCreate, changing } from './refusals.ts'
 import { about, find, selectItems, visibleTo, withAuthor } from './rows.ts'
 import type {
@@ -101,6 +103,7 @@ export const create = write(
     })
     const decision = await find(ctx, id)
     ctx.emit(decisionLogged, about(decision))
+    if (status === 'proposed') await tellOfProposal(ctx, decision)
     if (old && status === 'accepted') await supersede(ctx, old, id)
     return { ...decision, similar: await similarTo(ctx, decision) }
   },
@@ -138,6 +141,8 @@ export const update = write(
         ...(patch.status && { from: before.status }),
       }),
     )
+    if (before.status === 'proposed' && after.status !== 'proposed')
+      await settle(ctx, { id: after.id, reasons: ['decision'] })
     // A proposal supersedes the earlier decision only when it is accepted.
     if (after.supersedes && after.status === 'accepted' && before.status !== 'accepted')
       await supersedeByAccepted(ctx, after, after.supersedes)

@@ -2,5 +2,10 @@ import type { Feature } from '../../feature.ts'
 import * as events from './events.ts'
 import { inviteHooks } from './receiving.ts'
 import { inviteRoutes } from './routes.ts'
+import { invitesAsSubjects } from './rows.ts'
 
-export const invites: Feature = { events: Object.values(events), routes: inviteRoutes, hooks: inviteHooks }
+export const invites: Feature = {
+  events: Object.values(events),
+  routes: inviteRoutes,
+  hooks: [...inviteHooks, invitesAsSubjects],
+}

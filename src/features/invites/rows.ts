@@ -3,6 +3,8 @@ import type { Ctx } from '../../action.ts'
 import type { Role } from '../../auth/policy.ts'
 import { keyset } from '../../records/page.ts'
 import { wipeMail } from '../mail/service.ts'
+import { invitesAmong } from '../notifications/hooks.ts'
+import { settle } from '../notifications/service.ts'
 import { memberships, organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
 import type { inviteAccepted } from './events.ts'
@@ -70,12 +72,26 @@ export async function close(
     .set({ ...how, updatedAt: ctx.now, version: sql`${invites.version} + 1` })
     .where(eq(invites.id, invite.id))
   await wipeMail(ctx, invite.email, mailKind(invite.organization.id))
+  await settle(ctx, { id: invite.id, reasons: ['invite'] })
   ctx.emit(event, {
     subjectId: invite.id,
     organizationId: invite.organization.id,
     data: { email: invite.email, role: invite.role },
   })
 }
+
+export const invitesAsSubjects = invitesAmong.handle(async (ctx, { ids }) => {
+  const rows = await select(ctx).where(and(inArray(invites.id, [...ids]), open))
+  return rows.map(({ id, organization }) => ({
+    kind: 'invite',
+    id,
+    key: null,
+    title: organization.name,
+    status: null,
+    path: `/invites/${id}`,
+    team: null,
+  }))
+})
 
 export async function memberOf(ctx: Ctx, organizationId: string, userId: string) {
   const [found] = await ctx.db

@@ -9,7 +9,7 @@ import { AppError, notFound } from '../../errors.ts'
 import { oneLine } from '../mail/message.ts'
 import { queueMail } from '../mail/service.ts'
 import { notifyOwners } from '../notifications/owners.ts'
-import { notify } from '../notifications/service.ts'
+import { notify, settle } from '../notifications/service.ts'
 import { makingManagers, manages, teamPage } from '../organizations/managers.ts'
 import * as members from '../organizations/members.ts'
 import * as teams from '../organizations/service.ts'
@@ -86,14 +86,7 @@ export async function send(
   const invite = (renewed ?? fresh) as { id: string; email: string }
   const subject = `${oneLine(ctx.actor.name)} invites you to ${oneLine(organization.name)}`
   await queueMail(ctx, { ...mailOf(ctx, organization, { role, token, expiresAt }), to: invite.email, subject })
-  // The owner of an account with an unconfirmed address must not learn who writes to that address.
-  if (known?.emailVerifiedAt && known.status === 'active')
-    await notify(ctx, {
-      userId: known.id,
-      reason: 'invite',
-      title: subject,
-      link: '/account',
-    })
+  await tellInvited(ctx, { known, inviteId: invite.id, title: subject })
   if (manages(role))
     await notifyOwners(ctx, organization.id, userIdOf(ctx.actor), {
       title: `Somebody was invited as ${role} of ${oneLine(organization.name)}`,
@@ -107,6 +100,18 @@ export async function send(
   const [made] = await select(ctx).where(eq(invites.id, invite.id))
   const byHand = inPerson(ctx.actor) ? { link: linkOf(ctx, token) } : { detail: linkKept(ctx, organization.id) }
   return { ...shown(made as Row), ...(handedOver && byHand) }
+}
+
+/** Notifies whom the address belongs to; a renewed invite replaces the earlier notification. */
+async function tellInvited(
+  ctx: Ctx,
+  { known, inviteId, title }: { known: Awaited<ReturnType<typeof byEmail>>; inviteId: string; title: string },
+): Promise<void> {
+  await settle(ctx, { id: inviteId, reasons: ['invite'] })
+  // The owner of an account with an unconfirmed address must not learn who writes to that address.
+  if (!known?.emailVerifiedAt || known.status !== 'active') return
+  const about = { kind: 'invite' as const, id: inviteId }
+  await notify(ctx, { userId: known.id, reason: 'invite', title, link: '/inbox', about })
 }
 
 const linkKept = ({ app }: Ctx, organizationId: string): string =>

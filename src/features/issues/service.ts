@@ -148,6 +148,7 @@ export const update = write(
         reason: 'issue',
         title: `${news}: ${after.title}`,
         message: after.answer ?? undefined,
+        link: '/issues',
       })
     return { ...after, reporter }
   },

@@ -112,6 +112,10 @@ async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, a
           recordKind: sql<null>`null::text`.as('record_kind'),
           recordId: sql<null>`null::uuid`.as('record_id'),
           readAt: sql<string | null>`null::timestamptz`.as('read_at'),
+          doneAt: sql<string | null>`null::timestamptz`.as('done_at'),
+          snoozedUntil: sql<string | null>`null::timestamptz`.as('snoozed_until'),
+          fromType: sql<null>`null::text`.as('from_type'),
+          fromId: sql<null>`null::uuid`.as('from_id'),
           announcementId: sql<string>`${id}::uuid`.as('announcement_id'),
         })
         .from(users)

@@ -1,5 +1,5 @@
-import { define, number, text } from '../../events/catalogue.ts'
-import { optional } from '../../schema.ts'
+import { define, flag, number, text } from '../../events/catalogue.ts'
+import { nullable, optional } from '../../schema.ts'
 
 const ofNotification = { kind: 'notification', feed: 'access' } as const
 
@@ -13,6 +13,17 @@ export const notificationRead = define('notification.read', {
   ...ofNotification,
   description: 'A user marked notifications as read',
   data: { read: optional(number) },
+})
+export const notificationUpdated = define('notification.updated', {
+  ...ofNotification,
+  description: 'A user changed the state of a notification: read, done or snoozed',
+  data: { read: optional(flag), done: optional(flag), snoozedUntil: optional(nullable(text)) },
+})
+/** Several at once: what they ask for was done elsewhere. */
+export const notificationSettled = define('notification.settled', {
+  ...ofNotification,
+  description: 'What a notification asks for was done, so that it needs its reader no longer',
+  data: { reason: text },
 })
 export const announcementSent = define('announcement.sent', {
   kind: 'announcement',

@@ -1,4 +1,5 @@
 import { hook } from '../../hooks.ts'
+import type { Subject } from './schema.ts'
 
 export interface Notified {
   id: string
@@ -9,3 +10,6 @@ export interface Notified {
 
 /** Notifications were created, in the running transaction. */
 export const onNotified = hook<readonly Notified[]>('notifications.onNotified')
+
+/** Returns the invitations among these that are still open, as subjects of notifications. */
+export const invitesAmong = hook<{ ids: readonly string[] }, Subject[]>('notifications.invitesAmong')

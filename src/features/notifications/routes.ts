@@ -6,12 +6,13 @@ import {
   AnnouncementPage,
   AnnouncementQuery,
   Notification,
+  NotificationCount,
   NotificationPage,
+  NotificationPatch,
   NotificationQuery,
   NotificationSend,
   ReadAll,
   Seeded,
-  UnreadCount,
 } from './schema.ts'
 import * as notifications from './service.ts'
 
@@ -23,12 +24,18 @@ export const notificationRoutes = (http: Http) =>
       response: NotificationPage,
     })
     .get('/api/notifications/count', ({ ctx }) => notifications.count(ctx, {}), {
-      ...on(notifications.count, 'Count your unread notifications'),
-      response: UnreadCount,
+      ...on(notifications.count, 'Count your notifications: those that need you, unread ones, all'),
+      response: NotificationCount,
     })
     .patch('/api/notifications/read-all', ({ ctx }) => notifications.readAll(ctx, {}), {
       ...on(notifications.readAll, 'Mark all your notifications as read'),
       response: ReadAll,
+    })
+    .patch('/api/notifications/:id', ({ ctx, params, body }) => notifications.update(ctx, { ...body, ...params }), {
+      ...on(notifications.update, 'Mark a notification as read, unread, done or not done, or snooze it'),
+      params: object({ id: id() }),
+      body: NotificationPatch,
+      response: Notification,
     })
     .patch('/api/notifications/:id/read', ({ ctx, params }) => notifications.readOne(ctx, params), {
       ...on(notifications.readOne, 'Mark a notification as read'),

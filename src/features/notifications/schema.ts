@@ -1,3 +1,4 @@
+import { Party } from '../../records/party.ts'
 import {
   array,
   bool,
@@ -10,9 +11,11 @@ import {
   optional,
   pageOf,
   paging,
+  partial,
   recordFields,
   type Static,
   text,
+  time,
   title,
 } from '../../schema.ts'
 
@@ -26,26 +29,68 @@ const link = text(2000, {
   description: 'A path of this instance, or an http(s) address',
 })
 
+/** The record that a notification is about, as its reader sees it now. */
+export const Subject = object({
+  kind: text(40, { example: 'task', description: 'A kind of record, or `invite`' }),
+  id: id(),
+  key: nullable(text(100, { example: 'TUT-42', description: 'The key or slug, where the kind has one' })),
+  title: text(1000, { example: 'Lock the data folder' }),
+  status: nullable(text(40, { example: 'in_review' })),
+  path: text(400, { example: '/tasks/TUT-42', description: 'Its path below `/api`, and its page in the dashboard' }),
+  team: nullable(text(63, { example: 'engines', description: 'The slug of its team' })),
+})
+export type Subject = Static<typeof Subject>
+
 export const Notification = object({
   ...recordFields,
   type,
-  reason: text(40, { example: 'admin', description: 'Why it was sent: invite, security, admin, assignment …' }),
+  reason: text(40, {
+    example: 'review',
+    description:
+      'Why it was sent. review, assignment, mention, question, stalled, decision, invite and needs_you ask for an ' +
+      'act of yours; others (security, admin, freed, sync, issue …) only inform',
+  }),
+  subject: nullable(Subject),
+  from: nullable(Party),
   title: heading,
   message: nullable(message),
   link: nullable(text(2000, { example: '/manual/start' })),
   readAt: nullable(instant()),
+  done: bool({ description: 'You are done with it, or what it asks for was done elsewhere' }),
+  snoozedUntil: nullable(instant()),
 })
 export type Notification = Static<typeof Notification>
 
+export const NotificationPatch = partial(
+  object({
+    read: bool(),
+    done: bool({ description: 'true also marks it as read' }),
+    snoozedUntil: nullable(time({ description: 'Until then it does not need you; null: it does again' })),
+  }),
+)
+export type NotificationPatch = Static<typeof NotificationPatch>
+
+export const views = ['needs', 'unread', 'all'] as const
+export type View = (typeof views)[number]
+
 export const NotificationQuery = object({
   ...paging('createdAt'),
+  view: optional(
+    oneOf(views, { description: 'needs: those that ask for an act of yours, not done and not snoozed. Default: all' }),
+  ),
   unread: optional(bool({ description: 'true: only unread ones; false: only read ones' })),
 })
 export type NotificationQuery = Static<typeof NotificationQuery>
 export const NotificationPage = pageOf(Notification)
 export type NotificationPage = Static<typeof NotificationPage>
 
-export const UnreadCount = object({ unread: int({ example: 3 }) })
+/** How many each view lists. */
+export const NotificationCount = object({
+  needs: int({ example: 2 }),
+  unread: int({ example: 3 }),
+  all: int({ example: 40 }),
+})
+export type NotificationCount = Static<typeof NotificationCount>
 export const ReadAll = object({ read: int({ example: 3 }) })
 
 // ---- what administrators send

@@ -1,5 +1,5 @@
-import { and, eq, isNotNull, isNull, or, sql } from 'drizzle-orm'
-import { type Ctx, read, write } from '../../action.ts'
+import { and, eq, inArray, isNotNull, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
+import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { account, type Rule } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
@@ -7,28 +7,44 @@ import { notFound } from '../../errors.ts'
 import type { RecordName } from '../../records/names.ts'
 import { keyset } from '../../records/page.ts'
 import { isSeen } from '../../records/readable.ts'
-import { notificationCreated, notificationRead } from './events.ts'
+import { changeVersioned } from '../../records/rows.ts'
+import { notificationCreated, notificationRead, notificationSettled, notificationUpdated } from './events.ts'
 import { onNotified } from './hooks.ts'
-import type { Notification, NotificationPage, NotificationQuery } from './schema.ts'
-import { notifications } from './table.ts'
+import type {
+  Notification,
+  NotificationCount,
+  NotificationPage,
+  NotificationPatch,
+  NotificationQuery,
+  View,
+} from './schema.ts'
+import { type RowParties, withParties } from './subjects.ts'
+import { isOpen, notifications } from './table.ts'
 
 export interface Notice {
   userId: string
   type?: 'info' | 'success' | 'warning' | 'error'
-  /** Why: `invite`, `security`, `admin`, `assignment`, `mention`, `review`, `freed`, `needs_you`. */
+  /** Why: `mention`, `review`, `security` … Those in `isOpen` (table.ts) wait for an act of the reader. */
   reason: string
   title: string
   message?: string
   /** A path of this instance, or an address. */
   link?: string
   /** The record whose words it repeats: whoever loses sight of the record also loses the notification. */
-  about?: { kind: RecordName; id: string }
+  about?: About
+  /** Who caused it. Default: whoever calls. */
+  from?: { type: 'user' | 'agent'; id: string }
+}
+
+interface About {
+  kind: RecordName | 'invite'
+  id: string
 }
 
 /** Creates notifications in the caller's transaction. */
 export async function notify(ctx: Ctx, ...notices: Notice[]): Promise<void> {
   if (notices.length === 0) return
-  const rows = notices.map(({ about, ...notice }) => ({
+  const rows = notices.map(({ about, from = causeOf(ctx), ...notice }) => ({
     id: newId(),
     type: 'info' as const,
     ...notice,
@@ -37,6 +53,8 @@ export async function notify(ctx: Ctx, ...notices: Notice[]): Promise<void> {
     message: notice.message?.slice(0, 2000),
     recordKind: about?.kind,
     recordId: about?.id,
+    fromType: from?.type,
+    fromId: from?.id,
     createdAt: ctx.now,
     updatedAt: ctx.now,
   }))
@@ -45,12 +63,41 @@ export async function notify(ctx: Ctx, ...notices: Notice[]): Promise<void> {
   await onNotified.call(ctx, rows)
 }
 
+/** Who causes a notification: the agent that acts, else the person; nobody if the server does. */
+const causeOf = ({ actor }: Ctx): Notice['from'] =>
+  actor.agent ? { type: 'agent', id: actor.agent.id } : actor.userId ? { type: 'user', id: actor.userId } : undefined
+
+/**
+ * Marks notifications about a record as done, because what they ask for was done. Default: those of all users.
+ */
+export async function settle(
+  ctx: Ctx,
+  { id, reasons, userId }: { id: string; reasons: readonly string[]; userId?: string },
+): Promise<void> {
+  const settled = await ctx.db
+    .update(notifications)
+    .set({ doneAt: ctx.now, readAt: sql`coalesce(${notifications.readAt}, ${ctx.now}::timestamptz)`, ...changed(ctx) })
+    .where(
+      and(
+        eq(notifications.recordId, id),
+        isNull(notifications.doneAt),
+        inArray(notifications.reason, [...reasons]),
+        userId === undefined ? undefined : eq(notifications.userId, userId),
+      ),
+    )
+    .returning({ id: notifications.id, userId: notifications.userId, reason: notifications.reason })
+  for (const one of settled)
+    ctx.emit(notificationSettled, { subjectId: one.id, userId: one.userId, data: { reason: one.reason } })
+}
+
 export const announce = (
   ctx: Ctx,
   { id, userId, type, reason, title }: Pick<Notification, 'id' | 'type' | 'reason' | 'title'> & { userId: string },
 ): void => ctx.emit(notificationCreated, { subjectId: id, userId, data: { type, reason, title } })
 
 // ---- the reader's side
+
+type Row = Omit<Notification, 'subject' | 'from'> & RowParties
 
 const visible = {
   id: notifications.id,
@@ -63,13 +110,34 @@ const visible = {
   message: notifications.message,
   link: notifications.link,
   readAt: notifications.readAt,
+  done: sql<boolean>`${notifications.doneAt} is not null`,
+  snoozedUntil: notifications.snoozedUntil,
+  recordKind: notifications.recordKind,
+  recordId: notifications.recordId,
+  fromType: notifications.fromType,
+  fromId: notifications.fromId,
 }
 
 const mine = (ctx: Ctx) => eq(notifications.userId, userIdOf(ctx.actor))
 /** Those that the reader may read today. */
 const shown = (ctx: Ctx) =>
-  and(mine(ctx), or(isNull(notifications.recordKind), isSeen(ctx, notifications.recordKind, notifications.recordId)))
+  and(
+    mine(ctx),
+    or(
+      isNull(notifications.recordKind),
+      eq(notifications.recordKind, 'invite'),
+      isSeen(ctx, notifications.recordKind, notifications.recordId),
+    ),
+  )
 const unread = isNull(notifications.readAt)
+const needs = (ctx: Ctx) =>
+  and(isOpen(notifications), or(isNull(notifications.snoozedUntil), lte(notifications.snoozedUntil, ctx.now)))
+
+const inView: Record<View, (ctx: Ctx) => SQL | undefined> = {
+  needs,
+  unread: () => unread,
+  all: () => undefined,
+}
 
 /** Excludes administrators who act as the user: they could hide the notification about it. */
 const reader: Rule = { ...account('notifications:write'), own: true }
@@ -81,27 +149,36 @@ export const list = read(
     const page = keyset({ createdAt: notifications.createdAt }, notifications.id, query, { sort: 'createdAt' })
     const filters = [
       shown(ctx),
+      inView[query.view ?? 'all'](ctx),
       query.unread === undefined ? undefined : query.unread ? unread : isNotNull(notifications.readAt),
     ]
-    const rows = await ctx.db
+    const rows: Row[] = await ctx.db
       .select(visible)
       .from(notifications)
       .where(page.where(...filters))
       .orderBy(...page.orderBy)
       .limit(page.limit)
-    return page.page(rows, query.total ? await ctx.db.$count(notifications, and(...filters)) : undefined)
+    const total = query.total ? await ctx.db.$count(notifications, and(...filters)) : undefined
+    const { items, ...rest } = page.page(rows, total)
+    return { items: await withParties(ctx, items), ...rest }
   },
 )
 
 export const count = read(
   'notifications.count',
   account('notifications:read'),
-  async (ctx, _: Record<string, never>): Promise<{ unread: number }> => ({
-    unread: await ctx.db.$count(notifications, and(shown(ctx), unread)),
-  }),
+  async (ctx, _: Record<string, never>): Promise<NotificationCount> => {
+    const number = (condition?: SQL) => sql<number>`count(*) filter (where ${condition ?? sql`true`})`.mapWith(Number)
+    const [counted] = await ctx.db
+      .select({ needs: number(needs(ctx)), unread: number(unread), all: number() })
+      .from(notifications)
+      .where(shown(ctx))
+    return counted ?? { needs: 0, unread: 0, all: 0 }
+  },
 )
 
-const markRead = (ctx: Ctx) => ({ readAt: ctx.now, updatedAt: ctx.now, version: sql`${notifications.version} + 1` })
+const changed = (ctx: Ctx) => ({ updatedAt: ctx.now, version: sql`${notifications.version} + 1` })
+const markRead = (ctx: Ctx) => ({ readAt: ctx.now, ...changed(ctx) })
 
 export const readAll = write(
   'notifications.readAll',
@@ -117,19 +194,56 @@ export const readAll = write(
   { idempotent: true },
 )
 
+async function find(ctx: Ctx, id: string): Promise<Notification> {
+  const rows: Row[] = await ctx.db
+    .select(visible)
+    .from(notifications)
+    .where(and(shown(ctx), eq(notifications.id, id)))
+  const [found] = await withParties(ctx, rows)
+  if (!found) throw notFound('notification', id)
+  return found
+}
+
 export const readOne = write(
   'notifications.read',
   reader,
   async (ctx, { id }: { id: string }): Promise<Notification> => {
-    const one = and(shown(ctx), eq(notifications.id, id))
-    const [changed] = await ctx.db.update(notifications).set(markRead(ctx)).where(and(one, unread)).returning(visible)
-    if (changed) {
-      ctx.emit(notificationRead, { subjectId: id, userId: ctx.actor.userId })
-      return changed
-    }
-    const [found] = await ctx.db.select(visible).from(notifications).where(one)
-    if (!found) throw notFound('notification', id)
-    return found
+    const { count: changed } = await ctx.db
+      .update(notifications)
+      .set(markRead(ctx))
+      .where(and(shown(ctx), eq(notifications.id, id), unread))
+    if (changed > 0) ctx.emit(notificationRead, { subjectId: id, userId: ctx.actor.userId })
+    return find(ctx, id)
   },
   { idempotent: true },
+)
+
+/** Marks a notification as read or unread, as done or not done, or hides it from what needs the reader until a time. */
+export const update = write(
+  'notifications.update',
+  reader,
+  async (ctx, { id, read, done, snoozedUntil }: NotificationPatch & { id: string }): Promise<Notification> => {
+    const before = await find(ctx, id)
+    checkVersion(ctx, before)
+    const isRead = read ?? (done ? true : undefined)
+    await changeVersioned(ctx, notifications, {
+      columns: { id: notifications.id, version: notifications.version },
+      before,
+      set: {
+        ...(isRead !== undefined && { readAt: isRead ? (before.readAt ?? ctx.now) : null }),
+        ...(done !== undefined && done !== before.done && { doneAt: done ? ctx.now : null }),
+        ...(snoozedUntil !== undefined && { snoozedUntil }),
+      },
+      what: 'this notification',
+      again: () => find(ctx, id),
+    })
+    const data = {
+      ...(isRead !== undefined && { read: isRead }),
+      ...(done !== undefined && { done }),
+      ...(snoozedUntil !== undefined && { snoozedUntil }),
+    }
+    ctx.emit(notificationUpdated, { subjectId: id, userId: ctx.actor.userId, data })
+    return find(ctx, id)
+  },
+  { versioned: true },
 )

@@ -1,9 +1,17 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, newId, record } from '../../db/columns.ts'
 import type { RecordName } from '../../records/names.ts'
 import { users } from '../users/table.ts'
 import type { Audience } from './schema.ts'
+
+/**
+ * The notification waits for an act of its reader. The condition is the same text as in the index
+ * `notifications_needs`; otherwise the planner would not use the index.
+ */
+export const isOpen = (t: { reason: SQLWrapper; doneAt: SQLWrapper }): SQL =>
+  sql`${t.doneAt} is null and ${t.reason} in ('review', 'assignment', 'mention', 'question', 'stalled', 'decision',
+    'invite', 'needs_you')`
 
 /** Notifications sent by administrators: one row for all recipients. */
 export const announcements = pgTable(
@@ -36,14 +44,22 @@ export const notifications = pgTable(
     message: text(),
     link: text(),
     /** The record that the text repeats words of. The notification is shown only while its reader sees the record. */
-    recordKind: text().$type<RecordName>(),
+    recordKind: text().$type<RecordName | 'invite'>(),
     recordId: uuid(),
     readAt: instant(),
+    /** When its reader was done with it, or what it asks for was done elsewhere. */
+    doneAt: instant(),
+    snoozedUntil: instant(),
+    /** Who caused it; null for the server itself. */
+    fromType: text().$type<'user' | 'agent'>(),
+    fromId: uuid(),
     announcementId: uuid().references(() => announcements.id, { onDelete: 'set null' }),
   },
   (t) => [
     index('notifications_user').on(t.userId, t.createdAt, t.id),
     index('notifications_unread').on(t.userId).where(sql`${t.readAt} is null`),
+    index('notifications_needs').on(t.userId, t.createdAt, t.id).where(isOpen(t)),
+    index('notifications_record').on(t.recordId).where(sql`${t.doneAt} is null and ${t.recordId} is not null`),
     index('notifications_created').using('brin', t.createdAt),
   ],
 )

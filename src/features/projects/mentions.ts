@@ -22,17 +22,20 @@ export async function tellMentioned(
   text: string,
   notice: Omit<Notice, 'userId' | 'reason'>,
 ): Promise<void> {
+  const readers = await mentioned(ctx, place, text)
+  await notify(ctx, ...readers.map((userId) => ({ ...notice, userId, reason: 'mention' })))
+}
+
+/** Returns the people whom a text names and who can see its place, except the caller. */
+export async function mentioned(ctx: Ctx, place: MentionScope, text: string): Promise<string[]> {
   const handles = new Set(Array.from(text.matchAll(mention), ([, handle]) => (handle as string).toLowerCase()))
-  if (handles.size === 0) return
+  if (handles.size === 0) return []
   const named = await ctx.db
     .select({ id: users.id })
     .from(users)
     .where(and(inArray(users.handle, [...handles].slice(0, MOST)), eq(users.status, 'active')))
   const others = named.map(({ id }) => id).filter((id) => id !== ctx.actor.userId)
-  const readers = place.projectId
-    ? await readersOf(ctx, place.projectId, others)
-    : await membersOf(ctx, place.organizationId, others)
-  await notify(ctx, ...readers.map((userId) => ({ ...notice, userId, reason: 'mention' })))
+  return place.projectId ? readersOf(ctx, place.projectId, others) : membersOf(ctx, place.organizationId, others)
 }
 
 async function membersOf(ctx: Ctx, organizationId: string, people: readonly string[]): Promise<string[]> {

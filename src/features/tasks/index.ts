@@ -11,6 +11,7 @@ import { progress } from './progress.ts'
 import { taskRecord } from './record.ts'
 import { markConnection, renewLeases } from './renewal.ts'
 import { taskRoutes } from './routes.ts'
+import { taskJobs } from './stalled.ts'
 import { commentSync } from './sync.ts'
 import { taskTools } from './tools.ts'
 
@@ -18,6 +19,7 @@ export const tasks: Feature = {
   events: Object.values(events),
   routes: taskRoutes,
   tools: taskTools,
+  jobs: taskJobs,
   records: [taskRecord],
   synced: [commentSync],
   hooks: [

@@ -101,10 +101,12 @@ export const Comment = object({
   taskId: id(),
   author: Party,
   body: text(20_000, { example: 'Works on my machine' }),
+  asks: bool({ description: 'It is a question' }),
   createdAt: instant(),
 })
 export type Comment = Static<typeof Comment>
-export const CommentCreate = object({ body: title(20_000, { example: 'The lock file is stale after a crash' }) })
+const asks = optional(bool({ description: 'A question: whoever it concerns is asked to answer with a comment' }))
+export const CommentCreate = object({ body: title(20_000, { example: 'The lock file is stale after a crash' }), asks })
 export const CommentPage = pageOf(Comment)
 export type CommentPage = Static<typeof CommentPage>
 export const CommentQuery = object(paging('createdAt'))
@@ -164,6 +166,7 @@ export const TaskPatch = partial(
     after: nullable(ref('Place it after this one; null: first')),
     accepted: Accepted,
     comment: title(20_000, { description: 'A comment to add, besides or instead of a change' }),
+    asks,
   }),
 )
 export type TaskPatch = Static<typeof TaskPatch>

@@ -83,20 +83,20 @@ export const create = write(
 export const update = write(
   'tasks.update',
   changing,
-  async (ctx, { ref, comment: said, ...patch }: TaskPatch & { ref: string }): Promise<TaskChanged> => {
+  async (ctx, { ref, comment: said, asks, ...patch }: TaskPatch & { ref: string }): Promise<TaskChanged> => {
     const isChange = said === undefined || Object.keys(patch).length > 0
     const found = await permitted(ctx, ref, isChange ? 'update' : 'comment')
     checkVersion(ctx, found.task)
     const changed = isChange
       ? await change(ctx, found, patch)
       : { ...found.task, ...stillOpen(found.task), freed: [], blocked: [] }
-    if (said !== undefined) await comment(ctx, { ref: found.task.id, body: said })
+    if (said !== undefined) await comment(ctx, { ref: found.task.id, body: said, asks })
     return changed
   },
   { versioned: true },
 )
 
-async function change(ctx: Ctx, found: Found, patch: Omit<TaskPatch, 'comment'>): Promise<TaskChanged> {
+async function change(ctx: Ctx, found: Found, patch: Omit<TaskPatch, 'comment' | 'asks'>): Promise<TaskChanged> {
   const { task: before, project } = found
   if (patch.storyId || patch.parentId) await lockProject(ctx, before.projectId)
   await checkPlace(ctx, before.projectId, patch, before.id)

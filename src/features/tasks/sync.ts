@@ -81,10 +81,11 @@ export const commentSync: SyncEntity = {
     authorId: taskComments.authorId,
     authorName: taskComments.authorName,
     body: taskComments.body,
+    asks: taskComments.asks,
     createdAt: taskComments.createdAt,
   },
   fields: {},
-  onCreate: ['taskId', 'body'],
+  onCreate: ['taskId', 'body', 'asks'],
   create: (ctx, id, { taskId, ...fields }) =>
     comment(ctx, { ...checked(CommentCreate, fields), ref: checked(ofTask, { id: taskId }).id, id }),
   place: {

@@ -220,6 +220,8 @@ export const taskComments = pgTable(
     authorId: uuid(),
     authorName: text().notNull(),
     body: text().notNull(),
+    /** It is a question that waits for an answer. */
+    asks: boolean().notNull().default(false),
     createdAt: instant().notNull(),
   },
   (t) => [index('task_comments_task').on(t.taskId, t.createdAt, t.id)],

@@ -29,7 +29,7 @@ const select = prepare((db) =>
         order by ${projects.key}, ${tasks.number} limit 200`),
       parts: asList(sql`select ${named} from ${tasks} ${inProject}
         where ${tasks.parentId} = ${id} and ${visibleTo(anyRights)} order by ${tasks.position}, ${tasks.id} limit 100`),
-      comments: asList(sql`select c.id, c.task_id as "taskId", c.body, c.created_at::text as "createdAt",
+      comments: asList(sql`select c.id, c.task_id as "taskId", c.body, c.asks, c.created_at::text as "createdAt",
           json_build_object('type', c.author_type, 'id', c.author_id, 'name', c.author_name) as author
         from ${taskComments} c where c.task_id = ${id} order by c.created_at desc, c.id desc limit 20`),
     })

@@ -4,7 +4,7 @@ import { inPerson } from '../../auth/actor.ts'
 import { refuse } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
 import { AppError } from '../../errors.ts'
-import { type Notice, notify } from '../notifications/service.ts'
+import { type Notice, notify, settle } from '../notifications/service.ts'
 import { memberships } from '../organizations/table.ts'
 import { readersOf } from '../projects/readers.ts'
 import type { Project } from '../projects/schema.ts'
@@ -70,6 +70,7 @@ export async function move(
     notify: async (after) => {
       if (wanted.by === 'advance') ctx.emit(featureAdvanced, about(after, facts))
       else ctx.emit(featureReviewed, about(after, { ...facts, verdict: wanted.by }))
+      await settle(ctx, { id: after.id, reasons: wanted.by === 'advance' ? ['needs_you'] : ['review'] })
       if (isInReview(workflow, to)) await askForReview(ctx, after)
       if (wanted.by === 'changes_requested') await tellOfChanges(ctx, after)
     },

@@ -1,4 +1,4 @@
-// The inbox, projects, features and teams: what waits for a person, and what only a person at a browser may do.
+// Projects and teams: what only a person at a browser may do.
 import { $, all, call, element, get, guarded, quoted, toLogin, whoAmI } from './api.js'
 import { showTeam } from './team.js'
 
@@ -18,38 +18,6 @@ const row = (name, facts, ...actions) =>
     element('span', {}, name, ...facts.map((fact) => element('span', { class: 'soft' }, fact))),
     ...actions,
   )
-
-const when = (at) => new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
-/** The pages that exist so far; other links of notifications lead to the dashboard. */
-const isPage = (link) =>
-  /^\/(projects\/[^/]+\/)?features\/[^/]+$|^\/(account|inbox|projects|team|teams\/[^/]+)$/.test(link ?? '')
-
-async function inbox() {
-  const { items } = await get('/api/notifications?limit=50')
-  const done = (item) =>
-    guarded(place, async () => {
-      await call('PATCH', `/api/notifications/${item.id}/read`)
-      await show()
-    })
-  const line = (item) =>
-    row(
-      element('strong', {}, isPage(item.link) ? linked(item.link, item.title) : quoted(item.title)),
-      [words(item.reason), when(item.createdAt)],
-      item.readAt
-        ? undefined
-        : element('button', { class: 'quiet', onclick: done(item), 'aria-label': `Done: ${item.title}` }, 'Done'),
-    )
-  const open = items.filter((item) => !item.readAt)
-  return [
-    title('Inbox'),
-    element('p', { class: 'lead' }, 'What waits for you: reviews, assignments and notices.'),
-    rows(open.map(line), 'Nothing waits for you.'),
-    ...(items.length > open.length
-      ? [element('h2', {}, 'Earlier'), rows(items.filter((item) => item.readAt).map(line))]
-      : []),
-    element('p', {}, linked('/projects', 'All projects'), ' · ', linked('/team', 'Your team')),
-  ]
-}
 
 async function projects() {
   const found = await all('/api/projects')
@@ -117,7 +85,6 @@ async function project(id) {
 
 const parts = location.pathname.split('/').filter(Boolean)
 const content = (me) => {
-  if (parts[0] === 'inbox') return inbox()
   if (parts[0] === 'team' || parts[0] === 'teams') return showTeam(parts[1], me, title)
   return parts.length === 2 ? project(parts[1]) : projects()
 }

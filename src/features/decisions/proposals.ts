@@ -1,0 +1,35 @@
+import { and, eq, inArray } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { notify } from '../notifications/service.ts'
+import { memberships } from '../organizations/table.ts'
+import { readersOf } from '../projects/readers.ts'
+import type { Decision } from './schema.ts'
+
+const MOST = 20
+
+/**
+ * Notifies those who decide about a proposal: the team's owners and admins who see it. They are told of what their own
+ * agent proposes, but not of what they propose themselves.
+ */
+export async function tellOfProposal(
+  ctx: Ctx,
+  { id, title, organizationId, projectId, author }: Decision,
+): Promise<void> {
+  const { userId, agent } = ctx.actor
+  const managers = await ctx.db
+    .select({ userId: memberships.userId })
+    .from(memberships)
+    .where(and(eq(memberships.organizationId, organizationId), inArray(memberships.role, ['owner', 'admin'])))
+    .orderBy(memberships.userId)
+    .limit(MOST)
+  const people = managers.map((one) => one.userId).filter((one) => one !== userId || agent !== undefined)
+  const readers = projectId === null ? people : await readersOf(ctx, projectId, people)
+  const notice = {
+    reason: 'decision',
+    title: `Decide: ${title}`,
+    message: `${author.name} proposes it.`,
+    link: `/decisions/${id}`,
+    about: { kind: 'decision' as const, id },
+  }
+  await notify(ctx, ...readers.map((reader) => ({ ...notice, userId: reader })))
+}

@@ -1,0 +1,80 @@
+import { inArray, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { anyOf, idList } from '../../db/columns.ts'
+import { pathOf } from '../../records/kind.ts'
+import type { RecordName } from '../../records/names.ts'
+import type { Party } from '../../records/party.ts'
+import { mayRead } from '../../records/readable.ts'
+import { organizations } from '../organizations/table.ts'
+import { users } from '../users/table.ts'
+import { invitesAmong } from './hooks.ts'
+import type { Subject } from './schema.ts'
+
+/** The columns that name what a notification is about, and who caused it. */
+export interface RowParties {
+  recordKind: RecordName | 'invite' | null
+  recordId: string | null
+  fromType: 'user' | 'agent' | null
+  fromId: string | null
+}
+
+/** Adds what the notifications are about and who caused them, as both are called now. */
+export async function withParties<R extends RowParties>(
+  ctx: Ctx,
+  rows: readonly R[],
+): Promise<(Omit<R, keyof RowParties> & { subject: Subject | null; from: Party | null })[]> {
+  const subjects = await subjectsOf(ctx, rows)
+  const names = await namesOf(ctx, rows)
+  return rows.map(({ recordKind: _, recordId, fromType, fromId, ...row }) => {
+    const name = fromId === null ? undefined : names.get(fromId)
+    return {
+      ...row,
+      subject: (recordId !== null && subjects.get(recordId)) || null,
+      from: fromType && name !== undefined ? { type: fromType, id: fromId, name } : null,
+    }
+  })
+}
+
+async function subjectsOf(ctx: Ctx, rows: readonly RowParties[]): Promise<Map<string, Subject>> {
+  const found: Subject[] = []
+  const named = rows.filter((row) => row.recordKind !== null && row.recordId !== null)
+  for (const [kind, list] of Map.groupBy(named, (row) => row.recordKind as RecordName | 'invite')) {
+    const ids = [...new Set(list.map(({ recordId }) => recordId as string))]
+    found.push(...(kind === 'invite' ? (await invitesAmong.call(ctx, { ids })).flat() : await lookUp(ctx, kind, ids)))
+  }
+  return new Map(found.map((subject) => [subject.id, subject]))
+}
+
+/** Returns those of these records that the caller sees. */
+async function lookUp(ctx: Ctx, kind: RecordName, ids: readonly string[]): Promise<Subject[]> {
+  if (!mayRead(ctx, kind)) return []
+  const record = ctx.app.records.get(kind)
+  const { table, visible, title, key, status } = record
+  const { rows } = await ctx.db.execute<Omit<Subject, 'kind'>>(sql`
+    select ${table.id} as id, ${title} as title, ${key ?? null}::text as key, ${status ?? null}::text as status,
+      ${pathOf(record)} as path,
+      (select ${organizations.slug} from ${organizations} where ${organizations.id} = ${table.organizationId}) as team
+    from ${table} where ${anyOf(table.id, idList(ids))} and ${visible(rightsOf(ctx.actor))}`)
+  return rows.map((row) => ({ ...row, kind }))
+}
+
+async function namesOf(ctx: Ctx, rows: readonly RowParties[]): Promise<Map<string, string>> {
+  const ids = (type: 'user' | 'agent') => [
+    ...new Set(rows.flatMap(({ fromType, fromId }) => (fromType === type && fromId ? [fromId] : []))),
+  ]
+  const [people, agents] = [ids('user'), ids('agent')]
+  const names = new Map<string, string>()
+  if (people.length > 0) {
+    const found = await ctx.db.select({ id: users.id, name: users.name }).from(users).where(inArray(users.id, people))
+    for (const { id, name } of found) names.set(id, name)
+  }
+  if (agents.length > 0) {
+    const { table, title } = ctx.app.records.get('agent')
+    const { rows: found } = await ctx.db.execute<{ id: string; name: string }>(
+      sql`select ${table.id} as id, ${title} as name from ${table} where ${anyOf(table.id, idList(agents))}`,
+    )
+    for (const { id, name } of found) names.set(id, name)
+  }
+  return names
+}
