@@ -152,6 +152,8 @@ const taskRoute = createRoute({
 const tokensRoute = createRoute({
   getParentRoute: () => inside,
   path: '/tokens',
+  validateSearch: (search: Record<string, unknown>): { agent?: string } =>
+    typeof search.agent === 'string' ? { agent: search.agent } : {},
   component: lazyRouteComponent(() => import('./routes/tokens/page.tsx'), 'TokensPage'),
 })
 

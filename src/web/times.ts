@@ -45,3 +45,10 @@ export function due(instant: string, now = Date.now()): { text: string; urgency:
   if (days === 1) return { text: 'tomorrow', urgency: 'soon' }
   return { text: day(instant), urgency: days < 0 ? 'over' : days < 3 ? 'soon' : '' }
 }
+
+/** With seconds: "16:12:08". */
+export const timeOfDay = (instant: string): string =>
+  new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' }).format(new Date(instant))
+
+export const isOlderThan = (instant: string, days: number, now = Date.now()): boolean =>
+  now - Date.parse(instant) > days * DAY

@@ -80,6 +80,22 @@ const levels: Record<Priority, ReactNode> = {
 export const PriorityGlyph = ({ priority, name }: { priority: Priority; name?: string }) =>
   glyph(name, levels[priority], true)
 
+export const AgentGlyph = () =>
+  glyph(
+    undefined,
+    <>
+      <rect x="2.25" y="2.25" width="11.5" height="11.5" rx="3" stroke="currentColor" strokeWidth="1.4" />
+      <path
+        d="m5.5 6 2 2-2 2M8.8 10.2h2"
+        stroke="currentColor"
+        strokeWidth="1.4"
+        strokeLinecap="round"
+        strokeLinejoin="round"
+      />
+    </>,
+    true,
+  )
+
 export const Mark = () => (
   <svg
     className="mark"

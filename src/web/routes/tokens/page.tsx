@@ -1,14 +1,48 @@
 /** The reader's MCP tokens: which agent uses each, what it may do, and when it was used last. */
 import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, useRouteContext } from '@tanstack/react-router'
+import { Plus } from 'lucide-react'
+import { useState } from 'react'
 import type { McpToken } from '../../../features/tokens/schema.ts'
-import { Avatar } from '../../components/party.tsx'
+import { Confirm } from '../../components/confirm.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { Kbd, useFootLeft } from '../../components/foot.tsx'
 import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
-import { ago, day } from '../../times.ts'
-import { tokensQuery } from './queries.ts'
+import { toast } from '../../components/toasts.tsx'
+import { useKey } from '../../keys.ts'
+import { teamsQuery } from '../../session.ts'
+import { CreateToken, type NewToken } from './create.tsx'
+import { InUse } from './list.tsx'
+import { NewTokenSheet } from './new-token.tsx'
+import { tokensQuery, useRevokeToken } from './queries.ts'
 import { words } from './words.ts'
 
+const route = getRouteApi('/inside/tokens')
+
+const keysHere = (
+  <span className="row">
+    <Kbd>c</Kbd>
+    {words.keys.create}
+  </span>
+)
+
 export function TokensPage() {
+  const { team } = useRouteContext({ from: '/inside' })
+  const { agent } = route.useSearch()
+  const navigate = route.useNavigate()
+  const name = useQuery(teamsQuery).data?.find(({ id }) => id === team.id)?.name ?? ''
   const { data, error } = useQuery(tokensQuery)
+  const [adding, setAdding] = useState(agent !== undefined)
+  const [made, setMade] = useState<NewToken>()
+  const [revoking, setRevoking] = useState<McpToken>()
+  const may = data?.can.create === true
+  const add = () => may && !made && setAdding(true)
+  useKey('c', add, { label: words.newToken })
+  useFootLeft(may ? keysHere : null)
+  const close = () => {
+    setAdding(false)
+    if (agent) void navigate({ search: { agent: undefined } })
+  }
   return (
     <div className="scroll">
       <div className="page stack s5">
@@ -17,70 +51,71 @@ export function TokensPage() {
             <h1 className="h1">{words.title}</h1>
             <p className="soft">{words.about}</p>
           </div>
+          {may && !made && <NewButton onClick={add} />}
         </header>
+        {made && <NewTokenSheet key={made.token.id} made={made} team={name} onDone={() => setMade(undefined)} />}
         {error && !data && <ProblemBox error={error} />}
         {!data && !error && (
           <AfterAMoment>
             <Skeleton />
           </AfterAMoment>
         )}
-        {data?.length === 0 && (
+        {data?.items.length === 0 && !made && (
           <Empty title={words.none}>
             <p className="soft">{words.noneText}</p>
             <code className="code">{words.command}</code>
           </Empty>
         )}
-        {data && data.length > 0 && <InUse tokens={data} />}
+        {data && data.items.length > 0 && (
+          <InUse
+            tokens={data.items}
+            newId={made?.token.id}
+            team={team.id}
+            mayRevoke={data.can.revoke === true}
+            onRevoke={setRevoking}
+          />
+        )}
       </div>
+      {adding && may && (
+        <Dialog title={words.newToken} open onClose={close}>
+          <CreateToken
+            agentId={agent}
+            onCreated={(created) => {
+              setMade(created)
+              close()
+            }}
+          />
+        </Dialog>
+      )}
+      {revoking && <Revoke token={revoking} onClose={() => setRevoking(undefined)} />}
     </div>
   )
 }
 
-const InUse = ({ tokens }: { tokens: readonly McpToken[] }) => (
-  <section className="stack">
-    <h2 className="h2">
-      {words.inUse} <span className="soft t12">{tokens.length}</span>
-    </h2>
-    <div className="sheet tbl">
-      <table>
-        <thead>
-          <tr className="t12 soft">
-            <th>{words.columns.name}</th>
-            <th>{words.columns.agent}</th>
-            <th className="hp">{words.columns.scopes}</th>
-            <th className="num">{words.columns.lastUse}</th>
-            <th className="hp num">{words.columns.until}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {tokens.map((token) => (
-            <Row key={token.id} token={token} />
-          ))}
-        </tbody>
-      </table>
-    </div>
-  </section>
+const NewButton = ({ onClick }: { onClick(): void }) => (
+  <button type="button" className="btn" onClick={onClick}>
+    <Plus className="i s14" aria-hidden />
+    {words.newToken}
+  </button>
 )
 
-const Row = ({ token }: { token: McpToken }) => (
-  <tr>
-    <td>
-      <b className="b5">{token.name}</b>
-      <br />
-      <span className="t12 soft mono">
-        {token.prefix}…{token.last4}
-      </span>
-    </td>
-    <td>
-      {token.agentName && (
-        <span className="row tight">
-          <Avatar party={{ type: 'agent', id: token.agentId, name: token.agentName }} />
-          <span className="hp">{token.agentName}</span>
-        </span>
-      )}
-    </td>
-    <td className="hp">{token.scopes.join(', ')}</td>
-    <td className="num">{token.lastUsedAt ? words.ago(ago(token.lastUsedAt)) : words.never}</td>
-    <td className="hp num soft">{day(token.expiresAt)}</td>
-  </tr>
-)
+function Revoke({ token, onClose }: { token: McpToken; onClose(): void }) {
+  const revoke = useRevokeToken()
+  const done = () => {
+    toast({ title: words.revoked(token.name) })
+    onClose()
+  }
+  return (
+    <Confirm
+      title={words.revokeTitle(token.name)}
+      verb={words.revoke}
+      cancel={words.cancel}
+      busy={revoke.isPending}
+      error={revoke.error}
+      onConfirm={() => revoke.mutate(token.id, { onSuccess: done })}
+      onClose={onClose}
+    >
+      <p>{words.revokeText}</p>
+    </Confirm>
+  )
+}

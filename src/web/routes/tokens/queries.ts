@@ -1,8 +1,36 @@
-import { queryOptions } from '@tanstack/react-query'
-import { ok, tokens } from '../../api.ts'
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { McpTokenCreate } from '../../../features/tokens/schema.ts'
+import { change, ok, tokens } from '../../api.ts'
+
+const api = tokens['mcp-tokens']
 
 /** The reader's tokens that work, of all their teams. */
 export const tokensQuery = queryOptions({
   queryKey: ['tokens', 'active'],
-  queryFn: async () => (await ok(tokens['mcp-tokens'].get({ query: { active: true, limit: 100 } }))).items,
+  queryFn: () => ok(api.get({ query: { active: true, limit: 100 } })),
 })
+
+export const tokenQuery = (id: string) =>
+  queryOptions({ queryKey: ['tokens', 'one', id], queryFn: () => ok(api({ id }).get()) })
+
+export const toolsetsQuery = queryOptions({
+  queryKey: ['toolsets'],
+  queryFn: () => ok(tokens.mcp.toolsets.get()),
+  staleTime: Number.POSITIVE_INFINITY,
+})
+
+export function useCreateToken() {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: ({ key, ...token }: McpTokenCreate & { key: string }) => ok(api.post(token, change(undefined, key))),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['tokens'] }),
+  })
+}
+
+export function useRevokeToken() {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: (id: string) => ok(api({ id }).delete(undefined, change())),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['tokens'] }),
+  })
+}
