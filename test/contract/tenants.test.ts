@@ -144,7 +144,8 @@ describe("another tenant's ids", () => {
         const answer = await ask(route, b.owner, `${fill(route.path, b)}?${name}=${a.fields[name]}`)
         const isList = 'items' in propertiesOf(route.hooks.response as TSchema | undefined)
         wrong.check(`${nameOf(route)} ${name}`, answer, isList ? 200 : 404)
-        if (isList) expect(answer.body).toEqual({ items: [], nextCursor: null })
+        const { can: _, ...page } = answer.body
+        if (isList) expect(page).toEqual({ items: [], nextCursor: null })
       }
     expect(wrong.list).toEqual([])
   })

@@ -4,6 +4,7 @@ import { machine } from '../../src/auth/policy.ts'
 import { newId } from '../../src/db/columns.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
 import { connectedAccounts } from '../../src/features/oauth/table.ts'
+import { featureEvidence } from '../../src/features/workflow/table.ts'
 import { actionOf, exampleOf, isUpload, type RouteLike } from '../../src/http/openapi.ts'
 import { kindInfo, type RecordName, recordNames } from '../../src/records/names.ts'
 import type { TSchema } from '../../src/schema.ts'
@@ -105,6 +106,18 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
   )
   const notification = newId()
   await give(systemCtx(t), { id: notification, userId: owner.userId, code: colleague.email })
+  const evidence = newId()
+  await t.app.db.insert(featureEvidence).values({
+    id: evidence,
+    featureId: one.feature.id,
+    gate: 'code_complete',
+    level: 'reported',
+    evidence: { summary: 'The folder is locked' },
+    actorType: 'user',
+    actorId: owner.userId,
+    actorName: 'Ada Lovelace',
+    createdAt: new Date().toISOString(),
+  })
   const { handle } = (await owner.fetch<{ handle: string }>('GET', '/api/auth/me')).body
   const copy = await conflicting(owner, loose.id)
   const known: World = {
@@ -123,6 +136,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       '/api/admin/users/:id': colleague.userId,
       '/api/admin/issues/:id': issue.id,
       '/api/notifications/:id': notification,
+      '/api/features/:id/evidence/:evidenceId': evidence,
       '/api/projects/:slug': project.id,
       '/api/public/projects/:user': handle,
       '/api/public/projects/:user/:slug': project.slug,

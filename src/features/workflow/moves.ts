@@ -81,7 +81,7 @@ const actorColumns = ({ actor, now }: Ctx) => ({
   actorType:
     actor.kind === 'mcp_token' ? ('agent' as const) : actor.kind === 'system' ? ('system' as const) : ('user' as const),
   actorId: actor.userId,
-  actorName: actor.name,
+  actorName: actor.agent?.name ?? actor.name,
   createdAt: now,
 })
 

@@ -1,23 +1,302 @@
-import { useSuspenseQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+/** A decision: what was chosen and why, what else was possible, how it turned out, and what people say about it. */
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate, useRouteContext } from '@tanstack/react-router'
+import { lazy, type ReactNode, Suspense, useState } from 'react'
+import type { DecisionDetail } from '../../../features/decisions/schema.ts'
+import { newKey } from '../../api.ts'
 import { Markdown } from '../../components/markdown.tsx'
+import { Avatar } from '../../components/party.tsx'
+import { Prop, Section } from '../../components/section.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { Compose, Talk } from '../../components/talk.tsx'
+import { useCrumbs } from '../../crumbs.ts'
+import { isProblem } from '../../problem.ts'
+import { projectsQuery } from '../../session.ts'
+import { dayAndTime } from '../../times.ts'
 import { statusFlags, statusNames } from '../decisions/words.ts'
-import { decisionQuery } from './queries.ts'
+import { decisionQuery, useChange, useComment } from './queries.ts'
+import { words } from './words.ts'
 
 const route = getRouteApi('/inside/decisions/$id')
+const dialogs = () => import('./dialogs.tsx')
+const LogDialog = lazy(async () => ({ default: (await dialogs()).LogDialog }))
+const EditDialog = lazy(async () => ({ default: (await dialogs()).EditDialog }))
 
 export function DecisionPage() {
   const { id } = route.useParams()
   const { data: decision } = useSuspenseQuery(decisionQuery(id))
+  return <Body key={decision.id} decision={decision} />
+}
+
+function Body({ decision }: { decision: DecisionDetail }) {
+  const change = useChange(decision)
+  const navigate = useNavigate()
+  const [shown, setShown] = useState<'edit' | 'supersede'>()
+  const { can } = decision
+  useCrumbs({ label: words.decisions, to: '/decisions' }, { label: decision.title })
   return (
-    <div className="scroll">
-      <div className="page stack s4">
-        <header className="row wide">
-          <h1 className="h1 grow">{decision.title}</h1>
-          <span className={statusFlags[decision.status]}>{statusNames[decision.status]}</span>
-        </header>
-        <Markdown text={decision.decision} />
+    <section className="panel whole" aria-label={decision.title}>
+      <div className="body">
+        <div className="txt">
+          <h1 className="h1">{decision.title}</h1>
+          {change.error && shown === undefined && <Refused error={change.error} />}
+          <Markdown text={decision.decision} />
+          <Text title={words.context} text={decision.context} />
+          <Text title={words.rationale} text={decision.rationale} />
+          <Alternatives decision={decision} />
+          <Outcome decision={decision} onSave={(outcome) => change.mutate({ outcome })} />
+          <Chain decision={decision} />
+          <Discussion decision={decision} />
+        </div>
+        <Fields decision={decision}>
+          {can?.update === true && <Verdicts decision={decision} onChange={(status) => change.mutate({ status })} />}
+          {can?.update === true && (
+            <button type="button" className="btn" onClick={() => setShown('edit')}>
+              {words.edit}
+            </button>
+          )}
+          {can?.supersede === true && (
+            <button type="button" className="btn" onClick={() => setShown('supersede')}>
+              {words.supersede}
+            </button>
+          )}
+        </Fields>
       </div>
-    </div>
+      <Suspense>
+        {shown === 'edit' && <EditDialog decision={decision} change={change} onClose={() => setShown(undefined)} />}
+        {shown === 'supersede' && (
+          <LogDialog
+            supersedes={decision}
+            onClose={() => setShown(undefined)}
+            onLogged={(id) => void navigate({ to: '/decisions/$id', params: { id } })}
+          />
+        )}
+      </Suspense>
+    </section>
+  )
+}
+
+const Refused = ({ error }: { error: Error }) => (
+  <ProblemBox error={isProblem(error) && error.status === 412 ? new Error(words.metOther) : error} />
+)
+
+const Text = ({ title, text }: { title: string; text: string | null }) =>
+  text && (
+    <Section title={title}>
+      <Markdown text={text} />
+    </Section>
+  )
+
+function Alternatives({ decision: { alternatives } }: { decision: DecisionDetail }) {
+  if (alternatives.length === 0) return null
+  return (
+    <Section title={words.alternatives} n={alternatives.length}>
+      <ul className="sheet alts">
+        {alternatives.map(({ option, pros, cons }) => (
+          <li key={option}>
+            <b className="b5">{option}</b>
+            {pros && (
+              <p>
+                <span className="good b5">{words.pros}</span> {pros}
+              </p>
+            )}
+            {cons && (
+              <p>
+                <span className="bad b5">{words.cons}</span> {cons}
+              </p>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  )
+}
+
+function Outcome({ decision, onSave }: { decision: DecisionDetail; onSave(outcome: string | null): void }) {
+  const [draft, setDraft] = useState<string>()
+  const may = decision.can?.update === true
+  if (!decision.outcome && !may) return null
+  const save = () => {
+    onSave(draft?.trim() ? draft : null)
+    setDraft(undefined)
+  }
+  const edit = may && draft === undefined && (
+    <button type="button" className="btn small quiet" onClick={() => setDraft(decision.outcome ?? '')}>
+      {decision.outcome ? words.changeOutcome : words.setOutcome}
+    </button>
+  )
+  return (
+    <Section title={words.outcome} end={edit}>
+      {draft === undefined ? (
+        decision.outcome ? (
+          <Markdown text={decision.outcome} />
+        ) : (
+          <p className="soft">{words.noOutcome}</p>
+        )
+      ) : (
+        <form
+          className="compose"
+          onSubmit={(event) => {
+            event.preventDefault()
+            save()
+          }}
+        >
+          <textarea
+            className="bare"
+            rows={4}
+            aria-label={words.outcome}
+            value={draft}
+            maxLength={20_000}
+            ref={(field) => {
+              if (field && document.activeElement === document.body) field.focus()
+            }}
+            onChange={(event) => setDraft(event.currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) save()
+              if (event.key === 'Escape') setDraft(undefined)
+            }}
+          />
+          <span className="row">
+            <span className="grow" />
+            <button type="button" className="btn small quiet" onClick={() => setDraft(undefined)}>
+              {words.cancel}
+            </button>
+            <button type="submit" className="btn small main">
+              {words.save}
+            </button>
+          </span>
+        </form>
+      )}
+    </Section>
+  )
+}
+
+/** The decision that it replaces, and the one that replaced it. */
+function Chain({ decision }: { decision: DecisionDetail }) {
+  const { supersedes, supersededById } = decision
+  const earlier = useQuery({ ...decisionQuery(supersedes ?? ''), enabled: supersedes !== null }).data
+  const later = useQuery({ ...decisionQuery(supersededById ?? ''), enabled: supersededById !== null }).data
+  if (!supersedes && !supersededById) return null
+  const line = (label: string, one: DecisionDetail | undefined) =>
+    one && (
+      <li>
+        <Link className="dep" to="/decisions/$id" params={{ id: one.id }}>
+          <span className="flag">{label}</span>
+          <span className="cut grow">{one.title}</span>
+          <span className={statusFlags[one.status]}>{statusNames[one.status]}</span>
+        </Link>
+      </li>
+    )
+  return (
+    <Section title={words.chain}>
+      <ul>
+        {line(words.supersededBy, later)}
+        {line(words.supersedes, earlier)}
+      </ul>
+    </Section>
+  )
+}
+
+function Discussion({ decision: { id, discussion, can } }: { decision: DecisionDetail }) {
+  const comment = useComment(id)
+  const [key, setKey] = useState(newKey)
+  const may = can?.comment === true
+  if (discussion.length === 0 && !may) return null
+  const send = (body: string, done: () => void) =>
+    comment.mutate(
+      { body, key },
+      {
+        onSuccess: () => {
+          done()
+          setKey(newKey())
+        },
+      },
+    )
+  return (
+    <Section title={words.discussion} n={discussion.length || undefined}>
+      <Talk remarks={discussion} />
+      {may && (
+        <Compose label={words.write} submit={words.comment} maxLength={20_000} busy={comment.isPending} onSend={send}>
+          {comment.error && <ProblemBox error={comment.error} />}
+        </Compose>
+      )}
+    </Section>
+  )
+}
+
+type Given = 'accepted' | 'rejected' | 'proposed'
+
+/** A proposal is accepted or rejected; what was rejected can be proposed again. */
+function Verdicts({ decision: { status }, onChange }: { decision: DecisionDetail; onChange(status: Given): void }) {
+  if (status === 'superseded') return null
+  return (
+    <>
+      {status === 'proposed' && (
+        <button type="button" className="btn main" onClick={() => onChange('accepted')}>
+          {words.accept}
+        </button>
+      )}
+      {status === 'proposed' && (
+        <button type="button" className="btn" onClick={() => onChange('rejected')}>
+          {words.reject}
+        </button>
+      )}
+      {status === 'rejected' && (
+        <button type="button" className="btn" onClick={() => onChange('proposed')}>
+          {words.propose}
+        </button>
+      )}
+    </>
+  )
+}
+
+function Fields({ decision, children }: { decision: DecisionDetail; children: ReactNode }) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const projects = useQuery(projectsQuery(team.id)).data ?? []
+  const project = projects.find(({ id }) => id === decision.projectId)
+  return (
+    <aside aria-label={words.fields}>
+      <dl>
+        <Prop name={words.status}>
+          <span className={statusFlags[decision.status]}>{statusNames[decision.status]}</span>
+        </Prop>
+        <Prop name={words.project}>
+          {project ? (
+            <Link className="cut" to="/projects/$slug" params={{ slug: project.slug }}>
+              {project.name}
+            </Link>
+          ) : (
+            decision.projectId === null && words.wholeTeam
+          )}
+        </Prop>
+        <Prop name={words.changed}>
+          <Avatar party={decision.author} />
+          <span className="cut">{words.by(decision.author.name, dayAndTime(decision.updatedAt))}</span>
+        </Prop>
+        {decision.tags.length > 0 && (
+          <Prop name={words.tags}>
+            <span className="row tight wrap">
+              {decision.tags.map((tag) => (
+                <span key={tag} className="chip">
+                  {tag}
+                </span>
+              ))}
+            </span>
+          </Prop>
+        )}
+        {decision.links.length > 0 && (
+          <Prop name={words.links}>
+            <span className="stack s1">
+              {decision.links.map(({ id, kind, path, title, type }) => (
+                <Link key={`${id} ${kind}`} className="link cut" to={path} title={`${type} · ${kind}`}>
+                  {title}
+                </Link>
+              ))}
+            </span>
+          </Prop>
+        )}
+      </dl>
+      <div className="stack">{children}</div>
+    </aside>
   )
 }

@@ -1,5 +1,53 @@
-import { queryOptions } from '@tanstack/react-query'
-import { decisions, ok } from '../../api.ts'
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { DecisionCreate, DecisionDetail, DecisionPatch } from '../../../features/decisions/schema.ts'
+import { change, decisions, ok } from '../../api.ts'
 
 export const decisionQuery = (id: string) =>
   queryOptions({ queryKey: ['decision', id], queryFn: () => ok(decisions.decisions({ id }).get()) })
+
+const refresh = (cache: ReturnType<typeof useQueryClient>) =>
+  Promise.all([
+    cache.invalidateQueries({ queryKey: ['decision'] }),
+    cache.invalidateQueries({ queryKey: ['decisions'] }),
+  ])
+
+/** Shows the change at once, and takes it back if the server refuses. */
+export function useChange(decision: DecisionDetail) {
+  const cache = useQueryClient()
+  const { queryKey } = decisionQuery(decision.id)
+  return useMutation({
+    scope: { id: decision.id },
+    mutationFn: (patch: DecisionPatch) => {
+      const version = cache.getQueryData(queryKey)?.version ?? decision.version
+      return ok(decisions.decisions({ id: decision.id }).patch(patch, change(version)))
+    },
+    onMutate: async ({ alternatives: _, ...patch }) => {
+      await cache.cancelQueries({ queryKey })
+      const before = cache.getQueryData(queryKey)
+      if (before) cache.setQueryData(queryKey, { ...before, ...patch })
+      return { before }
+    },
+    onError: (_error, _patch, context) => {
+      if (context?.before) cache.setQueryData(queryKey, context.before)
+    },
+    onSettled: () => refresh(cache),
+  })
+}
+
+export function useComment(id: string) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: ({ body, key }: { body: string; key: string }) =>
+      ok(decisions.decisions({ id }).comments.post({ body }, change(undefined, key))),
+    onSettled: () => refresh(cache),
+  })
+}
+
+export function useLog() {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: ({ key, ...decision }: DecisionCreate & { key: string }) =>
+      ok(decisions.decisions.post(decision, change(undefined, key))),
+    onSettled: () => refresh(cache),
+  })
+}

@@ -1,15 +1,21 @@
 /** The decisions of the team, the last changed first. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
+import { Plus } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
 import type { DecisionItem } from '../../../features/decisions/schema.ts'
+import { Kbd } from '../../components/foot.tsx'
 import { LongList } from '../../components/long-list.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { QueryBar } from '../../components/query-bar.tsx'
 import { Empty } from '../../components/states.tsx'
+import { useKey } from '../../keys.ts'
 import { projectsQuery } from '../../session.ts'
 import { ago } from '../../times.ts'
 import { decisionsQuery } from './queries.ts'
 import { statusFlags, statusNames, words } from './words.ts'
+
+const LogDialog = lazy(async () => ({ default: (await import('../decision/dialogs.tsx')).LogDialog }))
 
 const route = getRouteApi('/inside/decisions')
 
@@ -19,6 +25,10 @@ export function DecisionsPage() {
   const navigate = route.useNavigate()
   const projects = useQuery(projectsQuery(team.id)).data ?? []
   const narrow = (change: object) => void navigate({ search: (before) => ({ ...before, ...change }) })
+  const found = useInfiniteQuery(decisionsQuery(team.id, search))
+  const may = found.data?.pages[0]?.can?.create === true
+  const [adding, setAdding] = useState(false)
+  useKey('c', () => may && setAdding(true), may ? { label: words.log } : {})
   const filtered = Boolean(search.q || search.status || search.project)
   return (
     <>
@@ -42,20 +52,42 @@ export function DecisionsPage() {
           find={{ label: words.find, text: search.q }}
           onChange={narrow}
         />
+        <span className="grow" />
+        {may && (
+          <button type="button" className="btn main small newtask" onClick={() => setAdding(true)}>
+            <Plus className="i s14" aria-hidden />
+            {words.log} <Kbd>c</Kbd>
+          </button>
+        )}
       </div>
       <LongList
-        found={useInfiniteQuery(decisionsQuery(team.id, search))}
+        found={found}
         size={56}
         row={(decision) => <Row decision={decision} />}
         empty={
           <Empty title={words.none}>
             <p className="soft">{words.noneText}</p>
+            {may && (
+              <p className="voidact">
+                <button type="button" className="btn main" onClick={() => setAdding(true)}>
+                  {words.log}
+                </button>
+              </p>
+            )}
             <code className="code">{words.command}</code>
           </Empty>
         }
         noMatch={filtered ? words.noMatch : undefined}
         onClear={() => narrow({ q: undefined, status: undefined, project: undefined })}
       />
+      {adding && (
+        <Suspense>
+          <LogDialog
+            onClose={() => setAdding(false)}
+            onLogged={(id) => void navigate({ to: '/decisions/$id', params: { id } })}
+          />
+        </Suspense>
+      )}
     </>
   )
 }

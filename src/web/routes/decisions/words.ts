@@ -2,6 +2,7 @@ import type { DecisionItem } from '../../../features/decisions/schema.ts'
 
 export const words = {
   title: 'Decisions',
+  log: 'Log a decision',
   find: 'Find in decisions',
   status: 'status',
   project: 'project',

@@ -11,6 +11,7 @@ import { Menu } from '../../components/menu.tsx'
 import { Avatar, LeaseRing } from '../../components/party.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
+import { useCrumbs } from '../../crumbs.ts'
 import { useKey } from '../../keys.ts'
 import { isProblem } from '../../problem.ts'
 import { day, shareLeft } from '../../times.ts'
@@ -51,13 +52,20 @@ export function FeaturePage() {
   const waiting = missing.some(({ item }) => item === 'review')
   const takesEvidence = feature.can.advance === true && typeof gate === 'string' && gate !== 'review'
   const addEvidence = takesEvidence ? () => setShown('evidence') : undefined
+  const { slug, name } = feature.project
+  useCrumbs(
+    { label: name, to: `/projects/${slug}` },
+    { label: words.features, to: `/projects/${slug}/features` },
+    { label: feature.title },
+  )
   useFootLeft(keysHere)
-  useKey('e', () => addEvidence?.())
-  useKey('r', () => document.getElementById('verdict')?.focus())
-  useKey('v', () => {
+  useKey('e', () => addEvidence?.(), { label: words.keys.evidence })
+  useKey('r', () => document.getElementById('verdict')?.focus(), { label: words.keys.review })
+  const verifyLast = () => {
     const open = currentEvidence(feature).findLast(({ level }) => level !== 'verified')
     if (open && feature.can.verify === true) act.mutate({ do: 'verify', evidenceId: open.id })
-  })
+  }
+  useKey('v', verifyLast, { label: words.keys.verify })
   // Forms show their own refusals.
   const quiet = shown !== undefined || act.variables?.do === 'review'
   return (

@@ -100,5 +100,6 @@ export const words = {
   specRef: 'Spec, by its name in the address',
   save: 'Save',
   metOther: 'Somebody changed it first. This is how it is now; your change was not made.',
+  features: 'Features',
   keys: { verify: 'verify evidence', evidence: 'add evidence', review: 'review' },
 } as const

@@ -1,0 +1,77 @@
+/** Comments, and a field for the next one. */
+import { type ReactNode, useState } from 'react'
+import type { Party } from '../../records/party.ts'
+import { ago, dayAndTime } from '../times.ts'
+import { Markdown } from './markdown.tsx'
+import { Avatar } from './party.tsx'
+
+export interface Remark {
+  id: string
+  author: Party
+  body: string
+  createdAt: string
+}
+
+export const Talk = ({ remarks }: { remarks: readonly Remark[] }) => (
+  <ul className="stack s4">
+    {remarks.map((remark) => (
+      <li key={remark.id} className="msg">
+        <Avatar party={remark.author} size="m" />
+        <span className="who">
+          <b>{remark.author.name}</b>
+          <time className="soft t12" dateTime={remark.createdAt} title={dayAndTime(remark.createdAt)}>
+            {ago(remark.createdAt)}
+          </time>
+        </span>
+        <Markdown text={remark.body} />
+      </li>
+    ))}
+  </ul>
+)
+
+interface ComposeProps {
+  label: string
+  submit: string
+  maxLength: number
+  busy: boolean
+  /** Calls `done` once the server has the text, which stays in the field until then. */
+  onSend(body: string, done: () => void): void
+  /** Why the last one was refused. */
+  children?: ReactNode
+}
+
+export function Compose({ label, submit, maxLength, busy, onSend, children }: ComposeProps) {
+  const [text, setText] = useState('')
+  const send = () => {
+    if (!busy && text.trim() !== '') onSend(text.trim(), () => setText(''))
+  }
+  return (
+    <form
+      className="compose"
+      onSubmit={(event) => {
+        event.preventDefault()
+        send()
+      }}
+    >
+      <textarea
+        className="bare"
+        rows={2}
+        aria-label={label}
+        placeholder={label}
+        value={text}
+        maxLength={maxLength}
+        onChange={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) send()
+        }}
+      />
+      {children}
+      <span className="row">
+        <span className="grow" />
+        <button type="submit" className="btn small" disabled={busy || text.trim() === ''}>
+          {submit}
+        </button>
+      </span>
+    </form>
+  )
+}

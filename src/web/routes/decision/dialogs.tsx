@@ -1,0 +1,202 @@
+/** Forms for a new decision, one that replaces another, and the texts of one. */
+import { useQuery } from '@tanstack/react-query'
+import { Link, useRouteContext } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import type { DecisionDetail, DecisionLogged } from '../../../features/decisions/schema.ts'
+import { newKey } from '../../api.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { isProblem } from '../../problem.ts'
+import { projectsQuery } from '../../session.ts'
+import { type useChange, useLog } from './queries.ts'
+import { words } from './words.ts'
+
+const textOf = (form: FormData, name: string): string => String(form.get(name) ?? '').trim()
+const tagsIn = (text: string): string[] => [...new Set(text.split(',').map((tag) => tag.trim()))].filter(Boolean)
+const linesIn = (text: string): string[] => [...new Set(text.split('\n').map((line) => line.trim()))].filter(Boolean)
+
+/** The fields that a new and a changed decision share. */
+function Texts({ decision }: { decision?: DecisionDetail | undefined }) {
+  return (
+    <>
+      <label className="field">
+        <span>{words.name}</span>
+        <input className="input" name="title" required maxLength={200} defaultValue={decision?.title} />
+      </label>
+      <label className="field">
+        <span>{words.what}</span>
+        <textarea
+          className="input area"
+          name="decision"
+          rows={3}
+          required
+          maxLength={20_000}
+          defaultValue={decision?.decision}
+        />
+      </label>
+      <label className="field">
+        <span>{words.rationale}</span>
+        <textarea
+          className="input area"
+          name="rationale"
+          rows={2}
+          maxLength={20_000}
+          defaultValue={decision?.rationale ?? ''}
+        />
+      </label>
+      <label className="field">
+        <span>{words.context}</span>
+        <textarea
+          className="input area"
+          name="context"
+          rows={2}
+          maxLength={20_000}
+          defaultValue={decision?.context ?? ''}
+        />
+      </label>
+      <label className="field">
+        <span>{words.tagList}</span>
+        <input className="input" name="tags" defaultValue={decision?.tags.join(', ')} />
+      </label>
+    </>
+  )
+}
+
+interface LogProps {
+  /** The decision that the new one replaces. */
+  supersedes?: DecisionDetail
+  onClose(): void
+  onLogged(id: string): void
+}
+
+export function LogDialog({ supersedes, onClose, onLogged }: LogProps) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const projects = useQuery(projectsQuery(team.id)).data ?? []
+  const log = useLog()
+  const [key] = useState(newKey)
+  const [logged, setLogged] = useState<DecisionLogged>()
+  const send = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget)
+    const [rationale, context, project] = ['rationale', 'context', 'project'].map((name) => textOf(form, name))
+    const alternatives = linesIn(textOf(form, 'alternatives'))
+    log.mutate(
+      {
+        key,
+        title: textOf(form, 'title'),
+        decision: textOf(form, 'decision'),
+        status: form.get('proposed') ? 'proposed' : 'accepted',
+        tags: tagsIn(textOf(form, 'tags')),
+        ...(rationale && { rationale }),
+        ...(context && { context }),
+        ...(project && { projectId: project }),
+        ...(alternatives.length > 0 && { alternatives }),
+        ...(supersedes && { supersedes: supersedes.id }),
+      },
+      {
+        onSuccess: (made) => {
+          if (made.similar.length > 0) return setLogged(made)
+          onClose()
+          onLogged(made.id)
+        },
+      },
+    )
+  }
+  const title = supersedes ? words.supersedeTitle(supersedes.title) : words.newTitle
+  if (logged) return <Similar title={title} logged={logged} onClose={onClose} onLogged={onLogged} />
+  return (
+    <Dialog title={title} open onClose={onClose}>
+      <form className="stack s4" onSubmit={send}>
+        <Texts />
+        <label className="field">
+          <span>{words.options}</span>
+          <textarea className="input area" name="alternatives" rows={2} />
+        </label>
+        <label className="field">
+          <span>{words.teamOrProject}</span>
+          <select className="input" name="project" defaultValue={supersedes?.projectId ?? ''}>
+            <option value="">{words.wholeTeam}</option>
+            {projects.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label className="row">
+          <input type="checkbox" name="proposed" /> {words.asProposal}
+        </label>
+        {log.error && <ProblemBox error={log.error} />}
+        <button type="submit" className="btn main" disabled={log.isPending}>
+          {words.log}
+        </button>
+      </form>
+    </Dialog>
+  )
+}
+
+/** The new decision is there; its author learns of earlier ones that resemble it. */
+function Similar({ title, logged, onClose, onLogged }: { title: string; logged: DecisionLogged } & LogProps) {
+  return (
+    <Dialog title={title} open onClose={onClose}>
+      <div className="stack s4">
+        <p>{words.similar(logged.similar.length)}</p>
+        <ul>
+          {logged.similar.map((one) => (
+            <li key={one.id}>
+              <Link className="link" to="/decisions/$id" params={{ id: one.id }}>
+                {one.title}
+              </Link>
+            </li>
+          ))}
+        </ul>
+        <button
+          type="button"
+          className="btn main"
+          onClick={() => {
+            onClose()
+            onLogged(logged.id)
+          }}
+        >
+          {logged.title}
+        </button>
+      </div>
+    </Dialog>
+  )
+}
+
+interface EditProps {
+  decision: DecisionDetail
+  change: ReturnType<typeof useChange>
+  onClose(): void
+}
+
+export function EditDialog({ decision, change, onClose }: EditProps) {
+  const { error } = change
+  const send = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget)
+    const orNull = (name: string) => textOf(form, name) || null
+    change.mutate(
+      {
+        title: textOf(form, 'title'),
+        decision: textOf(form, 'decision'),
+        rationale: orNull('rationale'),
+        context: orNull('context'),
+        tags: tagsIn(textOf(form, 'tags')),
+      },
+      { onSuccess: onClose },
+    )
+  }
+  return (
+    <Dialog title={words.editTitle} open onClose={onClose}>
+      <form className="stack s4" onSubmit={send}>
+        <Texts decision={decision} />
+        {error && <ProblemBox error={isProblem(error) && error.status === 412 ? new Error(words.metOther) : error} />}
+        <button type="submit" className="btn main" disabled={change.isPending}>
+          {words.save}
+        </button>
+      </form>
+    </Dialog>
+  )
+}
