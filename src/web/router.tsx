@@ -18,6 +18,7 @@ import { noteSearch } from './routes/notes/search.ts'
 import { skillSearch } from './routes/skills/search.ts'
 import { specSearch } from './routes/spec/search.ts'
 import { specsSearch } from './routes/specs/search.ts'
+import { inboxSearch } from './routes/inbox/search.ts'
 import { taskSearch } from './routes/tasks/search.ts'
 import { chooseTeam, currentTeamQuery, type Me, meQuery, type Team, teamsQuery } from './session.ts'
 
@@ -68,6 +69,7 @@ const homeRoute = createRoute({
 const inboxRoute = createRoute({
   getParentRoute: () => inside,
   path: '/inbox',
+  validateSearch: inboxSearch,
   component: lazyRouteComponent(() => import('./routes/inbox/page.tsx'), 'InboxPage'),
 })
 

@@ -60,8 +60,8 @@ function Entry({ place: { to, label, icon: Icon } }: { place: Place }) {
 
 /** What waits for the reader in the inbox. */
 function Badge() {
-  const { unread = 0 } = useQuery(countQuery).data ?? {}
-  return unread > 0 && <span className="n due">{unread}</span>
+  const { needs = 0 } = useQuery(countQuery).data ?? {}
+  return needs > 0 && <span className="n due">{needs}</span>
 }
 
 /** The favourites first, then by name. The one that the reader is in is always there, with its pages. */

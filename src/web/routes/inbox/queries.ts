@@ -1,7 +1,95 @@
-import { queryOptions } from '@tanstack/react-query'
-import { notifications, ok } from '../../api.ts'
+import { type InfiniteData, infiniteQueryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import type {
+  Notification,
+  NotificationCount,
+  NotificationPage,
+  NotificationPatch,
+  View,
+} from '../../../features/notifications/schema.ts'
+import { change, notifications, ok } from '../../api.ts'
+import { countQuery } from '../../session.ts'
 
-export const inboxQuery = queryOptions({
-  queryKey: ['notifications', 'list'],
-  queryFn: () => ok(notifications.notifications.get({ query: { limit: 50 } })),
+export const inboxQuery = (view: View) =>
+  infiniteQueryOptions({
+    queryKey: ['notifications', 'list', view],
+    queryFn: ({ pageParam }) =>
+      ok(notifications.notifications.get({ query: { view, limit: 40, ...(pageParam && { cursor: pageParam }) } })),
+    initialPageParam: '',
+    getNextPageParam: (page) => page.nextCursor,
+  })
+
+export interface Mark {
+  notification: Notification
+  patch: NotificationPatch
+}
+
+/** The notification as it will be. */
+const marked = (one: Notification, { read, done, snoozedUntil }: NotificationPatch): Notification => ({
+  ...one,
+  ...(read !== undefined && { readAt: read ? (one.readAt ?? new Date().toISOString()) : null }),
+  ...(done && { readAt: one.readAt ?? new Date().toISOString() }),
+  ...(done !== undefined && { done }),
+  ...(snoozedUntil !== undefined && { snoozedUntil }),
 })
+
+/** Whether a notification that this view lists still belongs there. */
+const stays: Record<View, (one: Notification) => boolean> = {
+  needs: ({ done, snoozedUntil }) => !done && snoozedUntil === null,
+  unread: ({ readAt }) => readAt === null,
+  all: () => true,
+}
+
+const after = (list: InfiniteData<NotificationPage>, view: View, { notification, patch }: Mark) => ({
+  ...list,
+  pages: list.pages.map((page) => ({
+    ...page,
+    items: page.items.flatMap((one) => {
+      if (one.id !== notification.id) return [one]
+      const next = marked(one, patch)
+      return stays[view](next) ? [next] : []
+    }),
+  })),
+})
+
+/** Marks at once, in the list and in the counts of all views, and takes it back if the server refuses. */
+export function useMark(view: View) {
+  const cache = useQueryClient()
+  const lists = inboxQuery(view).queryKey
+  const counts = countQuery.queryKey
+  return useMutation({
+    mutationFn: ({ notification, patch }: Mark) =>
+      ok(notifications.notifications({ id: notification.id }).patch(patch, change())),
+    onMutate: async (mark: Mark) => {
+      await cache.cancelQueries({ queryKey: ['notifications'] })
+      const before = { list: cache.getQueryData(lists), counts: cache.getQueryData(counts) }
+      const next = marked(mark.notification, mark.patch)
+      if (before.list) cache.setQueryData(lists, after(before.list, view, mark))
+      if (before.counts) cache.setQueryData(counts, counted(before.counts, view, mark.notification, next))
+      return before
+    },
+    onError: (_error, _mark, before) => {
+      cache.setQueryData(lists, before?.list)
+      cache.setQueryData(counts, before?.counts)
+    },
+    onSettled: () => cache.invalidateQueries({ queryKey: ['notifications'] }),
+  })
+}
+
+const counted = (
+  counts: NotificationCount,
+  view: View,
+  before: Notification,
+  next: Notification,
+): NotificationCount => ({
+  ...counts,
+  unread: counts.unread + Number(next.readAt === null) - Number(before.readAt === null),
+  needs: counts.needs - Number(view === 'needs' && !stays.needs(next)),
+})
+
+export function useReadAll() {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: () => ok(notifications.notifications['read-all'].patch({}, change())),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['notifications'] }),
+  })
+}

@@ -1,0 +1,125 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { FeatureReview, FeatureView } from '../../../features/workflow/schema.ts'
+import { change, features, ok } from '../../api.ts'
+import { LevelGlyph, LevelWord } from '../../components/evidence.tsx'
+import { Kbd } from '../../components/foot.tsx'
+import { Markdown } from '../../components/markdown.tsx'
+import { Avatar } from '../../components/party.tsx'
+import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { toast } from '../../components/toasts.tsx'
+import { capsOf, useKey } from '../../keys.ts'
+import { dayAndTime } from '../../times.ts'
+import { partyOf } from '../feature/bars.tsx'
+import { featureQuery } from '../feature/queries.ts'
+import { currentEvidence } from '../feature/track.ts'
+import { Field } from './field.tsx'
+import { Heading } from './preview.tsx'
+import type { AboutProps } from './task.tsx'
+import { words } from './words.ts'
+
+export function FeaturePreview({ notification, id, onSettled }: AboutProps) {
+  const { data: feature, error } = useQuery(featureQuery(id))
+  if (error && !feature)
+    return (
+      <div className="inbody">
+        <ProblemBox error={error} />
+      </div>
+    )
+  if (!feature)
+    return (
+      <AfterAMoment>
+        <div className="inbody">
+          <Skeleton />
+        </div>
+      </AfterAMoment>
+    )
+  return (
+    <>
+      <div className="inbody stack s4">
+        <Heading notification={notification} title={feature.title} />
+        {feature.description && <Markdown text={feature.description} />}
+        <Evidence feature={feature} />
+        {feature.reviews.map((review) => (
+          <div key={review.id} className="msg">
+            <Avatar party={partyOf(review.actor)} size="m" />
+            <div className="who">
+              <b>{review.actor.name}</b>
+              <span className={review.verdict === 'approved' ? 'flag good' : 'flag warn'}>
+                {review.verdict === 'approved' ? words.approved : words.changesAsked}
+              </span>
+              <span className="soft t12">{dayAndTime(review.createdAt)}</span>
+            </div>
+            {review.comments && <p className="prewrap">{review.comments}</p>}
+          </div>
+        ))}
+      </div>
+      {feature.can.review === true && <Verdict feature={feature} onSettled={onSettled} />}
+    </>
+  )
+}
+
+function Evidence({ feature }: { feature: FeatureView }) {
+  const shown = currentEvidence(feature)
+  if (shown.length === 0) return null
+  return (
+    <section className="sheet pad">
+      <header className="row">
+        <h3 className="h2">{words.evidence}</h3>
+        <span className="soft t12">{words.submitted(shown.length)}</span>
+      </header>
+      <ol className="trail">
+        {shown.map(({ id, evidence, level, actor, createdAt }) => (
+          <li key={id} className="ev">
+            <LevelGlyph level={level} />
+            <span>{evidence.summary ?? Object.values(evidence).flat().join(', ')}</span>
+            <LevelWord level={level} />
+            <span className="what">
+              <Avatar party={partyOf(actor)} />
+              <span>{actor.name}</span>
+              <span>{dayAndTime(createdAt)}</span>
+            </span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+function Verdict({ feature, onSettled }: { feature: FeatureView; onSettled(): void }) {
+  const cache = useQueryClient()
+  const [text, setText] = useState('')
+  const review = useMutation({
+    mutationFn: (body: FeatureReview) =>
+      ok(features.features({ id: feature.id }).reviews.post(body, change(feature.version))),
+    onSuccess: (_, { verdict }) => {
+      toast({ title: verdict === 'approved' ? words.approved : words.changesAsked, text: feature.title })
+      onSettled()
+    },
+    onSettled: () =>
+      Promise.all([
+        cache.invalidateQueries({ queryKey: ['feature'] }),
+        cache.invalidateQueries({ queryKey: ['features'] }),
+        cache.invalidateQueries({ queryKey: ['notifications'] }),
+      ]),
+  })
+  const say = (verdict: FeatureReview['verdict']) => {
+    if (!review.isPending) review.mutate({ verdict, ...(text.trim() !== '' && { comments: text.trim() }) })
+  }
+  useKey('$mod+Enter', () => say('approved'), { label: words.approve, whileTyping: true })
+  return (
+    <footer className="inact">
+      {review.error && <ProblemBox error={review.error} />}
+      <Field label={words.sayWhy} text={text} onText={setText} onSend={() => undefined} />
+      <button type="button" className="btn" disabled={review.isPending} onClick={() => say('changes_requested')}>
+        {words.askForChanges}
+      </button>
+      <button type="button" className="btn main" disabled={review.isPending} onClick={() => say('approved')}>
+        {words.approve}
+        {capsOf('$mod+Enter').map((cap) => (
+          <Kbd key={cap}>{cap}</Kbd>
+        ))}
+      </button>
+    </footer>
+  )
+}
