@@ -46,6 +46,7 @@ import m43 from './0043_now_and_replay.sql' with { type: 'text' }
 import m44 from './0044_mcp_token_clients.sql' with { type: 'text' }
 import m45 from './0045_trash.sql' with { type: 'text' }
 import m46 from './0046_inbox.sql' with { type: 'text' }
+import m47 from './0047_comments_and_views.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -94,4 +95,5 @@ export const migrations: Migration[] = [
   { id: '0044_mcp_token_clients', sql: m44 },
   { id: '0045_trash', sql: m45 },
   { id: '0046_inbox', sql: m46 },
+  { id: '0047_comments_and_views', sql: m47 },
 ]

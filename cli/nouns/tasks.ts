@@ -55,6 +55,8 @@ const isTaskRef = (text: string): boolean => /^([a-z][a-z\d]*-\d+|[\da-f]{8}[\da
 const others = ({ client, args: [, ...refs] }: Call): Promise<string[]> =>
   Promise.all(refs.map(async (ref) => (await client.get<Task>(at('/api/tasks/:id', ref))).key))
 
+const COMMENT = '/api/tasks/:id/comments/:commentId'
+
 export const verbs: Verb[] = [
   {
     name: 'list',
@@ -247,13 +249,24 @@ export const verbs: Verb[] = [
     name: 'comment',
     args: '<task> <text>',
     about: 'Comment on a task; - reads the text from standard input',
-    fields: [flag('--asks', 'it is a question: whoever it concerns finds it in their inbox')],
-    examples: [
-      'tutti tasks comment TUT-42 "Works on macOS too"',
-      'tutti tasks comment TUT-42 --asks "Which folder is meant?"',
+    fields: [
+      flag('--asks', 'it is a question: whoever it concerns finds it in their inbox'),
+      text('--edit <comment>', 'replace the text of this comment, by its id'),
     ],
-    run: async ({ client, args: [task, body], fields }) =>
-      shown(await client.post<Comment>(at('/api/tasks/:id/comments', task), { ...fields, body }), 'Comment added.'),
+    examples: ['tutti tasks comment TUT-42 "Works on macOS too"', 'tutti tasks comment TUT-42 "Which port?" --asks'],
+    run: async ({ client, args: [task, body], fields: { edit, ...how } }) =>
+      edit
+        ? shown(await client.request<Comment>('PATCH', at(COMMENT, task, String(edit)), { body, ...how }), 'Changed.')
+        : shown(await client.post<Comment>(at('/api/tasks/:id/comments', task), { body, ...how }), 'Comment added.'),
+  },
+  {
+    name: 'uncomment',
+    args: '<task> <comment>',
+    about: 'Delete a comment, by its id',
+    online: true,
+    examples: ['tutti tasks uncomment TUT-42 019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'],
+    run: async ({ client, args: [task, comment] }) =>
+      shown(await client.request<{ id: string }>('DELETE', at(COMMENT, task, comment)), 'Comment deleted.'),
   },
   {
     name: 'delete',

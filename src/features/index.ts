@@ -28,6 +28,7 @@ export { stories } from './stories/index.ts'
 export { skills } from './skills/index.ts'
 export { search } from './search/index.ts'
 export { links } from './links/index.ts'
+export { views } from './views/index.ts'
 
 // ---- work
 export { agents } from './agents/index.ts'

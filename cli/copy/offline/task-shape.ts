@@ -65,9 +65,21 @@ export const commentShape = (world: World, row: Row): Comment => ({
   body: text(row.body),
   asks: row.asks === true,
   createdAt: text(row.createdAt),
+  editedAt: textOrNull(row.editedAt),
+  version: Number(row.version ?? 1),
 })
 
 const SHOWN_COMMENTS = 20
+
+const neighbour = ({ id, key, title, status }: Task) => ({ id, key, title, status })
+
+function placeOf(world: World, row: Row): Pick<TaskDetail, 'parent' | 'story' | 'epic'> {
+  const parent = world.copy.find('task', text(row.parentId))
+  const story = world.copy.find('story', text(row.storyId))
+  const epic = world.copy.find('epic', text(story?.epicId))
+  const named = (found: Row | undefined) => (found ? { id: found.id, title: text(found.title) } : null)
+  return { parent: parent ? neighbour(shape(world, parent)) : null, story: named(story), epic: named(epic) }
+}
 
 export function detail(world: World, row: Row): Omit<TaskDetail, 'can'> {
   const project = world.copy.find('project', text(row.projectId))
@@ -81,7 +93,10 @@ export function detail(world: World, row: Row): Omit<TaskDetail, 'can'> {
     waitsFor: [],
     frees: [],
     related: [],
-    subtasks: parts.map(({ id, key, title, status }) => ({ id, key, title, status })),
+    subtasks: parts.map(neighbour),
+    ...placeOf(world, row),
+    // The copy has features, but not which tasks they name.
+    features: [],
     links: [],
     comments: comments.slice(-SHOWN_COMMENTS).map((comment) => commentShape(world, comment)),
   }

@@ -1,15 +1,17 @@
-import { eq } from 'drizzle-orm'
-import { type Ctx, read, write } from '../../action.ts'
-import { member } from '../../auth/policy.ts'
+import { eq, sql } from 'drizzle-orm'
+import { type Ctx, checkVersion, read, write } from '../../action.ts'
+import { member, permissionOf, type Refusal, refusalOf, refuse, roleRefusalOn } from '../../auth/policy.ts'
+import { and } from '../../db/conditions.ts'
+import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { speaker } from '../agents/parties.ts'
+import { sameParty, speaker } from '../agents/parties.ts'
 import { type Notice, notify, settle } from '../notifications/service.ts'
 import { mentioned, tellMentioned } from '../projects/mentions.ts'
 import { readersOf } from '../projects/readers.ts'
-import { taskCommented } from './events.ts'
-import { changing, permitted } from './refusals.ts'
-import { about, find } from './rows.ts'
-import type { Comment, CommentPage, CommentQuery, Task } from './schema.ts'
+import { taskCommentDeleted, taskCommentEdited, taskCommented } from './events.ts'
+import { changing, permitted, refusals } from './refusals.ts'
+import { about, type Found, findWithProject } from './rows.ts'
+import type { Comment, CommentPage, CommentPatch, CommentQuery, commentActions, Task } from './schema.ts'
 import { taskComments } from './table.ts'
 
 const visible = {
@@ -21,8 +23,10 @@ const visible = {
   body: taskComments.body,
   asks: taskComments.asks,
   createdAt: taskComments.createdAt,
+  editedAt: taskComments.editedAt,
+  version: taskComments.version,
 }
-type CommentRow = Omit<Comment, 'author'> & {
+type CommentRow = Omit<Comment, 'author' | 'can'> & {
   authorType: 'user' | 'agent'
   authorId: string | null
   authorName: string
@@ -36,7 +40,8 @@ export const comments = read(
   'tasks.comments',
   member('tasks:read'),
   async (ctx, { ref, ...query }: CommentQuery & { ref: string }): Promise<CommentPage> => {
-    const { id } = await find(ctx, ref)
+    const found = await findWithProject(ctx, ref)
+    const { id } = found.task
     const page = keyset({ createdAt: taskComments.createdAt }, taskComments.id, query, {
       sort: 'createdAt',
       order: 'asc',
@@ -48,7 +53,8 @@ export const comments = read(
       .orderBy(...page.orderBy)
       .limit(page.limit)
     const total = query.total ? await ctx.db.$count(taskComments, eq(taskComments.taskId, id)) : undefined
-    return page.page(rows.map(toComment), total)
+    const shown = rows.map(toComment).map((comment) => ({ ...comment, can: canChange(ctx, found, comment) }))
+    return page.page(shown, total)
   },
 )
 
@@ -106,3 +112,72 @@ async function concernedBy(ctx: Ctx, task: Task): Promise<string[]> {
   const others = [...people, task.createdById].filter((id): id is string => Boolean(id) && id !== userId)
   return readersOf(ctx, task.projectId, others.slice(0, 1))
 }
+
+type CommentAction = (typeof commentActions)[number]
+const whatOf: Record<CommentAction, string> = {
+  updateComment: 'Changing a comment of somebody else',
+  removeComment: 'Deleting a comment of somebody else',
+}
+
+/** Returns why the caller may not change a comment: its author may, and administrators of the team. */
+const changeRefusal = (ctx: Ctx, found: Found, { author }: Comment, action: CommentAction): Refusal | undefined =>
+  refusals.comment(ctx, found) ??
+  (sameParty(author, speaker(ctx)) ? undefined : roleRefusalOn(ctx.actor, found.project, 'admin', whatOf[action]))
+
+/** Returns what the caller may do with a comment, for surfaces that offer actions. */
+export const canChange = (ctx: Ctx, found: Found, comment: Comment): Comment['can'] => {
+  const byPolicy = refusalOf(ctx.actor, changing, 'tasks.updateComment', ctx.app.clock)
+  const ask = (action: CommentAction) => permissionOf(byPolicy ?? changeRefusal(ctx, found, comment, action))
+  return { updateComment: ask('updateComment'), removeComment: ask('removeComment') }
+}
+
+interface CommentRef {
+  ref: string
+  commentId: string
+}
+
+/** Finds a comment of a task, and throws if the caller may not do this with it. */
+async function changeable(ctx: Ctx, { ref, commentId }: CommentRef, action: CommentAction) {
+  const found = await findWithProject(ctx, ref)
+  const before = await findComment(ctx, found.task.id, commentId)
+  refuse(changeRefusal(ctx, found, before, action))
+  checkVersion(ctx, before)
+  return { task: found.task, before }
+}
+
+async function findComment(ctx: Ctx, taskId: string, commentId: string): Promise<Comment> {
+  const [row] = await ctx.db
+    .select(visible)
+    .from(taskComments)
+    .where(and(eq(taskComments.id, commentId), eq(taskComments.taskId, taskId)))
+  if (!row) throw notFound('comment', commentId)
+  return toComment(row)
+}
+
+export const updateComment = write(
+  'tasks.updateComment',
+  changing,
+  async (ctx, { ref, commentId, ...patch }: CommentPatch & CommentRef): Promise<Comment> => {
+    const { task, before } = await changeable(ctx, { ref, commentId }, 'updateComment')
+    await ctx.db
+      .update(taskComments)
+      .set({ ...patch, editedAt: ctx.now, version: sql`${taskComments.version} + 1` })
+      .where(eq(taskComments.id, before.id))
+    ctx.emit(taskCommentEdited, about(task, { commentId }))
+    return findComment(ctx, task.id, commentId)
+  },
+  { versioned: true },
+)
+
+/** Deletes a comment for good. */
+export const removeComment = write(
+  'tasks.removeComment',
+  changing,
+  async (ctx, at: CommentRef): Promise<{ id: string; deleted: true }> => {
+    const { task, before } = await changeable(ctx, at, 'removeComment')
+    await ctx.db.delete(taskComments).where(eq(taskComments.id, before.id))
+    ctx.emit(taskCommentDeleted, about(task, { commentId: before.id }))
+    return { id: before.id, deleted: true }
+  },
+  { destructive: true, versioned: true },
+)

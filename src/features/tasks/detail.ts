@@ -2,6 +2,8 @@ import { type Ctx, read } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { linkedWith } from '../links/linked.ts'
 import { namesFor } from '../projects/rows.ts'
+import { canChange } from './comments.ts'
+import { taskParts } from './hooks.ts'
 import { can } from './refusals.ts'
 import { type Found, findWithProject } from './rows.ts'
 import type { TaskDetail } from './schema.ts'
@@ -16,10 +18,14 @@ export const detail = read(
 
 export async function detailOf(ctx: Ctx, found: Found): Promise<TaskDetail> {
   const { task, project } = found
+  const { comments, ...near } = await around(ctx, task.id)
+  const parts: Pick<TaskDetail, 'features'> = Object.assign({ features: [] }, ...(await taskParts.call(ctx, { task })))
   return {
     ...task,
     project: { id: project.id, ...namesFor(ctx, project) },
-    ...(await around(ctx, task.id)),
+    ...near,
+    ...parts,
+    comments: comments.map((comment) => ({ ...comment, can: canChange(ctx, found, comment) })),
     links: await linkedWith(ctx, task),
     can: can(ctx, found),
   }

@@ -53,6 +53,18 @@ export const taskCommented = define('task.commented', {
   description: 'Somebody commented on a task',
   data: { ...shown, commentId: optional(text) },
 })
+export const taskCommentEdited = define('task.comment_edited', {
+  ...ofTask,
+  description: 'Somebody changed a comment on a task',
+  data: { ...shown, commentId: text },
+  words: (what) => `edited a comment on ${what}`,
+})
+export const taskCommentDeleted = define('task.comment_deleted', {
+  ...ofTask,
+  description: 'Somebody deleted a comment on a task',
+  data: { ...shown, commentId: text },
+  words: (what) => `deleted a comment on ${what}`,
+})
 export const taskFreed = define('task.freed', {
   ...ofTask,
   description: 'A task no longer waits for another',

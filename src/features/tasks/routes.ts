@@ -1,12 +1,14 @@
 import { Type } from '@sinclair/typebox'
 import { created, type Http, on } from '../../http/context.ts'
-import { Deleted, object } from '../../schema.ts'
+import { Deleted, id, object } from '../../schema.ts'
 import { ProjectRef } from '../projects/schema.ts'
 import { changeMany } from './batch.ts'
 import * as comments from './comments.ts'
 import { createMany } from './creation.ts'
 import { remove, restore } from './deletion.ts'
 import { relate } from './dependencies.ts'
+import { graph } from './graph.ts'
+import { GraphQuery, TaskGraph } from './graph-schema.ts'
 import { claim, release } from './leases.ts'
 import { TaskCounts, TaskCountsQuery, TaskGroups, TaskPage, TaskQuery } from './list-schema.ts'
 import { ChangedMany, ChangeMany, CompletedMany, CompleteMany, CreatedMany, CreateMany } from './many-schema.ts'
@@ -15,6 +17,7 @@ import {
   Comment,
   CommentCreate,
   CommentPage,
+  CommentPatch,
   CommentQuery,
   NextTask,
   Relate,
@@ -33,6 +36,7 @@ import {
 import * as tasks from './service.ts'
 
 const byRef = object({ id: ref('The task') })
+const CommentRef = object({ id: ref('The task'), commentId: id() })
 
 export const taskRoutes = (http: Http) =>
   http
@@ -142,3 +146,24 @@ export const taskRoutes = (http: Http) =>
       },
       { ...on(comments.comment, 'Comment on a task'), params: byRef, body: CommentCreate, response: { 201: Comment } },
     )
+    .patch(
+      '/api/tasks/:id/comments/:commentId',
+      ({ ctx, params, body }) => comments.updateComment(ctx, { ...body, ref: params.id, commentId: params.commentId }),
+      {
+        ...on(comments.updateComment, 'Change a comment'),
+        params: CommentRef,
+        body: CommentPatch,
+        response: Comment,
+      },
+    )
+    .delete(
+      '/api/tasks/:id/comments/:commentId',
+      ({ ctx, params }) => comments.removeComment(ctx, { ref: params.id, commentId: params.commentId }),
+      { ...on(comments.removeComment, 'Delete a comment'), params: CommentRef, response: Deleted },
+    )
+    .get('/api/projects/:slug/graph', ({ ctx, params, query }) => graph(ctx, { ...query, ref: params.slug }), {
+      ...on(graph, 'Get the tasks of a project that depend on others, and all ties between them'),
+      params: ProjectRef,
+      query: GraphQuery,
+      response: TaskGraph,
+    })

@@ -96,6 +96,7 @@ const WaitsFor = object({
   completionNotes: nullable(text(2001, { description: 'What was said when it was done; long ones are cut' })),
 })
 export type WaitsFor = Static<typeof WaitsFor>
+export const commentActions = ['updateComment', 'removeComment'] as const
 export const Comment = object({
   id: id(),
   taskId: id(),
@@ -103,10 +104,16 @@ export const Comment = object({
   body: text(20_000, { example: 'Works on my machine' }),
   asks: bool({ description: 'It is a question' }),
   createdAt: instant(),
+  editedAt: nullable(instant()),
+  version: int({ min: 1, example: 1 }),
+  can: optional(permissions(commentActions)),
 })
 export type Comment = Static<typeof Comment>
+const said = title(20_000, { example: 'The lock file is stale after a crash' })
 const asks = optional(bool({ description: 'A question: whoever it concerns is asked to answer with a comment' }))
-export const CommentCreate = object({ body: title(20_000, { example: 'The lock file is stale after a crash' }), asks })
+export const CommentCreate = object({ body: said, asks })
+export const CommentPatch = partial(object({ body: said, asks: bool() }))
+export type CommentPatch = Static<typeof CommentPatch>
 export const CommentPage = pageOf(Comment)
 export type CommentPage = Static<typeof CommentPage>
 export const CommentQuery = object(paging('createdAt'))
@@ -116,13 +123,21 @@ export type CommentQuery = Static<typeof CommentQuery>
 export const taskActions = ['update', 'complete', 'claim', 'release', 'comment', 'relate', 'remove'] as const
 export type TaskAction = (typeof taskActions)[number]
 
+const Neighbour = object({ id: id(), key, title: taskTitle, status: oneOf(statuses) })
+const Named = object({ id: id(), title: taskTitle })
 export const TaskDetail = object({
   ...Task.properties,
   project: object({ id: id(), name: text(100, { example: 'Tutti' }), slug: text(63, { example: 'tutti' }) }),
   waitsFor: Type.Array(WaitsFor),
   frees: Type.Array(Related, { description: 'Tasks that this one blocks' }),
   related: Type.Array(Related),
-  subtasks: Type.Array(object({ id: id(), key, title: taskTitle, status: oneOf(statuses) })),
+  subtasks: Type.Array(Neighbour),
+  parent: nullable(Neighbour),
+  story: nullable(Named),
+  epic: nullable(Named),
+  features: Type.Array(object({ ...Named.properties, status: text(50, { example: 'implementing' }) }), {
+    description: 'Features that name it',
+  }),
   links: Type.Array(LinkedRecord, {
     description: 'Records that are linked with it or mention it',
   }),

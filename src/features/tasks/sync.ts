@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { checked, renamed, type SyncEntity, type Synced, split, splitContainer } from '../../records/sync.ts'
 import { id, object } from '../../schema.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
-import { comment } from './comments.ts'
+import { comment, removeComment } from './comments.ts'
 import { remove, restore } from './deletion.ts'
 import { CommentCreate, TaskCreate, TaskPatch } from './schema.ts'
 import { create, update } from './service.ts'
@@ -68,12 +68,12 @@ export const taskSync: Synced = {
 const ofProject = object({ id: id({ description: 'projectId' }) })
 const ofTask = object({ id: id({ description: 'taskId' }) })
 
-/** Comments are added and never changed. They belong where their task does, and are there while it is. */
+/** Devices add and delete comments; edits come from the server. They belong where their task does. */
 export const commentSync: SyncEntity = {
   entity: 'comment',
   table: taskComments,
   scope: 'tasks:read',
-  version: sql`1`,
+  version: taskComments.version,
   columns: {
     id: taskComments.id,
     taskId: taskComments.taskId,
@@ -83,11 +83,14 @@ export const commentSync: SyncEntity = {
     body: taskComments.body,
     asks: taskComments.asks,
     createdAt: taskComments.createdAt,
+    editedAt: taskComments.editedAt,
   },
   fields: {},
   onCreate: ['taskId', 'body', 'asks'],
   create: (ctx, id, { taskId, ...fields }) =>
     comment(ctx, { ...checked(CommentCreate, fields), ref: checked(ofTask, { id: taskId }).id, id }),
+  remove: (ctx, { id, ...before }) =>
+    removeComment(ctx, { ref: checked(ofTask, { id: before.taskId }).id, commentId: id }),
   place: {
     visible: (rights) =>
       sql`exists (select 1 from ${tasks} where ${tasks.id} = ${taskComments.taskId}

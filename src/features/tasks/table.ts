@@ -223,6 +223,9 @@ export const taskComments = pgTable(
     /** It is a question that waits for an answer. */
     asks: boolean().notNull().default(false),
     createdAt: instant().notNull(),
+    editedAt: instant(),
+    /** Rises with every edit, so that devices take the newer text. */
+    version: integer().notNull().default(1),
   },
   (t) => [index('task_comments_task').on(t.taskId, t.createdAt, t.id)],
 )

@@ -4,6 +4,7 @@ import { anyRights, rightsOf } from '../../auth/rights.ts'
 import { toIso } from '../../db/columns.ts'
 import { prepare } from '../../db/session.ts'
 import { projects } from '../projects/table.ts'
+import { epics, stories } from '../stories/table.ts'
 import { visibleTo } from './rows.ts'
 import type { Comment, Related, TaskDetail, WaitsFor } from './schema.ts'
 import { taskComments, taskDependencies, tasks } from './table.ts'
@@ -29,14 +30,24 @@ const select = prepare((db) =>
         order by ${projects.key}, ${tasks.number} limit 200`),
       parts: asList(sql`select ${named} from ${tasks} ${inProject}
         where ${tasks.parentId} = ${id} and ${visibleTo(anyRights)} order by ${tasks.position}, ${tasks.id} limit 100`),
-      comments: asList(sql`select c.id, c.task_id as "taskId", c.body, c.asks, c.created_at::text as "createdAt",
+      place: sql<string | null>`(select json_build_object(
+          'story', case when s.id is not null then json_build_object('id', s.id, 'title', s.title) end,
+          'epic', case when e.id is not null then json_build_object('id', e.id, 'title', e.title) end,
+          'parent', case when p.id is not null then json_build_object('id', p.id,
+            'key', (select k.key from ${projects} k where k.id = p.project_id) || '-' || p.number,
+            'title', p.title, 'status', p.status) end)::text
+        from ${tasks} t left join ${stories} s on s.id = t.story_id left join ${epics} e on e.id = s.epic_id
+          left join ${tasks} p on p.id = t.parent_id and p.deleted_at is null where t.id = ${id})`,
+      comments: asList(sql`select c.id, c.task_id as "taskId", c.body, c.asks, c.version,
+          c.created_at::text as "createdAt", c.edited_at::text as "editedAt",
           json_build_object('type', c.author_type, 'id', c.author_id, 'name', c.author_name) as author
         from ${taskComments} c where c.task_id = ${id} order by c.created_at desc, c.id desc limit 20`),
     })
     .from(sql`(select 1) one`),
 )
 
-type Around = Pick<TaskDetail, 'waitsFor' | 'frees' | 'related' | 'subtasks' | 'comments'>
+type Place = Pick<TaskDetail, 'story' | 'epic' | 'parent'>
+type Around = Place & Pick<TaskDetail, 'waitsFor' | 'frees' | 'related' | 'subtasks' | 'comments'>
 
 /** Returns a task's relations and parts that the caller sees, and its last comments. */
 export async function around(ctx: Ctx, taskId: string): Promise<Around> {
@@ -50,8 +61,11 @@ export async function around(ctx: Ctx, taskId: string): Promise<Around> {
     frees: those(({ kind, ahead }) => kind === 'blocks' && !ahead),
     related: those(({ kind }) => kind !== 'blocks'),
     subtasks: JSON.parse(found.parts) as Around['subtasks'],
-    comments: (JSON.parse(found.comments) as Comment[])
-      .reverse()
-      .map((comment) => ({ ...comment, createdAt: toIso(comment.createdAt) })),
+    comments: (JSON.parse(found.comments) as Comment[]).reverse().map((comment) => ({
+      ...comment,
+      createdAt: toIso(comment.createdAt),
+      editedAt: comment.editedAt && toIso(comment.editedAt),
+    })),
+    ...(JSON.parse(found.place ?? '{"story":null,"epic":null,"parent":null}') as Place),
   }
 }

@@ -92,7 +92,8 @@ const heldBy = (task: TaskItem, ctx: Ctx) =>
 
 /** Everything about a task that a worker may need. */
 export const full = (task: TaskDetail, _: unknown, ctx: Ctx) => {
-  const { project: __, key, title, waitsFor, comments, frees, subtasks, can: ___, startedAt: ____, ...rest } = task
+  const { project: __, can: ___, startedAt: ____, story: _____, epic: ______, parent: _______, ...shown } = task
+  const { features: ________, key, title, waitsFor, comments, frees, subtasks, ...rest } = shown
   return {
     key,
     title,

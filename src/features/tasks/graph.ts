@@ -1,0 +1,55 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { type Ctx, read } from '../../action.ts'
+import { member } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { anyOf, idList } from '../../db/columns.ts'
+import { and } from '../../db/conditions.ts'
+import { isOpen } from '../../records/open.ts'
+import * as projects from '../projects/rows.ts'
+import type { GraphQuery, TaskGraph } from './graph-schema.ts'
+import { selectItems, toItem, visibleTo } from './rows.ts'
+import { taskDependencies, tasks } from './table.ts'
+
+/** How many ties a graph has at most: more than a screen can show, and few enough for one answer. */
+const MOST_EDGES = 2000
+
+/** Returns the ties of a project's tasks, and the tasks at both ends that the caller sees. */
+export const graph = read(
+  'tasks.graph',
+  member('tasks:read'),
+  async (ctx, { ref, open, kind }: GraphQuery & { ref: string }): Promise<TaskGraph> => {
+    const { id: projectId } = await projects.find(ctx, ref)
+    const tied = (end: SQL) => sql`select d.blocked_by_id as "from", d.task_id as "to", d.kind, d.created_at
+      from ${tasks} t join ${taskDependencies} d on ${end} = t.id
+      where t.project_id = ${projectId} and t.deleted_at is null ${kind ? sql`and d.kind = ${kind}` : sql``}`
+    const { rows } = await ctx.db.execute<TaskGraph['edges'][number]>(sql`
+      ${tied(sql`d.task_id`)} union ${tied(sql`d.blocked_by_id`)}
+      order by 4 desc, 2, 1 limit ${MOST_EDGES + 1}`)
+    const edges = rows.slice(0, MOST_EDGES)
+    const nodes = await nodesOf(ctx, edges, open)
+    const seen = new Set(nodes.map(({ id }) => id))
+    return {
+      nodes,
+      edges: edges
+        .filter(({ from, to }) => seen.has(from) && seen.has(to))
+        .map(({ from, to, kind }) => ({ from, to, kind })),
+      complete: rows.length <= MOST_EDGES,
+    }
+  },
+)
+
+async function nodesOf(
+  ctx: Ctx,
+  edges: readonly TaskGraph['edges'][number][],
+  open: boolean | undefined,
+): Promise<TaskGraph['nodes']> {
+  if (edges.length === 0) return []
+  const ids = [...new Set(edges.flatMap(({ from, to }) => [from, to]))]
+  const rows = await selectItems(ctx)
+    .where(and(anyOf(tasks.id, idList(ids)), isOpen(tasks.status, open), visibleTo(rightsOf(ctx.actor))))
+    .orderBy(tasks.position, tasks.id)
+  return rows.map((row) => {
+    const { id, projectId, key, title, status, priority, assignee, estimate, dueAt } = toItem(row, ctx.now)
+    return { id, projectId, key, title, status, priority, assignee, estimate, dueAt }
+  })
+}
