@@ -47,6 +47,7 @@ import m44 from './0044_mcp_token_clients.sql' with { type: 'text' }
 import m45 from './0045_trash.sql' with { type: 'text' }
 import m46 from './0046_inbox.sql' with { type: 'text' }
 import m47 from './0047_comments_and_views.sql' with { type: 'text' }
+import m48 from './0048_refresh_grace.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -96,4 +97,5 @@ export const migrations: Migration[] = [
   { id: '0045_trash', sql: m45 },
   { id: '0046_inbox', sql: m46 },
   { id: '0047_comments_and_views', sql: m47 },
+  { id: '0048_refresh_grace', sql: m48 },
 ]

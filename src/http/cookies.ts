@@ -18,8 +18,24 @@ export function setCookies<T extends Tokens>(set: SetLike, config: Config, statu
   set.headers['set-cookie'] = [
     cookie(config, ACCESS_COOKIE, answer.token, '/', 15 * 60),
     cookie(config, REFRESH_COOKIE, answer.refreshToken, refreshPath(config), 30 * 86_400),
+    hereCookie('1', 30 * 86_400),
   ]
   return answer
+}
+
+/**
+ * Says that somebody is signed in, so that `/` is the dashboard for them. It holds no secret: the server decides by it
+ * only which page to show, and scripts may read it.
+ */
+const HERE_COOKIE = 'tutti_here'
+const hereCookie = (value: string, seconds: number): string =>
+  `${HERE_COOKIE}=${value}; Path=/; Max-Age=${seconds}; SameSite=Lax`
+export const isHere = ({ headers }: Request): boolean =>
+  /(?:^|;\s*)tutti_here=1(?:;|$)/.test(headers.get('cookie') ?? '')
+
+/** Nobody is signed in any more, as their session could not be renewed. */
+export function clearHere(set: SetLike): void {
+  set.headers['set-cookie'] = [hereCookie('', 0)]
 }
 
 /** The refresh token is sent only to its endpoint, except on HTTPS: the `__Host-` prefix requires the path `/`. */
@@ -29,6 +45,7 @@ export function clearCookies<T>(set: SetLike, config: Config, answer: T): T {
   set.headers['set-cookie'] = [
     cookie(config, ACCESS_COOKIE, '', '/', 0),
     cookie(config, REFRESH_COOKIE, '', refreshPath(config), 0),
+    hereCookie('', 0),
   ]
   return answer
 }

@@ -1,7 +1,10 @@
 import type { Elysia } from 'elysia'
 import { AppError } from '../errors.ts'
 import { openPack, type Pack, type PackedFile } from '../pages/pack.ts'
+import { homePage, pageHeaders } from '../pages/pages.ts'
+import { version } from '../version.ts'
 import { paths } from '../web/paths.ts'
+import { isHere } from './cookies.ts'
 import { headers } from './headers.ts'
 
 /** Only our own files and calls; markup only from the purifier, which has the one policy that may create it. */
@@ -27,10 +30,20 @@ export function addDashboard(server: Elysia): void {
     return opening
   }
   // The public home page stands at `/`.
-  for (const path of paths) if (path !== '/') server.get(path, async ({ request }) => page(await pack(), request))
+  for (const path of paths)
+    server.get(path, async ({ request }) =>
+      path === '/' && !isHere(request) ? publicHome() : page(await pack(), request),
+    )
   server.get('/web/:name', async ({ request, params }) => file(await pack(), request, `/web/${params.name}`))
   server.get('/fonts/:name', async ({ request, params }) => file(await pack(), request, `/fonts/${params.name}`))
 }
+
+/** What `/` is for those who are not signed in. */
+const publicHome = (): Response =>
+  new Response(homePage(version), { headers: { ...headers, ...pageHeaders(), ...ofReader } })
+
+/** Which page it is, and in which theme, depends on cookies. */
+const ofReader = { 'cache-control': 'private, no-cache', vary: 'cookie' }
 
 /** Names of built files contain a hash of their content, and those of fonts their version: they never change. */
 async function file(pack: Pack, request: Request, path: string): Promise<Response> {
@@ -50,8 +63,7 @@ async function page(pack: Pack, request: Request): Promise<Response> {
       ...headers,
       'content-type': found.type,
       'content-security-policy': policy,
-      'cache-control': 'no-cache',
-      vary: 'cookie',
+      ...ofReader,
     },
   })
 }

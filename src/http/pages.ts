@@ -4,7 +4,7 @@ import { anonymous } from '../auth/actor.ts'
 import { AppError } from '../errors.ts'
 import { features } from '../feature.ts'
 import { accountPages } from '../pages/account-pages.ts'
-import { assets, homePage, pageHeaders } from '../pages/pages.ts'
+import { assets, pageHeaders } from '../pages/pages.ts'
 import { Reference } from '../pages/reference.ts'
 import { workPages } from '../pages/work-pages.ts'
 import type { App } from '../services.ts'
@@ -25,7 +25,6 @@ export function addPages(server: Elysia, app: App, routes: () => RouteLike[]): v
   }
 
   server
-    .get('/', () => page(homePage(version)))
     .get('/assets/:name', ({ params }) => assetOf(params.name))
     .get('/api/reference', ({ request }) => page(apiReference().index(searched(request)), true))
     .get('/api/reference/:tag', ({ params }) => page(apiReference().group(params.tag), true))

@@ -27,6 +27,7 @@ import type { teamRoutes } from '../features/teams/routes.ts'
 import type { tokenRoutes } from '../features/tokens/routes.ts'
 import type { workflowRoutes } from '../features/workflow/routes.ts'
 import { Problem } from './problem.ts'
+import { renewed } from './renew.ts'
 
 /** Eden would turn texts that look like dates into dates, although the types say text. */
 const client = <R extends AnyElysia>() =>
@@ -97,27 +98,11 @@ async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<R
     return fetch(input, { ...init, headers })
   }
   try {
+    const sentAt = Date.now()
     const first = await request()
-    if (first.status !== 401 || !(await renewed())) return first
+    if (first.status !== 401 || !(await renewed(sentAt))) return first
     return await request()
   } catch {
     throw new Problem(0, {})
   }
-}
-
-let renewing: Promise<boolean> | undefined
-/** Renews the session once for all calls that wait for it, and one tab at a time where the browser has locks. */
-function renewed(): Promise<boolean> {
-  const refresh = async () => {
-    const answer = await fetch('/api/auth/refresh', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{}',
-    })
-    return answer.ok
-  }
-  renewing ??= (navigator.locks ? navigator.locks.request('tutti refresh', refresh) : refresh()).finally(() => {
-    renewing = undefined
-  })
-  return renewing
 }

@@ -58,9 +58,10 @@ describe('a link', () => {
     expect(answer.headers.getSetCookie().map((c) => c.split(/[=;]/)[0])).toEqual([
       'tutti_access',
       'tutti_refresh',
+      'tutti_here',
       'tutti_link',
     ])
-    expect(answer.headers.getSetCookie()[2]).toContain('Max-Age=0')
+    expect(answer.headers.getSetCookie()[3]).toContain('Max-Age=0')
     expect(await expectEvent(t, answer, 'user.signed_in')).toMatchObject({
       userId: ada.userId,
       data: { via: 'magic_link' },

@@ -135,11 +135,11 @@ describe.each<Provider>(['github', 'google', 'oidc'])('signing in with %s', (pro
     expect(response.status).toBe(302)
     expect(response.headers.get('location')).toBe('/device?code=ABCD-EFGH')
     const cookies = response.headers.getSetCookie()
-    expect(cookies.map((c) => c.split('=')[0])).toEqual(['tutti_access', 'tutti_refresh', 'tutti_oauth'])
-    expect(cookies[2]).toContain('Max-Age=0')
+    expect(cookies.map((c) => c.split('=')[0])).toEqual(['tutti_access', 'tutti_refresh', 'tutti_here', 'tutti_oauth'])
+    expect(cookies[3]).toContain('Max-Age=0')
     const me = await fetch(`${t.url}/api/auth/me`, { headers: { cookie: cookies[0]?.split(';')[0] as string } })
     expect(me.status).toBe(200)
-    expect((await signIn(provider, page)).headers.get('location')).toBe('/account')
+    expect((await signIn(provider, page)).headers.get('location')).toBe('/')
   })
 
   test('keeps the tokens sealed, and shows them nowhere', async () => {
@@ -372,7 +372,7 @@ describe('a provider that misbehaves', () => {
     const start = startAt('oidc', '', own)
     await refusal(await fetch(start, { headers: asJson }), 502, 'upstream_failed')
     const response = await fetch(start, { headers: page, redirect: 'manual' })
-    expect(response.headers.get('location')).toBe('/login?next=%2Faccount#error=upstream_failed')
+    expect(response.headers.get('location')).toBe('/login?next=%2F#error=upstream_failed')
     at.oidc.fault = {}
     expect((await fetch(start, { redirect: 'manual' })).status).toBe(302)
     // Found once, it is not asked again.

@@ -20,7 +20,7 @@ function carriesAll({ headers }: Answer): void {
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
     'content-security-policy': expect.stringMatching(/default-src 'none'.*frame-ancestors 'none'/),
-    'cache-control': expect.stringMatching(/^no-(store|cache)$/),
+    'cache-control': expect.stringMatching(/^(private, )?no-(store|cache)$/),
   })
   // Nothing that tells strangers what to try, and nobody else's pages may read us.
   for (const name of ['server', 'x-powered-by', 'access-control-allow-origin', 'access-control-allow-credentials'])
@@ -286,4 +286,16 @@ describe('when we are at fault', () => {
     await stopped
     await slow.app.close()
   })
+})
+
+test('the home page is the dashboard for those who are signed in, and no cache keeps one for the other', async () => {
+  const home = async (cookie?: string) => {
+    const answer = await fetch(`${t.url}/`, { headers: cookie ? { cookie } : {} })
+    expect(answer.headers.get('cache-control')).toBe('private, no-cache')
+    expect(answer.headers.get('vary')).toBe('cookie')
+    return (await answer.text()).includes('<div id="root">')
+  }
+  expect(await home()).toBe(false)
+  expect(await home('theme=dark; tutti_here=1')).toBe(true)
+  expect(await home('tutti_here=; theme=dark')).toBe(false)
 })

@@ -1,5 +1,5 @@
 import { type Http, on } from '../../http/context.ts'
-import { clearCookies, setCookies } from '../../http/cookies.ts'
+import { clearCookies, clearHere, setCookies } from '../../http/cookies.ts'
 import { cookieOf, REFRESH_COOKIE } from '../../http/guard.ts'
 import { Deleted, id, object } from '../../schema.ts'
 import { MailAnswer } from '../mail/schema.ts'
@@ -68,15 +68,12 @@ export const accountRoutes = (http: Http) =>
     )
     .post(
       '/api/auth/refresh',
-      async ({ ctx, body, set, request, app }) =>
-        setCookies(
-          set,
-          app.config,
-          200,
-          await sessions.refresh(ctx, {
-            refreshToken: body.refreshToken ?? cookieOf(request, app.config, REFRESH_COOKIE),
-          }),
-        ),
+      async ({ ctx, body, set, request, app }) => {
+        // Set before the answer is known, as it then also goes with a refusal.
+        clearHere(set)
+        const refreshToken = body.refreshToken ?? cookieOf(request, app.config, REFRESH_COOKIE)
+        return setCookies(set, app.config, 200, await sessions.refresh(ctx, { refreshToken }))
+      },
       { ...on(sessions.refresh, 'Exchange a refresh token for a new pair'), body: Refresh, response: SignedIn },
     )
     .post(

@@ -1,4 +1,5 @@
-import { and, eq, exists, gt, isNull, or } from 'drizzle-orm'
+import { and, eq, exists, gt, gte, isNull, ne, notExists, or } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { userIdOf, type Via } from '../../auth/actor.ts'
 import { account, anyone, person, signedIn } from '../../auth/policy.ts'
@@ -118,11 +119,43 @@ export const signIn = write(
   },
 )
 
+/** So long a token that was just replaced works once more: two tabs may renew at the same moment. */
+const GRACE_MS = 30_000
+
+/** Uses a replaced token again. Returns false unless it was replaced just now, by the last renewal, and only once. */
+async function usedOnceMore(ctx: Ctx, hash: string): Promise<boolean> {
+  const later = alias(refreshTokens, 'later')
+  const rows = await ctx.db
+    .update(refreshTokens)
+    .set({ usedAgainAt: ctx.now })
+    .where(
+      and(
+        eq(refreshTokens.hash, hash),
+        isNull(refreshTokens.usedAgainAt),
+        gt(refreshTokens.usedAt, new Date(Date.parse(ctx.now) - GRACE_MS).toISOString()),
+        notExists(
+          ctx.db
+            .select({ hash: later.hash })
+            .from(later)
+            .where(
+              and(
+                eq(later.sessionId, refreshTokens.sessionId),
+                ne(later.hash, refreshTokens.hash),
+                gte(later.usedAt, refreshTokens.usedAt),
+              ),
+            ),
+        ),
+      ),
+    )
+    .returning({ hash: refreshTokens.hash })
+  return rows.length > 0
+}
+
 const rotate = write(
   'accounts.rotate',
   anyone,
   async (ctx, { hash }: { hash: string }): Promise<SignedIn | 'unknown' | 'reused'> => {
-    // One statement marks the token as used: of concurrent refreshes exactly one wins, the others count as reuse.
+    // One statement marks the token as used: of concurrent refreshes exactly one wins, the others use it again.
     const [fresh] = await ctx.db
       .update(refreshTokens)
       .set({ usedAt: ctx.now })
@@ -134,7 +167,7 @@ const rotate = write(
       .innerJoin(loginSessions, eq(loginSessions.id, refreshTokens.sessionId))
       .where(and(eq(refreshTokens.hash, hash), isNull(loginSessions.revokedAt), gt(loginSessions.expiresAt, ctx.now)))
     if (!found) return 'unknown'
-    if (!fresh) {
+    if (!fresh && !(await usedOnceMore(ctx, hash))) {
       if (!found.usedAt) return 'unknown'
       await revoke(ctx, found.sessionId, found.userId, 'refresh token used twice')
       return 'reused'

@@ -40,7 +40,7 @@ export const StartQuery = object({
     text(500, {
       pattern: path,
       example: '/account',
-      description: 'Where the browser goes afterwards. Default: /account',
+      description: 'Where the browser goes afterwards. Default: / after signing in, /account after linking',
     }),
   ),
   link: optional(oneOf(['1'], { description: 'Connect the identity to the account you are signed in to' })),

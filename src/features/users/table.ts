@@ -66,6 +66,8 @@ export const refreshTokens = pgTable(
       .references(() => loginSessions.id, { onDelete: 'cascade' }),
     expiresAt: instant().notNull(),
     usedAt: instant(),
+    /** When it was used once more, shortly after it had been replaced. */
+    usedAgainAt: instant(),
   },
   (t) => [index('refresh_tokens_session').on(t.sessionId)],
 )

@@ -162,7 +162,7 @@ export const toLogin = () => leave(`/login?next=${encodeURIComponent(location.pa
 export function nextPath() {
   const next = new URLSearchParams(location.search).get('next') ?? ''
   const page = /^\/(?!api(\/|$))(([\w~-][\w.~-]*\/)*[\w~-][\w.~-]*\/?)?(\?[\w.~=&%+:@,-]*)?$/
-  return page.test(next) ? next : '/account'
+  return page.test(next) ? next : '/'
 }
 
 // Pages restored from the browser's cache are reloaded: the user may have signed out since.

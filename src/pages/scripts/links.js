@@ -38,7 +38,7 @@ const pages = {
     onSubmitOr(go('Sign in another way', '/login'), async () => {
       try {
         await post('/api/auth/magic-link/verify', { token })
-        return leave('/account')
+        return leave('/')
       } catch (problem) {
         if (problem.code !== 'conflict.other_browser') throw problem
         const { code, email } = await post('/api/auth/magic-link/code', { token })

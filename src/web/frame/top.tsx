@@ -28,9 +28,11 @@ export const Top = () => (
     <button type="button" className="find" aria-label={words.find} onClick={openPalette}>
       <Search className="i" aria-hidden />
       <span className="grow cut">{words.find}</span>
-      {capsOf('$mod+k').map((cap) => (
-        <Kbd key={cap}>{cap}</Kbd>
-      ))}
+      <span className="row tight" aria-hidden>
+        {capsOf('$mod+k').map((cap) => (
+          <Kbd key={cap}>{cap}</Kbd>
+        ))}
+      </span>
     </button>
     <Crowd />
     <HelpMenu />
@@ -156,7 +158,9 @@ export function AccountMenu() {
     <LazyMenu
       button={
         <button type="button" className="ib" aria-label={words.account(me.name)}>
-          <Avatar party={{ type: 'user', id: me.id, name: me.name }} size="m" />
+          <span aria-hidden>
+            <Avatar party={{ type: 'user', id: me.id, name: me.name }} size="m" />
+          </span>
         </button>
       }
       entries={[

@@ -1,0 +1,72 @@
+/**
+ * Renews the session, one tab at a time: a refresh token works once, and once more for whoever asks at the same moment.
+ * Browsers have locks only on HTTPS and localhost; elsewhere tabs take turns by a note in their common storage.
+ */
+const NOTE = 'tutti renewal'
+/** So long a tab waits for another one that renews; then that one is gone. */
+const PATIENCE = 10_000
+/** Time in which two tabs that begin at once see each other's note. */
+const SETTLE = 40
+
+interface Note {
+  by: string
+  at: number
+  done: boolean
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const noted = (): Note | undefined => {
+  try {
+    return JSON.parse(localStorage.getItem(NOTE) ?? '') as Note
+  } catch {
+    return undefined
+  }
+}
+const note = (next: Note): void => localStorage.setItem(NOTE, JSON.stringify(next))
+
+async function refresh(): Promise<boolean> {
+  const answer = await fetch('/api/auth/refresh', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+  })
+  return answer.ok
+}
+
+let renewing: Promise<boolean> | undefined
+
+/** Renews the session once for all calls that wait for it. Returns false if it is over. */
+export function renewed(sentAt: number): Promise<boolean> {
+  renewing ??= (
+    navigator.locks ? navigator.locks.request('tutti refresh', () => unlessDone(sentAt)) : inTurn(sentAt)
+  ).finally(() => {
+    renewing = undefined
+  })
+  return renewing
+}
+
+/** Another tab may have renewed it since the call was sent; the cookies are common to all tabs. */
+const isDoneSince = (sentAt: number): boolean => {
+  const last = noted()
+  return last !== undefined && last.done && last.at >= sentAt
+}
+
+async function unlessDone(sentAt: number, by = crypto.getRandomValues(new Uint32Array(2)).join('-')): Promise<boolean> {
+  if (isDoneSince(sentAt)) return true
+  const isRenewed = await refresh()
+  note({ by, at: isRenewed ? Date.now() : 0, done: true })
+  return isRenewed
+}
+
+async function inTurn(sentAt: number): Promise<boolean> {
+  const by = crypto.getRandomValues(new Uint32Array(2)).join('-')
+  for (;;) {
+    const last = noted()
+    if (!last || last.done || Date.now() - last.at > PATIENCE) {
+      if (isDoneSince(sentAt)) return true
+      note({ by, at: Date.now(), done: false })
+    }
+    await pause(SETTLE)
+    if (noted()?.by === by) return unlessDone(sentAt, by)
+  }
+}
