@@ -141,7 +141,7 @@ describe('what the dashboard reads', () => {
         comment: yes,
         supersede: yes,
       })
-      expect(await read<SpecDetail>(who, `/api/specs/${spec}`)).toEqual({ update: yes })
+      expect(await read<SpecDetail>(who, `/api/specs/${spec}`)).toMatchObject({ update: yes })
       expect(await read<SkillDetail>(who, `/api/skills/${skill}`)).toEqual({ update: yes, remove: yes })
       const lists = [
         await read<DecisionPage>(who, `/api/decisions?projectId=${project.slug}`),

@@ -1,20 +1,28 @@
 import type { Ctx } from '../../action.ts'
-import { member, type Permission, permissionOf, refusalOf } from '../../auth/policy.ts'
+import { member, type Permission, permissionOf, type Refusal, refusalOf } from '../../auth/policy.ts'
 import { openProjectRefusal } from '../projects/refusals.ts'
 import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
-import type { Spec } from './schema.ts'
+import type { Spec, SpecDetail } from './schema.ts'
 
 /** The rule of every action that changes a spec. */
 export const changing = member('specs:write')
 
-/** Returns what the caller may do with a spec, for surfaces that offer actions. */
-export const can = async (ctx: Ctx, spec: Spec): Promise<{ update: Permission }> => ({
-  update: permissionOf(
+/** An archived spec cannot change until it is a draft again. */
+export const archivedRefusal = ({ status, title }: Spec): Refusal | undefined =>
+  status === 'archived'
+    ? { code: 'conflict', detail: `"${title}" is archived. Set its status to draft first.` }
+    : undefined
+
+/** Returns what the caller may do with a spec, for surfaces that offer actions. `reopen`: make it a draft again. */
+export async function can(ctx: Ctx, spec: Spec): Promise<SpecDetail['can']> {
+  const byRule =
     refusalOf(ctx.actor, changing, 'specs.update', ctx.app.clock) ??
-      (await projects.writerRefusal(ctx, spec, 'Changing this spec')),
-  ),
-})
+    (await projects.writerRefusal(ctx, spec, 'Changing this spec'))
+  const open: Refusal | undefined =
+    spec.status === 'archived' ? undefined : { code: 'conflict', detail: `"${spec.title}" is not archived.` }
+  return { update: permissionOf(byRule ?? archivedRefusal(spec)), reopen: permissionOf(byRule ?? open) }
+}
 
 /** Returns whether the caller may create a spec in this project, or in any of the team's if none is given. */
 export const canCreate = (ctx: Ctx, project: Project | undefined): Permission =>

@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import { Party } from '../../records/party.ts'
 import {
   id,
@@ -15,6 +16,7 @@ import {
   text,
   title,
 } from '../../schema.ts'
+import { LinkedRecord } from '../links/schema.ts'
 import { projectFilter } from '../projects/schema.ts'
 
 export const statuses = ['draft', 'review', 'approved', 'archived'] as const
@@ -36,7 +38,11 @@ export const SpecItem = object(item)
 export type SpecItem = Static<typeof SpecItem>
 export const Spec = object({ ...item, content })
 export type Spec = Static<typeof Spec>
-export const SpecDetail = object({ ...Spec.properties, can: permissions(['update']) })
+export const SpecDetail = object({
+  ...Spec.properties,
+  links: Type.Array(LinkedRecord),
+  can: permissions(['update', 'reopen']),
+})
 export type SpecDetail = Static<typeof SpecDetail>
 export const SpecPage = object({ ...pageOf(SpecItem).properties, can: optional(permissions(['create'])) })
 export type SpecPage = Static<typeof SpecPage>

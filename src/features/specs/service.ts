@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { member } from '../../auth/policy.ts'
+import { member, refuse } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { matches, newId } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
@@ -10,14 +10,13 @@ import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import { slugify, untaken } from '../../text/text.ts'
 import { linkedWith } from '../links/linked.ts'
-import type { LinkedRecord } from '../links/schema.ts'
 import { filteredProject, type ProjectFilter } from '../projects/current.ts'
 import { takeTurns } from '../projects/names.ts'
 import * as projects from '../projects/rows.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { projectFor } from '../tasks/places.ts'
 import { specCreated, specUpdated } from './events.ts'
-import { can, canCreate, changing } from './refusals.ts'
+import { archivedRefusal, can, canCreate, changing } from './refusals.ts'
 import { about, find, listed, live, visibleTo, withProject } from './rows.ts'
 import {
   CONTENT_BYTES,
@@ -66,7 +65,7 @@ export const get = read(
   member('specs:read'),
   async (ctx, { ref, version }: { ref: string; version?: number }): Promise<SpecDetail> => {
     const found = await find(ctx, ref)
-    const spec = { ...found, can: await can(ctx, found) }
+    const spec = { ...found, links: await linkedWith(ctx, found), can: await can(ctx, found) }
     if (version === undefined || version === spec.version) return spec
     const { title, content, status, createdAt } = await versionOf(ctx, spec, version)
     return { ...spec, title, content, status: status as Spec['status'], version, updatedAt: createdAt }
@@ -80,9 +79,8 @@ export const detail = read(
   async (
     ctx,
     { diffWith, ...input }: { ref: string; version?: number; diffWith?: number },
-  ): Promise<Spec & { links: LinkedRecord[]; diff?: string }> => {
-    const found = await get(ctx, input)
-    const spec = { ...found, links: await linkedWith(ctx, found) }
+  ): Promise<SpecDetail & { diff?: string }> => {
+    const spec = await get(ctx, input)
     if (diffWith === undefined) return spec
     const { diff } = await compare(ctx, { ref: spec.id, from: diffWith, to: spec.version })
     return { ...spec, diff }
@@ -183,10 +181,8 @@ function checkBase(current: Spec, base: number | undefined): void {
   throw new AppError('version_mismatch', why, { current })
 }
 
-/** An archived spec cannot change until it is a draft again. */
-function checkMove({ status: from, title }: Spec, { status: to }: Partial<Spec>): void {
-  if (from === 'archived' && to !== 'draft')
-    throw new AppError('conflict', `"${title}" is archived. Set its status to draft first.`)
+function checkMove(before: Spec, { status: to }: Partial<Spec>): void {
+  if (to !== 'draft') refuse(archivedRefusal(before))
 }
 
 /** Slugs are unique in the team, so that a slug from a list is enough to find the spec. */

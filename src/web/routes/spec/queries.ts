@@ -1,5 +1,45 @@
-import { queryOptions } from '@tanstack/react-query'
-import { ok, specs } from '../../api.ts'
+import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { SpecCreate, SpecPatch } from '../../../features/specs/schema.ts'
+import { change, ok, specs } from '../../api.ts'
 
 export const specQuery = (id: string) =>
   queryOptions({ queryKey: ['spec', id], queryFn: () => ok(specs.specs({ id }).get({ query: {} })) })
+
+/** A version never changes. */
+export const versionQuery = (id: string, version: number) =>
+  queryOptions({
+    queryKey: ['spec version', id, version],
+    queryFn: () => ok(specs.specs({ id }).get({ query: { version } })),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+
+export const versionsQuery = (id: string) =>
+  infiniteQueryOptions({
+    queryKey: ['spec', id, 'versions'],
+    queryFn: ({ pageParam }) =>
+      ok(specs.specs({ id }).versions.get({ query: { limit: 20, ...(pageParam && { cursor: pageParam }) } })),
+    initialPageParam: '',
+    getNextPageParam: (page) => page.nextCursor,
+  })
+
+const refresh = (cache: ReturnType<typeof useQueryClient>) =>
+  Promise.all([cache.invalidateQueries({ queryKey: ['spec'] }), cache.invalidateQueries({ queryKey: ['specs'] })])
+
+/** Writes the next version, on the version that the change is based on. */
+export function useRevise(id: string) {
+  const cache = useQueryClient()
+  return useMutation({
+    scope: { id: `spec ${id}` },
+    mutationFn: ({ base, ...patch }: Omit<SpecPatch, 'baseVersion'> & { base: number }) =>
+      ok(specs.specs({ id }).patch(patch, change(base))),
+    onSettled: () => refresh(cache),
+  })
+}
+
+export function useCreate() {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: ({ key, ...spec }: SpecCreate & { key: string }) => ok(specs.specs.post(spec, change(undefined, key))),
+    onSettled: () => refresh(cache),
+  })
+}

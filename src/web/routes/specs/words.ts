@@ -2,6 +2,7 @@ import type { SpecItem } from '../../../features/specs/schema.ts'
 
 export const words = {
   title: 'Specs',
+  create: 'New spec',
   find: 'Find in specs',
   status: 'status',
   project: 'project',

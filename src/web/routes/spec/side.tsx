@@ -1,0 +1,144 @@
+/** What stands beside a spec: its fields and its versions. */
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link, useRouteContext } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { SpecDetail, SpecVersion } from '../../../features/specs/schema.ts'
+import { Menu } from '../../components/menu.tsx'
+import { Avatar } from '../../components/party.tsx'
+import { Prop } from '../../components/section.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { projectsQuery } from '../../session.ts'
+import { ago, dayAndTime } from '../../times.ts'
+import { statusFlags, statusNames } from '../specs/words.ts'
+import { versionsQuery } from './queries.ts'
+import { words } from './words.ts'
+
+interface FieldsProps {
+  spec: SpecDetail
+  onStatus(status: SpecDetail['status']): void
+  children: ReactNode
+}
+
+export function Fields({ spec, onStatus, children }: FieldsProps) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const project = useQuery(projectsQuery(team.id)).data?.find(({ id }) => id === spec.projectId)
+  const flag = <span className={statusFlags[spec.status]}>{statusNames[spec.status]}</span>
+  return (
+    <aside aria-label={words.fields}>
+      <dl>
+        <Prop name={words.status}>
+          {spec.can.update === true ? (
+            <Menu
+              trigger={
+                <button type="button" className="row tight">
+                  <span className="hide">{words.status}: </span>
+                  {flag}
+                </button>
+              }
+              entries={Object.entries(statusNames).map(([value, label]) => ({
+                value,
+                label,
+                chosen: value === spec.status,
+              }))}
+              onChoose={(status) => onStatus(status as SpecDetail['status'])}
+            />
+          ) : (
+            flag
+          )}
+        </Prop>
+        {project && (
+          <Prop name={words.project}>
+            <Link className="cut" to="/projects/$slug" params={{ slug: project.slug }}>
+              {project.name}
+            </Link>
+          </Prop>
+        )}
+        {spec.links.length > 0 && (
+          <Prop name={words.links}>
+            <span className="stack s1">
+              {spec.links.map(({ id, kind, path, title, type }) => (
+                <Link key={`${id} ${kind}`} className="link cut" to={path} title={`${type} · ${kind}`}>
+                  {title}
+                </Link>
+              ))}
+            </span>
+          </Prop>
+        )}
+      </dl>
+      {spec.can.reopen === true && (
+        <div className="stack">
+          <button type="button" className="btn" onClick={() => onStatus('draft')}>
+            {words.reopen}
+          </button>
+        </div>
+      )}
+      {children}
+    </aside>
+  )
+}
+
+export function Versions({ spec }: { spec: SpecDetail }) {
+  const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(versionsQuery(spec.id))
+  const versions = data?.pages.flatMap(({ items }) => items) ?? []
+  return (
+    <section className="sect">
+      <header>
+        <h2 className="h2">{words.versions}</h2>
+        <span className="n">{spec.version}</span>
+      </header>
+      {error && <ProblemBox error={error} />}
+      <ol className="vers">
+        {versions.map((version) => (
+          <Version key={version.version} version={version} current={version.version === spec.version} />
+        ))}
+      </ol>
+      {hasNextPage && (
+        <button
+          type="button"
+          className="btn small quiet"
+          disabled={isFetchingNextPage}
+          onClick={() => void fetchNextPage()}
+        >
+          {words.more}
+        </button>
+      )}
+    </section>
+  )
+}
+
+function Version({ version, current }: { version: SpecVersion; current: boolean }) {
+  const n = version.version
+  return (
+    <li>
+      <Avatar party={version.author} />
+      <span className="stack s1">
+        <span className="row tight">
+          <Link
+            className="b5"
+            from="/specs/$id"
+            to="."
+            search={({ team }) => (current ? { team } : { team, to: n })}
+            title={current ? words.current : undefined}
+          >
+            {words.version(n)}
+          </Link>
+          <time className="soft t12" dateTime={version.createdAt} title={dayAndTime(version.createdAt)}>
+            {ago(version.createdAt)}
+          </time>
+        </span>
+        {version.message && <span className="t12 soft">{version.message}</span>}
+        {n > 1 && (
+          <Link
+            className="link t12"
+            from="/specs/$id"
+            to="."
+            search={({ team }) => ({ team, from: n - 1, to: n })}
+            aria-label={words.comparing(n - 1, n)}
+          >
+            {words.whatChanged}
+          </Link>
+        )}
+      </span>
+    </li>
+  )
+}
