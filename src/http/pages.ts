@@ -6,7 +6,6 @@ import { features } from '../feature.ts'
 import { accountPages } from '../pages/account-pages.ts'
 import { assets, pageHeaders } from '../pages/pages.ts'
 import { Reference } from '../pages/reference.ts'
-import { workPages } from '../pages/work-pages.ts'
 import type { App } from '../services.ts'
 import { version } from '../version.ts'
 import { headers } from './headers.ts'
@@ -37,7 +36,7 @@ export function addPages(server: Elysia, app: App, routes: () => RouteLike[]): v
       const { body, withSearch } = await render(contextOf(app, anonymous), params, searched(request))
       return page(body, withSearch)
     })
-  for (const [path, body] of Object.entries({ ...accountPages, ...workPages })) server.get(path, () => page(body))
+  for (const [path, body] of Object.entries(accountPages)) server.get(path, () => page(body))
 }
 
 const searched = (request: Request): string =>

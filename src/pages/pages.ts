@@ -9,8 +9,6 @@ import passkeysScript from './scripts/passkeys.js' with { type: 'text' }
 import registerScript from './scripts/register.js' with { type: 'text' }
 import sectionScript from './scripts/section.js' with { type: 'text' }
 import setupScript from './scripts/setup.js' with { type: 'text' }
-import teamScript from './scripts/team.js' with { type: 'text' }
-import workScript from './scripts/work.js' with { type: 'text' }
 import css from './tutti.css' with { type: 'text' }
 
 /**
@@ -59,8 +57,6 @@ export const assets: Record<string, { type: string; body: string }> = {
       register: registerScript,
       section: sectionScript,
       setup: setupScript,
-      team: teamScript,
-      work: workScript,
     }).map(([name, body]) => [`${name}.js`, { type: 'text/javascript; charset=utf-8', body }]),
   ),
 }

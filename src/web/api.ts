@@ -7,6 +7,7 @@ import type { AnyElysia } from 'elysia'
 import type { accountRoutes } from '../features/accounts/routes.ts'
 import type { activityRoutes } from '../features/activity/routes.ts'
 import type { agentRoutes } from '../features/agents/routes.ts'
+import type { codeRoutes } from '../features/codes/routes.ts'
 import type { decisionRoutes } from '../features/decisions/routes.ts'
 import type { hubRoutes } from '../features/hub/routes.ts'
 import type { inviteRoutes } from '../features/invites/routes.ts'
@@ -27,6 +28,7 @@ import type { teamRoutes } from '../features/teams/routes.ts'
 import type { tokenRoutes } from '../features/tokens/routes.ts'
 import type { workflowRoutes } from '../features/workflow/routes.ts'
 import { Problem } from './problem.ts'
+import { confirmIdentity } from './reauth.ts'
 import { renewed } from './renew.ts'
 
 /** Eden would turn texts that look like dates into dates, although the types say text. */
@@ -38,6 +40,7 @@ export const activities = client<ReturnType<typeof activityRoutes>>().api
 export const agents = client<ReturnType<typeof agentRoutes>>().api
 export const decisions = client<ReturnType<typeof decisionRoutes>>().api
 export const features = client<ReturnType<typeof workflowRoutes>>().api
+export const codes = client<ReturnType<typeof codeRoutes>>().api
 export const hub = client<ReturnType<typeof hubRoutes>>().api
 export const issues = client<ReturnType<typeof issueRoutes>>().api
 export const invites = client<ReturnType<typeof inviteRoutes>>().api
@@ -100,9 +103,15 @@ async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<R
   try {
     const sentAt = Date.now()
     const first = await request()
-    if (first.status !== 401 || !(await renewed(sentAt))) return first
-    return await request()
+    const again = first.status === 401 ? await renewed(sentAt) : first.status === 403 && (await proved(first))
+    return again ? await request() : first
   } catch {
     throw new Problem(0, {})
   }
+}
+
+/** Returns true if the refusal asked for a fresh proof of identity, and the person has given it. */
+async function proved(refusal: Response): Promise<boolean> {
+  const { code, detail } = (await refusal.clone().json()) as { code?: string; detail?: string }
+  return code === 'forbidden.reauth' && confirmIdentity(detail ?? '')
 }

@@ -23,6 +23,8 @@ export const paths = [
   '/agents',
   '/agents/:id',
   '/welcome',
+  '/team',
+  '/teams/:id',
   '/projects/:slug/features',
   '/projects/:slug/features/:id',
   '/features/:id',

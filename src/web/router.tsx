@@ -4,7 +4,9 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
+  notFound,
   Outlet,
+  redirect,
   retainSearchParams,
 } from '@tanstack/react-router'
 import { Failed, Missing } from './frame/failed.tsx'
@@ -171,6 +173,24 @@ const agentRoute = createRoute({
   component: lazyRouteComponent(() => import('./routes/agent/page.tsx'), 'AgentPage'),
 })
 
+const teamRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/team',
+  component: lazyRouteComponent(() => import('./routes/team/page.tsx'), 'TeamPage'),
+})
+
+/** A team by its id, as the server names it in refusals: it is shown as the team of this tab. */
+const teamByIdRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/teams/$id',
+  beforeLoad: async ({ context, params }) => {
+    const teams = await context.queries.ensureQueryData(teamsQuery)
+    const slug = teams.find(({ id }) => id === params.id)?.slug
+    if (!slug) throw notFound()
+    throw redirect({ to: '/team', search: { team: slug } })
+  },
+})
+
 const welcomeRoute = createRoute({
   getParentRoute: () => inside,
   path: '/welcome',
@@ -277,6 +297,8 @@ export const router = createRouter({
       agentsRoute,
       agentRoute,
       welcomeRoute,
+      teamRoute,
+      teamByIdRoute,
       featuresRoute,
       featureInProjectRoute,
       featureRoute,

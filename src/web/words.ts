@@ -3,6 +3,14 @@ import type { SearchName } from '../records/names.ts'
 import type { Priority, Status } from '../records/work.ts'
 
 export const words = {
+  reauth: {
+    title: 'Confirm that it is you',
+    password: 'Password',
+    code: 'Code',
+    sent: (email: string) => `A code was sent to ${email}.`,
+    useCode: 'I have no password: use a code',
+    confirm: 'Confirm',
+  },
   home: 'Tutti, home',
   places: {
     home: 'Home',

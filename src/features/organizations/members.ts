@@ -1,7 +1,18 @@
 import { and, eq, ne } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { atLeast, authorize, byRow, type Role, requireRole } from '../../auth/policy.ts'
+import {
+  atLeast,
+  authorize,
+  byRow,
+  permissionOf,
+  type Refusal,
+  type Role,
+  refusalOf,
+  refuse,
+  roleRefusal,
+  roles,
+} from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { users } from '../users/table.ts'
@@ -11,6 +22,8 @@ import { makingManagers, manages } from './managers.ts'
 import type { Member, MemberPage, MemberQuery, Organization } from './schema.ts'
 import { find, here, live } from './service.ts'
 import { memberships, organizations } from './table.ts'
+
+const writing = byRow('organizations:write')
 
 export const visible = {
   id: users.id,
@@ -40,7 +53,13 @@ export const members = read(
       .orderBy(...page.orderBy)
       .limit(page.limit)
     const total = query.total ? await ctx.db.$count(memberships, eq(memberships.organizationId, id)) : undefined
-    return page.page(rows, total)
+    const found = page.page(rows, total)
+    return {
+      ...found,
+      items: found.items.map((row) => ({ ...row, can: canWith(ctx, row) })),
+      can: { invite: permissionOf(manageRefusal(ctx, id, 'viewer', 'viewer')) },
+      gives: roles.filter((role) => !manageRefusal(ctx, id, role, role)),
+    }
   },
 )
 
@@ -77,18 +96,27 @@ export const lock = (ctx: Ctx, id: string) =>
     .where(eq(organizations.id, id))
     .for('update')
 
-function mayManage(ctx: Ctx, organizationId: string, target: Role, wanted: Role): void {
-  requireRole(
-    ctx.actor,
-    organizationId,
-    target === 'owner' || wanted === 'owner' ? 'owner' : 'admin',
-    'Managing this member',
+/** Returns why the caller may not change a member with the role `target` to `wanted`. Owners are managed by owners. */
+function manageRefusal({ actor, app }: Ctx, organizationId: string, target: Role, wanted: Role): Refusal | undefined {
+  const needed = target === 'owner' || wanted === 'owner' ? 'owner' : 'admin'
+  return (
+    refusalOf(actor, writing, 'Managing this member', app.clock) ??
+    roleRefusal(actor, organizationId, needed, 'Managing this member')
   )
 }
 
+const canWith = (ctx: Ctx, { id, organizationId, role }: Member) => {
+  const refusal = manageRefusal(ctx, organizationId, role, role)
+  const mayLeave = id === ctx.actor.userId && !refusalOf(ctx.actor, writing, 'Leaving', ctx.app.clock)
+  return { setRole: permissionOf(refusal), remove: mayLeave ? (true as const) : permissionOf(refusal) }
+}
+
+const mayManage = (ctx: Ctx, organizationId: string, target: Role, wanted: Role): void =>
+  refuse(manageRefusal(ctx, organizationId, target, wanted))
+
 export const setRole = write(
   'organizations.setRole',
-  byRow('organizations:write'),
+  writing,
   async (ctx, { id, userId, role }: { id: string; userId: string; role: Role }): Promise<Member> => {
     const organization = await find(ctx, id)
     let raised: Member | undefined
@@ -123,7 +151,7 @@ export async function putRole(
 
 export const removeMember = write(
   'organizations.removeMember',
-  byRow('organizations:write'),
+  writing,
   async (
     ctx,
     { id, userId }: { id: string; userId: string },

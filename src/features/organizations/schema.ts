@@ -1,5 +1,6 @@
 import { roles } from '../../auth/policy.ts'
 import {
+  array,
   bool,
   email,
   id,
@@ -12,6 +13,7 @@ import {
   pageOf,
   paging,
   partial,
+  permissions,
   recordFields,
   type Static,
   text,
@@ -63,7 +65,13 @@ export const Member = object({
 export type Member = Static<typeof Member>
 export const MemberQuery = object(paging('name', 'joinedAt'))
 export type MemberQuery = Static<typeof MemberQuery>
-export const MemberPage = pageOf(Member)
+/** What the reader may do with a member. */
+const MemberItem = object({ ...Member.properties, can: permissions(['setRole', 'remove']) })
+export const MemberPage = object({
+  ...pageOf(MemberItem).properties,
+  can: permissions(['invite']),
+  gives: array(role, roles.length, { description: 'The roles that you may give here' }),
+})
 export type MemberPage = Static<typeof MemberPage>
 export const MemberRole = object({ role })
 export const MemberAdd = object({ userId: id(), role })

@@ -25,7 +25,7 @@ export const presence = read(
   'teams.presence',
   byRow('organizations:read'),
   async (ctx, { id, ...query }: MemberQuery & { id: string }): Promise<PresencePage> => {
-    const page = await members(ctx, { ...query, id })
+    const { can: _, gives: __, ...page } = await members(ctx, { ...query, id })
     const now = Date.parse(ctx.now)
     const online = (at: string) => now - Date.parse(at) <= ONLINE_MS
     const seen = await stored(ctx, id, idList(page.items.map((m) => m.id)), new Date(now - ONLINE_MS).toISOString())

@@ -1,9 +1,10 @@
 /** What stands around every page: the bar above, the sidebar, the foot line; on a phone a head and a bar of tabs. */
 import { Outlet, useRouteContext } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { lazy, Suspense, useEffect } from 'react'
 import { FootProvider } from '../components/foot.tsx'
 import { setShortcuts } from '../keys.ts'
 import { follow } from '../live.ts'
+import { useQuestion } from '../reauth.ts'
 import { words } from '../words.ts'
 import { Foot } from './foot-line.tsx'
 import { Keys } from './keys.tsx'
@@ -32,7 +33,22 @@ export function Frame() {
         <TabBar />
       </div>
       <Keys />
+      <Question />
     </FootProvider>
+  )
+}
+
+/** Rarely asked, so it is loaded when it is. */
+const Reauth = lazy(async () => ({ default: (await import('./reauth.tsx')).Reauth }))
+
+function Question() {
+  const question = useQuestion()
+  return (
+    question && (
+      <Suspense>
+        <Reauth question={question} />
+      </Suspense>
+    )
   )
 }
 

@@ -1,0 +1,140 @@
+import { useQuery } from '@tanstack/react-query'
+import { type FormEvent, useRef, useState } from 'react'
+import type { Role } from '../../../auth/policy.ts'
+import type { Invite, InviteSent } from '../../../features/invites/schema.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { CopyButton } from '../../components/copy.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { day } from '../../times.ts'
+import { invitesQuery, useInvite, useWithdraw } from './queries.ts'
+import { words } from './words.ts'
+
+interface Props {
+  team: string
+  may: boolean
+  gives: readonly Role[]
+}
+
+export function Invites({ team, may, gives }: Props) {
+  const { data = [], error } = useQuery(invitesQuery(team))
+  const invite = useInvite(team)
+  const [withdrawing, setWithdrawing] = useState<Invite>()
+  return (
+    <section className="stack" aria-label={words.invites}>
+      <h2 className="h2">
+        {words.invites} <span className="soft t12">{data.length}</span>
+      </h2>
+      <p className="soft">{words.invitesAbout}</p>
+      {may && <InviteForm gives={gives} busy={invite.isPending} onInvite={(value) => invite.mutate(value)} />}
+      {(error ?? invite.error) && <ProblemBox error={(error ?? invite.error) as Error} />}
+      {invite.data && <Sent invite={invite.data} />}
+      {data.length === 0 ? (
+        <p className="soft">{words.none}</p>
+      ) : (
+        <ul className="sheet">
+          {data.map((item) => (
+            <li key={item.id} className="prow row padx wraps">
+              <span className="grow cut">{item.email}</span>
+              <span className="flag">{words.roles[item.role]}</span>
+              <span className="t12 soft">
+                {Date.parse(item.expiresAt) > Date.now() ? words.until(day(item.expiresAt)) : words.expired}
+              </span>
+              {may && gives.includes(item.role) && (
+                <>
+                  <button
+                    type="button"
+                    className="btn small quiet"
+                    aria-label={words.againOf(item.email)}
+                    onClick={() => invite.mutate({ email: item.email, role: item.role })}
+                  >
+                    {words.again}
+                  </button>
+                  <button
+                    type="button"
+                    className="btn small quiet"
+                    aria-label={words.withdrawOf(item.email)}
+                    onClick={() => setWithdrawing(item)}
+                  >
+                    {words.withdraw}
+                  </button>
+                </>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+      {withdrawing && <Withdrawal team={team} invite={withdrawing} onClose={() => setWithdrawing(undefined)} />}
+    </section>
+  )
+}
+
+interface FormProps {
+  gives: readonly Role[]
+  busy: boolean
+  onInvite(invite: { email: string; role: Role }): void
+}
+
+export function InviteForm({ gives, busy, onInvite }: FormProps) {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const form = event.currentTarget
+    const values = new FormData(form)
+    onInvite({ email: String(values.get('email')).trim(), role: String(values.get('role')) as Role })
+    form.reset()
+  }
+  return (
+    <form className="row inviteform" onSubmit={submit}>
+      <label className="field grow">
+        <span>{words.email}</span>
+        <input className="input" name="email" type="email" required maxLength={254} autoComplete="off" />
+      </label>
+      <label className="field">
+        <span>{words.role}</span>
+        <select className="input" name="role" defaultValue="member">
+          {gives.map((role) => (
+            <option key={role} value={role}>
+              {words.abilities[role]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="submit" className="btn" disabled={busy}>
+        {words.invite}
+      </button>
+    </form>
+  )
+}
+
+/** Without a mail server the inviter hands the link over; it is shown once. */
+export function Sent({ invite: { email, link, detail } }: { invite: Pick<InviteSent, 'email' | 'link' | 'detail'> }) {
+  const source = useRef<HTMLElement>(null)
+  if (!link) return <p role="status">{detail ?? words.sent(email)}</p>
+  return (
+    <div className="stack" role="status">
+      <p>{words.handOver(email)}</p>
+      <div className="secret">
+        <code className="mono grow cut" ref={source}>
+          {link}
+        </code>
+        <CopyButton text={link} source={source} name={words.link} />
+      </div>
+    </div>
+  )
+}
+
+function Withdrawal({ team, invite, onClose }: { team: string; invite: Invite; onClose(): void }) {
+  const withdraw = useWithdraw(team)
+  return (
+    <Confirm
+      title={words.withdrawTitle(invite.email)}
+      verb={words.withdraw}
+      cancel={words.cancel}
+      busy={withdraw.isPending}
+      error={withdraw.error}
+      onConfirm={() => withdraw.mutate(invite.id, { onSuccess: onClose })}
+      onClose={onClose}
+    >
+      <p>{words.withdrawText}</p>
+    </Confirm>
+  )
+}

@@ -1,0 +1,140 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Role } from '../../../auth/policy.ts'
+import type { MemberPage } from '../../../features/organizations/schema.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { Avatar } from '../../components/party.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { ago, day } from '../../times.ts'
+import { presenceQuery, useRemoveMember, useSetRole } from './queries.ts'
+import { words } from './words.ts'
+
+type Member = MemberPage['items'][number]
+
+interface Props {
+  team: string
+  me: string
+  members: MemberPage
+}
+
+export function Members({ team, me, members: { items, gives } }: Props) {
+  const setRole = useSetRole(team)
+  const [leaving, setLeaving] = useState<Member>()
+  return (
+    <section className="stack">
+      <h2 className="h2">
+        {words.members} <span className="soft t12">{items.length}</span>
+      </h2>
+      {setRole.error && <ProblemBox error={setRole.error} />}
+      <div className="sheet tbl">
+        <table>
+          <thead>
+            <tr className="t12 soft">
+              <th>{words.columns.name}</th>
+              <th>{words.columns.role}</th>
+              <th className="hp">{words.columns.here}</th>
+              <th className="hp num">{words.columns.since}</th>
+              <th>
+                <span className="hide">{words.columns.more}</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {items.map((member) => (
+              <tr key={member.id}>
+                <td>
+                  <span className="row">
+                    <Avatar party={{ type: 'user', id: member.id, name: member.name }} size="m" />
+                    <span className="stack who-t">
+                      <b className="b5">
+                        {member.name} {member.id === me && <span className="flag">{words.you}</span>}
+                      </b>
+                      <span className="t12 soft cut">{member.email}</span>
+                    </span>
+                  </span>
+                </td>
+                <td>
+                  <RoleOf member={member} gives={gives} onSet={(role) => setRole.mutate({ userId: member.id, role })} />
+                </td>
+                <td className="hp">
+                  <Here team={team} member={member} />
+                </td>
+                <td className="hp num soft">{day(member.joinedAt)}</td>
+                <td className="num">
+                  {member.can.remove === true && (
+                    <button
+                      type="button"
+                      className="btn small quiet"
+                      aria-label={member.id === me ? words.leave : words.removeOf(member.name)}
+                      onClick={() => setLeaving(member)}
+                    >
+                      {member.id === me ? words.leave : words.remove}
+                    </button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {leaving && <Removal team={team} me={me} member={leaving} onClose={() => setLeaving(undefined)} />}
+    </section>
+  )
+}
+
+interface RoleProps {
+  member: Member
+  gives: readonly Role[]
+  onSet(role: Role): void
+}
+
+function RoleOf({ member, gives, onSet }: RoleProps) {
+  if (member.can.setRole !== true) return words.roles[member.role]
+  return (
+    <select
+      className="input slim"
+      aria-label={words.roleOf(member.name)}
+      value={member.role}
+      onChange={(event) => onSet(event.currentTarget.value as Role)}
+    >
+      {gives.map((role) => (
+        <option key={role} value={role}>
+          {words.roles[role]}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+function Here({ team, member }: { team: string; member: Member }) {
+  const seen = useQuery(presenceQuery(team)).data?.find(({ id }) => id === member.id)
+  if (!seen) return null
+  return (
+    <span className="row">
+      {seen.status === 'offline'
+        ? seen.lastSeenAt && <span className="soft">{words.lastSeen(ago(seen.lastSeenAt))}</span>
+        : words.status[seen.status]}
+      {seen.agents > 0 && <span className="flag agent">{words.agents(seen.agents)}</span>}
+    </span>
+  )
+}
+
+function Removal({ team, me, member, onClose }: { team: string; me: string; member: Member; onClose(): void }) {
+  const remove = useRemoveMember(team)
+  const self = member.id === me
+  // Whoever has left has no team here any more, so the page is loaded anew with another one.
+  const done = () => (self ? location.assign('/') : onClose())
+  return (
+    <Confirm
+      title={self ? words.leaveTitle : words.removeTitle(member.name)}
+      verb={self ? words.leave : words.remove}
+      cancel={words.cancel}
+      busy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate(member.id, { onSuccess: done })}
+      onClose={onClose}
+    >
+      <p>{words.removeText}</p>
+    </Confirm>
+  )
+}

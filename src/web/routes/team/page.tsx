@@ -1,0 +1,31 @@
+/** The people of a team: who they are, what they may do, who is here now, and who is invited. */
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import { useRouteContext } from '@tanstack/react-router'
+import { ProblemBox } from '../../components/states.tsx'
+import { teamsQuery } from '../../session.ts'
+import { Invites } from './invites.tsx'
+import { Members } from './members.tsx'
+import { teamMembersQuery } from './queries.ts'
+import { words } from './words.ts'
+
+export function TeamPage() {
+  const { team, me } = useRouteContext({ from: '/inside' })
+  const teams = useSuspenseQuery(teamsQuery).data
+  const { data, error } = useQuery(teamMembersQuery(team.id))
+  const here = teams.find(({ id }) => id === team.id)
+  return (
+    <div className="scroll">
+      <div className="page stack s5">
+        <header className="row wide phead">
+          <div className="grow">
+            <h1 className="h1">{here?.name}</h1>
+            {here?.role && <p className="soft">{words.about(here.role)}</p>}
+          </div>
+        </header>
+        {error && !data && <ProblemBox error={error} />}
+        {data && <Members team={team.id} me={me.id} members={data} />}
+        {data && <Invites team={team.id} may={data.can.invite === true} gives={data.gives} />}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,56 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { Role } from '../../../auth/policy.ts'
+import { change, invites, ok, organizations, teams } from '../../api.ts'
+
+/** Members with what the reader may do with each. */
+export const teamMembersQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['members', id, 'of team'],
+    queryFn: () => ok(organizations.teams({ id }).members.get({ query: { limit: 200 } })),
+  })
+
+export const presenceQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['presence', id],
+    queryFn: async () => (await ok(teams.teams({ id }).presence.get({ query: { limit: 200 } }))).items,
+    refetchInterval: 60_000,
+  })
+
+export const invitesQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['invites', id],
+    queryFn: async () => (await ok(invites.teams({ id }).invites.get({ query: { limit: 100 } }))).items,
+  })
+
+export function useInvite(id: string) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: (invite: { email: string; role: Role }) => ok(invites.teams({ id }).invite.post(invite, change())),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['invites', id] }),
+  })
+}
+
+export function useWithdraw(id: string) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: (inviteId: string) => ok(invites.teams({ id }).invites({ inviteId }).delete(undefined, change())),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['invites', id] }),
+  })
+}
+
+export function useSetRole(id: string) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: ({ userId, role }: { userId: string; role: Role }) =>
+      ok(organizations.teams({ id }).members({ userId }).patch({ role }, change())),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['members', id] }),
+  })
+}
+
+export function useRemoveMember(id: string) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: (userId: string) => ok(organizations.teams({ id }).members({ userId }).delete(undefined, change())),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['members', id] }),
+  })
+}
