@@ -42,7 +42,8 @@ export const Skill = object({
 })
 export type Skill = Static<typeof Skill>
 
-export const skillActions = ['update', 'remove'] as const
+/** `makeTeam` and the like: change its scope to that. */
+export const skillActions = ['update', 'remove', 'makePersonal', 'makeTeam', 'makePublic'] as const
 
 export const SkillDetail = object({ ...Skill.properties, can: permissions(skillActions) })
 export type SkillDetail = Static<typeof SkillDetail>

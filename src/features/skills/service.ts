@@ -1,11 +1,11 @@
 import { and, eq } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { anyone, member, memberOrAlone, permissionOf, refusalOf } from '../../auth/policy.ts'
+import { anyone, member, memberOrAlone, permissionOf, type Refusal, refusalOf } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf, hasAll, idList, matches } from '../../db/columns.ts'
-import { invalid } from '../../errors.ts'
+import { AppError, invalid } from '../../errors.ts'
 import { nameMoved } from '../../records/changed.ts'
 import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
@@ -85,10 +85,26 @@ async function page(ctx: Ctx, query: SkillQuery, from: readonly Scope[]): Promis
 /** Returns what the caller may do with a skill, for surfaces that offer actions. */
 const can = (ctx: Ctx, skill: Skill): SkillDetail['can'] => {
   const ask = (action: 'update' | 'remove') =>
-    permissionOf(
-      refusalOf(ctx.actor, changing, `skills.${action}`, ctx.app.clock) ?? writerRefusal(ctx, 'skill', skill),
-    )
-  return { update: ask('update'), remove: ask('remove') }
+    refusalOf(ctx.actor, changing, `skills.${action}`, ctx.app.clock) ?? writerRefusal(ctx, 'skill', skill)
+  const update = ask('update')
+  const move = (scope: Scope) => permissionOf(update ?? moveRefusal(ctx, skill, scope))
+  return {
+    update: permissionOf(update),
+    remove: permissionOf(ask('remove')),
+    makePersonal: move('personal'),
+    makeTeam: move('team'),
+    makePublic: move('public'),
+  }
+}
+
+/** Returns why the caller may not give a skill this scope, or undefined. */
+function moveRefusal(ctx: Ctx, skill: Skill, scope: Scope): Refusal | undefined {
+  try {
+    return writerRefusal(ctx, 'skill', { ...skill, ...placeOf(ctx, 'skill', scope, skill) })
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return { code: error.code, detail: error.message }
+  }
 }
 
 /** Lists personal skills, those of the current team, and all public ones. */

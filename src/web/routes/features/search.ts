@@ -1,7 +1,19 @@
-import { textIn } from '../../address.ts'
+import type { FeatureItem } from '../../../features/workflow/schema.ts'
+import { choiceIn, textIn } from '../../address.ts'
+import { words } from './words.ts'
 
 export interface FeatureSearch {
   q?: string | undefined
+  /** `me`, `none`, or the id of a person or an agent. */
+  assignee?: string | undefined
+  kind?: FeatureItem['kind'] | undefined
+  /** One state of the workflow, shown as a list. */
+  status?: string | undefined
 }
 
-export const featureSearch = (search: Record<string, unknown>): FeatureSearch => ({ q: textIn(search.q) })
+export const featureSearch = (search: Record<string, unknown>): FeatureSearch => ({
+  q: textIn(search.q),
+  assignee: textIn(search.assignee),
+  kind: choiceIn(words.kinds, search.kind),
+  status: textIn(search.status),
+})

@@ -2,6 +2,7 @@ import type { SkillItem } from '../../../features/skills/schema.ts'
 
 export const words = {
   title: 'Skills',
+  create: 'New skill',
   find: 'Find in skills',
   scope: 'for',
   none: 'No skills yet',

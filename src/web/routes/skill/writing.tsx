@@ -1,0 +1,122 @@
+/** Forms for a skill: its text, and a new one. */
+import { type FormEvent, useState } from 'react'
+import type { SkillDetail } from '../../../features/skills/schema.ts'
+import { newKey } from '../../api.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { Editor } from '../../components/editor.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { isProblem } from '../../problem.ts'
+import { type useChange, useCreate } from './queries.ts'
+import { words } from './words.ts'
+
+const MOST = 256 << 10
+
+const tagsIn = (text: string): string[] => [...new Set(text.split(',').map((tag) => tag.trim()))].filter(Boolean)
+const textOf = (form: FormData, name: string): string => String(form.get(name) ?? '').trim()
+
+const Names = ({ skill }: { skill?: SkillDetail }) => (
+  <>
+    <label className="field">
+      <span>{words.name}</span>
+      <input className="input" name="name" required maxLength={100} defaultValue={skill?.name} />
+    </label>
+    <label className="field">
+      <span>{words.when}</span>
+      <textarea
+        className="input area"
+        name="description"
+        rows={2}
+        maxLength={1024}
+        defaultValue={skill?.description ?? ''}
+      />
+    </label>
+    <label className="field">
+      <span>{words.tagList}</span>
+      <input className="input" name="tags" defaultValue={skill?.tags.join(', ')} />
+    </label>
+  </>
+)
+
+interface WritingProps {
+  skill: SkillDetail
+  change: ReturnType<typeof useChange>
+  onEnd(): void
+}
+
+export function Writing({ skill, change, onEnd }: WritingProps) {
+  const [content, setContent] = useState(skill.content)
+  const { error } = change
+  const send = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget)
+    const patch = {
+      name: textOf(form, 'name'),
+      description: textOf(form, 'description') || null,
+      tags: tagsIn(textOf(form, 'tags')),
+      content,
+    }
+    change.mutate(patch, { onSuccess: onEnd })
+  }
+  return (
+    <form className="stack s4" onSubmit={send}>
+      <Names skill={skill} />
+      <Editor
+        label={words.content}
+        value={content}
+        onChange={setContent}
+        maxLength={MOST}
+        rows={18}
+        onSave={() => change.mutate({ content }, { onSuccess: onEnd })}
+      />
+      {error && <ProblemBox error={isProblem(error) && error.status === 412 ? new Error(words.metOther) : error} />}
+      <span className="row">
+        <button type="submit" className="btn main" disabled={change.isPending}>
+          {words.save}
+        </button>
+        <button type="button" className="btn quiet" onClick={onEnd}>
+          {words.cancel}
+        </button>
+      </span>
+    </form>
+  )
+}
+
+export function CreateDialog({ onClose, onCreated }: { onClose(): void; onCreated(slug: string): void }) {
+  const create = useCreate()
+  const [key] = useState(newKey)
+  const send = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget)
+    const description = textOf(form, 'description')
+    create.mutate(
+      {
+        key,
+        name: textOf(form, 'name'),
+        content: textOf(form, 'content'),
+        tags: tagsIn(textOf(form, 'tags')),
+        ...(description && { description }),
+      },
+      {
+        onSuccess: ({ slug }) => {
+          onClose()
+          onCreated(slug)
+        },
+      },
+    )
+  }
+  return (
+    <Dialog title={words.newTitle} open onClose={onClose}>
+      <form className="stack s4" onSubmit={send}>
+        <Names />
+        <label className="field">
+          <span>{words.content}</span>
+          <textarea className="input area" name="content" rows={8} />
+        </label>
+        {create.error && <ProblemBox error={create.error} />}
+        <button type="submit" className="btn main" disabled={create.isPending}>
+          {words.create}
+        </button>
+      </form>
+    </Dialog>
+  )
+}
