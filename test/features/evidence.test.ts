@@ -142,7 +142,12 @@ describe('what the dashboard reads', () => {
         supersede: yes,
       })
       expect(await read<SpecDetail>(who, `/api/specs/${spec}`)).toMatchObject({ update: yes })
-      expect(await read<SkillDetail>(who, `/api/skills/${skill}`)).toMatchObject({ update: yes, remove: yes, makePersonal: yes, makePublic: yes })
+      expect(await read<SkillDetail>(who, `/api/skills/${skill}`)).toMatchObject({
+        update: yes,
+        remove: yes,
+        makePersonal: yes,
+        makePublic: yes,
+      })
       const lists = [
         await read<DecisionPage>(who, `/api/decisions?projectId=${project.slug}`),
         await read<SpecPage>(who, '/api/specs'),
