@@ -48,6 +48,7 @@ import m45 from './0045_trash.sql' with { type: 'text' }
 import m46 from './0046_inbox.sql' with { type: 'text' }
 import m47 from './0047_comments_and_views.sql' with { type: 'text' }
 import m48 from './0048_refresh_grace.sql' with { type: 'text' }
+import m49 from './0049_attachments.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -98,4 +99,5 @@ export const migrations: Migration[] = [
   { id: '0046_inbox', sql: m46 },
   { id: '0047_comments_and_views', sql: m47 },
   { id: '0048_refresh_grace', sql: m48 },
+  { id: '0049_attachments', sql: m49 },
 ]

@@ -41,6 +41,7 @@ export { workflow } from './workflow/index.ts'
 // ---- knowledge
 export { decisions } from './decisions/index.ts'
 export { notes } from './notes/index.ts'
+export { attachments } from './attachments/index.ts'
 export { memory } from './memory/index.ts'
 export { activity } from './activity/index.ts'
 export { sessions } from './sessions/index.ts'

@@ -8,6 +8,7 @@ import type { accountRoutes } from '../features/accounts/routes.ts'
 import type { activityRoutes } from '../features/activity/routes.ts'
 import type { agentRoutes } from '../features/agents/routes.ts'
 import type { codeRoutes } from '../features/codes/routes.ts'
+import type { attachmentRoutes } from '../features/attachments/routes.ts'
 import type { decisionRoutes } from '../features/decisions/routes.ts'
 import type { hubRoutes } from '../features/hub/routes.ts'
 import type { inviteRoutes } from '../features/invites/routes.ts'
@@ -38,6 +39,7 @@ const client = <R extends AnyElysia>() =>
 export const accounts = client<ReturnType<typeof accountRoutes>>().api
 export const activities = client<ReturnType<typeof activityRoutes>>().api
 export const agents = client<ReturnType<typeof agentRoutes>>().api
+export const attachments = client<ReturnType<typeof attachmentRoutes>>().api
 export const decisions = client<ReturnType<typeof decisionRoutes>>().api
 export const features = client<ReturnType<typeof workflowRoutes>>().api
 export const codes = client<ReturnType<typeof codeRoutes>>().api
@@ -71,6 +73,16 @@ export async function ok<T>(call: Promise<Answer<T>>): Promise<NonNullable<T>> {
   if (!error) return data as NonNullable<T>
   const body = (error as { value?: unknown }).value
   throw error instanceof Problem ? error : new Problem(status, (body ?? {}) as Record<string, unknown>)
+}
+
+/** Sends a file as a form. Eden cannot: the type of the body is what the server makes of it. */
+export async function sendFile<T>(path: string, file: File): Promise<T> {
+  const body = new FormData()
+  body.append('file', file)
+  const answer = await send(path, { method: 'POST', body })
+  const value = (await answer.json()) as Record<string, unknown>
+  if (!answer.ok) throw new Problem(answer.status, value)
+  return value as T
 }
 
 /** A key by which the server does something once, however often it is asked to. */

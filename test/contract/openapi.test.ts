@@ -83,8 +83,12 @@ describe('the document', () => {
     // A WebSocket has no answer of its own.
     if (route.path === '/api/ws') return expect(good).toEqual([])
     expect(good).toHaveLength(1)
-    const others: Record<string, string> = { '/uploads/:id': 'image/*', '/api/sync/export': 'application/x-ndjson' }
-    const type = others[route.path] ?? 'application/json'
+    const others: Record<string, string> = {
+      'GET /uploads/:id': 'image/*',
+      'GET /api/uploads/:id': 'application/octet-stream',
+      'GET /api/sync/export': 'application/x-ndjson',
+    }
+    const type = others[`${route.method} ${route.path}`] ?? 'application/json'
     expect(Object.keys(fields(o.responses[good[0] as string]?.content))).toEqual([type])
     const expected = ['400', '422', '429', '500', '503']
     if (!isPublic(route)) expected.push('401', '403', '404')

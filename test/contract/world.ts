@@ -94,6 +94,9 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
     settings: { enabled: false },
   })
   const { avatarUrl } = (await owner.fetch<{ avatarUrl: string }>('POST', '/api/settings/avatar', pictureForm())).body
+  const attached = made(
+    await owner.fetch('POST', `/api/uploads?kind=note&recordId=${loose.id}&name=cover.png`, pictureForm()),
+  )
   await call(t, 'POST', '/api/auth/login', { email: self.email, password: PASSWORD })
   const sessions = (await owner.fetch<{ items: { id: string; current: boolean }[] }>('GET', '/api/settings/sessions'))
     .body.items
@@ -163,6 +166,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       '/api/docs/:id': 'start',
       '/api/settings/integrations/user/:provider': 'webhook',
       '/uploads/:id': avatarUrl.replace('/uploads/', ''),
+      '/api/uploads/:id': attached.id,
     },
     also: {
       '/api/projects/:slug': secret.id,

@@ -9,6 +9,7 @@ import { appliedIds } from '../../db/migrate.ts'
 import { counters } from '../../db/table.ts'
 import { events, idempotencyKeys } from '../../events/table.ts'
 import { version } from '../../version.ts'
+import { attachments } from '../attachments/table.ts'
 import { deviceCodes } from '../devices/table.ts'
 import { invites } from '../invites/table.ts'
 import { isGone } from '../links/records.ts'
@@ -181,6 +182,10 @@ export const purge = flow(
     removed.links = await purgeAll(ctx, {
       table: links,
       where: or(isGone(ctx, links.fromType, links.fromId), isGone(ctx, links.toType, links.toId)),
+    })
+    removed.attachments = await purgeAll(ctx, {
+      table: attachments,
+      where: isGone(ctx, attachments.kind, attachments.recordId),
     })
     removed.importedRecords = await purgeAll(ctx, {
       table: importedRecords,

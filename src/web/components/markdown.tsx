@@ -14,7 +14,7 @@ interface Props {
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 
 /** A file that was uploaded here. Only such pictures are shown: any other would tell its server who reads. */
-const own = /^\/uploads\/[0-9a-f-]{36}$/
+const own = /^(?:\/api)?\/uploads\/[0-9a-f-]{36}$/
 
 /** Set while a text is being parsed, which happens at once. */
 let titles: ReadonlyMap<string, string> | undefined

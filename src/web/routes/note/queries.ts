@@ -1,6 +1,7 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { Attachment } from '../../../features/attachments/schema.ts'
 import type { NotePatch, NoteRead } from '../../../features/notes/schema.ts'
-import { change, notes, ok, searching } from '../../api.ts'
+import { attachments, change, notes, ok, searching, sendFile } from '../../api.ts'
 
 export const noteQuery = (id: string) =>
   queryOptions({ queryKey: ['note', id], queryFn: () => ok(notes.notes({ id }).get()) })
@@ -54,5 +55,31 @@ export function useRestore(id: string) {
   return useMutation({
     mutationFn: () => ok(notes.notes({ id }).restore.post({}, change())),
     onSettled: () => refresh(cache),
+  })
+}
+
+export const filesQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['note', id, 'files'],
+    queryFn: async () => (await ok(attachments.uploads.get({ query: { kind: 'note', recordId: id } }))).items,
+  })
+
+/** Stores a file of a note, and returns the Markdown that shows it. */
+export function useFile(id: string) {
+  const cache = useQueryClient()
+  return async (file: File): Promise<string> => {
+    const query = new URLSearchParams({ kind: 'note', recordId: id, name: file.name })
+    const { name, path, type } = await sendFile<Attachment>(`/api/uploads?${query}`, file)
+    void cache.invalidateQueries({ queryKey: filesQuery(id).queryKey })
+    const label = name.replace(/[[\]\\]/g, '\\$&')
+    return `${type.startsWith('image/') ? '!' : ''}[${label}](${path})`
+  }
+}
+
+export function useRemoveFile(id: string) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: (file: string) => ok(attachments.uploads({ id: file }).delete({}, change())),
+    onSettled: () => cache.invalidateQueries({ queryKey: filesQuery(id).queryKey }),
   })
 }

@@ -8,6 +8,7 @@ import { toast } from '../../components/toasts.tsx'
 import { membersQuery, projectsQuery } from '../../session.ts'
 import { ago, dayAndTime } from '../../times.ts'
 import { copyText } from '../task/panel.tsx'
+import { Files } from './files.tsx'
 import { useRemove, useRestore } from './queries.ts'
 import { words } from './words.ts'
 
@@ -49,6 +50,7 @@ export function Side({ note, links, onChange }: Props) {
         </Prop>
       </dl>
       <Acts note={note} onChange={onChange} />
+      <Files id={note.id} may={note.can?.update === true} />
       <Titles title={words.backlinks} notes={links?.backlinks ?? []} />
       <Titles title={words.mentions} notes={links?.mentions ?? []} />
     </aside>

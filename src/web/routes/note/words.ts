@@ -43,5 +43,6 @@ export const words = {
   merge: 'Merge and edit',
   metOther: 'Somebody changed it first. This is how it is now; your change was not made.',
   keys: { edit: 'edit' },
-  attached: (name: string) => name,
+  files: 'Files',
+  removeFile: (name: string) => `Delete ${name}`,
 } as const

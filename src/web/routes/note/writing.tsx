@@ -8,7 +8,7 @@ import { ProblemBox } from '../../components/states.tsx'
 import { membersQuery } from '../../session.ts'
 import { Conflict } from './conflict.tsx'
 import { useDraft } from './draft.ts'
-import { notesLike } from './queries.ts'
+import { notesLike, useFile } from './queries.ts'
 import { words } from './words.ts'
 
 interface Props {
@@ -22,6 +22,7 @@ const keys = <EditorKeys save={words.save} />
 /** Saved by key, when the field is left and after a rest. The text stays until the server has it. */
 export function Writing({ note, titles, onDone }: Props) {
   const draft = useDraft(note)
+  const addFile = useFile(note.id)
   const complete = useCompleting()
   useFootLeft(keys)
   const leave = () => {
@@ -51,6 +52,7 @@ export function Writing({ note, titles, onDone }: Props) {
         onSave={draft.save}
         onLeave={draft.save}
         complete={complete}
+        onFile={addFile}
         titles={titles}
       />
       {draft.error && <ProblemBox error={draft.error} />}

@@ -1,0 +1,5 @@
+import type { Feature } from '../../feature.ts'
+import * as events from './events.ts'
+import { attachmentRoutes } from './routes.ts'
+
+export const attachments: Feature = { events: Object.values(events), routes: attachmentRoutes }

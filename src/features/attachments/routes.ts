@@ -1,0 +1,59 @@
+import { type Http, on } from '../../http/context.ts'
+import { Deleted, id, object } from '../../schema.ts'
+import { AttachedFile, Attachment, AttachmentAdd, AttachmentList, FILE_BYTES, Holder, Upload } from './schema.ts'
+import * as attachments from './service.ts'
+import { disposition } from './types.ts'
+
+const byId = object({ id: id() })
+
+export const attachmentRoutes = (http: Http) =>
+  http
+    .get('/api/uploads', ({ ctx, query }) => attachments.list(ctx, query), {
+      ...on(attachments.list, 'List the files in the text of a record'),
+      query: Holder,
+      response: AttachmentList,
+    })
+    .post(
+      '/api/uploads',
+      async ({ ctx, query, body, set }) => {
+        const added = await attachments.add(ctx, { ...query, ...body })
+        set.status = 201
+        set.headers.location = added.path
+        return added
+      },
+      {
+        ...on(attachments.add, 'Put a picture or file of at most 10 MiB into the text of a record', {
+          upload: FILE_BYTES,
+        }),
+        query: AttachmentAdd,
+        body: Upload,
+        response: { 201: Attachment },
+      },
+    )
+    .get(
+      '/api/uploads/:id',
+      async ({ ctx, params, request, set }) => {
+        const tag = `"${params.id}"`
+        const { type, name, bytes } = await attachments.get(ctx, {
+          ...params,
+          known: request.headers.get('if-none-match')?.includes(tag),
+        })
+        // The file comes from a user: it must not run scripts, be sniffed for another type or be used by other sites.
+        // Each use is checked, because the reader may have lost the right to its record.
+        Object.assign(set.headers, {
+          'cache-control': 'private, no-cache',
+          'content-security-policy': "sandbox; default-src 'none'",
+          'content-disposition': disposition(type, name),
+          etag: tag,
+          ...(bytes && { 'content-type': type }),
+        })
+        set.status = bytes ? 200 : 304
+        return new Response(bytes, { status: set.status })
+      },
+      { ...on(attachments.get, 'Get a file of a record'), params: byId, response: AttachedFile },
+    )
+    .delete('/api/uploads/:id', ({ ctx, params }) => attachments.remove(ctx, params), {
+      ...on(attachments.remove, 'Delete a file of a record'),
+      params: byId,
+      response: Deleted,
+    })

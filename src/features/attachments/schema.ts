@@ -1,0 +1,40 @@
+import { Type } from '@sinclair/typebox'
+import { binary, id, instant, int, nullable, object, oneOf, type Static, text, title } from '../../schema.ts'
+
+/** Bytes of one file. */
+export const FILE_BYTES = 10 << 20
+/** Kinds of records whose texts hold pictures and files. */
+export const holders = ['note', 'task', 'feature', 'decision', 'spec'] as const
+
+const name = title(200, { example: 'covers.png', description: 'Its extension decides whether it is accepted' })
+
+export const Attachment = object({
+  id: id(),
+  kind: oneOf(holders),
+  recordId: id(),
+  name,
+  type: text(100, { example: 'image/png', description: 'Pictures have their own; other files are bytes to download' }),
+  size: int({ example: 18_204, description: 'Bytes' }),
+  path: text(100, { example: '/api/uploads/5f0c2b9e-4f43-4e5e-9d1c-0f6f0a7b1c2d' }),
+  createdById: nullable(id()),
+  createdAt: instant(),
+})
+export type Attachment = Static<typeof Attachment>
+export const AttachmentList = object({ items: Type.Array(Attachment), nextCursor: Type.Null() })
+export type AttachmentList = Static<typeof AttachmentList>
+
+export const Holder = object({
+  kind: oneOf(holders, { example: 'note' }),
+  recordId: id({ description: 'The record whose text holds it' }),
+})
+export type Holder = Static<typeof Holder>
+export const AttachmentAdd = object({ ...Holder.properties, name })
+export type AttachmentAdd = Static<typeof AttachmentAdd>
+
+export const Upload = object({
+  file: binary<Uint8Array>('application/octet-stream', { description: 'At most 10 MiB' }),
+})
+export type Upload = Static<typeof Upload>
+
+/** The file itself. */
+export const AttachedFile = binary<Response>('application/octet-stream')

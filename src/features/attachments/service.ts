@@ -1,0 +1,178 @@
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import { type Ctx, flow, read, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { Buckets, countAttempt, networkOf, tooMany } from '../../auth/limits.ts'
+import { anyone, memberOrAlone } from '../../auth/policy.ts'
+import { AppError, notFound } from '../../errors.ts'
+import type { RecordName } from '../../records/names.ts'
+import { isSeen } from '../../records/readable.ts'
+import { type Found, lookUp } from '../links/records.ts'
+import { isPublished } from '../notes/rows.ts'
+import { notes } from '../notes/table.ts'
+import { requireWriter } from '../projects/rows.ts'
+import { attachmentAdded, attachmentRemoved } from './events.ts'
+import type { Attachment, AttachmentAdd, AttachmentList, Holder, Upload } from './schema.ts'
+import { attachments } from './table.ts'
+import { checked } from './types.ts'
+
+/** Uploads of one user in a minute: each one writes megabytes. */
+const PER_MINUTE = 30
+/** Files of one record, so that a page shows all of them. */
+const OF_RECORD = 200
+/** Bytes of all files of a team, and of one user's personal records. */
+const OF_TEAM = 2 ** 30
+const OF_USER = 256 << 20
+
+const columns = {
+  id: attachments.id,
+  kind: attachments.kind,
+  recordId: attachments.recordId,
+  name: attachments.name,
+  type: attachments.type,
+  size: attachments.size,
+  createdById: attachments.createdById,
+  createdAt: attachments.createdAt,
+}
+type Row = Omit<Attachment, 'path' | 'kind'> & { kind: RecordName }
+const shown = (row: Row): Attachment => ({ ...row, path: `/api/uploads/${row.id}` }) as Attachment
+
+const changing = memberOrAlone('uploads:write')
+
+/** Finds the record that holds a file, and requires the right to change its text. */
+async function writable(ctx: Ctx, { kind, recordId }: Pick<Row, 'kind' | 'recordId'>, what: string): Promise<Found> {
+  const [record] = await lookUp(ctx, kind, [recordId])
+  if (!record) throw notFound(kind, recordId)
+  const { organizationId, projectId } = record
+  // Only its author sees a record without a team.
+  if (organizationId) await requireWriter(ctx, { organizationId, projectId }, what)
+  return record
+}
+
+/** Requires room for a file. Two uploads at the same moment may exceed it by one file, which does no harm. */
+async function requireRoom(ctx: Ctx, { organizationId, id }: Found, size: number): Promise<void> {
+  const owner = organizationId
+    ? eq(attachments.organizationId, organizationId)
+    : and(isNull(attachments.organizationId), eq(attachments.createdById, userIdOf(ctx.actor)))
+  const [used] = await ctx.db
+    .select({
+      bytes: sql<string>`coalesce(sum(${attachments.size}), 0)`,
+      here: sql<string>`count(*) filter (where ${attachments.recordId} = ${id})`,
+    })
+    .from(attachments)
+    .where(owner)
+  const most = organizationId ? OF_TEAM : OF_USER
+  if (Number(used?.bytes) + size > most)
+    throw new AppError('too_large', `All files together may have ${most >> 20} MiB. Delete some that are not needed.`)
+  if (Number(used?.here) >= OF_RECORD)
+    throw new AppError('conflict', `A record holds at most ${OF_RECORD} files. Delete some that are not needed.`)
+}
+
+const about = (record: Found, { id, name, size, kind, recordId }: Row) => ({
+  subjectId: id,
+  organizationId: record.organizationId,
+  projectId: record.projectId,
+  userId: record.organizationId ? null : record.ownerId,
+  data: { name, size, record: kind, recordId },
+})
+
+interface Checked extends AttachmentAdd {
+  type: string
+  bytes: Uint8Array
+}
+
+const store = write('attachments.store', changing, async (ctx, { bytes, ...file }: Checked): Promise<Attachment> => {
+  const record = await writable(ctx, file, 'Attaching a file')
+  await requireRoom(ctx, record, bytes.length)
+  const row: Row = {
+    ...file,
+    id: crypto.randomUUID(),
+    name: file.name.trim().toWellFormed(),
+    size: bytes.length,
+    createdById: userIdOf(ctx.actor),
+    createdAt: ctx.now,
+  }
+  await ctx.db.insert(attachments).values({
+    ...row,
+    organizationId: record.organizationId,
+    bytes: sql`decode(${Buffer.from(bytes).toString('base64')}, 'base64')`,
+  })
+  ctx.emit(attachmentAdded, about(record, row))
+  return shown(row)
+})
+
+/** Checks the file outside the transaction, so that other transactions do not wait for it. */
+export const add = flow(
+  'attachments.add',
+  changing,
+  async (ctx, { file, ...input }: AttachmentAdd & Upload): Promise<Attachment> => {
+    await countAttempt(ctx.app.driver, `upload:${userIdOf(ctx.actor)}`, PER_MINUTE, 60, ctx.app.clock(), 'uploads')
+    const { type, bytes } = checked(input.name, file)
+    return store(ctx, { ...input, type, bytes })
+  },
+)
+
+export const list = read(
+  'attachments.list',
+  memberOrAlone('uploads:read'),
+  async (ctx, { kind, recordId }: Holder): Promise<AttachmentList> => {
+    const [record] = await lookUp(ctx, kind, [recordId])
+    if (!record) throw notFound(kind, recordId)
+    const rows = await ctx.db
+      .select(columns)
+      .from(attachments)
+      .where(and(eq(attachments.kind, kind), eq(attachments.recordId, recordId)))
+      .orderBy(attachments.createdAt, attachments.id)
+      .limit(OF_RECORD)
+    return { items: rows.map(shown), nextCursor: null }
+  },
+)
+
+export const remove = write(
+  'attachments.remove',
+  changing,
+  async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
+    const [row] = await ctx.db
+      .select(columns)
+      .from(attachments)
+      .where(and(eq(attachments.id, id), isSeen(ctx, attachments.kind, attachments.recordId)))
+    if (!row) throw notFound('file', id)
+    const record = await writable(ctx, row, 'Deleting a file')
+    await ctx.db.delete(attachments).where(eq(attachments.id, id))
+    ctx.emit(attachmentRemoved, about(record, row))
+    return { id, deleted: true }
+  },
+  { destructive: true },
+)
+
+/** Limits what each caller may read per minute, in pieces of 256 KiB, because every read takes it from the database. */
+const PIECE = 256 << 10
+const served = new Buckets(400, 400)
+
+interface Stored {
+  type: string
+  name: string
+  /** Null if the caller already has them. */
+  bytes: Uint8Array<ArrayBuffer> | null
+}
+
+/** Returns a file to those who see its record; that of a published note to everybody. */
+export const get = read(
+  'attachments.get',
+  anyone,
+  async (ctx, { id, known = false }: { id: string; known?: boolean }): Promise<Stored> => {
+    const reader = ctx.actor.credentialId ?? networkOf(ctx.ip)
+    const wait = known ? 0 : served.take(reader, performance.now(), 0)
+    if (wait > 0) throw tooMany(wait, 'files')
+    const isPublic = sql`(${attachments.kind} = 'note' and exists (
+      select 1 from ${notes} where ${notes.id} = ${attachments.recordId} and ${isPublished}))`
+    const base64 = known ? sql<null>`null` : sql<string>`encode(${attachments.bytes}, 'base64')`
+    const [found] = await ctx.db
+      .select({ type: attachments.type, name: attachments.name, base64 })
+      .from(attachments)
+      .where(and(eq(attachments.id, id), sql`(${isSeen(ctx, attachments.kind, attachments.recordId)} or ${isPublic})`))
+    if (!found) throw notFound('file', id)
+    const bytes = found.base64 === null ? null : Buffer.from(found.base64, 'base64')
+    if (bytes) served.charge(reader, Math.floor(bytes.length / PIECE))
+    return { type: found.type, name: found.name, bytes }
+  },
+)

@@ -1,0 +1,31 @@
+import { customType, index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import { instant } from '../../db/columns.ts'
+import type { RecordName } from '../../records/names.ts'
+import { organizations } from '../organizations/table.ts'
+import { users } from '../users/table.ts'
+
+/** Read and written as base64 (`encode`, `decode` in the statement), the only form that works with both drivers. */
+const bytea = customType<{ data: string }>({ dataType: () => 'bytea' })
+
+/** Pictures and files in the texts of records. Who sees the record sees its files; they go when it is gone for good. */
+export const attachments = pgTable(
+  'attachments',
+  {
+    id: uuid().primaryKey(),
+    kind: text().$type<RecordName>().notNull(),
+    recordId: uuid().notNull(),
+    /** Whose room it takes: that of a team, or without one that of its author. */
+    organizationId: uuid().references(() => organizations.id, { onDelete: 'cascade' }),
+    createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
+    name: text().notNull(),
+    type: text().notNull(),
+    size: integer().notNull(),
+    bytes: bytea().notNull(),
+    createdAt: instant().notNull(),
+  },
+  (t) => [
+    index('attachments_record').on(t.recordId),
+    index('attachments_organization').on(t.organizationId),
+    index('attachments_author').on(t.createdById),
+  ],
+)

@@ -1,0 +1,112 @@
+import { beforeAll, beforeEach, expect, test } from 'bun:test'
+import { purge } from '../../src/features/upkeep/service.ts'
+import { member, type Person, person, sharedApp, systemCtx, type TestApp } from '../support/app.ts'
+import { pictureForm, pictures } from '../support/pictures.ts'
+import { expectEvent, expectRefusal, watch } from './support.ts'
+
+interface Added {
+  id: string
+  path: string
+  type: string
+  name: string
+  size: number
+}
+interface Made {
+  id: string
+  slug: string
+}
+
+let t: TestApp
+let ada: Person
+beforeAll(async () => {
+  t = watch(await sharedApp())
+})
+beforeEach(async () => {
+  ada = await person(t)
+})
+
+const [, , png] = pictures[0] as [string, string, Buffer]
+const made = async (who: Person, path: string, body: object) => (await who.fetch<Made>('POST', path, body)).body
+const note = (who: Person, fields: object = {}) => made(who, '/api/notes', { title: 'Covers', ...fields })
+const add = (who: Person, recordId: string, name: string, bytes: Uint8Array = png, kind = 'note') =>
+  who.fetch<Added>(
+    'POST',
+    `/api/uploads?${new URLSearchParams({ kind, recordId, name })}`,
+    pictureForm(bytes, 'ignored.html', 'text/html'),
+  )
+const look = (path: string, who?: Person) =>
+  fetch(t.url + path, { headers: who ? { authorization: `Bearer ${who.token}` } : {} })
+
+test('a picture in a note is shown to those who see the note, and listed with it', async () => {
+  const { id } = await note(ada)
+  const added = await add(ada, id, 'cover page.png')
+  expect([added.status, added.body.type, added.body.size]).toEqual([201, 'image/png', png.length])
+  const event = await expectEvent(t, added, 'attachment.added')
+  expect(event.data).toMatchObject({ name: 'cover page.png', recordId: id })
+  const shown = await look(added.body.path, ada)
+  expect([shown.status, Buffer.from(await shown.arrayBuffer())]).toEqual([200, png])
+  expect(Object.fromEntries(shown.headers)).toMatchObject({
+    'content-type': 'image/png',
+    'content-security-policy': "sandbox; default-src 'none'",
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'private, no-cache',
+    'content-disposition': `inline; filename="cover page.png"; filename*=UTF-8''cover%20page.png`,
+  })
+  const { body } = await ada.fetch<{ items: Added[] }>('GET', `/api/uploads?kind=note&recordId=${id}`)
+  expect(body.items.map(({ id }) => id)).toEqual([added.body.id])
+  const stranger = await person(t)
+  expect([(await look(added.body.path, stranger)).status, (await look(added.body.path)).status]).toEqual([404, 404])
+  await expectRefusal(t, await stranger.fetch('GET', `/api/uploads?kind=note&recordId=${id}`), 404, 'not_found')
+  await expectRefusal(t, await add(stranger, id, 'x.png'), 404, 'not_found')
+})
+
+test('other files are only downloaded, whatever they claim to be', async () => {
+  const { id } = await note(ada)
+  const added = await add(ada, id, 'the "plan"\r\n.md', Buffer.from('<script>alert(1)</script>'))
+  const shown = await look(added.body.path, ada)
+  expect(shown.headers.get('content-type')).toBe('application/octet-stream')
+  expect(shown.headers.get('content-disposition')).toStartWith('attachment; filename="the _plan___.md"')
+  for (const name of ['page.html', 'pic.svg', 'run.exe', 'nothing'])
+    await expectRefusal(t, await add(ada, id, name, Buffer.from('<script>')), 415, 'unsupported_media')
+  // A picture is what its bytes say.
+  await expectRefusal(t, await add(ada, id, 'pic.png', Buffer.from('<script>')), 415, 'unsupported_media')
+  await expectRefusal(t, await add(ada, id, 'large.pdf', Buffer.alloc((10 << 20) + 1)), 413, 'too_large')
+})
+
+test('a published note shows its pictures to everybody, until it is unpublished or deleted', async () => {
+  const { id } = await note(ada, { scope: 'public' })
+  const { path } = (await add(ada, id, 'a.png')).body
+  expect((await look(path)).status).toBe(200)
+  await ada.fetch('PUT', `/api/notes/${id}`, { scope: 'team' })
+  expect((await look(path)).status).toBe(404)
+  expect((await look(path, ada)).status).toBe(200)
+  await ada.fetch('DELETE', `/api/notes/${id}`)
+  expect((await look(path, ada)).status).toBe(404)
+})
+
+test('viewers see files and add none; personal notes keep theirs for their author', async () => {
+  const vera = await member(t, ada, 'viewer', 'Vera')
+  const mia = await member(t, ada, 'member', 'Mia')
+  const { id } = await note(ada)
+  const { path, id: file } = (await add(ada, id, 'a.png')).body
+  expect((await look(path, vera)).status).toBe(200)
+  await expectRefusal(t, await add(vera, id, 'b.png'), 403, 'forbidden')
+  await expectRefusal(t, await vera.fetch('DELETE', `/api/uploads/${file}`), 403, 'forbidden')
+  expect((await mia.fetch('DELETE', `/api/uploads/${file}`)).status).toBe(200)
+  expect((await look(path, ada)).status).toBe(404)
+  const own = await note(ada, { scope: 'personal' })
+  const secret = (await add(ada, own.id, 'c.png')).body.path
+  expect([(await look(secret, ada)).status, (await look(secret, mia)).status]).toEqual([200, 404])
+})
+
+test('a file goes when its record is gone for good', async () => {
+  const { slug } = await made(ada, '/api/projects', { name: 'Lantern' })
+  const task = await made(ada, `/api/projects/${slug}/tasks`, { title: 'Read' })
+  const { id } = (await add(ada, task.id, 'a.log', Buffer.from('x'), 'task')).body
+  const there = async () => (await t.app.driver.query('select 1 from attachments where id = $1', [id])).rows.length
+  await purge(systemCtx(t), {})
+  expect(await there()).toBe(1)
+  await t.app.driver.query('delete from tasks where id = $1', [task.id])
+  await purge(systemCtx(t), {})
+  expect(await there()).toBe(0)
+})
