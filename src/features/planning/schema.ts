@@ -1,7 +1,9 @@
 import { Type } from '@sinclair/typebox'
+import { Party } from '../../records/party.ts'
 import { priorities, statuses } from '../../records/work.ts'
 import { array, id, int, nullable, object, oneOf, optional, type Static, text, title } from '../../schema.ts'
 import { itemTitle } from '../stories/schema.ts'
+import { Lease } from '../tasks/schema.ts'
 
 const described = {
   title: itemTitle,
@@ -29,11 +31,20 @@ export const PlanEpic = object({ ...described, stories: optional(array(PlanStory
 export const PlanCreate = object({ epics: array(PlanEpic, 50) })
 export type PlanCreate = Static<typeof PlanCreate>
 
-const node = { id: id(), title: itemTitle, status: oneOf(statuses), priority: oneOf(priorities) }
+const node = {
+  id: id(),
+  version: int({ example: 1 }),
+  title: itemTitle,
+  status: oneOf(statuses),
+  priority: oneOf(priorities),
+}
 const TreeTask = object({
   ...node,
   key: text(20, { example: 'TUT-42' }),
   parentId: nullable(id()),
+  estimate: nullable(int({ example: 3 })),
+  assignee: nullable(Party),
+  lease: nullable(Lease),
   blockedBy: Type.Array(text(20, { example: 'TUT-41' }), {
     description: 'Open tasks that block it; `hidden` for those of projects that you cannot see',
   }),

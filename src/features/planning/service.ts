@@ -2,7 +2,7 @@ import { eq, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
-import { idList, newId } from '../../db/columns.ts'
+import { anyOf, idList, newId } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
 import { nameChanged } from '../../records/changed.ts'
 import { circleIn, wayTo } from '../../records/cycles.ts'
@@ -15,7 +15,7 @@ import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { epics, stories } from '../stories/table.ts'
 import { takeNumbers } from '../tasks/places.ts'
-import { HIDDEN, keysIn } from '../tasks/rows.ts'
+import { HIDDEN, keysIn, selectItems, toItem } from '../tasks/rows.ts'
 import { taskCounts, taskDependencies, tasks } from '../tasks/table.ts'
 import { planCreated } from './events.ts'
 import type { PlanCreate, Tree, TreeEpic, TreeStory, TreeTask } from './schema.ts'
@@ -41,6 +41,9 @@ type Row = {
   points: number | null
   part_of: string | null
   blocked: boolean
+  version: number
+  estimate: number | null
+  someone: boolean
 }
 
 /**
@@ -62,18 +65,33 @@ async function blockersOf(ctx: Ctx, ids: readonly string[]): Promise<Map<string,
   return new Map(rows.map((row) => [row.task_id, keysIn(row.blockers)]))
 }
 
+/** Returns who these tasks are assigned to and who holds them. */
+async function partiesOf(ctx: Ctx, ids: readonly string[]): Promise<Map<string, Pick<TreeTask, 'assignee' | 'lease'>>> {
+  if (ids.length === 0) return new Map()
+  const rows = await selectItems(ctx).where(anyOf(tasks.id, idList(ids)))
+  return new Map(
+    rows.map((row) => {
+      const { id, assignee, lease } = toItem(row, ctx.now)
+      return [id, { assignee, lease }]
+    }),
+  )
+}
+
 /** Reads the first entries, each kind in the order of its index: a large project is not sorted as a whole. */
 async function entriesOf(ctx: Ctx, projectId: string, only: readonly string[] | undefined): Promise<Row[]> {
   const chosen = (column: SQL) => (only ? sql`and ${column} = any(${idList(only)}::uuid[])` : sql``)
   const first = sql`order by position, id limit ${MOST_ENTRIES}`
   const { rows } = await ctx.db.execute<Row>(sql`select * from (
       (select 0 as kind, id, null::uuid as parent, title, status, priority, null::int as number, null::int as points,
-        null::uuid as part_of, false as blocked, position
+        null::uuid as part_of, false as blocked, version, null::int as estimate, false as someone,
+        position
         from ${epics} where project_id = ${projectId} and deleted_at is null ${chosen(sql`id`)} ${first})
-      union all (select 1, id, epic_id, title, status, priority, null, points, null, false, position
+      union all (select 1, id, epic_id, title, status, priority, null, points, null, false, version, null, false,
+        position
         from ${stories} where project_id = ${projectId} and deleted_at is null ${chosen(sql`epic_id`)} ${first})
       union all (select 2, t.id, t.story_id, t.title, t.status, t.priority, t.number, null, t.parent_id,
-          t.has_open_blockers, t.position
+          t.has_open_blockers, t.version, t.estimate,
+          t.assignee_id is not null or t.lease_holder_id is not null, t.position
         from ${tasks} t
         where t.project_id = ${projectId} and t.deleted_at is null
           ${
@@ -103,6 +121,10 @@ async function treeOf(ctx: Ctx, project: Project, only?: readonly string[]): Pro
     ctx,
     rows.flatMap(({ id, blocked }) => (blocked ? [id] : [])),
   )
+  const parties = await partiesOf(
+    ctx,
+    rows.flatMap(({ id, someone }) => (someone ? [id] : [])),
+  )
   const { id, key } = project
   // Epics, stories and tasks are read with one scope. Without it, the tree only says how many there are.
   const shown = mayRead(ctx, 'task') ? rows : []
@@ -115,8 +137,8 @@ async function treeOf(ctx: Ctx, project: Project, only?: readonly string[]): Pro
   const epicsById = new Map<string, TreeEpic>()
   const storiesById = new Map<string, TreeStory>()
   // Rows are ordered epics, stories, tasks, so a parent always comes before its children.
-  for (const { kind, id, title, status, priority, parent, ...row } of shown) {
-    const node = { id, title, status, priority }
+  for (const { kind, id, version, title, status, priority, parent, ...row } of shown) {
+    const node = { id, version, title, status, priority }
     if (kind === 0) epicsById.set(id, { ...node, stories: [] })
     else if (kind === 1) {
       const story: TreeStory = { ...node, points: row.points, tasks: [] }
@@ -127,6 +149,8 @@ async function treeOf(ctx: Ctx, project: Project, only?: readonly string[]): Pro
         ...node,
         key: `${key}-${row.number}`,
         parentId: row.part_of,
+        estimate: row.estimate,
+        ...(parties.get(id) ?? { assignee: null, lease: null }),
         blockedBy: blockers.get(id) ?? [],
       }
       const story = parent ? storiesById.get(parent) : undefined

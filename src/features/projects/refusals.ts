@@ -9,8 +9,9 @@ import {
   roleRefusalOn,
 } from '../../auth/policy.ts'
 import type { WayOut } from '../../errors.ts'
-import { namesFor } from './rows.ts'
+import { namesFor, ownRefusal } from './rows.ts'
 import type { Project, projectActions } from './schema.ts'
+import { gatekeeperRefusal } from './workflow-settings.ts'
 
 type Writable = Pick<
   Project,
@@ -31,9 +32,14 @@ export function openProjectRefusal(ctx: Ctx, project: Writable, what: string): R
 }
 
 /** Returns what the caller may do with a project, for surfaces that offer actions. */
-export const can = (ctx: Ctx, project: Writable): Record<(typeof projectActions)[number], Permission> => {
+export const can = (ctx: Ctx, project: Project): Record<(typeof projectActions)[number], Permission> => {
   const byPolicy = refusalOf(ctx.actor, member('projects:write'), 'projects.update', ctx.app.clock)
+  const byRole = (what: string) => permissionOf(byPolicy ?? ownRefusal(ctx, project, what))
   return {
+    archive: permissionOf(byPolicy ?? roleRefusalOn(ctx.actor, project, 'member', 'Changing this project')),
+    share: byRole('Sharing this project'),
+    remove: byRole('Deleting this project'),
+    gates: permissionOf(byPolicy ?? gatekeeperRefusal(ctx, project)),
     update: permissionOf(byPolicy ?? roleRefusalOn(ctx.actor, project, 'member', 'Changing this project')),
     write: permissionOf(byPolicy ?? openProjectRefusal(ctx, project, 'Changing what is in this project')),
   }

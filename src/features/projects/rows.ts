@@ -1,15 +1,7 @@
 import { desc, eq, isNull, ne, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import {
-  atLeast,
-  type Refusal,
-  refuse,
-  requireRole,
-  requireRoleOn,
-  roleRefusal,
-  roleRefusalOn,
-} from '../../auth/policy.ts'
+import { atLeast, type Refusal, refuse, requireRoleOn, roleRefusal, roleRefusalOn } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
@@ -132,13 +124,23 @@ export async function writable(ctx: Ctx, ref: string, hold?: 'update'): Promise<
   return found
 }
 
+/** Returns why the caller is neither the project's creator nor an admin of its team, or undefined. */
+export const ownRefusal = (
+  { actor }: Pick<Ctx, 'actor'>,
+  { organizationId, createdById }: Pick<Project, 'organizationId' | 'createdById'>,
+  what: string,
+): Refusal | undefined => {
+  const own = createdById !== null && createdById === actor.userId
+  return roleRefusal(actor, organizationId, own ? 'member' : 'admin', what)
+}
+
 /**
  * Finds a project and requires rights in its own team, which decides who sees it, where it is, and when it is deleted.
  * A right through a shared workspace is not enough, not even for an author who has left the team.
  */
 export async function ours(ctx: Ctx, ref: string, what: string): Promise<Project> {
   const found = await writable(ctx, ref, 'update')
-  requireRole(ctx.actor, found.organizationId, found.createdById === ctx.actor.userId ? 'member' : 'admin', what)
+  refuse(ownRefusal(ctx, found, what))
   checkVersion(ctx, found)
   return found
 }

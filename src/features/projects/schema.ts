@@ -71,8 +71,11 @@ export const ProjectActivity = object({
   actor: Doer,
   data: jsonObject(),
 })
-/** Names of what a reader may do with a project; `write` is to add and change its tasks, notes and other records. */
-export const projectActions = ['update', 'write'] as const
+/**
+ * Names of what a reader may do with a project. `write`: add and change its tasks, notes and other records; `gates`:
+ * change the settings that gates and reviews depend on.
+ */
+export const projectActions = ['update', 'write', 'archive', 'share', 'remove', 'gates'] as const
 
 export const ProjectDetail = object({
   ...Project.properties,
@@ -107,7 +110,10 @@ export const ProjectQuery = object({
   search: optional(text(200)),
 })
 export type ProjectQuery = Static<typeof ProjectQuery>
-export const ProjectPage = pageOf(object({ ...Project.properties, stats: optional(ProjectWork) }))
+export const ProjectPage = object({
+  ...pageOf(object({ ...Project.properties, stats: optional(ProjectWork) })).properties,
+  can: optional(permissions(['create'])),
+})
 export type ProjectPage = Static<typeof ProjectPage>
 
 export const ProjectShare = object({

@@ -1,7 +1,7 @@
 import { desc, eq, isNull, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { anyone, member } from '../../auth/policy.ts'
+import { anyone, member, offered, permissionOf, refusalOf } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { matches } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
@@ -55,11 +55,17 @@ export async function listIn(ctx: Ctx, place: SQL, query: ProjectQuery): Promise
   return page.page(await withWork(ctx, rows), query.total ? await ctx.db.$count(projects, filters) : undefined)
 }
 
+const creating = member('projects:write')
+
 export const list = read(
   'projects.list',
   member('projects:read'),
-  (ctx, query: ProjectQuery): Promise<ProjectPage> =>
-    listIn(ctx, eq(projects.organizationId, currentOrganization(ctx.actor)), query),
+  async (ctx, query: ProjectQuery): Promise<ProjectPage> => ({
+    ...(await listIn(ctx, eq(projects.organizationId, currentOrganization(ctx.actor)), query)),
+    ...offered(ctx.actor, () => ({
+      create: permissionOf(refusalOf(ctx.actor, creating, 'projects.create', ctx.app.clock)),
+    })),
+  }),
 )
 
 const noWork: ProjectWork = {
@@ -112,7 +118,7 @@ export const get = read(
 
 export const create = write(
   'projects.create',
-  member('projects:write'),
+  creating,
   async (ctx, input: ProjectCreate & { id?: string }): Promise<Project> => {
     const organizationId = currentOrganization(ctx.actor)
     checkProjectSettings(input.settings)

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Ctx } from '../../action.ts'
-import { atBrowser, authorize, requireRole } from '../../auth/policy.ts'
+import { atBrowser, type Refusal, refusalOf, refuse } from '../../auth/policy.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { checkSettings } from '../organizations/service.ts'
+import { ownRefusal } from './rows.ts'
 import { problemsIn } from './workflow.ts'
 
 type Settings = Record<string, unknown>
@@ -45,10 +46,20 @@ export function requireGatekeeper(
   settings: Settings | undefined,
 ): void {
   if (settings === undefined || isDeepStrictEqual(gatesOf(settings), gatesOf(project.settings))) return
+  refuse(gatekeeperRefusal({ actor, app }, project))
+}
+
+/** Returns why the caller may not change the gates of a project, or undefined. */
+export function gatekeeperRefusal(
+  { actor, app }: Pick<Ctx, 'actor' | 'app'>,
+  project: Pick<Parameters<typeof requireGatekeeper>[1], 'id' | 'organizationId' | 'createdById'>,
+): Refusal | undefined {
   const page = project.id ? `/projects/${project.id}` : '/projects'
-  authorize(actor, atBrowser(page), "Changing a project's workflow, acceptance or allowSelfReview", app.clock)
-  const own = project.createdById !== null && project.createdById === actor.userId
-  requireRole(actor, project.organizationId, own ? 'member' : 'admin', "Changing this project's workflow")
+  const what = "Changing a project's workflow, acceptance or allowSelfReview"
+  return (
+    refusalOf(actor, atBrowser(page), what, app.clock) ??
+    ownRefusal({ actor }, project, "Changing this project's workflow")
+  )
 }
 
 const gatesOf = ({ workflow, allowSelfReview, acceptance }: Settings) => [

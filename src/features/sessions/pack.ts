@@ -28,15 +28,18 @@ export function pack(given: readonly (Part | undefined)[], budget: number): Brie
     budget - tokensOf(HEAD) - 1,
   )
   const left: string[] = []
+  const sizes: Brief['parts'] = []
   let text = HEAD
   for (const [i, part] of parts.entries()) {
     const own = costs[i] as number[]
     const room = (rooms[i] as number) - tokensOf(heads[i] as string) - 1
     const kept = part.fair ? shared(part.lines, own, room) : first(part.lines, own, room)
-    if (kept.length > 0) text += [heads[i], ...kept].join('\n')
+    const written = [heads[i], ...kept].join('\n')
+    if (kept.length > 0) text += written
+    if (kept.length > 0) sizes.push({ title: part.title, tokens: tokensOf(written), text: kept.join('\n') })
     if (kept.length < part.lines.length || kept.some((line, n) => line !== part.lines[n])) left.push(part.title)
   }
-  return { text, tokens: tokensOf(text), left }
+  return { text, tokens: tokensOf(text), parts: sizes, left }
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)

@@ -90,6 +90,12 @@ export type SessionQuery = Static<typeof SessionQuery>
 export const Brief = object({
   text: text(300_000, { description: 'Markdown. Text by users is quoted in « » or after >, with its author' }),
   tokens: int({ description: 'Upper bound of its tokens (o200k)', example: 1800 }),
+  parts: Type.Array(
+    object({ title: text(200, { example: 'Memories' }), tokens: int({ example: 480 }), text: text(300_000) }),
+    {
+      description: 'The parts of the text, in its order, and what each costs',
+    },
+  ),
   left: Type.Array(text(100, { example: 'What others changed' }), {
     description: 'Parts that were shortened or did not fit',
   }),
