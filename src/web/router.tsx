@@ -22,6 +22,7 @@ import { skillSearch } from './routes/skills/search.ts'
 import { specSearch } from './routes/spec/search.ts'
 import { specsSearch } from './routes/specs/search.ts'
 import { taskSearch } from './routes/tasks/search.ts'
+import { welcomeSearch } from './routes/welcome/search.ts'
 import { chooseTeam, currentTeamQuery, type Me, meQuery, type Team, teamsQuery } from './session.ts'
 
 const root = createRootRouteWithContext<{ queries: typeof queries }>()({
@@ -194,6 +195,7 @@ const teamByIdRoute = createRoute({
 const welcomeRoute = createRoute({
   getParentRoute: () => inside,
   path: '/welcome',
+  validateSearch: welcomeSearch,
   component: lazyRouteComponent(() => import('./routes/welcome/page.tsx'), 'WelcomePage'),
 })
 

@@ -159,10 +159,10 @@ export function leave(path) {
 export const toLogin = () => leave(`/login?next=${encodeURIComponent(location.pathname + location.search)}`)
 
 /** Returns a page of this instance and nothing else, by the rule that the API has for `returnTo`. */
-export function nextPath() {
+export function nextPath(otherwise = '/') {
   const next = new URLSearchParams(location.search).get('next') ?? ''
   const page = /^\/(?!api(\/|$))(([\w~-][\w.~-]*\/)*[\w~-][\w.~-]*\/?)?(\?[\w.~=&%+:@,-]*)?$/
-  return page.test(next) ? next : '/'
+  return page.test(next) ? next : otherwise
 }
 
 // Pages restored from the browser's cache are reloaded: the user may have signed out since.

@@ -35,5 +35,6 @@ await guarded(form, prepare)()
 onSubmit(form, async ({ name, email, password }) => {
   await post('/api/auth/register', { name, email, password, ...(invite && { inviteToken: invite }) })
   sessionStorage.removeItem('invite')
-  return leave(nextPath())
+  // Whoever was invited has a team already; anybody else begins with the first steps.
+  return leave(nextPath(invite ? '/' : '/welcome'))
 })

@@ -27,7 +27,7 @@ if (token)
     put(
       form,
       element('p', {}, 'Done. ', quoted(email), ' is the administrator of this instance and signed in.'),
-      element('a', { class: 'button', href: '/account' }, 'Your account'),
+      element('a', { class: 'button', href: '/welcome' }, 'First steps'),
     )
   })
 else $('[role=alert]', form).textContent = 'Open the link that the server printed when it started. It works once.'
