@@ -4,6 +4,7 @@
  */
 export const paths = [
   '/',
+  '/search',
   '/inbox',
   '/now',
   '/activity',

@@ -18,6 +18,7 @@ import { featureSearch } from './routes/features/search.ts'
 import { inboxSearch } from './routes/inbox/search.ts'
 import { memorySearch } from './routes/memories/search.ts'
 import { noteSearch } from './routes/notes/search.ts'
+import { findSearch } from './routes/search/search.ts'
 import { skillSearch } from './routes/skills/search.ts'
 import { specSearch } from './routes/spec/search.ts'
 import { specsSearch } from './routes/specs/search.ts'
@@ -277,10 +278,18 @@ const sessionRoute = createRoute({
   component: lazyRouteComponent(() => import('./routes/session/page.tsx'), 'SessionPage'),
 })
 
+const searchRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/search',
+  validateSearch: findSearch,
+  component: lazyRouteComponent(() => import('./routes/search/page.tsx'), 'SearchPage'),
+})
+
 export const router = createRouter({
   routeTree: root.addChildren([
     inside.addChildren([
       homeRoute,
+      searchRoute,
       inboxRoute,
       activityRoute,
       issuesRoute,

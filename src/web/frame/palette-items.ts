@@ -6,7 +6,7 @@ import { useDeferredValue } from 'react'
 import type { Status } from '../../records/work.ts'
 import { ok, search } from '../api.ts'
 import { type Command, useWorking } from '../keys.ts'
-import { paths } from '../paths.ts'
+import { useAddress } from '../record-address.ts'
 import { projectsQuery, teamsQuery } from '../session.ts'
 import { storeTheme, type Theme } from '../theme.ts'
 import { kindNames, words } from '../words.ts'
@@ -73,33 +73,26 @@ const jump = (typed: string, found: readonly Item[]): Item[] => {
     : []
 }
 
-const searchFor = (q: string): Item[] =>
-  (paths as readonly string[]).includes('/search')
-    ? [
-        {
-          id: 'search',
-          label: words.palette.searchFor(q),
-          icon: Search,
-          to: `/search?q=${encodeURIComponent(q)}`,
-        },
-      ]
-    : []
+const searchFor = (q: string): Item[] => [
+  { id: 'search', label: words.palette.searchFor(q), icon: Search, to: `/search?q=${encodeURIComponent(q)}` },
+]
 
 /** Records whose titles begin like this, or whose key it is. */
 function useFound(text: string): Item[] {
   const { team } = useRouteContext({ from: '/inside' })
-  const teams = useQuery(teamsQuery).data ?? []
+  const addressOf = useAddress()
   const q = useDeferredValue(text)
   const { data } = useQuery(suggestionsQuery(team.id, q))
   if (!text || !data) return []
-  return data.items.map(({ kind, id, title, path, key, status, organizationId }) => {
-    const slug = teams.find((one) => one.id === organizationId && one.id !== team.id)?.slug
+  return data.items.map((found) => {
+    const { kind, id, title, key, status } = found
+    const { to, search } = addressOf(found)
     return {
       id,
       label: title,
       icon: CircleDot,
       note: kindNames[kind],
-      to: path.replace(/^\/api/, '') + (slug ? `?team=${slug}` : ''),
+      to: search.team ? `${to}?team=${search.team}` : to,
       ...(kind === 'task' && { key: key ?? undefined, status: (status ?? undefined) as Status | undefined }),
     }
   })
