@@ -166,6 +166,8 @@ const tokensRoute = createRoute({
 const agentsRoute = createRoute({
   getParentRoute: () => inside,
   path: '/agents',
+  validateSearch: ({ status }: Record<string, unknown>): { status?: 'archived' } =>
+    status === 'archived' ? { status } : {},
   component: lazyRouteComponent(() => import('./routes/agents/page.tsx'), 'AgentsPage'),
 })
 

@@ -5,21 +5,25 @@ import { feedColumns, feedEntry, isReadable } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { agentParts } from '../agents/hooks.ts'
 import type { Agent, AgentDetail } from '../agents/schema.ts'
+import { featureAdvanced } from '../workflow/events.ts'
 import { seenBy } from './service.ts'
 
 const MOST_EVENTS = 10
 
 export const agentActivity = agentParts.handle(async (ctx, { agent }) => ({
   recentActivity: await activityOf(ctx, agent),
+  gatesPassed: await ctx.db.$count(events, and(did(agent), eq(events.type, featureAdvanced.name), seenBy(ctx))),
 }))
+
+const did = ({ id }: Agent) => and(eq(events.actorKind, 'agent'), eq(events.actorId, id))
 
 /** Returns the last events that the agent caused or that changed it. */
 async function activityOf(ctx: Ctx, agent: Agent): Promise<AgentDetail['recentActivity']> {
   const columns = { ...feedColumns, seq: events.seq }
-  const did = await ctx.db
+  const done = await ctx.db
     .select(columns)
     .from(events)
-    .where(and(eq(events.actorKind, 'agent'), eq(events.actorId, agent.id), seenBy(ctx)))
+    .where(and(did(agent), seenBy(ctx)))
     .orderBy(desc(events.seq))
     .limit(MOST_EVENTS)
   // Anyone can read a public agent, but only its team sees who changed it.
@@ -41,7 +45,7 @@ async function activityOf(ctx: Ctx, agent: Agent): Promise<AgentDetail['recentAc
         .orderBy(desc(events.seq))
         .limit(MOST_EVENTS)
     : []
-  const all = new Map([...did, ...underwent].map((event) => [event.seq, event]))
+  const all = new Map([...done, ...underwent].map((event) => [event.seq, event]))
   return [...all.values()]
     .sort((a, b) => b.seq - a.seq)
     .slice(0, MOST_EVENTS)

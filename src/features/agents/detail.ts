@@ -1,8 +1,13 @@
-import { read } from '../../action.ts'
-import { memberOrAlone } from '../../auth/policy.ts'
+import { eq } from 'drizzle-orm'
+import { type Ctx, read } from '../../action.ts'
+import { memberOrAlone, type Permission, permissionOf, refusalOf } from '../../auth/policy.ts'
+import { AppError } from '../../errors.ts'
+import { requireWriter } from '../organizations/sharing.ts'
 import { agentParts } from './hooks.ts'
-import type { AgentDetail } from './schema.ts'
-import { find } from './service.ts'
+import { personOf } from './of-token.ts'
+import type { Agent, AgentDetail } from './schema.ts'
+import { find, requireOwnOrAdmin } from './service.ts'
+import { agents } from './table.ts'
 
 /** Returns an agent with its activity, memories and tasks, as far as the caller may see them. */
 export const detail = read(
@@ -11,6 +16,32 @@ export const detail = read(
   async (ctx, { ref }: { ref: string }): Promise<AgentDetail> => {
     const agent = await find(ctx, ref)
     const parts = await agentParts.call(ctx, { agent })
-    return Object.assign({ ...agent, recentActivity: [], recentMemories: [], openTasks: [] }, ...parts)
+    const [own] = await ctx.db.select({ client: agents.client }).from(agents).where(eq(agents.id, agent.id))
+    const person = await personOf(ctx, agent.id)
+    const may = await writePermission(ctx, agent)
+    const known = {
+      ...agent,
+      client: own?.client ?? null,
+      for: person ?? null,
+      can: { update: may, remove: may },
+    }
+    return Object.assign(
+      { ...known, recentActivity: [], recentMemories: [], openTasks: [], gatesPassed: 0 },
+      ...parts,
+    )
   },
 )
+
+/** Whether the caller may change or delete the agent, or why not. */
+async function writePermission(ctx: Ctx, agent: Agent): Promise<Permission> {
+  const byPolicy = refusalOf(ctx.actor, memberOrAlone('agents:write'), 'Changing this agent', ctx.app.clock)
+  if (byPolicy) return permissionOf(byPolicy)
+  try {
+    requireWriter(ctx, 'agent', agent)
+    await requireOwnOrAdmin(ctx, agent)
+    return true
+  } catch (error) {
+    if (error instanceof AppError) return { code: error.code, detail: error.message }
+    throw error
+  }
+}

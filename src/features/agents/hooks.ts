@@ -15,5 +15,5 @@ export const onAgentRestored = hook<{ agent: Owned; deletedAt: string }>('agents
 /** Returns parts of an agent's detail (activity, memories, tasks), as far as the caller may see them. */
 export const agentParts = hook<
   { agent: Agent },
-  Partial<Pick<AgentDetail, 'recentActivity' | 'recentMemories' | 'openTasks'>>
+  Partial<Pick<AgentDetail, 'recentActivity' | 'recentMemories' | 'openTasks' | 'gatesPassed'>>
 >('agents.parts')

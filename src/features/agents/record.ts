@@ -19,7 +19,10 @@ export const agentRecord: RecordKind = {
     title: 'Agent',
     references: 'Slug or id',
     tool: 'get_agent',
-    read: (ctx, ref) => detail(ctx, { ref }),
+    read: async (ctx, ref) => {
+      const { can: _, ...agent } = await detail(ctx, { ref })
+      return agent
+    },
     list: (ctx, limit) => listInTeam(ctx, { limit }),
   },
   sync: agentSync,

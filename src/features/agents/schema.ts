@@ -15,6 +15,7 @@ import {
   pageOf,
   paging,
   partial,
+  permissions,
   recordFields,
   type Static,
   text,
@@ -63,6 +64,9 @@ export type Agent = Static<typeof Agent>
 export const AgentItem = object((({ persona: _, systemPrompt: __, ...rest }) => rest)(Agent.properties))
 export type AgentItem = Static<typeof AgentItem>
 
+/** Archiving is an update of `status`. */
+export const agentActions = ['update', 'remove'] as const
+
 export const AgentDetail = object({
   ...Agent.properties,
   recentActivity: Type.Array(ProjectActivity, { description: 'Changes by the agent, and changes to it' }),
@@ -75,6 +79,15 @@ export const AgentDetail = object({
       updatedAt: instant(),
     }),
   ),
+  client: nullable(text(60, { example: 'Claude Code', description: 'The program that it runs in, if known' })),
+  for: nullable(
+    object(
+      { id: id(), name: text(100, { example: 'Ada Lovelace' }) },
+      { description: 'The person whose token it was created for' },
+    ),
+  ),
+  gatesPassed: int({ example: 3, description: 'How many gates it passed, in features that you may see' }),
+  can: optional(permissions(agentActions)),
   openTasks: Type.Array(
     object({
       id: id(),

@@ -227,7 +227,7 @@ async function writable(ctx: Ctx, ref: string): Promise<Agent> {
 }
 
 /** The agent of a person's token is theirs: deleting it ends what it works on, so other members cannot. */
-async function requireOwnOrAdmin(ctx: Ctx, { id, name, organizationId }: Agent): Promise<void> {
+export async function requireOwnOrAdmin(ctx: Ctx, { id, name, organizationId }: Agent): Promise<void> {
   const role = organizationId && ctx.actor.memberships.get(organizationId)
   if (role && atLeast(role, 'admin')) return
   const person = await personOf(ctx, id)

@@ -52,7 +52,7 @@ export const agentTools = [
     input: object({ agent }),
     action: detail,
     with: ({ agent }) => ({ ref: agent }),
-    show: ({ recentActivity, ...agent }) => ({ ...agent, recentActivity: recentActivity.map(happened) }),
+    show: ({ recentActivity, can: _, ...agent }) => ({ ...agent, recentActivity: recentActivity.map(happened) }),
   }),
   tool({
     name: 'update_agent',

@@ -1,11 +1,18 @@
-import { useSuspenseQuery } from '@tanstack/react-query'
+/** One agent: what it is for, what it works on, what it remembers and did. */
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
+import type { AgentDetail } from '../../../features/agents/schema.ts'
 import { StatusGlyph } from '../../components/glyphs.tsx'
+import { Markdown } from '../../components/markdown.tsx'
 import { Avatar } from '../../components/party.tsx'
-import { ago } from '../../times.ts'
+import { ProblemBox } from '../../components/states.tsx'
+import { useCrumbs } from '../../crumbs.ts'
+import { usePresent } from '../../presence.ts'
+import { ago, dayAndTime } from '../../times.ts'
 import { statusNames } from '../../words.ts'
-import { agentQuery } from './queries.ts'
+import { EditAgent } from './edit.tsx'
+import { agentQuery, agentTokensQuery, useChangeAgent } from './queries.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/agents/$id')
@@ -13,42 +20,140 @@ const route = getRouteApi('/inside/agents/$id')
 export function AgentPage() {
   const { id } = route.useParams()
   const { data: agent } = useSuspenseQuery(agentQuery(id))
+  const change = useChangeAgent(agent)
+  useCrumbs({ label: words.agents, to: '/agents' }, { label: agent.name })
   return (
     <div className="scroll">
       <div className="page stack s5">
-        <header className="row wide phead">
-          <Avatar party={{ type: 'agent', id: agent.id, name: agent.name }} size="l" />
-          <div className="grow">
-            <h1 className="h1">{agent.name}</h1>
-            {agent.role && <p className="soft">{agent.role}</p>}
-          </div>
-        </header>
-        <Section title={words.tasks} empty={agent.openTasks.length === 0}>
-          {agent.openTasks.map((task) => (
-            <li key={task.id}>
-              <Link className="dep" to="/tasks/$key" params={{ key: task.key }}>
-                <StatusGlyph status={task.status} name={statusNames[task.status]} />
-                <span className="key">{task.key}</span>
-                <span className="cut">{task.title}</span>
-              </Link>
-            </li>
-          ))}
-        </Section>
-        <Section title={words.memories} empty={agent.recentMemories.length === 0}>
-          {agent.recentMemories.map((memory) => (
-            <li key={memory.id}>{memory.title ?? memory.excerpt}</li>
-          ))}
-        </Section>
-        <Section title={words.activity} empty={agent.recentActivity.length === 0}>
-          {agent.recentActivity.map((event) => (
-            <li key={event.id} className="row">
-              <span className="grow cut">{event.description}</span>
-              <span className="soft t12">{ago(event.at)}</span>
-            </li>
-          ))}
-        </Section>
+        <Head agent={agent} busy={change.isPending} onStatus={(status) => change.mutate({ status })} />
+        {change.error && <ProblemBox error={change.error} />}
+        <Facts agent={agent} />
+        <div className="two agentcols">
+          <Section title={words.tasks} empty={agent.openTasks.length === 0}>
+            {agent.openTasks.map((task) => (
+              <li key={task.id}>
+                <Link className="dep" to="/tasks/$key" params={{ key: task.key }}>
+                  <StatusGlyph status={task.status} name={statusNames[task.status]} />
+                  <span className="key">{task.key}</span>
+                  <span className="cut">{task.title}</span>
+                </Link>
+              </li>
+            ))}
+          </Section>
+          <Section title={words.memories} empty={agent.recentMemories.length === 0}>
+            {agent.recentMemories.map((memory) => (
+              <li key={memory.id} className="row">
+                <span className="grow cut">{memory.title ?? memory.excerpt}</span>
+                <span className="soft t12 nowrap">{words.ago(ago(memory.updatedAt))}</span>
+              </li>
+            ))}
+          </Section>
+          <Section title={words.activity} empty={agent.recentActivity.length === 0}>
+            {agent.recentActivity.map((event) => (
+              <li key={event.id} className="row">
+                <span className="grow cut">{event.description}</span>
+                <time className="soft t12 nowrap" dateTime={event.at} title={dayAndTime(event.at)}>
+                  {words.ago(ago(event.at))}
+                </time>
+              </li>
+            ))}
+          </Section>
+          <Tokens agent={agent} />
+        </div>
+        {agent.persona && (
+          <section className="sheet pad stack">
+            <h2 className="h2">{words.persona}</h2>
+            <Markdown text={agent.persona} />
+          </section>
+        )}
+        {agent.systemPrompt && (
+          <section className="sheet pad stack">
+            <h2 className="h2">{words.prompt}</h2>
+            <Markdown text={agent.systemPrompt} />
+          </section>
+        )}
       </div>
     </div>
+  )
+}
+
+interface HeadProps {
+  agent: AgentDetail
+  busy: boolean
+  onStatus(status: AgentDetail['status']): void
+}
+
+function Head({ agent, busy, onStatus }: HeadProps) {
+  const here = usePresent().find(({ id }) => id === agent.id)
+  const may = agent.can?.update === true
+  const [editing, setEditing] = useState(false)
+  const next = agent.status === 'active' ? 'archived' : 'active'
+  return (
+    <header className="row wide phead wraps">
+      <Avatar party={{ type: 'agent', id: agent.id, name: agent.name }} size="l" />
+      <div className="grow">
+        <h1 className="h1">{agent.name}</h1>
+        <p className="row wraps">
+          {agent.role && <span className="soft">{agent.role}</span>}
+          {agent.for && <span className="soft">{words.worksFor(agent.for.name)}</span>}
+          {agent.status === 'archived' && <span className="flag">{words.archived}</span>}
+          {here && <span className="flag agent">{here.state?.task ? words.atWork(here.state.task) : words.here}</span>}
+        </p>
+      </div>
+      <span className="row">
+        {agent.status === 'active' && (
+          <Link className="btn" to="/tokens" search={{ agent: agent.id }}>
+            {words.newToken}
+          </Link>
+        )}
+        {may && (
+          <>
+            <button type="button" className="btn" onClick={() => setEditing(true)}>
+              {words.edit}
+            </button>
+            <button type="button" className="btn" disabled={busy} onClick={() => onStatus(next)}>
+              {agent.status === 'active' ? words.archive : words.restore}
+            </button>
+          </>
+        )}
+      </span>
+      {editing && <EditAgent agent={agent} onClose={() => setEditing(false)} />}
+    </header>
+  )
+}
+
+function Facts({ agent }: { agent: AgentDetail }) {
+  const facts: [string, string | null][] = [
+    [words.facts.client, agent.client],
+    [words.facts.model, agent.model],
+    [words.facts.provider, agent.provider],
+    [words.facts.memory, words.memoryScopes[agent.memoryScope]],
+    [words.facts.gates, String(agent.gatesPassed)],
+  ]
+  return (
+    <dl className="facts">
+      {facts
+        .filter(([, value]) => value)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt className="t12 soft">{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  )
+}
+
+function Tokens({ agent }: { agent: AgentDetail }) {
+  const tokens = useQuery(agentTokensQuery(agent.id)).data ?? []
+  return (
+    <Section title={words.tokens} empty={tokens.length === 0}>
+      {tokens.map((token) => (
+        <li key={token.id} className="cut">
+          <Link to="/tokens">{words.tokenOf(token.name, token.lastUsedAt ? ago(token.lastUsedAt) : undefined)}</Link>
+        </li>
+      ))}
+    </Section>
   )
 }
 

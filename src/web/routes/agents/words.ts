@@ -1,8 +1,15 @@
 export const words = {
   title: 'Agents',
   about: 'Who works here besides people: the agents of your tokens, and those that the team described itself.',
+  status: { active: 'Active', archived: 'Archived' },
+  view: 'Which agents',
   none: 'No agents yet',
   noneText: 'An agent appears here with its first token.',
+  noneArchived: 'No agent is archived.',
+  toTokens: 'New token',
   command: 'tutti connect claude-code',
+  atWork: (task: string) => `works on ${task}`,
+  here: 'connected',
   changed: (time: string) => `changed ${time} ago`,
+  more: 'Show more',
 } as const

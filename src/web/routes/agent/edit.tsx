@@ -1,0 +1,50 @@
+import type { FormEvent } from 'react'
+import type { AgentDetail } from '../../../features/agents/schema.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { useChangeAgent } from './queries.ts'
+import { words } from './words.ts'
+
+const lines = ['role', 'model', 'provider'] as const
+const texts = ['persona', 'systemPrompt'] as const
+
+export function EditAgent({ agent, onClose }: { agent: AgentDetail; onClose(): void }) {
+  const change = useChangeAgent(agent)
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget)
+    const value = (name: string) => String(form.get(name) ?? '').trim()
+    // Only what changed is sent, so that nobody else's change is written over.
+    const changed = [...lines, ...texts].filter((name) => value(name) !== (agent[name] ?? ''))
+    const name = value('name') === agent.name ? {} : { name: value('name') }
+    const patch = { ...name, ...Object.fromEntries(changed.map((field) => [field, value(field) || null])) }
+    if (Object.keys(patch).length === 0) onClose()
+    else change.mutate(patch, { onSuccess: onClose })
+  }
+  return (
+    <Dialog title={agent.name} open onClose={onClose}>
+      <form className="stack s4" onSubmit={submit}>
+        <label className="field">
+          <span>{words.form.name}</span>
+          <input className="input" name="name" defaultValue={agent.name} required maxLength={100} />
+        </label>
+        {lines.map((name) => (
+          <label key={name} className="field">
+            <span>{words.form[name]}</span>
+            <input className="input" name={name} defaultValue={agent[name] ?? ''} maxLength={name === 'role' ? 200 : 100} />
+          </label>
+        ))}
+        {texts.map((name) => (
+          <label key={name} className="field">
+            <span>{words.form[name]}</span>
+            <textarea className="input long" name={name} rows={5} defaultValue={agent[name] ?? ''} maxLength={10_000} />
+          </label>
+        ))}
+        {change.error && <ProblemBox error={change.error} />}
+        <button type="submit" className="btn main" disabled={change.isPending}>
+          {words.form.save}
+        </button>
+      </form>
+    </Dialog>
+  )
+}
