@@ -25,10 +25,7 @@ export const detail = read(
       for: person ?? null,
       can: { update: may, remove: may },
     }
-    return Object.assign(
-      { ...known, recentActivity: [], recentMemories: [], openTasks: [], gatesPassed: 0 },
-      ...parts,
-    )
+    return Object.assign({ ...known, recentActivity: [], recentMemories: [], openTasks: [], gatesPassed: 0 }, ...parts)
   },
 )
 

@@ -31,7 +31,12 @@ export function EditAgent({ agent, onClose }: { agent: AgentDetail; onClose(): v
         {lines.map((name) => (
           <label key={name} className="field">
             <span>{words.form[name]}</span>
-            <input className="input" name={name} defaultValue={agent[name] ?? ''} maxLength={name === 'role' ? 200 : 100} />
+            <input
+              className="input"
+              name={name}
+              defaultValue={agent[name] ?? ''}
+              maxLength={name === 'role' ? 200 : 100}
+            />
           </label>
         ))}
         {texts.map((name) => (
