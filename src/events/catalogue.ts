@@ -1,6 +1,9 @@
 import { OptionalKind, type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
 type Feed = 'work' | 'access' | 'none'
+/** The line of the staff that shows a change. */
+export const lines = ['gate', 'task', 'code', 'note'] as const
+export type Line = (typeof lines)[number]
 
 /** The definition of an event: `ctx.emit` takes it, and consumers look it up by the `type` of a stored row. */
 export interface EventType<P extends TProperties = TProperties> {
@@ -25,6 +28,8 @@ export interface EventType<P extends TProperties = TProperties> {
    * project. `prompts`: their list.
    */
   readonly changes?: 'rights' | 'visibility' | 'prompts'
+  /** Shown on this line where work is drawn over time; not at all without it. */
+  readonly line?: Line
   /** Sent to open streams. Not set for what a worker does only to keep its claim or its place. */
   readonly live?: true
   /** The event may have changed other records of its project than the one it names. */
@@ -49,6 +54,7 @@ interface Description<P extends TProperties> {
   data?: P
   feed?: Feed
   changes?: EventType['changes']
+  line?: Line
   live?: true
   many?: true
   creates?: true
@@ -66,6 +72,9 @@ export function byHand<P extends TProperties>(event: EventType<P>, type: string)
   if (!isByHand(type)) throw new Error(`${type} is not a type for what is logged by hand`)
   return { ...event, name: type }
 }
+/** Words that people and agents log work on code with. */
+const codeWords = new Set(['commit', 'push', 'merge', 'build', 'test', 'deploy', 'release'])
+
 export const isByHand = (type: string): boolean => !type.includes('.')
 
 /** Splits a type into its noun and its verb, which default phrases are made of. */
@@ -96,6 +105,11 @@ export class Catalogue {
   /** Returns the kind of record that a stored row is about; undefined for entries logged by hand. */
   kindOf(type: string): string | undefined {
     return this.get(type)?.kind ?? (isByHand(type) ? undefined : partsOf(type).noun)
+  }
+
+  /** Returns the line of the staff for a stored row. What was logged by hand is a note, or code if it names such work. */
+  lineOf(type: string): Line | undefined {
+    return isByHand(type) ? (codeWords.has(type) ? 'code' : 'note') : this.get(type)?.line
   }
 
   /** Returns the types of the events that match. */

@@ -98,6 +98,7 @@ export function detail(world: World, row: Row): Omit<TaskDetail, 'can'> {
     // The copy has features, but not which tasks they name.
     features: [],
     links: [],
+    evidence: [],
     comments: comments.slice(-SHOWN_COMMENTS).map((comment) => commentShape(world, comment)),
   }
 }

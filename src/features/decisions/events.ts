@@ -1,7 +1,7 @@
 import { define, number, text, texts } from '../../events/catalogue.ts'
 import { optional } from '../../schema.ts'
 
-const ofDecision = { kind: 'decision', live: true } as const
+const ofDecision = { kind: 'decision', live: true, line: 'note' } as const
 const shown = { title: text, status: text, version: number } as const
 
 export const decisionLogged = define('decision.logged', {

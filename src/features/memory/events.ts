@@ -2,7 +2,7 @@ import { define, number, text, texts } from '../../events/catalogue.ts'
 import { count as counted } from '../../events/words.ts'
 import { nullable } from '../../schema.ts'
 
-const ofMemory = { kind: 'memory', live: true } as const
+const ofMemory = { kind: 'memory', live: true, line: 'note' } as const
 const shown = { title: nullable(text), scope: text, scopeId: text, version: number } as const
 
 export const memoryStored = define('memory.stored', { ...ofMemory, description: 'A memory was stored', data: shown })

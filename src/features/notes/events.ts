@@ -1,6 +1,6 @@
 import { define, number, text, texts } from '../../events/catalogue.ts'
 
-const ofNote = { kind: 'note', live: true } as const
+const ofNote = { kind: 'note', live: true, line: 'note' } as const
 const shown = { title: text, version: number } as const
 
 export const noteCreated = define('note.created', { ...ofNote, description: 'A note was created', data: shown })

@@ -3,6 +3,7 @@ import { count } from '../../events/words.ts'
 
 export const planCreated = define('plan.created', {
   kind: 'plan',
+  line: 'task',
   scope: 'tasks:read',
   many: true,
   creates: true,

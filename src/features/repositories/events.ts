@@ -3,6 +3,7 @@ import { optional } from '../../schema.ts'
 
 const ofRepository = {
   kind: 'repository',
+  line: 'code',
   data: { name: text, url: text, status: text, version: number },
 } as const
 
@@ -27,6 +28,7 @@ export const repositoryRemoved = define('repository.removed', {
 /** The subject is the repository. */
 const ofPull = {
   kind: 'pull_request',
+  line: 'code',
   scope: 'repos:read',
   data: { url: text, number, title: text, featureId: optional(text) },
 } as const

@@ -1,6 +1,6 @@
 import { define, number, text, texts } from '../../events/catalogue.ts'
 
-const ofSkill = { kind: 'skill', changes: 'prompts', live: true } as const
+const ofSkill = { kind: 'skill', changes: 'prompts', live: true, line: 'note' } as const
 const shown = { name: text, version: number } as const
 
 export const skillCreated = define('skill.created', { ...ofSkill, description: 'A skill was created', data: shown })

@@ -1,7 +1,7 @@
 import { define, number, text, texts } from '../../events/catalogue.ts'
 
 const shown = { title: text, status: text, version: number } as const
-const ofEpic = { kind: 'epic', many: true } as const
+const ofEpic = { kind: 'epic', many: true, line: 'task' } as const
 
 export const epicCreated = define('epic.created', { ...ofEpic, description: 'An epic was created', data: shown })
 export const epicUpdated = define('epic.updated', {
@@ -20,7 +20,7 @@ export const epicRestored = define('epic.restored', {
   data: { ...shown, stories: number, tasks: number },
 })
 
-const ofStory = { kind: 'story', many: true } as const
+const ofStory = { kind: 'story', many: true, line: 'task' } as const
 
 export const storyCreated = define('story.created', { ...ofStory, description: 'A story was created', data: shown })
 export const storyUpdated = define('story.updated', {

@@ -2,9 +2,9 @@ import { and, eq, sql } from 'drizzle-orm'
 import { nameRows } from '../../records/changed.ts'
 import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
 import { letGo } from './departures.ts'
-import { taskComments, tasks } from './table.ts'
+import { taskComments, taskEvidence, tasks } from './table.ts'
 
-/** Unassigns the tasks of a removed account, and removes its name from comments, which stay. */
+/** Unassigns the tasks of a removed account, and removes its name from comments and evidence, which stay. */
 export const withoutUser = accountRemoved.handle(async (ctx, { userId }) => {
   await letGo(ctx, { type: 'user', id: userId })
   await ctx.db
@@ -21,4 +21,8 @@ export const withoutUser = accountRemoved.handle(async (ctx, { userId }) => {
       projectId: sql<string>`(select project_id from ${tasks} where ${tasks.id} = ${taskComments.taskId})`,
     })
   nameRows(ctx, 'comment', comments)
+  await ctx.db
+    .update(taskEvidence)
+    .set({ actorId: null, actorName: FORMER_USER })
+    .where(and(eq(taskEvidence.actorType, 'user'), eq(taskEvidence.actorId, userId)))
 })

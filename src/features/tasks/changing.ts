@@ -7,6 +7,7 @@ import { type Party, sameParty, speaker } from '../agents/parties.ts'
 import { notify } from '../notifications/service.ts'
 import { acceptanceRefusal, openCriteria } from './acceptance.ts'
 import { blockedAgain, setFree } from './dependencies.ts'
+import { assignedBy } from './lease-reason.ts'
 import { noLease } from './leases.ts'
 import { lockNeighbours } from './neighbours.ts'
 import { type Found, find } from './rows.ts'
@@ -73,6 +74,7 @@ export function assigned(ctx: Ctx, before: Task, to: Party | undefined): Change 
     leaseConnection: null,
     leaseClosedAt: null,
     leaseForId: null,
+    leaseWhy: sameParty(to, speaker(ctx)) ? null : assignedBy(speaker(ctx)),
     leaseSince: ctx.now,
   }
 }

@@ -8,6 +8,7 @@ import { ticked } from './acceptance.ts'
 import { consequences, lockForChange, moved, stillOpen, store } from './changing.ts'
 import { withNotes } from './completion-notes.ts'
 import { detailOf } from './detail.ts'
+import { keepEvidence } from './evidence.ts'
 import { taskCompleted, taskUpdated } from './events.ts'
 import type { CompletedMany, CompleteMany } from './many-schema.ts'
 import { lockNeighbours } from './neighbours.ts'
@@ -79,6 +80,7 @@ async function finish(
   }
   await lockForChange(ctx, before, set)
   const changed = Object.keys(set).length > 0 ? await store(ctx, before, set) : before
+  if (changed !== before) await keepEvidence(ctx, before.id, said)
   const already = before.status === 'done' ? (changed === before ? 'unchanged' : 'added') : undefined
   const forced = force && open.length > 0 && { forced: true, openBlockers: withinProject(before, open) }
   if (already === 'added') ctx.emit(taskUpdated, about(changed, { fields: Object.keys(set) }, before))

@@ -1,7 +1,7 @@
 import { anything, define, flag, number, text, texts } from '../../events/catalogue.ts'
 import { nullable, optional } from '../../schema.ts'
 
-const ofTask = { kind: 'task', live: true } as const
+const ofTask = { kind: 'task', live: true, line: 'task' } as const
 /** `concerns`: ids of the people and agents whose task it is or was; their open streams get the event. */
 const shown = { key: text, title: text, status: text, version: number, concerns: texts } as const
 

@@ -7,6 +7,7 @@ import { sameParty } from '../agents/parties.ts'
 import { comment } from './comments.ts'
 import { taskClaimed, taskReleased, taskRenewed } from './events.ts'
 import { changing, refusals, workRefusal } from './refusals.ts'
+import { whoAssigned } from './lease-reason.ts'
 import { about, type Found, find, findWithProject } from './rows.ts'
 import type { Lease, Task, TaskClaim, TaskRelease } from './schema.ts'
 import { tasks } from './table.ts'
@@ -19,7 +20,7 @@ const LEASE_MINUTES = 15
  * Returns the columns of a claim. It starts the task, and assigns it to the holder if it has no assignee or is assigned
  * to the previous holder; only these changes raise the version, the lease itself does not.
  */
-export function claimed(holder: Worker, now: string, minutes = LEASE_MINUTES) {
+export function claimed(holder: Worker, now: string, minutes = LEASE_MINUTES, why: string | null = null) {
   const starts = sql`${tasks.status} in ('backlog', 'todo', 'blocked')`
   const adopts = sql`(${tasks.assigneeId} is null or ${tasks.assigneeId} = ${tasks.leaseHolderId})`
   const changes = sql`(${starts} or (${adopts} and ${tasks.assigneeId} is distinct from ${holder.id}::uuid))`
@@ -32,6 +33,7 @@ export function claimed(holder: Worker, now: string, minutes = LEASE_MINUTES) {
     leaseConnection: holder.connection,
     leaseClosedAt: null,
     leaseForId: holder.forId,
+    leaseWhy: sql`case when ${own} then ${tasks.leaseWhy} else ${why}::text end`,
     leaseSince: sql`case when ${own} then ${tasks.leaseSince} else ${now}::timestamptz end`,
     leaseSeenAt: now,
     leaseExpiresAt: new Date(Date.parse(now) + minutes * 60_000).toISOString(),
@@ -53,6 +55,7 @@ export const noLease = {
   leaseConnection: null,
   leaseClosedAt: null,
   leaseForId: null,
+  leaseWhy: null,
   leaseSince: null,
   leaseSeenAt: null,
   leaseExpiresAt: null,
@@ -102,7 +105,7 @@ async function take(
     throw new AppError('conflict', `Your claim on ${before.key} has expired. Claim it again.`)
   const [row] = await ctx.db
     .update(tasks)
-    .set(claimed(holder, ctx.now, minutes ?? (lease ? lengthOf(lease) : undefined)))
+    .set(claimed(holder, ctx.now, minutes ?? (lease ? lengthOf(lease) : undefined), await whoAssigned(ctx, before)))
     .where(and(eq(tasks.id, before.id), eq(tasks.version, before.version), claimable(holder, ctx.now)))
     .returning({ id: tasks.id })
   if (!row) return undefined

@@ -12,6 +12,7 @@ import { requireOpenProject } from '../projects/refusals.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { taskClaimed, taskRenewed } from './events.ts'
 import { hintedToOthers, takeHint } from './hints.ts'
+import { keepReason } from './lease-reason.ts'
 import { claimed } from './leases.ts'
 import {
   about,
@@ -222,8 +223,10 @@ async function pickNext(ctx: Ctx, search: Search, { claim, minutes, atOnce }: Ho
   if (busy) return { task: null, why: `${(await find(ctx, busy)).key} is being changed. Call next_task.`, waiting: [] }
   if (!id) return { task: null, ...(await whyNone(ctx, search)) }
   const task = await find(ctx, id)
-  if (claim !== false) ctx.emit(taskClaimed, about(task, { holder: task.lease?.holder }))
-  return { task, why: await why(ctx, task, { ...search, except: undefined }, claim !== false), waiting: [] }
+  const reason = await why(ctx, task, { ...search, except: undefined }, claim !== false)
+  if (claim === false) return { task, why: reason, waiting: [] }
+  ctx.emit(taskClaimed, about(task, { holder: task.lease?.holder }))
+  return { task: keepReason(ctx, task, reason), why: reason, waiting: [] }
 }
 
 /** The exact number of other ready tasks does not matter above this. */

@@ -1,9 +1,15 @@
 import type { Ctx } from '../../action.ts'
-import { organizationsOf } from '../../auth/actor.ts'
+import { inPerson, organizationsOf } from '../../auth/actor.ts'
 import { idList } from '../../db/columns.ts'
 import type { App } from '../../services.ts'
 
-const renewal = `update tasks set lease_seen_at = $1::timestamptz, lease_closed_at = null,
+/** One statement: calls and leases of a worker are stored together. `$7` and `$8`: minutes and the calls in each. */
+const renewal = `with counted as (
+    insert into call_minutes (credential_id, connection, minute, calls)
+    select $2::uuid, coalesce($3::text, ''), m.minute, m.calls
+    from unnest($7::timestamptz[], $8::int[]) m (minute, calls)
+    on conflict (credential_id, connection, minute) do update set calls = call_minutes.calls + excluded.calls)
+  update tasks set lease_seen_at = $1::timestamptz, lease_closed_at = null,
     lease_expires_at = greatest(lease_expires_at, $1::timestamptz + (lease_expires_at - lease_seen_at))
   where id in (select id from tasks where
       ((lease_credential_id = $2::uuid and lease_connection is not distinct from $3::text
@@ -13,14 +19,33 @@ const renewal = `update tasks set lease_seen_at = $1::timestamptz, lease_closed_
 /** Must be shorter than the shortest lease. */
 const RENEW_EVERY_MS = 20_000
 const MOST_WORKERS = 10_000
-const renewed = new WeakMap<App, Map<string, number>>()
+
+interface Seen {
+  /** When its leases were renewed last. */
+  at: number
+  /** Calls that are not stored yet, by the beginning of their minute. */
+  calls: Map<number, number>
+}
+const seenBy = new WeakMap<App, Map<string, Seen>>()
+
+/** Returns what is known of a worker, and forgets the one that was silent for longest where there are too many. */
+function known(app: App, worker: string): Seen {
+  const all = seenBy.get(app) ?? new Map<string, Seen>()
+  seenBy.set(app, all)
+  const seen = all.get(worker) ?? { at: 0, calls: new Map() }
+  all.delete(worker)
+  all.set(worker, seen)
+  if (all.size > MOST_WORKERS) all.delete(all.keys().next().value as string)
+  return seen
+}
 
 /**
- * Renews the caller's leases for the time they asked for. Runs for every call, so that active workers keep their tasks.
- * A lease is renewed by its worker: by the credential, the connection and, if the call names one, the session that took
- * it; not by their user, who may be in the browser while their agent is long gone. It runs every 20 seconds at most and
- * in parallel to the call, which does not wait for it; it changes only the lease and emits no event. It renews nothing
- * in a team that the caller has left or may only read.
+ * Renews the caller's leases for the time they asked for, and counts the call. Runs for every call, so that active
+ * workers keep their tasks. A lease is renewed by its worker: by the credential, the connection and, if the call names
+ * one, the session that took it; not by their user, who may be in the browser while their agent is long gone. It writes
+ * every 20 seconds at most and in parallel to the call, which does not wait for it; it changes only the lease and emits
+ * no event. It renews nothing in a team that the caller has left or may only read. Calls of people at a browser are not
+ * counted: pages ask by themselves.
  */
 export async function renewLeases(
   { app, actor, connection }: Pick<Ctx, 'app' | 'actor' | 'connection'>,
@@ -28,21 +53,24 @@ export async function renewLeases(
 ): Promise<void> {
   const { credentialId, agent } = actor
   if (!credentialId) return
-  const worker = [credentialId, connection, session].join(' ')
   const now = app.clock()
-  const seen = renewed.get(app) ?? new Map<string, number>()
-  if (now.getTime() - (seen.get(worker) ?? 0) < RENEW_EVERY_MS) return
-  renewed.set(app, seen)
-  seen.delete(worker)
-  seen.set(worker, now.getTime())
-  if (seen.size > MOST_WORKERS) seen.delete(seen.keys().next().value as string)
+  const seen = known(app, [credentialId, connection, session].join(' '))
+  const minute = now.getTime() - (now.getTime() % 60_000)
+  if (!inPerson(actor)) seen.calls.set(minute, (seen.calls.get(minute) ?? 0) + 1)
+  const before = seen.at
+  if (now.getTime() - before < RENEW_EVERY_MS) return
+  const { calls } = seen
+  Object.assign(seen, { at: now.getTime(), calls: new Map() })
   const places = idList([...organizationsOf(actor, 'member'), ...actor.reach])
+  const minutes = `{${[...calls.keys()].map((at) => new Date(at).toISOString()).join(',')}}`
   try {
     await app.driver.query(renewal, [
       now.toISOString(), credentialId, connection ?? null, session ?? null, agent?.id ?? null, places,
+      minutes, `{${[...calls.values()].join(',')}}`,
     ]) // biome-ignore format: in the order of the placeholders
   } catch (error) {
-    seen.delete(worker)
+    seen.at = before
+    for (const [at, n] of calls) seen.calls.set(at, (seen.calls.get(at) ?? 0) + n)
     app.log.debug('leases not renewed', { error })
   }
 }

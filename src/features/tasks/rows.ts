@@ -103,6 +103,7 @@ const listed = (rights: Rights) => ({
   leaseHolderId: tasks.leaseHolderId,
   leaseParty: partyOf(sql`${tasks.leaseType}`, sql`${tasks.leaseHolderId}`, sql`${tasks.leaseForId}`),
   leaseSessionId: tasks.leaseSessionId,
+  leaseWhy: tasks.leaseWhy,
   leaseSince: tasks.leaseSince,
   leaseSeenAt: tasks.leaseSeenAt,
   leaseExpiresAt: tasks.leaseExpiresAt,
@@ -243,13 +244,14 @@ export async function inProject(ctx: Ctx, ref: string, projectId: string): Promi
 
 export function toItem(row: ItemRow, now: string): TaskItem {
   const { projectKey, blockers, assigneeType, assigneeId, assigneeParty, ...rest } = row
-  const { leaseType, leaseHolderId, leaseParty, leaseSessionId, leaseSince, leaseSeenAt, leaseExpiresAt, ...task } =
-    rest
+  const { leaseType, leaseHolderId, leaseParty, leaseSessionId, leaseWhy, leaseSince, leaseSeenAt, ...later } = rest
+  const { leaseExpiresAt, ...task } = later
   const lease: Lease | null =
     leaseType && leaseExpiresAt && leaseExpiresAt > now
       ? {
           holder: toParty(leaseType, leaseHolderId, leaseParty ?? '["somebody who has left"]'),
           sessionId: leaseSessionId,
+          why: leaseWhy,
           since: leaseSince as string,
           lastSeenAt: leaseSeenAt as string,
           expiresAt: leaseExpiresAt,

@@ -22,6 +22,7 @@ import {
   title,
 } from '../../schema.ts'
 import { LinkedRecord } from '../links/schema.ts'
+import { Evidence } from '../projects/workflow-schema.ts'
 
 export const kinds = ['blocks', 'relates', 'discovered_from', 'duplicates'] as const
 
@@ -41,6 +42,9 @@ export type Accepted = Static<typeof Accepted>
 export const Lease = object({
   holder: Party,
   sessionId: nullable(id()),
+  why: nullable(
+    text(2000, { description: 'What `next` said, or who assigned it', example: 'high priority, the only ready task' }),
+  ),
   since: instant(),
   lastSeenAt: instant(),
   expiresAt: instant(),
@@ -119,6 +123,15 @@ export type CommentPage = Static<typeof CommentPage>
 export const CommentQuery = object(paging('createdAt'))
 export type CommentQuery = Static<typeof CommentQuery>
 
+export const TaskEvidence = object({
+  id: id(),
+  level: oneOf(['reported', 'observed', 'verified']),
+  evidence: Evidence,
+  actor: Party,
+  createdAt: instant(),
+})
+export type TaskEvidence = Static<typeof TaskEvidence>
+
 /** Names of the actions on a task. */
 export const taskActions = ['update', 'complete', 'claim', 'release', 'comment', 'relate', 'remove'] as const
 export type TaskAction = (typeof taskActions)[number]
@@ -142,6 +155,7 @@ export const TaskDetail = object({
     description: 'Records that are linked with it or mention it',
   }),
   comments: Type.Array(Comment, { description: 'The last 20, oldest first' }),
+  evidence: Type.Array(TaskEvidence, { description: 'What was shown when it was done, the last 20, oldest first' }),
   can: permissions(taskActions),
 })
 export type TaskDetail = Static<typeof TaskDetail>

@@ -6,8 +6,8 @@ import { prepare } from '../../db/session.ts'
 import { projects } from '../projects/table.ts'
 import { epics, stories } from '../stories/table.ts'
 import { visibleTo } from './rows.ts'
-import type { Comment, Related, TaskDetail, WaitsFor } from './schema.ts'
-import { taskComments, taskDependencies, tasks } from './table.ts'
+import type { Comment, Related, TaskDetail, TaskEvidence, WaitsFor } from './schema.ts'
+import { taskComments, taskDependencies, taskEvidence, tasks } from './table.ts'
 
 const id = sql.placeholder('id')
 const named = sql`${tasks.id}, ${projects.key} || '-' || ${tasks.number} as key, ${tasks.title}, ${tasks.status}`
@@ -42,14 +42,20 @@ const select = prepare((db) =>
           c.created_at::text as "createdAt", c.edited_at::text as "editedAt",
           json_build_object('type', c.author_type, 'id', c.author_id, 'name', c.author_name) as author
         from ${taskComments} c where c.task_id = ${id} order by c.created_at desc, c.id desc limit 20`),
+      evidence: asList(sql`select e.id, e.level, e.evidence, e.created_at::text as "createdAt",
+          json_build_object('type', e.actor_type, 'id', e.actor_id, 'name', e.actor_name) as actor
+        from ${taskEvidence} e where e.task_id = ${id} order by e.created_at desc, e.id desc limit 20`),
     })
     .from(sql`(select 1) one`),
 )
 
 type Place = Pick<TaskDetail, 'story' | 'epic' | 'parent'>
-type Around = Place & Pick<TaskDetail, 'waitsFor' | 'frees' | 'related' | 'subtasks' | 'comments'>
+type Around = Place & Pick<TaskDetail, 'waitsFor' | 'frees' | 'related' | 'subtasks' | 'comments' | 'evidence'>
 
-/** Returns a task's relations and parts that the caller sees, and its last comments. */
+const oldestFirst = <T extends { createdAt: string }>(newestFirst: T[]): T[] =>
+  newestFirst.reverse().map((one) => ({ ...one, createdAt: toIso(one.createdAt) }))
+
+/** Returns a task's relations and parts that the caller sees, its last comments and its evidence. */
 export async function around(ctx: Ctx, taskId: string): Promise<Around> {
   const [found] = await select(ctx.db, { id: taskId, ...rightsOf(ctx.actor) })
   if (!found) throw new Error('a select without a table gave no row')
@@ -61,11 +67,11 @@ export async function around(ctx: Ctx, taskId: string): Promise<Around> {
     frees: those(({ kind, ahead }) => kind === 'blocks' && !ahead),
     related: those(({ kind }) => kind !== 'blocks'),
     subtasks: JSON.parse(found.parts) as Around['subtasks'],
-    comments: (JSON.parse(found.comments) as Comment[]).reverse().map((comment) => ({
+    comments: oldestFirst(JSON.parse(found.comments) as Comment[]).map((comment) => ({
       ...comment,
-      createdAt: toIso(comment.createdAt),
       editedAt: comment.editedAt && toIso(comment.editedAt),
     })),
+    evidence: oldestFirst(JSON.parse(found.evidence) as TaskEvidence[]),
     ...(JSON.parse(found.place ?? '{"story":null,"epic":null,"parent":null}') as Place),
   }
 }

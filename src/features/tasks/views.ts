@@ -93,7 +93,9 @@ const heldBy = (task: TaskItem, ctx: Ctx) =>
 /** Everything about a task that a worker may need. */
 export const full = (task: TaskDetail, _: unknown, ctx: Ctx) => {
   const { project: __, can: ___, startedAt: ____, story: _____, epic: ______, parent: _______, ...shown } = task
-  const { features: ________, key, title, waitsFor, comments, frees, subtasks, ...rest } = shown
+  const { features: ________, key, title, waitsFor, comments, frees, subtasks, ...others } = shown
+  // Its lines are in the completion notes too.
+  const { evidence: _________, ...rest } = others
   return {
     key,
     title,

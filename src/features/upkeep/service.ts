@@ -19,7 +19,7 @@ import { notifications } from '../notifications/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { syncConflicts, syncCursors, syncDevices, syncReceipts } from '../sync/table.ts'
-import { taskCounts, taskDays } from '../tasks/table.ts'
+import { callMinutes, taskCounts, taskDays } from '../tasks/table.ts'
 import { eventDays } from '../teams/table.ts'
 import { importedRecords } from '../transfer/table.ts'
 import { loginSessions, refreshTokens } from '../users/table.ts'
@@ -29,6 +29,7 @@ const DELETED_DAYS = 30
 const EVENT_DAYS = 365
 const NOTIFICATION_DAYS = 180
 const SYNC_DAYS = 90
+const CALL_DAYS = 30
 /** Rows per transaction: on the embedded database all others wait for it. */
 const BATCH = 500
 
@@ -172,6 +173,7 @@ export const purge = flow(
     removed.deviceCodes = await purgeAll(ctx, past(deviceCodes, 'expires_at', ctx.now))
     removed.mails = await purgeAll(ctx, past(mails, 'created_at', ago(DELETED_DAYS)))
     removed.notifications = await purgeAll(ctx, past(notifications, 'created_at', ago(NOTIFICATION_DAYS)))
+    removed.callMinutes = await purgeAll(ctx, past(callMinutes, 'minute', ago(CALL_DAYS)))
     removed.invites = await purgeAll(ctx, past(invites, 'expires_at', ago(DELETED_DAYS)))
     removed.syncReceipts = await purgeAll(ctx, past(syncReceipts, 'at', ago(SYNC_DAYS)))
     removed.syncCursors = await purgeAll(ctx, past(syncCursors, 'created_at', ago(SYNC_DAYS)))

@@ -1,7 +1,7 @@
 import { define, number, text, texts } from '../../events/catalogue.ts'
 import { array, nullable, optional } from '../../schema.ts'
 
-const ofFeature = { kind: 'feature', live: true } as const
+const ofFeature = { kind: 'feature', live: true, line: 'gate' } as const
 /** `concerns`: id of the assignee, or of the author; their open streams get the event. */
 const shown = { title: text, status: text, version: number, concerns: array(nullable(text), 1) } as const
 const moved = { ...shown, from: text, to: text } as const

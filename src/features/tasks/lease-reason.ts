@@ -1,0 +1,45 @@
+import { desc, eq, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { and } from '../../db/conditions.ts'
+import { prepareDeferred } from '../../db/session.ts'
+import { isOneOf } from '../../events/feed.ts'
+import { events } from '../../events/table.ts'
+import { speaker } from '../agents/parties.ts'
+import { taskCreated, taskUpdated } from './events.ts'
+import type { Task } from './schema.ts'
+import { tasks } from './table.ts'
+
+/** Why somebody holds a task: who assigned it to them, or what `next` said. */
+
+/** Returns who assigned the task, as a reason. Null if nobody did, or the caller themselves. */
+export async function whoAssigned(ctx: Ctx, { id, assignee }: Task): Promise<string | null> {
+  if (!assignee) return null
+  const [last] = await ctx.db
+    .select({ id: events.actorId, name: events.actorName })
+    .from(events)
+    .where(
+      and(
+        eq(events.subjectId, id),
+        isOneOf([taskCreated.name, taskUpdated.name]),
+        sql`(${events.type} = ${taskCreated.name} or ${events.data}->'fields' @> '["assignee"]')`,
+      ),
+    )
+    .orderBy(desc(events.seq))
+    .limit(1)
+  return last && last.id !== speaker(ctx).id ? assignedBy(last) : null
+}
+
+export const assignedBy = ({ name }: { name: string }): string => `assigned by ${name}`
+
+const storing = prepareDeferred((db) =>
+  db
+    .update(tasks)
+    .set({ leaseWhy: sql`${sql.placeholder('why')}` })
+    .where(eq(tasks.id, sql.placeholder('id'))),
+)
+
+/** Stores the reason with a claim that was just made, together with its event. Returns the task with it. */
+export function keepReason(ctx: Ctx, task: Task, why: string): Task {
+  storing(ctx.db, { id: task.id, why })
+  return { ...task, lease: task.lease && { ...task.lease, why } }
+}
