@@ -107,7 +107,7 @@ export class Catalogue {
     return this.get(type)?.kind ?? (isByHand(type) ? undefined : partsOf(type).noun)
   }
 
-  /** Returns the line of the staff for a stored row. What was logged by hand is a note, or code if it names such work. */
+  /** Returns the line of the staff for a stored row. An entry logged by hand is a note, or code if its word says so. */
   lineOf(type: string): Line | undefined {
     return isByHand(type) ? (codeWords.has(type) ? 'code' : 'note') : this.get(type)?.line
   }

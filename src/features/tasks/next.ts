@@ -5,28 +5,16 @@ import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
-import { inFull } from '../../records/party.ts'
 import { isClosed, statuses } from '../../records/work.ts'
 import { projectOf } from '../projects/current.ts'
 import { requireOpenProject } from '../projects/refusals.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { taskClaimed, taskRenewed } from './events.ts'
 import { hintedToOthers, takeHint } from './hints.ts'
-import { keepReason } from './lease-reason.ts'
 import { claimed } from './leases.ts'
-import {
-  about,
-  find,
-  HIDDEN,
-  keysIn,
-  keysInWords,
-  openWaiters,
-  parentIsBlocked,
-  selectItems,
-  toItem,
-  visibleTo,
-} from './rows.ts'
-import type { NextTask, Task, TaskItem, TaskNext } from './schema.ts'
+import { keepReason, reasonOf } from './reasons.ts'
+import { about, find, HIDDEN, keysIn, openWaiters, parentIsBlocked, selectItems, toItem, visibleTo } from './rows.ts'
+import type { NextTask, Task, TaskNext } from './schema.ts'
 import { pickOrder, startable, tasks } from './table.ts'
 import { isHeldBy, namedWorker, type Worker } from './workers.ts'
 
@@ -272,16 +260,6 @@ async function whyNone(ctx: Ctx, { projectId }: Search): Promise<Omit<NextTask, 
           .slice(0, 3)
           .join('; ')}.`
   return { why: text, waiting }
-}
-
-function reasonOf({ status, blockedBy, lease, assignee }: TaskItem): string {
-  if (lease) return `${inFull(lease.holder)} works on it until ${lease.expiresAt}`
-  if (blockedBy.length > 0) return `waits for ${keysInWords(blockedBy)}`
-  if (status === 'backlog') return 'is in the backlog: move it to todo first'
-  if (status === 'in_review') return 'waits for a review'
-  if (status === 'blocked') return 'is marked as blocked'
-  if (assignee) return `is for ${assignee.name}`
-  return status === 'in_progress' ? 'is in progress' : 'waits for its parts or its parent'
 }
 
 export const next = write(

@@ -4,12 +4,14 @@ import { and } from '../../db/conditions.ts'
 import { prepareDeferred } from '../../db/session.ts'
 import { isOneOf } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
+import { inFull } from '../../records/party.ts'
 import { speaker } from '../agents/parties.ts'
 import { taskCreated, taskUpdated } from './events.ts'
-import type { Task } from './schema.ts'
+import { keysInWords } from './rows.ts'
+import type { Task, TaskItem } from './schema.ts'
 import { tasks } from './table.ts'
 
-/** Why somebody holds a task: who assigned it to them, or what `next` said. */
+/** Why somebody holds a task (who assigned it to them, or what `next` said), and why nobody can. */
 
 /** Returns who assigned the task, as a reason. Null if nobody did, or the caller themselves. */
 export async function whoAssigned(ctx: Ctx, { id, assignee }: Task): Promise<string | null> {
@@ -42,4 +44,15 @@ const storing = prepareDeferred((db) =>
 export function keepReason(ctx: Ctx, task: Task, why: string): Task {
   storing(ctx.db, { id: task.id, why })
   return { ...task, lease: task.lease && { ...task.lease, why } }
+}
+
+/** Returns why a task cannot be started now. */
+export function reasonOf({ status, blockedBy, lease, assignee }: TaskItem): string {
+  if (lease) return `${inFull(lease.holder)} works on it until ${lease.expiresAt}`
+  if (blockedBy.length > 0) return `waits for ${keysInWords(blockedBy)}`
+  if (status === 'backlog') return 'is in the backlog: move it to todo first'
+  if (status === 'in_review') return 'waits for a review'
+  if (status === 'blocked') return 'is marked as blocked'
+  if (assignee) return `is for ${assignee.name}`
+  return status === 'in_progress' ? 'is in progress' : 'waits for its parts or its parent'
 }
