@@ -79,6 +79,12 @@ export function Diff({ before, after, names }: Props) {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll, and what scrolls must be reachable by keys
     <section className="sdiff" tabIndex={0} aria-label={`${names[0]}, ${names[1]}`}>
       <table>
+        <colgroup>
+          <col className="ln" />
+          <col />
+          <col className="ln" />
+          <col />
+        </colgroup>
         <thead>
           <tr>
             {names.map((name) => (
@@ -137,5 +143,5 @@ function wordsOf(before: string, after: string) {
   if (before.length > LONGEST_LINE || after.length > LONGEST_LINE) return undefined
   const parts = diffWordsWithSpace(before, after).map((part, place) => ({ ...part, id: String(place) }))
   const common = parts.filter(({ added, removed }) => !added && !removed).reduce((n, { value }) => n + value.length, 0)
-  return common * 3 >= Math.max(before.length, after.length) ? parts : undefined
+  return common * 2 >= Math.max(before.length, after.length) ? parts : undefined
 }

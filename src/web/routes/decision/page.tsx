@@ -176,7 +176,7 @@ function Chain({ decision }: { decision: DecisionDetail }) {
   const { supersedes, supersededById } = decision
   const earlier = useQuery({ ...decisionQuery(supersedes ?? ''), enabled: supersedes !== null }).data
   const later = useQuery({ ...decisionQuery(supersededById ?? ''), enabled: supersededById !== null }).data
-  if (!supersedes && !supersededById) return null
+  if (!earlier && !later) return null
   const line = (label: string, one: DecisionDetail | undefined) =>
     one && (
       <li>
@@ -214,12 +214,14 @@ function Discussion({ decision: { id, discussion, can } }: { decision: DecisionD
     )
   return (
     <Section title={words.discussion} n={discussion.length || undefined}>
-      <Talk remarks={discussion} />
-      {may && (
-        <Compose label={words.write} submit={words.comment} maxLength={20_000} busy={comment.isPending} onSend={send}>
-          {comment.error && <ProblemBox error={comment.error} />}
-        </Compose>
-      )}
+      <div className="stack s4">
+        <Talk remarks={discussion} />
+        {may && (
+          <Compose label={words.write} submit={words.comment} maxLength={20_000} busy={comment.isPending} onSend={send}>
+            {comment.error && <ProblemBox error={comment.error} />}
+          </Compose>
+        )}
+      </div>
     </Section>
   )
 }
@@ -270,8 +272,13 @@ function Fields({ decision, children }: { decision: DecisionDetail; children: Re
           )}
         </Prop>
         <Prop name={words.changed}>
-          <Avatar party={decision.author} />
-          <span className="cut">{words.by(decision.author.name, dayAndTime(decision.updatedAt))}</span>
+          <span className="stack s1">
+            <span className="row tight">
+              <Avatar party={decision.author} />
+              <span className="cut">{decision.author.name}</span>
+            </span>
+            <span className="soft t12">{dayAndTime(decision.updatedAt)}</span>
+          </span>
         </Prop>
         {decision.tags.length > 0 && (
           <Prop name={words.tags}>

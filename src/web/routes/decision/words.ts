@@ -1,6 +1,5 @@
 export const words = {
   decisions: 'Decisions',
-  by: (name: string, time: string) => `${name}, ${time}`,
   decided: 'Decision',
   context: 'Context',
   rationale: 'Why',

@@ -36,7 +36,7 @@ export function Board({ states, features }: { states: readonly string[]; feature
           </button>
         ))}
       </div>
-      <div className="board" ref={strip} onScroll={follow}>
+      <div className="board gated" ref={strip} onScroll={follow}>
         {columns.map(({ state, items }) => (
           <section
             key={state}

@@ -1,7 +1,7 @@
 /** What stands beside a spec: its fields and its versions. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { SpecDetail, SpecVersion } from '../../../features/specs/schema.ts'
 import { Menu } from '../../components/menu.tsx'
 import { Avatar } from '../../components/party.tsx'
@@ -79,15 +79,19 @@ export function Fields({ spec, onStatus, children }: FieldsProps) {
 
 export function Versions({ spec }: { spec: SpecDetail }) {
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(versionsQuery(spec.id))
+  // On a phone the text comes first.
+  const [isOpen, setOpen] = useState(() => window.innerWidth > 767)
   const versions = data?.pages.flatMap(({ items }) => items) ?? []
   return (
-    <section className="sect">
-      <header>
-        <h2 className="h2">{words.versions}</h2>
-        <span className="n">{spec.version}</span>
-      </header>
+    <details className="sect vers" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <h2 className="h2 row tight">
+          {words.versions}
+          <span className="soft t12">{spec.version}</span>
+        </h2>
+      </summary>
       {error && <ProblemBox error={error} />}
-      <ol className="vers">
+      <ol>
         {versions.map((version) => (
           <Version key={version.version} version={version} current={version.version === spec.version} />
         ))}
@@ -102,7 +106,7 @@ export function Versions({ spec }: { spec: SpecDetail }) {
           {words.more}
         </button>
       )}
-    </section>
+    </details>
   )
 }
 
