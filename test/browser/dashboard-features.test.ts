@@ -239,11 +239,9 @@ test('a viewer reads all of it, and finds no control that would be refused', asy
   ] as const) {
     await vera.goto(`${path}?team=${team}`)
     await vera.page.locator(`main ${there}`).first().waitFor()
-    const controls = vera.page
-      .locator('main')
-      .getByRole('button', {
-        name: /^(New|Log|Advance|Override|Verify|More|Add|Edit|Accept|Set|Sup|Delete|Comment|For:|Status:)/,
-      })
+    const controls = vera.page.locator('main').getByRole('button', {
+      name: /^(New|Log|Advance|Override|Verify|More|Add|Edit|Accept|Set|Sup|Delete|Comment|For:|Status:)/,
+    })
     expect({ path, controls: await controls.allTextContents() }).toEqual({ path, controls: [] })
     expect(await vera.page.locator('main textarea').count()).toBe(0)
   }
