@@ -15,7 +15,7 @@ export const words = {
   roleOf: (name: string) => `Role of ${name}`,
   status: { online: 'here now', away: 'away', offline: '' },
   lastSeen: (time: string) => `${time} ago`,
-  agents: (n: number) => (n === 1 ? '1 agent at work' : `${n} agents at work`),
+  agents: (n: number) => (n === 1 ? '1 agent here' : `${n} agents here`),
   remove: 'Remove',
   leave: 'Leave',
   removeOf: (name: string) => `Remove ${name}`,
