@@ -103,7 +103,7 @@ test('two who write a spec at once see both texts, and lose neither', async () =
   await ada.page.locator('.sdiff td.p', { hasText: '256 KB' }).locator('ins').first().waitFor()
   await ada.goto(`/specs/${spec.id}?to=1`)
   await ada.button('Restore version 1 as a new one').click()
-  await ada.page.getByRole('link', { name: 'Version 4' }).waitFor()
+  await ada.page.getByRole('link', { name: 'Version 4', exact: true }).waitFor()
   expect((await call<{ content: string }>(ada, 'GET', `/api/specs/${spec.id}`)).content).toBe(content)
   await ada.leave(`PATCH /api/specs/${spec.id} 412`)
 }, 300_000)

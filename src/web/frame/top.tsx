@@ -25,7 +25,7 @@ export const Top = () => (
     <TeamSwitch />
     <Crumbs />
     <span className="grow" />
-    <button type="button" className="find" aria-label={words.find} onClick={openPalette}>
+    <button type="button" className="find" title={words.find} onClick={openPalette}>
       <Search className="i" aria-hidden />
       <span className="grow cut">{words.find}</span>
       <span className="row tight" aria-hidden>
@@ -157,7 +157,8 @@ export function AccountMenu() {
   return (
     <LazyMenu
       button={
-        <button type="button" className="ib" aria-label={words.account(me.name)}>
+        <button type="button" className="ib">
+          <span className="hide">{words.account(me.name)}</span>
           <span aria-hidden>
             <Avatar party={{ type: 'user', id: me.id, name: me.name }} size="m" />
           </span>
