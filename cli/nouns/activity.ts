@@ -15,9 +15,12 @@ export const verbs: Verb[] = [
     aliases: ['ls'],
     inProject: true,
     fields: [
-      text('--type <type>', 'only this type, such as task.completed'),
+      text('--type <type>', 'only this type, such as task.completed; task. for all types of tasks'),
       task,
       reference('--agent <agent>', 'only what this agent did', '/api/agents', 'agentId'),
+      text('--actor <id>', 'only what this person or agent did', { as: 'actorId' }),
+      { ...choice('--by <kind>', ['user', 'agent']), as: 'actorType' },
+      text('--subject <id>', 'only what is about this record', { as: 'subjectId' }),
       time('--since <time>', 'only at or after this time'),
       time('--until <time>', 'only before this time'),
       choice('--order <order>', ['asc', 'desc']),

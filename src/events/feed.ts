@@ -56,12 +56,15 @@ export function isReadable(ctx: Ctx): SQL | undefined {
 }
 
 /**
- * The event is work on records, and of this type if one is given. Types that the catalogue does not know count as work.
- * For types that were logged by hand, the condition matches their index.
+ * The event is work on records, and of this type if one is given; `task.` stands for all types that begin so. Types
+ * that the catalogue does not know count as work. For types that were logged by hand, the condition matches their
+ * index.
  */
 export function isWork(catalogue: Catalogue, type?: string): SQL {
   const others = notWork(catalogue)
   if (type === undefined) return sql`${events.type} <> all(${typeList(others)}::text[])`
+  if (type.endsWith('.'))
+    return sql`starts_with(${events.type}, ${type}) and ${events.type} <> all(${typeList(others)}::text[])`
   if (others.has(type)) return sql`false`
   return isByHand(type) ? and(isLogged(events.action), eq(events.type, type)) : eq(events.type, type)
 }

@@ -49,6 +49,7 @@ export { repositories } from './repositories/index.ts'
 
 // ---- overview
 export { onboarding } from './onboarding/index.ts'
+export { home } from './home/index.ts'
 export { manual } from './manual/index.ts'
 export { trash } from './trash/index.ts'
 export { teams } from './teams/index.ts'

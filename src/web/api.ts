@@ -10,6 +10,7 @@ import type { agentRoutes } from '../features/agents/routes.ts'
 import type { attachmentRoutes } from '../features/attachments/routes.ts'
 import type { codeRoutes } from '../features/codes/routes.ts'
 import type { decisionRoutes } from '../features/decisions/routes.ts'
+import type { homeRoutes } from '../features/home/routes.ts'
 import type { hubRoutes } from '../features/hub/routes.ts'
 import type { inviteRoutes } from '../features/invites/routes.ts'
 import type { issueRoutes } from '../features/issues/routes.ts'
@@ -43,6 +44,7 @@ export const attachments = client<ReturnType<typeof attachmentRoutes>>().api
 export const decisions = client<ReturnType<typeof decisionRoutes>>().api
 export const features = client<ReturnType<typeof workflowRoutes>>().api
 export const codes = client<ReturnType<typeof codeRoutes>>().api
+export const homes = client<ReturnType<typeof homeRoutes>>().api
 export const hub = client<ReturnType<typeof hubRoutes>>().api
 export const issues = client<ReturnType<typeof issueRoutes>>().api
 export const invites = client<ReturnType<typeof inviteRoutes>>().api

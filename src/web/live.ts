@@ -9,7 +9,7 @@ import { queries } from './queries.ts'
 
 /** The first words of the keys of queries that show records of a kind. */
 const shownBy: Record<string, readonly string[]> = {
-  task: ['tasks', 'task', 'plan', 'now'],
+  task: ['tasks', 'task', 'plan', 'now', 'home'],
   session: ['sessions', 'session'],
   epic: ['plan'],
   story: ['plan'],
@@ -20,6 +20,7 @@ const shownBy: Record<string, readonly string[]> = {
   note: ['notes', 'note'],
   memory: ['memories', 'memory'],
   notification: ['notifications'],
+  issue: ['issues'],
   member: ['members'],
   agent: ['agents', 'agent'],
   mcp_token: ['tokens', 'onboarding'],
@@ -33,6 +34,8 @@ const shownBy: Record<string, readonly string[]> = {
 /** Asks again for what an event of this type has changed. */
 function heard(type: string): void {
   for (const key of shownBy[type.split('.')[0] ?? ''] ?? []) void queries.invalidateQueries({ queryKey: [key] })
+  // The feed shows everything that happens.
+  void queries.invalidateQueries({ queryKey: ['newest'] })
 }
 
 // ---- what the foot line says

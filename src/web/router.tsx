@@ -15,6 +15,7 @@ import { isProblem } from './problem.ts'
 import { queries } from './queries.ts'
 import { decisionSearch } from './routes/decisions/search.ts'
 import { featureSearch } from './routes/features/search.ts'
+import { activitySearch } from './routes/activity/search.ts'
 import { inboxSearch } from './routes/inbox/search.ts'
 import { memorySearch } from './routes/memories/search.ts'
 import { noteSearch } from './routes/notes/search.ts'
@@ -80,6 +81,7 @@ const inboxRoute = createRoute({
 const activityRoute = createRoute({
   getParentRoute: () => inside,
   path: '/activity',
+  validateSearch: activitySearch,
   component: lazyRouteComponent(() => import('./routes/activity/page.tsx'), 'ActivityPage'),
 })
 

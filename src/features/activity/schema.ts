@@ -65,8 +65,16 @@ export const ActivityQuery = object({
   order: optional(oneOf(['asc', 'desc'], { description: 'Default: desc, newest first' })),
   limit: paging().limit,
   cursor: paging().cursor,
-  type: optional(text(100, { example: 'task.completed' })),
+  type: optional(
+    text(100, {
+      example: 'task.completed',
+      description: 'A type; or with a dot at its end (`task.`) all that begin so',
+    }),
+  ),
   agentId: agentFilter,
+  actorId: optional(id({ description: 'Only what this person or agent did' })),
+  actorType: optional(oneOf(['user', 'agent'], { description: 'Only what people did, or only what agents did' })),
+  subjectId: optional(id({ description: 'Only what is about this record' })),
   projectId: projectFilter,
   taskId: optional(id()),
   since: optional(time({ description: 'At or after' })),

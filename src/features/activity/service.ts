@@ -97,12 +97,18 @@ function writtenAfter(since: string): SQL {
     order by e.id desc limit 1), 0)`
 }
 
+/** SQL conditions, written so that the planner can use the partial index of what agents did. */
+const isOf = {
+  agent: sql`${events.actorKind} = 'agent'`,
+  user: sql`${events.actorKind} not in ('agent', 'system')`,
+}
+
 export const list = read(
   'activity.list',
   member('activities:read'),
   async (ctx, query: ActivityQuery & { mustExist?: boolean }): Promise<ActivityPage> => {
     const page = keyset({ seq: events.seq }, events.id, query, { sort: 'seq' })
-    const { type, taskId, since, until } = query
+    const { type, taskId, since, until, actorId, actorType, subjectId } = query
     const agentId = await agentFilter(ctx, query.agentId, query.mustExist)
     const projectId = await projectFilter(ctx, query)
     const rows = await ctx.db
@@ -118,6 +124,9 @@ export const list = read(
           since === undefined ? undefined : and(gte(events.at, since), writtenAfter(since)),
           until === undefined ? undefined : lt(events.at, until),
           taskId === undefined ? undefined : eq(events.subjectId, taskId),
+          subjectId === undefined ? undefined : eq(events.subjectId, subjectId),
+          actorId === undefined ? undefined : eq(events.actorId, actorId),
+          actorType === undefined ? undefined : isOf[actorType],
           // Written so that the planner can use the partial index.
           agentId === undefined ? undefined : sql`${events.actorKind} = 'agent' and ${eq(events.actorId, agentId)}`,
           isWork(ctx.app.events, type),

@@ -49,7 +49,7 @@ export const activityTools = [
     description: 'List activity of your organization or a project, newest first.',
     toolset: 'activity',
     input: object({
-      type: optional(text(100, { description: 'Such as task.completed' })),
+      type: optional(text(100, { description: 'Such as task.completed; task. for all of tasks' })),
       agent: optional(agent),
       project: optional(project),
       since,

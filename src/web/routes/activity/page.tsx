@@ -1,53 +1,175 @@
-/** What people and agents did in the team, newest first. */
-import { useInfiniteQuery } from '@tanstack/react-query'
-import { useRouteContext } from '@tanstack/react-router'
-import { Avatar } from '../../components/party.tsx'
-import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
-import { ago } from '../../times.ts'
-import { feedQuery } from './queries.ts'
+/** What people and agents did in the team, newest first, by day. New entries wait behind a pill. */
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
+import { ArrowUp } from 'lucide-react'
+import { useCallback } from 'react'
+import type { ActivityItem } from '../../../features/activity/schema.ts'
+import { kinds, type RecordName } from '../../../records/names.ts'
+import { FeedRow } from '../../components/feed-row.tsx'
+import { LongList } from '../../components/long-list.tsx'
+import { QueryBar } from '../../components/query-bar.tsx'
+import { Empty } from '../../components/states.tsx'
+import { agentsQuery, membersQuery, projectsQuery } from '../../session.ts'
+import { dayAndTime } from '../../times.ts'
+import { feedQuery, newestQuery } from './queries.ts'
+import { type ActivitySearch, noFilter } from './search.ts'
 import { words } from './words.ts'
+
+const route = getRouteApi('/inside/activity')
+
+type Line = { id: string; day: string } | (ActivityItem & { day?: undefined })
+
+/** Puts a heading before the first entry of each day. */
+function byDay(items: readonly ActivityItem[]): Line[] {
+  let last = ''
+  return items.flatMap((item): Line[] => {
+    const day = new Date(item.at).toDateString()
+    const begins = day !== last
+    last = day
+    return begins ? [{ id: `day ${day}`, day: item.at }, item] : [item]
+  })
+}
 
 export function ActivityPage() {
   const { team } = useRouteContext({ from: '/inside' })
-  const { data, error, hasNextPage, fetchNextPage } = useInfiniteQuery(feedQuery(team.id))
-  const items = data?.pages.flatMap((page) => page.items)
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const narrow = useCallback(
+    (change: Partial<ActivitySearch>) => void navigate({ search: (before) => ({ ...before, ...change }) }),
+    [navigate],
+  )
+  const found = useInfiniteQuery(feedQuery(team.id, search))
+  const items = found.data?.pages.flatMap((page) => page.items)
   return (
-    <div className="scroll">
-      <div className="page stack s4">
-        <h1 className="h1">{words.title}</h1>
-        {error && !items && <ProblemBox error={error} />}
-        {!items && !error && (
-          <AfterAMoment>
-            <Skeleton />
-          </AfterAMoment>
-        )}
-        {items?.length === 0 && (
+    <>
+      <div className="viewbar">
+        <h1 className="h2">{words.title}</h1>
+        <Filters search={search} onChange={narrow} />
+      </div>
+      {items && <News search={search} shown={items} onShow={() => void found.refetch()} />}
+      <LongList
+        found={{ ...found, data: items && { pages: [{ items: byDay(items) }] } }}
+        size={36}
+        row={(line) => (line.day === undefined ? <Entry item={line} /> : <Day at={line.day} />)}
+        empty={
           <Empty title={words.nothing}>
             <p className="soft">{words.nothingText}</p>
             <code className="code">{words.command}</code>
           </Empty>
-        )}
-        {items && items.length > 0 && (
-          <ul className="sheet pad feed">
-            {items.map(({ id, at, actor, description }) => (
-              <li key={id}>
-                <Avatar party={{ ...actor, type: actor.type === 'agent' ? 'agent' : 'user' }} />
-                <span className="grow">
-                  <b>{actor.name}</b> {description}
-                </span>
-                <time className="t12 soft nowrap" dateTime={at}>
-                  {ago(at)}
-                </time>
-              </li>
-            ))}
-          </ul>
-        )}
-        {hasNextPage && (
-          <button type="button" className="btn" onClick={() => void fetchNextPage()}>
-            {words.more}
-          </button>
-        )}
-      </div>
+        }
+        noMatch={Object.keys(search).some((name) => name !== 'team') ? words.noMatch : undefined}
+        onClear={() => narrow(noFilter)}
+      />
+    </>
+  )
+}
+
+interface NewsProps {
+  search: ActivitySearch
+  shown: readonly ActivityItem[]
+  onShow(): void
+}
+
+function News({ search, shown, onShow }: NewsProps) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const newest = useQuery(newestQuery(team.id, search)).data ?? []
+  const known = new Set(shown.slice(0, 50).map(({ id }) => id))
+  const place = newest.findIndex(({ id }) => known.has(id))
+  const fresh = place < 0 ? newest.length : place
+  return (
+    <div className="pill" role="status">
+      {fresh > 0 && (
+        <button type="button" className="btn small main" onClick={onShow}>
+          <ArrowUp className="i s14" aria-hidden />
+          {words.news(fresh)}
+        </button>
+      )}
     </div>
   )
+}
+
+const isKind = (name: string): name is RecordName => name in kinds
+
+/** The page of the record, if it is still there and its kind has pages of its own. */
+function pathOf({ type, subjectId }: ActivityItem): string | undefined {
+  const [kind = '', what] = type.split('.')
+  if (!subjectId || !isKind(kind) || what === 'deleted') return undefined
+  const path = 'path' in kinds[kind] ? (kinds[kind] as { path: string }).path : undefined
+  return path === undefined || path === '/repos' ? undefined : `${path}/${subjectId}`
+}
+
+const timeOnly = (at: string) => new Date(at).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })
+
+function Entry({ item }: { item: ActivityItem }) {
+  const path = pathOf(item)
+  const what = (
+    <>
+      {item.actor.for && <span className="soft">{words.for(item.actor.for.name)} </span>}
+      {item.description}
+    </>
+  )
+  return (
+    <FeedRow
+      actor={item.actor}
+      what={
+        path ? (
+          <Link className="quietlink" to={path}>
+            {what}
+          </Link>
+        ) : (
+          what
+        )
+      }
+      when={
+        <time className="t12 soft nowrap" dateTime={item.at} title={dayAndTime(item.at)}>
+          {timeOnly(item.at)}
+        </time>
+      }
+    />
+  )
+}
+
+function Day({ at }: { at: string }) {
+  const days = Math.round((new Date().setHours(0, 0, 0, 0) - new Date(at).setHours(0, 0, 0, 0)) / 86_400_000)
+  const name = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' })
+  return (
+    <h2 className="dayhead">{days === 0 ? words.today : days === 1 ? words.yesterday : name.format(new Date(at))}</h2>
+  )
+}
+
+function Filters({ search, onChange }: { search: ActivitySearch; onChange(change: Partial<ActivitySearch>): void }) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const members = useQuery(membersQuery(team.id)).data ?? []
+  const agents = useQuery(agentsQuery(team.id)).data ?? []
+  const projects = useQuery(projectsQuery(team.id)).data ?? []
+  const filters = [
+    {
+      name: 'who',
+      label: words.who,
+      values: (['user', 'agent'] as const).map((value) => ({ value, label: words.whoNames[value] })),
+      chosen: search.who,
+    },
+    {
+      name: 'kind',
+      label: words.kind,
+      values: Object.entries(words.kinds).map(([value, label]) => ({ value, label })),
+      chosen: search.kind,
+    },
+    {
+      name: 'actor',
+      label: words.actor,
+      values: [
+        ...members.map(({ id, name }) => ({ value: id, label: name })),
+        ...agents.map(({ id, name }) => ({ value: id, label: name })),
+      ],
+      chosen: search.actor,
+    },
+    {
+      name: 'project',
+      label: words.project,
+      values: projects.map(({ slug, name }) => ({ value: slug, label: name })),
+      chosen: search.project,
+    },
+  ]
+  return <QueryBar filters={filters} onChange={onChange} />
 }

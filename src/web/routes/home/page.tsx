@@ -1,40 +1,217 @@
-/** What the reader has to do. */
-import { useQuery } from '@tanstack/react-query'
+/** What needs the reader, their work, who is at work, and what agents did today; the first steps before that. */
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
+import { type ReactNode, useId } from 'react'
+import type { Home } from '../../../features/home/schema.ts'
+import { FeedRow } from '../../components/feed-row.tsx'
+import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
+import { Avatar, Clock, LeaseRing } from '../../components/party.tsx'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
-import { statusNames } from '../../words.ts'
-import { myWorkQuery } from './queries.ts'
+import { projectsQuery } from '../../session.ts'
+import { ago, due, lastCall, minutesUntil, shareLeft } from '../../times.ts'
+import { words as common, priorityNames, statusNames } from '../../words.ts'
+import { inboxQuery } from '../inbox/queries.ts'
+import { Reason } from '../inbox/row.tsx'
+import { homeQuery } from './queries.ts'
+import { Steps } from './steps.tsx'
 import { words } from './words.ts'
 
 export function HomePage() {
-  const { team } = useRouteContext({ from: '/inside' })
-  const { data, error } = useQuery(myWorkQuery(team.id))
+  const { team, me } = useRouteContext({ from: '/inside' })
+  const { data, error, refetch } = useQuery(homeQuery(team.id))
+  const projects = useQuery(projectsQuery(team.id)).data
+  const [first = me.name] = me.name.split(' ')
   return (
     <div className="scroll">
-      <div className="page stack s4">
-        <h1 className="h1">{words.title}</h1>
-        <h2 className="h2">{words.mine}</h2>
-        {error && !data && <ProblemBox error={error} />}
-        {!data && !error && (
-          <AfterAMoment>
-            <Skeleton />
-          </AfterAMoment>
+      <div className="page wide stack s4">
+        <h1 className="h1">{words.greeting(new Date().getHours(), first)}</h1>
+        {projects?.length === 0 && <Steps />}
+        {error && !data && (
+          <ProblemBox error={error}>
+            <button type="button" className="btn small" onClick={() => void refetch()}>
+              {common.tryAgain}
+            </button>
+          </ProblemBox>
         )}
-        {data?.items.length === 0 && <p className="soft">{words.nothingMine}</p>}
-        {data && data.items.length > 0 && (
-          <ul className="sheet">
-            {data.items.map((task) => (
-              <li key={task.id} className="prow">
-                <Link className="row wide" to="/tasks/$key" params={{ key: task.key }}>
-                  <span className="soft t12">{task.key}</span>
-                  <b className="b5 grow cut">{task.title}</b>
-                  <span className="soft t12">{statusNames[task.status]}</span>
-                </Link>
-              </li>
-            ))}
-          </ul>
-        )}
+        <div className="cols-2">
+          <div className="stack s5">
+            <Needs />
+            <Mine home={data} />
+          </div>
+          <div className="stack s5">
+            <AtWork home={data} />
+            <Today home={data} />
+          </div>
+        </div>
       </div>
     </div>
+  )
+}
+
+interface SheetProps {
+  title: string
+  more?: ReactNode
+  children: ReactNode
+}
+
+function Sheet({ title, more, children }: SheetProps) {
+  const id = useId()
+  return (
+    <section className="sheet pad" aria-labelledby={id}>
+      <header className="row">
+        <h2 className="h2" id={id}>
+          {title}
+        </h2>
+        <span className="end t13">{more}</span>
+      </header>
+      {children}
+    </section>
+  )
+}
+
+const Waiting = () => (
+  <AfterAMoment>
+    <Skeleton />
+  </AfterAMoment>
+)
+
+function Needs() {
+  const { data, error } = useInfiniteQuery(inboxQuery('needs'))
+  const items = data?.pages[0]?.items
+  return (
+    <Sheet
+      title={words.needs}
+      more={
+        <Link className="link" to="/inbox">
+          {words.inbox}
+        </Link>
+      }
+    >
+      {error && !data && <ProblemBox error={error} />}
+      {!items && !error && <Waiting />}
+      {items?.length === 0 && <p className="soft t13">{words.nothingNeeds}</p>}
+      {items && items.length > 0 && (
+        <ul className="feed">
+          {items.slice(0, 5).map((one) => (
+            <li key={one.id}>
+              {one.from ? <Avatar party={one.from} /> : <span />}
+              <Link className="stack quietlink" to="/inbox" search={(before) => ({ team: before.team, open: one.id })}>
+                <span className="b5">{one.title}</span>
+                <span className="t12 reason">
+                  <Reason reason={one.reason} />
+                </span>
+              </Link>
+              <time dateTime={one.createdAt}>{ago(one.createdAt)}</time>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Sheet>
+  )
+}
+
+interface Part {
+  home: Home | undefined
+}
+
+function Mine({ home }: Part) {
+  return (
+    <Sheet title={words.mine} more={home && home.mine.total > 10 && words.all(home.mine.total)}>
+      {!home && <Waiting />}
+      {home?.mine.items.length === 0 && (
+        <>
+          <p className="soft t13">{words.nothingMine}</p>
+          <code className="code">{words.take}</code>
+        </>
+      )}
+      <ul className="tl">
+        {home?.mine.items.map((task) => (
+          <li key={task.id}>
+            <Link className="dep" to="/tasks/$key" params={{ key: task.key }}>
+              <StatusGlyph status={task.status} name={statusNames[task.status]} />
+              <span className="key">{task.key}</span>
+              <span className="cut grow">{task.title}</span>
+              {task.blockedBy.length > 0 && <span className="t12 soft">{words.waits(task.blockedBy.length)}</span>}
+              {task.dueAt && <DueDate at={task.dueAt} />}
+              <PriorityGlyph priority={task.priority} name={priorityNames[task.priority]} />
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </Sheet>
+  )
+}
+
+function DueDate({ at }: { at: string }) {
+  const { text, urgency } = due(at)
+  return <span className={`due ${urgency}`}>{text}</span>
+}
+
+function AtWork({ home }: Part) {
+  return (
+    <Sheet
+      title={words.atWork}
+      more={
+        <Link className="link" to="/now">
+          {words.now}
+        </Link>
+      }
+    >
+      {!home && <Waiting />}
+      {home?.atWork.length === 0 && <p className="soft t13">{words.nobody}</p>}
+      <ul className="feed">
+        {home?.atWork.map(({ id, key, title, lease }) =>
+          lease ? (
+            <li key={id} className="held">
+              <LeaseRing party={lease.holder} left={shareLeft(lease.lastSeenAt, lease.expiresAt)} />
+              <Link className="stack quietlink" to="/tasks/$key" params={{ key }}>
+                <span className="cut">
+                  <b className="b5">{lease.holder.name}</b>{' '}
+                  {lease.holder.for && <span className="soft">{words.for(lease.holder.for.name)}</span>}
+                </span>
+                <span className="cut soft">
+                  {key} {title}
+                </span>
+              </Link>
+              <span className="stack t12 soft end">
+                <Clock text={lastCall(lease.lastSeenAt)} title="" />
+                <span className="nowrap">{words.left(minutesUntil(lease.expiresAt))}</span>
+              </span>
+            </li>
+          ) : null,
+        )}
+      </ul>
+    </Sheet>
+  )
+}
+
+function Today({ home }: Part) {
+  return (
+    <Sheet
+      title={words.today}
+      more={
+        <Link className="link" to="/activity" search={(before) => ({ team: before.team, who: 'agent' as const })}>
+          {words.activity}
+        </Link>
+      }
+    >
+      {!home && <Waiting />}
+      {home?.today.length === 0 && <p className="soft t13">{words.nothingToday}</p>}
+      <ul className="today">
+        {home?.today.slice(0, 12).map(({ id, at, actor, description }) => (
+          <li key={id}>
+            <FeedRow
+              actor={actor}
+              what={description}
+              when={
+                <time className="t12 soft nowrap" dateTime={at}>
+                  {ago(at)}
+                </time>
+              }
+            />
+          </li>
+        ))}
+      </ul>
+    </Sheet>
   )
 }

@@ -1,10 +1,16 @@
 import { queryOptions } from '@tanstack/react-query'
-import type { TaskPage } from '../../../features/tasks/list-schema.ts'
-import { ok, tasks } from '../../api.ts'
+import { homes, ok, onboarding } from '../../api.ts'
 
-export const myWorkQuery = (team: string) =>
+/** The reader's day began at their midnight, not at the server's. */
+const midnight = (): string => new Date(new Date().setHours(0, 0, 0, 0)).toISOString()
+
+export const homeQuery = (team: string) =>
   queryOptions({
-    queryKey: ['tasks', team, 'mine'],
-    queryFn: async () =>
-      (await ok(tasks.tasks.get({ query: { assignee: 'me', open: true, limit: 20, sort: 'updatedAt' } }))) as TaskPage,
+    queryKey: ['home', team],
+    queryFn: () => ok(homes.home.get({ query: { since: midnight() } })),
   })
+
+export const stepsQuery = queryOptions({
+  queryKey: ['onboarding'],
+  queryFn: async () => (await ok(onboarding.onboarding.get())).steps,
+})
