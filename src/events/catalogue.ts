@@ -75,6 +75,9 @@ export function byHand<P extends TProperties>(event: EventType<P>, type: string)
 /** Words that people and agents log work on code with. */
 const codeWords = new Set(['commit', 'push', 'merge', 'build', 'test', 'deploy', 'release'])
 
+/** Whether a filter stands for all types that begin so: `task.`. */
+export const isBeginning = (type: string): boolean => type.endsWith('.')
+
 export const isByHand = (type: string): boolean => !type.includes('.')
 
 /** Splits a type into its noun and its verb, which default phrases are made of. */

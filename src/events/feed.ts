@@ -5,7 +5,7 @@ import { and, or } from '../db/conditions.ts'
 import { recordNames } from '../records/names.ts'
 import { mayRead, mayReadEvent } from '../records/readable.ts'
 import { type ActorRow, actorColumns, doerOf, type EventActor, withActor } from './actor.ts'
-import { type Catalogue, isByHand } from './catalogue.ts'
+import { type Catalogue, isBeginning, isByHand } from './catalogue.ts'
 import { events, isLogged } from './table.ts'
 import { inWords } from './words.ts'
 
@@ -63,7 +63,7 @@ export function isReadable(ctx: Ctx): SQL | undefined {
 export function isWork(catalogue: Catalogue, type?: string): SQL {
   const others = notWork(catalogue)
   if (type === undefined) return sql`${events.type} <> all(${typeList(others)}::text[])`
-  if (type.endsWith('.'))
+  if (isBeginning(type))
     return sql`starts_with(${events.type}, ${type}) and ${events.type} <> all(${typeList(others)}::text[])`
   if (others.has(type)) return sql`false`
   return isByHand(type) ? and(isLogged(events.action), eq(events.type, type)) : eq(events.type, type)
