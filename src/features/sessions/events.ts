@@ -1,4 +1,4 @@
-import { define, number, text } from '../../events/catalogue.ts'
+import { anything, define, number, text } from '../../events/catalogue.ts'
 
 const ofSession = { kind: 'session', live: true } as const
 /** The team sees that somebody works, but not on what: goals and checkpoint stay private. */
@@ -21,5 +21,12 @@ export const sessionCheckpointed = define('session.checkpointed', {
   description: 'A worker saved a checkpoint of their session',
   data: shown,
   words: (what) => `saved where ${what} stands`,
+})
+/** Only for its user: it says how their context was made up. Written after the brief, which no transaction waits for. */
+export const sessionBriefed = define('session.briefed', {
+  kind: 'session',
+  feed: 'none',
+  description: 'A worker got the brief of their session; `parts` are its titles and their tokens',
+  data: { tokens: number, budget: number, parts: anything },
 })
 export const sessionEnded = define('session.ended', { ...ofSession, description: 'A session ended', data: shown })

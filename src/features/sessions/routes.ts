@@ -15,6 +15,8 @@ import {
   SessionResume,
 } from './schema.ts'
 import * as sessions from './service.ts'
+import { timeline } from './timeline.ts'
+import { Timeline } from './timeline-schema.ts'
 
 const byRef = object({
   id: text(36, { minLength: 8, description: 'Id or id prefix', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }),
@@ -40,6 +42,11 @@ export const sessionRoutes = (http: Http) =>
       ...on(sessions.get, 'Get a session'),
       params: byRef,
       response: Session,
+    })
+    .get('/api/sessions/:id/timeline', ({ ctx, params }) => timeline(ctx, { ref: params.id }), {
+      ...on(timeline, 'What happened in a session: every change, claims, calls and briefs; of others only the head'),
+      params: byRef,
+      response: Timeline,
     })
     .post('/api/sessions/:id/resume', ({ ctx, params, body }) => sessions.resume(ctx, { ...body, ref: params.id }), {
       ...on(sessions.resume, 'Resume a session; returns a brief with everything needed to continue'),

@@ -12,7 +12,15 @@ import * as projects from '../projects/rows.ts'
 import { find as findTask } from '../tasks/rows.ts'
 import { sinceYesterday, withBrief, writeBrief } from './brief.ts'
 import { rememberEnd } from './ending.ts'
-import { sessionCheckpointed, sessionEnded, sessionPaused, sessionResumed, sessionStarted } from './events.ts'
+import {
+  sessionBriefed,
+  sessionCheckpointed,
+  sessionEnded,
+  sessionPaused,
+  sessionResumed,
+  sessionStarted,
+} from './events.ts'
+import { DEFAULT_TOKENS } from './pack.ts'
 import {
   about,
   change,
@@ -32,6 +40,7 @@ import {
   toSession,
 } from './rows.ts'
 import type {
+  Brief,
   Session,
   SessionBrief,
   SessionCheckpoint,
@@ -131,6 +140,26 @@ async function pauseOthers(ctx: Ctx, { id, agentId }: Row): Promise<void> {
   for (const row of paused) ctx.emit(sessionPaused, about(row))
 }
 
+/** Records how large a brief was and what it was made of, so that a replay can show what its worker knew. */
+const noteBrief = write(
+  'sessions.noteBrief',
+  member('sessions:write'),
+  async (ctx, { row, brief, budgetTokens = DEFAULT_TOKENS }: Briefed): Promise<void> => {
+    const parts = brief.parts.map(({ title, tokens }) => ({ title, tokens }))
+    const { data: _, ...session } = about(row)
+    ctx.emit(sessionBriefed, {
+      ...session,
+      userId: row.userId,
+      data: { tokens: brief.tokens, budget: budgetTokens, parts },
+    })
+  },
+)
+interface Briefed {
+  row: Row
+  brief: Brief
+  budgetTokens?: number
+}
+
 /** Starts a session and returns its brief. */
 export const create = flow(
   'sessions.create',
@@ -139,6 +168,7 @@ export const create = flow(
     const row = await start(keyed, input)
     const project = await ifThere(ctx, row.projectId)
     const brief = await writeBrief(ctx, { row, project, since: sinceYesterday(ctx), tokens: budgetTokens })
+    await noteBrief(ctx, { row, brief, budgetTokens })
     return withBrief(toSession(row), brief)
   },
 )
@@ -176,7 +206,9 @@ export const resume = flow(
   async (ctx, { ref, budgetTokens }: { ref?: string; budgetTokens?: number }, keyed): Promise<SessionBrief> => {
     const { row, before } = await takeUp(keyed, { ref })
     const project = await ifThere(ctx, row.projectId)
-    return withBrief(toSession(row), await writeBrief(ctx, { row, before, project, tokens: budgetTokens }))
+    const brief = await writeBrief(ctx, { row, before, project, tokens: budgetTokens })
+    await noteBrief(ctx, { row, brief, budgetTokens })
+    return withBrief(toSession(row), brief)
   },
 )
 

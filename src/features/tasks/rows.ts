@@ -148,7 +148,7 @@ export const selectItems = ({ db, actor }: Ctx) =>
     .$dynamic()
 export type ItemRow = Awaited<ReturnType<typeof selectItems>>[number]
 
-const selectFound = ({ db, actor }: Ctx) =>
+export const selectFound = ({ db, actor }: Ctx) =>
   db
     .select(found(rightsOf(actor)))
     .from(tasks)
@@ -178,7 +178,7 @@ export interface Found {
   leaseClosedAt: string | null
   deletedAt: string | null
 }
-const toFound = ({ task, ...rest }: Row, now: string): Found => ({ ...rest, task: toTask(task, now) })
+export const toFound = ({ task, ...rest }: Row, now: string): Found => ({ ...rest, task: toTask(task, now) })
 
 const key = /^([a-z]{2,6})-(\d{1,9})$/i
 

@@ -1,0 +1,129 @@
+import type { Ctx } from '../../action.ts'
+import { type ActorRow, doerOf, withActor } from '../../events/actor.ts'
+import type { Line } from '../../events/catalogue.ts'
+import type { Party } from '../../records/party.ts'
+import { can } from '../tasks/refusals.ts'
+import type { Found } from '../tasks/rows.ts'
+import type { Lease } from '../tasks/schema.ts'
+import type { Lane } from './schema.ts'
+
+/** Sorts what is held and what changed into lanes: a person, then the agents that work for them. */
+
+export type Held = Found & { lease: Lease }
+
+export interface Mark extends ActorRow {
+  id: string
+  at: string
+  line: Line
+  subjectId: string | null
+  credentialId: string | null
+}
+
+interface Facts {
+  held: readonly Held[]
+  /** Newest first. */
+  marks: readonly Mark[]
+  waiting: Map<string, Lane['waiting']>
+  calls: Map<string, Lane['calls']>
+}
+
+const MINUTE = 60_000
+const CALLED_WITHIN = 5 * MINUTE
+const UNCHANGED_FOR = 30 * MINUTE
+
+const nameOf = ({ type, id }: Pick<Party, 'type' | 'id'>): string => `${type} ${id}`
+const partyOf = (row: Mark): Party => {
+  const { type, ...who } = doerOf(withActor(row).actor)
+  return { type: type === 'agent' ? 'agent' : 'user', ...who }
+}
+
+export function lanesOf(ctx: Ctx, facts: Facts): Lane[] {
+  const marksOf = Map.groupBy(facts.marks, (mark) => nameOf(partyOf(mark)))
+  const lanes: Lane[] = []
+  const shown = new Set<string>()
+  for (const held of facts.held) {
+    const name = nameOf(held.lease.holder)
+    const all = marksOf.get(name) ?? []
+    // Who holds several tasks has a lane for each: the first shows everything, the others what concerns their task.
+    const marks = shown.has(name) ? all.filter(({ subjectId }) => subjectId === held.task.id) : all
+    lanes.push(heldLane(ctx, held, marks, facts))
+    shown.add(name)
+  }
+  for (const [name, [first, ...others]] of marksOf)
+    if (first && !shown.has(name)) lanes.push(idleLane(partyOf(first), [first, ...others], facts))
+  return inGroups(lanes)
+}
+
+function heldLane(ctx: Ctx, held: Held, marks: readonly Mark[], { waiting, calls }: Facts): Lane {
+  const { task, lease } = held
+  const { id, key, title, status, version } = task
+  const lastChangeAt = marks[0] && marks[0].at > lease.since ? marks[0].at : lease.since
+  const since = (at: string): number => Date.parse(ctx.now) - Date.parse(at)
+  const { update, release, comment } = can(ctx, held)
+  return {
+    party: lease.holder,
+    for: lease.holder.for ?? null,
+    task: { id, key, title, status, version },
+    lease: {
+      since: lease.since,
+      why: lease.why,
+      lastSeenAt: lease.lastSeenAt,
+      expiresAt: lease.expiresAt,
+      sessionId: lease.sessionId,
+    },
+    stalled: since(lease.lastSeenAt) <= CALLED_WITHIN && since(lastChangeAt) >= UNCHANGED_FOR,
+    lastChangeAt,
+    waiting: (waiting.get(id) ?? []).map((one) => ({ id: one.id, key: one.key, title: one.title })),
+    marks: drawn(marks),
+    calls: callsOf(calls, lease.holder, [held.leaseCredentialId, ...marks.map((mark) => mark.credentialId)]),
+    can: { update, release, comment },
+  }
+}
+
+const idleLane = (party: Party, marks: readonly Mark[], { calls }: Facts): Lane => ({
+  party,
+  for: party.for ?? null,
+  task: null,
+  lease: null,
+  stalled: false,
+  lastChangeAt: marks[0]?.at ?? null,
+  waiting: [],
+  marks: drawn(marks),
+  calls: callsOf(
+    calls,
+    party,
+    marks.map((mark) => mark.credentialId),
+  ),
+})
+
+const drawn = (marks: readonly Mark[]): Lane['marks'] =>
+  marks.map(({ id, at, line }) => ({ at, line, eventId: id })).toReversed()
+
+/** People's calls are not shown: their pages ask by themselves. */
+function callsOf(calls: Facts['calls'], { type }: Party, credentials: readonly (string | null)[]): Lane['calls'] {
+  if (type !== 'agent') return []
+  const all = [...new Set(credentials)].flatMap((id) => calls.get(id ?? '') ?? [])
+  const sums = new Map<string, number>()
+  for (const { minute, n } of all) sums.set(minute, (sums.get(minute) ?? 0) + n)
+  return [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([minute, n]) => ({ minute, n }))
+}
+
+/** An agent comes after the person it works for, who gets a lane even if they did nothing. Stalled groups come first. */
+function inGroups(lanes: readonly Lane[]): Lane[] {
+  const groups = Map.groupBy(lanes, ({ party, for: person }) =>
+    party.type === 'agent' && person ? `user ${person.id}` : nameOf(party),
+  )
+  const sorted = [...groups.values()].map((group) => {
+    const agents = group.filter(({ party }) => party.type === 'agent')
+    const people = group.filter(({ party }) => party.type === 'user')
+    const person = agents.find((lane) => lane.for)?.for
+    const head = people.length > 0 || !person ? people : [idleHead({ type: 'user', ...person })]
+    return [...head, ...agents.sort((a, b) => Number(b.stalled) - Number(a.stalled))]
+  })
+  const rank = (group: readonly Lane[]): number =>
+    group.some(({ stalled }) => stalled) ? 0 : group.some(({ lease }) => lease) ? 1 : 2
+  return sorted.sort((a, b) => rank(a) - rank(b)).flat()
+}
+
+const idleHead = (party: Party): Lane =>
+  idleLane(party, [], { held: [], marks: [], waiting: new Map(), calls: new Map() })

@@ -1,0 +1,69 @@
+import { Type } from '@sinclair/typebox'
+import { lines } from '../../events/catalogue.ts'
+import { Party } from '../../records/party.ts'
+import { statuses } from '../../records/work.ts'
+import {
+  bool,
+  id,
+  instant,
+  int,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  permissions,
+  type Static,
+  text,
+} from '../../schema.ts'
+
+export const spans = ['2', '8', '24'] as const
+export const NowQuery = object({ hours: optional(oneOf(spans, { description: 'Hours to look back. Default: 2' })) })
+export type NowQuery = Static<typeof NowQuery>
+
+const HeldTask = object({
+  id: id(),
+  key: text(20, { example: 'TUT-42' }),
+  title: text(200, { example: 'Lock the data folder' }),
+  status: oneOf(statuses),
+  version: int({ min: 1 }),
+})
+
+export const laneActions = ['update', 'release', 'comment'] as const
+
+const Lane = object({
+  party: Party,
+  for: nullable(object({ id: nullable(id()), name: text(100, { example: 'Ada Lovelace' }) })),
+  task: nullable(HeldTask),
+  lease: nullable(
+    object({
+      since: instant(),
+      why: nullable(text(2000, { example: 'high priority, the only ready task' })),
+      lastSeenAt: instant({ description: 'Its last call' }),
+      expiresAt: instant(),
+      sessionId: nullable(id()),
+    }),
+  ),
+  stalled: bool({ description: 'It holds a task and calls, but has changed nothing for 30 minutes' }),
+  lastChangeAt: nullable(instant()),
+  waiting: Type.Array(object({ id: id(), key: HeldTask.properties.key, title: HeldTask.properties.title }), {
+    description: 'Open tasks that wait for the one it holds',
+  }),
+  marks: Type.Array(object({ at: instant(), line: oneOf(lines), eventId: id() }), {
+    description: 'What it changed, oldest first',
+  }),
+  calls: Type.Array(object({ minute: instant(), n: int({ example: 3 }) }), {
+    description: 'Its calls by minute; over 8 and 24 hours several minutes are one',
+  }),
+  can: optional(permissions(laneActions)),
+})
+export type Lane = Static<typeof Lane>
+
+export const Now = object({
+  at: instant(),
+  hours: int({ example: 2 }),
+  lanes: Type.Array(Lane, { description: 'People, each followed by their agents; those with stalled agents first' }),
+  ready: Type.Array(object(HeldTask.properties), {
+    description: 'Tasks that can be started and that nobody holds or is assigned to, the next one first',
+  }),
+})
+export type Now = Static<typeof Now>
