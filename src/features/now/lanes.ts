@@ -108,7 +108,7 @@ function callsOf(calls: Facts['calls'], { type }: Party, credentials: readonly (
   return [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([minute, n]) => ({ minute, n }))
 }
 
-/** An agent comes after the person it works for, who gets a lane even if they did nothing. Stalled groups come first. */
+/** An agent comes after the person it works for, who always gets a lane. Groups with a stalled agent come first. */
 function inGroups(lanes: readonly Lane[]): Lane[] {
   const groups = Map.groupBy(lanes, ({ party, for: person }) =>
     party.type === 'agent' && person ? `user ${person.id}` : nameOf(party),

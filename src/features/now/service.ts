@@ -54,8 +54,8 @@ async function heldTasks(ctx: Ctx): Promise<Held[]> {
 }
 
 /**
- * Returns what was changed since then, newest first. The lowest number is looked up by time first, in a query of its own
- * that reads only that time: the index of the team alone would lead through its whole history.
+ * Returns what was changed since then, newest first. A query of its own looks up the first number by time, and reads
+ * only that time: the index of the team alone would lead through its whole history.
  */
 async function marksSince(ctx: Ctx, from: string): Promise<Mark[]> {
   const { rows } = await ctx.db.execute<{ seq: string | number | null }>(

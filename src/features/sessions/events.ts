@@ -22,7 +22,7 @@ export const sessionCheckpointed = define('session.checkpointed', {
   data: shown,
   words: (what) => `saved where ${what} stands`,
 })
-/** Only for its user: it says how their context was made up. Written after the brief, which no transaction waits for. */
+/** Only for its user. Written after the brief, because no transaction waits for that. */
 export const sessionBriefed = define('session.briefed', {
   kind: 'session',
   feed: 'none',
