@@ -1,9 +1,9 @@
 import { AppError } from '../../src/errors.ts'
-import type { Missing } from '../../src/features/projects/workflow-schema.ts'
+import type { Missing, Workflow } from '../../src/features/projects/workflow-schema.ts'
 import type { Feature, FeatureDetail, FeatureItem } from '../../src/features/workflow/schema.ts'
 import { priorities } from '../../src/records/work.ts'
 import { at } from '../api/reference.ts'
-import { paragraphs, plain, record } from '../terminal/output.ts'
+import { paragraphs, plain, record, table } from '../terminal/output.ts'
 import { ago } from '../terminal/times.ts'
 import { type Call, choice, clearable, json, many, optionOf, type Shown, shown, text, type Verb } from './noun.ts'
 import { listed, noneOpen, openOnly, pages, removed, restoring, sorting, workPaging } from './resource.ts'
@@ -110,6 +110,25 @@ export const verbs: Verb[] = [
     about: 'Show a feature, its gates, reviews and what the next gate needs',
     examples: ['tutti features show 019a8a7e-5c1f'],
     run: async ({ client, args }) => one(await client.get<FeatureDetail>(at('/api/features/:id', ...args))),
+  },
+  {
+    name: 'workflow',
+    about: "Show the states and gates that a project's features go through",
+    inProject: true,
+    online: true,
+    examples: ['tutti features workflow -p TUT'],
+    run: async ({ client, needProject }) => {
+      const found = await client.get<Workflow>(at('/api/projects/:slug/workflow', await needProject()))
+      const needsOf = (name?: string) => found.gates?.find((g) => g.name === name)?.needs.map(({ what }) => what) ?? []
+      const lines = table(found.transitions, [
+        { title: 'From', of: (t) => t.from },
+        { title: 'To', of: (t) => t.to },
+        { title: 'By', of: (t) => gate(t.by ?? 'advance') },
+        { title: 'Gate', of: (t) => gate(t.gate ?? '') },
+        { title: 'Needs', of: (t) => plain(needsOf(t.gate).join('; ')), wide: true },
+      ])
+      return shown(found, ...lines)
+    },
   },
   {
     name: 'create',

@@ -103,6 +103,7 @@ const everyday: [string, RegExp][] = [
 
   ['features create "Folder lock" -d x --kind chore --task TUT-1', /Kind +chore/],
   ['features list', /^Id +Status +Title +Gates +Kind\n[\da-f]{8}-[\da-f]{4} +todo +Folder lock +\d\/\d +chore\n$/],
+  ['features workflow', /^From +To +By +Gate +Needs\ntodo +in_progress +advance/],
   ['features update {features} --priority high', /Priority +high/],
   ['features advance {features}', /Status +in_progress[\s\S]*still missing: what changed/],
   ['features show {features}', /^Feature +Folder lock/],
