@@ -3,7 +3,7 @@ import { Check, Lock } from 'lucide-react'
 import type { FeatureView, SubmittedEvidence } from '../../../features/workflow/schema.ts'
 import { LevelGlyph, LevelWord } from '../../components/evidence.tsx'
 import { Avatar } from '../../components/party.tsx'
-import { day } from '../../times.ts'
+import { day, dayAndTime } from '../../times.ts'
 import type { Acting } from './queries.ts'
 import { type Measure, measuresOf } from './track.ts'
 import { inWords, words } from './words.ts'
@@ -13,7 +13,7 @@ interface Props {
   act: Acting
 }
 
-export function Bars({ feature, act }: Props) {
+export function Bars({ feature, act, since }: Props & { since: string | undefined }) {
   const measures = measuresOf(feature)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls sideways where it does not fit
@@ -31,6 +31,7 @@ export function Bars({ feature, act }: Props) {
               {measure.place === 'now' && <span className="flag accent">{words.now}</span>}
             </b>
             {measure.place === 'ahead' && <span className="t12 soft">{words.ahead}</span>}
+            {measure.place === 'now' && since && <span className="t12 soft">{words.since(dayAndTime(since))}</span>}
           </header>
           <Content measure={measure} feature={feature} act={act} />
           {measure.gate !== undefined && <Stop measure={measure} />}

@@ -1,5 +1,5 @@
 /** A feature: its way through the gates, what the next one lacks, and what may be done about it. */
-import { useSuspenseQuery } from '@tanstack/react-query'
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { BookOpenText, Ellipsis, Lock } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
@@ -18,10 +18,10 @@ import { day, shareLeft } from '../../times.ts'
 import { priorityNames, statusNames } from '../../words.ts'
 import { Bars } from './bars.tsx'
 import { Lacks } from './lacks.tsx'
-import { type Acting, featureQuery, restore, useAct } from './queries.ts'
+import { type Acting, featureQuery, historyQuery, restore, useAct } from './queries.ts'
 import { Reviews } from './reviews.tsx'
 import { currentEvidence, nextGate } from './track.ts'
-import { Around, Trail } from './trail.tsx'
+import { Around, History, Trail } from './trail.tsx'
 import { inWords, words } from './words.ts'
 
 const dialogs = () => import('./dialogs.tsx')
@@ -45,6 +45,7 @@ const keysHere = (
 export function FeaturePage() {
   const { id } = useParams({ strict: false })
   const { data: feature } = useSuspenseQuery(featureQuery(id ?? ''))
+  const happened = useQuery(historyQuery(feature.id)).data ?? []
   const act = useAct(feature)
   const [shown, setShown] = useState<Shown>()
   const gate = nextGate(feature)
@@ -73,7 +74,7 @@ export function FeaturePage() {
       <div className="page wide stack s5 feat">
         <Head feature={feature} act={act} gate={gate} onShow={setShown} />
         {act.error && !quiet && <Refused error={act.error} />}
-        <Bars feature={feature} act={act} />
+        <Bars feature={feature} act={act} since={movedAt(happened)} />
         <div className="cols-2">
           <div className="stack s5">
             <Lacks feature={feature} gate={gate} onEvidence={addEvidence} />
@@ -83,6 +84,7 @@ export function FeaturePage() {
               </section>
             )}
             <Trail feature={feature} />
+            <History happened={happened} />
           </div>
           <div className="stack s5">
             <Reviews feature={feature} act={act} waiting={waiting} />
@@ -101,6 +103,11 @@ export function FeaturePage() {
     </div>
   )
 }
+
+const moves = new Set(['feature.created', 'feature.advanced', 'feature.reviewed', 'feature.overridden'])
+/** When it came to the state that it is in. */
+const movedAt = (happened: readonly { type: string; at: string }[]): string | undefined =>
+  happened.find(({ type }) => moves.has(type))?.at
 
 const Refused = ({ error }: { error: Error }) => (
   <ProblemBox error={isProblem(error) && error.status === 412 ? new Error(words.metOther) : error} />

@@ -6,10 +6,17 @@ import type {
   FeatureReview,
   FeatureView,
 } from '../../../features/workflow/schema.ts'
-import { change, features, ok } from '../../api.ts'
+import { activities, change, features, ok } from '../../api.ts'
 
 export const featureQuery = (id: string) =>
   queryOptions({ queryKey: ['feature', id], queryFn: () => ok(features.features({ id }).get()) })
+
+/** What happened to the feature, the newest first. */
+export const historyQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['feature', id, 'history'],
+    queryFn: async () => (await ok(activities.activities.get({ query: { subjectId: id, limit: 50 } }))).items,
+  })
 
 type Act =
   | { do: 'advance'; body: FeatureAdvance }

@@ -1,5 +1,6 @@
 /** What was brought to the gates and what reviewers said, the newest first. */
 import { Link } from '@tanstack/react-router'
+import type { ActivityItem } from '../../../features/activity/schema.ts'
 import type { FeatureView, SubmittedEvidence } from '../../../features/workflow/schema.ts'
 import { LevelGlyph, LevelWord } from '../../components/evidence.tsx'
 import { Avatar } from '../../components/party.tsx'
@@ -93,6 +94,31 @@ function ReviewEntry({ review }: { review: FeatureView['reviews'][number] }) {
       </span>
       <Time at={review.createdAt} />
     </li>
+  )
+}
+
+/** Everything that happened to it, also what left no evidence: overrides, edits, what the code host confirmed. */
+export function History({ happened }: { happened: readonly ActivityItem[] }) {
+  if (happened.length === 0) return null
+  return (
+    <section className="sheet pad" aria-labelledby="history">
+      <header className="row">
+        <h2 className="h2" id="history">
+          {words.history}
+        </h2>
+      </header>
+      <ul className="feed">
+        {happened.map(({ id, at, actor, description }) => (
+          <li key={id}>
+            <Avatar party={partyOf(actor)} />
+            <span>
+              <b>{actor.name}</b> {description}
+            </span>
+            <Time at={at} />
+          </li>
+        ))}
+      </ul>
+    </section>
   )
 }
 

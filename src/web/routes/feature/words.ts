@@ -75,6 +75,7 @@ export const words = {
   askedForChanges: 'asked for changes',
   opened2: 'opened it',
 
+  history: 'History',
   reviews: 'Reviews',
   needed: '1 needed',
   noReviews: 'Nobody has reviewed it yet.',
