@@ -25,9 +25,11 @@ import type { searchRoutes } from '../features/search/routes.ts'
 import type { sessionRoutes } from '../features/sessions/routes.ts'
 import type { skillRoutes } from '../features/skills/routes.ts'
 import type { specRoutes } from '../features/specs/routes.ts'
+import type { storyRoutes } from '../features/stories/routes.ts'
 import type { taskRoutes } from '../features/tasks/routes.ts'
 import type { teamRoutes } from '../features/teams/routes.ts'
 import type { tokenRoutes } from '../features/tokens/routes.ts'
+import type { trashRoutes } from '../features/trash/routes.ts'
 import type { workflowRoutes } from '../features/workflow/routes.ts'
 import { Problem } from './problem.ts'
 import { confirmIdentity } from './reauth.ts'
@@ -60,8 +62,10 @@ export const skills = client<ReturnType<typeof skillRoutes>>().api
 export const specs = client<ReturnType<typeof specRoutes>>().api
 export const sessions = client<ReturnType<typeof sessionRoutes>>().api
 export const search = client<ReturnType<typeof searchRoutes>>().api
+export const stories = client<ReturnType<typeof storyRoutes>>().api
 export const tasks = client<ReturnType<typeof taskRoutes>>().api
 export const teams = client<ReturnType<typeof teamRoutes>>().api
+export const trash = client<ReturnType<typeof trashRoutes>>().api
 export const tokens = client<ReturnType<typeof tokenRoutes>>().api
 
 interface Answer<T> {
@@ -85,6 +89,12 @@ export async function sendFile<T>(path: string, file: File): Promise<T> {
   const value = (await answer.json()) as Record<string, unknown>
   if (!answer.ok) throw new Problem(answer.status, value)
   return value as T
+}
+
+/** Restores a deleted record. Its path is known only at run time, so that no type of a route fits. */
+export async function restoreAt(path: string, { headers }: ReturnType<typeof change>): Promise<void> {
+  const answer = await send(`/api${path}/restore`, { method: 'POST', headers })
+  if (!answer.ok) throw new Problem(answer.status, (await answer.json()) as Record<string, unknown>)
 }
 
 /** A key by which the server does something once, however often it is asked to. */

@@ -9,14 +9,14 @@ import { queries } from './queries.ts'
 
 /** The first words of the keys of queries that show records of a kind. */
 const shownBy: Record<string, readonly string[]> = {
-  task: ['tasks', 'task', 'plan', 'now', 'home'],
+  task: ['tasks', 'task', 'plan', 'now', 'home', 'progress', 'epics', 'trash'],
   session: ['sessions', 'session'],
-  epic: ['plan'],
-  story: ['plan'],
-  plan: ['plan', 'tasks'],
+  epic: ['plan', 'epics'],
+  story: ['plan', 'epics'],
+  plan: ['plan', 'tasks', 'epics', 'progress'],
   comment: ['task'],
   link: ['task', 'feature', 'decision', 'spec'],
-  project: ['projects'],
+  project: ['projects', 'trash'],
   note: ['notes', 'note'],
   memory: ['memories', 'memory'],
   notification: ['notifications'],

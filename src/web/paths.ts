@@ -14,6 +14,7 @@ export const paths = [
   '/notes',
   '/notes/:id',
   '/projects',
+  '/trash',
   '/projects/:slug',
   '/projects/:slug/epics/:epicId',
   '/projects/:slug/epics/:epicId/stories/:storyId',

@@ -20,11 +20,13 @@ import { inboxSearch } from './routes/inbox/search.ts'
 import { memorySearch } from './routes/memories/search.ts'
 import { noteSearch } from './routes/notes/search.ts'
 import { findSearch } from './routes/search/search.ts'
+import { projectSearch } from './routes/projects/search.ts'
 import { skillSearch } from './routes/skills/search.ts'
 import { specSearch } from './routes/spec/search.ts'
 import { specsSearch } from './routes/specs/search.ts'
 import { taskSearch } from './routes/tasks/search.ts'
 import { welcomeSearch } from './routes/welcome/search.ts'
+import { trashSearch } from './routes/trash/search.ts'
 import { chooseTeam, currentTeamQuery, type Me, meQuery, type Team, teamsQuery } from './session.ts'
 
 const root = createRootRouteWithContext<{ queries: typeof queries }>()({
@@ -94,7 +96,15 @@ const issuesRoute = createRoute({
 const projectsRoute = createRoute({
   getParentRoute: () => inside,
   path: '/projects',
+  validateSearch: projectSearch,
   component: lazyRouteComponent(() => import('./routes/projects/page.tsx'), 'ProjectsPage'),
+})
+
+const trashRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/trash',
+  validateSearch: trashSearch,
+  component: lazyRouteComponent(() => import('./routes/trash/page.tsx'), 'TrashPage'),
 })
 
 const projectRoute = createRoute({
@@ -305,6 +315,7 @@ export const router = createRouter({
       memoriesRoute,
       memoryRoute,
       projectRoute,
+      trashRoute,
       planRoute,
       epicRoute,
       storyRoute,

@@ -11,6 +11,10 @@ export const words = {
     useCode: 'I have no password: use a code',
     confirm: 'Confirm',
   },
+  copy: 'Copy',
+  copied: 'Copied',
+  undo: 'Undo',
+  cancel: 'Cancel',
   home: 'Tutti, home',
   places: {
     home: 'Home',

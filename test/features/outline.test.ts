@@ -197,7 +197,7 @@ describe('deleting and bringing back', () => {
     for (const id of [task.id, part.id]) expect((await get(team.member, id)).status).toBe(404)
     await expectRefusal(t, await team.admin.fetch('POST', `${storyAt(story)}/restore`), 409, 'conflict')
     expect((await restore(team.admin, task)).status).toBe(409)
-    for (const who of [team.member, team.viewer])
+    for (const who of [team.other, team.viewer])
       expect((await who.fetch('POST', `${epicAt(epic)}/restore`)).status).toBe(403)
     expect((await team.stranger.fetch('POST', `${epicAt(epic)}/restore`)).status).toBe(404)
     const back = await team.admin.fetch<Epic>('POST', `${epicAt(epic)}/restore`)

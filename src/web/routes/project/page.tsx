@@ -1,15 +1,31 @@
-/** A project at a glance. */
-import { useSuspenseQuery } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
-import { projectQuery } from './queries.ts'
+/** A project at a glance: how far it is, what waits, what was decided, what happens, and what an agent is told. */
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { Settings2, Share2 } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
+import type { ProjectDetail } from '../../../features/projects/schema.ts'
+import { BurnUp, forecast } from '../../components/chart.tsx'
+import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { useCrumbs } from '../../crumbs.ts'
+import { day } from '../../times.ts'
+import { AgentView } from './agent-view.tsx'
+import { Decisions, Epics, Feed, Gates } from './parts.tsx'
+import { progressQuery, projectQuery } from './queries.ts'
 import { words } from './words.ts'
+
+const Dialogs = lazy(() => import('./dialogs.tsx'))
+export type Asked = 'settings' | 'share' | 'agents'
 
 const route = getRouteApi('/inside/projects/$slug')
 
 export function ProjectPage() {
   const { slug } = route.useParams()
   const project = useSuspenseQuery(projectQuery(slug)).data
-  const { tasks, tasksDone, notes } = project.stats
+  const [asked, setAsked] = useState<Asked>()
+  const [days, setDays] = useState(56)
+  const progress = useQuery(progressQuery(slug, days))
+  useCrumbs({ label: project.name })
+  const may = project.can?.write === true
   return (
     <div className="scroll">
       <div className="page wide ph stack s4">
@@ -17,30 +33,121 @@ export function ProjectPage() {
           <div className="grow">
             <h1 className="h1">{project.name}</h1>
             {project.description && <p className="soft">{project.description}</p>}
+            {project.status === 'archived' && <p className="warn">{words.archived}</p>}
           </div>
-          <Link className="btn" to="/projects/$slug/tasks" params={{ slug }}>
-            {words.tasks}
-          </Link>
-          <Link className="btn" to="/projects/$slug/plan" params={{ slug }}>
-            {words.plan}
-          </Link>
+          {project.can?.share === true && (
+            <button type="button" className="btn" onClick={() => setAsked('share')}>
+              <Share2 className="i s14" aria-hidden />
+              {words.share}
+            </button>
+          )}
+          <button type="button" className="btn" onClick={() => setAsked('agents')}>
+            {words.agentsFile}
+          </button>
+          {project.can?.update === true && (
+            <button type="button" className="ib" aria-label={words.settings} onClick={() => setAsked('settings')}>
+              <Settings2 className="i" aria-hidden />
+            </button>
+          )}
         </header>
-        <dl className="counts">
-          <div>
-            <dt>{words.open}</dt>
-            <dd>{tasks - tasksDone}</dd>
+        <Counts stats={project.stats} lately={doneLately(progress.data?.days)} />
+        <div className="phgrid">
+          <div className="stack s4">
+            <Burn progress={progress} days={days} onDays={setDays} />
+            <Epics slug={slug} may={may} />
+            <Gates slug={slug} />
+            <Decisions project={project} />
           </div>
-          <div>
-            <dt>{words.done}</dt>
-            <dd>{tasksDone}</dd>
-            <dd className="sub">{words.of(tasks)}</dd>
+          <div className="stack s4">
+            <AgentView projectId={project.id} />
+            <Feed projectId={project.id} />
           </div>
-          <div>
-            <dt>{words.notes}</dt>
-            <dd>{notes}</dd>
-          </div>
-        </dl>
+        </div>
       </div>
+      {asked && (
+        <Suspense>
+          <Dialogs project={project} asked={asked} onClose={() => setAsked(undefined)} />
+        </Suspense>
+      )}
     </div>
+  )
+}
+
+type Days = readonly { people: number; agents: number; scope: number; day: string }[]
+
+interface Lately {
+  people: number
+  agents: number
+}
+/** What was done in the last seven days. */
+const doneLately = (days: Days | undefined): Lately | undefined => {
+  const [now, then] = [days?.at(-1), days?.at(-8) ?? days?.[0]]
+  return now && then ? { people: now.people - then.people, agents: now.agents - then.agents } : undefined
+}
+
+function Counts({ stats, lately }: { stats: ProjectDetail['stats']; lately: Lately | undefined }) {
+  const { open = 0, inReview = 0, blocked = 0, openGates = 0, atWork = 0, agentsAtWork = 0 } = stats
+  const all: [name: string, n: number, sub?: string][] = [
+    [words.counts.open, open],
+    [words.counts.done, stats.tasksDone, words.counts.ofAll(stats.tasks)],
+    [words.counts.atWork, atWork, agentsAtWork > 0 ? words.counts.agents(agentsAtWork) : undefined],
+    [words.counts.inReview, inReview, blocked > 0 ? `${blocked} ${words.counts.blocked.toLowerCase()}` : undefined],
+    [
+      words.counts.lately,
+      (lately?.people ?? 0) + (lately?.agents ?? 0),
+      lately && lately.agents > 0 ? words.counts.byAgents(lately.agents) : undefined,
+    ],
+    [words.counts.gates, openGates],
+  ]
+  return (
+    <dl className="counts">
+      {all.map(([name, n, sub]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{n}</dd>
+          <dd className="sub">{sub}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+interface BurnProps {
+  progress: { data: { days: Days } | undefined; error: Error | null }
+  days: number
+  onDays(days: number): void
+}
+
+function Burn({ progress: { data, error }, days, onDays }: BurnProps) {
+  const last = data?.days.at(-1)
+  const by = data && forecast(data.days)
+  return (
+    <section className="sheet pad" aria-label={words.burnUp}>
+      <header className="row">
+        <h2 className="h2">{words.burnUp}</h2>
+        <span className="soft t12 hp">{words.burnUpText}</span>
+        <div className="seg end" role="group" aria-label={words.period}>
+          {Object.entries(words.periods).map(([n, name]) => (
+            <button key={n} type="button" aria-pressed={Number(n) === days} onClick={() => onDays(Number(n))}>
+              {name}
+            </button>
+          ))}
+        </div>
+      </header>
+      {error && !data && <ProblemBox error={error} />}
+      {!data && !error && (
+        <AfterAMoment>
+          <Skeleton />
+        </AfterAMoment>
+      )}
+      {data && last && (
+        <BurnUp
+          days={data.days}
+          name={words.chart(last.people + last.agents, last.scope, by && day(by.date))}
+          words={{ ...words, at: words.atThisPace }}
+          day={day}
+        />
+      )}
+    </section>
   )
 }

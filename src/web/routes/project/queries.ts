@@ -1,5 +1,63 @@
-import { queryOptions } from '@tanstack/react-query'
-import { ok, projects } from '../../api.ts'
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { ProjectDetail, ProjectPatch, ProjectShare } from '../../../features/projects/schema.ts'
+import { activities, change, decisions, features, ok, planning, projects, sessions, stories } from '../../api.ts'
 
 export const projectQuery = (slug: string) =>
   queryOptions({ queryKey: ['projects', 'one', slug], queryFn: () => ok(projects.projects({ slug }).get()) })
+
+export const progressQuery = (slug: string, days: number) =>
+  queryOptions({
+    queryKey: ['progress', slug, days],
+    queryFn: () => ok(planning.projects({ slug }).progress.get({ query: { days } })),
+  })
+
+export const epicsQuery = (slug: string) =>
+  queryOptions({
+    queryKey: ['epics', slug],
+    queryFn: () => ok(stories.projects({ slug }).epics.get({ query: { open: true, limit: 8, total: true } })),
+  })
+
+export const gatesQuery = (slug: string) =>
+  queryOptions({
+    queryKey: ['features', slug, 'gates'],
+    queryFn: () => ok(features.projects({ slug }).features.get({ query: { limit: 20 } })),
+  })
+
+export const decidedQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ['decisions', 'of', projectId],
+    queryFn: () => ok(decisions.decisions.get({ query: { projectId, limit: 4, total: true } })),
+  })
+
+export const feedQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ['activities', 'of', projectId],
+    queryFn: () => ok(activities.activities.get({ query: { projectId, limit: 8 } })),
+  })
+
+export const briefQuery = (projectId: string, budgetTokens: number) =>
+  queryOptions({
+    queryKey: ['context', projectId, budgetTokens],
+    queryFn: () => ok(sessions.context.get({ query: { projectId, budgetTokens } })),
+    staleTime: 60_000,
+  })
+
+type Change = { update: ProjectPatch } | { share: ProjectShare } | { act: 'archive' | 'restore' | 'remove' | 'unshare' }
+
+/** Changes a project, as its reader saw it. */
+export function useProjectChange(project: Pick<ProjectDetail, 'id' | 'version'>) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: async (what: Change): Promise<void> => {
+      const one = projects.projects({ slug: project.id })
+      const how = change(project.version)
+      if ('update' in what) await ok(one.put(what.update, how))
+      else if ('share' in what) await ok(one.share.post(what.share, how))
+      else if (what.act === 'archive') await ok(one.archive.post(undefined, how))
+      else if (what.act === 'restore') await ok(one.restore.post(undefined, change()))
+      else if (what.act === 'unshare') await ok(one.share.delete(undefined, how))
+      else await ok(one.delete(undefined, how))
+    },
+    onSettled: () => cache.invalidateQueries({ queryKey: ['projects'] }),
+  })
+}

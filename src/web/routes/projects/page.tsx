@@ -1,46 +1,129 @@
-import { useQuery } from '@tanstack/react-query'
-import { Link, useRouteContext } from '@tanstack/react-router'
-import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
-import { projectsQuery } from '../../session.ts'
+/** The projects of the team: how far each is, what waits at gates, and who is at work. */
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
+import { Plus, Trash2 } from 'lucide-react'
+import { lazy, type ReactNode, Suspense, useState } from 'react'
+import { Meter } from '../../components/chart.tsx'
+import { CopyLine } from '../../components/copy-line.tsx'
+import { Kbd } from '../../components/foot.tsx'
+import { LongList } from '../../components/long-list.tsx'
+import { Empty } from '../../components/states.tsx'
+import { useKey } from '../../keys.ts'
 import { ago } from '../../times.ts'
+import { projectsQuery } from './queries.ts'
 import { words } from './words.ts'
+
+const CreateProject = lazy(() => import('./create.tsx'))
+const route = getRouteApi('/inside/projects')
+
+const ROW = 52
 
 export function ProjectsPage() {
   const { team } = useRouteContext({ from: '/inside' })
-  const { data, error } = useQuery(projectsQuery(team.id))
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const found = useInfiniteQuery(projectsQuery(team.id, search))
+  const may = found.data?.pages[0]?.can?.create === true
+  const [adding, setAdding] = useState(false)
+  useKey('c', () => may && setAdding(true), { label: words.newProject })
+  const add = may && (
+    <button type="button" className="btn main small" onClick={() => setAdding(true)}>
+      <Plus className="i s14" aria-hidden />
+      {words.newProject} <Kbd>c</Kbd>
+    </button>
+  )
   return (
-    <div className="scroll">
-      <div className="page stack s4">
-        <h1 className="h1">{words.title}</h1>
-        {error && !data && <ProblemBox error={error} />}
-        {!data && !error && (
-          <AfterAMoment>
-            <Skeleton />
-          </AfterAMoment>
-        )}
-        {data?.length === 0 && (
-          <Empty title={words.none}>
-            <p className="soft">{words.noneText}</p>
-            <code className="code">{words.command}</code>
-          </Empty>
-        )}
-        {data && data.length > 0 && (
-          <ul className="sheet">
-            {data.map((project) => (
-              <li key={project.id} className="prow">
-                <Link className="row wide" to="/projects/$slug" params={{ slug: project.slug }}>
-                  <span className="soft t12">{project.key}</span>
-                  <span className="grow stack s1">
-                    <b className="b5">{project.name}</b>
-                    {project.description && <span className="soft t12 cut">{project.description}</span>}
-                  </span>
-                  <span className="soft t12">{words.changed(ago(project.updatedAt))}</span>
-                </Link>
-              </li>
-            ))}
-          </ul>
-        )}
+    <>
+      <div className="viewbar">
+        <h1 className="h2">{words.title}</h1>
+        <div className="seg" role="group" aria-label={words.which}>
+          {([undefined, 'archived'] as const).map((status) => (
+            <button
+              key={status ?? 'active'}
+              type="button"
+              aria-pressed={search.status === status}
+              onClick={() => void navigate({ search: (before) => ({ ...before, status }) })}
+            >
+              {status ? words.archived : words.active}
+            </button>
+          ))}
+        </div>
+        <input
+          className="input small"
+          type="search"
+          aria-label={words.find}
+          placeholder={words.find}
+          defaultValue={search.q}
+          onChange={({ currentTarget: { value } }) =>
+            void navigate({ replace: true, search: (before) => ({ ...before, q: value || undefined }) })
+          }
+        />
+        <span className="grow" />
+        <Link className="btn small quiet" to="/trash">
+          <Trash2 className="i s14" aria-hidden />
+          {words.trash}
+        </Link>
+        {add}
       </div>
+      <LongList
+        found={found}
+        size={ROW}
+        row={(project) => <Row project={project} />}
+        noMatch={search.q ? words.noMatch : undefined}
+        onClear={() => void navigate({ search: (before) => ({ ...before, q: undefined }) })}
+        empty={search.status ? <NoneArchived /> : <None>{add}</None>}
+      />
+      {adding && (
+        <Suspense>
+          <CreateProject onClose={() => setAdding(false)} />
+        </Suspense>
+      )}
+    </>
+  )
+}
+
+interface Shown {
+  id: string
+  slug: string
+  key: string
+  name: string
+  description: string | null
+  updatedAt: string
+  stats?: { tasks: number; tasksDone: number; openGates: number; agentsAtWork: number } | undefined
+}
+
+function Row({ project: { slug, key, name, description, updatedAt, stats } }: { project: Shown }) {
+  return (
+    <div className="prow">
+      <Link className="row wide" to="/projects/$slug" params={{ slug }}>
+        <span className="key soft t12">{key}</span>
+        <span className="grow stack">
+          <b className="b5 cut">{name}</b>
+          {description && <span className="soft t12 cut">{description}</span>}
+        </span>
+        {stats && stats.agentsAtWork > 0 && <span className="flag agent hp">{words.agents(stats.agentsAtWork)}</span>}
+        {stats && stats.openGates > 0 && <span className="flag info hp">{words.gates(stats.openGates)}</span>}
+        {stats && <Meter all={stats.tasks} agents={0} people={stats.tasksDone} />}
+        {stats && <span className="soft t12 num stat">{words.done(stats.tasksDone, stats.tasks)}</span>}
+        <span className="soft t12 hp stat">{words.changed(ago(updatedAt))}</span>
+      </Link>
     </div>
   )
 }
+
+const None = ({ children }: { children: ReactNode }) => (
+  <Empty title={words.none}>
+    <p className="soft">{words.noneText}</p>
+    <p className="row voidact">{children}</p>
+    <div className="sheet ways">
+      <CopyLine label={words.say} text={words.sayText} say />
+      <CopyLine label={words.terminal} text={words.command} />
+    </div>
+  </Empty>
+)
+
+const NoneArchived = () => (
+  <Empty title={words.noneArchived}>
+    <p className="soft">{words.noneArchivedText}</p>
+  </Empty>
+)

@@ -1,7 +1,27 @@
+import { count } from '../../words.ts'
+
 export const words = {
   title: 'Projects',
   none: 'No projects yet',
   noneText: 'A project holds tasks, notes, decisions and what agents remember.',
+  say: 'Say to an agent that has a token',
+  sayText: 'Create a project in Tutti for what we are building here, and plan it: two epics, small tasks.',
+  terminal: 'Or from a terminal',
   command: 'tutti projects create "My project"',
+  noMatch: 'No project matches.',
+  noneArchived: 'Nothing is archived',
+  noneArchivedText: 'A project that is over can be archived: it stays readable, and out of the way.',
+  active: 'Active',
+  archived: 'Archived',
+  which: 'Which projects',
+  find: 'Find a project',
+  trash: 'Trash',
+  newProject: 'New project',
+  name: 'Name',
+  description: 'Description',
+  create: 'Create',
+  done: (done: number, all: number) => `${done} of ${all}`,
+  gates: (n: number) => count(n, 'open gate'),
+  agents: (n: number) => `${count(n, 'agent')} at work`,
   changed: (time: string) => `changed ${time} ago`,
 } as const

@@ -5,6 +5,7 @@ import { Link as LinkIcon, Maximize2, X } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
+import { copyText } from '../../copy.ts'
 import { TaskBody } from './body.tsx'
 import { taskQuery } from './queries.ts'
 import { words } from './words.ts'
@@ -49,15 +50,4 @@ export function TaskPanel({ taskKey, onClose }: { taskKey: string; onClose(): vo
       )}
     </section>
   )
-}
-
-/** On a plain network a browser has no clipboard, so the text is selected and copied as a user would. */
-export async function copyText(text: string): Promise<void> {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text)
-  const field = document.createElement('textarea')
-  field.value = text
-  document.body.append(field)
-  field.select()
-  document.execCommand('copy')
-  field.remove()
 }

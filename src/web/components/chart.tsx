@@ -1,0 +1,193 @@
+/** What was done against what there is to do, day by day: people violet, agents teal, scope grey, forecast dashed. */
+import { useEffect, useRef, useState } from 'react'
+
+export interface ChartDay {
+  day: string
+  scope: number
+  people: number
+  agents: number
+}
+
+interface Words {
+  people(n: number): string
+  agents(n: number): string
+  scope(n: number): string
+  today: string
+  at(day: string): string
+}
+
+interface Props {
+  days: readonly ChartDay[]
+  /** A sentence that says what the picture shows. */
+  name: string
+  words: Words
+  day(date: string): string
+}
+
+const HEIGHT = 196
+const TOP = 10
+const BOTTOM = 174
+const START = 28
+/** Room for the labels at the ends of the lines. */
+const END = 84
+/** Below this the texts would meet, so the chart scrolls. */
+const NARROWEST = 480
+const DAY = 86_400_000
+const PACE_DAYS = 14
+
+/** The day on which everything is done at the pace of the last two weeks; undefined if it never is, or already. */
+export function forecast(days: readonly ChartDay[]): { inDays: number; date: string } | undefined {
+  const last = days.at(-1)
+  const before = days.at(-1 - Math.min(PACE_DAYS, days.length - 1))
+  if (!last || !before || last === before) return undefined
+  const pace = (done(last) - done(before)) / Math.min(PACE_DAYS, days.length - 1)
+  const open = last.scope - done(last)
+  if (pace <= 0 || open <= 0) return undefined
+  const inDays = Math.ceil(open / pace)
+  return { inDays, date: new Date(Date.parse(last.day) + inDays * DAY).toISOString().slice(0, 10) }
+}
+
+/** A round number that is at least a third of the highest value. */
+function stepOf(most: number): number {
+  const third = Math.max(1, most / 3)
+  const power = 10 ** Math.floor(Math.log10(third))
+  return (([1, 2, 3, 5, 10].find((n) => n * power >= third) as number) * power) | 0
+}
+
+/** Follows the width that is there for the chart. */
+function useWidth() {
+  const box = useRef<HTMLDivElement>(null)
+  const [width, setWidth] = useState(640)
+  useEffect(() => {
+    if (!box.current) return
+    const watching = new ResizeObserver(([seen]) => {
+      if (seen) setWidth(Math.max(NARROWEST, Math.round(seen.contentRect.width)))
+    })
+    watching.observe(box.current)
+    return () => watching.disconnect()
+  }, [])
+  return { box, width }
+}
+
+const done = (day: ChartDay): number => day.people + day.agents
+
+/** Where days and numbers are in the picture. */
+function plan(days: readonly ChartDay[], width: number) {
+  const goal = forecast(days)
+  const ahead = goal ? Math.min(Math.max(4, goal.inDays + 4), days.length) : 0
+  const right = width - END
+  const step = stepOf(Math.max(...days.map(({ scope }) => scope), 1))
+  const x = (place: number) => START + ((right - START) * place) / Math.max(1, days.length - 1 + ahead)
+  const y = (n: number) => BOTTOM - ((BOTTOM - TOP) * n) / (step * 3)
+  const point = (place: number, n: number) => `${x(place).toFixed(1)} ${y(n).toFixed(1)}`
+  return { goal, ahead, right, step, x, y, point, now: days.length - 1, last: days.at(-1) as ChartDay }
+}
+type Plan = ReturnType<typeof plan>
+
+export function BurnUp({ days, name, words, day }: Props) {
+  const { box, width } = useWidth()
+  if (days.length === 0) return <div ref={box} />
+  const all = plan(days, width)
+  const { x, y, point, right, step, now } = all
+  const line = (of: (d: ChartDay) => number) =>
+    days.map((d, place) => `${place ? 'L' : 'M'}${point(place, of(d))}`).join('')
+  const back = days.map((d, place) => `L${point(place, d.people)}`).reverse()
+  const people = line((d) => d.people)
+  const marks = [0, Math.floor(now / 2)].filter((place, i, list) => list.indexOf(place) === i && place < now - 2)
+  return (
+    <div className="chartbox" ref={box}>
+      <svg
+        className="chart"
+        viewBox={`0 0 ${width} ${HEIGHT}`}
+        width={width}
+        height={HEIGHT}
+        role="img"
+        aria-label={name}
+      >
+        {[0, 1, 2, 3].map((n) => (
+          <g key={n}>
+            <line className="grid" x1={START} x2={right} y1={y(n * step)} y2={y(n * step)} />
+            <text x={START - 8} y={y(n * step) + 4} textAnchor="end">
+              {n * step}
+            </text>
+          </g>
+        ))}
+        <path className="pa" d={`${people}L${x(now).toFixed(1)} ${BOTTOM}L${START} ${BOTTOM}Z`} />
+        <path className="aa" d={`${line(done)}${back.join('')}Z`} />
+        <path className="al" d={line(done)} />
+        <path className="pl" d={people} />
+        <path className="scope" d={line(({ scope }) => scope)} />
+        <Forecast plan={all} label={(date) => words.at(day(date))} />
+        <Ends plan={all} words={words} />
+        {marks.map((place) => (
+          <text key={place} x={x(place)} y={HEIGHT - 5} textAnchor={place === 0 ? 'start' : 'middle'}>
+            {day((days[place] as ChartDay).day)}
+          </text>
+        ))}
+      </svg>
+    </div>
+  )
+}
+
+function Forecast({
+  plan: { goal, ahead, right, x, y, point, now, last },
+  label,
+}: {
+  plan: Plan
+  label(date: string): string
+}) {
+  if (!goal) return null
+  const isShown = goal.inDays <= ahead
+  const reached = isShown ? last.scope : done(last) + ((last.scope - done(last)) * ahead) / goal.inDays
+  const at = now + Math.min(goal.inDays, ahead)
+  return (
+    <>
+      <path className="fore" d={`M${point(now, last.scope)}H${right}`} />
+      <path className="fore" d={`M${point(now, done(last))}L${point(at, reached)}`} />
+      {isShown && (
+        <>
+          <circle className="hitdot" cx={x(at)} cy={y(last.scope)} r="3.5" />
+          <text x={x(at)} y={y(last.scope) - 8} textAnchor="middle">
+            {label(goal.date)}
+          </text>
+        </>
+      )}
+    </>
+  )
+}
+
+/** The labels at the ends of the lines. They keep their distance, whatever the numbers. */
+function Ends({ plan: { right, x, y, now, last, goal }, words }: { plan: Plan; words: Words }) {
+  const peopleAt = Math.min(BOTTOM - 4, y(last.people / 2) + 4)
+  const agentsAt = Math.min(peopleAt - 14, y(last.people + last.agents / 2) + 4)
+  const scopeAt = Math.min(y(last.scope) + 4, goal ? BOTTOM : agentsAt - 14)
+  return (
+    <>
+      <line className="cross" x1={x(now)} x2={x(now)} y1={TOP} y2={BOTTOM} />
+      <text className="in" x={x(now) + 6} y={peopleAt}>
+        {words.people(last.people)}
+      </text>
+      <text className="in" x={x(now) + 6} y={agentsAt}>
+        {words.agents(last.agents)}
+      </text>
+      <text className="in" x={right + 6} y={scopeAt}>
+        {words.scope(last.scope)}
+      </text>
+      <text className="in" x={x(now)} y={HEIGHT - 5} textAnchor="middle">
+        {words.today}
+      </text>
+    </>
+  )
+}
+
+/** How much of something is done, and by whom. The numbers stand beside it. */
+export const Meter = ({ all, agents, people }: { all: number; agents: number; people: number }) => {
+  const share = (n: number) => `${all === 0 ? 0 : (n * 100) / all}%`
+  return (
+    <svg className="meter" aria-hidden>
+      <rect className="bg" width="100%" height="100%" />
+      <rect className="a" x="0%" width={share(agents)} height="100%" />
+      <rect className="p" x={share(agents)} width={share(people)} height="100%" />
+    </svg>
+  )
+}

@@ -1,0 +1,157 @@
+/** The dialogs of a project, loaded when one is opened: its settings, who sees it, and what agents read. */
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { ProjectDetail } from '../../../features/projects/schema.ts'
+import { CopyLine } from '../../components/copy-line.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { toast } from '../../components/toasts.tsx'
+import { words as common } from '../../words.ts'
+import type { Asked } from './page.tsx'
+import { useProjectChange } from './queries.ts'
+import { words } from './words.ts'
+
+interface Props {
+  project: ProjectDetail
+  onClose(): void
+}
+
+export default function Dialogs({ asked, ...props }: Props & { asked: Asked }) {
+  if (asked === 'share') return <Share {...props} />
+  return asked === 'settings' ? <Settings {...props} /> : <AgentsFile {...props} />
+}
+
+function Settings({ project, onClose }: Props) {
+  const [name, setName] = useState(project.name)
+  const [description, setDescription] = useState(project.description ?? '')
+  const { mutate, error, isPending } = useProjectChange(project)
+  const remove = useRemoval(project)
+  return (
+    <Dialog title={words.edit.title} open onClose={onClose}>
+      <form
+        className="stack s4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          mutate({ update: { name: name.trim(), description: description.trim() || null } }, { onSuccess: onClose })
+        }}
+      >
+        <label className="field">
+          <span>{words.edit.name}</span>
+          <input
+            className="input"
+            required
+            maxLength={100}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+        </label>
+        <label className="field">
+          <span>{words.edit.description}</span>
+          <textarea
+            className="input"
+            rows={3}
+            maxLength={10_000}
+            value={description}
+            onChange={(event) => setDescription(event.currentTarget.value)}
+          />
+        </label>
+        {project.can?.gates === true && (
+          <label className="row">
+            <input
+              type="checkbox"
+              checked={project.settings.allowSelfReview === true}
+              disabled={isPending}
+              onChange={(event) =>
+                mutate({ update: { settings: { ...project.settings, allowSelfReview: event.currentTarget.checked } } })
+              }
+            />
+            <span>{words.edit.selfReview}</span>
+          </label>
+        )}
+        {(error ?? remove.error) && <ProblemBox error={(error ?? remove.error) as Error} />}
+        <div className="row">
+          <button type="submit" className="btn main" disabled={isPending || name.trim() === ''}>
+            {words.edit.save}
+          </button>
+          <span className="grow" />
+          {project.can?.archive === true && (
+            <button
+              type="button"
+              className="btn"
+              onClick={() =>
+                mutate({ act: project.status === 'archived' ? 'restore' : 'archive' }, { onSuccess: onClose })
+              }
+            >
+              {project.status === 'archived' ? words.edit.unarchive : words.edit.archive}
+            </button>
+          )}
+          {project.can?.remove === true && (
+            <button type="button" className="btn bad" onClick={remove.run}>
+              {words.edit.remove}
+            </button>
+          )}
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+/** Deletes a project and goes back to the list, from where it can be undone at once. */
+function useRemoval(project: ProjectDetail) {
+  const navigate = useNavigate()
+  const { mutate, error } = useProjectChange(project)
+  const undo = () =>
+    mutate({ act: 'restore' }, { onSuccess: () => toast({ title: words.edit.restored(project.name) }) })
+  const run = () =>
+    mutate(
+      { act: 'remove' },
+      {
+        onSuccess: () => {
+          void navigate({ to: '/projects' })
+          toast({ title: words.edit.removed(project.name), action: { label: common.undo, run: undo } })
+        },
+      },
+    )
+  return { run, error }
+}
+
+const visibilities = ['private', 'team', 'public'] as const
+
+function Share({ project, onClose }: Props) {
+  const { mutate, error, isPending } = useProjectChange(project)
+  return (
+    <Dialog title={words.share} open onClose={onClose}>
+      <fieldset className="stack" disabled={isPending}>
+        <legend className="soft t12">{words.edit.visibility}</legend>
+        {visibilities.map((visibility) => (
+          <label key={visibility} className="row">
+            <input
+              type="radio"
+              name="visibility"
+              checked={project.visibility === visibility}
+              onChange={() => mutate({ share: { visibility } })}
+            />
+            <span>{words.edit[visibility]}</span>
+          </label>
+        ))}
+      </fieldset>
+      {error && <ProblemBox error={error} />}
+      <p className="soft">
+        {words.edit.people}{' '}
+        <Link className="link" to="/team">
+          {words.edit.invite}
+        </Link>
+      </p>
+    </Dialog>
+  )
+}
+
+const AgentsFile = ({ project, onClose }: Props) => (
+  <Dialog title={words.agentsFile} open onClose={onClose}>
+    <div className="stack s4">
+      <p className="soft">{words.agentsText}</p>
+      <CopyLine label={words.agentsLine} text={words.agentsMd(project.key, project.name)} say />
+      <CopyLine label={words.terminal} text={`tutti link ${project.key}`} />
+    </div>
+  </Dialog>
+)

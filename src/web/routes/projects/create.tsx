@@ -1,0 +1,55 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { newKey } from '../../api.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { useCreate } from './queries.ts'
+import { words } from './words.ts'
+
+export default function CreateProject({ onClose }: { onClose(): void }) {
+  const [name, setName] = useState('')
+  const [description, setDescription] = useState('')
+  const [once] = useState(newKey)
+  const create = useCreate()
+  const navigate = useNavigate()
+  return (
+    <Dialog title={words.newProject} open onClose={onClose}>
+      <form
+        className="stack s4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          const about = description.trim()
+          create.mutate(
+            { name: name.trim(), ...(about && { description: about }), once },
+            { onSuccess: ({ slug }) => void navigate({ to: '/projects/$slug/plan', params: { slug } }) },
+          )
+        }}
+      >
+        <label className="field">
+          <span>{words.name}</span>
+          <input
+            className="input"
+            required
+            maxLength={100}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+        </label>
+        <label className="field">
+          <span>{words.description}</span>
+          <textarea
+            className="input"
+            rows={3}
+            maxLength={10_000}
+            value={description}
+            onChange={(event) => setDescription(event.currentTarget.value)}
+          />
+        </label>
+        {create.error && <ProblemBox error={create.error} />}
+        <button type="submit" className="btn main" disabled={create.isPending || name.trim() === ''}>
+          {words.create}
+        </button>
+      </form>
+    </Dialog>
+  )
+}

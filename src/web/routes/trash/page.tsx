@@ -1,0 +1,87 @@
+/** What was deleted and can come back. */
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { getRouteApi, useNavigate, useRouteContext } from '@tanstack/react-router'
+import { Undo2 } from 'lucide-react'
+import type { Trashed } from '../../../features/trash/schema.ts'
+import { CopyLine } from '../../components/copy-line.tsx'
+import { LongList } from '../../components/long-list.tsx'
+import { Empty } from '../../components/states.tsx'
+import { toast } from '../../components/toasts.tsx'
+import { ago } from '../../times.ts'
+import { trashQuery, useRestore } from './queries.ts'
+import { words } from './words.ts'
+
+const route = getRouteApi('/inside/trash')
+const ROW = 44
+
+export function TrashPage() {
+  const { team } = useRouteContext({ from: '/inside' })
+  const { kind } = route.useSearch()
+  const navigate = route.useNavigate()
+  const choose = (next: Trashed['kind'] | undefined) => void navigate({ search: (all) => ({ ...all, kind: next }) })
+  return (
+    <>
+      <div className="viewbar">
+        <h1 className="h2">{words.title}</h1>
+        <select
+          className="input small"
+          aria-label={words.kind}
+          value={kind ?? ''}
+          onChange={(event) => choose((event.currentTarget.value || undefined) as Trashed['kind'] | undefined)}
+        >
+          <option value="">{words.all}</option>
+          {Object.entries(words.kinds).map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </div>
+      <LongList
+        found={useInfiniteQuery(trashQuery(team.id, kind))}
+        size={ROW}
+        row={(item) => <Row item={item} />}
+        noMatch={kind && words.noMatch}
+        onClear={() => choose(undefined)}
+        empty={
+          <Empty title={words.none}>
+            <p className="soft">{words.noneText}</p>
+            <div className="sheet ways">
+              <CopyLine label={words.terminal} text={words.command} />
+            </div>
+          </Empty>
+        }
+      />
+    </>
+  )
+}
+
+function Row({ item }: { item: Trashed }) {
+  const restore = useRestore()
+  const navigate = useNavigate()
+  const open = () => void navigate({ to: item.path })
+  const run = () =>
+    restore.mutate(item, {
+      onSuccess: () => toast({ title: words.restored(item.title), action: { label: words.open, run: open } }),
+      onError: (error) => toast({ title: item.title, text: error.message, bad: true }),
+    })
+  return (
+    <div className="prow">
+      <div className="row wide pad8">
+        <span className="flag">{item.kind}</span>
+        <b className="b5 grow cut">{item.title}</b>
+        <span className="soft t12 hp">{words.deleted(item.deletedBy.name, ago(item.deletedAt))}</span>
+        <button
+          type="button"
+          className="btn small"
+          aria-label={words.restoreOne(item.title)}
+          disabled={restore.isPending}
+          onClick={run}
+        >
+          <Undo2 className="i s14" aria-hidden />
+          {words.restore}
+        </button>
+      </div>
+    </div>
+  )
+}

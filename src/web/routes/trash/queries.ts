@@ -1,0 +1,22 @@
+import { infiniteQueryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { Trashed } from '../../../features/trash/schema.ts'
+import { change, ok, restoreAt, trash } from '../../api.ts'
+
+export const trashQuery = (team: string, kind: Trashed['kind'] | undefined) =>
+  infiniteQueryOptions({
+    queryKey: ['trash', team, kind],
+    queryFn: ({ pageParam }) =>
+      ok(trash.trash.get({ query: { limit: 50, ...(kind && { kind }), ...(pageParam && { cursor: pageParam }) } })),
+    initialPageParam: '',
+    getNextPageParam: (page) => page.nextCursor,
+  })
+
+/** Restores a record, with all that was deleted along with it. */
+export function useRestore() {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: ({ path, version }: Trashed) => restoreAt(path, change(version)),
+    // What comes back may stand on any page.
+    onSettled: () => cache.invalidateQueries(),
+  })
+}
