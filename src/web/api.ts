@@ -6,6 +6,7 @@ import { treaty } from '@elysiajs/eden'
 import type { AnyElysia } from 'elysia'
 import type { accountRoutes } from '../features/accounts/routes.ts'
 import type { activityRoutes } from '../features/activity/routes.ts'
+import type { adminRoutes } from '../features/admin/routes.ts'
 import type { agentRoutes } from '../features/agents/routes.ts'
 import type { attachmentRoutes } from '../features/attachments/routes.ts'
 import type { codeRoutes } from '../features/codes/routes.ts'
@@ -14,6 +15,7 @@ import type { homeRoutes } from '../features/home/routes.ts'
 import type { hubRoutes } from '../features/hub/routes.ts'
 import type { inviteRoutes } from '../features/invites/routes.ts'
 import type { issueRoutes } from '../features/issues/routes.ts'
+import type { mailRoutes } from '../features/mail/routes.ts'
 import type { memoryRoutes } from '../features/memory/routes.ts'
 import type { noteRoutes } from '../features/notes/routes.ts'
 import type { notificationRoutes } from '../features/notifications/routes.ts'
@@ -31,6 +33,7 @@ import type { teamRoutes } from '../features/teams/routes.ts'
 import type { tokenRoutes } from '../features/tokens/routes.ts'
 import type { trashRoutes } from '../features/trash/routes.ts'
 import type { workflowRoutes } from '../features/workflow/routes.ts'
+import { actingToken } from './acting.ts'
 import { Problem } from './problem.ts'
 import { confirmIdentity } from './reauth.ts'
 import { renewed } from './renew.ts'
@@ -41,6 +44,7 @@ const client = <R extends AnyElysia>() =>
 
 export const accounts = client<ReturnType<typeof accountRoutes>>().api
 export const activities = client<ReturnType<typeof activityRoutes>>().api
+export const admin = client<ReturnType<typeof adminRoutes>>().api.admin
 export const agents = client<ReturnType<typeof agentRoutes>>().api
 export const attachments = client<ReturnType<typeof attachmentRoutes>>().api
 export const decisions = client<ReturnType<typeof decisionRoutes>>().api
@@ -52,6 +56,7 @@ export const issues = client<ReturnType<typeof issueRoutes>>().api
 export const invites = client<ReturnType<typeof inviteRoutes>>().api
 export const memories = client<ReturnType<typeof memoryRoutes>>().api
 export const notes = client<ReturnType<typeof noteRoutes>>().api
+export const mail = client<ReturnType<typeof mailRoutes>>().api.admin
 export const notifications = client<ReturnType<typeof notificationRoutes>>().api
 export const onboarding = client<ReturnType<typeof onboardingRoutes>>().api
 export const organizations = client<ReturnType<typeof organizationRoutes>>().api
@@ -118,10 +123,17 @@ export function nameTeamInCalls(id: string): boolean {
   return changed
 }
 
+/** Names no team until the next one is chosen: the tab becomes somebody else's. */
+export const forgetTeam = (): void => {
+  organizationId = undefined
+}
+
 async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
   const request = () => {
     const headers = new Headers(init.headers)
     if (organizationId) headers.set('x-organization-id', organizationId)
+    const token = actingToken()
+    if (token) headers.set('authorization', `Bearer ${token}`)
     return fetch(input, { ...init, headers })
   }
   try {

@@ -207,6 +207,60 @@ const teamByIdRoute = createRoute({
   },
 })
 
+const adminRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/admin',
+  component: lazyRouteComponent(() => import('./routes/admin/state.tsx'), 'StatePage'),
+})
+
+const adminUsersRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/admin/users',
+  component: lazyRouteComponent(() => import('./routes/admin/users.tsx'), 'UsersPage'),
+})
+
+const adminTeamsRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/admin/teams',
+  component: lazyRouteComponent(() => import('./routes/admin/lists.tsx'), 'TeamsPage'),
+})
+
+const adminOutboxRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/admin/outbox',
+  component: lazyRouteComponent(() => import('./routes/admin/lists.tsx'), 'OutboxPage'),
+})
+
+const adminAuditRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/admin/audit',
+  component: lazyRouteComponent(() => import('./routes/admin/lists.tsx'), 'AuditPage'),
+})
+
+const adminIssuesRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/admin/issues',
+  component: lazyRouteComponent(() => import('./routes/admin/messages.tsx'), 'IssuesPage'),
+})
+
+const adminAnnouncementsRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/admin/announcements',
+  component: lazyRouteComponent(() => import('./routes/admin/messages.tsx'), 'AnnouncementsPage'),
+})
+
+const adminSettingsRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/admin/settings',
+  component: lazyRouteComponent(() => import('./routes/admin/lists.tsx'), 'SettingsPage'),
+})
+
+const adminBackupsRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/admin/backups',
+  component: lazyRouteComponent(() => import('./routes/admin/lists.tsx'), 'BackupsPage'),
+})
+
 const welcomeRoute = createRoute({
   getParentRoute: () => inside,
   path: '/welcome',
@@ -325,6 +379,15 @@ export const router = createRouter({
       welcomeRoute,
       teamRoute,
       teamByIdRoute,
+      adminRoute,
+      adminUsersRoute,
+      adminTeamsRoute,
+      adminOutboxRoute,
+      adminAuditRoute,
+      adminIssuesRoute,
+      adminAnnouncementsRoute,
+      adminSettingsRoute,
+      adminBackupsRoute,
       featuresRoute,
       featureInProjectRoute,
       featureRoute,

@@ -3,6 +3,7 @@ import type { SearchName } from '../records/names.ts'
 import type { Priority, Status } from '../records/work.ts'
 
 export const words = {
+  acting: { as: (name: string) => `You act as ${name}`, stop: 'Stop' },
   reauth: {
     title: 'Confirm that it is you',
     password: 'Password',

@@ -4,6 +4,8 @@ import { ReportedIssuePage, ReportedIssueQuery } from '../issues/schema.ts'
 import { Announcement, NotificationContent } from '../notifications/schema.ts'
 import { Member, MemberAdd, MemberRemoved, MemberRole, OrganizationPatch } from '../organizations/schema.ts'
 import { audit } from './audit.ts'
+import * as operations from './operations.ts'
+import { BackupList, BackupMade, Checks, ConfigList, JobList } from './operations-schema.ts'
 import {
   AdminTeamDetail,
   AdminTeamPage,
@@ -197,6 +199,26 @@ export const adminRoutes = (http: Http) =>
       ...on(audit, 'Audit log of this instance, newest first'),
       query: AuditQuery,
       response: AuditPage,
+    })
+    .get('/api/admin/doctor', ({ ctx }) => operations.doctor(ctx, {}), {
+      ...on(operations.doctor, 'Check what this instance needs, as `tutti doctor` does'),
+      response: Checks,
+    })
+    .get('/api/admin/jobs', ({ ctx }) => operations.listJobs(ctx, {}), {
+      ...on(operations.listJobs, 'Background jobs that wait, run or failed; at most 100'),
+      response: JobList,
+    })
+    .get('/api/admin/config', ({ ctx }) => operations.listConfig(ctx, {}), {
+      ...on(operations.listConfig, 'The settings in force, without secrets'),
+      response: ConfigList,
+    })
+    .get('/api/admin/backups', ({ ctx }) => operations.listBackups(ctx, {}), {
+      ...on(operations.listBackups, 'Backups in the folder of the scheduled ones'),
+      response: BackupList,
+    })
+    .post('/api/admin/backups', ({ ctx }) => operations.makeBackup(ctx, {}), {
+      ...on(operations.makeBackup, 'Make a backup now'),
+      response: BackupMade,
     })
     .get('/api/admin/system', ({ ctx }) => system(ctx, {}), {
       ...on(system, 'State of this instance'),

@@ -79,7 +79,7 @@ export async function sweepCopies({ config: { DATA_DIR: folder }, driver }: App)
 }
 
 /** The name contains a mark of the installation, because two installations may share a backup folder. */
-const nameAt = (ms: number, mark: string): string =>
+export const nameAt = (ms: number, mark: string): string =>
   `tutti-${new Date(ms).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}-${mark}.backup`
 const nameOf = (mark: string): RegExp =>
   new RegExp(`^tutti-(\\d{4}-\\d\\d-\\d\\d)T(\\d\\d)-(\\d\\d)-(\\d\\d)Z-${mark}\\.backup$`)

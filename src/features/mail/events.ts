@@ -2,6 +2,10 @@ import { define } from '../../events/catalogue.ts'
 
 const ofMail = { kind: 'mail' } as const
 
+export const mailQueued = define('mail.queued', {
+  ...ofMail,
+  description: 'An administrator queued a mail again that could not be sent',
+})
 export const mailSent = define('mail.sent', { ...ofMail, description: 'A mail was sent' })
 export const mailDelayed = define('mail.delayed', {
   ...ofMail,

@@ -1,10 +1,18 @@
 import { type Http, on } from '../../http/context.ts'
-import { OutboxPage, OutboxQuery } from './schema.ts'
+import { id, object } from '../../schema.ts'
+import { resend } from './resend.ts'
+import { OutboxPage, OutboxQuery, Requeued } from './schema.ts'
 import * as mail from './service.ts'
 
 export const mailRoutes = (http: Http) =>
-  http.get('/api/admin/outbox', ({ ctx, query }) => mail.outbox(ctx, query), {
-    ...on(mail.outbox, 'List sent, queued and failed mail, and mail that is kept because there is no mail server'),
-    query: OutboxQuery,
-    response: OutboxPage,
-  })
+  http
+    .get('/api/admin/outbox', ({ ctx, query }) => mail.outbox(ctx, query), {
+      ...on(mail.outbox, 'List sent, queued and failed mail, and mail that is kept because there is no mail server'),
+      query: OutboxQuery,
+      response: OutboxPage,
+    })
+    .post('/api/admin/outbox/:id/resend', ({ ctx, params }) => resend(ctx, params), {
+      ...on(resend, 'Try again to send a mail that failed'),
+      params: object({ id: id() }),
+      response: Requeued,
+    })

@@ -53,3 +53,5 @@ export const OutboxQuery = object({
 export type OutboxQuery = Static<typeof OutboxQuery>
 export const OutboxPage = pageOf(OutboxMail)
 export type OutboxPage = Static<typeof OutboxPage>
+
+export const Requeued = object({ id: id(), status: oneOf(['queued']) })

@@ -6,6 +6,7 @@ import { setShortcuts } from '../keys.ts'
 import { follow } from '../live.ts'
 import { useQuestion } from '../reauth.ts'
 import { words } from '../words.ts'
+import { ActingBar } from './acting.tsx'
 import { Foot } from './foot-line.tsx'
 import { Keys } from './keys.tsx'
 import { PhoneHead, TabBar } from './phone.tsx'
@@ -34,6 +35,7 @@ export function Frame() {
       </div>
       <Keys />
       <Question />
+      <ActingBar />
     </FootProvider>
   )
 }

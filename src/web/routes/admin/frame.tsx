@@ -1,0 +1,130 @@
+/** What all pages of the administration share: their heading, their tabs, and tables that load more. */
+import type { UseInfiniteQueryResult } from '@tanstack/react-query'
+import { Link, useRouteContext } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { Missing } from '../../frame/failed.tsx'
+import { words } from './words.ts'
+
+const places = [
+  ['/admin', 'state'],
+  ['/admin/users', 'users'],
+  ['/admin/teams', 'teams'],
+  ['/admin/outbox', 'outbox'],
+  ['/admin/audit', 'audit'],
+  ['/admin/issues', 'issues'],
+  ['/admin/announcements', 'announcements'],
+  ['/admin/settings', 'settings'],
+  ['/admin/backups', 'backups'],
+] as const
+export type Section = (typeof places)[number][1]
+
+/** For everybody else these pages do not exist. */
+export function AdminFrame({ at, children }: { at: Section; children: ReactNode }) {
+  const { me } = useRouteContext({ from: '/inside' })
+  if (me.role !== 'admin') return <Missing />
+  return (
+    <div className="scroll">
+      <div className="page wide stack s5">
+        <header className="stack">
+          <h1 className="h1">{`${words.title}: ${words.sections[at]}`}</h1>
+          <nav className="tabs admnav" aria-label={words.title}>
+            {places.map(([to, name]) => (
+              <Link key={to} to={to} activeOptions={{ exact: true }} aria-selected={undefined}>
+                {words.sections[name]}
+              </Link>
+            ))}
+          </nav>
+        </header>
+        {children}
+      </div>
+    </div>
+  )
+}
+
+interface Column<T> {
+  title: string
+  of(item: T): ReactNode
+  /** Not on a phone. */
+  wide?: boolean
+}
+
+export function Table<T extends { id: string }>({ items, columns }: { items: readonly T[]; columns: Column<T>[] }) {
+  if (items.length === 0) return <p className="soft">{words.none}</p>
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so keys must reach it
+    <section className="sheet tbl roll" tabIndex={0} aria-label={columns[0]?.title}>
+      <table>
+        <thead>
+          <tr className="t12 soft">
+            {columns.map(({ title, wide }) => (
+              <th key={title} className={wide ? 'hp' : ''}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((item) => (
+            <tr key={item.id}>
+              {columns.map(({ title, wide, of }) => (
+                <td key={title} className={wide ? 'hp' : 'wrapany'}>
+                  {of(item)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+interface ListProps<T> {
+  list: UseInfiniteQueryResult<{ pages: { items: T[] }[] }>
+  columns: Column<T>[]
+}
+
+/** A table over the pages of a list. */
+export function Listed<T extends { id: string }>({ list, columns }: ListProps<T>) {
+  if (list.error && !list.data) return <ProblemBox error={list.error} />
+  if (!list.data) return <Waiting />
+  return (
+    <>
+      <Table items={list.data.pages.flatMap(({ items }) => items)} columns={columns} />
+      {list.hasNextPage && (
+        <p>
+          <button type="button" className="btn" disabled={list.isFetching} onClick={() => void list.fetchNextPage()}>
+            {words.more}
+          </button>
+        </p>
+      )}
+    </>
+  )
+}
+
+export const Waiting = () => (
+  <AfterAMoment>
+    <Skeleton />
+  </AfterAMoment>
+)
+
+/** A field that filters once it is sent. */
+export const Find = ({ label, value, onFind }: { label: string; value: string; onFind(text: string): void }) => (
+  <form
+    className="row inviteform"
+    role="search"
+    onSubmit={(event) => {
+      event.preventDefault()
+      onFind(String(new FormData(event.currentTarget).get('q')).trim())
+    }}
+  >
+    <label className="field grow">
+      <span>{label}</span>
+      <input className="input" name="q" type="search" defaultValue={value} maxLength={100} />
+    </label>
+    <button type="submit" className="btn">
+      {words.find}
+    </button>
+  </form>
+)

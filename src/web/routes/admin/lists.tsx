@@ -1,0 +1,175 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ProblemBox } from '../../components/states.tsx'
+import { toast } from '../../components/toasts.tsx'
+import { dayAndTime } from '../../times.ts'
+import { AdminFrame, Find, Listed, Table, Waiting } from './frame.tsx'
+import {
+  auditQuery,
+  backupsQuery,
+  configQuery,
+  makeBackup,
+  outboxQuery,
+  resend,
+  teamsQuery,
+  useAdminChange,
+} from './queries.ts'
+import { words } from './words.ts'
+
+export function TeamsPage() {
+  const [search, setSearch] = useState('')
+  const list = useInfiniteQuery(teamsQuery(search))
+  const columns = words.teams.columns
+  return (
+    <AdminFrame at="teams">
+      <Find label={words.search} value={search} onFind={setSearch} />
+      <Listed
+        list={list}
+        columns={[
+          { title: columns.name, of: ({ name }) => <b className="b5">{name}</b> },
+          { title: columns.members, of: ({ members }) => members },
+          { title: columns.kind, of: ({ personal }) => (personal ? words.teams.personal : words.teams.team) },
+          { title: columns.since, of: ({ createdAt }) => dayAndTime(createdAt), wide: true },
+        ]}
+      />
+    </AdminFrame>
+  )
+}
+
+export function OutboxPage() {
+  const list = useInfiniteQuery(outboxQuery)
+  const again = useAdminChange(resend)
+  const columns = words.outbox.columns
+  const isKept = list.data?.pages.some(({ items }) => items.some(({ status }) => status === 'kept'))
+  return (
+    <AdminFrame at="outbox">
+      {isKept && <p className="soft">{words.outbox.kept}</p>}
+      {again.error && <ProblemBox error={again.error} />}
+      <Listed
+        list={list}
+        columns={[
+          { title: columns.to, of: ({ to }) => to },
+          {
+            title: columns.subject,
+            of: ({ subject, text, error }) => (
+              <>
+                {subject}
+                {error && <p className="t12 warn">{error}</p>}
+                {text && (
+                  <details>
+                    <summary className="t12">{words.outbox.show}</summary>
+                    <pre className="code">{text}</pre>
+                  </details>
+                )}
+              </>
+            ),
+          },
+          {
+            title: columns.status,
+            of: ({ status }) => <span className={status === 'failed' ? 'flag bad' : 'flag'}>{status}</span>,
+          },
+          { title: columns.at, of: ({ createdAt }) => dayAndTime(createdAt), wide: true },
+          {
+            title: columns.act,
+            of: ({ id, to, status }) =>
+              status === 'failed' && (
+                <button
+                  type="button"
+                  className="btn small"
+                  aria-label={words.outbox.resendOf(to)}
+                  disabled={again.isPending}
+                  onClick={() => again.mutate(id)}
+                >
+                  {words.outbox.resend}
+                </button>
+              ),
+          },
+        ]}
+      />
+    </AdminFrame>
+  )
+}
+
+export function AuditPage() {
+  const [type, setType] = useState('')
+  const list = useInfiniteQuery(auditQuery(type))
+  const columns = words.audit.columns
+  return (
+    <AdminFrame at="audit">
+      <Find label={words.audit.filter} value={type} onFind={setType} />
+      <Listed
+        list={list}
+        columns={[
+          { title: columns.at, of: ({ at }) => <span className="nowrap">{dayAndTime(at)}</span> },
+          { title: columns.who, of: ({ actor }) => actor.name },
+          { title: columns.type, of: (entry) => <span title={entry.action}>{entry.type}</span> },
+          { title: columns.ip, of: ({ ip }) => ip, wide: true },
+        ]}
+      />
+    </AdminFrame>
+  )
+}
+
+export function SettingsPage() {
+  const { data, error } = useQuery(configQuery)
+  const columns = words.settings.columns
+  return (
+    <AdminFrame at="settings">
+      {error && <ProblemBox error={error} />}
+      {!data && !error && <Waiting />}
+      {data && (
+        <Table
+          items={data.items.map((item) => ({ ...item, id: item.name }))}
+          columns={[
+            { title: columns.name, of: ({ name }) => <span className="mono">{name}</span> },
+            {
+              title: columns.value,
+              of: ({ value }) => value ?? <span className="soft">{words.settings.unset}</span>,
+            },
+            { title: columns.from, of: ({ from }) => from, wide: true },
+            { title: columns.about, of: ({ about }) => about, wide: true },
+          ]}
+        />
+      )}
+    </AdminFrame>
+  )
+}
+
+export function BackupsPage() {
+  const { data, error } = useQuery(backupsQuery)
+  const make = useAdminChange(makeBackup)
+  const columns = words.backups.columns
+  const problem = error ?? make.error
+  return (
+    <AdminFrame at="backups">
+      {problem && <ProblemBox error={problem} />}
+      {!data && !error && <Waiting />}
+      {data && !data.folder && <p>{words.backups.none}</p>}
+      {data?.folder && (
+        <>
+          <p className="row wraps">
+            <span className="grow">{words.backups.plan(data.folder, data.everyHours, data.keep)}</span>
+            <button
+              type="button"
+              className="btn"
+              disabled={make.isPending}
+              onClick={() =>
+                make.mutate(undefined, { onSuccess: ({ name }) => toast({ title: words.backups.made(name) }) })
+              }
+            >
+              {words.backups.make}
+            </button>
+          </p>
+          <Table
+            items={data.items.map((item) => ({ ...item, id: item.name }))}
+            columns={[
+              { title: columns.name, of: ({ name }) => <span className="mono">{name}</span> },
+              { title: columns.at, of: ({ at }) => dayAndTime(at) },
+              { title: columns.bytes, of: ({ bytes }) => words.bytes(bytes) },
+            ]}
+          />
+        </>
+      )}
+    </AdminFrame>
+  )
+}
