@@ -19,6 +19,7 @@ import type { mailRoutes } from '../features/mail/routes.ts'
 import type { memoryRoutes } from '../features/memory/routes.ts'
 import type { noteRoutes } from '../features/notes/routes.ts'
 import type { notificationRoutes } from '../features/notifications/routes.ts'
+import type { nowRoutes } from '../features/now/routes.ts'
 import type { onboardingRoutes } from '../features/onboarding/routes.ts'
 import type { organizationRoutes } from '../features/organizations/routes.ts'
 import type { planningRoutes } from '../features/planning/routes.ts'
@@ -57,6 +58,7 @@ export const invites = client<ReturnType<typeof inviteRoutes>>().api
 export const memories = client<ReturnType<typeof memoryRoutes>>().api
 export const notes = client<ReturnType<typeof noteRoutes>>().api
 export const mail = client<ReturnType<typeof mailRoutes>>().api.admin
+export const now = client<ReturnType<typeof nowRoutes>>().api
 export const notifications = client<ReturnType<typeof notificationRoutes>>().api
 export const onboarding = client<ReturnType<typeof onboardingRoutes>>().api
 export const organizations = client<ReturnType<typeof organizationRoutes>>().api

@@ -20,6 +20,7 @@ import { inboxSearch } from './routes/inbox/search.ts'
 import { memorySearch } from './routes/memories/search.ts'
 import { noteSearch } from './routes/notes/search.ts'
 import { projectSearch } from './routes/projects/search.ts'
+import { nowSearch } from './routes/now/search.ts'
 import { findSearch } from './routes/search/search.ts'
 import { skillSearch } from './routes/skills/search.ts'
 import { specSearch } from './routes/spec/search.ts'
@@ -331,6 +332,7 @@ const skillRoute = createRoute({
 const nowRoute = createRoute({
   getParentRoute: () => inside,
   path: '/now',
+  validateSearch: nowSearch,
   component: lazyRouteComponent(() => import('./routes/now/page.tsx'), 'NowPage'),
 })
 

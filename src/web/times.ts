@@ -52,3 +52,7 @@ export const timeOfDay = (instant: string): string =>
 
 export const isOlderThan = (instant: string, days: number, now = Date.now()): boolean =>
   now - Date.parse(instant) > days * DAY
+
+/** Hours and minutes. */
+export const clockTime = (at: string | number): string =>
+  new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' }).format(new Date(at))

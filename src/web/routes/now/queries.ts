@@ -1,14 +1,35 @@
-import { queryOptions } from '@tanstack/react-query'
-import { ok, tasks } from '../../api.ts'
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { Lane } from '../../../features/now/schema.ts'
+import { change, now, ok, tasks } from '../../api.ts'
+import type { Hours } from './search.ts'
 
-/** The tasks of the team that somebody holds. */
-export const heldQuery = (team: string) =>
+/** Calls change without an event, so it is also asked for every so often. */
+const ASK_EVERY = 20_000
+
+export const nowQuery = (team: string, hours: Hours) =>
   queryOptions({
-    queryKey: ['now', team],
-    queryFn: async () => {
-      const found = await ok(tasks.tasks.get({ query: { status: 'in_progress', limit: 100 } }))
-      return ('items' in found ? found.items : []).flatMap((task) =>
-        task.lease ? [{ ...task, lease: task.lease }] : [],
+    queryKey: ['now', team, hours],
+    queryFn: async () => ({ ...(await ok(now.now.get({ query: { hours } }))), loadedAt: Date.now() }),
+    refetchInterval: ASK_EVERY,
+  })
+
+export type Act = 'take' | 'release' | { comment: string }
+
+/** Taking over assigns the task to oneself, which moves the lease. */
+export function useAct() {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: async ({ lane, act }: { lane: Lane; act: Act }): Promise<void> => {
+      if (!lane.task) return
+      const one = tasks.tasks({ id: lane.task.id })
+      await ok<unknown>(
+        act === 'take'
+          ? one.patch({ assignee: 'me' }, change())
+          : act === 'release'
+            ? one.release.post({}, change())
+            : one.comments.post({ body: act.comment }, change()),
       )
     },
+    onSettled: () => cache.invalidateQueries({ queryKey: ['now'] }),
   })
+}

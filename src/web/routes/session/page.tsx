@@ -1,30 +1,222 @@
-import { useSuspenseQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
-import { dayAndTime } from '../../times.ts'
-import { sessionQuery } from './queries.ts'
+/** One session: what it was for, and a replay of every change in it. */
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate, useRouteContext } from '@tanstack/react-router'
+import { Flag, Pause, Play, StepBack, StepForward } from 'lucide-react'
+import { useMemo } from 'react'
+import type { Session } from '../../../features/sessions/schema.ts'
+import type { Timeline } from '../../../features/sessions/timeline-schema.ts'
+import { Kbd, useFootLeft } from '../../components/foot.tsx'
+import { Avatar } from '../../components/party.tsx'
+import { useCrumbs } from '../../crumbs.ts'
+import { useCommands } from '../../keys.ts'
+import { agentsQuery, membersQuery } from '../../session.ts'
+import { clockTime, dayAndTime } from '../../times.ts'
+import { Changes } from './changes.tsx'
+import { BriefMeter, LastCheckpoint, Resume } from './details.tsx'
+import { sessionQuery, timelineQuery } from './queries.ts'
+import { type Replaying, speeds, useReplaying } from './replaying.ts'
+import { type Scale, scaleOf } from './scale.ts'
+import { Score } from './score.tsx'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/sessions/$id')
 
+const footKeys = (
+  <>
+    <span className="row">
+      <Kbd>Space</Kbd> {words.keys.play}
+    </span>
+    <span className="row">
+      <Kbd>←</Kbd>
+      <Kbd>→</Kbd> {words.keys.step}
+    </span>
+    <span className="row">
+      <Kbd>⇧</Kbd>
+      <Kbd>→</Kbd> {words.keys.checkpoint}
+    </span>
+    <span className="row">
+      <Kbd>Enter</Kbd> {words.keys.open}
+    </span>
+  </>
+)
+
 export function SessionPage() {
   const { id } = route.useParams()
-  const { data: session } = useSuspenseQuery(sessionQuery(id))
+  const { data: timeline } = useSuspenseQuery(timelineQuery(id))
+  const { data: session } = useQuery({ ...sessionQuery(id), enabled: timeline.own })
+  const replaying = useReplaying(timeline)
+  const scale = useMemo(() => scaleOf(timeline, lastAt(timeline)), [timeline])
+  const title = timeline.own ? (session?.goals[0] ?? words.noGoal) : words.ofOther
+  useCrumbs({ label: words.sessions, to: '/sessions' }, { label: title })
+  useFootLeft(footKeys)
+  useReplayKeys(timeline, replaying)
   return (
     <div className="scroll">
       <div className="page wide stack s4 rep">
-        <h1 className="h1">{session.goals[0] ?? words.noGoal}</h1>
-        <p className="soft t13">{dayAndTime(session.startedAt)}</p>
-        {session.checkpoint?.nextStep && (
-          <section className="sheet pad stack">
-            <h2 className="h2">{words.checkpoint}</h2>
-            <p>{session.checkpoint.nextStep}</p>
-          </section>
-        )}
-        <section className="sheet pad stack">
-          <h2 className="h3">{words.resume}</h2>
-          <code className="code">{words.command(session.id)}</code>
+        <Head timeline={timeline} title={title} scale={scale} />
+        <section className="sheet score" aria-label={words.replay}>
+          <Score timeline={timeline} scale={scale} current={replaying.current} />
+          <Transport timeline={timeline} replaying={replaying} />
         </section>
+        <div className="cols-rep">
+          <Changes
+            events={timeline.events}
+            more={timeline.more}
+            current={replaying.current}
+            onChoose={replaying.goTo}
+          />
+          <Beside timeline={timeline} session={session} current={replaying.current} />
+        </div>
       </div>
     </div>
+  )
+}
+
+const lastAt = ({ startedAt, events, calls }: Timeline): number =>
+  Math.max(Date.parse(startedAt), ...[events.at(-1)?.at, calls.at(-1)?.minute].map((at) => (at ? Date.parse(at) : 0)))
+
+function useReplayKeys({ events }: Timeline, { current, toggle, step, toCheckpoint }: Replaying): void {
+  const navigate = useNavigate()
+  const path = events[current]?.path
+  useCommands([
+    { keys: 'Space', label: words.play, run: toggle },
+    { keys: 'ArrowLeft', label: words.before, keysOnly: true, run: () => step(-1) },
+    { keys: 'ArrowRight', label: words.next, keysOnly: true, run: () => step(1) },
+    { keys: 'Shift+ArrowRight', label: words.nextCheckpoint, run: toCheckpoint },
+    ...(path ? [{ keys: 'Enter', label: words.open, run: () => void navigate({ to: path }) }] : []),
+  ])
+}
+
+function Head({ timeline, title, scale }: { timeline: Timeline; title: string; scale: Scale }) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const agent = useQuery(agentsQuery(team.id)).data?.find(({ id }) => id === timeline.agentId)
+  const person = useQuery(membersQuery(team.id)).data?.find(({ id }) => id === timeline.userId)
+  const party = agent
+    ? { type: 'agent' as const, id: agent.id, name: agent.name }
+    : { type: 'user' as const, id: timeline.userId, name: person?.name ?? '' }
+  const rest = scale.rests.reduce((sum, { from, until }) => sum + until - from, 0)
+  const facts: [string, string][] = [
+    [words.facts.calls, words.number(timeline.calls.reduce((sum, { n }) => sum + n, 0))],
+    [words.facts.changes, words.number(timeline.events.filter(({ own }) => own).length)],
+    ...(timeline.briefs.length > 0
+      ? [
+          [words.facts.brief, `${words.number(timeline.briefs.at(-1)?.tokens ?? 0)} ${words.tokens}`] as [
+            string,
+            string,
+          ],
+        ]
+      : []),
+    [words.facts.rest, words.minutes(Math.round(rest / 60_000))],
+  ]
+  return (
+    <header className="row wide">
+      <Avatar party={party} size="l" />
+      <div className="grow">
+        <h1 className="h1">{title}</h1>
+        <p className="row t13 soft wrap">
+          {[
+            agent && person ? `${agent.name} for ${person.name}` : party.name,
+            words.time(
+              dayAndTime(timeline.startedAt),
+              clockTime(timeline.endedAt ?? lastAt(timeline)),
+              words.states[timeline.status],
+            ),
+            [...new Set(timeline.holds.map(({ key }) => key))].join(', '),
+          ]
+            .filter(Boolean)
+            .map((fact) => (
+              <span key={fact}>{fact}</span>
+            ))}
+        </p>
+      </div>
+      <dl className="facts">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </header>
+  )
+}
+
+function Transport({ timeline: { events }, replaying }: { timeline: Timeline; replaying: Replaying }) {
+  const { current, playing, speed, setSpeed, step, toggle } = replaying
+  const Icon = playing ? Pause : Play
+  return (
+    <div className="transport">
+      <button type="button" className="ib" aria-label={words.before} disabled={current <= 0} onClick={() => step(-1)}>
+        <StepBack className="i" aria-hidden />
+      </button>
+      <button type="button" className="btn main playb" disabled={events.length < 2} onClick={toggle}>
+        <Icon className="i s14" aria-hidden />
+        {playing ? words.pause : words.play}
+      </button>
+      <button
+        type="button"
+        className="ib"
+        aria-label={words.next}
+        disabled={current >= events.length - 1}
+        onClick={() => step(1)}
+      >
+        <StepForward className="i" aria-hidden />
+      </button>
+      <fieldset className="seg" aria-label={words.speed}>
+        {speeds.map((value) => (
+          <button key={value} type="button" aria-pressed={value === speed} onClick={() => setSpeed(value)}>
+            {value}×
+          </button>
+        ))}
+      </fieldset>
+      <span className="t12 soft">{events.length > 0 && words.place(current + 1, events.length)}</span>
+      <span className="grow" />
+      <span className="row wide t12 soft leg">
+        <span className="row tight">
+          <Flag className="i s14" aria-hidden />
+          {words.checkpoint}
+        </span>
+        <span className="clock">{words.toCome}</span>
+        <span className="clock change round">{words.byPerson}</span>
+      </span>
+    </div>
+  )
+}
+
+function Beside({ timeline, session, current }: { timeline: Timeline; session: Session | undefined; current: number }) {
+  const event = timeline.events[current]
+  const known = timeline.briefs.filter(({ at }) => !event || at <= event.at).at(-1) ?? timeline.briefs[0]
+  return (
+    <section className="sheet pad stack s4">
+      {event && (
+        <header className="row">
+          <h2 className="h2">{words.at(clockTime(event.at))}</h2>
+          {event.path && (
+            <Link className="link t12 end" to={event.path}>
+              {words.open}
+            </Link>
+          )}
+        </header>
+      )}
+      {event && (
+        <p className="t13">
+          <b className="b5">{event.actor.name}</b> {event.description}
+        </p>
+      )}
+      {!timeline.own && <p className="soft t13">{words.headOnly}</p>}
+      {session && session.goals.length > 1 && (
+        <div className="stack">
+          <h3 className="h3">{words.goals}</h3>
+          <ul className="stack s1 t13">
+            {session.goals.map((goal) => (
+              <li key={goal}>{goal}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {known && <BriefMeter brief={known} />}
+      {session && <LastCheckpoint checkpoint={session.checkpoint} checkpointAt={session.checkpointAt} />}
+      {timeline.own && <Resume id={timeline.id} budget={timeline.briefs.at(-1)?.budget ?? 4000} />}
+    </section>
   )
 }

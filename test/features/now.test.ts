@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { events } from '../../src/events/table.ts'
+import type { Now } from '../../src/features/now/schema.ts'
+import type { Timeline } from '../../src/features/sessions/timeline-schema.ts'
+import { callMinutes, tasks } from '../../src/features/tasks/table.ts'
+import { purge } from '../../src/features/upkeep/service.ts'
+import type { McpClient } from '../mcp/support.ts'
+import { type Person, systemCtx } from '../support/app.ts'
+import { expectRefusal } from './support.ts'
+import {
+  claim,
+  clock,
+  comment,
+  complete,
+  connect,
+  get,
+  newProject,
+  newTask,
+  newTeam,
+  patch,
+  startOnClock,
+  type Team,
+  t,
+  told,
+} from './tasks-support.ts'
+
+/** Who holds what, and what happened in a session. */
+let team: Team
+let close: () => Promise<void>
+const clients: McpClient[] = []
+beforeAll(async () => {
+  close = await startOnClock()
+  team = await newTeam()
+})
+afterAll(async () => {
+  await Promise.all(clients.map((client) => client.close()))
+  await close()
+})
+
+const now = async (who: Person = team.owner, hours = '2'): Promise<Now> =>
+  (await who.fetch<Now>('GET', `/api/now?hours=${hours}`)).body
+const laneOf = async (key: string, who?: Person) => (await now(who)).lanes.find(({ task }) => task?.key === key)
+async function agent(who: Person): Promise<McpClient> {
+  const client = await connect(who)
+  clients.push(client)
+  return client
+}
+const timeline = async (who: Person, id: string): Promise<Timeline> =>
+  (await who.fetch<Timeline>('GET', `/api/sessions/${id}/timeline`)).body
+/** Calls are stored in parallel to what they ask for. */
+async function storedCalls(credentialId: string): Promise<number[]> {
+  const rows = await t.app.db.select().from(callMinutes).where(eq(callMinutes.credentialId, credentialId))
+  return rows.map(({ calls }) => calls)
+}
+
+test('a lane says what an agent holds, why, its last call and last change, and who waits', async () => {
+  const held = await newTask(team.owner, team.project, { title: 'Block store', priority: 'critical' })
+  const waits = await newTask(team.owner, team.project, { title: 'Reader', blockedBy: [held.key] })
+  const client = await agent(team.owner)
+  const given = told<{ task: { key: string }; why: string }>(
+    await client.call('next_task', { project: team.project.slug }),
+  )
+  expect(given.task.key).toBe(held.key)
+  const lane = await laneOf(held.key)
+  expect(lane).toMatchObject({
+    party: { type: 'agent' },
+    for: { id: team.owner.userId },
+    task: { key: held.key, status: 'in_progress' },
+    lease: { why: given.why },
+    stalled: false,
+    lastChangeAt: clock.now().toISOString(),
+    waiting: [{ key: waits.key, title: 'Reader' }],
+    can: { update: true, release: true, comment: true },
+  })
+  expect(lane?.marks.at(-1)?.line).toBe('task')
+  // Its person stands before it, and nobody who is not in the team is told.
+  const { lanes } = await now()
+  expect(lanes[lanes.findIndex(({ task }) => task?.key === held.key) - 1]?.party.id).toBe(team.owner.userId)
+  expect((await team.stranger.fetch<Now>('GET', '/api/now')).body.lanes).toEqual([])
+  expect((await laneOf(held.key, team.viewer))?.can?.update).toMatchObject({ code: 'forbidden' })
+})
+
+test('who calls but changes nothing for half an hour is stalled, and comes first; taking over moves the lease', async () => {
+  const made = await newTask(team.owner, team.project, { title: 'Resume a download' })
+  const client = await agent(team.member)
+  told(await client.call('claim_task', { task: made.key, minutes: 60 }))
+  for (let minute = 0; minute < 31; minute += 1) {
+    clock.forward({ minutes: 1 })
+    told(await client.call('get_task', { task: made.key }))
+  }
+  const seen = async (): Promise<boolean> => (await laneOf(made.key))?.stalled === true
+  while (!(await seen())) await Bun.sleep(10)
+  const { lanes } = await now()
+  expect(lanes[0]?.party.id).toBe(team.member.userId)
+  expect(lanes[1]).toMatchObject({ stalled: true, task: { key: made.key } })
+  expect(lanes[1]?.calls.length).toBeGreaterThan(20)
+  await patch(team.owner, made.id, { assignee: 'me' })
+  expect(await laneOf(made.key)).toMatchObject({ party: { type: 'user', id: team.owner.userId }, stalled: false })
+})
+
+test('the reason of a lease names who assigned the task', async () => {
+  const made = await newTask(team.owner, team.project, { assignee: team.member.email })
+  await claim(team.member, made)
+  expect((await get(team.owner, made.id)).body.lease?.why).toBe('assigned by Ada')
+  await patch(team.admin, made.id, { assignee: team.other.email })
+  expect((await get(team.owner, made.id)).body.lease).toMatchObject({
+    holder: { name: 'Alan' },
+    why: 'assigned by Grace',
+  })
+})
+
+test('a private project of others has no lanes', async () => {
+  const hidden = await newProject(team.owner, { visibility: 'private' })
+  const secret = await newTask(team.owner, hidden, { title: 'Secret' })
+  await claim(team.owner, secret)
+  expect(await laneOf(secret.key)).toBeDefined()
+  expect(JSON.stringify(await now(team.member))).not.toContain(secret.key)
+  await expectRefusal(t, await team.owner.fetch('GET', '/api/now?hours=3'), 422, 'invalid')
+})
+
+test('what is given as evidence is stored in the shape of a feature’s', async () => {
+  const made = await newTask(team.owner, team.project)
+  const evidence = ['3f98b0f', 'https://git.example.com/tutti/pull/7', 'https://ci.example.com/42', '214 pass']
+  await complete(team.owner, made.id, { notes: 'Done', evidence })
+  await complete(team.owner, made.id, { notes: 'Done', evidence })
+  expect((await get(team.owner, made.id)).body.evidence).toMatchObject([
+    {
+      level: 'reported',
+      actor: { type: 'user', name: 'Ada' },
+      evidence: {
+        summary: '214 pass',
+        commits: ['3f98b0f'],
+        pullRequests: ['https://git.example.com/tutti/pull/7'],
+        links: ['https://ci.example.com/42'],
+      },
+    },
+  ])
+})
+
+test('a replay equals the events of a session, and of others’ sessions shows only the head', async () => {
+  const made = await newTask(team.owner, team.project, { title: 'Offline' })
+  const client = await agent(team.owner)
+  const begun = told<{ id: string }>(
+    await client.call('create_session', { goals: ['Secret goal'], project: team.project.slug }),
+  )
+  const { id } = await timeline(team.owner, begun.id)
+  told(await client.call('claim_task', { task: made.key }))
+  clock.forward({ minutes: 3 })
+  told(await client.call('update_task', { task: made.key, priority: 'high' }))
+  await comment(team.member, made.id, 'Keep the checksum')
+  told(await client.call('resume_session', { checkpoint: { nextStep: 'Covers and fonts' } }))
+  clock.forward({ minutes: 2 })
+  told(await client.call('complete_task', { tasks: [made.key] }))
+  told(await client.call('end_session', { session: id, summary: 'Done' }))
+  const replay = await timeline(team.owner, id)
+  const rows = await t.app.db.select().from(events).where(eq(events.sessionId, id)).orderBy(events.seq)
+  const own = replay.events.filter((event) => event.own)
+  const told_ = rows.filter(({ type, action }) => type !== action && type !== 'session.briefed')
+  expect(own.filter(({ type }) => type !== 'session.ended').map((event) => event.id)).toEqual(
+    told_.map((row) => row.id),
+  )
+  expect(own.at(-1)?.type).toMatch(/session\.ended|memory\.stored/)
+  expect(own.map(({ type }) => type)).toEqual(expect.arrayContaining(['session.checkpointed', 'task.claimed']))
+  expect(replay.events.filter((event) => !event.own).map(({ type }) => type)).toEqual(['task.commented'])
+  expect(replay).toMatchObject({
+    own: true,
+    status: 'ended',
+    holds: [{ key: made.key, until: clock.now().toISOString() }],
+    spans: [{ until: clock.now().toISOString() }],
+  })
+  expect(replay.briefs[0]).toMatchObject({ budget: 1000 })
+  expect(replay.briefs[0]?.parts.length).toBeGreaterThan(0)
+  const head = await timeline(team.member, id)
+  expect(head).toMatchObject({ own: false, briefs: [], status: 'ended' })
+  expect(JSON.stringify(head)).not.toContain('Secret goal')
+  await expectRefusal(t, await team.stranger.fetch('GET', `/api/sessions/${id}/timeline`), 404, 'not_found')
+})
+
+test('calls are kept for 30 days', async () => {
+  const made = await newTask(team.owner, team.project)
+  const client = await agent(team.owner)
+  told(await client.call('claim_task', { task: made.key }))
+  const [row] = await t.app.db.select().from(tasks).where(eq(tasks.id, made.id))
+  const credential = row?.leaseCredentialId as string
+  clock.forward({ seconds: 30 })
+  told(await client.call('get_task', { task: made.key }))
+  while ((await storedCalls(credential)).reduce((a, b) => a + b, 0) < 2) await Bun.sleep(10)
+  await purge(systemCtx(t), {})
+  expect(await storedCalls(credential)).not.toEqual([])
+  await t.app.db
+    .update(callMinutes)
+    .set({ minute: new Date(clock.now().getTime() - 31 * 86_400_000).toISOString() })
+    .where(eq(callMinutes.credentialId, credential))
+    .catch(() => undefined)
+  await purge(systemCtx(t), {})
+  expect((await storedCalls(credential)).length).toBeLessThan(2)
+})
