@@ -90,7 +90,7 @@ export const words = {
   toProjects: 'All projects',
   clearFilters: 'Clear filters',
   filter: 'Filter',
-  removeFilter: (what: string) => `Remove the filter ${what}`,
+  removeFilter: 'Remove the filter',
 } as const
 
 export const statusNames: Record<Status, string> = {

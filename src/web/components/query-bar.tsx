@@ -72,14 +72,9 @@ export function QueryBar({ filters, find, onChange }: Props) {
         .map(({ name, label, values, chosen }) => {
           const value = values.find((one) => one.value === chosen)?.label ?? chosen ?? ''
           return (
-            <button
-              key={name}
-              type="button"
-              className="chip"
-              aria-label={words.removeFilter(`${label} ${value}`)}
-              onClick={() => onChange({ [name]: undefined })}
-            >
-              <span>{label}</span>
+            <button key={name} type="button" className="chip" onClick={() => onChange({ [name]: undefined })}>
+              <span className="hide">{words.removeFilter} </span>
+              <span>{label} </span>
               <b>{value}</b>
               <X className="i s12" aria-hidden />
             </button>

@@ -21,7 +21,7 @@ import { Lacks } from './lacks.tsx'
 import { type Acting, featureQuery, historyQuery, restore, useAct } from './queries.ts'
 import { Reviews } from './reviews.tsx'
 import { currentEvidence, nextGate } from './track.ts'
-import { Around, History, Trail } from './trail.tsx'
+import { Around, Trail } from './trail.tsx'
 import { inWords, words } from './words.ts'
 
 const dialogs = () => import('./dialogs.tsx')
@@ -83,8 +83,7 @@ export function FeaturePage() {
                 <Markdown text={feature.description} />
               </section>
             )}
-            <Trail feature={feature} />
-            <History happened={happened} />
+            <Trail feature={feature} happened={happened} />
           </div>
           <div className="stack s5">
             <Reviews feature={feature} act={act} waiting={waiting} />

@@ -8,13 +8,23 @@ import { dayAndTime } from '../../times.ts'
 import { partyOf } from './bars.tsx'
 import { inWords, words } from './words.ts'
 
-type Entry = { at: string; evidence: SubmittedEvidence } | { at: string; review: FeatureView['reviews'][number] }
+type Entry =
+  | { at: string; evidence: SubmittedEvidence }
+  | { at: string; review: FeatureView['reviews'][number] }
+  | { at: string; event: ActivityItem }
 
-export function Trail({ feature }: { feature: FeatureView }) {
-  const entries: Entry[] = [
-    ...feature.evidence.map((evidence) => ({ at: evidence.createdAt, evidence })),
-    ...feature.reviews.map((review) => ({ at: review.createdAt, review })),
+/** Evidence and reviews with what they say; of what else happened, what left none: overrides, edits, confirmations. */
+function entriesOf({ evidence, reviews }: FeatureView, happened: readonly ActivityItem[]): Entry[] {
+  const told = new Set([...evidence, ...reviews].map(({ createdAt }) => createdAt))
+  return [
+    ...evidence.map((one) => ({ at: one.createdAt, evidence: one })),
+    ...reviews.map((review) => ({ at: review.createdAt, review })),
+    ...happened.filter(({ at }) => !told.has(at)).map((event) => ({ at: event.at, event })),
   ].sort((a, b) => (a.at < b.at ? 1 : -1))
+}
+
+export function Trail({ feature, happened }: { feature: FeatureView; happened: readonly ActivityItem[] }) {
+  const entries = entriesOf(feature, happened)
   return (
     <section className="sheet pad" aria-labelledby="trail">
       <header className="row">
@@ -25,17 +35,25 @@ export function Trail({ feature }: { feature: FeatureView }) {
       </header>
       {entries.length === 0 && <p className="soft t13">{words.noTrail}</p>}
       <ul className="feed">
-        {entries.map((entry) =>
-          'evidence' in entry ? (
-            <EvidenceEntry key={entry.evidence.id} evidence={entry.evidence} />
-          ) : (
-            <ReviewEntry key={entry.review.id} review={entry.review} />
-          ),
-        )}
+        {entries.map((entry) => {
+          if ('evidence' in entry) return <EvidenceEntry key={entry.evidence.id} evidence={entry.evidence} />
+          if ('review' in entry) return <ReviewEntry key={entry.review.id} review={entry.review} />
+          return <EventEntry key={entry.event.id} event={entry.event} />
+        })}
       </ul>
     </section>
   )
 }
+
+const EventEntry = ({ event: { at, actor, description } }: { event: ActivityItem }) => (
+  <li>
+    <Avatar party={partyOf(actor)} />
+    <span>
+      <b>{actor.name}</b> {description}
+    </span>
+    <Time at={at} />
+  </li>
+)
 
 const Time = ({ at }: { at: string }) => <time dateTime={at}>{dayAndTime(at)}</time>
 
@@ -94,31 +112,6 @@ function ReviewEntry({ review }: { review: FeatureView['reviews'][number] }) {
       </span>
       <Time at={review.createdAt} />
     </li>
-  )
-}
-
-/** Everything that happened to it, also what left no evidence: overrides, edits, what the code host confirmed. */
-export function History({ happened }: { happened: readonly ActivityItem[] }) {
-  if (happened.length === 0) return null
-  return (
-    <section className="sheet pad" aria-labelledby="history">
-      <header className="row">
-        <h2 className="h2" id="history">
-          {words.history}
-        </h2>
-      </header>
-      <ul className="feed">
-        {happened.map(({ id, at, actor, description }) => (
-          <li key={id}>
-            <Avatar party={partyOf(actor)} />
-            <span>
-              <b>{actor.name}</b> {description}
-            </span>
-            <Time at={at} />
-          </li>
-        ))}
-      </ul>
-    </section>
   )
 }
 

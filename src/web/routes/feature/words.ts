@@ -49,7 +49,6 @@ export const words = {
   missing: 'What the next gate lacks',
   nothingMissing: 'Nothing is missing. It can move on.',
   nMissing: (n: number) => `${n} missing`,
-  itemsFirst: 'In this order:',
   sameForAgents: 'An agent that tries to advance now gets this same list, and the call that supplies each item.',
   callOf: 'The call that supplies it',
   addEvidence: 'Add evidence',
@@ -73,9 +72,7 @@ export const words = {
   brought: 'brought evidence for',
   approved: 'approved it',
   askedForChanges: 'asked for changes',
-  opened2: 'opened it',
 
-  history: 'History',
   reviews: 'Reviews',
   needed: '1 needed',
   noReviews: 'Nobody has reviewed it yet.',
