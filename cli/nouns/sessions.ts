@@ -1,4 +1,6 @@
 import type { Context, Session, SessionBrief, SessionEnded, SessionItem } from '../../src/features/sessions/schema.ts'
+import type { Timeline } from '../../src/features/sessions/timeline-schema.ts'
+import { inFull } from '../../src/records/party.ts'
 import { at, query } from '../api/reference.ts'
 import { paragraphs, record } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
@@ -79,6 +81,29 @@ export const verbs: Verb[] = [
           s.summary ?? s.context,
         ),
       )
+    },
+  },
+  {
+    name: 'replay',
+    args: '[session]',
+    about: 'Show every change of a session, oldest first (default: the last session)',
+    inProject: true,
+    examples: ['tutti sessions replay', 'tutti sessions replay 019a8a7e-5c1f'],
+    run: async (call) => {
+      const replay = await call.client.get<Timeline>(at('/api/sessions/:id/timeline', await sessionOf(call, 'any')))
+      return {
+        ...listed(
+          { items: replay.events, nextCursor: null },
+          [
+            { title: 'When', of: (e) => ago(e.at) },
+            { title: 'Who', of: (e) => inFull(e.actor) },
+            { title: 'What', of: (e) => e.description, wide: true },
+            { title: 'Line', of: (e) => e.line },
+          ],
+          'Nothing has changed in this session.',
+        ),
+        value: replay,
+      }
     },
   },
   {

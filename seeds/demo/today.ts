@@ -34,6 +34,10 @@ const ticks = (minutes: number, by: Who, ref: string, done: number): Step => ({
   },
 })
 
+/** Calls that change nothing, every 50 seconds from then until then. */
+const callsFrom = (first: number, last: number, by: Who): Step[] =>
+  Array.from({ length: Math.floor(((first - last) * 60) / 50) }, (_, i) => isSeen(first - (i * 50) / 60, by))
+
 /** A call that changes nothing. It renews the leases of the agent, as every call does. */
 const isSeen = (minutes: number, by: Who): Step => ({
   at: minutesAgo(minutes),
@@ -42,7 +46,7 @@ const isSeen = (minutes: number, by: Who): Step => ({
 })
 
 const claude: Step[] = [
-  act(minutesAgo(110), 'claude', claim, (id) => ({ ref: 'LAN-36', minutes: 60, sessionId: id('session offline') })),
+  act(minutesAgo(110), 'claude', claim, (id) => ({ ref: 'LAN-36', minutes: 30, sessionId: id('session offline') })),
   logs(98, 'claude', 'LAN-36', 'commit', 'b7e4019 Store every book in blocks of 256 KB', {
     files: ['store/block.ts', 'store/bitmap.ts', 'test/block.ts'],
   }),
@@ -53,7 +57,7 @@ const claude: Step[] = [
     notes: 'Blocks of 256 KB with a bitmap. Any block can be read without its neighbours.',
     evidence: ['b7e4019', 'run 1181: 206 of 206 pass'],
   }),
-  act(minutesAgo(54), 'claude', claim, (id) => ({ ref: 'LAN-42', minutes: 60, sessionId: id('session offline') })),
+  act(minutesAgo(54), 'claude', claim, (id) => ({ ref: 'LAN-42', minutes: 20, sessionId: id('session offline') })),
   logs(50, 'claude', 'LAN-42', 'commit', '8f2c1d0 Read pages from the block store', {
     files: ['reader/pages.ts', 'reader/open.ts', 'store/block.ts', 'test/offline.ts'],
   }),
@@ -76,7 +80,7 @@ const claude: Step[] = [
 ]
 
 const codex: Step[] = [
-  act(minutesAgo(74), 'codex', claim, (id) => ({ ref: 'LAN-45', minutes: 90, sessionId: id('session resume') })),
+  act(minutesAgo(74), 'codex', claim, (id) => ({ ref: 'LAN-45', minutes: 25, sessionId: id('session resume') })),
   logs(60, 'codex', 'LAN-45', 'commit', '47ab0e3 Ask only for the blocks that are missing', {
     files: ['net/fetch.ts'],
   }),
@@ -108,7 +112,7 @@ const team: Step[] = [
     '@ada please review. PR 322: 6 files. Run 1187: 219 of 219, and 40 damaged blocks all found. Reading costs 2 ms ' +
       'more for each book opened.',
   ),
-  act(minutesAgo(11), 'reviewer', claim, { ref: 'LAN-39', minutes: 45 }),
+  act(minutesAgo(11), 'reviewer', claim, { ref: 'LAN-39', minutes: 10 }),
   says(
     9,
     'reviewer',
@@ -121,6 +125,10 @@ const team: Step[] = [
 ]
 
 const end: Step[] = [
+  ...callsFrom(111, 76, 'claude'),
+  ...callsFrom(53.5, 1.5, 'claude'),
+  ...callsFrom(73.5, 1.5, 'codex'),
+  ...callsFrom(10.5, 1.5, 'reviewer'),
   isSeen(31 / 60, 'codex'),
   isSeen(20 / 60, 'claude'),
   isSeen(4 / 60, 'reviewer'),
