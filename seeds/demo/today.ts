@@ -14,6 +14,9 @@ export const LAST = 'Welcome to the Tutti demo'
 const says = (minutes: number, by: Who, ref: string, body: string): Step =>
   act(minutesAgo(minutes), by, comment, { ref, body })
 
+const asks = (minutes: number, by: Who, ref: string, body: string): Step =>
+  act(minutesAgo(minutes), by, comment, { ref, body, asks: true })
+
 const logs = (minutes: number, by: Who, task: string, type: string, description: string, metadata = {}): Step =>
   act(minutesAgo(minutes), by, activity.log, (id) => ({
     type,
@@ -65,7 +68,7 @@ const claude: Step[] = [
   logs(41, 'claude', 'LAN-42', 'commit', 'c41e77a Name the block that is missing', {
     files: ['reader/missing.ts', 'test/offline.ts'],
   }),
-  says(31, 'claude', 'LAN-42', 'A question for Ada: may I switch the checksum on before LAN-47 lands?'),
+  asks(31, 'claude', 'LAN-42', 'May I switch the checksum on before LAN-47 lands?'),
   logs(23, 'claude', 'LAN-42', 'test', 'Run 1184: 214 of 214 pass', { run: 1184, passed: 214 }),
   ticks(22, 'claude', 'LAN-42', 1),
   says(
@@ -74,6 +77,7 @@ const claude: Step[] = [
     'LAN-42',
     'Kept. Opening takes 310 ms with it, 306 without. Waiting for LAN-47 before I switch it on.',
   ),
+  asks(6, 'claude', 'LAN-42', 'Fonts take 3 MB of a book. Do they count towards the limit of a shelf?'),
   logs(3, 'claude', 'LAN-42', 'commit', 'd90b6a1 Fonts from the block store', {
     files: ['reader/fonts.ts', 'store/kinds.ts'],
   }),

@@ -17,6 +17,7 @@ import { activitySearch } from './routes/activity/search.ts'
 import { decisionSearch } from './routes/decisions/search.ts'
 import { featureSearch } from './routes/features/search.ts'
 import { inboxSearch } from './routes/inbox/search.ts'
+import { issueSearch } from './routes/issues/search.ts'
 import { memorySearch } from './routes/memories/search.ts'
 import { noteSearch } from './routes/notes/search.ts'
 import { nowSearch } from './routes/now/search.ts'
@@ -91,6 +92,7 @@ const activityRoute = createRoute({
 const issuesRoute = createRoute({
   getParentRoute: () => inside,
   path: '/issues',
+  validateSearch: issueSearch,
   component: lazyRouteComponent(() => import('./routes/issues/page.tsx'), 'IssuesPage'),
 })
 

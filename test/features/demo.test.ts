@@ -152,7 +152,7 @@ describe('the visitor sees', () => {
 
   test('what waits for them', async () => {
     const unread = await list('/notifications?unread=true')
-    for (const reason of ['review', 'mention', 'assignment', 'invite'])
+    for (const reason of ['review', 'mention', 'assignment', 'invite', 'question', 'decision'])
       expect(values(unread, 'reason')).toContain(reason)
   })
 })

@@ -144,7 +144,7 @@ export function HelpMenu() {
       entries={entries}
       onChoose={(value) => {
         if (value === 'keys') openKeys()
-        else if (value === '/issues') void navigate({ to: value })
+        else if (value === '/issues') void navigate({ to: value, search: { new: '1' } })
         else location.assign(value)
       }}
     />

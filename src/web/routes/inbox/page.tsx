@@ -235,14 +235,15 @@ function List({ found, items, view, current, onShow }: ListProps) {
           </button>
         </li>
       ) : (
-        view === 'needs' && <End />
+        view === 'needs' && <End shown={items.filter(({ readAt }) => readAt === null).length} />
       )}
     </ul>
   )
 }
 
-function End() {
-  const unread = useQuery(countQuery).data?.unread ?? 0
+/** Says what is unread besides those listed. */
+function End({ shown }: { shown: number }) {
+  const unread = (useQuery(countQuery).data?.unread ?? 0) - shown
   return (
     <li className="inend">
       {words.end}{' '}

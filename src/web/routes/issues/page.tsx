@@ -1,16 +1,32 @@
 /** What the reader has reported to those who run the server, and their answers. */
 import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
+import { Markdown } from '../../components/markdown.tsx'
 import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
-import { ago } from '../../times.ts'
+import { day, dayAndTime } from '../../times.ts'
 import { issuesQuery } from './queries.ts'
 import { words } from './words.ts'
 
+const ReportDialog = lazy(async () => ({ default: (await import('./report.tsx')).ReportDialog }))
+
+const route = getRouteApi('/inside/issues')
+const tones = { open: 'info', in_review: 'accent', closed: 'good' }
+
 export function IssuesPage() {
   const { data, error } = useQuery(issuesQuery)
+  const isNew = route.useSearch().new === '1'
+  const navigate = route.useNavigate()
+  const show = (open: boolean) => void navigate({ search: (before) => ({ ...before, new: open ? '1' : undefined }) })
   return (
     <div className="scroll">
       <div className="page stack s4">
-        <h1 className="h1">{words.title}</h1>
+        <header className="row wide wrap">
+          <h1 className="h1 grow">{words.title}</h1>
+          <button type="button" className="btn main" onClick={() => show(true)}>
+            {words.report}
+          </button>
+        </header>
         {error && !data && <ProblemBox error={error} />}
         {!data && !error && (
           <AfterAMoment>
@@ -22,23 +38,30 @@ export function IssuesPage() {
             <p className="soft">{words.nothingText}</p>
           </Empty>
         )}
-        {data && data.items.length > 0 && (
-          <ul className="sheet">
-            {data.items.map((issue) => (
-              <li key={issue.id} className="prow">
-                <span className="grow stack s1">
-                  <b className="b5">{issue.title}</b>
-                  {issue.answer && <span className="soft t13">{issue.answer}</span>}
-                </span>
-                <span className="flag">{words.status[issue.status]}</span>
-                <time className="t12 soft nowrap" dateTime={issue.createdAt}>
-                  {ago(issue.createdAt)}
-                </time>
-              </li>
-            ))}
-          </ul>
-        )}
+        {data?.items.map((issue) => (
+          <section key={issue.id} className="sheet pad stack" aria-label={issue.title}>
+            <header className="row wrap">
+              <h2 className="h2 grow">{issue.title}</h2>
+              <span className={`flag ${tones[issue.status]}`}>{words.status[issue.status]}</span>
+              <time className="t12 soft nowrap" dateTime={issue.createdAt} title={dayAndTime(issue.createdAt)}>
+                {day(issue.createdAt)}
+              </time>
+            </header>
+            <Markdown text={issue.description} />
+            {issue.answer && (
+              <div className="compose">
+                <span className="t12 soft">{words.answer}</span>
+                <Markdown text={issue.answer} />
+              </div>
+            )}
+          </section>
+        ))}
       </div>
+      {isNew && (
+        <Suspense>
+          <ReportDialog onClose={() => show(false)} />
+        </Suspense>
+      )}
     </div>
   )
 }

@@ -1,0 +1,73 @@
+import { useState } from 'react'
+import { newKey } from '../../api.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { toast } from '../../components/toasts.tsx'
+import { useReport } from './queries.ts'
+import { words } from './words.ts'
+
+type Priority = keyof typeof words.priorities
+const priorities = Object.keys(words.priorities) as Priority[]
+
+/** What is typed stays until the server has it. */
+export function ReportDialog({ onClose }: { onClose(): void }) {
+  const [key] = useState(newKey)
+  const [priority, setPriority] = useState<Priority>('medium')
+  const report = useReport()
+  const send = (form: FormData) => {
+    const text = (name: string) => String(form.get(name) ?? '').trim()
+    report.mutate(
+      { title: text('title'), description: text('description'), priority, key },
+      {
+        onSuccess: ({ title }) => {
+          toast({ title: words.sent, text: title })
+          onClose()
+        },
+      },
+    )
+  }
+  return (
+    <Dialog title={words.report} open onClose={onClose}>
+      <form
+        className="stack s4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          send(new FormData(event.currentTarget))
+        }}
+      >
+        <label className="field">
+          <span>{words.heading}</span>
+          <input className="input" name="title" required maxLength={200} />
+        </label>
+        <label className="field">
+          <span>{words.description}</span>
+          <textarea className="input area" name="description" required rows={6} maxLength={20_000} />
+        </label>
+        <label className="field">
+          <span>{words.priority}</span>
+          <select
+            className="input"
+            value={priority}
+            onChange={(event) => setPriority(event.currentTarget.value as Priority)}
+          >
+            {priorities.map((value) => (
+              <option key={value} value={value}>
+                {words.priorities[value]}
+              </option>
+            ))}
+          </select>
+        </label>
+        {report.error && <ProblemBox error={report.error} />}
+        <span className="row">
+          <span className="grow" />
+          <button type="button" className="btn" onClick={onClose}>
+            {words.cancel}
+          </button>
+          <button type="submit" className="btn main" disabled={report.isPending}>
+            {words.send}
+          </button>
+        </span>
+      </form>
+    </Dialog>
+  )
+}

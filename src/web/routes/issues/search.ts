@@ -1,0 +1,7 @@
+/** `?new=1` opens the form, so that a menu anywhere can lead to it. */
+export interface IssueSearch {
+  new?: '1'
+}
+
+export const issueSearch = (search: Record<string, unknown>): IssueSearch =>
+  search.new === '1' || search.new === 1 || search.new === true ? { new: '1' } : {}

@@ -1,0 +1,158 @@
+import { expect, test } from 'bun:test'
+import { member, type Person, person, sharedApp } from '../support/app.ts'
+import { call, evil, expectSound, looks, newProject, newTask, signedIn, teamOf, type Visitor } from './support.ts'
+
+/** The inbox, home, the feed and reports in a real browser. */
+const t = await sharedApp()
+
+interface Counts {
+  needs: number
+  unread: number
+}
+
+const rows = (who: Visitor) => who.page.locator('.nt')
+const badge = (who: Visitor) => who.page.locator('.side .n.due')
+
+/** The badge, the view's own number and the list agree, with each other and with the server. */
+async function expectNeeds(who: Visitor, n: number): Promise<void> {
+  await who.page.getByRole('link', { name: `Needs you ${n}`, exact: true }).waitFor()
+  if (n > 0) await badge(who).getByText(String(n), { exact: true }).waitFor()
+  else await badge(who).waitFor({ state: 'detached' })
+  await who.page.waitForFunction(`document.querySelectorAll('.nt').length === ${n}`)
+  expect((await call<Counts>(who, 'GET', '/api/notifications/count')).needs).toBe(n)
+}
+
+async function two(): Promise<{ ada: Visitor; ben: Visitor; boss: Person; slug: string; handle: string }> {
+  const boss = await person(t)
+  const other = await member(t, boss, 'admin', 'Ben Okafor')
+  const ada = await signedIn(t, boss.email)
+  const ben = await signedIn(t, other.email)
+  const { slug } = await newProject(ada)
+  const { handle } = await call<{ handle: string }>(ada, 'GET', '/api/auth/me')
+  return { ada, ben, boss, slug, handle }
+}
+
+test('the badge equals the list after every act, by keys and by buttons', async () => {
+  const { ada, ben, slug, handle } = await two()
+  const task = await newTask(ada, slug, { title: 'Checksum every block' })
+  const ask = (body: string, asks = false) => call(ben, 'POST', `/api/tasks/${task.id}/comments`, { body, asks })
+  await ask(`@${handle} look at the first block`)
+  await ask(`@${handle} which hash?`, true)
+  await ask(`@${handle} and the last block`)
+  await ada.goto('/inbox')
+  await expectNeeds(ada, 3)
+  await ada.page.keyboard.press('e')
+  await expectNeeds(ada, 2)
+  await ada.button('Undo').click()
+  await expectNeeds(ada, 3)
+  // An answer is a comment, and settles the question.
+  await ada.page.getByRole('button', { name: /asks about/ }).click()
+  await ada.page.getByLabel('Write an answer').fill('SHA-256')
+  await ada.button('Answer').click()
+  await expectNeeds(ada, 2)
+  // What others send comes by itself.
+  await ask(`@${handle} thanks`)
+  await expectNeeds(ada, 3)
+  await ada.page.getByRole('link', { name: /^All/ }).click()
+  await ada.page.waitForFunction("document.querySelectorAll('.nt').length === 4")
+  const { unread } = await call<Counts>(ada, 'GET', '/api/notifications/count')
+  await ada.page.getByRole('link', { name: `Unread ${unread}`, exact: true }).waitFor()
+  await rows(ada).first().getByRole('button').click()
+  await ada.page.getByRole('button', { name: /Mark as unread/ }).click()
+  await ada.page.getByRole('button', { name: /Mark as read/ }).waitFor()
+  await ada.page.getByRole('link', { name: /^Needs you/ }).click()
+  await ada.button('Snooze').click()
+  await ada.page.getByRole('menuitem', { name: 'For an hour' }).click()
+  await expectNeeds(ada, 2)
+  await ben.context.close()
+  await ada.leave()
+}, 300_000)
+
+test('a review and a decision are given in place', async () => {
+  const { ada, ben, slug } = await two()
+  const feature = await call<{ id: string }>(ada, 'POST', `/api/projects/${slug}/features`, {
+    title: 'Offline reading',
+    kind: 'chore',
+  })
+  const evidence = {
+    summary: 'Pages come from the store',
+    files: ['src/store.ts'],
+    links: ['https://ci.example.com/1'],
+  }
+  const advance = (body: object) => call(ben, 'POST', `/api/features/${feature.id}/advance`, body)
+  await advance({})
+  await advance({ evidence })
+  await advance({ evidence: { ...evidence, summary: 'All tests pass' } })
+  await advance({})
+  const project = (await call<{ id: string }>(ada, 'GET', `/api/projects/${slug}`)).id
+  const decision = { title: 'Use SHA-256', decision: 'It is everywhere.', status: 'proposed', projectId: project }
+  await call(ben, 'POST', '/api/decisions', decision)
+  await ada.goto('/inbox')
+  await expectNeeds(ada, 2)
+  await ada.page.getByRole('button', { name: /Ready for review/ }).click()
+  await ada.see('All tests pass')
+  await ada.page.keyboard.press('Control+Enter')
+  await expectNeeds(ada, 1)
+  await ada.see('It is everywhere.')
+  await ada.button('Accept').click()
+  await expectNeeds(ada, 0)
+  await ada.see('Nothing needs you')
+  await ben.context.close()
+  await ada.leave()
+}, 300_000)
+
+test('what people store is text, axe finds nothing, and new entries wait behind a pill', async () => {
+  const { ada, ben, boss, slug, handle } = await two()
+  const task = await newTask(ada, slug, { title: evil, description: evil })
+  await call(ben, 'POST', `/api/tasks/${task.id}/comments`, { body: `@${handle} ${evil}` })
+  await call(ada, 'PATCH', `/api/tasks/${task.id}`, { assignee: 'me' })
+  await call(ada, 'POST', '/api/activities', { type: 'deploy', description: evil })
+  await call(ada, 'POST', '/api/issues', { title: evil.slice(0, 150), description: evil })
+  const pages: [string, string][] = [
+    ['/inbox', '.nt'],
+    ['/inbox?view=all&open=none', '.inp .msg, .nt'],
+    ['/', '.tl .dep'],
+    ['/activity', '.frow'],
+    ['/issues', 'main .md'],
+  ]
+  for (const look of looks) {
+    const who = await signedIn(t, boss.email, look)
+    for (const [path, shown] of pages) await expectSound(who, path, shown)
+    await who.leave()
+  }
+  await ada.goto('/activity')
+  await ada.page.locator('.frow').first().waitFor()
+  await ada.see('Live')
+  const before = await ada.page.locator('.frow').count()
+  await call(ben, 'POST', `/api/tasks/${task.id}/comments`, { body: 'One more' })
+  const pill = ada.page.getByRole('button', { name: /new entr/ })
+  await pill.waitFor()
+  expect(await ada.page.locator('.frow').count()).toBe(before)
+  await pill.click()
+  await pill.waitFor({ state: 'detached' })
+  await ben.context.close()
+  await ada.leave()
+}, 300_000)
+
+test('a viewer reads and marks, but finds no way to write, and reports a problem', async () => {
+  const boss = await person(t)
+  const guest = await member(t, boss, 'viewer', 'Vera')
+  const ada = await signedIn(t, boss.email)
+  const { slug } = await newProject(ada)
+  const task = await newTask(ada, slug, { title: 'Read only' })
+  const vera = await signedIn(t, guest.email)
+  const { handle } = await call<{ handle: string }>(vera, 'GET', '/api/auth/me')
+  await call(ada, 'POST', `/api/tasks/${task.id}/comments`, { body: `@${handle} have a look` })
+  await vera.goto(`/inbox?team=${await teamOf(ada)}`)
+  await vera.page.locator('.inp').getByText('have a look').waitFor()
+  for (const name of ['Comment', 'Answer', 'Take over']) expect(await vera.button(name).count()).toBe(0)
+  await vera.page.keyboard.press('e')
+  await expectNeeds(vera, 0)
+  await vera.goto('/issues?new=1')
+  await vera.page.getByLabel('What is wrong').fill('The list is empty')
+  await vera.page.getByLabel(/What did you do/).fill('I searched.')
+  await vera.button('Send').click()
+  await vera.page.getByRole('heading', { name: 'The list is empty' }).waitFor()
+  await ada.context.close()
+  await vera.leave()
+}, 300_000)
