@@ -13,6 +13,7 @@ import type { codeRoutes } from '../features/codes/routes.ts'
 import type { decisionRoutes } from '../features/decisions/routes.ts'
 import type { homeRoutes } from '../features/home/routes.ts'
 import type { hubRoutes } from '../features/hub/routes.ts'
+import type { integrationRoutes } from '../features/integrations/routes.ts'
 import type { inviteRoutes } from '../features/invites/routes.ts'
 import type { issueRoutes } from '../features/issues/routes.ts'
 import type { mailRoutes } from '../features/mail/routes.ts'
@@ -20,8 +21,10 @@ import type { memoryRoutes } from '../features/memory/routes.ts'
 import type { noteRoutes } from '../features/notes/routes.ts'
 import type { notificationRoutes } from '../features/notifications/routes.ts'
 import type { nowRoutes } from '../features/now/routes.ts'
+import type { oauthRoutes } from '../features/oauth/routes.ts'
 import type { onboardingRoutes } from '../features/onboarding/routes.ts'
 import type { organizationRoutes } from '../features/organizations/routes.ts'
+import type { passkeyRoutes } from '../features/passkeys/routes.ts'
 import type { planningRoutes } from '../features/planning/routes.ts'
 import type { projectRoutes } from '../features/projects/routes.ts'
 import type { searchRoutes } from '../features/search/routes.ts'
@@ -33,6 +36,7 @@ import type { taskRoutes } from '../features/tasks/routes.ts'
 import type { teamRoutes } from '../features/teams/routes.ts'
 import type { tokenRoutes } from '../features/tokens/routes.ts'
 import type { trashRoutes } from '../features/trash/routes.ts'
+import type { uploadRoutes } from '../features/uploads/routes.ts'
 import type { workflowRoutes } from '../features/workflow/routes.ts'
 import { actingToken } from './acting.ts'
 import { Problem } from './problem.ts'
@@ -70,6 +74,10 @@ export const specs = client<ReturnType<typeof specRoutes>>().api
 export const sessions = client<ReturnType<typeof sessionRoutes>>().api
 export const search = client<ReturnType<typeof searchRoutes>>().api
 export const stories = client<ReturnType<typeof storyRoutes>>().api
+export const integrations = client<ReturnType<typeof integrationRoutes>>().api
+export const connections = client<ReturnType<typeof oauthRoutes>>().api
+export const passkeys = client<ReturnType<typeof passkeyRoutes>>().api
+export const uploads = client<ReturnType<typeof uploadRoutes>>().api
 export const tasks = client<ReturnType<typeof taskRoutes>>().api
 export const teams = client<ReturnType<typeof teamRoutes>>().api
 export const trash = client<ReturnType<typeof trashRoutes>>().api
@@ -102,6 +110,13 @@ export async function sendFile<T>(path: string, file: File): Promise<T> {
 export async function restoreAt(path: string, { headers }: ReturnType<typeof change>): Promise<void> {
   const answer = await send(`/api${path}/restore`, { method: 'POST', headers })
   if (!answer.ok) throw new Problem(answer.status, (await answer.json()) as Record<string, unknown>)
+}
+
+/** Reads a file with the session and the team of this tab, which a plain link would not name. */
+export async function readFile(path: string): Promise<Blob> {
+  const answer = await send(path)
+  if (!answer.ok) throw new Problem(answer.status, (await answer.json()) as Record<string, unknown>)
+  return answer.blob()
 }
 
 /** A key by which the server does something once, however often it is asked to. */

@@ -6,6 +6,7 @@ import {
   lazyRouteComponent,
   notFound,
   Outlet,
+  type RouteComponent,
   redirect,
   retainSearchParams,
 } from '@tanstack/react-router'
@@ -357,6 +358,37 @@ const searchRoute = createRoute({
   component: lazyRouteComponent(() => import('./routes/search/page.tsx'), 'SearchPage'),
 })
 
+const settingsRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./routes/settings/layout.tsx'), 'SettingsLayout'),
+})
+
+const settingsIndexRoute = createRoute({
+  getParentRoute: () => settingsRoute,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/settings/profile', replace: true })
+  },
+})
+
+/** Every page of the settings is a chunk of its own. */
+const ofSettings = <const P extends string>(path: P, load: () => Promise<{ Settings: RouteComponent }>) =>
+  createRoute({ getParentRoute: () => settingsRoute, path, component: lazyRouteComponent(load, 'Settings') })
+
+const settingsPages = [
+  ofSettings('/profile', () => import('./routes/settings/profile.tsx')),
+  ofSettings('/security', () => import('./routes/settings/security.tsx')),
+  ofSettings('/passkeys', () => import('./routes/settings/passkeys.tsx')),
+  ofSettings('/sessions', () => import('./routes/settings/sessions.tsx')),
+  ofSettings('/keys', () => import('./routes/settings/keys.tsx')),
+  ofSettings('/accounts', () => import('./routes/settings/accounts.tsx')),
+  ofSettings('/integrations', () => import('./routes/settings/integrations.tsx')),
+  ofSettings('/preferences', () => import('./routes/settings/preferences.tsx')),
+  ofSettings('/notifications', () => import('./routes/settings/notifications.tsx')),
+  ofSettings('/data', () => import('./routes/settings/data.tsx')),
+] as const
+
 export const router = createRouter({
   routeTree: root.addChildren([
     inside.addChildren([
@@ -404,6 +436,7 @@ export const router = createRouter({
       nowRoute,
       sessionsRoute,
       sessionRoute,
+      settingsRoute.addChildren([settingsIndexRoute, ...settingsPages]),
     ]),
   ]),
   context: { queries },

@@ -153,6 +153,7 @@ export function HelpMenu() {
 
 export function AccountMenu() {
   const { me } = useRouteContext({ from: '/inside' })
+  const navigate = useNavigate()
   const { settings, signOut } = words.accountMenu
   return (
     <LazyMenu
@@ -168,7 +169,7 @@ export function AccountMenu() {
         { value: 'settings', label: settings },
         { value: 'out', label: signOut },
       ]}
-      onChoose={(value) => void (value === 'out' ? leave() : location.assign('/account'))}
+      onChoose={(value) => void (value === 'out' ? leave() : navigate({ to: '/settings/profile' }))}
     />
   )
 }

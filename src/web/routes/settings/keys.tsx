@@ -1,0 +1,136 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useRef, useState } from 'react'
+import type { ApiKey } from '../../../features/tokens/schema.ts'
+import { change, newKey, ok, tokens } from '../../api.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { CopyButton } from '../../components/copy.tsx'
+import { Section } from '../../components/section.tsx'
+import { ago, day } from '../../times.ts'
+import { Field, Form, Items, Line, Page, Select } from './parts.tsx'
+import { keysQuery, useChange } from './queries.ts'
+import { titles, keyWords as w, words } from './words.ts'
+
+const isAlive = ({ revokedAt, expiresAt }: ApiKey): boolean => !revokedAt && Date.parse(expiresAt) > Date.now()
+const days = [30, 90, 365]
+
+export function Settings() {
+  const { data, error } = useQuery(keysQuery)
+  const [revoking, setRevoking] = useState<ApiKey>()
+  return (
+    <Page
+      title={titles.keys}
+      about={
+        <>
+          {w.about}{' '}
+          <Link className="a" to="/tokens">
+            {w.tokens}
+          </Link>
+        </>
+      }
+    >
+      <Items
+        items={data?.filter(isAlive)}
+        error={error}
+        label={titles.keys}
+        item={(key) => (
+          <>
+            <Line
+              name={key.name}
+              facts={[
+                `${key.prefix}…${key.last4}`,
+                key.lastUsedAt ? words.used(ago(key.lastUsedAt)) : words.never,
+                words.until(day(key.expiresAt)),
+              ]}
+            />
+            <button type="button" className="btn small" onClick={() => setRevoking(key)}>
+              {w.revoke}
+            </button>
+          </>
+        )}
+      />
+      <Create />
+      {revoking && <Revoke apiKey={revoking} onClose={() => setRevoking(undefined)} />}
+    </Page>
+  )
+}
+
+function Revoke({ apiKey, onClose }: { apiKey: ApiKey; onClose(): void }) {
+  const revoke = useChange((id: string) => ok(tokens.settings['api-keys']({ id }).delete()), onClose)
+  return (
+    <Confirm
+      title={w.confirm(apiKey.name)}
+      verb={w.revoke}
+      cancel={words.cancel}
+      busy={revoke.isPending}
+      error={revoke.error}
+      onConfirm={() => revoke.mutate(apiKey.id)}
+      onClose={onClose}
+    >
+      <p>{w.confirmText}</p>
+    </Confirm>
+  )
+}
+
+/** The secret is shown once: the form comes back when the person says that they stored it. */
+function Create() {
+  const [key, setKey] = useState(newKey)
+  const create = useChange((input: { name: string; scopes: ('read' | 'write')[]; expiresInDays: number }) =>
+    ok(tokens.settings['api-keys'].post(input, change(undefined, key))),
+  )
+  const done = () => {
+    create.reset()
+    setKey(newKey())
+  }
+  if (create.data?.token) return <Secret text={create.data.token} onStored={done} />
+  return (
+    <Section title={w.create}>
+      <Form
+        verb={w.create}
+        busy={create.isPending}
+        error={create.error}
+        onSave={({ name = '', scope, days }) =>
+          create.mutate({
+            name: name.trim(),
+            scopes: [scope === 'read' ? 'read' : 'write'],
+            expiresInDays: Number(days),
+          })
+        }
+      >
+        <Field label={words.name} name="name" required maxLength={100} placeholder={w.placeholder} />
+        <Select
+          label={w.scope}
+          name="scope"
+          defaultValue="write"
+          options={(['read', 'write'] as const).map((value) => ({ value, label: w.scopes[value] }))}
+        />
+        <Select
+          label={w.days}
+          name="days"
+          defaultValue="90"
+          options={days.map((n) => ({ value: String(n), label: w.inDays(n) }))}
+        />
+      </Form>
+    </Section>
+  )
+}
+
+export function Secret({ text, onStored }: { text: string; onStored(): void }) {
+  const shown = useRef<HTMLElement>(null)
+  return (
+    <section className="sheet pad stack" aria-label={w.secret}>
+      <b className="b5">{w.once}</b>
+      <p className="code line">
+        <code className="grow secret" ref={shown}>
+          {text}
+        </code>
+        <CopyButton text={text} source={shown} name={w.secret} />
+      </p>
+      <p>
+        <button type="button" className="btn main" onClick={onStored}>
+          {w.stored}
+        </button>
+      </p>
+    </section>
+  )
+}

@@ -1,0 +1,14 @@
+/** The pages of the settings, in the order of their list. Each has its address below `/settings`. */
+export const pages = [
+  'profile',
+  'security',
+  'passkeys',
+  'sessions',
+  'keys',
+  'accounts',
+  'integrations',
+  'preferences',
+  'notifications',
+  'data',
+] as const
+export type SettingsPage = (typeof pages)[number]

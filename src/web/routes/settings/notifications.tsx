@@ -1,0 +1,34 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { accounts, ok } from '../../api.ts'
+import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { Page } from './parts.tsx'
+import { Toggle } from './preferences.tsx'
+import { preferencesQuery, useChange } from './queries.ts'
+import { titles, notificationWords as w, words } from './words.ts'
+
+export function Settings() {
+  const { data, error } = useQuery(preferencesQuery)
+  const save = useChange((email: boolean) => ok(accounts.settings.preferences.patch({ notifications: { email } })))
+  return (
+    <Page title={titles.notifications}>
+      {error && !data && <ProblemBox error={error} />}
+      {!data && !error && (
+        <AfterAMoment>
+          <Skeleton />
+        </AfterAMoment>
+      )}
+      {save.error && <ProblemBox error={save.error} />}
+      {data && <Toggle label={w.mail} hint={w.mailHint} is={data.notifications.email} onChange={save.mutate} />}
+      <p>
+        {w.elsewhere}{' '}
+        <Link className="a" to="/settings/integrations">
+          {w.integrations}
+        </Link>
+      </p>
+      <p className="soft t12" role="status">
+        {save.isSuccess && words.saved}
+      </p>
+    </Page>
+  )
+}

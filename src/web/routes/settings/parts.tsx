@@ -1,0 +1,121 @@
+/** What the pages of the settings are made of. */
+import { type ComponentProps, type ReactNode, useId } from 'react'
+import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { words } from './words.ts'
+
+export const Page = ({ title, about, children }: { title: string; about?: ReactNode; children: ReactNode }) => (
+  <div className="stack s5">
+    <header>
+      <h1 className="h1">{title}</h1>
+      {about && <p className="soft">{about}</p>}
+    </header>
+    {children}
+  </div>
+)
+
+interface FieldProps extends ComponentProps<'input'> {
+  label: string
+  hint?: string
+}
+
+export function Field({ label, hint, ...input }: FieldProps) {
+  const id = useId()
+  return (
+    <label className="field">
+      <span>{label}</span>
+      <input className="input" aria-describedby={hint ? id : undefined} {...input} />
+      {hint && (
+        <small id={id} className="soft t12">
+          {hint}
+        </small>
+      )}
+    </label>
+  )
+}
+
+interface SelectProps extends ComponentProps<'select'> {
+  label: string
+  options: readonly { value: string; label: string }[]
+}
+
+export const Select = ({ label, options, ...select }: SelectProps) => (
+  <label className="field">
+    <span>{label}</span>
+    <select className="input" {...select}>
+      {options.map(({ value, label }) => (
+        <option key={value} value={value}>
+          {label}
+        </option>
+      ))}
+    </select>
+  </label>
+)
+
+interface FormProps {
+  verb: string
+  busy: boolean
+  error: Error | null
+  /** What was done, said to those who listen too. */
+  done?: string | undefined
+  onSave(fields: Record<string, string>, form: HTMLFormElement): void
+  children: ReactNode
+}
+
+/** A form that gives its fields as texts, without the spaces around them. */
+export const Form = ({ verb, busy, error, done, onSave, children }: FormProps) => (
+  <form
+    className="stack s4 setform"
+    onSubmit={(event) => {
+      event.preventDefault()
+      const fields = [...new FormData(event.currentTarget)].map(([name, value]) => [name, String(value)])
+      onSave(Object.fromEntries(fields), event.currentTarget)
+    }}
+  >
+    {children}
+    {error && <ProblemBox error={error} />}
+    <p className="row">
+      <button type="submit" className="btn main" disabled={busy}>
+        {verb}
+      </button>
+      <span className="soft t12" role="status">
+        {done}
+      </span>
+    </p>
+  </form>
+)
+
+interface ItemsProps<T> {
+  items: readonly T[] | undefined
+  error: Error | null
+  item(one: T): ReactNode
+  label: string
+}
+
+/** A short list, with its states. */
+export function Items<T extends { id: string }>({ items, error, item, label }: ItemsProps<T>) {
+  if (error && !items) return <ProblemBox error={error} />
+  if (!items)
+    return (
+      <AfterAMoment>
+        <Skeleton />
+      </AfterAMoment>
+    )
+  if (items.length === 0) return <p className="soft">{words.none}</p>
+  return (
+    <ul className="sheet" aria-label={label}>
+      {items.map((one) => (
+        <li key={one.id} className="setrow">
+          {item(one)}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** The name of an item and what else is known of it. */
+export const Line = ({ name, facts }: { name: ReactNode; facts: readonly (string | false | null | undefined)[] }) => (
+  <span className="grow stack s0 cut">
+    <b className="b5 cut">{name}</b>
+    <span className="soft t12">{facts.filter(Boolean).join(' · ')}</span>
+  </span>
+)

@@ -1,0 +1,125 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Passkey } from '../../../features/passkeys/schema.ts'
+import { change, ok, passkeys } from '../../api.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { Section } from '../../components/section.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { ago } from '../../times.ts'
+import { Field, Form, Items, Line, Page } from './parts.tsx'
+import { passkeysQuery, useChange } from './queries.ts'
+import { titles, passkeyWords as w, words } from './words.ts'
+
+/** Returns why this browser cannot make passkeys at this address, or undefined. */
+function obstacle(): string | undefined {
+  const { hostname } = location
+  if (hostname === '127.0.0.1' || hostname === '[::1]')
+    return w.named(Object.assign(new URL(location.origin), { hostname: 'localhost' }).origin)
+  if (!isSecureContext || /^[\d.]+$|^\[/.test(hostname)) return w.needHttps
+  return typeof PublicKeyCredential === 'function' && 'parseCreationOptionsFromJSON' in PublicKeyCredential
+    ? undefined
+    : w.tooOld
+}
+
+/** The browser converts between JSON and the format of authenticators, and asks the person. */
+async function register(name: string): Promise<Passkey> {
+  const { sessionId, options } = await ok(passkeys.auth.passkey.register.begin.post())
+  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(
+    options as object as PublicKeyCredentialCreationOptionsJSON,
+  )
+  const made = await navigator.credentials.create({ publicKey }).catch((error: Error) => {
+    throw Object.hasOwn(w.failed, error.name) ? new Error(w.failed[error.name]) : error
+  })
+  const response = { ...(made as PublicKeyCredential).toJSON() }
+  return ok(passkeys.auth.passkey.register.finish.post({ sessionId, name, response }))
+}
+
+export function Settings() {
+  const { data, error } = useQuery(passkeysQuery)
+  const [removing, setRemoving] = useState<Passkey>()
+  const impossible = obstacle()
+  return (
+    <Page title={titles.passkeys} about={impossible ?? w.about}>
+      <Items
+        items={data}
+        error={error}
+        label={titles.passkeys}
+        item={(passkey) => <One passkey={passkey} onRemove={() => setRemoving(passkey)} />}
+      />
+      {!impossible && <Add />}
+      {removing && <Remove passkey={removing} onClose={() => setRemoving(undefined)} />}
+    </Page>
+  )
+}
+
+function Add() {
+  const add = useChange(register)
+  return (
+    <Section title={w.add}>
+      <Form
+        verb={w.add}
+        busy={add.isPending}
+        error={add.error}
+        onSave={({ name = '' }, form) => add.mutate(name.trim(), { onSuccess: () => form.reset() })}
+      >
+        <Field label={words.name} name="name" required maxLength={100} placeholder={w.placeholder} />
+      </Form>
+    </Section>
+  )
+}
+
+function One({ passkey, onRemove }: { passkey: Passkey; onRemove(): void }) {
+  const [isRenaming, setRenaming] = useState(false)
+  const rename = useChange((name: string) =>
+    ok(passkeys.settings.passkeys({ id: passkey.id }).patch({ name }, change(passkey.version))),
+  )
+  const save = (name: string) => {
+    setRenaming(false)
+    if (name.trim() !== '' && name.trim() !== passkey.name) rename.mutate(name.trim())
+  }
+  const used = passkey.lastUsedAt ? words.used(ago(passkey.lastUsedAt)) : words.never
+  return (
+    <>
+      {isRenaming ? (
+        <input
+          className="input slim grow"
+          aria-label={words.name}
+          defaultValue={passkey.name}
+          maxLength={100}
+          ref={(field) => field?.focus()}
+          onBlur={(event) => save(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') save(event.currentTarget.value)
+            if (event.key === 'Escape') setRenaming(false)
+          }}
+        />
+      ) : (
+        <Line name={passkey.name} facts={[used, passkey.backedUp && w.backedUp]} />
+      )}
+      {rename.error && <ProblemBox error={rename.error} />}
+      <button type="button" className="btn small quiet" onClick={() => setRenaming(true)}>
+        {w.rename}
+      </button>
+      <button type="button" className="btn small" onClick={onRemove}>
+        {words.remove}
+      </button>
+    </>
+  )
+}
+
+function Remove({ passkey, onClose }: { passkey: Passkey; onClose(): void }) {
+  const remove = useChange((id: string) => ok(passkeys.settings.passkeys({ id }).delete()), onClose)
+  return (
+    <Confirm
+      title={w.confirm(passkey.name)}
+      verb={words.remove}
+      cancel={words.cancel}
+      busy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate(passkey.id)}
+      onClose={onClose}
+    >
+      <p>{w.confirmText}</p>
+    </Confirm>
+  )
+}

@@ -1,0 +1,183 @@
+import type { SettingsPage } from './names.ts'
+
+/** Names of the pages, for their list and their titles. */
+export const titles: Record<SettingsPage, string> = {
+  profile: 'Profile',
+  security: 'Password and address',
+  passkeys: 'Passkeys',
+  sessions: 'Where you are signed in',
+  keys: 'API keys',
+  accounts: 'Connected accounts',
+  integrations: 'Integrations',
+  preferences: 'Preferences',
+  notifications: 'Notifications',
+  data: 'Your data',
+}
+
+export const words = {
+  settings: 'Settings',
+  save: 'Save',
+  saved: 'Saved',
+  cancel: 'Cancel',
+  remove: 'Remove',
+  name: 'Name',
+  never: 'never used',
+  used: (time: string) => `used ${time} ago`,
+  until: (day: string) => `until ${day}`,
+  none: 'None yet.',
+} as const
+
+export const profileWords = {
+  handle: 'Handle',
+  handleHint: 'Others mention you with @ and this.',
+  bio: 'About you',
+  timezone: 'Time zone',
+  locale: 'Language and region',
+  picture: 'Picture',
+  choosePicture: 'Choose a picture',
+  removePicture: 'Remove the picture',
+  invites: 'Invitations',
+  invited: (by: string | undefined, team: string, role: string) =>
+    by ? `${by} invites you to ${team} as ${role}.` : `You are invited to ${team} as ${role}.`,
+  accept: 'Accept',
+  decline: 'Decline',
+  accepted: (team: string) => `Welcome to ${team}`,
+  declined: 'You declined the invitation',
+} as const
+
+export const securityWords = {
+  password: 'Password',
+  current: 'Current password',
+  currentHint: 'Leave it empty if you have none.',
+  next: 'New password',
+  nextHint: (least: number) =>
+    `At least ${least} characters. Changing it signs you out everywhere else, and revokes your API keys and MCP tokens.`,
+  change: 'Change password',
+  changed: 'Your password was changed. All other sessions were signed out.',
+  email: 'E-mail address',
+  newEmail: 'New e-mail address',
+  move: 'Change address',
+  sent: (to: string, now: string) => `A link was sent to ${to}. Until you open it, your address stays ${now}.`,
+  kept: (to: string, detail: string) => `There is a link for ${to}. ${detail}`,
+  unverified: (email: string) => `Your address ${email} is not confirmed yet.`,
+  again: 'Request a new mail',
+  mailed: (email: string) => `A mail was sent to ${email}.`,
+} as const
+
+export const passkeyWords = {
+  about: 'Sign in with your fingerprint, face or security key.',
+  add: 'Add a passkey',
+  placeholder: 'this laptop',
+  rename: 'Rename',
+  confirm: (name: string) => `Remove the passkey ${name}?`,
+  confirmText: 'You can no longer sign in with it.',
+  backedUp: 'backed up',
+  named: (origin: string) => `For passkeys, open ${origin} instead.`,
+  needHttps: 'Passkeys need an https address with a name.',
+  tooOld: 'This browser is too old for passkeys.',
+  failed: {
+    NotAllowedError: 'No passkey was made: it was cancelled, or took too long. Try again.',
+    InvalidStateError: 'This device already has a passkey for your account.',
+    SecurityError: 'Passkeys do not work at this address. Open this instance at its own address.',
+  } as Record<string, string>,
+} as const
+
+export const sessionWords = {
+  about: 'If you do not recognise one of them, end it and change your password.',
+  here: 'this browser',
+  seen: (time: string) => `seen ${time} ago`,
+  by: (via: string) => `by ${via}`,
+  acting: 'an administrator acting as you',
+  noAddress: 'unknown address',
+  unknown: 'unknown program',
+  end: 'End',
+  ended: 'The session was ended',
+} as const
+
+export const keyWords = {
+  about: 'For scripts that call the Web API as you. Agents use tokens instead.',
+  tokens: 'Tokens of agents',
+  create: 'Create a key',
+  placeholder: 'deploy script',
+  days: 'Expires after',
+  inDays: (n: number) => `${n} days`,
+  scope: 'May',
+  scopes: { read: 'read', write: 'read and write' },
+  once: 'Copy the key now. It is shown only once.',
+  secret: 'the key',
+  stored: 'I stored it',
+  revoke: 'Revoke',
+  confirm: (name: string) => `Revoke the key ${name}?`,
+  confirmText: 'Programs that use it are refused from now on. This cannot be undone.',
+} as const
+
+export const accountWords = {
+  about: 'Other accounts you can sign in with.',
+  providers: { github: 'GitHub', google: 'Google', oidc: 'single sign-on' },
+  connect: (provider: string) => `Connect ${provider}`,
+  disconnect: 'Disconnect',
+  none: 'This instance has no other way to sign in.',
+  failed: {
+    access_denied: 'You did not allow access at the provider.',
+    'conflict.exists': 'This already belongs to another account here.',
+    'forbidden.reauth': 'Sign in again to confirm your identity, then connect the account.',
+  } as Record<string, string>,
+  failedOther: 'Connecting the account failed. Try again.',
+} as const
+
+export const integrationWords = {
+  about: 'Code hosts are called with your own token; the others receive your notifications.',
+  names: {
+    github: 'GitHub',
+    gitlab: 'GitLab',
+    gitea: 'Gitea',
+    slack: 'Slack',
+    discord: 'Discord',
+    webhook: 'Webhook',
+  } as Record<string, string>,
+  token: 'Access token',
+  address: 'Address of the code host',
+  hook: 'Address that receives the messages',
+  connect: 'Connect',
+  replace: 'Replace',
+  connected: (last4: string) => `connected, ends in ${last4}`,
+  off: 'disabled',
+  delivered: (time: string) => `delivered ${time} ago`,
+  test: 'Send a test',
+  tested: 'The test was delivered',
+  signingKey: 'Key to verify X-Tutti-Signature. It is shown only once.',
+  enable: 'Enable',
+  disable: 'Disable',
+} as const
+
+export const preferenceWords = {
+  theme: 'Theme',
+  themes: { light: 'Light', dark: 'Dark', system: 'As the system' },
+  weekStart: 'The week begins on',
+  weekStarts: { monday: 'Monday', sunday: 'Sunday' } as Record<string, string>,
+  density: 'Density',
+  densities: { comfortable: 'Comfortable', compact: 'Compact' } as Record<string, string>,
+  presence: 'Show others that you are here',
+  shortcuts: 'Keys of one letter',
+  shortcutsHint: 'Such as c for a new task. Combinations with Ctrl or ⌘ always work.',
+} as const
+
+export const notificationWords = {
+  mail: 'Also send notifications by e-mail',
+  mailHint: 'Mail about the account itself is always sent.',
+  elsewhere: 'Notifications also go to chats and webhooks:',
+  integrations: 'Integrations',
+} as const
+
+export const dataWords = {
+  export: 'Export',
+  exportText: 'Everything that you see in this team, with comments, links and versions, as lines of JSON.',
+  download: 'Download',
+  downloading: 'Preparing…',
+  delete: 'Delete your account',
+  deleteText:
+    'Your personal notes, keys, tokens and sessions are deleted for ever. What you wrote in teams stays with them, without your name.',
+  deleteAct: 'Delete my account…',
+  type: (email: string) => `Type ${email} to confirm`,
+  deleteForEver: 'Delete for ever',
+} as const
