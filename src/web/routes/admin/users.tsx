@@ -1,4 +1,4 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { AdminUser } from '../../../features/admin/schema.ts'
@@ -98,13 +98,14 @@ function Suspension({ user, onClose }: AskProps) {
 function Impersonation({ user, onClose }: AskProps) {
   const router = useRouter()
   const [reason, setReason] = useState('')
-  const change = useAdminChange(impersonate)
-  const begin = ({ token = '', expiresAt }: { token?: string; expiresAt: string }) => {
+  const change = useMutation({ mutationFn: impersonate })
+  // This page goes first: it would be refused to the person.
+  const begin = async ({ token = '', expiresAt }: { token?: string; expiresAt: string }) => {
+    await router.navigate({ to: '/', search: { team: undefined } })
     actAs({ token, expiresAt, name: user.name })
     forgetTeam()
     queries.clear()
-    onClose()
-    void router.navigate({ to: '/', search: { team: undefined } }).then(() => router.invalidate())
+    await router.invalidate()
   }
   return (
     <Confirm

@@ -4,6 +4,7 @@ import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import { Check } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { useCrumbs } from '../../crumbs.ts'
 import { teamsQuery } from '../../session.ts'
 import { InviteForm, Sent } from '../team/invites.tsx'
 import { teamMembersQuery, useInvite } from '../team/queries.ts'
@@ -20,6 +21,7 @@ const route = getRouteApi('/inside/welcome')
 export function WelcomePage() {
   const { data } = useSuspenseQuery(onboardingQuery)
   const navigate = route.useNavigate()
+  useCrumbs({ label: words.title })
   const asked = route.useSearch().step
   const isDone = (name: StepName) => data.steps.some(({ id, done }) => id === name && done)
   const at = asked ?? stepNames.find((name) => !isDone(name))
