@@ -212,8 +212,9 @@ describe('rights that are missing', () => {
 
   test('a viewer reads what the team has', async () => {
     const wrong = new Wrong()
-    // A work session is its worker's.
-    const reads = withIds.filter((r) => !isWrite(r) && !isPublic(r) && own(r) && !r.path.startsWith('/api/sessions/'))
+    // A work session is its worker's, and a token or a view its user's.
+    const isOthers = (r: RouteLike) => /^\/api\/(sessions|mcp-tokens|views)\//.test(r.path)
+    const reads = withIds.filter((r) => !isWrite(r) && !isPublic(r) && own(r) && !isOthers(r))
     for (const route of reads) wrong.check(nameOf(route), await ask(route, a.viewer, fill(route.path, a)), 200)
     expect(wrong.list).toEqual([])
   })

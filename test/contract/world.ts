@@ -2,6 +2,7 @@ import { write } from '../../src/action.ts'
 import { issueCode } from '../../src/auth/one-time-secrets.ts'
 import { machine } from '../../src/auth/policy.ts'
 import { newId } from '../../src/db/columns.ts'
+import { mails } from '../../src/features/mail/table.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
 import { connectedAccounts } from '../../src/features/oauth/table.ts'
 import { featureEvidence } from '../../src/features/workflow/table.ts'
@@ -67,6 +68,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
   const secretRepository = made(await owner.fetch('POST', '/api/repos', { repo: 'tutti/tutti', projectId: secret.id }))
   const key = made(await owner.fetch('POST', '/api/settings/api-keys', { name: 'laptop' }))
   const token = made(await owner.fetch('POST', '/api/mcp-tokens', { name: 'agent', organizationId: team.id }))
+  const [mail] = await t.app.db.select({ id: mails.id }).from(mails).limit(1)
   const personalSkill = made(await owner.fetch('POST', '/api/skills', { name: unique('Personal') }))
   const personalAgent = made(await owner.fetch('POST', '/api/agents', { name: unique('Personal') }))
   const link = made(
@@ -162,6 +164,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       '/api/auth/oauth/:provider': 'oidc',
       '/api/settings/sessions/:id': sessions.find((session) => !session.current)?.id as string,
       '/api/mcp-tokens/:id': token.id,
+      '/api/admin/outbox/:id': mail?.id as string,
       '/api/auth/device/:userCode': device.userCode,
       '/api/docs/:id': 'start',
       '/api/settings/integrations/user/:provider': 'webhook',

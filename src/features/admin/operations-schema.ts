@@ -7,8 +7,8 @@ export const Checks = object({
       what: text(100, { example: 'disk' }),
       ok: bool(),
       warning: optional(bool({ description: 'Nothing is broken, but you should know' })),
-      said: text(2000, { example: '40 GiB are free' }),
-      advice: optional(text(2000, { description: 'What to do about it' })),
+      said: text(20_000, { example: '40 GiB are free' }),
+      advice: optional(text(20_000, { description: 'What to do about it' })),
     }),
   ),
 })

@@ -17,11 +17,11 @@ import type { BackupList, Checks, ConfigList, JobList } from './operations-schem
 type Nothing = Record<string, never>
 const MOST_JOBS = 100
 
-/** Runs the checks of `tutti doctor`. */
+/** Runs the quick checks of `tutti doctor`. */
 export const doctor = read(
   'admin.doctor',
   admin,
-  async ({ app }, _: Nothing): Promise<Checks> => ({ items: await look(app.config, app.driver) }),
+  async ({ app }, _: Nothing): Promise<Checks> => ({ items: await look(app.config, app.driver, false, true) }),
 )
 
 /** Lists jobs that wait, run or failed, newest first; never what they work on. */

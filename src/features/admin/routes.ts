@@ -201,7 +201,7 @@ export const adminRoutes = (http: Http) =>
       response: AuditPage,
     })
     .get('/api/admin/doctor', ({ ctx }) => operations.doctor(ctx, {}), {
-      ...on(operations.doctor, 'Check what this instance needs, as `tutti doctor` does'),
+      ...on(operations.doctor, 'Check what this instance needs: the quick checks of `tutti doctor`'),
       response: Checks,
     })
     .get('/api/admin/jobs', ({ ctx }) => operations.listJobs(ctx, {}), {

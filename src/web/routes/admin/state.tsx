@@ -43,6 +43,7 @@ function Doctor() {
   return (
     <section className="stack">
       <h2 className="h2">{words.state.doctor}</h2>
+      <p className="soft">{words.state.doctorMore}</p>
       {error && <ProblemBox error={error} />}
       {!data && !error && <Waiting />}
       {data && (

@@ -31,6 +31,7 @@ export const words = {
       `${waiting} waiting, ${active} active, ${failed} failed`,
     connectionsOf: (http: number, mcp: number) => `${http} HTTP, ${mcp} MCP streams`,
     doctor: 'Checks',
+    doctorMore: 'tutti doctor also checks every index and sum of the database.',
     ok: 'good',
     warning: 'note',
     bad: 'wrong',
