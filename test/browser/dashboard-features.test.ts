@@ -202,7 +202,7 @@ test('what people store stays text, in both themes, wide and narrow, and axe fin
       ['/decisions', '.recrow'],
       [`/decisions/${old.id}`, '.msg'],
       ['/specs', '.recrow'],
-      [`/specs/${spec.id}`, '.vers li:nth-child(2)'],
+      [`/specs/${spec.id}`, '.vers:has(li:nth-child(2)) summary'],
       [`/specs/${spec.id}?from=1&to=2`, '.sdiff'],
       ['/skills', '.recrow'],
       [`/skills/${skill.id}`, '.callof'],

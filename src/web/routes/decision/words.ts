@@ -1,6 +1,5 @@
 export const words = {
   decisions: 'Decisions',
-  decided: 'Decision',
   context: 'Context',
   rationale: 'Why',
   alternatives: 'Alternatives',
@@ -16,7 +15,6 @@ export const words = {
   chain: 'What it replaces',
   supersedes: 'Replaces',
   supersededBy: 'Replaced by',
-  here: 'this decision',
   links: 'Links',
   fields: 'Fields',
   status: 'Status',
@@ -36,7 +34,6 @@ export const words = {
   editTitle: 'Edit the decision',
   name: 'Title',
   what: 'What was decided',
-  whatFor: 'The decision',
   teamOrProject: 'For',
   asProposal: 'Only propose it',
   options: 'Alternatives, one on each line',

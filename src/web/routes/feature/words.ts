@@ -24,15 +24,12 @@ export const words = {
   gatePassed: 'gate passed',
   gateNext: 'next gate',
   gateAhead: 'gate ahead',
-  review: 'Review',
   oneApproval: 'One approval by somebody who is not the author.',
   verify: 'Verify',
   verifyOf: (summary: string) => `Verify: ${summary}`,
   verifiedBy: (name: string) => `checked by ${name}`,
-  verified: 'Marked as verified',
 
   advance: (state: string) => `Advance to ${state}`,
-  advanced: (state: string) => `Moved to ${state}`,
   waits: 'It waits for another feature',
   override: 'Override…',
   overrideTitle: 'Override the gates',
@@ -52,7 +49,6 @@ export const words = {
   sameForAgents: 'An agent that tries to advance now gets this same list, and the call that supplies each item.',
   callOf: 'The call that supplies it',
   addEvidence: 'Add evidence',
-  open: 'Open it',
 
   evidenceTitle: (gate: string) => `Evidence for ${gate}`,
   evidence: {
@@ -86,8 +82,6 @@ export const words = {
   related: 'Around it',
   spec: (title: string, version: number) => `${title} v${version}`,
   waitsFor: 'Waits for',
-  linked: 'Linked',
-  pullRequests: 'Pull requests',
   description: 'Description',
 
   title: 'Title',

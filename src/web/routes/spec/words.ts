@@ -21,7 +21,6 @@ export const words = {
   restoreMessage: (n: number) => `Restore version ${n}`,
   current: 'Current version',
   back: 'To the current version',
-  compare: 'Compare',
   from: 'From',
   to: 'To',
   whatChanged: 'what changed',
