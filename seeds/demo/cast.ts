@@ -7,6 +7,7 @@ import * as organizations from '../../src/features/organizations/service.ts'
 import * as projects from '../../src/features/projects/service.ts'
 import { share } from '../../src/features/projects/sharing.ts'
 import * as skills from '../../src/features/skills/service.ts'
+import { introduce } from '../../src/features/tokens/agents.ts'
 import * as keys from '../../src/features/tokens/keys.ts'
 import * as tokens from '../../src/features/tokens/service.ts'
 import * as workspaces from '../../src/features/workspaces/service.ts'
@@ -25,6 +26,13 @@ const joins = (at: Moment, who: Person, role: 'user' | 'admin' = 'user'): Step =
 
 const accepts = (at: Moment, who: Person): Step => act(at, who, accept, (id) => ({ token: id(`invite ${who}`) }))
 
+/** The programs that agents run in, as they introduce themselves. */
+const programs: Record<AgentName, { client: string; version: string }> = {
+  claude: { client: 'Claude Code', version: '2.1.40' },
+  codex: { client: 'Codex', version: '0.61.0' },
+  reviewer: { client: 'plain HTTP', version: '1.0' },
+}
+
 /** Creates the token that an agent calls with from then on. */
 const connects = (at: Moment, who: AgentName, days: number): Step => ({
   at,
@@ -38,6 +46,8 @@ const connects = (at: Moment, who: AgentName, days: number): Step => ({
       expiresInDays: days,
     })
     stage.secrets.set(who, token as string)
+    const actor = await stage.app.auth.look(token as string)
+    await introduce({ ...ctx, actor }, programs[who])
   },
 })
 

@@ -37,6 +37,7 @@ export const paths = [
   '/settings/notifications',
   '/settings/data',
   '/team',
+  '/team/analytics',
   '/teams/:id',
   '/admin',
   '/admin/users',

@@ -199,6 +199,13 @@ const teamRoute = createRoute({
   component: lazyRouteComponent(() => import('./routes/team/page.tsx'), 'TeamPage'),
 })
 
+const analyticsRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/team/analytics',
+  validateSearch: ({ days }: Record<string, unknown>): { days?: 7 | 90 } => (days === 7 || days === 90 ? { days } : {}),
+  component: lazyRouteComponent(() => import('./routes/analytics/page.tsx'), 'AnalyticsPage'),
+})
+
 /** A team by its id, as the server names it in refusals: it is shown as the team of this tab. */
 const teamByIdRoute = createRoute({
   getParentRoute: () => inside,
@@ -415,6 +422,7 @@ export const router = createRouter({
       welcomeRoute,
       teamRoute,
       teamByIdRoute,
+      analyticsRoute,
       adminRoute,
       adminUsersRoute,
       adminTeamsRoute,

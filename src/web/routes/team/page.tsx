@@ -1,6 +1,6 @@
 /** The people of a team: who they are, what they may do, who is here now, and who is invited. */
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
-import { useRouteContext } from '@tanstack/react-router'
+import { Link, useRouteContext } from '@tanstack/react-router'
 import { ProblemBox } from '../../components/states.tsx'
 import { teamsQuery } from '../../session.ts'
 import { Invites } from './invites.tsx'
@@ -21,6 +21,9 @@ export function TeamPage() {
             <h1 className="h1">{here?.name}</h1>
             {here?.role && <p className="soft">{words.about(here.role)}</p>}
           </div>
+          <Link className="btn" to="/team/analytics">
+            {words.analytics}
+          </Link>
         </header>
         {error && !data && <ProblemBox error={error} />}
         {data && <Members team={team.id} me={me.id} members={data} />}
