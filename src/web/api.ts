@@ -37,6 +37,7 @@ import type { teamRoutes } from '../features/teams/routes.ts'
 import type { tokenRoutes } from '../features/tokens/routes.ts'
 import type { trashRoutes } from '../features/trash/routes.ts'
 import type { uploadRoutes } from '../features/uploads/routes.ts'
+import type { viewRoutes } from '../features/views/routes.ts'
 import type { workflowRoutes } from '../features/workflow/routes.ts'
 import { actingToken } from './acting.ts'
 import { Problem } from './problem.ts'
@@ -79,6 +80,7 @@ export const connections = client<ReturnType<typeof oauthRoutes>>().api
 export const passkeys = client<ReturnType<typeof passkeyRoutes>>().api
 export const uploads = client<ReturnType<typeof uploadRoutes>>().api
 export const tasks = client<ReturnType<typeof taskRoutes>>().api
+export const views = client<ReturnType<typeof viewRoutes>>().api
 export const teams = client<ReturnType<typeof teamRoutes>>().api
 export const trash = client<ReturnType<typeof trashRoutes>>().api
 export const tokens = client<ReturnType<typeof tokenRoutes>>().api

@@ -31,6 +31,7 @@ const shownBy: Record<string, readonly string[]> = {
   decision: ['decisions', 'decision'],
   spec: ['specs', 'spec'],
   skill: ['skills', 'skill'],
+  view: ['views'],
 }
 
 /** Asks again for what an event of this type has changed. */

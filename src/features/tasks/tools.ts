@@ -16,7 +16,7 @@ import {
 } from '../../mcp/arguments.ts'
 import { tool } from '../../mcp/tool.ts'
 import { statuses } from '../../records/work.ts'
-import { array, bool, int, object, oneOf, optional, someOf, text, title } from '../../schema.ts'
+import { array, bool, int, object, oneOf, optional, text, title } from '../../schema.ts'
 import { createMany } from './creation.ts'
 import { remove } from './deletion.ts'
 import { claim } from './leases.ts'
@@ -86,14 +86,13 @@ export const taskTools = [
     toolset: 'tasks',
     input: object({
       query,
-      status: optional(someOf(statuses)),
+      status: optional(oneOf(statuses)),
       assignee,
       project: optional(project),
       tags,
       ready: optional(bool()),
       ...listing,
     }),
-    listedAs: { status: oneOf(statuses, { description: 'several: a,b' }) },
     action: tasks.list,
     narrowed: true,
     with: ({ project, query, tags, ...input }) => ({

@@ -2,9 +2,18 @@
 import { combine } from '@atlaskit/pragmatic-drag-and-drop/combine'
 import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
 import { attachClosestEdge, extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge'
-import { Link } from '@tanstack/react-router'
-import { Plus } from 'lucide-react'
-import { type KeyboardEvent, type ReactNode, type RefObject, type UIEvent, useEffect, useRef, useState } from 'react'
+import { Ellipsis, Plus } from 'lucide-react'
+import {
+  type KeyboardEvent,
+  type MouseEvent,
+  memo,
+  type ReactNode,
+  type RefObject,
+  type UIEvent,
+  useEffect,
+  useRef,
+  useState,
+} from 'react'
 import type { TaskGroups } from '../../../features/tasks/list-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/work.ts'
@@ -12,6 +21,7 @@ import { StatusGlyph } from '../../components/glyphs.tsx'
 import { statusNames } from '../../words.ts'
 import { CardBody } from './card.tsx'
 import type { Move } from './queries.ts'
+import type { Selection } from './selection.ts'
 import { words } from './words.ts'
 
 type Group = TaskGroups['groups'][number]
@@ -23,11 +33,20 @@ interface BoardProps {
   onOpen(key: string): void
   onMove(move: Move): void
   onAdd(status: Status): void
+  /** Loads more cards of every column; undefined where a column cannot show more. */
+  onMore: (() => void) | undefined
+  selection: Selection
+  /** The card that arrow keys move without Alt. */
+  moving: string | undefined
+  onMoved(): void
+  /** Asks where to move a card, where it cannot be dragged. */
+  onMenu(task: TaskItem): void
   /** Whether the reader may add and move cards; the server says so. */
   may: boolean
 }
 
-export function Board({ board, open, onOpen, onMove, onAdd, may }: BoardProps) {
+export function Board(props: BoardProps) {
+  const { board } = props
   const [column, setColumn] = useState(board.groups[0]?.value)
   /** The card that keys have just moved: it is a new element in its new column, and keeps the focus. */
   const stepping = useRef<string>(undefined)
@@ -50,17 +69,7 @@ export function Board({ board, open, onOpen, onMove, onAdd, may }: BoardProps) {
       </div>
       <div className="board" ref={strip} onScroll={follow}>
         {board.groups.map((group) => (
-          <Column
-            key={group.value}
-            group={group}
-            board={board}
-            open={open}
-            onOpen={onOpen}
-            onMove={onMove}
-            onAdd={onAdd}
-            may={may}
-            stepping={stepping}
-          />
+          <Column key={group.value} {...props} group={group} stepping={stepping} />
         ))}
       </div>
     </>
@@ -72,9 +81,67 @@ interface ColumnProps extends BoardProps {
   stepping: RefObject<string | undefined>
 }
 
-function Column({ group, board, open, onOpen, onMove, onAdd, may, stepping }: ColumnProps) {
+function Column({ group, stepping, ...props }: ColumnProps) {
+  const { board, open, onOpen, onMove, onAdd, may, selection, moving } = props
   const name = statusNames[group.value]
   const canAdd = may && (group.value === 'backlog' || group.value === 'todo')
+  const { list, over } = useDrops(group, onMove)
+  /** What cards call must know the board as it is then, although unchanged cards are not drawn anew. */
+  const latest = useRef(board)
+  latest.current = board
+  return (
+    <section className="col" aria-label={words.columnOf(name, group.total)} data-column={group.value}>
+      <header>
+        <StatusGlyph status={group.value} />
+        <h2>{name}</h2>
+        <span className="n">{group.total}</span>
+        {canAdd && <AddButton name={name} onAdd={() => onAdd(group.value)} />}
+      </header>
+      <ol ref={list} className={over ? 'over' : undefined}>
+        {group.items.map((task) => (
+          <Card
+            key={task.id}
+            task={task}
+            open={task.key === open}
+            chosen={selection.ids.has(task.id)}
+            moving={moving === task.id}
+            may={may}
+            stepping={stepping}
+            on={{
+              open: () => onOpen(task.key),
+              point: () => selection.point(task.id),
+              choose: (range) => selection.toggle(task.id, range),
+              menu: () => props.onMenu(task),
+              moved: props.onMoved,
+              step: (step) => {
+                const move = stepped(latest.current, task, step)
+                if (!move) return
+                stepping.current = task.id
+                onMove(move)
+              },
+            }}
+          />
+        ))}
+        {group.total > group.items.length && (
+          <li>
+            <button type="button" className="addrow" disabled={!props.onMore} onClick={props.onMore}>
+              {words.more(group.total - group.items.length)}
+            </button>
+          </li>
+        )}
+      </ol>
+    </section>
+  )
+}
+
+const AddButton = ({ name, onAdd }: { name: string; onAdd(): void }) => (
+  <button type="button" className="ib s24 end" aria-label={words.addTo(name)} onClick={onAdd}>
+    <Plus className="i s14" aria-hidden />
+  </button>
+)
+
+/** Makes a column one that cards can be dropped on. */
+function useDrops(group: Group, onMove: BoardProps['onMove']) {
   const list = useRef<HTMLOListElement>(null)
   const [over, setOver] = useState(false)
   useEffect(() => {
@@ -97,59 +164,8 @@ function Column({ group, board, open, onOpen, onMove, onAdd, may, stepping }: Co
       },
     })
   }, [group, onMove])
-  return (
-    <section className="col" aria-label={words.columnOf(name, group.total)} data-column={group.value}>
-      <header>
-        <StatusGlyph status={group.value} />
-        <h2>{name}</h2>
-        <span className="n">{group.total}</span>
-        {canAdd && (
-          <button
-            type="button"
-            className="ib s24 end"
-            aria-label={words.addTo(name)}
-            onClick={() => onAdd(group.value)}
-          >
-            <Plus className="i s14" aria-hidden />
-          </button>
-        )}
-      </header>
-      <ol ref={list} className={over ? 'over' : undefined}>
-        {group.items.map((task) => (
-          <Card
-            key={task.id}
-            task={task}
-            open={task.key === open}
-            onOpen={() => onOpen(task.key)}
-            may={may}
-            stepping={stepping}
-            onStep={(step) => {
-              const move = stepped(board, task, step)
-              if (!move) return
-              stepping.current = task.id
-              onMove(move)
-            }}
-          />
-        ))}
-        {group.total > group.items.length && <More status={group.value} n={group.total - group.items.length} />}
-      </ol>
-    </section>
-  )
+  return { list, over }
 }
-
-/** A column shows its first cards; the list shows them all. */
-const More = ({ status, n }: { status: Status; n: number }) => (
-  <li>
-    <Link
-      className="addrow"
-      from="/projects/$slug/tasks"
-      to="."
-      search={(before) => ({ ...before, view: 'list', status })}
-    >
-      {words.more(n)}
-    </Link>
-  </li>
-)
 
 /** The card above the place where one was dropped: the card it was dropped on, or the one before that. */
 function placeIn(group: Group, task: TaskItem, beside: TaskItem | undefined, edge: string | null): TaskItem | null {
@@ -178,28 +194,81 @@ export function stepped(board: TaskGroups, task: TaskItem, step: Step): Move | u
 
 const arrows: Record<string, Step> = { ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right' }
 
-function Card({
-  task,
-  open,
-  may,
-  stepping,
-  onOpen,
-  onStep,
-}: {
+interface CardProps {
   task: TaskItem
   open: boolean
+  chosen: boolean
+  moving: boolean
   may: boolean
   stepping: RefObject<string | undefined>
-  onOpen(): void
-  onStep(step: Step): void
-}) {
-  const element = useRef<HTMLLIElement>(null)
-  const cover = useRef<HTMLButtonElement>(null)
-  useEffect(() => {
-    if (stepping.current !== task.id) return
-    stepping.current = undefined
-    cover.current?.focus()
-  }, [stepping, task.id])
+  on: {
+    open(): void
+    point(): void
+    choose(range: boolean): void
+    menu(): void
+    moved(): void
+    step(step: Step): void
+  }
+}
+
+/** Cards are drawn anew only if what they show has changed: what they call is always about the same task. */
+const Card = memo(
+  function Card({ task, open, chosen, moving, may, stepping, on }: CardProps) {
+    const element = useRef<HTMLLIElement>(null)
+    const cover = useRef<HTMLButtonElement>(null)
+    useEffect(() => {
+      if (stepping.current !== task.id) return
+      stepping.current = undefined
+      cover.current?.focus()
+    }, [stepping, task.id])
+    const { edge, held } = useDragging(element, task, may)
+    const onKeyDown = (event: KeyboardEvent) => {
+      const step = arrows[event.key]
+      if (moving && (event.key === 'Escape' || event.key === 'Enter')) {
+        event.preventDefault()
+        on.moved()
+      }
+      if (!step || !may || !(event.altKey || moving) || event.shiftKey) return
+      event.preventDefault()
+      on.step(step)
+    }
+    const onClick = (event: MouseEvent) => {
+      if (event.shiftKey || event.metaKey || event.ctrlKey) on.choose(event.shiftKey)
+      else on.open()
+    }
+    const classes = ['tcard', open && 'sel', chosen && 'chosen', moving && 'moving', held && 'lifted']
+    const done = task.status === 'done' && 'done'
+    return (
+      <>
+        {edge === 'top' && <Line />}
+        <li ref={element} className={[...classes, done].filter(Boolean).join(' ')} aria-current={open || undefined}>
+          <button
+            type="button"
+            ref={cover}
+            className="cover"
+            data-task={task.id}
+            aria-label={`${task.key} ${task.title}`}
+            aria-pressed={chosen || undefined}
+            onClick={onClick}
+            onFocus={on.point}
+            onKeyDown={onKeyDown}
+          />
+          <CardBody task={task} />
+          {may && (
+            <button type="button" className="ib s24 cardmenu" aria-label={words.moveCard(task.key)} onClick={on.menu}>
+              <Ellipsis className="i s14" aria-hidden />
+            </button>
+          )}
+        </li>
+        {edge === 'bottom' && <Line />}
+      </>
+    )
+  },
+  (a, b) => a.task === b.task && a.open === b.open && a.chosen === b.chosen && a.moving === b.moving && a.may === b.may,
+)
+
+/** Makes a card one that can be dragged and dropped on; tells where another one would land. */
+function useDragging(element: RefObject<HTMLLIElement | null>, task: TaskItem, may: boolean) {
   const [edge, setEdge] = useState<string | null>(null)
   const [held, setHeld] = useState(false)
   useEffect(() => {
@@ -223,32 +292,8 @@ function Card({
         onDrop: () => setEdge(null),
       }),
     )
-  }, [task, may])
-  const onKeyDown = (event: KeyboardEvent) => {
-    const step = arrows[event.key]
-    if (step && event.altKey && may) {
-      event.preventDefault()
-      onStep(step)
-    }
-  }
-  const classes = ['tcard', open && 'sel', task.status === 'done' && 'done', held && 'lifted']
-  return (
-    <>
-      {edge === 'top' && <Line />}
-      <li ref={element} className={classes.filter(Boolean).join(' ')} aria-current={open || undefined}>
-        <button
-          type="button"
-          ref={cover}
-          className="cover"
-          aria-label={`${task.key} ${task.title}`}
-          onClick={onOpen}
-          onKeyDown={onKeyDown}
-        />
-        <CardBody task={task} />
-      </li>
-      {edge === 'bottom' && <Line />}
-    </>
-  )
+  }, [element, task, may])
+  return { edge, held }
 }
 
 const Line = (): ReactNode => <li className="drop" aria-hidden />

@@ -1,46 +1,57 @@
+/** The tasks as rows. Only those on screen are in the page, and the next ones are loaded when the end comes near. */
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { Check, Hourglass } from 'lucide-react'
+import { memo, type ReactNode, useEffect, useMemo, useRef } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
-import { Avatar } from '../../components/party.tsx'
+import { Avatar, LeaseRing } from '../../components/party.tsx'
 import { AfterAMoment, NoMatch, ProblemBox, Skeleton } from '../../components/states.tsx'
-import { ago } from '../../times.ts'
+import { ago, minutesUntil, shareLeft } from '../../times.ts'
 import { words as common, priorityNames, statusNames } from '../../words.ts'
 import { Due, Label } from './card.tsx'
 import { listQuery } from './queries.ts'
 import { isWhole, type TaskSearch } from './search.ts'
+import { type Selection, useSelection } from './selection.ts'
 import { words } from './words.ts'
 
 interface Props {
   projectId: string
   search: TaskSearch
+  may: boolean
   onOpen(key: string): void
   onClear(): void
+  onTotal(total: number | undefined): void
   /** Shown if the project has no tasks at all. */
   nothing: ReactNode
+  /** What stands over the list while rows are selected. */
+  bar(selection: Selection): ReactNode
+  /** How a row looks (default: as in a list). */
+  row?: (task: TaskItem, tasks: readonly TaskItem[]) => ReactNode
 }
 
 const ROW = 34
 
-/** Only the rows on screen are in the page, and the next ones are loaded when the end comes near. */
-export function TaskList({ projectId, search, onOpen, onClear, nothing }: Props) {
+export function TaskList({ projectId, search, may, onOpen, onClear, onTotal, nothing, bar, row }: Props) {
   const { data, error, isFetchNextPageError, ...next } = useInfiniteQuery(listQuery(projectId, search))
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = next
-  const tasks = data?.pages.flatMap(({ items }) => items) ?? []
+  const tasks = useMemo(() => data?.pages.flatMap(({ items }) => items) ?? [], [data])
   const scroll = useRef<HTMLDivElement>(null)
   const rows = useVirtualizer({
     count: tasks.length,
     getScrollElement: () => scroll.current,
     estimateSize: () => ROW,
-    overscan: 6,
+    overscan: 4,
   })
+  const selection = useSelection({ items: tasks, reveal: (index) => rows.scrollToIndex(index) })
   const shown = rows.getVirtualItems()
   const last = shown.at(-1)?.index ?? 0
   useEffect(() => {
     const isNear = hasNextPage && last > tasks.length - 20
     if (isNear && !isFetchingNextPage && !isFetchNextPageError) void fetchNextPage()
   }, [last, tasks.length, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage])
+  const total = data?.pages[0]?.total
+  useEffect(() => onTotal(total), [onTotal, total])
   if (error && !data) return <ProblemBox error={error} />
   if (!data)
     return (
@@ -57,49 +68,118 @@ export function TaskList({ projectId, search, onOpen, onClear, nothing }: Props)
         </NoMatch>
       </div>
     )
+  const clear = selection.ids.size > 0
   return (
-    <div className="scroll" ref={scroll}>
-      <ul className="list" style={{ blockSize: rows.getTotalSize(), position: 'relative' }}>
-        {shown.map(({ index, start }) => {
-          const task = tasks[index] as TaskItem
-          return (
-            <li key={task.id} style={{ position: 'absolute', insetInline: 0, transform: `translateY(${start}px)` }}>
-              <Row task={task} open={task.key === search.open} onOpen={() => onOpen(task.key)} />
-            </li>
-          )
-        })}
-      </ul>
-      {isFetchNextPageError && (
-        <ProblemBox error={error as Error}>
-          <button type="button" className="btn small" onClick={() => void fetchNextPage()}>
-            {common.tryAgain}
-          </button>
-        </ProblemBox>
-      )}
-    </div>
+    <>
+      <div className="scroll" ref={scroll}>
+        <ul
+          className={clear ? 'list many' : 'list'}
+          style={{ blockSize: rows.getTotalSize(), position: 'relative' }}
+          aria-label={words.tasks}
+        >
+          {shown.map(({ index, start }) => {
+            const task = tasks[index] as TaskItem
+            return (
+              <li key={task.id} style={{ position: 'absolute', insetInline: 0, transform: `translateY(${start}px)` }}>
+                <Row
+                  task={task}
+                  open={task.key === search.open}
+                  chosen={selection.ids.has(task.id)}
+                  may={may}
+                  selection={selection}
+                  onOpen={onOpen}
+                  {...(row && { children: row(task, tasks) })}
+                />
+              </li>
+            )
+          })}
+        </ul>
+        {isFetchNextPageError && (
+          <ProblemBox error={error as Error}>
+            <button type="button" className="btn small" onClick={() => void fetchNextPage()}>
+              {common.tryAgain}
+            </button>
+          </ProblemBox>
+        )}
+      </div>
+      {bar(selection)}
+    </>
   )
 }
 
-function Row({ task, open, onOpen }: { task: TaskItem; open: boolean; onOpen(): void }) {
-  return (
-    <button
-      type="button"
-      className={`li task${task.status === 'done' ? ' done' : ''}`}
-      aria-current={open || undefined}
-      onClick={onOpen}
-    >
-      <StatusGlyph status={task.status} name={statusNames[task.status]} />
-      <span className="key">{task.key}</span>
-      <PriorityGlyph priority={task.priority} name={words.priorityOf(priorityNames[task.priority])} />
-      <span className="ttl cut">{task.title}</span>
-      <span className="row tight hp">
-        {task.labels.slice(0, 2).map((label) => (
-          <Label key={label} name={label} />
-        ))}
-      </span>
-      <span className="hp">{task.dueAt && <Due at={task.dueAt} />}</span>
-      <span>{task.assignee && <Avatar party={task.assignee} />}</span>
-      <span className="soft t12 num hp">{ago(task.updatedAt)}</span>
-    </button>
-  )
+interface RowProps {
+  task: TaskItem
+  open: boolean
+  chosen: boolean
+  may: boolean
+  selection: Selection
+  onOpen(key: string): void
+  children?: ReactNode
 }
+
+const Row = memo(function Row({ task, open, chosen, may, selection, onOpen, children }: RowProps) {
+  return (
+    <div className={`li task${task.status === 'done' ? ' done' : ''}${chosen ? ' chosen' : ''}`}>
+      {may && (
+        <button
+          type="button"
+          role="checkbox"
+          aria-checked={chosen}
+          aria-label={words.selectOne(task.key)}
+          className={chosen ? 'box on' : 'box'}
+          onClick={(event) => selection.toggle(task.id, event.shiftKey)}
+        >
+          {chosen && <Check className="i s12" aria-hidden />}
+        </button>
+      )}
+      <button
+        type="button"
+        className="rowlink"
+        data-task={task.id}
+        aria-current={open || undefined}
+        onFocus={() => selection.point(task.id)}
+        onClick={(event) =>
+          event.shiftKey || event.metaKey || event.ctrlKey
+            ? selection.toggle(task.id, event.shiftKey)
+            : onOpen(task.key)
+        }
+      >
+        <PriorityGlyph priority={task.priority} name={words.priorityOf(priorityNames[task.priority])} />
+        <span className="key">{task.key}</span>
+        <StatusGlyph status={task.status} name={statusNames[task.status]} />
+        <span className="ttl cut">{task.title}</span>
+        {children ?? <Facts task={task} />}
+      </button>
+    </div>
+  )
+})
+
+const Facts = ({ task }: { task: TaskItem }) => (
+  <>
+    <span className="row tight hp cut">
+      {task.labels.slice(0, 2).map((label) => (
+        <Label key={label} name={label} />
+      ))}
+    </span>
+    <span className="hp">
+      {task.blockedBy.length > 0 && (
+        <span className="waits">
+          <Hourglass className="i s12" aria-hidden />
+          {words.waitsFor(task.blockedBy.length)}
+        </span>
+      )}
+    </span>
+    <span className="row tight hp">
+      {task.lease && (
+        <>
+          <LeaseRing party={task.lease.holder} left={shareLeft(task.lease.lastSeenAt, task.lease.expiresAt)} />
+          <span className="t12 soft cut">
+            {words.leaseLine(minutesUntil(task.lease.expiresAt), ago(task.updatedAt))}
+          </span>
+        </>
+      )}
+    </span>
+    <span>{task.assignee && <Avatar party={task.assignee} />}</span>
+    <span className="hp">{task.dueAt && <Due at={task.dueAt} />}</span>
+  </>
+)

@@ -1,44 +1,82 @@
-import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import {
+  infiniteQueryOptions,
+  keepPreviousData,
+  type QueryClient,
+  queryOptions,
+  useMutation,
+  useQueryClient,
+} from '@tanstack/react-query'
 import type { TaskGroups, TaskPage } from '../../../features/tasks/list-schema.ts'
+import type { ChangeMany } from '../../../features/tasks/many-schema.ts'
 import type { TaskItem, TaskPatch } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/work.ts'
-import { change, ok, tasks } from '../../api.ts'
+import { change, ok, tasks, views } from '../../api.ts'
 import { filtersOf, type TaskSearch } from './search.ts'
 
-type Filters = ReturnType<typeof filtersOf>
+/** How many cards of a column are loaded at first, and with each "more". */
+export const COLUMN = 50
+export const MOST_IN_COLUMN = 200
 
-/** How many cards of a column are loaded at first. */
-const COLUMN = 50
-
-export const boardQuery = (projectId: string, search: TaskSearch) =>
+export const boardQuery = (projectId: string, search: TaskSearch, limit = COLUMN) =>
   queryOptions({
-    queryKey: ['tasks', projectId, 'board', filtersOf(search)],
-    queryFn: () => groups({ projectId, ...filtersOf(search), limit: COLUMN }),
+    queryKey: ['tasks', projectId, 'board', filtersOf(search), search.sort, limit],
+    queryFn: async () =>
+      (await ok(
+        tasks.tasks.get({
+          query: { projectId, ...filtersOf(search), limit, group: 'status', ...(search.sort && { sort: search.sort }) },
+        }),
+      )) as TaskGroups,
+    placeholderData: keepPreviousData,
   })
-
-async function groups(query: Filters & { projectId: string; limit: number; status?: Status; cursor?: string }) {
-  return (await ok(tasks.tasks.get({ query: { ...query, group: 'status' } }))) as TaskGroups
-}
 
 export const listQuery = (projectId: string, search: TaskSearch) =>
   infiniteQueryOptions({
-    queryKey: ['tasks', projectId, 'list', filtersOf(search), search.status],
+    queryKey: ['tasks', projectId, 'list', filtersOf(search), search.sort],
     queryFn: async ({ pageParam }) =>
       (await ok(
         tasks.tasks.get({
           query: {
             projectId,
             ...filtersOf(search),
-            ...(search.status && { status: search.status }),
             limit: 100,
-            sort: 'updatedAt',
-            ...(pageParam && { cursor: pageParam }),
+            sort: search.sort ?? 'updatedAt',
+            ...(pageParam ? { cursor: pageParam } : { total: true }),
           },
         }),
       )) as TaskPage,
     initialPageParam: '',
     getNextPageParam: (page) => page.nextCursor,
   })
+
+export const graphQuery = (projectId: string, slug: string) =>
+  queryOptions({
+    queryKey: ['tasks', projectId, 'graph'],
+    queryFn: () => ok(tasks.projects({ slug }).graph.get({ query: {} })),
+  })
+
+/** What the filters can choose from: labels in use, and epics. */
+export const countsQuery = (projectId: string, by: 'label' | 'epic') =>
+  queryOptions({
+    queryKey: ['tasks', projectId, 'counts', by],
+    queryFn: async () => (await ok(tasks.tasks.counts.get({ query: { projectId, by } }))).counts,
+  })
+
+export const viewsQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ['views', projectId],
+    queryFn: async () => (await ok(views.views.get({ query: { projectId, page: 'tasks', limit: 200 } }))).items,
+  })
+
+export function useViewChange(projectId: string) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: async (act: { save: { name: string; query: string; shared: boolean } } | { remove: string }) => {
+      if ('remove' in act) await ok(views.views({ id: act.remove }).delete({}, change()))
+      else await ok(views.views.post({ ...act.save, projectId }, change()))
+    },
+    onSettled: () => cache.invalidateQueries({ queryKey: ['views', projectId] }),
+  })
+}
 
 export interface Move {
   task: TaskItem
@@ -69,9 +107,12 @@ const atVersion = (board: TaskGroups, id: string, version: number): TaskGroups =
 })
 
 /** Moves a card at once, and puts it back if the server refuses. */
-export function useMove(projectId: string, search: TaskSearch, refused: (move: Move, error: Error) => void) {
+export function useMove(
+  projectId: string,
+  { queryKey }: ReturnType<typeof boardQuery>,
+  refused: (move: Move, error: Error) => void,
+) {
   const cache = useQueryClient()
-  const { queryKey } = boardQuery(projectId, search)
   const mutationKey = ['move', projectId]
   return useMutation({
     // One after the other, each with the version that the one before returned: two quick moves are no conflict.
@@ -106,4 +147,61 @@ export function useCreate(projectId: string, slug: string) {
       ok(tasks.projects({ slug }).tasks.post(task, change(undefined, key))),
     onSettled: () => cache.invalidateQueries({ queryKey: ['tasks', projectId] }),
   })
+}
+
+export type Change = ChangeMany['change']
+interface Batch {
+  items: readonly TaskItem[]
+  change: Change
+}
+
+/** Makes one change to several tasks: shown at once where the page knows how it will look. */
+export function useBatch(projectId: string, told: (changed: number, problems: string[]) => void) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: ({ items, change: wanted }: Batch) =>
+      ok(
+        tasks.tasks.batch.post(
+          { tasks: items.slice(0, 200).map(({ id, version }) => ({ id, ifMatch: version })), change: wanted },
+          change(),
+        ),
+      ),
+    onMutate: async ({ items, change: wanted }) => {
+      await cache.cancelQueries({ queryKey: ['tasks', projectId] })
+      showAtOnce(cache, projectId, new Set(items.map(({ id }) => id)), wanted)
+    },
+    onSuccess: ({ items }) =>
+      told(
+        items.filter(({ task }) => task).length,
+        items.flatMap(({ problem }) => (problem ? [problem.detail] : [])),
+      ),
+    onError: (error) => told(0, [error.message]),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['tasks', projectId] }),
+  })
+}
+
+function showAtOnce(cache: QueryClient, projectId: string, ids: ReadonlySet<string>, wanted: Change): void {
+  const { status, priority, dueAt, addLabels = [], removeLabels = [] } = wanted
+  const after = (task: TaskItem): TaskItem => ({
+    ...task,
+    ...(status && { status }),
+    ...(priority && { priority }),
+    ...(dueAt !== undefined && { dueAt }),
+    labels: [...new Set([...task.labels, ...addLabels])].filter((label) => !removeLabels.includes(label)),
+  })
+  const change = (task: TaskItem) => (ids.has(task.id) ? after(task) : task)
+  cache.setQueriesData<TaskGroups>({ queryKey: ['tasks', projectId, 'board'] }, (board) => {
+    if (!board) return board
+    const chosen = board.groups.flatMap(({ items }) => items).filter(({ id }) => ids.has(id))
+    const still: TaskGroups = { groups: board.groups.map((group) => ({ ...group, items: group.items.map(change) })) }
+    if (!status) return still
+    return chosen.reduce((next, task) => {
+      const last = next.groups.find(({ value }) => value === status)?.items.filter(({ id }) => id !== task.id)
+      return moved(next, { task: after(task), status, after: last?.at(-1) ?? null })
+    }, still)
+  })
+  cache.setQueriesData<{ pages: TaskPage[]; pageParams: unknown[] }>(
+    { queryKey: ['tasks', projectId, 'list'] },
+    (data) => data && { ...data, pages: data.pages.map((page) => ({ ...page, items: page.items.map(change) })) },
+  )
 }

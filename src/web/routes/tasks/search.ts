@@ -1,43 +1,102 @@
-import { type Priority, priorities, type Status, statuses } from '../../../records/work.ts'
+import { priorities, statuses } from '../../../records/work.ts'
 
-export const views = ['board', 'list'] as const
+export const views = ['board', 'list', 'timeline', 'graph'] as const
 export type View = (typeof views)[number]
+export const sorts = ['updatedAt', 'priority', 'dueAt', 'number'] as const
+export type Sort = (typeof sorts)[number]
 
-/** The query of the page, as its address has it. */
+/** The query of the page, as its address has it. Lists are texts with commas, as the API takes them. */
 export interface TaskSearch {
   view?: View
   q?: string
-  priority?: Priority
+  status?: string
+  priority?: string
   label?: string
   assignee?: string
-  /** Only in the list: a board shows every state. */
-  status?: Status
+  holder?: string
+  leased?: boolean
+  epic?: string
+  dueBefore?: string
+  dueAfter?: string
+  sort?: Sort
   /** The key of the task that is open beside the list. */
   open?: string
 }
 
-const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
+const text = (value: unknown): string | undefined => {
+  const written = typeof value === 'number' ? String(value) : value
+  return typeof written === 'string' && written.trim() !== '' ? written : undefined
+}
+/** Returns those of the listed values that exist. */
+const among = (known: readonly string[], value: unknown): string | undefined =>
+  text(value)
+    ?.split(',')
+    .filter((part) => known.includes(part))
+    .join(',') || undefined
+const day = (value: unknown): string | undefined =>
+  typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) ? value : undefined
+const one = <T extends string>(known: readonly T[], value: unknown): T | undefined =>
+  known.find((choice) => choice === value)
 
-export const taskSearch = (search: Record<string, unknown>): TaskSearch => ({
-  ...(views.includes(search.view as View) && { view: search.view as View }),
-  ...(isText(search.q) && { q: search.q }),
-  ...(priorities.includes(search.priority as Priority) && {
-    priority: search.priority as Priority,
-  }),
-  ...(isText(search.label) && { label: search.label }),
-  ...(isText(search.assignee) && { assignee: search.assignee }),
-  ...(statuses.includes(search.status as Status) && { status: search.status as Status }),
-  ...(isText(search.open) && { open: search.open }),
-})
+export function taskSearch(search: Record<string, unknown>): TaskSearch {
+  const all: TaskSearch = {
+    view: one(views, search.view),
+    q: text(search.q),
+    status: among(statuses, search.status),
+    priority: among(priorities, search.priority),
+    label: text(search.label),
+    assignee: text(search.assignee),
+    holder: text(search.holder),
+    leased: typeof search.leased === 'boolean' ? search.leased : undefined,
+    epic: text(search.epic),
+    dueBefore: day(search.dueBefore),
+    dueAfter: day(search.dueAfter),
+    sort: one(sorts, search.sort),
+    open: text(search.open),
+  }
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
+}
+
+/** The names of the filters in the address. */
+export const filterNames = [
+  'q',
+  'status',
+  'priority',
+  'label',
+  'assignee',
+  'holder',
+  'leased',
+  'epic',
+  'dueBefore',
+  'dueAfter',
+] as const satisfies readonly (keyof TaskSearch)[]
+export type FilterName = (typeof filterNames)[number]
 
 /** Whether nothing is filtered. */
-export const isWhole = (search: TaskSearch): boolean =>
-  Object.keys(filtersOf(search)).length === 0 && search.status === undefined
+export const isWhole = (search: TaskSearch): boolean => filterNames.every((name) => search[name] === undefined)
+
+/** A change of the address that removes all filters. */
+export const none: Partial<TaskSearch> = Object.fromEntries(filterNames.map((name) => [name, undefined]))
 
 /** Only the filters: what the server is asked for. */
-export const filtersOf = ({ q, priority, label, assignee }: TaskSearch) => ({
+export const filtersOf = ({ q, epic, status, priority, label, assignee, holder, leased, ...due }: TaskSearch) => ({
   ...(q && { search: q }),
+  ...(status && { status }),
   ...(priority && { priority }),
   ...(label && { label }),
   ...(assignee && { assignee }),
+  ...(holder && { holder }),
+  ...(leased !== undefined && { leased }),
+  ...(epic && { epicId: epic }),
+  ...(due.dueBefore && { dueBefore: due.dueBefore }),
+  ...(due.dueAfter && { dueAfter: due.dueAfter }),
 })
+
+/** Adds a value to a list with commas, or removes it. */
+export function toggled(list: string | undefined, value: string): string | undefined {
+  const parts = list?.split(',') ?? []
+  const next = parts.includes(value) ? parts.filter((part) => part !== value) : [...parts, value]
+  return next.join(',') || undefined
+}
+
+export const partsOf = <T extends string = string>(list: string | undefined): T[] => (list?.split(',') ?? []) as T[]

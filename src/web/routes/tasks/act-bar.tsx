@@ -1,0 +1,89 @@
+/** What can be done with the selected tasks: a floating bar, and keys that also work on the one with the focus. */
+import { useRouteContext } from '@tanstack/react-router'
+import { Calendar, Circle, SignalHigh, Tag, UserPlus, X } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
+import type { TaskItem } from '../../../features/tasks/schema.ts'
+import { Kbd, useFoot } from '../../components/foot.tsx'
+import { toast } from '../../components/toasts.tsx'
+import { useCommands } from '../../keys.ts'
+import type { Field } from './picker.tsx'
+import { type Change, useBatch } from './queries.ts'
+import type { Selection } from './selection.ts'
+import { words } from './words.ts'
+
+const Picker = lazy(() => import('./picker.tsx'))
+
+const fields = [
+  { field: 'status', key: 's', Icon: Circle },
+  { field: 'priority', key: 'p', Icon: SignalHigh },
+  { field: 'assignee', key: 'a', Icon: UserPlus },
+  { field: 'label', key: 'l', Icon: Tag },
+  { field: 'due', key: 'd', Icon: Calendar },
+] as const satisfies readonly { field: Field; key: string; Icon: unknown }[]
+
+interface Props {
+  projectId: string
+  selection: Selection
+  /** Tasks that a button of theirs asks to change. */
+  asked?: { field: Field; item: TaskItem } | undefined
+  onAnswered(): void
+}
+
+export function ActBar({ projectId, selection, asked, onAnswered }: Props) {
+  const { me } = useRouteContext({ from: '/inside' })
+  const { set } = useFoot()
+  const [open, setOpen] = useState<{ field: Field; items: TaskItem[] }>()
+  const { mutate } = useBatch(projectId, (changed, problems) => {
+    set({ right: words.changed(changed) })
+    if (problems.length > 0)
+      toast({ title: words.notChanged(problems.length), text: [...new Set(problems)].slice(0, 3).join(' '), bad: true })
+  })
+  const apply = (items: TaskItem[], change: Change) => items.length > 0 && mutate({ items, change })
+  const begin = (field: Field) => {
+    const items = selection.targets()
+    if (items.length > 0) setOpen({ field, items })
+  }
+  useCommands([
+    ...fields.map(({ field, key }) => ({
+      keys: key,
+      label: words.fields[field],
+      scope: 'list' as const,
+      run: () => begin(field),
+    })),
+    { keys: 'i', label: words.mine, scope: 'list', run: () => apply(selection.targets(), { assignee: me.id }) },
+  ])
+  const shown = asked ? { field: asked.field, items: [asked.item] } : open
+  const close = () => {
+    setOpen(undefined)
+    onAnswered()
+  }
+  return (
+    <>
+      {selection.ids.size > 0 && (
+        <div className="actbar" role="toolbar" aria-label={words.selected(selection.ids.size)}>
+          <span className="cnt">{words.selected(selection.ids.size)}</span>
+          {fields.map(({ field, key, Icon }) => (
+            <button key={field} type="button" className="btn" onClick={() => begin(field)}>
+              <Icon className="i s14" aria-hidden />
+              <span className="hp">{words.fields[field]}</span> <Kbd>{key}</Kbd>
+            </button>
+          ))}
+          <button type="button" className="ib" aria-label={words.clearSelection} onClick={selection.clear}>
+            <X className="i" aria-hidden />
+          </button>
+        </div>
+      )}
+      {shown && (
+        <Suspense>
+          <Picker
+            field={shown.field}
+            projectId={projectId}
+            items={shown.items}
+            onChange={(change) => apply(shown.items, change)}
+            onClose={close}
+          />
+        </Suspense>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,117 @@
+/** The board of the page's query: its states, its moves, and what is selected on it. */
+import { useQuery } from '@tanstack/react-query'
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react'
+import type { TaskItem } from '../../../features/tasks/schema.ts'
+import type { Status } from '../../../records/work.ts'
+import { useFoot } from '../../components/foot.tsx'
+import { AfterAMoment, NoMatch, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { toast } from '../../components/toasts.tsx'
+import { useCommands } from '../../keys.ts'
+import { words as common, statusNames } from '../../words.ts'
+import { Board } from './board.tsx'
+import { boardQuery, COLUMN, MOST_IN_COLUMN, type Move, useMove } from './queries.ts'
+import { isWhole, type TaskSearch } from './search.ts'
+import { focusTask, type Selection, useSelection } from './selection.ts'
+import { words } from './words.ts'
+
+interface Props {
+  project: { id: string; slug: string }
+  search: TaskSearch
+  may: boolean
+  bar(selection: Selection): ReactNode
+  nothing: ReactNode
+  onOpen(key: string): void
+  onTotal(total: number | undefined): void
+  onClear(): void
+  onAdd(status: 'backlog' | 'todo'): void
+  onMenu(task: TaskItem): void
+}
+
+export function BoardView({ project, search, may, bar, nothing, onOpen, onTotal, onClear, onAdd, onMenu }: Props) {
+  const { set } = useFoot()
+  const [limit, setLimit] = useState(COLUMN)
+  const query = boardQuery(project.id, search, limit)
+  const { data: board, error } = useQuery(query)
+  const items = useMemo(() => board?.groups.flatMap((group) => group.items) ?? [], [board])
+  const selection = useSelection({ items })
+  const { mutate } = useMove(project.id, query, ({ task }, problem) => {
+    set({ right: words.movedBack(task.key) })
+    toast({ title: words.movedBack(task.key), text: problem.message, bad: true })
+  })
+  const move = useCallback(
+    (next: Move) => {
+      set({ right: words.moved(next.task.key, statusNames[next.status]) })
+      mutate(next)
+    },
+    [mutate, set],
+  )
+  const [moving, setMoving] = useMoving(may, selection)
+  const total = board?.groups.reduce((sum, group) => sum + group.total, 0)
+  useEffect(() => onTotal(total), [onTotal, total])
+  if (error && !board) return <ProblemBox error={error} />
+  if (!board)
+    return (
+      <AfterAMoment>
+        <div className="board">
+          {['a', 'b', 'c', 'd', 'e'].map((column) => (
+            <div key={column} className="col stack">
+              <Skeleton />
+              <Skeleton />
+            </div>
+          ))}
+        </div>
+      </AfterAMoment>
+    )
+  if (total === 0 && isWhole(search)) return nothing
+  if (total === 0)
+    return (
+      <div className="querywrap">
+        <NoMatch clear={common.clearFilters} onClear={onClear}>
+          {words.noMatch}
+        </NoMatch>
+      </div>
+    )
+  return (
+    <>
+      <Board
+        board={board}
+        open={search.open}
+        onOpen={onOpen}
+        onMove={move}
+        onAdd={(status: Status) => onAdd(status as 'backlog' | 'todo')}
+        onMore={limit < MOST_IN_COLUMN ? () => setLimit(limit + COLUMN) : undefined}
+        selection={selection}
+        moving={moving}
+        onMoved={() => setMoving(undefined)}
+        onMenu={onMenu}
+        may={may}
+      />
+      {bar(selection)}
+    </>
+  )
+}
+
+/** `m` lets the arrow keys move the card that has the focus. */
+function useMoving(may: boolean, selection: Selection) {
+  const { set } = useFoot()
+  const [moving, setMoving] = useState<string>()
+  useCommands(
+    may
+      ? [
+          {
+            keys: 'm',
+            label: words.keys.moveByArrows,
+            scope: 'list',
+            run: () => {
+              const [task] = selection.targets()
+              if (!task) return
+              setMoving(task.id)
+              focusTask(task.id)
+              set({ right: words.moving(task.key) })
+            },
+          },
+        ]
+      : [],
+  )
+  return [moving, setMoving] as const
+}

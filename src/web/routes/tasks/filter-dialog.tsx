@@ -1,0 +1,120 @@
+/** All filters of the page. Each choice shows at once in the address and in what is listed. */
+import { useQuery } from '@tanstack/react-query'
+import { useRouteContext } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { priorities, statuses } from '../../../records/work.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { agentsQuery, membersQuery } from '../../session.ts'
+import { priorityNames, statusNames } from '../../words.ts'
+import { countsQuery } from './queries.ts'
+import { partsOf, type TaskSearch, toggled } from './search.ts'
+import { words } from './words.ts'
+
+interface Props {
+  projectId: string
+  search: TaskSearch
+  onChange(change: Partial<TaskSearch>): void
+  onClose(): void
+}
+
+export default function FilterDialog({ projectId, search, onChange, onClose }: Props) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const members = useQuery(membersQuery(team.id)).data ?? []
+  const agents = useQuery(agentsQuery(team.id)).data ?? []
+  const labels = useQuery(countsQuery(projectId, 'label')).data ?? []
+  const epics = useQuery(countsQuery(projectId, 'epic')).data ?? []
+  const parties = [
+    { value: 'me', label: words.me },
+    ...[...members, ...agents].map(({ id, name }) => ({ value: id, label: name })),
+  ]
+  const several = (name: 'status' | 'priority' | 'label' | 'assignee' | 'holder', entries: Entry[]) => (
+    <Group
+      title={words.filters[name]}
+      entries={entries}
+      chosen={partsOf(search[name])}
+      onToggle={(value) => onChange({ [name]: toggled(search[name], value) })}
+    />
+  )
+  return (
+    <Dialog title={words.filter} open onClose={onClose}>
+      <div className="stack s4 filters">
+        {several(
+          'status',
+          statuses.map((value) => ({ value, label: statusNames[value] })),
+        )}
+        {several(
+          'priority',
+          priorities.map((value) => ({ value, label: priorityNames[value] })),
+        )}
+        {several('assignee', [{ value: 'none', label: words.nobody }, ...parties])}
+        {several('holder', parties)}
+        <Group
+          title={words.filters.leased}
+          entries={[
+            { value: 'true', label: words.leased.true },
+            { value: 'false', label: words.leased.false },
+          ]}
+          chosen={search.leased === undefined ? [] : [String(search.leased)]}
+          onToggle={(value) => onChange({ leased: String(search.leased) === value ? undefined : value === 'true' })}
+        />
+        {labels.length > 0 &&
+          several(
+            'label',
+            labels.slice(0, 40).map(({ value, n }) => ({ value: value ?? '', label: `${value} ${n}` })),
+          )}
+        {epics.some(({ value }) => value) && (
+          <Group
+            title={words.filters.epic}
+            entries={epics.flatMap(({ value, name, n }) => (value ? [{ value, label: `${name} ${n}` }] : []))}
+            chosen={search.epic ? [search.epic] : []}
+            onToggle={(value) => onChange({ epic: search.epic === value ? undefined : value })}
+          />
+        )}
+        <div className="row wrap">
+          {(['dueAfter', 'dueBefore'] as const).map((name) => (
+            <label key={name} className="field grow">
+              <span>{words.filters[name]}</span>
+              <input
+                className="input"
+                type="date"
+                value={search[name] ?? ''}
+                onChange={(event) => onChange({ [name]: event.currentTarget.value || undefined })}
+              />
+            </label>
+          ))}
+        </div>
+      </div>
+    </Dialog>
+  )
+}
+
+interface Entry {
+  value: string
+  label: ReactNode
+}
+
+interface GroupProps {
+  title: string
+  entries: readonly Entry[]
+  chosen: readonly string[]
+  onToggle(value: string): void
+}
+
+const Group = ({ title, entries, chosen, onToggle }: GroupProps) => (
+  <fieldset>
+    <legend className="h3">{title}</legend>
+    <div className="row tight wrap">
+      {entries.map(({ value, label }) => (
+        <button
+          key={value}
+          type="button"
+          className="chip"
+          aria-pressed={chosen.includes(value)}
+          onClick={() => onToggle(value)}
+        >
+          {label}
+        </button>
+      ))}
+    </div>
+  </fieldset>
+)
