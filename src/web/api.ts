@@ -170,3 +170,7 @@ async function proved(refusal: Response): Promise<boolean> {
   const { code, detail } = (await refusal.clone().json()) as { code?: string; detail?: string }
   return code === 'forbidden.reauth' && confirmIdentity(detail ?? '')
 }
+
+/** Returns whether a record is there for the reader in this team. */
+export const isThere = async (path: string, team: string): Promise<boolean> =>
+  (await fetch(path, { headers: { 'x-organization-id': team } })).ok

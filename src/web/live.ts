@@ -2,10 +2,11 @@
  * Keeps what is on screen up to date. Each event names a kind of record; the queries that show this kind are asked
  * again. The table below is the only place that knows which queries show what.
  */
-import { useSyncExternalStore } from 'react'
 import { hub, ok } from './api.ts'
 import { nobody, type PresenceMessage, presenceHeard } from './presence.ts'
 import { queries } from './queries.ts'
+import { Stale } from './stale.ts'
+import { store } from './store.ts'
 
 /** The first words of the keys of queries that show records of a kind. */
 const shownBy: Record<string, readonly string[]> = {
@@ -34,28 +35,20 @@ const shownBy: Record<string, readonly string[]> = {
   view: ['views'],
 }
 
-/** Asks again for what an event of this type has changed. */
+/** Asks again for what events have changed, a few times a second at most, and only for what is on screen. */
+const stale = new Stale((key) => void queries.invalidateQueries({ queryKey: [key] }))
+
 function heard(type: string): void {
-  for (const key of shownBy[type.split('.')[0] ?? ''] ?? []) void queries.invalidateQueries({ queryKey: [key] })
+  for (const key of shownBy[type.split('.')[0] ?? ''] ?? []) stale.add(key)
   // The feed shows everything that happens.
-  void queries.invalidateQueries({ queryKey: ['newest'] })
+  stale.add('newest')
 }
 
 // ---- what the foot line says
 
-export type LiveState = 'hub' | 'polling' | 'away'
-let state: LiveState = 'away'
-const listeners = new Set<() => void>()
-function setState(next: LiveState): void {
-  if (next === state) return
-  state = next
-  for (const tell of listeners) tell()
-}
-const subscribe = (tell: () => void) => {
-  listeners.add(tell)
-  return () => listeners.delete(tell)
-}
-export const useLiveState = (): LiveState => useSyncExternalStore(subscribe, () => state)
+export type LiveState = 'joining' | 'hub' | 'stream' | 'polling' | 'away'
+const state = store<LiveState>('joining')
+export const useLiveState = state.use
 
 // ---- the connection
 
@@ -70,8 +63,11 @@ const SILENCE = 60_000
 const FIRST_WAIT = 500
 const LONGEST_WAIT = 30_000
 const POLL = 5000
-/** Where so many sockets in a row say nothing, a proxy is in their way, and the page asks instead. */
+/** Where so many connections in a row say nothing, a proxy is in their way, and the page tries another way. */
 const HOPELESS = 3
+
+/** Ways to hear of events, best first. */
+const ways = ['hub', 'stream', 'polling'] as const
 
 /** Follows the events of a team from where it left off, until the function that it returns is called. */
 export function follow(organizationId: string): () => void {
@@ -83,9 +79,12 @@ export function follow(organizationId: string): () => void {
 class Follower {
   #topic: string
   #cursor: string | undefined
-  #socket: WebSocket | undefined
+  #close: (() => void) | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #failures = 0
+  /** How often in a row this way was open to the server, and yet nothing came. */
+  #silent = 0
+  #way = 0
   #ended = false
 
   constructor(topic: string) {
@@ -95,76 +94,112 @@ class Follower {
   end(): void {
     this.#ended = true
     clearTimeout(this.#timer)
-    this.#socket?.close()
+    this.#close?.()
   }
 
   /** The ticket is asked for like anything else, which renews an expired sign-in; a failing socket gives no reason. */
   async connect(): Promise<void> {
     try {
+      const way = ways[this.#way]
+      if (way === 'polling') return await this.#poll()
       const { ticket } = await ok(hub.ws.ticket.post())
-      if (!this.#ended) this.#open(ticket)
+      if (this.#ended) return
+      if (way === 'hub') this.#openSocket(ticket)
+      else this.#openStream()
     } catch {
       this.#again()
     }
   }
 
-  #open(ticket: string): void {
+  #openSocket(ticket: string): void {
     const address = new URL('/api/ws', location.href)
     address.protocol = address.protocol.replace('http', 'ws')
     address.searchParams.set('ticket', ticket)
     const socket = new WebSocket(address)
-    this.#socket = socket
+    this.#close = () => socket.close()
     this.#listen()
     socket.onmessage = ({ data }) => {
       this.#listen()
       const message = JSON.parse(String(data)) as Message
       if (message.op !== 'hello') return this.#take(message)
-      this.#failures = 0
-      setState('hub')
+      this.#works('hub')
       const from = this.#cursor && { cursor: this.#cursor }
       socket.send(JSON.stringify({ op: 'subscribe', topics: [this.#topic, `presence:${this.#topic}`], ...from }))
       socket.send(JSON.stringify({ op: 'here', topic: this.#topic }))
     }
-    socket.onclose = () => this.#again()
+    socket.onclose = () => this.#lost()
+  }
+
+  /** Server-sent events. They go on by themselves after a short break, but an expired sign-in needs a new one. */
+  #openStream(): void {
+    const address = new URL('/api/events', location.href)
+    address.searchParams.set('topics', `${this.#topic},presence:${this.#topic}`)
+    if (this.#cursor) address.searchParams.set('cursor', this.#cursor)
+    const source = new EventSource(address)
+    this.#close = () => source.close()
+    this.#listen()
+    const take = ({ data }: MessageEvent<string>) => {
+      this.#listen()
+      this.#works('stream')
+      this.#take(JSON.parse(data) as Message)
+    }
+    for (const name of ['message', 'ready', 'tick', 'reset', 'presence']) source.addEventListener(name, take)
+    source.onerror = () => {
+      source.close()
+      this.#lost()
+    }
+  }
+
+  #works(way: LiveState): void {
+    this.#failures = 0
+    this.#silent = 0
+    state.set(way)
   }
 
   /** Begins to wait for the next message anew. */
   #listen(): void {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#socket?.close(), SILENCE)
+    this.#timer = setTimeout(() => {
+      this.#close?.()
+      this.#lost()
+    }, SILENCE)
   }
 
   #take(message: Message): void {
     if (message.cursor) this.#cursor = message.cursor
-    // What was missed cannot be told, so everything on screen is asked for again.
     if (message.op === 'presence') presenceHeard(message)
+    // What was missed cannot be told, so everything on screen is asked for again.
     if (message.op === 'reset') void queries.invalidateQueries()
     if (!message.op && message.type) heard(message.type)
+  }
+
+  /** The server was there, but the connection was not, or is no more. */
+  #lost(): void {
+    if (++this.#silent >= HOPELESS && this.#way < ways.length - 1) {
+      this.#way++
+      this.#silent = 0
+    }
+    this.#again()
   }
 
   #again(): void {
     clearTimeout(this.#timer)
     if (this.#ended) return
     this.#failures++
-    setState('away')
+    state.set('away')
     nobody()
     const most = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.#failures)
-    const next = () => void (this.#failures > HOPELESS ? this.#poll() : this.connect())
     // Full jitter: the pages of a server that restarts must not all come back at the same moment.
-    this.#timer = setTimeout(next, Math.random() * most)
+    this.#timer = setTimeout(() => void this.connect(), Math.random() * most)
   }
 
   async #poll(): Promise<void> {
-    try {
-      const query = { topics: this.#topic, ...(this.#cursor && { cursor: this.#cursor }) }
-      const found = await ok(hub.events.get({ query, headers: { accept: 'application/json' } }))
-      if (found.reset) void queries.invalidateQueries()
-      for (const event of found.events) heard(event.type)
-      this.#cursor = found.cursor
-      setState('polling')
-      if (!this.#ended) this.#timer = setTimeout(() => void this.#poll(), POLL)
-    } catch {
-      this.#again()
-    }
+    const query = { topics: this.#topic, ...(this.#cursor && { cursor: this.#cursor }) }
+    const found = await ok(hub.events.get({ query, headers: { accept: 'application/json' } }))
+    if (found.reset) void queries.invalidateQueries()
+    for (const event of found.events) heard(event.type)
+    this.#cursor = found.cursor
+    this.#works('polling')
+    if (!this.#ended) this.#timer = setTimeout(() => void this.connect(), POLL)
   }
 }

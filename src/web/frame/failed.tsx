@@ -2,6 +2,7 @@ import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-route
 import { Empty, ProblemBox } from '../components/states.tsx'
 import { isProblem } from '../problem.ts'
 import { words } from '../words.ts'
+import { Elsewhere } from './elsewhere.tsx'
 
 export const Missing = () => (
   <div className="scroll">
@@ -19,7 +20,7 @@ export const Missing = () => (
 /** A page that could not be loaded. What does not exist, or not for this reader, looks like a wrong address. */
 export function Failed({ error, reset }: ErrorComponentProps) {
   const router = useRouter()
-  if (isProblem(error) && error.status === 404) return <Missing />
+  if (isProblem(error) && error.status === 404) return <Elsewhere otherwise={<Missing />} />
   return (
     <div className="scroll">
       <div className="page">

@@ -1,4 +1,4 @@
-import { useFoot } from '../components/foot.tsx'
+import { Kbd, useFoot } from '../components/foot.tsx'
 import { useLiveState } from '../live.ts'
 import { words } from '../words.ts'
 
@@ -8,12 +8,17 @@ export function Foot() {
   return (
     <footer className="foot">
       <span className="row" role="status">
-        <span className={state === 'away' ? 'live off' : 'live'} />
-        {{ hub: words.live, polling: words.polling, away: words.away }[state]}
+        <span className={state === 'away' || state === 'joining' ? 'live off' : 'live'} />
+        {words[state === 'hub' ? 'live' : state]}
       </span>
       {left}
       <span className="end" aria-live="polite">
-        {right}
+        {right || (
+          <span className="row" aria-hidden>
+            <Kbd>?</Kbd>
+            {words.keysHere}
+          </span>
+        )}
       </span>
     </footer>
   )

@@ -1,9 +1,9 @@
 /** What stands around every page: the bar above, the sidebar, the foot line; on a phone a head and a bar of tabs. */
 import { Outlet, useRouteContext } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect } from 'react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { FootProvider } from '../components/foot.tsx'
 import { setShortcuts } from '../keys.ts'
-import { follow } from '../live.ts'
+import { follow, useLiveState } from '../live.ts'
 import { useQuestion } from '../reauth.ts'
 import { words } from '../words.ts'
 import { ActingBar } from './acting.tsx'
@@ -28,6 +28,7 @@ export function Frame() {
         <PhoneHead />
         <Sidebar />
         <main id="page" tabIndex={-1}>
+          <OfflineBar />
           <Outlet />
         </main>
         <Foot />
@@ -50,6 +51,25 @@ function Question() {
       <Suspense>
         <Reauth question={question} />
       </Suspense>
+    )
+  )
+}
+
+/** Quiet, and above the page on phones too, where there is no foot line. */
+function OfflineBar() {
+  const away = useLiveState() === 'away'
+  const [long, setLong] = useState(false)
+  useEffect(() => {
+    setLong(false)
+    // A connection that is back at once moves nothing.
+    const timer = away ? setTimeout(() => setLong(true), 3000) : undefined
+    return () => clearTimeout(timer)
+  }, [away])
+  return (
+    long && (
+      <p className="offline" role="status">
+        {words.offline}
+      </p>
     )
   )
 }

@@ -2,6 +2,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useRef } from 'react'
 import { type Command, listen, useCommands } from '../keys.ts'
+import { undoLast } from '../undo.ts'
 import { words } from '../words.ts'
 import { usePlaces, useProjectSlug } from './here.ts'
 import { closeOverlay, openKeys, openPalette, useOverlay } from './overlays.ts'
@@ -36,6 +37,7 @@ export function Keys() {
   const common: Command[] = [
     { keys: '$mod+k', label: words.keys.palette, run: openPalette, whileTyping: true },
     { keys: '/', label: words.keys.search, run: openPalette },
+    { keys: '$mod+z', label: words.keys.undo, run: undoLast },
     { keys: '(Shift)+?', label: words.keys.help, run: openKeys },
   ]
   useCommands([...common, ...goes, ...goesIn].map((command) => ({ ...command, scope: 'global', keysOnly: true })))

@@ -6,7 +6,6 @@ import {
   Activity,
   AudioLines,
   BookOpenText,
-  Bot,
   Brain,
   FolderKanban,
   GraduationCap,
@@ -22,6 +21,7 @@ import {
   Settings,
   ShieldCheck,
   SquareKanban,
+  SquareTerminal,
   Users,
 } from 'lucide-react'
 import { paths } from '../paths.ts'
@@ -50,7 +50,7 @@ const all: readonly Place[] = [
   { to: '/specs', label: words.places.specs, icon: BookOpenText, group: 'knowledge' },
   { to: '/memories', label: words.places.memories, icon: Brain, group: 'knowledge', key: 'm' },
   { to: '/skills', label: words.places.skills, icon: GraduationCap, group: 'knowledge' },
-  { to: '/agents', label: words.places.agents, icon: Bot, group: 'agents' },
+  { to: '/agents', label: words.places.agents, icon: SquareTerminal, group: 'agents' },
   { to: '/sessions', label: words.places.sessions, icon: History, group: 'agents', key: 's' },
   { to: '/activity', label: words.places.activity, icon: Activity, group: 'agents', key: 'a' },
   { to: '/tokens', label: words.places.tokens, icon: KeyRound, group: 'agents', key: 'k' },

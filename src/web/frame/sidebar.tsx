@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { usePresent } from '../presence.ts'
 import { projectQuery } from '../routes/project/queries.ts'
 import { countQuery, projectsQuery } from '../session.ts'
 import { words } from '../words.ts'
@@ -54,8 +55,15 @@ function Entry({ place: { to, label, icon: Icon } }: { place: Place }) {
       <Icon className="i" aria-hidden />
       <span className="cut">{label}</span>
       {to === '/inbox' && <Badge />}
+      {to === '/now' && <AtWork />}
     </Link>
   )
+}
+
+/** How many agents of the team are here. */
+function AtWork() {
+  const n = usePresent().filter(({ type }) => type === 'agent').length
+  return n > 0 && <span className="n">{words.atWork(n)}</span>
 }
 
 /** What waits for the reader in the inbox. */

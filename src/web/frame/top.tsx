@@ -69,7 +69,9 @@ const FACES = 5
 
 /** Who of the team is here now: people, then agents. */
 function Crowd() {
-  const present = usePresent()
+  const { me } = useRouteContext({ from: '/inside' })
+  // The reader's own face opens the menu of their account.
+  const present = usePresent().filter(({ id }) => id !== me.id)
   if (present.length === 0) return null
   const people = present.filter(({ type }) => type === 'user')
   const agents = present.filter(({ type }) => type === 'agent')

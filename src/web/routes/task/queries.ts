@@ -1,12 +1,23 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
 import { change, ok, tasks } from '../../api.ts'
+import { offerUndo } from '../../undo.ts'
+import { words } from './words.ts'
 
 export const taskQuery = (key: string) =>
   queryOptions({ queryKey: ['task', key], queryFn: () => ok(tasks.tasks({ id: key }).get()) })
 
 /** Fields that look the same in a change and in the record, so that they can be shown before the server answers. */
 const shownAtOnce = ['title', 'description', 'status', 'priority', 'labels', 'dueAt', 'estimate', 'acceptance'] as const
+
+/** Returns the change that writes the former values back; undefined where a field looks otherwise in a change. */
+function formerOf(before: TaskDetail, patch: TaskPatch): TaskPatch | undefined {
+  const fields = Object.keys(patch) as (keyof TaskPatch)[]
+  const isPlain = (field: string): field is (typeof shownAtOnce)[number] => shownAtOnce.some((one) => one === field)
+  return fields.every(isPlain)
+    ? (Object.fromEntries(fields.map((field) => [field, before[field as keyof TaskDetail] ?? null])) as TaskPatch)
+    : undefined
+}
 
 export function useChange(task: TaskDetail) {
   const cache = useQueryClient()
@@ -18,7 +29,15 @@ export function useChange(task: TaskDetail) {
       const version = cache.getQueryData(queryKey)?.version ?? task.version
       return ok(tasks.tasks({ id: task.id }).patch(patch, change(version)))
     },
-    onSuccess: ({ version }) => cache.setQueryData(queryKey, (now) => now && { ...now, version }),
+    onSuccess: ({ version }, patch, context) => {
+      cache.setQueryData(queryKey, (now) => now && { ...now, version })
+      const former = context?.before && formerOf(context.before, patch)
+      if (former)
+        offerUndo(words.changed(task.key), async () => {
+          await ok(tasks.tasks({ id: task.id }).patch(former, change(version)))
+          await refresh(cache, task)
+        })
+    },
     onMutate: async (patch) => {
       await cache.cancelQueries({ queryKey })
       const before = cache.getQueryData(queryKey)

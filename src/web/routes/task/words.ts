@@ -1,4 +1,5 @@
 export const words = {
+  changed: (key: string) => `${key} changed`,
   close: 'Close',
   whole: 'Open as a page',
   copyLink: 'Copy the link',

@@ -1,0 +1,53 @@
+/**
+ * An address without a team may name a record of another team of the reader, as earlier links do. It is looked up in
+ * all of them: one that has it is opened, and of several the reader chooses one.
+ */
+import { useQuery } from '@tanstack/react-query'
+import { Link, Navigate, useLocation } from '@tanstack/react-router'
+import { isThere } from '../api.ts'
+import { AfterAMoment, Empty, Skeleton } from '../components/states.tsx'
+import { teamsQuery } from '../session.ts'
+import { words } from '../words.ts'
+
+/** More teams are not asked: a page that does not exist must not cost hundreds of requests. */
+const MOST = 20
+/** Pages of one record, whose address is the API's path without `/api`; of a project's pages, the project's. */
+const RECORD = /^(\/projects\/[^/]+)|^\/(tasks|notes|decisions|specs|skills|agents|memories|sessions|features)\/[^/]+/
+
+export function Elsewhere({ otherwise }: { otherwise: React.ReactNode }) {
+  const { pathname, search } = useLocation()
+  const path = 'team' in search ? undefined : RECORD.exec(pathname)?.[0]
+  const teams = useQuery(teamsQuery).data
+  const { data: having } = useQuery({
+    queryKey: ['elsewhere', path],
+    queryFn: async () => {
+      const asked = (teams ?? []).slice(0, MOST)
+      const found = await Promise.all(asked.map(({ id }) => isThere(`/api${path}`, id)))
+      return asked.filter((_, place) => found[place])
+    },
+    enabled: path !== undefined && teams !== undefined && teams.length > 1,
+  })
+  if (!path || (teams && teams.length < 2) || having?.length === 0) return otherwise
+  const [only, second] = having ?? []
+  if (!only)
+    return (
+      <AfterAMoment>
+        <Skeleton />
+      </AfterAMoment>
+    )
+  if (!second) return <Navigate to={pathname} search={{ ...search, team: only.slug }} replace />
+  return (
+    <div className="scroll">
+      <Empty title={words.inTeams}>
+        <p className="soft">{words.inTeamsText}</p>
+        <p className="voidact">
+          {having?.map(({ slug, name }) => (
+            <Link key={slug} className="btn" to={pathname} search={{ ...search, team: slug }}>
+              {name}
+            </Link>
+          ))}
+        </p>
+      </Empty>
+    </div>
+  )
+}

@@ -1,0 +1,32 @@
+/**
+ * Gathers what has changed, and tells of each once. The first change is told at once; those that follow it within
+ * PAUSE are told together, so that a page in front of busy agents is not asking all the time. While the page is hidden
+ * nothing is told, until somebody looks again.
+ */
+const PAUSE = 700
+
+export class Stale {
+  readonly #keys = new Set<string>()
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(private readonly tell: (key: string) => void) {
+    if (typeof document !== 'undefined') document.addEventListener('visibilitychange', () => this.#flush())
+  }
+
+  add(key: string): void {
+    this.#keys.add(key)
+    if (!this.#timer) this.#flush()
+  }
+
+  #flush(): void {
+    if (this.#keys.size === 0 || (typeof document !== 'undefined' && document.hidden)) return
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      this.#flush()
+    }, PAUSE)
+    const keys = [...this.#keys]
+    this.#keys.clear()
+    for (const key of keys) this.tell(key)
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * Undoing field changes: whoever changes something says how to write the former value back. The newest is undone by ⌘Z,
+ * or by the button of its message.
+ */
+import { toast } from './components/toasts.tsx'
+import { words } from './words.ts'
+
+interface Done {
+  title: string
+  undo(): Promise<unknown>
+}
+
+/** So many changes can be undone. */
+const MOST = 20
+const done: Done[] = []
+
+/** Offers to undo what was just done: `offerUndo('LAN-42 is done', () => patch({ status: before }))`. */
+export function offerUndo(title: string, undo: () => Promise<unknown>): void {
+  const one = { title, undo }
+  done.push(one)
+  done.splice(0, done.length - MOST)
+  toast({ title, action: { label: words.keys.undo, run: () => void run(one) } })
+}
+
+/** Undoes the newest change that was not undone yet. */
+export function undoLast(): void {
+  const last = done.at(-1)
+  if (last) void run(last)
+}
+
+async function run(one: Done): Promise<void> {
+  const place = done.indexOf(one)
+  if (place < 0) return
+  done.splice(place, 1)
+  try {
+    await one.undo()
+    toast({ title: words.undone(one.title) })
+  } catch (error) {
+    toast({ title: words.notUndone(one.title), text: error instanceof Error ? error.message : undefined, bad: true })
+  }
+}
