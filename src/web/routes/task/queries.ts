@@ -29,15 +29,6 @@ export function useChange(task: TaskDetail) {
       const version = cache.getQueryData(queryKey)?.version ?? task.version
       return ok(tasks.tasks({ id: task.id }).patch(patch, change(version)))
     },
-    onSuccess: ({ version }, patch, context) => {
-      cache.setQueryData(queryKey, (now) => now && { ...now, version })
-      const former = context?.before && formerOf(context.before, patch)
-      if (former)
-        offerUndo(words.changed(task.key), async () => {
-          await ok(tasks.tasks({ id: task.id }).patch(former, change(version)))
-          await refresh(cache, task)
-        })
-    },
     onMutate: async (patch) => {
       await cache.cancelQueries({ queryKey })
       const before = cache.getQueryData(queryKey)
@@ -46,6 +37,15 @@ export function useChange(task: TaskDetail) {
       )
       if (before) cache.setQueryData(queryKey, { ...before, ...shown } as TaskDetail)
       return { before }
+    },
+    onSuccess: ({ version }, patch, context) => {
+      cache.setQueryData(queryKey, (now) => now && { ...now, version })
+      const former = context?.before && formerOf(context.before, patch)
+      if (former)
+        offerUndo(words.changed(task.key), async () => {
+          await ok(tasks.tasks({ id: task.id }).patch(former, change(version)))
+          await refresh(cache, task)
+        })
     },
     onError: (_error, _patch, context) => {
       if (context?.before) cache.setQueryData(queryKey, context.before)
