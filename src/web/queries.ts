@@ -15,7 +15,7 @@ export const queries = new QueryClient({
   queryCache: new QueryCache({ onError }),
   mutationCache: new MutationCache({ onError }),
   defaultOptions: {
-    queries: { staleTime: 15_000, retry, refetchOnWindowFocus: true }, // Without a network a change is refused at once, and the form keeps its text, instead of being done much later.
+    queries: { staleTime: 15_000, retry, refetchOnWindowFocus: true }, // Without a network a change is refused at once, and the form keeps its text.
     mutations: { retry: false, networkMode: 'always' },
   },
 })

@@ -43,7 +43,8 @@ export function useChange(task: TaskDetail) {
       const former = context?.before && formerOf(context.before, patch)
       if (former)
         offerUndo(words.changed(task.key), async () => {
-          await ok(tasks.tasks({ id: task.id }).patch(former, change(version)))
+          const now = cache.getQueryData(queryKey)?.version ?? version
+          await ok(tasks.tasks({ id: task.id }).patch(former, change(now)))
           await refresh(cache, task)
         })
     },
