@@ -15,7 +15,8 @@ export const queries = new QueryClient({
   queryCache: new QueryCache({ onError }),
   mutationCache: new MutationCache({ onError }),
   defaultOptions: {
-    queries: { staleTime: 15_000, retry, refetchOnWindowFocus: true }, // Without a network a change is refused at once, and the form keeps its text.
+    queries: { staleTime: 15_000, retry, refetchOnWindowFocus: true },
+    // Without a network a change is refused at once, and the form keeps its text.
     mutations: { retry: false, networkMode: 'always' },
   },
 })
