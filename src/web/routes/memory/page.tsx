@@ -6,6 +6,7 @@ import type { MemoryRead } from '../../../features/memory/schema.ts'
 import { Markdown } from '../../components/markdown.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { ProblemBox } from '../../components/states.tsx'
+import { useCrumbs } from '../../crumbs.ts'
 import { isProblem } from '../../problem.ts'
 import { ago, dayAndTime } from '../../times.ts'
 import { useAbouts } from '../memories/about.ts'
@@ -25,6 +26,7 @@ export function MemoryPage() {
   const title = memory.title ?? memory.content.slice(0, 80)
   const may = memory.can?.update === true
   const { error } = change
+  useCrumbs({ label: words.memories, to: '/memories' }, { label: title })
   return (
     <section className="panel whole" aria-label={title}>
       <div className="body">

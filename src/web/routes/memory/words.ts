@@ -1,4 +1,5 @@
 export const words = {
+  memories: 'Memory',
   edit: 'Edit',
   save: 'Save',
   cancel: 'Cancel',

@@ -6,6 +6,7 @@ import type { NoteRead } from '../../../features/notes/schema.ts'
 import { Kbd, useFootLeft } from '../../components/foot.tsx'
 import { Markdown } from '../../components/markdown.tsx'
 import { ProblemBox } from '../../components/states.tsx'
+import { useCrumbs } from '../../crumbs.ts'
 import { useKey } from '../../keys.ts'
 import { isProblem } from '../../problem.ts'
 import { hasDraft } from './draft.ts'
@@ -43,6 +44,7 @@ function Body({ note }: { note: NoteRead }) {
   const [isWriting, setWriting] = useState(may && (edit === true || hasDraft(note.id)))
   useKey('e', () => may && setWriting(true))
   useFootLeft(keys)
+  useCrumbs({ label: words.notes, to: '/notes' }, { label: note.title })
   const follow = useCallback((path: string) => void navigate({ to: path }), [navigate])
   const refused = change.error
   return (

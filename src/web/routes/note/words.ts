@@ -1,4 +1,5 @@
 export const words = {
+  notes: 'Notes',
   edit: 'Edit',
   done: 'Done',
   text: 'Text of the note',

@@ -1,17 +1,21 @@
 /** What the pages of the settings are made of. */
 import { type ComponentProps, type ReactNode, useId } from 'react'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { useCrumbs } from '../../crumbs.ts'
 import { words } from './words.ts'
 
-export const Page = ({ title, about, children }: { title: string; about?: ReactNode; children: ReactNode }) => (
-  <div className="stack s5">
-    <header>
-      <h1 className="h1">{title}</h1>
-      {about && <p className="soft">{about}</p>}
-    </header>
-    {children}
-  </div>
-)
+export function Page({ title, about, children }: { title: string; about?: ReactNode; children: ReactNode }) {
+  useCrumbs({ label: words.settings, to: '/settings/profile' }, { label: title })
+  return (
+    <div className="stack s5">
+      <header>
+        <h1 className="h1">{title}</h1>
+        {about && <p className="soft">{about}</p>}
+      </header>
+      {children}
+    </div>
+  )
+}
 
 interface FieldProps extends ComponentProps<'input'> {
   label: string

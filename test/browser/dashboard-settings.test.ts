@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { TestClock } from '../features/support.ts'
+import { logged, PASSWORD, type TestApp, testApp, unique } from '../support/app.ts'
+import { evil, expectSound, looks, Visitor } from './support.ts'
+
+/** The settings of an account in a real browser, with a clock that can be moved. */
+const clock = new TestClock()
+let t: TestApp
+beforeAll(async () => {
+  t = await testApp({}, clock.now)
+}, 300_000)
+afterAll(() => t?.close())
+
+async function registered(options: object = {}, name = 'Ada Lovelace'): Promise<{ ada: Visitor; email: string }> {
+  const ada = await Visitor.open({ at: { url: t.app.url, output: () => logged.join('') }, ...options })
+  const email = `${unique('ada')}@example.com`
+  await ada.register(name, email)
+  return { ada, email }
+}
+
+test('a profile, a passkey, a key shown once and a session are managed, after a fresh proof of identity', async () => {
+  const { ada, email } = await registered()
+  await ada.authenticator()
+  await ada.goto('/settings')
+  await ada.page.waitForURL('**/settings/profile*')
+  await ada.page.getByLabel('Name', { exact: true }).fill('Ada King')
+  await ada.button('Save').click()
+  await ada.page.getByText('Saved', { exact: true }).waitFor()
+
+  await ada.page.getByRole('link', { name: 'Passkeys' }).click()
+  await ada.page.getByRole('heading', { name: 'Passkeys', level: 1 }).waitFor()
+  clock.forward({ minutes: 6 })
+  await ada.page.getByLabel('Name', { exact: true }).fill('blue key')
+  await ada.button('Add a passkey').click()
+  // The act waits for the proof, and is then done.
+  const dialog = ada.page.getByRole('dialog')
+  await dialog.getByRole('textbox').or(dialog.locator('input[type=password]')).first().fill(PASSWORD)
+  await dialog.getByRole('button', { name: 'Confirm' }).click()
+  await ada.page.getByRole('list', { name: 'Passkeys' }).getByText('blue key').waitFor()
+
+  await ada.page.getByRole('link', { name: 'API keys' }).click()
+  await ada.page.getByLabel('Name', { exact: true }).fill('deploy')
+  await ada.button('Create a key').click()
+  await ada.page.locator('.secret', { hasText: /^svc_/ }).waitFor()
+  await ada.button('I stored it').click()
+  const keys = ada.page.getByRole('list', { name: 'API keys' })
+  await keys.getByText('deploy').waitFor()
+  await keys.getByRole('button', { name: 'Revoke' }).click()
+  await dialog.getByRole('button', { name: 'Revoke' }).click()
+  await ada.see('None yet.')
+
+  await ada.page.getByRole('link', { name: 'Where you are signed in' }).click()
+  await ada.see(/this browser/)
+  await ada.page.getByRole('link', { name: 'Your data' }).click()
+  const download = ada.page.waitForEvent('download')
+  await ada.button('Download').click()
+  expect((await download).suggestedFilename()).toEndWith('.ndjson')
+  await ada.button('Delete my account…').click()
+  const forEver = dialog.getByRole('button', { name: 'Delete for ever' })
+  expect(await forEver.isDisabled()).toBe(true)
+  await dialog.getByLabel(`Type ${email} to confirm`).fill(email)
+  await forEver.click()
+  await ada.page.waitForURL('**/login*')
+  await ada.leave(...ada.refused)
+}, 300_000)
+
+test('every page of the settings shows what people store as text, and axe finds nothing', async () => {
+  const pages = 'profile security passkeys sessions keys accounts integrations preferences notifications data'
+  for (const look of looks) {
+    const { ada } = await registered(look, evil.slice(0, 90))
+    for (const page of pages.split(' ')) await expectSound(ada, `/settings/${page}`, '.setpage h1')
+    await ada.leave()
+  }
+}, 300_000)
