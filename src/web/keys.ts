@@ -85,8 +85,12 @@ const inOverlay = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   target.closest('[role=dialog],[role=alertdialog],[role=menu],[role=listbox]') !== null
 /** Enter and Space press the button or follow the link that has the focus. */
-const isPressing = ({ key, target }: KeyboardEvent): boolean =>
-  (key === 'Enter' || key === ' ') && target instanceof HTMLElement && /^(BUTTON|A|SUMMARY)$/.test(target.tagName)
+const isPressing = ({ key, target, ctrlKey, metaKey }: KeyboardEvent): boolean =>
+  (key === 'Enter' || key === ' ') &&
+  !ctrlKey &&
+  !metaKey &&
+  target instanceof HTMLElement &&
+  /^(BUTTON|A|SUMMARY)$/.test(target.tagName)
 
 const modifiers = new Set(['Shift', 'Control', 'Alt', 'Meta', 'AltGraph'])
 /** Time for the second key of `g i`. */

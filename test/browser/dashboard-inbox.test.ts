@@ -13,12 +13,20 @@ interface Counts {
 const rows = (who: Visitor) => who.page.locator('.nt')
 const badge = (who: Visitor) => who.page.locator('.side .n.due')
 
+async function expectRows(who: Visitor, n: number): Promise<void> {
+  if (n > 0)
+    await rows(who)
+      .nth(n - 1)
+      .waitFor()
+  await rows(who).nth(n).waitFor({ state: 'detached' })
+}
+
 /** The badge, the view's own number and the list agree, with each other and with the server. */
 async function expectNeeds(who: Visitor, n: number): Promise<void> {
   await who.page.getByRole('link', { name: `Needs you ${n}`, exact: true }).waitFor()
   if (n > 0) await badge(who).getByText(String(n), { exact: true }).waitFor()
   else await badge(who).waitFor({ state: 'detached' })
-  await who.page.waitForFunction(`document.querySelectorAll('.nt').length === ${n}`)
+  await expectRows(who, n)
   expect((await call<Counts>(who, 'GET', '/api/notifications/count')).needs).toBe(n)
 }
 
@@ -54,7 +62,7 @@ test('the badge equals the list after every act, by keys and by buttons', async 
   await ask(`@${handle} thanks`)
   await expectNeeds(ada, 3)
   await ada.page.getByRole('link', { name: /^All/ }).click()
-  await ada.page.waitForFunction("document.querySelectorAll('.nt').length === 4")
+  await expectRows(ada, 4)
   const { unread } = await call<Counts>(ada, 'GET', '/api/notifications/count')
   await ada.page.getByRole('link', { name: `Unread ${unread}`, exact: true }).waitFor()
   await rows(ada).first().getByRole('button').click()
