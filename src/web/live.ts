@@ -40,8 +40,8 @@ const stale = new Stale((key) => void queries.invalidateQueries({ queryKey: [key
 
 function heard(type: string): void {
   for (const key of shownBy[type.split('.')[0] ?? ''] ?? []) stale.add(key)
-  // The feed shows everything that happens.
-  stale.add('newest')
+  // The feed, the lanes and a replay show everything that happens.
+  for (const key of ['newest', 'now', 'session']) stale.add(key)
 }
 
 // ---- what the foot line says
