@@ -93,7 +93,7 @@ function Head({ timeline, title, scale }: { timeline: Timeline; title: string; s
   const person = useQuery(membersQuery(team.id)).data?.find(({ id }) => id === timeline.userId)
   const party = agent
     ? { type: 'agent' as const, id: agent.id, name: agent.name }
-    : { type: 'user' as const, id: timeline.userId, name: person?.name ?? '' }
+    : { type: 'user' as const, id: timeline.userId, name: person?.name ?? words.somebody }
   const rest = scale.rests.reduce((sum, { from, until }) => sum + until - from, 0)
   const facts: [string, string][] = [
     [words.facts.calls, words.number(timeline.calls.reduce((sum, { n }) => sum + n, 0))],

@@ -5,6 +5,7 @@ const number = (n: number): string => new Intl.NumberFormat().format(n)
 export const words = {
   sessions: 'Sessions',
   noGoal: 'Session without a goal',
+  somebody: 'Somebody',
   ofOther: 'Session of somebody else',
   states: { active: 'running', paused: 'paused', ended: 'ended' },
   time: (from: string, until: string, state: string) => `${from} to ${until}, ${state}`,
