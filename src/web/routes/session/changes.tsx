@@ -43,7 +43,10 @@ export function Changes({
   const first = Math.max(0, Math.min(current - MOST_ROWS / 2, events.length - MOST_ROWS))
   const row = useRef<HTMLLIElement>(null)
   // biome-ignore lint/correctness/useExhaustiveDependencies: it scrolls when another row is the current one
-  useEffect(() => row.current?.scrollIntoView({ block: 'nearest' }), [current])
+  useEffect(() => {
+    // Returns a promise in new browsers, which is no clean-up.
+    void row.current?.scrollIntoView({ block: 'nearest' })
+  }, [current])
   return (
     <section className="sheet">
       <header className="row padh">
