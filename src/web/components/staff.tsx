@@ -164,7 +164,7 @@ export function TimeAxis({ span, now, text }: { span: Span; now: number; text(at
     <svg className="staff" height="28" aria-hidden>
       {timesIn(span).map((at) => {
         // What would be under the plate of the present is left out.
-        const hidden = Math.abs(placeIn(span, at) - placeIn(span, now)) < 7
+        const hidden = Math.abs(placeIn(span, at) - placeIn(span, now)) < 10
         return (
           <Fragment key={at}>
             {!hidden && (
@@ -184,7 +184,7 @@ export function TimeAxis({ span, now, text }: { span: Span; now: number; text(at
 export const Plate = ({ x, y, text, children }: { x: string; y: number; text: string; children?: ReactNode }) => (
   <svg x={x} y={y} overflow="visible" aria-hidden>
     {children}
-    <rect className="play" x="-24" width="48" height="20" rx="4" />
+    <rect className="play" x="-32" width="64" height="20" rx="4" />
     <text className="onplay" y="14" textAnchor="middle">
       {text}
     </text>
