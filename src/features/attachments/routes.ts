@@ -1,6 +1,14 @@
 import { type Http, on } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
-import { AttachedFile, Attachment, AttachmentAdd, AttachmentList, FILE_BYTES, Holder, Upload } from './schema.ts'
+import {
+  AttachedFile,
+  Attachment,
+  AttachmentAdd,
+  AttachmentPage,
+  AttachmentQuery,
+  FILE_BYTES,
+  Upload,
+} from './schema.ts'
 import * as attachments from './service.ts'
 import { disposition } from './types.ts'
 
@@ -9,9 +17,9 @@ const byId = object({ id: id() })
 export const attachmentRoutes = (http: Http) =>
   http
     .get('/api/uploads', ({ ctx, query }) => attachments.list(ctx, query), {
-      ...on(attachments.list, 'List the files in the text of a record'),
-      query: Holder,
-      response: AttachmentList,
+      ...on(attachments.list, 'List files in the texts of records: of one, or of all that you see in the current team'),
+      query: AttachmentQuery,
+      response: AttachmentPage,
     })
     .post(
       '/api/uploads',

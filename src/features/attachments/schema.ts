@@ -1,5 +1,18 @@
-import { Type } from '@sinclair/typebox'
-import { binary, id, instant, int, nullable, object, oneOf, type Static, text, title } from '../../schema.ts'
+import {
+  binary,
+  id,
+  instant,
+  int,
+  nullable,
+  object,
+  oneOf,
+  pageOf,
+  paging,
+  partial,
+  type Static,
+  text,
+  title,
+} from '../../schema.ts'
 
 /** Bytes of one file. */
 export const FILE_BYTES = 10 << 20
@@ -20,14 +33,15 @@ export const Attachment = object({
   createdAt: instant(),
 })
 export type Attachment = Static<typeof Attachment>
-export const AttachmentList = object({ items: Type.Array(Attachment), nextCursor: Type.Null() })
-export type AttachmentList = Static<typeof AttachmentList>
+export const AttachmentPage = pageOf(Attachment)
+export type AttachmentPage = Static<typeof AttachmentPage>
 
 export const Holder = object({
   kind: oneOf(holders, { example: 'note' }),
   recordId: id({ description: 'The record whose text holds it' }),
 })
-export type Holder = Static<typeof Holder>
+export const AttachmentQuery = object({ ...paging('createdAt'), ...partial(Holder).properties })
+export type AttachmentQuery = Static<typeof AttachmentQuery>
 export const AttachmentAdd = object({ ...Holder.properties, name })
 export type AttachmentAdd = Static<typeof AttachmentAdd>
 

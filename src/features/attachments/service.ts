@@ -5,13 +5,14 @@ import { Buckets, countAttempt, networkOf, tooMany } from '../../auth/limits.ts'
 import { anyone, memberOrAlone } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
 import type { RecordName } from '../../records/names.ts'
+import { keyset } from '../../records/page.ts'
 import { isSeen } from '../../records/readable.ts'
 import { type Found, lookUp } from '../links/records.ts'
 import { isPublished } from '../notes/rows.ts'
 import { notes } from '../notes/table.ts'
 import { requireWriter } from '../projects/rows.ts'
 import { attachmentAdded, attachmentRemoved } from './events.ts'
-import type { Attachment, AttachmentAdd, AttachmentList, Holder, Upload } from './schema.ts'
+import type { Attachment, AttachmentAdd, AttachmentPage, AttachmentQuery, Upload } from './schema.ts'
 import { attachments } from './table.ts'
 import { checked } from './types.ts'
 
@@ -114,16 +115,23 @@ export const add = flow(
 export const list = read(
   'attachments.list',
   memberOrAlone('uploads:read'),
-  async (ctx, { kind, recordId }: Holder): Promise<AttachmentList> => {
-    const [record] = await lookUp(ctx, kind, [recordId])
-    if (!record) throw notFound(kind, recordId)
+  async (ctx, { kind, recordId, ...query }: AttachmentQuery): Promise<AttachmentPage> => {
+    const page = keyset({ createdAt: attachments.createdAt }, attachments.id, query, { sort: 'createdAt' })
+    const { organizationId } = ctx.actor
+    const filters = and(
+      recordId || !organizationId ? undefined : eq(attachments.organizationId, organizationId),
+      kind && eq(attachments.kind, kind),
+      recordId ? eq(attachments.recordId, recordId) : undefined,
+      isSeen(ctx, attachments.kind, attachments.recordId),
+    )
     const rows = await ctx.db
       .select(columns)
       .from(attachments)
-      .where(and(eq(attachments.kind, kind), eq(attachments.recordId, recordId)))
-      .orderBy(attachments.createdAt, attachments.id)
-      .limit(OF_RECORD)
-    return { items: rows.map(shown), nextCursor: null }
+      .where(page.where(filters))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const total = query.total ? await ctx.db.$count(attachments, filters) : undefined
+    return page.page(rows.map(shown), total)
   },
 )
 

@@ -61,7 +61,8 @@ export function useRestore(id: string) {
 export const filesQuery = (id: string) =>
   queryOptions({
     queryKey: ['note', id, 'files'],
-    queryFn: async () => (await ok(attachments.uploads.get({ query: { kind: 'note', recordId: id } }))).items,
+    queryFn: async () =>
+      (await ok(attachments.uploads.get({ query: { kind: 'note', recordId: id, limit: 200 } }))).items,
   })
 
 /** Stores a file of a note, and returns the Markdown that shows it. */
