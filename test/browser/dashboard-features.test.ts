@@ -75,7 +75,7 @@ test('a feature goes through every gate, is reviewed, sent back and overridden',
   const refused = ada.refused.map((line) => line.replace(/features\/[^/]+/, 'features/:id'))
   expect(refused).toEqual(['POST /api/features/:id/advance 409'])
   await ada.leave(...ada.refused)
-}, 300_000)
+}, 900_000)
 
 test('two who write a spec at once see both texts, and lose neither', async () => {
   const boss = await person(t)
@@ -106,7 +106,7 @@ test('two who write a spec at once see both texts, and lose neither', async () =
   await ada.page.getByRole('link', { name: 'Version 4', exact: true }).waitFor()
   expect((await call<{ content: string }>(ada, 'GET', `/api/specs/${spec.id}`)).content).toBe(content)
   await ada.leave(`PATCH /api/specs/${spec.id} 412`)
-}, 300_000)
+}, 900_000)
 
 test('a decision is proposed, discussed, accepted, has an outcome and is superseded; a skill is shared', async () => {
   const boss = await person(t)
@@ -153,7 +153,7 @@ test('a decision is proposed, discussed, accepted, has an outcome and is superse
   await ada.page.getByRole('link', { name: /Review a migration/ }).waitFor()
   // The page may hear of the deletion, and look, before it has left.
   await ada.leave(...ada.refused.filter((line) => line === `GET /api/skills/${skill.slug} 404`))
-}, 300_000)
+}, 900_000)
 
 test('what people store stays text, in both themes, wide and narrow, and axe finds nothing', async () => {
   const boss = await person(t)
@@ -210,7 +210,7 @@ test('what people store stays text, in both themes, wide and narrow, and axe fin
       await expectSound(ada, path, `main ${there}`)
     await ada.leave()
   }
-}, 300_000)
+}, 900_000)
 
 test('a viewer reads all of it, and finds no control that would be refused', async () => {
   const boss = await person(t)
@@ -246,4 +246,4 @@ test('a viewer reads all of it, and finds no control that would be refused', asy
     expect(await vera.page.locator('main textarea').count()).toBe(0)
   }
   await vera.leave()
-}, 300_000)
+}, 900_000)
