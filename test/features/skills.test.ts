@@ -477,8 +477,7 @@ describe('deleting and restoring', () => {
     await expectRefusal(t, await drop(team.member, skill.id), 404, 'not_found')
 
     // Whoever deleted it may bring it back too; these did not.
-    for (const who of [team.author, team.viewer])
-      await expectRefusal(t, await restore(who, skill.id), 403, 'forbidden')
+    for (const who of [team.author, team.viewer]) await expectRefusal(t, await restore(who, skill.id), 403, 'forbidden')
     await expectRefusal(t, await restore(team.stranger, skill.id), 404, 'not_found')
     const back = await restore(team.admin, skill.slug)
     expect(back.body).toEqual({ ...skill, version: 3, updatedAt: back.body.updatedAt })
