@@ -99,7 +99,7 @@ test('a review and a decision are given in place', async () => {
   await expectNeeds(ada, 2)
   await ada.page.getByRole('button', { name: /Ready for review/ }).click()
   await ada.see('All tests pass')
-  await ada.page.keyboard.press('Control+Enter')
+  await ada.page.getByRole('button', { name: /^Approve/ }).click()
   await expectNeeds(ada, 1)
   await ada.see('It is everywhere.')
   await ada.button('Accept').click()

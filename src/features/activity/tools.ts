@@ -29,8 +29,7 @@ export const activityTools = [
   tool({
     name: 'log_activity',
     title: 'Log activity',
-    description:
-      'Log what no record shows: a deployment, a failed attempt. Changes of records are logged automatically.',
+    description: 'Log what no record shows, such as a deployment. Changes of records are logged already.',
     toolset: 'activity',
     input: object({
       type,
@@ -46,10 +45,10 @@ export const activityTools = [
   tool({
     name: 'list_activities',
     title: 'List activities',
-    description: 'List activity of your organization or a project, newest first.',
+    description: 'List activity, newest first.',
     toolset: 'activity',
     input: object({
-      type: optional(text(100, { description: 'Such as task.completed; task. for all of tasks' })),
+      type: optional(text(100, { description: 'Such as task.completed' })),
       agent: optional(agent),
       project: optional(project),
       since,

@@ -125,7 +125,7 @@ export const taskTools = [
       acceptance,
       accepted,
       comment: optional(title(20_000)),
-      asks: optional(bool({ description: 'comment is a question to a person' })),
+      asks: optional(bool()),
       expectedVersion: optional(expectedVersion),
     }),
     listedAs,
