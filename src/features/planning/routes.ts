@@ -15,7 +15,7 @@ const inTask = object({ ...InStory.properties, taskId: ref('The task') })
 /** The path already names the story, so a new task has no `storyId` in its body; in an update, `storyId` moves it. */
 const { storyId: _, ...own } = TaskCreate.properties
 const NestedCreate = object(own)
-const { projectId: __, storyId: ___, group: ____, ...filters } = TaskQuery.properties
+const { projectId: __, storyId: ___, group: ____, epicId: _____, ...filters } = TaskQuery.properties
 const NestedQuery = object(filters)
 
 const tasksPath = `${storiesPath}/:storyId/tasks` as const

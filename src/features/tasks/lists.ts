@@ -1,17 +1,20 @@
 import { count, desc, eq, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
+import { notFound } from '../../errors.ts'
 import { type ComputedOrder, isTime, keyset } from '../../records/page.ts'
 import { priorities, type Status, statuses } from '../../records/work.ts'
 import { inList } from '../../schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
+import { liveOfTeamOrProject } from '../projects/visible.ts'
 import { epics, stories } from '../stories/table.ts'
 import { countByStatus } from './counts.ts'
 import { filtersOf, isLeased, type ListQuery, onlyProject } from './filters.ts'
 import type { TaskCounts, TaskCountsQuery, TaskGroups, TaskPage } from './list-schema.ts'
-import { selectItems, toItem, withProject } from './rows.ts'
+import { find, selectItems, toItem, withProject } from './rows.ts'
 import type { TaskItem } from './schema.ts'
 import { dueOrNever, priorityRank, taskCounts, tasks } from './table.ts'
 
@@ -125,7 +128,8 @@ export const counts = read(
   'tasks.counts',
   member('tasks:read'),
   async (ctx, { by, ...query }: TaskCountsQuery): Promise<TaskCounts> => {
-    const filters = [...(await filtersOf(ctx, query)), hasAnyStatus(query.status)]
+    await requireThere(ctx, query)
+    const filters = [...(await filtersOf(ctx, { ...query, mustExist: true })), hasAnyStatus(query.status)]
     const held = by === 'holder' ? isLeased(ctx.now) : undefined
     const rows =
       by === 'status' && query.status === undefined
@@ -145,6 +149,16 @@ export const counts = read(
     }
   },
 )
+
+/** Throws `not_found` for a task, story or epic that the caller does not see: a count of none would mislead. */
+async function requireThere(ctx: Ctx, { parentId, storyId, epicId }: Omit<TaskCountsQuery, 'by'>): Promise<void> {
+  if (parentId) await find(ctx, parentId)
+  const rights = rightsOf(ctx.actor)
+  const seen = async (table: typeof stories | typeof epics, id: string) =>
+    (await ctx.db.$count(table, and(eq(table.id, id), liveOfTeamOrProject(table)(rights)))) > 0
+  if (storyId && !(await seen(stories, storyId))) throw notFound('story', storyId)
+  if (epicId && !(await seen(epics, epicId))) throw notFound('epic', epicId)
+}
 
 const counting: Record<TaskCountsQuery['by'], SQL> = {
   status: sql`${tasks.status}`,

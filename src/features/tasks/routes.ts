@@ -96,6 +96,21 @@ export const taskRoutes = (http: Http) =>
       body: TaskPatch,
       response: TaskChanged,
     })
+    .patch(
+      '/api/tasks/:id/comments/:commentId',
+      ({ ctx, params, body }) => comments.updateComment(ctx, { ...body, ref: params.id, commentId: params.commentId }),
+      {
+        ...on(comments.updateComment, 'Change a comment'),
+        params: CommentRef,
+        body: CommentPatch,
+        response: Comment,
+      },
+    )
+    .delete(
+      '/api/tasks/:id/comments/:commentId',
+      ({ ctx, params }) => comments.removeComment(ctx, { ref: params.id, commentId: params.commentId }),
+      { ...on(comments.removeComment, 'Delete a comment'), params: CommentRef, response: Deleted },
+    )
     .delete('/api/tasks/:id', ({ ctx, params }) => remove(ctx, { ref: params.id }), {
       ...on(remove, 'Delete a task and its parts'),
       params: byRef,
@@ -145,21 +160,6 @@ export const taskRoutes = (http: Http) =>
         return comment
       },
       { ...on(comments.comment, 'Comment on a task'), params: byRef, body: CommentCreate, response: { 201: Comment } },
-    )
-    .patch(
-      '/api/tasks/:id/comments/:commentId',
-      ({ ctx, params, body }) => comments.updateComment(ctx, { ...body, ref: params.id, commentId: params.commentId }),
-      {
-        ...on(comments.updateComment, 'Change a comment'),
-        params: CommentRef,
-        body: CommentPatch,
-        response: Comment,
-      },
-    )
-    .delete(
-      '/api/tasks/:id/comments/:commentId',
-      ({ ctx, params }) => comments.removeComment(ctx, { ref: params.id, commentId: params.commentId }),
-      { ...on(comments.removeComment, 'Delete a comment'), params: CommentRef, response: Deleted },
     )
     .get('/api/projects/:slug/graph', ({ ctx, params, query }) => graph(ctx, { ...query, ref: params.slug }), {
       ...on(graph, 'Get the tasks of a project that depend on others, and all ties between them'),

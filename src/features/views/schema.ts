@@ -36,13 +36,16 @@ export const View = object({
 })
 export type View = Static<typeof View>
 
-export const ViewCreate = object({
-  name,
-  query,
-  page: optional(oneOf(page.enum, { description: 'Default: tasks' })),
-  projectId: optional(id({ description: 'Default: a view of the whole team' })),
-  shared: optional(bool({ description: 'Default: false' })),
-})
+export const ViewCreate = object(
+  {
+    name,
+    query,
+    page: optional(oneOf(page.enum, { description: 'Default: tasks' })),
+    projectId: optional(id({ description: 'Default: a view of the whole team' })),
+    shared: optional(bool({ description: 'Default: false' })),
+  },
+  { examples: [{ name: 'Mine, due this week', query: 'view=list&assignee=me', shared: true }] },
+)
 export type ViewCreate = Static<typeof ViewCreate>
 export const ViewPatch = partial(object({ name, query, shared }))
 export type ViewPatch = Static<typeof ViewPatch>
