@@ -12,6 +12,7 @@ import { withActor } from '../../src/events/actor.ts'
 import type { AppEvent } from '../../src/events/event.ts'
 import { events } from '../../src/events/table.ts'
 import { notificationSettled } from '../../src/features/notifications/events.ts'
+import { sessionBriefed } from '../../src/features/sessions/events.ts'
 import { startHttp } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
 import type { OutboundOptions } from '../../src/outside/outbound.ts'
@@ -35,7 +36,7 @@ export function watch(t: TestApp): TestApp {
  * (`support/named.ts`); settled notifications are the matter of `inbox.test.ts`.
  */
 const isAlong = ({ type }: { type: string }): boolean =>
-  type === recordsChanged.name || type === notificationSettled.name
+  type === recordsChanged.name || type === notificationSettled.name || type === sessionBriefed.name
 
 /** Exactly these events fired during the request, once each and in this order, and the audit table holds the same. */
 export async function expectEvents(
