@@ -1,12 +1,13 @@
+import { Pencil, X } from 'lucide-react'
 import { useState } from 'react'
-import type { TaskDetail } from '../../../features/tasks/schema.ts'
+import type { Comment, TaskDetail } from '../../../features/tasks/schema.ts'
 import { newKey } from '../../api.ts'
 import { Markdown } from '../../components/markdown.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { ago, dayAndTime } from '../../times.ts'
 import { Section } from './body.tsx'
-import { useComment } from './queries.ts'
+import { useComment, useCommentChange } from './queries.ts'
 import { words } from './words.ts'
 
 export function Comments({ task, may }: { task: TaskDetail; may: boolean }) {
@@ -15,20 +16,71 @@ export function Comments({ task, may }: { task: TaskDetail; may: boolean }) {
     <Section title={words.comments} n={task.comments.length || undefined}>
       <ul className="stack s4">
         {task.comments.map((comment) => (
-          <li key={comment.id} className="msg">
-            <Avatar party={comment.author} size="m" />
-            <span className="who">
-              <b>{comment.author.name}</b>
-              <time className="soft t12" dateTime={comment.createdAt} title={dayAndTime(comment.createdAt)}>
-                {ago(comment.createdAt)}
-              </time>
-            </span>
-            <Markdown text={comment.body} />
-          </li>
+          <OneComment key={comment.id} task={task} comment={comment} />
         ))}
       </ul>
       {may && <Compose task={task} />}
     </Section>
+  )
+}
+
+function OneComment({ task, comment }: { task: TaskDetail; comment: Comment }) {
+  const [draft, setDraft] = useState<string>()
+  const { mutate, error } = useCommentChange(task)
+  const save = () => {
+    if (draft && draft.trim() !== '' && draft !== comment.body) mutate({ id: comment.id, body: draft.trim() })
+    setDraft(undefined)
+  }
+  return (
+    <li className="msg">
+      <Avatar party={comment.author} size="m" />
+      <span className="who">
+        <b>{comment.author.name}</b>
+        <time className="soft t12" dateTime={comment.createdAt} title={dayAndTime(comment.createdAt)}>
+          {ago(comment.createdAt)}
+        </time>
+        {comment.asks && <span className="flag accent">{words.asks}</span>}
+        {comment.editedAt && <span className="soft t12">{words.edited}</span>}
+        {comment.can?.updateComment === true && (
+          <button
+            type="button"
+            className="ib s24"
+            aria-label={words.editComment}
+            onClick={() => setDraft(comment.body)}
+          >
+            <Pencil className="i s14" aria-hidden />
+          </button>
+        )}
+        {comment.can?.removeComment === true && (
+          <button
+            type="button"
+            className="ib s24"
+            aria-label={words.deleteComment}
+            onClick={() => mutate({ id: comment.id, remove: true })}
+          >
+            <X className="i s14" aria-hidden />
+          </button>
+        )}
+      </span>
+      {draft === undefined ? (
+        <Markdown text={comment.body} />
+      ) : (
+        <textarea
+          className="input"
+          rows={3}
+          aria-label={words.editComment}
+          value={draft}
+          maxLength={20_000}
+          onChange={(event) => setDraft(event.currentTarget.value)}
+          onBlur={save}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) save()
+            if (event.key === 'Escape') setDraft(undefined)
+          }}
+        />
+      )}
+      {error && <ProblemBox error={error} />}
+    </li>
   )
 }
 

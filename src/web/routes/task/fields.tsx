@@ -72,7 +72,16 @@ export function Fields({ task, may, onChange, children }: Props) {
             <Label key={label} name={label} />
           ))}
         </Editable>
-        {task.estimate !== null && <Plain name={words.estimate}>{words.points(task.estimate)}</Plain>}
+        <Editable
+          name={words.estimate}
+          may={may}
+          type="number"
+          value={task.estimate === null ? '' : String(task.estimate)}
+          onSave={(text) => onChange({ estimate: text === '' ? null : Number(text) })}
+        >
+          {task.estimate !== null && words.points(task.estimate)}
+        </Editable>
+        <Place task={task} />
         <Plain name={words.project}>
           <Link className="cut" to="/projects/$slug/tasks" params={{ slug: task.project.slug }}>
             {task.project.name}
@@ -83,6 +92,44 @@ export function Fields({ task, may, onChange, children }: Props) {
     </aside>
   )
 }
+
+/** What it belongs to: story, epic, the task that it is a part of, features. */
+const Place = ({ task: { project, story, epic, parent, features } }: { task: TaskDetail }) => (
+  <>
+    {story && epic && (
+      <Plain name={words.story}>
+        <Link
+          className="cut"
+          to="/projects/$slug/epics/$epicId/stories/$storyId"
+          params={{ slug: project.slug, epicId: epic.id, storyId: story.id }}
+        >
+          {story.title}
+        </Link>
+      </Plain>
+    )}
+    {epic && (
+      <Plain name={words.epic}>
+        <Link className="cut" to="/projects/$slug/epics/$epicId" params={{ slug: project.slug, epicId: epic.id }}>
+          {epic.title}
+        </Link>
+      </Plain>
+    )}
+    {parent && (
+      <Plain name={words.partOf}>
+        <Link className="cut" to="/tasks/$key" params={{ key: parent.key }}>
+          {parent.key} {parent.title}
+        </Link>
+      </Plain>
+    )}
+    {features.map(({ id, title }) => (
+      <Plain key={id} name={words.feature}>
+        <Link className="cut" to="/features/$id" params={{ id }}>
+          {title}
+        </Link>
+      </Plain>
+    ))}
+  </>
+)
 
 const Plain = ({ name, children }: { name: string; children: ReactNode }) => (
   <div className="prop">
@@ -98,7 +145,7 @@ const labelsIn = (text: string): string[] => [...new Set(text.split(',').map((la
 interface EditableProps {
   name: string
   may: boolean
-  type: 'date' | 'text'
+  type: 'date' | 'text' | 'number'
   hint?: string
   value: string
   onSave(text: string): void

@@ -88,3 +88,18 @@ export function useComment(task: TaskDetail) {
     onSettled: () => refresh(cache, task),
   })
 }
+
+type CommentChange = { id: string; body: string } | { id: string; remove: true }
+
+/** Changes or deletes a comment. */
+export function useCommentChange(task: TaskDetail) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: async (act: CommentChange): Promise<void> => {
+      const one = tasks.tasks({ id: task.id }).comments({ commentId: act.id })
+      if ('remove' in act) await ok(one.delete({}, change()))
+      else await ok(one.patch({ body: act.body }, change()))
+    },
+    onSettled: () => refresh(cache, task),
+  })
+}
