@@ -9,7 +9,7 @@ import { store } from './store.ts'
 export type Scope = 'global' | 'list' | 'page'
 
 export interface Command {
-  /** As tinykeys writes them: `c`, `g i`, `$mod+k`, `(Shift)+?`. Without keys the command is in the palette only. */
+  /** As tinykeys writes them: `c`, `g i`, `$mod+k`, `[Shift]+?`. Without keys the command is in the palette only. */
   keys?: string
   /** What it does, for `?` and the palette. Without a label it is in neither. */
   label?: string
@@ -152,5 +152,5 @@ const names: Record<string, string> = {
 export const capsOf = (keys: string): string[] =>
   keys
     .split(/[ +]/)
-    .filter((part) => !part.startsWith('('))
+    .filter((part) => !part.startsWith('['))
     .map((part) => names[part] ?? (part.length === 1 && keys.includes('+') ? part.toUpperCase() : part))

@@ -38,7 +38,7 @@ export function Keys() {
     { keys: '$mod+k', label: words.keys.palette, run: openPalette, whileTyping: true },
     { keys: '/', label: words.keys.search, run: openPalette },
     { keys: '$mod+z', label: words.keys.undo, run: undoLast },
-    { keys: '(Shift)+?', label: words.keys.help, run: openKeys },
+    { keys: '[Shift]+?', label: words.keys.help, run: openKeys },
   ]
   useCommands([...common, ...goes, ...goesIn].map((command) => ({ ...command, scope: 'global', keysOnly: true })))
   return (
