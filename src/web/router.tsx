@@ -118,15 +118,24 @@ const projectRoute = createRoute({
 })
 
 const PlanPage = lazyRouteComponent(() => import('./routes/plan/page.tsx'), 'PlanPage')
-const planRoute = createRoute({ getParentRoute: () => inside, path: '/projects/$slug/plan', component: PlanPage })
+/** The key of the task that is open beside the plan. */
+const planSearch = ({ open }: Record<string, unknown>): { open?: string } => (typeof open === 'string' ? { open } : {})
+const planRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/projects/$slug/plan',
+  validateSearch: planSearch,
+  component: PlanPage,
+})
 const epicRoute = createRoute({
   getParentRoute: () => inside,
   path: '/projects/$slug/epics/$epicId',
+  validateSearch: planSearch,
   component: PlanPage,
 })
 const storyRoute = createRoute({
   getParentRoute: () => inside,
   path: '/projects/$slug/epics/$epicId/stories/$storyId',
+  validateSearch: planSearch,
   component: PlanPage,
 })
 

@@ -1,5 +1,125 @@
-import { queryOptions } from '@tanstack/react-query'
-import { ok, planning } from '../../api.ts'
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { PlanCreate } from '../../../features/planning/schema.ts'
+import { change, ok, planning, restoreAt, stories, tasks } from '../../api.ts'
+import { type Entry, type Kind, type Move, moved, withFields } from './model.ts'
 
 export const treeQuery = (slug: string) =>
   queryOptions({ queryKey: ['plan', slug], queryFn: () => ok(planning.projects({ slug }).tree.get()) })
+
+/** Where an entry is kept, below /api. */
+const pathOf = (slug: string, { kind, id, epicId }: Entry): string => {
+  const project = `/projects/${encodeURIComponent(slug)}`
+  if (kind === 'task') return `/tasks/${id}`
+  return kind === 'epic' ? `${project}/epics/${id}` : `${project}/epics/${epicId}/stories/${id}`
+}
+
+type Fields = { title?: string; after?: string | null; to?: string | null }
+
+/** Writes fields of an entry. `to` moves it into another epic or story. */
+function write(slug: string, { kind, id, epicId, parent }: Entry, { to, ...fields }: Fields, version: number) {
+  const how = change(version)
+  const isMoved = to !== undefined && to !== parent
+  if (kind === 'task') return ok(tasks.tasks({ id }).patch({ ...fields, ...(isMoved && { storyId: to }) }, how))
+  const epics = stories.projects({ slug }).epics
+  if (kind === 'epic') return ok(epics({ epicId: id }).put(fields, how))
+  const story = epics({ epicId: epicId as string }).stories({ storyId: id })
+  return ok(story.put({ ...fields, ...(isMoved && { epicId: to as string }) }, how))
+}
+
+interface Change {
+  entry: Entry
+  fields: Fields
+  move?: Move
+}
+
+/** Changes the plan at once, and takes the change back if the server refuses it. */
+export function useChange(slug: string, refused: (entry: Entry, error: Error) => void) {
+  const cache = useQueryClient()
+  const { queryKey } = treeQuery(slug)
+  const mutationKey = ['plan', slug]
+  return useMutation({
+    // One after the other, each with the version that the one before returned: two quick moves are no conflict.
+    mutationKey,
+    scope: { id: `plan ${slug}` },
+    mutationFn: async ({ entry, fields }: Change) =>
+      write(slug, entry, fields, versions.get(entry.id) ?? entry.version),
+    onMutate: async ({ entry, fields: { title }, move }) => {
+      await cache.cancelQueries({ queryKey })
+      const before = cache.getQueryData(queryKey)
+      const shown = before && (move ? moved(before, move) : withFields(before, entry.id, title ? { title } : {}))
+      if (shown) cache.setQueryData(queryKey, shown)
+      return { before }
+    },
+    onSuccess: ({ id, version }) => {
+      versions.set(id, version)
+      cache.setQueryData(queryKey, (tree) => tree && withFields(tree, id, { version }))
+    },
+    onError: (error, { entry }, context) => {
+      if (context?.before) cache.setQueryData(queryKey, context.before)
+      versions.delete(entry.id)
+      refused(entry, error)
+    },
+    onSettled: () => {
+      if (cache.isMutating({ mutationKey }) > 1) return
+      versions.clear()
+      return cache.invalidateQueries({ queryKey })
+    },
+  })
+}
+/** Versions that changes returned which are not in what was loaded yet. */
+const versions = new Map<string, number>()
+
+export interface Addition {
+  kind: Kind
+  title: string
+  parent: string | null
+  epicId: string | null
+}
+
+export function useAdd(slug: string) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: async ({ kind, title, parent, epicId }: Addition): Promise<void> => {
+      const how = change()
+      const epics = stories.projects({ slug }).epics
+      if (kind === 'epic') await ok(epics.post({ title }, how))
+      else if (kind === 'story') await ok(epics({ epicId: epicId as string }).stories.post({ title }, how))
+      else await ok(tasks.projects({ slug }).tasks.post({ title, ...(parent && { storyId: parent }) }, how))
+    },
+    onSettled: () => cache.invalidateQueries({ queryKey: treeQuery(slug).queryKey }),
+  })
+}
+
+export function useRemove(slug: string) {
+  const cache = useQueryClient()
+  const settled = () => cache.invalidateQueries({ queryKey: treeQuery(slug).queryKey })
+  const remove = useMutation({
+    mutationFn: async (entry: Entry): Promise<void> => {
+      const how = change(entry.version)
+      const epics = planning.projects({ slug }).epics
+      if (entry.kind === 'task') await ok(tasks.tasks({ id: entry.id }).delete(undefined, how))
+      else if (entry.kind === 'epic') await ok(epics({ epicId: entry.id }).delete(undefined, how))
+      else
+        await ok(
+          epics({ epicId: entry.epicId as string })
+            .stories({ storyId: entry.id })
+            .delete(undefined, how),
+        )
+    },
+    onSettled: settled,
+  })
+  const restore = useMutation({
+    mutationFn: (entry: Entry) => restoreAt(pathOf(slug, entry), change()),
+    onSettled: settled,
+  })
+  return { remove, restore }
+}
+
+export function usePlan(slug: string) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: ({ plan, once }: { plan: PlanCreate; once: string }) =>
+      ok(planning.projects({ slug }).plan.post(plan, change(undefined, once))),
+    onSettled: () => cache.invalidateQueries({ queryKey: treeQuery(slug).queryKey }),
+  })
+}

@@ -1,5 +1,42 @@
+import { count } from '../../words.ts'
+import type { Kind } from './model.ts'
+
+const names: Record<Kind, string> = { epic: 'epic', story: 'story', task: 'task' }
+
 export const words = {
   title: (project: string) => `Plan of ${project}`,
+  plan: 'Plan',
   none: 'Nothing is planned yet',
-  noneText: 'A plan is epics, their stories and the tasks of each.',
+  noneText:
+    'A plan is epics, their stories, and the tasks of each. Write the first epic, paste an outline, or let an agent make a plan from what you tell it.',
+  say: 'Say to an agent that has a token',
+  sayText: (key: string) => `Plan the project ${key} in Tutti: two epics, small stories and tasks, dependencies set.`,
+  terminal: 'Or from a terminal',
+  command: (key: string) => `tutti epics create "First epic" --project ${key}`,
+  newEpic: 'New epic',
+  paste: 'Paste an outline',
+  add: (kind: Kind, to: string) => `Add a ${names[kind]} to ${to}`,
+  newTitle: (kind: Kind) => `Title of the new ${names[kind]}`,
+  rename: 'New title',
+  more: (title: string) => `More about ${title}`,
+  renameIt: 'Rename',
+  removeIt: 'Delete',
+  progress: (done: number, all: number) => `${done} of ${all}`,
+  left: (n: number) => `${count(n, 'more entry', 'more entries')} of this plan.`,
+  leftAll: 'All tasks',
+  moved: (title: string) => `Moved ${title}`,
+  movedBack: (title: string) => `${title} is where it was`,
+  removed: (title: string) => `Deleted ${title}`,
+  restored: (title: string) => `${title} is back`,
+  keys: { move: 'move', rename: 'rename', open: 'open' },
+  outline: {
+    title: 'Paste an outline',
+    label: 'Outline',
+    hint: 'Epics at the margin, stories indented, tasks indented further; or Markdown headings and lists.',
+    placeholder: 'Offline first\n  Read without a network\n    Store blocks\n    Resume a download',
+    preview: 'This creates',
+    size: (epics: number, stories: number, tasks: number) =>
+      `${count(epics, 'epic')}, ${count(stories, 'story', 'stories')} and ${count(tasks, 'task')}.`,
+    apply: 'Create it',
+  },
 } as const

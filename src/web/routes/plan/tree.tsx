@@ -1,0 +1,243 @@
+/** The rows of the plan. They are moved by pointer or by Alt and an arrow key, renamed and deleted in place. */
+import { combine } from '@atlaskit/pragmatic-drag-and-drop/combine'
+import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
+import { attachClosestEdge, extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge'
+import { Link } from '@tanstack/react-router'
+import { ChevronRight, Ellipsis, Plus } from 'lucide-react'
+import { type KeyboardEvent, lazy, Suspense, useCallback, useState } from 'react'
+import type { Tree } from '../../../features/planning/schema.ts'
+import { Meter } from '../../components/chart.tsx'
+import { StatusGlyph } from '../../components/glyphs.tsx'
+import { Avatar, LeaseRing } from '../../components/party.tsx'
+import { Cell, TreeGrid } from '../../components/tree.tsx'
+import { shareLeft } from '../../times.ts'
+import { statusNames } from '../../words.ts'
+import type { Adding } from './adding.tsx'
+import { dropped, type Entry, type Move, stepped } from './model.ts'
+import { words } from './words.ts'
+
+const Menu = lazy(async () => ({ default: (await import('../../components/menu.tsx')).Menu }))
+const ROW = 36
+
+interface Props {
+  slug: string
+  name: string
+  tree: Tree
+  rows: readonly Entry[]
+  selected: string | undefined
+  may: boolean
+  onToggle(entry: Entry, open: boolean): void
+  onOpen(key: string): void
+  onAdd(adding: Adding): void
+  onMove(move: Move): void
+  onRename(entry: Entry, title: string): void
+  onRemove(entry: Entry): void
+}
+
+export function PlanTree(props: Props) {
+  const { tree, may, onMove, onRemove, onOpen, onToggle } = props
+  const [renaming, setRenaming] = useState<string>()
+  const [over, setOver] = useState<{ id: string; how: 'dropin' | 'dropafter' }>()
+  const attach = useCallback(
+    (entry: Entry, element: HTMLElement) => (may ? dragging(entry, element, tree, onMove, setOver) : () => undefined),
+    [may, tree, onMove],
+  )
+  const onKey = (entry: Entry, { key, altKey }: KeyboardEvent): boolean => {
+    if (key === 'Enter') {
+      if (entry.key) onOpen(entry.key)
+      else onToggle(entry, !entry.expanded)
+      return true
+    }
+    if (!may) return false
+    if (altKey && (key === 'ArrowUp' || key === 'ArrowDown')) {
+      const move = stepped(tree, entry, key === 'ArrowUp' ? -1 : 1)
+      if (move) onMove(move)
+      return true
+    }
+    if (key === 'F2') setRenaming(entry.id)
+    else if (key === 'Delete') onRemove(entry)
+    return key === 'F2' || key === 'Delete'
+  }
+  return (
+    <TreeGrid
+      name={props.name}
+      rows={props.rows}
+      selected={props.selected}
+      size={ROW}
+      className={({ id }) => (over?.id === id ? over.how : '')}
+      attach={attach}
+      onToggle={onToggle}
+      onKey={onKey}
+      cells={(entry) => <Cells {...props} entry={entry} isRenaming={renaming === entry.id} onRenaming={setRenaming} />}
+    />
+  )
+}
+
+/** Lets a row be dragged and dropped on. Returns what ends it. */
+function dragging(
+  entry: Entry,
+  element: HTMLElement,
+  tree: Tree,
+  onMove: (move: Move) => void,
+  setOver: (over: { id: string; how: 'dropin' | 'dropafter' } | undefined) => void,
+): () => void {
+  const moveOf = (source: Entry, data: Record<string | symbol, unknown>) =>
+    dropped(tree, source, entry, extractClosestEdge(data) as 'top' | 'bottom' | null)
+  return combine(
+    draggable({ element, getInitialData: () => ({ entry }) }),
+    dropTargetForElements({
+      element,
+      canDrop: ({ source }) => dropped(tree, source.data.entry as Entry, entry, 'bottom') !== undefined,
+      getData: ({ input, element: target }) =>
+        attachClosestEdge({ entry }, { input, element: target, allowedEdges: ['top', 'bottom'] }),
+      onDragEnter: ({ source }) => {
+        const isSame = (source.data.entry as Entry).kind === entry.kind
+        setOver({ id: entry.id, how: isSame ? 'dropafter' : 'dropin' })
+      },
+      onDragLeave: () => setOver(undefined),
+      onDrop: ({ source, self }) => {
+        setOver(undefined)
+        const move = moveOf(source.data.entry as Entry, self.data)
+        if (move) onMove(move)
+      },
+    }),
+  )
+}
+
+interface CellProps extends Props {
+  entry: Entry
+  isRenaming: boolean
+  onRenaming(id: string | undefined): void
+}
+
+function Cells({ entry, isRenaming, onRenaming, ...props }: CellProps) {
+  const { all, done, estimate, lease, assignee, level } = entry
+  return (
+    <>
+      <Cell className={`name lv${level}`}>
+        <Twist entry={entry} onToggle={props.onToggle} />
+        <StatusGlyph status={entry.status} name={statusNames[entry.status]} />
+        {entry.key && <span className="soft t12">{entry.key}</span>}
+        {isRenaming ? (
+          <Rename entry={entry} onRename={props.onRename} onDone={() => onRenaming(undefined)} />
+        ) : (
+          <Title slug={props.slug} entry={entry} onOpen={props.onOpen} />
+        )}
+      </Cell>
+      <Cell className="row tight hp">
+        {entry.kind !== 'task' && all > 0 && (
+          <>
+            <Meter all={all} agents={0} people={done} />
+            <span className="soft t12 num nowrap">{words.progress(done, all)}</span>
+          </>
+        )}
+      </Cell>
+      <Cell className="soft t12 num hp">{estimate ?? ''}</Cell>
+      <Cell className="who">
+        {lease ? (
+          <LeaseRing party={lease.holder} left={shareLeft(lease.since, lease.expiresAt)} />
+        ) : (
+          assignee && <Avatar party={assignee} />
+        )}
+      </Cell>
+      <Cell>{props.may && <More {...props} entry={entry} onRenaming={onRenaming} />}</Cell>
+    </>
+  )
+}
+
+const Twist = ({ entry, onToggle }: { entry: Entry; onToggle(entry: Entry, open: boolean): void }) => (
+  <button
+    type="button"
+    className="twist ib s24"
+    tabIndex={-1}
+    aria-hidden
+    disabled={entry.expanded === undefined}
+    onClick={() => onToggle(entry, !entry.expanded)}
+  >
+    {entry.expanded !== undefined && <ChevronRight className="i s14" aria-hidden />}
+  </button>
+)
+
+function Title({ slug, entry, onOpen }: { slug: string; entry: Entry; onOpen(key: string): void }) {
+  const { kind, id, title, epicId, key } = entry
+  if (kind === 'task')
+    return (
+      <button type="button" className="ttl cut plain" tabIndex={-1} onClick={() => key && onOpen(key)}>
+        {title}
+      </button>
+    )
+  return kind === 'epic' ? (
+    <Link className="ttl cut" tabIndex={-1} to="/projects/$slug/epics/$epicId" params={{ slug, epicId: id }}>
+      {title}
+    </Link>
+  ) : (
+    <Link
+      className="ttl cut"
+      tabIndex={-1}
+      to="/projects/$slug/epics/$epicId/stories/$storyId"
+      params={{ slug, epicId: epicId ?? '', storyId: id }}
+    >
+      {title}
+    </Link>
+  )
+}
+
+interface RenameProps {
+  entry: Entry
+  onRename(entry: Entry, title: string): void
+  onDone(): void
+}
+
+function Rename({ entry, onRename, onDone }: RenameProps) {
+  const [title, setTitle] = useState(entry.title)
+  const save = () => {
+    const next = title.trim()
+    if (next !== '' && next !== entry.title) onRename(entry, next)
+    onDone()
+  }
+  return (
+    <input
+      className="input grow"
+      aria-label={words.rename}
+      maxLength={200}
+      value={title}
+      // biome-ignore lint/a11y/noAutofocus: it appears because the reader asked to type here
+      autoFocus
+      onChange={(event) => setTitle(event.currentTarget.value)}
+      onBlur={save}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') save()
+        if (event.key === 'Escape') onDone()
+      }}
+    />
+  )
+}
+
+type MoreProps = Pick<CellProps, 'entry' | 'onAdd' | 'onRemove' | 'onRenaming'>
+
+function More({ entry, onAdd, onRemove, onRenaming }: MoreProps) {
+  const { kind, id, title } = entry
+  const button = (
+    <button type="button" className="ib s24" tabIndex={-1} aria-label={words.more(title)}>
+      <Ellipsis className="i s14" aria-hidden />
+    </button>
+  )
+  const inner = kind === 'epic' ? 'story' : 'task'
+  const entries = [
+    ...(kind === 'task'
+      ? []
+      : [{ value: 'add', label: words.add(inner, title), glyph: <Plus className="i s14" aria-hidden /> }]),
+    { value: 'rename', label: words.renameIt },
+    { value: 'remove', label: words.removeIt, danger: true },
+  ]
+  const choose = (value: string) => {
+    if (value === 'add') onAdd({ kind: inner, parent: id, epicId: kind === 'epic' ? id : null, to: title })
+    else if (value === 'rename') onRenaming(id)
+    else onRemove(entry)
+  }
+  return (
+    <Suspense fallback={button}>
+      <Menu trigger={button} entries={entries} onChoose={choose} />
+    </Suspense>
+  )
+}
