@@ -28,9 +28,9 @@ export function AdminFrame({ at, children }: { at: Section; children: ReactNode 
       <div className="page wide stack s5">
         <header className="stack">
           <h1 className="h1">{`${words.title}: ${words.sections[at]}`}</h1>
-          <nav className="tabs admnav" aria-label={words.title}>
+          <nav className="tabs" aria-label={words.title}>
             {places.map(([to, name]) => (
-              <Link key={to} to={to} activeOptions={{ exact: true }} aria-selected={undefined}>
+              <Link key={to} to={to} activeOptions={{ exact: true }}>
                 {words.sections[name]}
               </Link>
             ))}

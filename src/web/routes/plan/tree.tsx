@@ -117,7 +117,7 @@ function Cells({ entry, isRenaming, onRenaming, ...props }: CellProps) {
       <Cell className={`name lv${level}`}>
         <Twist entry={entry} onToggle={props.onToggle} />
         <StatusGlyph status={entry.status} name={statusNames[entry.status]} />
-        {entry.key && <span className="soft t12">{entry.key}</span>}
+        {entry.key && <span className="soft t12 tkey">{entry.key}</span>}
         {isRenaming ? (
           <Rename entry={entry} onRename={props.onRename} onDone={() => onRenaming(undefined)} />
         ) : (
