@@ -63,7 +63,13 @@ export function ActBar({ projectId, selection, asked, onAnswered }: Props) {
         <div className="actbar" role="toolbar" aria-label={words.selected(selection.ids.size)}>
           <span className="cnt">{words.selected(selection.ids.size)}</span>
           {fields.map(({ field, key, Icon }) => (
-            <button key={field} type="button" className="btn" onClick={() => begin(field)}>
+            <button
+              key={field}
+              type="button"
+              className="btn"
+              aria-label={words.fields[field]}
+              onClick={() => begin(field)}
+            >
               <Icon className="i s14" aria-hidden />
               <span className="hp">{words.fields[field]}</span> <Kbd>{key}</Kbd>
             </button>

@@ -79,7 +79,12 @@ export function TasksPage() {
         <Find search={search} onChange={narrow} />
         <span className="grow" />
         {view === 'board' && isWhole(search) && (
-          <button type="button" className="btn quiet small" onClick={() => setDialog('filter')}>
+          <button
+            type="button"
+            className="btn quiet small"
+            aria-label={words.filter}
+            onClick={() => setDialog('filter')}
+          >
             <ListFilter className="i s14" aria-hidden />
             <span className="hp">{words.filter}</span>
           </button>
@@ -235,6 +240,7 @@ function ViewSwitch() {
             params={{ slug }}
             search={(before) => ({ ...before, view: name === 'board' ? undefined : name })}
             activeOptions={{ includeSearch: true, explicitUndefined: true }}
+            aria-label={words.views[name]}
           >
             <Icon className="i s14" aria-hidden />
             <span>{words.views[name]}</span>

@@ -1,0 +1,146 @@
+import { expect, test } from 'bun:test'
+import { gzipSync } from 'node:zlib'
+import { openPack } from '../../src/pages/pack.ts'
+import { member, person, sharedApp, unique } from '../support/app.ts'
+import { axe } from './axe.ts'
+import { call, evil, expectSound, looks, newProject, newTask, signedIn, teamOf } from './support.ts'
+
+/** What stands around every page of the dashboard: sidebar, palette, keys, search, and how much of it is loaded. */
+const t = await sharedApp()
+
+test('the palette jumps to a task by its key, goes to pages and acts on the page; keys can be off', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(t, boss.email)
+  const { slug, key } = await newProject(ada, `Lantern ${evil.slice(0, 30)}`)
+  await newTask(ada, slug, { title: evil })
+  await ada.goto('/')
+  await ada.page.getByRole('heading', { level: 1 }).waitFor()
+  await ada.page.keyboard.press('Control+k')
+  const palette = ada.page.getByRole('dialog', { name: 'Search or jump' })
+  await palette.getByRole('combobox').fill(`${key}-1`)
+  await palette.getByRole('option', { name: new RegExp(`^${key}-1`) }).waitFor()
+  expect(await axe(ada.page)).toEqual([])
+  await ada.page.keyboard.press('Enter')
+  await ada.page.waitForURL(`**/tasks/${key}-1`)
+  await ada.page.locator('main h1, main .txt').first().waitFor()
+  await ada.page.keyboard.press('g')
+  await ada.page.keyboard.press('p')
+  await ada.page.waitForURL('**/projects')
+  await ada.page.keyboard.press('?')
+  const keys = ada.page.getByRole('dialog', { name: 'Keys' })
+  await keys.getByText('Go to Projects').waitFor()
+  await keys.getByRole('button', { name: 'Turn off keys of one letter' }).click()
+  await keys.getByText('Keys of one letter are off.').waitFor()
+  expect(await keys.getByText('Go to Projects').count()).toBe(0)
+  await ada.page.keyboard.press('Escape')
+  await keys.waitFor({ state: 'detached' })
+  const preferences = await call<{ shortcuts: string }>(ada, 'GET', '/api/settings/preferences')
+  expect(preferences.shortcuts).toBe('off')
+  await ada.leave()
+}, 300_000)
+
+test('search shows what people stored as text, wide and on a phone, where everything is within reach', async () => {
+  const boss = await person(t)
+  for (const look of looks) {
+    const ada = await signedIn(t, boss.email, look)
+    const { slug } = await newProject(ada)
+    const word = unique('harbour').replace(/\W/g, '')
+    await newTask(ada, slug, { title: `${word} ${evil}` })
+    await expectSound(ada, '/search', 'main .void')
+    await ada.goto(`/search?q=${word}`)
+    await ada.page.locator('main h1').waitFor()
+    await expectSound(ada, '/projects', 'main h1')
+    if (look.viewport.width < 768) {
+      await ada.page.getByRole('navigation', { name: 'Main' }).getByRole('button', { name: 'More' }).click()
+      const more = ada.page.getByRole('dialog', { name: 'More' })
+      await more.getByRole('link', { name: 'Activity' }).click()
+      await ada.page.waitForURL('**/activity')
+      await more.waitFor({ state: 'detached' })
+    }
+    await ada.leave()
+  }
+}, 300_000)
+
+test('an address without a team finds its record in another team of the reader', async () => {
+  const boss = await person(t)
+  const other = await member(t, boss, 'member', 'Ben')
+  const ada = await signedIn(t, boss.email)
+  const { slug } = await newProject(ada)
+  const task = await newTask(ada, slug, { title: 'In the team of Ada' })
+  const team = await teamOf(ada)
+  await ada.context.close()
+  const ben = await signedIn(t, other.email)
+  expect(await teamOf(ben)).not.toBe(team)
+  await ben.goto(`/tasks/${task.key}`)
+  await ben.page.waitForURL(`**/tasks/${task.key}?team=${team}`)
+  await ben.see('In the team of Ada')
+  expect(await ben.page.title()).toContain('Tutti')
+  await ben.leave(...ben.refused)
+}, 300_000)
+
+test('three tabs stay signed in when all renew at the same moment, without locks', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(t, boss.email)
+  await ada.context.addInitScript('Object.defineProperty(navigator, "locks", { value: undefined })')
+  const cookies = (await ada.context.cookies()).filter(({ name }) => name !== 'tutti_access')
+  await ada.context.clearCookies()
+  await ada.context.addCookies(cookies)
+  const tabs = [ada.page, ada.watch(await ada.context.newPage()), ada.watch(await ada.context.newPage())]
+  await Promise.all(tabs.map((tab) => tab.goto(`${ada.url}/projects`)))
+  await Promise.all(tabs.map((tab) => tab.locator('main h1').waitFor()))
+  expect(await ada.me()).toBe(boss.email)
+  expect(ada.refused.filter((line) => line.includes('/api/auth/refresh'))).toEqual([])
+  await ada.leave(...ada.refused)
+}, 300_000)
+
+test('a page asks for little, and what it loads is small', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(t, boss.email)
+  const { slug } = await newProject(ada)
+  await newTask(ada, slug, { title: 'One' })
+  for (const path of ['/', `/projects/${slug}/tasks`, '/projects']) {
+    ada.asked.splice(0)
+    await ada.goto(path)
+    await ada.page.locator('main h1').waitFor()
+    await ada.page.waitForLoadState('networkidle')
+    const called = ada.asked.filter(({ pathname }) => pathname.startsWith('/api/'))
+    expect({ path, calls: called.length <= 8 || called.map(String) }).toEqual({ path, calls: true })
+    const files = ada.asked.filter(({ pathname }) => /^\/(web|fonts|assets)\//.test(pathname))
+    expect({ path, files: files.length <= 20 || files.map(String) }).toEqual({ path, files: true })
+  }
+  await ada.leave()
+}, 300_000)
+
+const KB = 1024
+test('the built files keep their budgets', async () => {
+  const pack = await openPack()
+  const sizes = new Map<string, number>()
+  const texts = new Map<string, string>()
+  for (const file of pack.files.values()) {
+    const bytes = await pack.bytes(file.raw)
+    sizes.set(file.path, gzipSync(bytes, { level: 9 }).length)
+    if (/\.(js|html)$/.test(file.path)) texts.set(file.path, new TextDecoder().decode(bytes))
+  }
+  const css = [...sizes].filter(([path]) => path.endsWith('.css')).reduce((sum, [, size]) => sum + size, 0)
+  expect(css).toBeLessThanOrEqual(14 * KB)
+  const linked = [...(texts.get('/index.html') ?? '').matchAll(/"(\/web\/[^"]+\.js)"/g)].map(
+    ([, path]) => path as string,
+  )
+  const shell = new Set(linked)
+  const total = (paths: Iterable<string>) => [...paths].reduce((sum, path) => sum + (sizes.get(path) ?? 0), 0)
+  expect(total(shell)).toBeLessThanOrEqual(165 * KB)
+  /** What a chunk needs besides the shell. */
+  const withImports = (path: string, found = new Set<string>()): Set<string> => {
+    if (shell.has(path) || found.has(path)) return found
+    found.add(path)
+    for (const [, next] of (texts.get(path) ?? '').matchAll(/(?:from|import)"(\/web\/[^"]+\.js)"/g))
+      withImports(next as string, found)
+    return found
+  }
+  for (const path of texts.keys()) {
+    if (!path.endsWith('.js') || shell.has(path)) continue
+    expect({ path, own: Math.max(45 * KB, sizes.get(path) ?? 0) }).toEqual({ path, own: 45 * KB })
+    const whole = total(shell) + total(withImports(path))
+    expect({ path, whole: Math.max(225 * KB, whole) }).toEqual({ path, whole: 225 * KB })
+  }
+})
