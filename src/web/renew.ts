@@ -24,12 +24,14 @@ const noted = (): Note | undefined => {
 }
 const note = (next: Note): void => localStorage.setItem(NOTE, JSON.stringify(next))
 
+/** Returns false if the session is over. Throws if the server is busy or away, which says nothing about it. */
 async function refresh(): Promise<boolean> {
   const answer = await fetch('/api/auth/refresh', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: '{}',
   })
+  if (answer.status === 429 || answer.status >= 500) throw new Error(`The session was not renewed: ${answer.status}`)
   return answer.ok
 }
 
@@ -53,9 +55,13 @@ const isDoneSince = (sentAt: number): boolean => {
 
 async function unlessDone(sentAt: number, by = crypto.getRandomValues(new Uint32Array(2)).join('-')): Promise<boolean> {
   if (isDoneSince(sentAt)) return true
-  const isRenewed = await refresh()
-  note({ by, at: isRenewed ? Date.now() : 0, done: true })
-  return isRenewed
+  let isRenewed = false
+  try {
+    isRenewed = await refresh()
+    return isRenewed
+  } finally {
+    note({ by, at: isRenewed ? Date.now() : 0, done: true })
+  }
 }
 
 async function inTurn(sentAt: number): Promise<boolean> {

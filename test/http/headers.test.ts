@@ -254,6 +254,16 @@ describe('when we are at fault', () => {
     expect(logged.join('')).not.toContain('pa55word')
   })
 
+  test('503 to a renewal: the browser is still taken as signed in', async () => {
+    const { DbError } = await import('../../src/db/driver.ts')
+    const away = await serverOver(t, {
+      begin: () => Promise.reject(new DbError('unavailable', 'connection refused')),
+    })
+    const answer = await call(away, 'POST', '/api/auth/refresh', { refreshToken: ada.refreshToken })
+    expect([answer.status, answer.headers.getSetCookie()]).toEqual([503, []])
+    await away.close()
+  })
+
   test('507: the disk is full', async () => {
     const { DbError } = await import('../../src/db/driver.ts')
     fails = () => {

@@ -1,3 +1,4 @@
+import { AppError } from '../../errors.ts'
 import { type Http, on } from '../../http/context.ts'
 import { clearCookies, clearHere, setCookies } from '../../http/cookies.ts'
 import { cookieOf, REFRESH_COOKIE } from '../../http/guard.ts'
@@ -69,10 +70,13 @@ export const accountRoutes = (http: Http) =>
     .post(
       '/api/auth/refresh',
       async ({ ctx, body, set, request, app }) => {
-        // Set before the answer is known, as it then also goes with a refusal.
-        clearHere(set)
         const refreshToken = body.refreshToken ?? cookieOf(request, app.config, REFRESH_COOKIE)
-        return setCookies(set, app.config, 200, await sessions.refresh(ctx, { refreshToken }))
+        const answer = await sessions.refresh(ctx, { refreshToken }).catch((error) => {
+          // Only then is the session over: a server that is busy or away says nothing about it.
+          if (error instanceof AppError && error.code === 'unauthenticated') clearHere(set)
+          throw error
+        })
+        return setCookies(set, app.config, 200, answer)
       },
       { ...on(sessions.refresh, 'Exchange a refresh token for a new pair'), body: Refresh, response: SignedIn },
     )
