@@ -68,7 +68,7 @@ test('other sessions are ended one by one, and all of them by a new password', a
   ]
   const { email } = await laptop.register('Grace Hopper')
   const enter = async () => {
-    await phone.goto('/login')
+    await phone.goto('/login?next=/account')
     await phone.fill({ email, password: PASSWORD })
     await phone.button('Sign in').click()
     await phone.see('Your account')

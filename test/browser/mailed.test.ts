@@ -6,7 +6,7 @@ import { api, fresh, linkTo, Visitor } from './support.ts'
 const NEW_PASSWORD = 'seven quiet lamps at dusk'
 
 const signIn = async (who: Visitor, email: string, password: string) => {
-  await who.goto('/login')
+  await who.goto('/login?next=/account')
   await who.fill({ email, password })
   await who.button('Sign in').click()
   await who.see('this browser')

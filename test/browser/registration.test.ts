@@ -55,6 +55,8 @@ test('an invitation opens it; one that is withdrawn meanwhile does not, and is f
   await ada.page.getByRole('link', { name: 'Create an account' }).click()
   await ada.fill({ name: 'Ada Lovelace', password: PASSWORD })
   await ada.button('Create account').click()
+  await ada.page.waitForURL(`${ada.url}/`)
+  await ada.goto('/account')
   await ada.section('Teams').getByText('Analytical Engines').waitFor()
   const out = ['GET /api/auth/me 401', 'POST /api/auth/refresh 401']
   await ada.leave(...out, 'POST /api/auth/register 410', 'POST /api/invites/preview 410', ...out)
