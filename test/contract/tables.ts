@@ -6,6 +6,8 @@ const bookkeeping = ['last_seen_at', 'last_used_at', 'last_used_ip', 'use_count'
 const skipped = [
   'events',
   'counters',
+  // How many calls each credential made, refused ones too: it shows that its holder is at work.
+  'call_minutes',
   'jobs',
   'idempotency_keys',
   'refresh_tokens',

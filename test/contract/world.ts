@@ -205,6 +205,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       teamId: friends.id,
       workspaceId: workspace.id,
       actorId: colleague.userId,
+      subjectId: loose.id,
       'memory.store.supersedes': one.memory.id,
       'memory.store.scopeId': project.id,
       'memory.storeMany.supersedes': one.memory.id,

@@ -99,16 +99,22 @@ test('these are about access: every other event is in the activity feed', () => 
     'workspace',
   ])
   expect(events.filter((e) => e.feed === 'work' && kinds.has(e.kind))).toEqual([])
-  // Nobody is told of these: what somebody did is another event.
-  expect(events.filter((e) => e.feed === 'none').map((e) => e.name)).toEqual(['synced_record.changed'])
+  // No work: what was synced is another event, a brief is for its reader, and a view only shows what there is.
+  expect(events.filter((e) => e.feed === 'none').map((e) => e.name)).toEqual([
+    'synced_record.changed',
+    'session.briefed',
+    'view.created',
+    'view.deleted',
+    'view.updated',
+  ])
 })
 
-test('open streams hear of every kind that is an MCP resource, but not of what only keeps a claim or a place', () => {
+test('open streams hear of every kind that is an MCP resource, but not of a brief or what only keeps a claim or a place', () => {
   const kinds = new Set(events.filter((e) => e.live).map((e) => e.kind))
   // A kind that is missing here needs `live: true` in its events.ts.
   expect([...kinds].sort()).toEqual(records.all.flatMap(({ kind, resource }) => (resource ? kind : [])).sort())
   const silent = events.filter((e) => !e.live && kinds.has(e.kind)).map((e) => e.name)
-  expect(silent.sort()).toEqual(['session.checkpointed', 'task.renewed'])
+  expect(silent.sort()).toEqual(['session.briefed', 'session.checkpointed', 'task.renewed'])
 })
 
 describe('a stored type that is not in the catalogue', () => {

@@ -51,4 +51,6 @@ export const Upload = object({
 export type Upload = Static<typeof Upload>
 
 /** The file itself. */
-export const AttachedFile = binary<Response>('application/octet-stream')
+export const AttachedFile = binary<Response>('*/*', {
+  description: 'A picture with its type, another file as application/octet-stream',
+})
