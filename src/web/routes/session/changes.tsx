@@ -42,10 +42,12 @@ export function Changes({
 }) {
   const first = Math.max(0, Math.min(current - MOST_ROWS / 2, events.length - MOST_ROWS))
   const row = useRef<HTMLLIElement>(null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it scrolls when another row is the current one
+  const shown = useRef(current)
   useEffect(() => {
-    // Returns a promise in new browsers, which is no clean-up.
-    void row.current?.scrollIntoView({ block: 'nearest' })
+    // Not when the page opens: its head would be out of sight. The call returns a promise in new browsers, which is no
+    // clean-up.
+    if (shown.current !== current) void row.current?.scrollIntoView({ block: 'nearest' })
+    shown.current = current
   }, [current])
   return (
     <section className="sheet">
