@@ -1,13 +1,21 @@
 import { useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
+import { useCrumbs } from '../../crumbs.ts'
 import { TaskBody } from './body.tsx'
 import { taskQuery } from './queries.ts'
+import { words } from './words.ts'
 
 const route = getRouteApi('/inside/tasks/$key')
 
 export function TaskPage() {
   const { key } = route.useParams()
   const { data: task } = useSuspenseQuery(taskQuery(key))
+  const { slug, name } = task.project
+  useCrumbs(
+    { label: name, to: `/projects/${slug}` },
+    { label: words.tasks, to: `/projects/${slug}/tasks` },
+    { label: task.key },
+  )
   return (
     <section className="panel whole" aria-label={task.key}>
       <TaskBody task={task} level={1} />

@@ -1,5 +1,6 @@
 export const words = {
   changed: (key: string) => `${key} changed`,
+  tasks: 'Tasks',
   close: 'Close',
   whole: 'Open as a page',
   copyLink: 'Copy the link',

@@ -1,25 +1,14 @@
 /** Columns of cards that are moved by pointer, or by Alt and an arrow key. */
-import { combine } from '@atlaskit/pragmatic-drag-and-drop/combine'
-import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
-import { attachClosestEdge, extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge'
-import { Ellipsis, Plus } from 'lucide-react'
-import {
-  type KeyboardEvent,
-  type MouseEvent,
-  memo,
-  type ReactNode,
-  type RefObject,
-  type UIEvent,
-  useEffect,
-  useRef,
-  useState,
-} from 'react'
+import { dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
+import { extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge'
+import { Plus } from 'lucide-react'
+import { type RefObject, type UIEvent, useEffect, useRef, useState } from 'react'
 import type { TaskGroups } from '../../../features/tasks/list-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/work.ts'
 import { StatusGlyph } from '../../components/glyphs.tsx'
 import { statusNames } from '../../words.ts'
-import { CardBody } from './card.tsx'
+import { Card, type Step } from './board-card.tsx'
 import type { Move } from './queries.ts'
 import type { Selection } from './selection.ts'
 import { words } from './words.ts'
@@ -175,8 +164,6 @@ function placeIn(group: Group, task: TaskItem, beside: TaskItem | undefined, edg
   return (edge === 'top' ? others[place - 1] : others[place]) ?? null
 }
 
-export type Step = 'up' | 'down' | 'left' | 'right'
-
 /** The move that an arrow key makes; undefined at the edge of the board. */
 export function stepped(board: TaskGroups, task: TaskItem, step: Step): Move | undefined {
   const column = board.groups.findIndex(({ items }) => items.some(({ id }) => id === task.id))
@@ -191,109 +178,3 @@ export function stepped(board: TaskGroups, task: TaskItem, step: Step): Move | u
   const next = board.groups[column + (step === 'left' ? -1 : 1)]
   return next && { task, status: next.value, after: next.items[Math.min(place, next.items.length) - 1] ?? null }
 }
-
-const arrows: Record<string, Step> = { ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right' }
-
-interface CardProps {
-  task: TaskItem
-  open: boolean
-  chosen: boolean
-  moving: boolean
-  may: boolean
-  stepping: RefObject<string | undefined>
-  on: {
-    open(): void
-    point(): void
-    choose(range: boolean): void
-    menu(): void
-    moved(): void
-    step(step: Step): void
-  }
-}
-
-/** Cards are drawn anew only if what they show has changed: what they call is always about the same task. */
-const Card = memo(
-  function Card({ task, open, chosen, moving, may, stepping, on }: CardProps) {
-    const element = useRef<HTMLLIElement>(null)
-    const cover = useRef<HTMLButtonElement>(null)
-    useEffect(() => {
-      if (stepping.current !== task.id) return
-      stepping.current = undefined
-      cover.current?.focus()
-    }, [stepping, task.id])
-    const { edge, held } = useDragging(element, task, may)
-    const onKeyDown = (event: KeyboardEvent) => {
-      const step = arrows[event.key]
-      if (moving && (event.key === 'Escape' || event.key === 'Enter')) {
-        event.preventDefault()
-        on.moved()
-      }
-      if (!step || !may || !(event.altKey || moving) || event.shiftKey) return
-      event.preventDefault()
-      on.step(step)
-    }
-    const onClick = (event: MouseEvent) => {
-      if (event.shiftKey || event.metaKey || event.ctrlKey) on.choose(event.shiftKey)
-      else on.open()
-    }
-    const classes = ['tcard', open && 'sel', chosen && 'chosen', moving && 'moving', held && 'lifted']
-    const done = task.status === 'done' && 'done'
-    return (
-      <>
-        {edge === 'top' && <Line />}
-        <li ref={element} className={[...classes, done].filter(Boolean).join(' ')} aria-current={open || undefined}>
-          <button
-            type="button"
-            ref={cover}
-            className="cover"
-            data-task={task.id}
-            aria-label={`${task.key} ${task.title}`}
-            aria-pressed={chosen || undefined}
-            onClick={onClick}
-            onFocus={on.point}
-            onKeyDown={onKeyDown}
-          />
-          <CardBody task={task} />
-          {may && (
-            <button type="button" className="ib s24 cardmenu" aria-label={words.moveCard(task.key)} onClick={on.menu}>
-              <Ellipsis className="i s14" aria-hidden />
-            </button>
-          )}
-        </li>
-        {edge === 'bottom' && <Line />}
-      </>
-    )
-  },
-  (a, b) => a.task === b.task && a.open === b.open && a.chosen === b.chosen && a.moving === b.moving && a.may === b.may,
-)
-
-/** Makes a card one that can be dragged and dropped on; tells where another one would land. */
-function useDragging(element: RefObject<HTMLLIElement | null>, task: TaskItem, may: boolean) {
-  const [edge, setEdge] = useState<string | null>(null)
-  const [held, setHeld] = useState(false)
-  useEffect(() => {
-    const card = element.current
-    if (!card) return
-    return combine(
-      draggable({
-        element: card,
-        canDrag: () => may,
-        getInitialData: () => ({ task }),
-        onDragStart: () => setHeld(true),
-        onDrop: () => setHeld(false),
-      }),
-      dropTargetForElements({
-        element: card,
-        canDrop: ({ source }) => (source.data.task as TaskItem).id !== task.id,
-        getData: ({ input, element }) =>
-          attachClosestEdge({ task }, { input, element, allowedEdges: ['top', 'bottom'] }),
-        onDrag: ({ self }) => setEdge(extractClosestEdge(self.data)),
-        onDragLeave: () => setEdge(null),
-        onDrop: () => setEdge(null),
-      }),
-    )
-  }, [element, task, may])
-  return { edge, held }
-}
-
-const Line = (): ReactNode => <li className="drop" aria-hidden />

@@ -1,0 +1,74 @@
+import { getRouteApi } from '@tanstack/react-router'
+import { toast } from '../../components/toasts.tsx'
+import { copyText } from '../../copy.ts'
+import { useCommands } from '../../keys.ts'
+import { type TaskSearch, views } from './search.ts'
+import type { Selection } from './selection.ts'
+import { words } from './words.ts'
+
+const route = getRouteApi('/inside/projects/$slug/tasks')
+
+interface KeysProps {
+  may: boolean
+  search: TaskSearch
+  narrow(change: Partial<TaskSearch>): void
+  onAdd(): void
+  onFilter(): void
+}
+
+export function useKeysOfPage({ may, search, narrow, onAdd, onFilter }: KeysProps): void {
+  const navigate = route.useNavigate()
+  const copy = async (text: string) => {
+    await copyText(text)
+    toast({ title: words.copied })
+  }
+  /** The key of the open task, else of the one with the focus. */
+  const key = () =>
+    search.open ?? document.activeElement?.closest('[data-task]')?.getAttribute('aria-label')?.split(' ')[0]
+  useCommands([
+    ...(may ? [{ keys: 'c', label: words.newTask, run: onAdd }] : []),
+    { keys: 'f', label: words.keys.filter, run: onFilter },
+    ...views.map((view, place) => ({
+      keys: String(place + 1),
+      label: words.views[view],
+      run: () => narrow({ view: view === 'board' ? undefined : view }),
+    })),
+    { keys: '$mod+.', label: words.keys.copyKey, run: () => void copy(key() ?? location.href) },
+    {
+      keys: '$mod+Shift+,',
+      label: words.keys.copyLink,
+      run: () => void copy(key() ? new URL(`/tasks/${key()}`, location.href).href : location.href),
+    },
+    ...(search.open
+      ? [
+          {
+            keys: 'Enter',
+            label: words.keys.page,
+            run: () => void navigate({ to: '/tasks/$key', params: { key: search.open ?? '' } }),
+          },
+        ]
+      : []),
+  ])
+}
+
+/** Escape clears the selection first, then closes what is open. */
+export function EscapeKey({
+  search,
+  selection,
+  narrow,
+}: {
+  search: TaskSearch
+  selection: Selection
+  narrow(change: Partial<TaskSearch>): void
+}) {
+  useCommands([
+    {
+      keys: 'Escape',
+      run: () => {
+        if (selection.ids.size > 0) selection.clear()
+        else if (search.open) narrow({ open: undefined })
+      },
+    },
+  ])
+  return null
+}

@@ -1,0 +1,86 @@
+/** The forms of the page, its order, and the field that finds text. */
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { ArrowUpDown, ChartGantt, List, SquareKanban, Waypoints } from 'lucide-react'
+import { lazy, Suspense } from 'react'
+import { type Sort, sorts, type TaskSearch, type View, views } from './search.ts'
+import { words } from './words.ts'
+
+const Menu = lazy(async () => ({ default: (await import('../../components/menu.tsx')).Menu }))
+
+const route = getRouteApi('/inside/projects/$slug/tasks')
+
+const icons = { board: SquareKanban, list: List, timeline: ChartGantt, graph: Waypoints } satisfies Record<
+  View,
+  unknown
+>
+
+export function ViewSwitch() {
+  const { slug } = route.useParams()
+  return (
+    <div className="seg views" role="group" aria-label={words.view}>
+      {views.map((name) => {
+        const Icon = icons[name]
+        return (
+          <Link
+            key={name}
+            from="/projects/$slug/tasks"
+            to="/projects/$slug/tasks"
+            params={{ slug }}
+            search={(before) => ({ ...before, view: name === 'board' ? undefined : name })}
+            activeOptions={{ includeSearch: true, explicitUndefined: true }}
+            aria-label={words.views[name]}
+          >
+            <Icon className="i s14" aria-hidden />
+            <span>{words.views[name]}</span>
+          </Link>
+        )
+      })}
+    </div>
+  )
+}
+
+export function SortMenu({ search, onChange }: { search: TaskSearch; onChange(change: Partial<TaskSearch>): void }) {
+  if (search.view === 'graph') return null
+  const byHand = (search.view ?? 'board') === 'board'
+  const label = search.sort ? words.sorts[search.sort] : byHand ? words.sorts.none : words.sorts.updatedAt
+  const button = (
+    <button type="button" className="btn quiet small hp">
+      <ArrowUpDown className="i s14" aria-hidden />
+      <span className="hide">{words.sort}: </span>
+      {label}
+    </button>
+  )
+  return (
+    <Suspense fallback={button}>
+      <Menu
+        trigger={button}
+        entries={[
+          ...(byHand ? [{ value: '', label: words.sorts.none, chosen: search.sort === undefined }] : []),
+          ...sorts.map((sort) => ({ value: sort, label: words.sorts[sort], chosen: search.sort === sort })),
+        ]}
+        onChoose={(sort) => onChange({ sort: (sort || undefined) as Sort | undefined })}
+      />
+    </Suspense>
+  )
+}
+
+export const Find = ({ search, onChange }: { search: TaskSearch; onChange(change: Partial<TaskSearch>): void }) => (
+  <form
+    role="search"
+    onSubmit={(event) => {
+      event.preventDefault()
+      const q = new FormData(event.currentTarget).get('q')
+      onChange({ q: typeof q === 'string' && q.trim() !== '' ? q.trim() : undefined })
+    }}
+  >
+    <input
+      key={search.q ?? ''}
+      className="input slim"
+      name="q"
+      type="search"
+      defaultValue={search.q}
+      placeholder={words.find}
+      aria-label={words.find}
+    />
+  </form>
+)
