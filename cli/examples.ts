@@ -9,6 +9,7 @@ export const examples: Record<string, string[]> = {
   'profiles use': ['tutti profiles use work'],
   search: ['tutti search lock', 'tutti search "data folder" --kind note --kind task'],
   link: ['tutti link TUT', 'tutti link', 'tutti link --remove'],
+  now: ['tutti now', 'tutti now --hours 8 --json'],
   watch: ['tutti watch', 'tutti watch -p TUT --type task.completed', 'tutti watch --json | jq .description'],
   wait: ['tutti wait TUT-42 --until done --timeout 10m', 'tutti wait 019a8a7e-5c1f --until reviewed'],
   sync: ['tutti sync', 'tutti sync --watch', 'tutti tasks list --offline'],

@@ -5,8 +5,14 @@ const until = new Option('--until <state>', 'state to wait for; several with com
 // For completion only: the states of features are those of their project.
 until.argChoices = [...statuses, 'reviewed', 'approved', 'changes_requested']
 
-/** Adds the commands that hear of changes. `remote` adds the options of commands that talk to a server. */
+const hours = new Option('--hours <hours>', 'hours to look back: 2, 8 or 24 (default: 2)')
+hours.argChoices = ['2', '8', '24']
+
+/** Adds the commands that show work as it goes on. `remote` adds the options of commands that talk to a server. */
 export function addLive(program: Command, remote: (command: Command) => Command): void {
+  remote(program.command('now').description('Show who holds which task, why, their last call and their last change'))
+    .addOption(hours)
+    .action(async (options) => (await import('./commands/now.ts')).showNow(options))
   remote(program.command('watch').description('Print what happens, as it happens, until Ctrl-C'))
     .option('-p, --project <project>', "only this project (default: the linked folder's, or all of your team)")
     .option('--all-projects', 'ignore the project that this folder is linked to')

@@ -54,12 +54,13 @@ export function showPolicy({ json }: { json?: boolean }): void {
 
 export function showEvents({ json }: { json?: boolean }): void {
   const items = events
-    .map(({ name, kind, description, feed, changes = null, live = false, data }) => ({
+    .map(({ name, kind, description, feed, changes = null, line = null, live = false, data }) => ({
       name,
       kind,
       description,
       feed,
       changes,
+      line,
       live,
       data: fieldsOf(data),
     }))
@@ -72,6 +73,7 @@ export function showEvents({ json }: { json?: boolean }): void {
       { title: 'Description', of: (r) => r.description, wide: true },
       { title: 'Feed', of: (r) => r.feed },
       { title: 'Changes', of: (r) => r.changes ?? '' },
+      { title: 'Line', of: (r) => r.line ?? '' },
       { title: 'Live', of: (r) => (r.live ? 'yes' : '') },
       { title: 'Data', of: (r) => r.data.map((f) => `${f.name}${f.optional ? '?' : ''}: ${f.type}`).join(', ') },
     ]),

@@ -1,40 +1,14 @@
 import type { Activity, ActivityItem } from '../../src/features/activity/schema.ts'
-import type { Now } from '../../src/features/now/schema.ts'
 import { inFull } from '../../src/records/party.ts'
-import { at, query } from '../api/reference.ts'
+import { at } from '../api/reference.ts'
 import { record } from '../terminal/output.ts'
-import { ago, left } from '../terminal/times.ts'
+import { ago } from '../terminal/times.ts'
 import { choice, json, reference, shown, text, time, type Verb } from './noun.ts'
 import { listed, pages, paging } from './resource.ts'
 
 const task = reference('--task <task>', 'task it is about', '/api/tasks', 'taskId')
 
 export const verbs: Verb[] = [
-  {
-    name: 'now',
-    about: 'Show who holds which task, why, their last call and their last change',
-    fields: [choice('--hours <hours>', ['2', '8', '24'])],
-    examples: ['tutti activity now', 'tutti activity now --hours 8'],
-    run: async ({ client, fields }) => {
-      const now = await client.get<Now>(query('/api/now', fields))
-      const held = now.lanes.filter(({ lease }) => lease)
-      return {
-        ...listed(
-          { items: held, nextCursor: null },
-          [
-            { title: 'Who', of: (lane) => inFull(lane.party) },
-            { title: 'Task', of: (lane) => `${lane.task?.key} ${lane.task?.title}`, wide: true },
-            { title: 'Why', of: (lane) => lane.lease?.why ?? null },
-            { title: 'Last call', of: (lane) => lane.lease && ago(lane.lease.lastSeenAt) },
-            { title: 'Last change', of: (lane) => lane.lastChangeAt && ago(lane.lastChangeAt) },
-            { title: 'State', of: (lane) => (lane.stalled ? 'stalled' : lane.lease && left(lane.lease.expiresAt)) },
-          ],
-          'Nobody holds a task now.',
-        ),
-        value: now,
-      }
-    },
-  },
   {
     name: 'list',
     about: 'List activities, newest first',

@@ -123,14 +123,17 @@ export const verbs: Verb[] = [
     fields: [
       {
         flag: '--until <when>',
-        about: 'when they need you again, or none',
+        about: 'when they need you again, such as 2027-01-31, fri or +3h; none ends it',
         as: 'snoozedUntil',
         kind: 'time',
         required: true,
-        clears: true,
+        clears: 'always',
       },
     ],
-    examples: ['tutti notifications snooze 019a8a7e-5c1f --until tomorrow'],
+    examples: [
+      'tutti notifications snooze 019a8a7e-5c1f --until tomorrow',
+      'tutti notifications snooze 019a8a7e-5c1f --until none',
+    ],
     run: ({ client, args, fields }) => changed(client, args, fields),
   },
 ]

@@ -19,8 +19,8 @@ export interface Field {
   as?: string
   kind?: FieldKind
   required?: true
-  /** Whether `none` clears the value. */
-  clears?: true
+  /** Whether `none` clears the value: when a record is updated, or with every verb. */
+  clears?: 'on update' | 'always'
   /** For a reference: the path of the list it refers to, such as /api/tasks. */
   among?: string
   /** Values that completion offers. The server checks the value, so that it may know more of them. */
@@ -90,7 +90,7 @@ export const reference = (flag: string, about: string, among: string, as: string
   as,
 })
 /** Marks a field that may be empty: `none` clears it. */
-export const clearable = (field: Field): Field => ({ ...field, clears: true })
+export const clearable = (field: Field): Field => ({ ...field, clears: 'on update' })
 
 export function build(noun: Command, verbs: readonly Verb[]): void {
   for (const verb of verbs) {
@@ -148,8 +148,8 @@ async function run(verb: Verb, given: unknown[]): Promise<void> {
     const fields: Record<string, unknown> = {}
     for (const field of verb.fields ?? []) {
       const name = optionName(field.flag)
-      // Only an update can clear a value: elsewhere `none` is a text like any other.
-      const clears = verb.name === 'update' && field.clears
+      // What a new record has cannot be cleared: there `none` is a text like any other.
+      const clears = field.clears === 'always' || (field.clears !== undefined && verb.name === 'update')
       if (options[name] !== undefined)
         fields[field.as ?? name] = await read(client, { ...field, clears }, options[name])
     }

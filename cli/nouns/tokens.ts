@@ -1,10 +1,17 @@
-import type { McpToken } from '../../src/features/tokens/schema.ts'
+import type { McpToken, McpTokenDetail } from '../../src/features/tokens/schema.ts'
 import { toolsetNames } from '../../src/mcp/toolsets.ts'
 import { makeToken } from '../agents/mcp-token.ts'
 import { amongMine, at } from '../api/reference.ts'
+import { record } from '../terminal/output.ts'
 import { ago, left } from '../terminal/times.ts'
 import { count, flag, many, reference, shown, text, type Verb } from './noun.ts'
 import { listed, pages, paging, sorting } from './resource.ts'
+
+/** `Claude Code 2.1.40`, as the program called itself when it connected. */
+const programOf = ({ client }: McpToken): string | null =>
+  client && [client.name, client.version].filter((word) => word !== null).join(' ')
+const usedAt = (at: string | null): string => (at ? ago(at) : 'never')
+const validity = ({ revokedAt, expiresAt }: McpToken): string => (revokedAt ? 'revoked' : left(expiresAt))
 
 export const verbs: Verb[] = [
   {
@@ -25,12 +32,41 @@ export const verbs: Verb[] = [
           { title: 'Id', of: (t) => t.id.slice(0, 13) },
           { title: 'Name', of: (t) => t.name, wide: true },
           { title: 'Agent', of: (t) => t.agentName },
+          { title: 'Program', of: programOf },
           { title: 'Scopes', of: (t) => t.scopes.join(', ') },
-          { title: 'Last used', of: (t) => (t.lastUsedAt ? ago(t.lastUsedAt) : 'never') },
-          { title: 'Expires', of: (t) => (t.revokedAt ? 'revoked' : left(t.expiresAt)) },
+          { title: 'Last used', of: (t) => usedAt(t.lastUsedAt) },
+          { title: 'Expires', of: validity },
         ],
         fields.all ? 'No tokens.' : 'No tokens that work. Others are listed with --all.',
       ),
+  },
+  {
+    name: 'show',
+    args: '<token>',
+    about: 'Show a token, by its name, id or the beginning of its id: its program, use, and what its tools cost',
+    examples: ['tutti tokens show laptop'],
+    run: async ({ client, args: [token] }) => {
+      const id = await amongMine(client, '/api/mcp-tokens', 'token', token as string)
+      const t = await client.get<McpTokenDetail>(at('/api/mcp-tokens/:id', id))
+      return shown(
+        t,
+        ...record({
+          Token: t.name,
+          Agent: t.agentName,
+          Program: programOf(t),
+          Kind: t.kind,
+          Scopes: t.scopes.join(', '),
+          Toolsets: t.toolsets.join(', ') || 'all',
+          Tools: `${t.tools.count}, whose list costs ${t.tools.tokens} tokens`,
+          'First used': usedAt(t.firstUsedAt),
+          'Last used': t.lastUsedIp ? `${usedAt(t.lastUsedAt)} from ${t.lastUsedIp}` : usedAt(t.lastUsedAt),
+          Requests: t.useCount,
+          Expires: validity(t),
+          'Ends with': t.last4,
+          Id: t.id,
+        }),
+      )
+    },
   },
   {
     name: 'create',

@@ -45,6 +45,10 @@ const everyday: [string, RegExp][] = [
   ['projects create Tutti --key TUT', /^Name +Tutti\n/],
   ['projects list', /^Key +Slug +Name +Status +Visibility\nTUT +tutti +Tutti +active +team\n$/],
   ['projects show tut', /^Name +Tutti\nSlug +tutti\nKey +TUT$/m],
+  [
+    'projects progress TUT --days 2',
+    /^Day +Tasks +Done +By people +By agents\n[\d-]{10} +0 +0 +0 +0\n[\d-]{10} +0 .*\n$/,
+  ],
   ['projects update tutti -d - < all of it', /\n\nall of it\n$/],
   ['link TUT', /^This folder is now linked to Tutti/],
   ['link', /^This folder is linked to Tutti \(/],
@@ -70,8 +74,10 @@ const everyday: [string, RegExp][] = [
   ['tasks next', /TUT-1 Lock it\nStatus +in_progress[\s\S]*Claimed by +Grace Hopper, \d+ min left/],
   ['tasks release TUT-1', /Status +todo/],
   ['tasks claim TUT-1 --minutes 5', /Claimed by/],
+  ['now --hours 8', /^Who +Task +Why +Last call +Last change +State\nGrace Hopper +TUT-1 Lock it +.*min left\n$/],
   ['tasks check TUT-1 1', /1\. \[x\] one writer/],
   ['tasks comment TUT-1 - < done soon', /^Comment added\.\n$/],
+  ['tasks uncomment TUT-1 {comments}', /^Comment deleted\.\n$/],
   ['tasks done TUT-1 -m "as told"', /^TUT-1 is done\.\nUnblocked: TUT-2 Review it\nNext: TUT-2 Review it\n$/],
   ['tasks reopen TUT-1', /Status +todo/],
   ['tasks split TUT-1 "Write it" "Test it"', /^TUT-3 Write it\nTUT-4 Test it\n$/],
@@ -163,6 +169,7 @@ const everyday: [string, RegExp][] = [
   ['sessions resume', /Next step: «write tests»/],
   ['sessions context --budget 500', /Next step: «write tests»/],
   ['sessions show', /Goals +finish it\n[\s\S]*Next step +write tests\nBranch +lock\n/],
+  ['sessions replay', /^When +Who +What +Line\n[\s\S]*Grace Hopper +\S/],
   ['sessions end -m done', /^Session ended\. 1 memory stored\.\n$/],
 
   ['agents create Coder --role "writes code" --model m', /^Agent +Coder\n/],
@@ -179,15 +186,23 @@ const everyday: [string, RegExp][] = [
   ['skills delete {skills}', /^Deleted /],
   ['skills restore {deleted}', /^Skill +Review\n/],
 
+  ['skills delete {skills}', /^Deleted /],
+  ['trash list --kind skill', /^Id +Kind +Title +Deleted +By\n[\da-f-]{36} +skill +Review +just now +Grace Hopper\n$/],
+  ['trash restore {trash}', /^Restored skill Review\.\n$/],
+
   ['activity log deploy "Deployed 1.4" --metadata \'{"a":1}\'', /^Activity logged\.\n$/],
   ['activity list --type deploy --since 2020-01-01', /^When.*\njust now +Grace Hopper +Deployed 1\.4\n$/],
   ['activity show {activities}', /Type +deploy\n/],
 
   ['@guest tasks comment TUT-1 "@grace-{way} look"', /^Comment added\.\n$/],
   ['notifications list', /^Id +Received +Reason +Title\n/],
-  ['notifications count', /^[1-9]\d* unread\n$/],
+  ['notifications count', /^[1-9]\d* need you, [1-9]\d* unread, [1-9]\d* in all\n$/],
   ['notifications show {notifications}', /^Notification +\S[\s\S]*Read +no\n/],
   ['notifications read {notifications}', /^Marked 1 as read\.\n$/],
+  ['notifications unread {notifications}', /^Changed 1 notification\.\n$/],
+  ['notifications snooze {notifications} --until +3h', /^Changed 1 notification\.\n$/],
+  ['notifications snooze {notifications} --until none', /^Changed 1 notification\.\n$/],
+  ['notifications done {notifications}', /^Changed 1 notification\.\n$/],
   ['notifications read', /^Marked \d+ as read\.\n$/],
 
   [`integrations create github --secret - < ${EXAMPLE_TOKEN}`, /^Provider +github\nEnabled +yes\nSecret +…\w{4}\n/],
@@ -215,9 +230,10 @@ const everyday: [string, RegExp][] = [
   ['webhooks delete', /^Disconnected webhook\.\n$/],
 
   ['tokens create laptop --scope read --expires-in 30', /^svc_live_\w+\n/],
-  ['tokens list', /laptop +Agent \(laptop\) +read +never +30 days left\n$/],
+  ['tokens list', /laptop +Agent \(laptop\) +- +read +never +30 days left\n$/],
+  ['tokens show laptop', /^Token +laptop\nAgent +Agent \(laptop\)\nKind +live\n[\s\S]*\nFirst used +never\n/],
   ['tokens revoke laptop', /^Token revoked\.\n$/],
-  ['tokens list --all', /laptop +Agent \(laptop\) +read +never +revoked\n$/],
+  ['tokens list --all', /laptop +Agent \(laptop\) +- +read +never +revoked\n$/],
 
   ['search lock --kind spec', /^spec \(1\)\n +folder-lock +Folder lock\n/m],
   ['link --remove', /^This folder is no longer linked to a project/],
@@ -235,7 +251,10 @@ const everyday: [string, RegExp][] = [
   ['outbox --data-dir {dir}', /^To +\S+@example\.com\nSubject +\S[\s\S]*\n {4}\S/],
   ['config --data-dir {dir}', /DATA_DIR/],
   ['config policy', /tasks\.complete/],
-  ['config events', /task\.completed/],
+  [
+    'config events',
+    /^Event +Description +Feed +Changes +Line +Live\b[\s\S]*^task\.completed .* work +- +task +yes\b/m,
+  ],
   ['sbom', /"bomFormat": "CycloneDX"/],
   ['mcp cost', /^Toolset +Tools +Tokens/],
   ['completion bash', /complete .*tutti/],
@@ -373,6 +392,7 @@ async function lastOf(name: string, { token }: Actor, way: Way): Promise<string>
   if (name === 'invites')
     return (await list('/api/invites')).find((i) => i.organization.name.endsWith(` ${way}`))?.id as string
   if (name === 'reviewable') return reviewable(way, team?.id as string)
+  if (name === 'comments') return (await list('/api/tasks/TUT-1/comments', team?.id)).at(-1)?.id as string
   const path = name === 'features' ? `/api/teams/${team?.id}/features` : `/api/${name}`
   return (await list(`${path}?limit=1`, team?.id))[0]?.id.slice(0, 13) ?? `no-${name}`
 }
@@ -460,7 +480,8 @@ function shapeOf(value: unknown, depth = 3): unknown {
   return Object.fromEntries(
     Object.entries(value)
       .toSorted(([a], [b]) => a.localeCompare(b))
-      .map(([name, inner]) => [name, shapeOf(inner, depth - 1)]),
+      // Calls are counted in memory first, and stored after up to twenty seconds: there may be none yet.
+      .map(([name, inner]) => [name, name === 'calls' ? [] : shapeOf(inner, depth - 1)]),
   )
 }
 
