@@ -251,10 +251,7 @@ const everyday: [string, RegExp][] = [
   ['outbox --data-dir {dir}', /^To +\S+@example\.com\nSubject +\S[\s\S]*\n {4}\S/],
   ['config --data-dir {dir}', /DATA_DIR/],
   ['config policy', /tasks\.complete/],
-  [
-    'config events',
-    /^Event +Description +Feed +Changes +Line +Live\b[\s\S]*^task\.completed .* work +- +task +yes\b/m,
-  ],
+  ['config events', /^Event +Description +Feed +Changes +Line +Live\b[\s\S]*^task\.completed .* work +- +task +yes\b/m],
   ['sbom', /"bomFormat": "CycloneDX"/],
   ['mcp cost', /^Toolset +Tools +Tokens/],
   ['completion bash', /complete .*tutti/],
