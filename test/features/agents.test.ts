@@ -302,14 +302,14 @@ describe('changing', () => {
     expect(statuses(answers)).toEqual([200, 412, 412, 412, 412])
   })
 
-  test('deleting hides it, an admin restores it', async () => {
+  test('deleting hides it, an admin restores it, and no member who did not delete it', async () => {
     const team = await newTeam()
     const agent = await make(team.author, { scope: 'team' })
     const gone = await drop(team.member, agent.slug)
     expect(gone.body).toEqual({ id: agent.id, deleted: true, memories: { count: 0, kept: false } })
     await expectEvent(t, gone, 'agent.deleted')
     expect((await get(team.owner, agent.id)).status).toBe(404)
-    await expectRefusal(t, await restore(team.member, agent.id), 403, 'forbidden')
+    await expectRefusal(t, await restore(team.author, agent.id), 403, 'forbidden')
     await expectRefusal(t, await restore(team.stranger, agent.id), 404, 'not_found')
     const back = await restore(team.owner, agent.id)
     expect(back.body).toMatchObject({ id: agent.id, version: 3 })

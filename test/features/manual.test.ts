@@ -41,7 +41,12 @@ describe('the manual', () => {
   test('has a page for every noun', async () => {
     const { body } = await call<ManualList>(t, 'GET', '/api/docs')
     const ids = new Set(body.items.map((p) => p.id))
-    const elsewhere: Record<string, string> = { epics: 'plans', stories: 'plans', integrations: 'notifications' }
+    const elsewhere: Record<string, string> = {
+      epics: 'plans',
+      stories: 'plans',
+      integrations: 'notifications',
+      trash: 'projects',
+    }
     const inPages = (noun: string) => ids.has(noun) || ids.has(elsewhere[noun] ?? '')
     expect(Object.keys(nouns).filter((noun) => !inPages(noun) && noun !== 'webhooks')).toEqual([])
     for (const { id } of body.items.filter(({ id }) => id in nouns))
