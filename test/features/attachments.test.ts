@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from 'bun:test'
 import { purge } from '../../src/features/upkeep/service.ts'
-import { member, type Person, person, sharedApp, systemCtx, type TestApp } from '../support/app.ts'
+import { apiKey, call, member, type Person, person, sharedApp, systemCtx, type TestApp } from '../support/app.ts'
 import { pictureForm, pictures } from '../support/pictures.ts'
 import { expectEvent, expectRefusal, watch } from './support.ts'
 
@@ -84,6 +84,58 @@ test('a published note shows its pictures to everybody, until it is unpublished 
   expect((await look(path, ada)).status).toBe(200)
   await ada.fetch('DELETE', `/api/notes/${id}`)
   expect((await look(path, ada)).status).toBe(404)
+})
+
+test('a published note of a deleted team shows nothing any more', async () => {
+  const { id } = await note(ada, { scope: 'public' })
+  const { path } = (await add(ada, id, 'a.png')).body
+  expect((await look(path)).status).toBe(200)
+  await t.app.driver.query('update organizations set deleted_at = now() where id = $1', [ada.organizationId])
+  expect((await look(path)).status).toBe(404)
+})
+
+test('a file moves with its record to another team, and stays when the former team is gone', async () => {
+  const { id: target } = await made(ada, '/api/teams', { name: 'Second home' })
+  const { slug, id: project } = await made(ada, '/api/projects', { name: 'Lantern' })
+  const task = await made(ada, `/api/projects/${slug}/tasks`, { title: 'Read' })
+  const [inProject, personal] = [await note(ada, { projectId: project }), await note(ada)]
+  const files = [
+    (await add(ada, task.id, 'a.png', png, 'task')).body.id,
+    (await add(ada, inProject.id, 'b.png')).body.id,
+    (await add(ada, personal.id, 'c.png')).body.id,
+  ]
+  const places = async () =>
+    (
+      await t.app.driver.query(
+        'select organization_id from attachments where id = any($1::uuid[]) order by array_position($1::uuid[], id)',
+        [`{${files.join(',')}}`],
+      )
+    ).rows.map(([place]) => place)
+  expect(await places()).toEqual([ada.organizationId, ada.organizationId, ada.organizationId])
+  expect((await ada.fetch('PUT', `/api/notes/${personal.id}`, { scope: 'personal' })).status).toBe(200)
+  expect((await ada.fetch('POST', `/api/projects/${slug}/share`, { organizationId: target })).status).toBe(200)
+  expect(await places()).toEqual([target, target, null])
+  // As if somebody had not moved them.
+  await t.app.driver.query('update attachments set organization_id = $1 where id = any($2::uuid[])', [
+    ada.organizationId,
+    `{${files.join(',')}}`,
+  ])
+  await t.app.driver.query('delete from organizations where id = $1', [ada.organizationId])
+  expect(await places()).toEqual([null, null, null])
+})
+
+test('a credential that reads no notes is not told what files notes hold', async () => {
+  const { id } = await note(ada)
+  await add(ada, id, 'salaries.pdf', Buffer.from('x'))
+  const told = async (scopes: string[]) => {
+    const key = await apiKey(t, ada, scopes)
+    const { body } = await call<{ items: unknown[] }>(t, 'GET', '/api/activities', undefined, {
+      authorization: `Bearer ${key}`,
+    })
+    return JSON.stringify(body.items).includes('salaries.pdf')
+  }
+  expect(await told(['activities:read', 'uploads:read', 'notes:read'])).toBe(true)
+  expect(await told(['activities:read', 'uploads:read'])).toBe(false)
 })
 
 test('viewers see files and add none; personal notes keep theirs for their author', async () => {

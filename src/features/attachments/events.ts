@@ -1,15 +1,18 @@
 import { define, number, text } from '../../events/catalogue.ts'
 
 const ofFile = { kind: 'attachment', scope: 'uploads:read' } as const
-const shown = { name: text, size: number, record: text, recordId: text } as const
+/** `noun` is the kind of the record: only those who may read that kind are told. */
+const shown = { name: text, size: number, noun: text, record: text, recordId: text } as const
 
 export const attachmentAdded = define('attachment.added', {
   ...ofFile,
   description: 'A file was put into the text of a record',
   data: shown,
+  words: (_, { name, record }) => `added ${name} to a ${record}`,
 })
 export const attachmentRemoved = define('attachment.removed', {
   ...ofFile,
   description: 'A file was deleted from a record',
   data: shown,
+  words: (_, { name, record }) => `deleted ${name} from a ${record}`,
 })

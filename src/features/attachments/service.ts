@@ -10,6 +10,7 @@ import { isSeen } from '../../records/readable.ts'
 import { type Found, lookUp } from '../links/records.ts'
 import { isPublished } from '../notes/rows.ts'
 import { notes } from '../notes/table.ts'
+import { organizations } from '../organizations/table.ts'
 import { requireWriter } from '../projects/rows.ts'
 import { attachmentAdded, attachmentRemoved } from './events.ts'
 import type { Attachment, AttachmentAdd, AttachmentPage, AttachmentQuery, Upload } from './schema.ts'
@@ -73,7 +74,7 @@ const about = (record: Found, { id, name, size, kind, recordId }: Row) => ({
   organizationId: record.organizationId,
   projectId: record.projectId,
   userId: record.organizationId ? null : record.ownerId,
-  data: { name, size, record: kind, recordId },
+  data: { name, size, noun: kind, record: kind, recordId },
 })
 
 interface Checked extends AttachmentAdd {
@@ -172,7 +173,9 @@ export const get = read(
     const wait = known ? 0 : served.take(reader, performance.now(), 0)
     if (wait > 0) throw tooMany(wait, 'files')
     const isPublic = sql`(${attachments.kind} = 'note' and exists (
-      select 1 from ${notes} where ${notes.id} = ${attachments.recordId} and ${isPublished}))`
+      select 1 from ${notes} join ${organizations} on ${organizations.id} = ${notes.organizationId}
+        and ${organizations.deletedAt} is null and ${organizations.sandboxOf} is null
+      where ${notes.id} = ${attachments.recordId} and ${isPublished}))`
     const base64 = known ? sql<null>`null` : sql<string>`encode(${attachments.bytes}, 'base64')`
     const [found] = await ctx.db
       .select({ type: attachments.type, name: attachments.name, base64 })

@@ -14,8 +14,11 @@ export const attachments = pgTable(
     id: uuid().primaryKey(),
     kind: text().$type<RecordName>().notNull(),
     recordId: uuid().notNull(),
-    /** Whose room it takes: that of a team, or without one that of its author. */
-    organizationId: uuid().references(() => organizations.id, { onDelete: 'cascade' }),
+    /**
+     * Whose room it takes: that of a team, or without one that of its author. Only the record decides when the file
+     * goes: it may have moved to another team.
+     */
+    organizationId: uuid().references(() => organizations.id, { onDelete: 'set null' }),
     createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
     name: text().notNull(),
     type: text().notNull(),

@@ -16,6 +16,7 @@ import { slugify } from '../../text/text.ts'
 import { defaultProject, projectFilter } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import { noteCreated, noteDeleted, noteRestored, noteUpdated } from './events.ts'
+import { noteMoved } from './hooks.ts'
 import { mentionsOf } from './mentions.ts'
 import { storedLinks } from './plain-links.ts'
 import { canCreate, changeRefusal, changing, scopeRefusal, withPermissions } from './refusals.ts'
@@ -215,6 +216,8 @@ export const update = write(
     const after = await change(ctx, before, { ...patch, ...title, ...place, ...mentions })
     ctx.emit(noteUpdated, about(after, { fields: Object.keys(patch) }))
     nameMoved(ctx, 'note', after.id, about(before), about(after))
+    if (after.organizationId !== before.organizationId)
+      await noteMoved.call(ctx, { noteId: after.id, organizationId: after.organizationId })
     return after
   },
   { versioned: true },
