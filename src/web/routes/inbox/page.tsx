@@ -62,10 +62,10 @@ export function InboxPage() {
   useFootLeft(keysHere)
   useKeys({ current, show, finish, act, next: items[place + 1], previous: items[place - 1] })
   return (
-    <div className={open ? 'inb open' : 'inb'}>
+    <div className={open && current ? 'inb open' : 'inb'}>
+      <h1 className="hide">{words.title}</h1>
       <section className="inl" aria-label={words.list}>
         <header className="viewbar">
-          <h1 className="hide">{words.title}</h1>
           <Views view={view} />
           <ReadAll />
         </header>
