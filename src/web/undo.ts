@@ -16,10 +16,16 @@ const done: Done[] = []
 
 /** Offers to undo what was just done: `offerUndo('LAN-42 is done', () => patch({ status: before }))`. */
 export function offerUndo(title: string, undo: () => Promise<unknown>): void {
+  const one = rememberUndo(title, undo)
+  toast({ title, action: { label: words.keys.undo, run: () => void run(one) } })
+}
+
+/** Lets ⌘Z undo what was just done, without a message: for changes that the page itself shows well. */
+export function rememberUndo(title: string, undo: () => Promise<unknown>): Done {
   const one = { title, undo }
   done.push(one)
   done.splice(0, done.length - MOST)
-  toast({ title, action: { label: words.keys.undo, run: () => void run(one) } })
+  return one
 }
 
 /** Undoes the newest change that was not undone yet. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { gzipSync } from 'node:zlib'
+import type { WebSocketRoute } from 'playwright-core'
 import { openPack } from '../../src/pages/pack.ts'
 import { member, person, sharedApp, unique } from '../support/app.ts'
 import { axe } from './axe.ts'
@@ -76,6 +77,54 @@ test('an address without a team finds its record in another team of the reader',
   await ben.see('In the team of Ada')
   expect(await ben.page.title()).toContain('Tutti')
   await ben.leave(...ben.refused)
+}, 300_000)
+
+test('a move is undone by a key; a lost connection is told, and what was missed comes with the next', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(t, boss.email)
+  const { slug } = await newProject(ada)
+  const task = await newTask(ada, slug, { title: 'Ferry' })
+  const sockets: WebSocketRoute[] = []
+  await ada.page.routeWebSocket(/\/api\/ws/, (socket) => {
+    socket.connectToServer()
+    sockets.push(socket)
+  })
+  const cardIn = (column: string) =>
+    ada.page.getByRole('region', { name: new RegExp(`^${column},`) }).getByRole('button', { name: /^[A-Z]+-1 / })
+  await ada.goto(`/projects/${slug}/tasks`)
+  await ada.see('Live')
+  await cardIn('Todo').focus()
+  await ada.page.keyboard.press('Alt+ArrowRight')
+  await cardIn('In progress').waitFor()
+  // Nothing happens before the server has stored the move.
+  while ((await cardIn('Todo').count()) === 0) await ada.page.keyboard.press('Control+z')
+  const stored = await call<{ status: string; version: number }>(ada, 'GET', `/api/tasks/${task.key}`)
+  expect(stored.status).toBe('todo')
+
+  await ada.page.route('**/api/ws/ticket', (route) => route.fulfill({ status: 503, json: {} }))
+  for (const socket of sockets) await socket.close()
+  await ada.see('You can go on reading')
+  await call(ada, 'PATCH', `/api/tasks/${task.key}`, { status: 'in_review' })
+  await ada.page.unroute('**/api/ws/ticket')
+  await cardIn('In review').waitFor()
+  await ada.page.getByText('You can go on reading').waitFor({ state: 'detached' })
+  expect(new Set(ada.refused)).toEqual(new Set(['POST /api/ws/ticket 503']))
+  await ada.leave(...ada.refused)
+}, 300_000)
+
+test('where sockets are not let through, events come by a stream', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(t, boss.email)
+  const { slug } = await newProject(ada)
+  const task = await newTask(ada, slug, { title: 'Ferry' })
+  await ada.page.routeWebSocket(/\/api\/ws/, (socket) => socket.close())
+  const stream = ada.page.waitForResponse((response) => new URL(response.url()).pathname === '/api/events')
+  await ada.goto(`/projects/${slug}/tasks`)
+  expect((await stream).status()).toBe(200)
+  await ada.see(/^Live$/)
+  await call(ada, 'PATCH', `/api/tasks/${task.key}`, { title: 'Lighthouse' })
+  await ada.see('Lighthouse')
+  await ada.leave()
 }, 300_000)
 
 test('three tabs stay signed in when all renew at the same moment, without locks', async () => {

@@ -11,7 +11,10 @@ import type { ChangeMany } from '../../../features/tasks/many-schema.ts'
 import type { TaskItem, TaskPatch } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/work.ts'
 import { change, ok, tasks, views } from '../../api.ts'
+import { rememberUndo } from '../../undo.ts'
+import { statusNames } from '../../words.ts'
 import { filtersOf, type TaskSearch } from './search.ts'
+import { words } from './words.ts'
 
 /** How many cards of a column are loaded at first, and with each "more". */
 export const COLUMN = 50
@@ -106,6 +109,12 @@ const atVersion = (board: TaskGroups, id: string, version: number): TaskGroups =
   })),
 })
 
+/** Returns the change that puts a card where it is on this board. */
+function placeOf(board: TaskGroups, { id, status }: TaskItem): TaskPatch {
+  const items = board.groups.find(({ value }) => value === status)?.items ?? []
+  return { status, after: items[items.findIndex((item) => item.id === id) - 1]?.key ?? null }
+}
+
 /** Moves a card at once, and puts it back if the server refuses. */
 export function useMove(
   projectId: string,
@@ -114,17 +123,27 @@ export function useMove(
 ) {
   const cache = useQueryClient()
   const mutationKey = ['move', projectId]
+  const versionOf = ({ id, version }: Pick<TaskItem, 'id' | 'version'>): number => {
+    const shown = cache.getQueryData(queryKey)?.groups.flatMap(({ items }) => items)
+    return shown?.find((item) => item.id === id)?.version ?? version
+  }
   return useMutation({
     // One after the other, each with the version that the one before returned: two quick moves are no conflict.
     mutationKey,
     scope: { id: `move ${projectId}` },
     mutationFn: ({ task, status, after }: Move) => {
       const patch: TaskPatch = { ...(status !== task.status && { status }), after: after?.key ?? null }
-      const shown = cache.getQueryData(queryKey)?.groups.flatMap(({ items }) => items)
-      const version = shown?.find(({ id }) => id === task.id)?.version ?? task.version
-      return ok(tasks.tasks({ id: task.id }).patch(patch, change(version)))
+      return ok(tasks.tasks({ id: task.id }).patch(patch, change(versionOf(task))))
     },
-    onSuccess: ({ id, version }) => cache.setQueryData(queryKey, (board) => board && atVersion(board, id, version)),
+    onSuccess: ({ id, version }, { task, status }, { before }) => {
+      cache.setQueryData(queryKey, (board) => board && atVersion(board, id, version))
+      if (!before) return
+      const back = placeOf(before, task)
+      rememberUndo(words.moved(task.key, statusNames[status]), async () => {
+        await ok(tasks.tasks({ id }).patch(back, change(versionOf({ id, version }))))
+        await cache.invalidateQueries({ queryKey: ['tasks', projectId] })
+      })
+    },
     onMutate: async (move: Move) => {
       await cache.cancelQueries({ queryKey })
       const before = cache.getQueryData(queryKey)
