@@ -56,7 +56,7 @@ const all: readonly Place[] = [
   { to: '/tokens', label: words.places.tokens, icon: KeyRound, group: 'agents', key: 'k' },
   { to: '/team', label: words.places.team, icon: Users, group: 'team' },
   { to: '/issues', label: words.places.issues, icon: MessageSquareWarning, group: 'team' },
-  { to: '/settings/profile', label: words.places.settings, icon: Settings, group: 'team' },
+  { to: '/settings', label: words.places.settings, icon: Settings, group: 'team' },
   { to: '/admin', label: words.places.admin, icon: ShieldCheck, group: 'team', admin: true },
 ]
 

@@ -75,27 +75,34 @@ function One({ provider, saved, onEdit }: { provider: Provider; saved: Integrati
     <>
       <Line name={w.names[provider] ?? provider} facts={facts ?? []} />
       {refused && <ProblemBox error={refused} />}
-      {saved && (
-        <>
-          <button type="button" className="btn small quiet" disabled={test.isPending} onClick={() => test.mutate()}>
-            {w.test}
-          </button>
-          <button
-            type="button"
-            className="btn small quiet"
-            disabled={enable.isPending}
-            onClick={() => enable.mutate(!saved.settings.enabled)}
-          >
-            {saved.settings.enabled ? w.disable : w.enable}
-          </button>
-          <button type="button" className="btn small quiet" disabled={remove.isPending} onClick={() => remove.mutate()}>
-            {words.remove}
-          </button>
-        </>
-      )}
-      <button type="button" className="btn small" onClick={onEdit}>
-        {saved ? w.replace : w.connect}
-      </button>
+      <span className="row wrap">
+        {saved && (
+          <>
+            <button type="button" className="btn small quiet" disabled={test.isPending} onClick={() => test.mutate()}>
+              {w.test}
+            </button>
+            <button
+              type="button"
+              className="btn small quiet"
+              disabled={enable.isPending}
+              onClick={() => enable.mutate(!saved.settings.enabled)}
+            >
+              {saved.settings.enabled ? w.disable : w.enable}
+            </button>
+            <button
+              type="button"
+              className="btn small quiet"
+              disabled={remove.isPending}
+              onClick={() => remove.mutate()}
+            >
+              {words.remove}
+            </button>
+          </>
+        )}
+        <button type="button" className="btn small" onClick={onEdit}>
+          {saved ? w.replace : w.connect}
+        </button>
+      </span>
     </>
   )
 }

@@ -22,10 +22,7 @@ export function Settings() {
       title={titles.keys}
       about={
         <>
-          {w.about}{' '}
-          <Link className="a" to="/tokens">
-            {w.tokens}
-          </Link>
+          {w.about} <Link to="/tokens">{w.tokens}</Link>
         </>
       }
     >
@@ -43,7 +40,12 @@ export function Settings() {
                 words.until(day(key.expiresAt)),
               ]}
             />
-            <button type="button" className="btn small" onClick={() => setRevoking(key)}>
+            <button
+              type="button"
+              className="btn small"
+              aria-label={`${w.revoke} ${key.name}`}
+              onClick={() => setRevoking(key)}
+            >
               {w.revoke}
             </button>
           </>

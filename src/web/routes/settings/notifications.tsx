@@ -21,10 +21,7 @@ export function Settings() {
       {save.error && <ProblemBox error={save.error} />}
       {data && <Toggle label={w.mail} hint={w.mailHint} is={data.notifications.email} onChange={save.mutate} />}
       <p>
-        {w.elsewhere}{' '}
-        <Link className="a" to="/settings/integrations">
-          {w.integrations}
-        </Link>
+        {w.elsewhere} <Link to="/settings/integrations">{w.integrations}</Link>
       </p>
       <p className="soft t12" role="status">
         {save.isSuccess && words.saved}

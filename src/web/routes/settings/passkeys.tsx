@@ -100,7 +100,7 @@ function One({ passkey, onRemove }: { passkey: Passkey; onRemove(): void }) {
       <button type="button" className="btn small quiet" onClick={() => setRenaming(true)}>
         {w.rename}
       </button>
-      <button type="button" className="btn small" onClick={onRemove}>
+      <button type="button" className="btn small" aria-label={`${words.remove} ${passkey.name}`} onClick={onRemove}>
         {words.remove}
       </button>
     </>

@@ -6,7 +6,7 @@ import { Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { meQuery } from '../../session.ts'
-import { Field, Form, Items, Line, Page } from './parts.tsx'
+import { Field, Form, Items, Page } from './parts.tsx'
 import { savePicture, saveProfile, useAccountChange, useChange } from './queries.ts'
 import { titles, profileWords as w, words } from './words.ts'
 
@@ -115,7 +115,7 @@ function Invitations() {
         label={w.invites}
         item={(invite) => (
           <>
-            <Line name={w.invited(invite.invitedBy?.name, invite.organization.name, invite.role)} facts={[]} />
+            <span className="grow">{w.invited(invite.invitedBy?.name, invite.organization.name, invite.role)}</span>
             {(['decline', 'accept'] as const).map((verb) => (
               <button
                 key={verb}

@@ -18,6 +18,8 @@ function programOf(agent: string): string {
   return browser && system ? `${browser} on ${system}` : agent
 }
 
+const nameOf = ({ device, userAgent }: LoginSession): string => device ?? programOf(userAgent ?? w.unknown)
+
 const providers: Record<string, string> = accountWords.providers
 const factsOf = (session: LoginSession) => [
   session.impersonated ? w.acting : w.by(providers[session.via] ?? session.via.replace('_', ' ')),
@@ -40,11 +42,12 @@ export function Settings() {
         label={titles.sessions}
         item={(session) => (
           <>
-            <Line name={session.device ?? programOf(session.userAgent ?? w.unknown)} facts={factsOf(session)} />
+            <Line name={nameOf(session)} facts={factsOf(session)} />
             {!session.current && (
               <button
                 type="button"
                 className="btn small"
+                aria-label={`${w.end} ${nameOf(session)}`}
                 disabled={end.isPending}
                 onClick={() => end.mutate(session.id)}
               >
