@@ -65,7 +65,7 @@ export interface WayOut {
   route?: string
   /** A command line: `tutti projects list`. */
   command?: string
-  /** A page of this server to open in a browser: `/account`. */
+  /** A page of this server to open in a browser: `/settings/profile`. */
   page?: string
 }
 

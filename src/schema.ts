@@ -238,7 +238,9 @@ export const WayOut = object({
   tool: optional(text(100, { example: 'advance_feature', description: 'An MCP tool' })),
   route: optional(text(500, { example: 'POST /api/features/{id}/advance', description: 'A route of this API' })),
   command: optional(text(500, { example: 'tutti features advance <feature>', description: 'A command line' })),
-  page: optional(text(500, { example: '/account', description: 'A page of this server, to open in a browser' })),
+  page: optional(
+    text(500, { example: '/settings/profile', description: 'A page of this server, to open in a browser' }),
+  ),
 })
 
 export const Deleted = object({ id: id(), deleted: Type.Literal(true) })

@@ -139,7 +139,7 @@ export const authorize = (actor: Actor, rule: Rule, what: string, clock: () => D
   refuse(refusalOf(actor, rule, what, clock))
 
 /** Returns why a session of a device may not do it, with the page where its user can. */
-export const deviceRefusal = ({ session }: Actor, what: string, page = '/account'): Refusal | undefined =>
+export const deviceRefusal = ({ session }: Actor, what: string, page = '/settings/profile'): Refusal | undefined =>
   session?.via === 'device'
     ? forbidden(`${what} cannot be done from a device that was signed in by a code. Use a browser.`, {
         next: [{ page }],

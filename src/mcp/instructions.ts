@@ -60,7 +60,7 @@ export const expiresSoon = (expiresAt: string | undefined): expiresAt is string 
   expiresAt !== undefined && Date.parse(expiresAt) - Date.now() <= WARN_MS
 
 const renewal = (expiresAt: string): string =>
-  `Your token expires on ${expiresAt.slice(0, 10)}. Tell your user to renew it: tutti connect, or /account.`
+  `Your token expires on ${expiresAt.slice(0, 10)}. Tell your user to renew it: tutti connect, or /tokens.`
 
 /**
  * Returns what a client is told when it connects. Clients cut it at 2,048 characters; some show it to the model first.

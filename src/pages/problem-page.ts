@@ -91,7 +91,7 @@ function waysOut({ status, details }: AppError, method: string, target: string):
     again && button(target, 'Try again', 'button'),
     isApi(target) && button('/api/reference', 'API reference'),
     button('/', 'Home'),
-    status !== 401 && button('/account', 'Your account'),
+    status !== 401 && button('/settings/profile', 'Your account'),
     status === 404 && button('/manual', 'Manual'),
   ]
     .filter(Boolean)

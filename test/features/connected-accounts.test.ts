@@ -12,7 +12,7 @@ describe('connecting an identity to the own account', () => {
     await prove(ada.userId)
     const elsewhere = somebody({ verified: false })
     const answer = await link(ada, 'github', elsewhere)
-    expect([answer.status, answer.location]).toEqual([302, '/account'])
+    expect([answer.status, answer.location]).toEqual([302, '/settings/accounts'])
     expect(answer.headers.getSetCookie().filter((c) => /tutti_(access|refresh)/.test(c))).toEqual([])
     await expectEvents(t, answer, 'connected_account.created', 'notification.created')
     const [account] = await connected(ada.token)
@@ -34,7 +34,7 @@ describe('connecting an identity to the own account', () => {
     expect((await keptMail(t, ada.email, 'new_way_in')).text).toContain('GitHub')
     expect((await come('github', elsewhere)).body.user.id).toBe(ada.userId)
     // Once more is no harm.
-    expect((await link(ada, 'github', elsewhere)).location).toBe('/account')
+    expect((await link(ada, 'github', elsewhere)).location).toBe('/settings/accounts')
     expect(await connected(ada.token)).toHaveLength(1)
   })
 
@@ -73,11 +73,13 @@ describe('connecting an identity to the own account', () => {
   test('an identity belongs to one account, and an account has one of each provider', async () => {
     const [ada, grace] = [await person(t), await person(t)]
     const [one, two] = [somebody(), somebody()]
-    expect((await link(ada, 'github', one)).location).toBe('/account')
+    expect((await link(ada, 'github', one)).location).toBe('/settings/accounts')
     const taken = await link(grace, 'github', one)
     expect([taken.status, taken.body.code]).toEqual([409, 'conflict.exists'])
     expect(taken.body.detail).toContain('connected to another account')
-    expect((await link(grace, 'github', one, { accept: page })).location).toBe('/account#error=conflict.exists')
+    expect((await link(grace, 'github', one, { accept: page })).location).toBe(
+      '/settings/accounts#error=conflict.exists',
+    )
     const second = await link(ada, 'github', two)
     expect([second.status, second.body.code]).toEqual([409, 'conflict.exists'])
     expect(await connected(ada.token)).toMatchObject([{ email: one.email }])

@@ -50,7 +50,7 @@ describe('an administrator’s device', () => {
     for (const route of routes) {
       const path = route.path.replaceAll(/:\w+/g, ada.organizationId)
       const { status, body } = await device<Problem>(route.method, path)
-      expect([route.path, status, body.next]).toEqual([route.path, 403, [{ page: '/account' }]])
+      expect([route.path, status, body.next]).toEqual([route.path, 403, [{ page: '/settings/profile' }]])
     }
   })
   test('does not enter a team, reset a password or create a key', async () => {
@@ -74,7 +74,7 @@ test('a device creates MCP tokens for its agents, but for no longer than 90 days
     mine<{ expiresAt: string }>('POST', '/api/mcp-tokens', { name: 'a', organizationId: ada.organizationId, ...more })
   for (const more of [{}, { expiresInDays: 90 }, { kind: 'test' }]) expect((await create(more)).status).toBe(201)
   const { next } = await expectRefusal(t, await create({ expiresInDays: 91 }), 403, 'forbidden')
-  expect(next).toEqual([{ page: '/account' }])
+  expect(next).toEqual([{ page: '/tokens' }])
   const years = { name: 'a', organizationId: ada.organizationId, expiresInDays: 3650 }
   expect((await ada.fetch('POST', '/api/mcp-tokens', years)).status).toBe(201)
 })

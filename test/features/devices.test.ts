@@ -245,7 +245,11 @@ describe('D5: theft, and being told', () => {
       'tutti on laptop is now signed in to your account, from the address 2001:db8:',
     )
     const [notice] = await t.app.db.select().from(notifications).where(eq(notifications.userId, ada.userId))
-    expect(notice).toMatchObject({ reason: 'security', title: 'New device: tutti on laptop', link: '/account' })
+    expect(notice).toMatchObject({
+      reason: 'security',
+      title: 'New device: tutti on laptop',
+      link: '/settings/sessions',
+    })
   })
 
   test('a second device does not take away the notice about the first', async () => {

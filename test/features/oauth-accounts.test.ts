@@ -241,7 +241,7 @@ test('pre-hijack: whatever an attacker prepared, the one who proves the address 
   const secret = (await as<ApiKeyCreated>('POST', '/api/settings/api-keys', { name: 'k' })).body.token as string
   const mcp = (await as<McpTokenCreated>('POST', '/api/mcp-tokens', { name: 'm', organizationId })).body.token as string
   const second = somebody({ email: `${unique('mallory')}@example.com` })
-  expect((await link({ token } as Person, 'github', second)).location).toBe('/account')
+  expect((await link({ token } as Person, 'github', second)).location).toBe('/settings/accounts')
   const pending = await begin()
   const late = new Visitor()
   const mallory = somebody()

@@ -55,7 +55,7 @@ test('whose address the other issuer confirms keeps the account, and the new ide
 test('an identity of a former issuer is no way in: the last one that works cannot be removed', async () => {
   const { body } = await come('oidc', somebody({ verified: false }))
   const linking = { query: '?link=1', headers: { authorization: `Bearer ${body.token}` }, accept: {} }
-  expect((await come('github', somebody(), linking)).location).toBe('/account')
+  expect((await come('github', somebody(), linking)).location).toBe('/settings/accounts')
   expect(await rowsOf(body.user.id)).toHaveLength(2)
   const remove = (app: TestApp) =>
     call(app, 'DELETE', '/api/settings/connected-accounts/github', undefined, linking.headers)
@@ -126,7 +126,7 @@ test('a provider that is set up only after the upgrade gives no account, and its
   const { rows } = await t.app.driver.query('select 1 from users where email = $1', [moved.email])
   expect(rows).toEqual([])
   const again = { query: '?link=1', headers: { authorization: `Bearer ${body.token}` }, accept: {} }
-  expect((await come('oidc', moved, again)).location).toBe('/account')
+  expect((await come('oidc', moved, again)).location).toBe('/settings/accounts')
   expect(await issuersOf(body.user.id)).toEqual([at.oidc.url])
   const hers = await come('oidc', moved)
   expect(hers.body.user.id).toBe(body.user.id)

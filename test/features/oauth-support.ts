@@ -64,7 +64,12 @@ export async function come(
   return { status: response.status, body, headers: response.headers, location: response.headers.get('location') }
 }
 export const link = (who: Person, provider: Provider, subject: Subject, how: How = {}) =>
-  come(provider, subject, { query: '?link=1&returnTo=/account', headers: bearer(who.token), accept: {}, ...how })
+  come(provider, subject, {
+    query: '?link=1&returnTo=/settings/accounts',
+    headers: bearer(who.token),
+    accept: {},
+    ...how,
+  })
 export const connected = async (token: string) =>
   (await call<ConnectedAccountPage>(t, 'GET', '/api/settings/connected-accounts', undefined, bearer(token))).body.items
 export const prove = (userId: string) =>

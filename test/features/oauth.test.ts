@@ -268,7 +268,7 @@ describe('the state', () => {
 })
 
 describe('where to go afterwards', () => {
-  test.each(['/', '/account', '/projects/tutti/board', '/device?code=ABCD-EFGH', '/a.b/c_d~e?x=1&y=%20z'])(
+  test.each(['/', '/settings/accounts', '/projects/tutti/board', '/device?code=ABCD-EFGH', '/a.b/c_d~e?x=1&y=%20z'])(
     '%p is a path of ours',
     async (path) => {
       at.github.subject = somebody()

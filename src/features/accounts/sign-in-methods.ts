@@ -39,21 +39,21 @@ export async function lockSession(ctx: Ctx, sessionId: string): Promise<User> {
 /** Notifies the user of a new sign-in method, so that a thief cannot add one unnoticed. */
 export async function notifyNewMethod(ctx: Ctx, user: User, what: string): Promise<void> {
   const title = 'A new way to sign in was added'
-  const advice = 'If this was not you, remove it in your account and change your password.'
+  const advice = 'If this was not you, remove it in your settings and change your password.'
   await notify(ctx, {
     userId: user.id,
     type: 'warning',
     reason: 'security',
     title,
     message: `${what} ${advice}`,
-    link: '/account',
+    link: '/settings/profile',
   })
   await mailNotice(ctx, user, {
     to: user.email,
     kind: 'new_way_in',
     subject: title,
     lines: [`Hello ${oneLine(user.name)},`, what],
-    notes: [`${advice} Your account: ${ctx.app.url}/account`],
+    notes: [`${advice} Your settings: ${ctx.app.url}/settings/profile`],
     expiresAt: new Date(Date.parse(ctx.now) + NOTICE_DAYS * 86_400_000).toISOString(),
   })
 }

@@ -171,7 +171,9 @@ async function notifyUser(ctx: Ctx, user: User, clientName: string): Promise<voi
       `${clientName} is now signed in to your account, from the address ${ctx.ip ?? 'unknown'}.`,
       'It was approved in your browser and can do what you can do.',
     ],
-    notes: [`If that was not you, sign in at ${ctx.app.url}/account, end its session and change your password.`],
+    notes: [
+      `If that was not you, sign in at ${ctx.app.url}/settings/sessions, end its session and change your password.`,
+    ],
     expiresAt: new Date(Date.parse(ctx.now) + NOTICE_DAYS * 86_400_000).toISOString(),
   })
   await notify(ctx, {
@@ -179,7 +181,7 @@ async function notifyUser(ctx: Ctx, user: User, clientName: string): Promise<voi
     reason: 'security',
     title,
     message: `Signed in from ${ctx.ip ?? 'unknown'}.`,
-    link: '/account',
+    link: '/settings/sessions',
   })
 }
 

@@ -39,8 +39,8 @@ export const StartQuery = object({
   returnTo: optional(
     text(500, {
       pattern: path,
-      example: '/account',
-      description: 'Where the browser goes afterwards. Default: / after signing in, /account after linking',
+      example: '/settings/accounts',
+      description: 'Where the browser goes afterwards. Default: / after signing in, /settings/accounts after linking',
     }),
   ),
   link: optional(oneOf(['1'], { description: 'Connect the identity to the account you are signed in to' })),

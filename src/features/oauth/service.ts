@@ -71,7 +71,10 @@ interface Start extends StartQuery {
 export const start = flow(
   'oauth.start',
   anyone,
-  async (ctx, { provider, link, returnTo = link ? '/account' : '/', browser, site, page }: Start): Promise<string> => {
+  async (
+    ctx,
+    { provider, link, returnTo = link ? '/settings/accounts' : '/', browser, site, page }: Start,
+  ): Promise<string> => {
     requireConfigured(ctx.app, provider)
     try {
       if (link) requireLinker(ctx, site)

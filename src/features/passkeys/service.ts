@@ -193,7 +193,7 @@ const use = write(
       message:
         `Somebody used “${oneLine(before.name)}” or a copy of it: its counter decreased. ` +
         'Remove it if that was not you.',
-      link: '/account',
+      link: '/settings/passkeys',
     })
     return undefined
   },

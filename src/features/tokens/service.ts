@@ -82,7 +82,7 @@ export const createToken = write(
     checkNames(input.scopes, input.toolsets)
     const days = input.expiresInDays ?? DAYS[input.kind ?? 'live']
     if (days > MOST_DAYS_BY_DEVICE)
-      refuse(deviceRefusal(ctx.actor, `Creating a token for more than ${MOST_DAYS_BY_DEVICE} days`))
+      refuse(deviceRefusal(ctx.actor, `Creating a token for more than ${MOST_DAYS_BY_DEVICE} days`, '/tokens'))
     await lockOwnSession(ctx)
     await organizations.get(ctx, { id: input.organizationId })
     const kind = input.kind ?? 'live'
