@@ -181,7 +181,7 @@ async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input
 const isRecorded = ({ actor, userId, organizationId }: AppEvent): boolean =>
   actor.kind !== 'anonymous' || userId !== null || organizationId !== null
 
-/** Audits what an administrator reads while acting as somebody else. */
+/** Audits what is not a write: what an administrator reads while acting as somebody else, or a backup. */
 export async function auditRead(ctx: Ctx, action: string): Promise<void> {
   const { text, params } = insertEvent(eventOf(ctx, action, action, { userId: ctx.actor.userId }), ctx.connection)
   await ctx.app.driver.query(text, params)

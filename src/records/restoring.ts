@@ -32,15 +32,23 @@ interface Gone {
  */
 export async function requireRestorer(ctx: Ctx, gone: Gone, deletion: EventType, what: string): Promise<void> {
   const refusal = roleRefusal(ctx.actor, gone.organizationId, 'admin', what)
-  if (refusal && gone.deletedAt && (await hasDeleted(ctx, gone.id, deletion))) return
+  if (refusal && gone.deletedAt && (await hasDeleted(ctx, gone.id, gone.deletedAt, deletion))) return
   refuse(refusal)
 }
 
-async function hasDeleted(ctx: Ctx, id: string, deletion: EventType): Promise<boolean> {
+/** Whether the caller deleted the record itself, and last: not along with another, and not before it was restored. */
+async function hasDeleted(ctx: Ctx, id: string, deletedAt: string, deletion: EventType): Promise<boolean> {
   const [last] = await ctx.db
     .select({ own: sql<boolean>`${isOwnDoing(ctx.actor)}` })
     .from(events)
-    .where(and(eq(events.subjectId, id), eq(events.type, deletion.name), gt(events.at, ownSince(ctx.now))))
+    .where(
+      and(
+        eq(events.subjectId, id),
+        eq(events.type, deletion.name),
+        eq(events.at, deletedAt),
+        gt(events.at, ownSince(ctx.now)),
+      ),
+    )
     .orderBy(sql`${events.seq} desc`)
     .limit(1)
   return last?.own === true

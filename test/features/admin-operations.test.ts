@@ -51,6 +51,8 @@ test('a backup is made and listed', async () => {
   const { items } = await get<BackupList>('backups')
   expect(items.map(({ name }) => name)).toEqual([made.body.name])
   expect(items[0]?.bytes).toBeGreaterThan(1000)
+  const { rows } = await t.app.driver.query(`select actor_id from events where action = 'admin.makeBackup'`)
+  expect(rows.map(([who]) => who)).toContain(boss.userId)
 })
 
 const queue = write('test.queueMail', machine, async (ctx, { to }: { to: string }): Promise<void> => {

@@ -78,6 +78,20 @@ describe('a notification', () => {
 })
 
 describe('a question', () => {
+  test('that is deleted, or is one no longer, needs nobody', async () => {
+    const { owner, member, project } = team
+    const task = await newTask(owner, project, { title: 'Which lock?' })
+    const asked = async () => (await needing(owner, task.id)).map(({ reason }) => reason)
+    const first = (await ask(member, task, 'Which one?')).body
+    const second = (await ask(member, task, 'Or which?')).body
+    expect(await asked()).toEqual(['question', 'question'])
+    const path = (id: string) => `/api/tasks/${task.key}/comments/${id}`
+    await member.fetch('DELETE', path(first.id))
+    expect(await asked()).toEqual(['question', 'question'])
+    await member.fetch('PATCH', path(second.id), { asks: false })
+    expect(await asked()).toEqual([])
+  })
+
   test('of an agent goes to the person it works for, and their comment answers it', async () => {
     const { owner, member, project } = team
     const task = await newTask(owner, project)

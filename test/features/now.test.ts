@@ -81,6 +81,24 @@ test('a lane says what an agent holds, why, its last call and last change, and w
   expect((await laneOf(held.key, team.viewer))?.can?.update).toMatchObject({ code: 'forbidden' })
 })
 
+test('the reason of a claim names no task of a project that other readers do not see', async () => {
+  const secret = await newProject(team.owner, { name: 'Secret plan' })
+  await team.owner.fetch('POST', `/api/projects/${secret.id}/share`, { visibility: 'private' })
+  const open = await newProject(team.owner, { name: 'Open plan' })
+  const held = await newTask(team.owner, open, { title: 'Foundation' })
+  const near = await newTask(team.owner, open, { title: 'Walls', blockedBy: [held.key] })
+  const far = await newTask(team.owner, secret, { title: 'Vault', blockedBy: [held.key] })
+  const client = await agent(team.owner)
+  const given = told<{ why: string }>(await client.call('next_task', { project: open.slug }))
+  expect(given.why).toContain(far.key)
+  const lane = await laneOf(held.key, team.member)
+  expect(lane?.waiting.map(({ key }) => key)).toEqual([near.key])
+  expect(lane?.lease?.why).toContain(near.key)
+  expect(lane?.lease?.why).not.toContain(far.key)
+  const { body } = await get(team.member, held)
+  expect(JSON.stringify(body)).not.toContain(far.key)
+})
+
 test('who calls but changes nothing for half an hour is stalled, and comes first; taking over moves the lease', async () => {
   const made = await newTask(team.owner, team.project, { title: 'Resume a download' })
   const client = await agent(team.member)

@@ -59,6 +59,10 @@ describe('comments', () => {
     const changed = await ben.fetch<Comment>('PATCH', `${path}/${said.id}`, { body: 'First' }, { 'if-match': '"1"' })
     expect(changed.body).toMatchObject({ body: 'First', version: 2, editedAt: expect.any(String) })
     expect((await ben.fetch('PATCH', `${path}/${said.id}`, { body: 'x' }, { 'if-match': '"1"' })).status).toBe(412)
+    const edits = ['a', 'b', 'c', 'd'].map((body) =>
+      ben.fetch('PATCH', `${path}/${said.id}`, { body }, { 'if-match': '"2"' }),
+    )
+    expect((await Promise.all(edits)).map(({ status }) => status).toSorted()).toEqual([200, 412, 412, 412])
     const other = await make('Elsewhere')
     expect((await ben.fetch('DELETE', `/api/tasks/${other.key}/comments/${said.id}`)).status).toBe(404)
     await expectEvents(t, changed, 'task.comment_edited')

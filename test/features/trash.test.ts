@@ -79,3 +79,26 @@ test('what is in a project that was deleted, or is private, is not listed', asyn
   expect(await titles(member)).toEqual(['Diary'])
   expect(await titles(admin, '?kind=note')).toEqual([])
 })
+
+test('an earlier deletion gives no right to undo a later one, nor does one before losing the role', async () => {
+  const { owner, member, project } = await newTeam()
+  const task = await newTask(member, project, { title: 'Twice' })
+  await remove(member, task)
+  const restore = (who: Person, path: string) => who.fetch('POST', `/api/${path}/restore`)
+  expect((await restore(member, `tasks/${task.id}`)).status).toBe(200)
+  await remove(owner, task)
+  expect((await restore(member, `tasks/${task.id}`)).status).toBe(403)
+  const note = (await member.fetch<{ id: string }>('POST', '/api/notes', { title: 'Left behind' })).body
+  const skill = (await member.fetch<{ id: string }>('POST', '/api/skills', { name: 'Sweep', content: 'Sweep.' })).body
+  const own = (await member.fetch<{ id: string }>('POST', '/api/projects', { name: 'Mine alone' })).body
+  const paths = [`notes/${note.id}`, `skills/${skill.id}`, `projects/${own.id}`]
+  for (const path of paths) expect([path, (await member.fetch('DELETE', `/api/${path}`)).status]).toEqual([path, 200])
+  const role = `/api/teams/${owner.organizationId}/members/${member.userId}`
+  expect((await owner.fetch('PATCH', role, { role: 'viewer' })).status).toBe(200)
+  // From a team of their own, where they may write.
+  const home = (await member.fetch<{ id: string }>('POST', '/api/teams', { name: 'Home' })).body
+  for (const path of paths) {
+    const answer = await member.fetch('POST', `/api/${path}/restore`, undefined, { 'x-organization-id': home.id })
+    expect([path, answer.status]).toEqual([path, 403])
+  }
+})

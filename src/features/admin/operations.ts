@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { desc } from 'drizzle-orm'
-import { contextOf, flow, read } from '../../action.ts'
+import { auditRead, contextOf, flow, read } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
 import { admin, recentAdmin } from '../../auth/policy.ts'
 import { fingerprint } from '../../auth/secrets.ts'
@@ -57,6 +57,8 @@ export const makeBackup = flow(
     if (!folder)
       throw new AppError('conflict', 'No folder for backups is set. Set BACKUP_DIR, then restart the server.')
     const name = backups.nameAt(Date.parse(ctx.now), backups.markOf(fingerprint(ctx.app.secret)))
+    // It holds everybody's data, so the audit names who made it; the backup itself is the work of the server.
+    await auditRead(ctx, 'admin.makeBackup')
     await backups.make({ ...contextOf(ctx.app, system), signal: ctx.signal }, { path: join(folder, name) })
     return { name }
   },

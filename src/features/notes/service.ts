@@ -254,6 +254,7 @@ export const restore = write(
     if (!found) throw notFound('note', ref)
     const { deletedAt, ...before } = found
     const { organizationId } = before
+    refuse(await changeRefusal(ctx, before))
     if (organizationId)
       await requireRestorer(ctx, { ...before, organizationId, deletedAt }, noteDeleted, 'Restoring a note')
     checkVersion(ctx, before)

@@ -192,8 +192,10 @@ export async function findToRestore<R extends SharedRow>(
     and(there, or(own, anyOf(table.organizationId, rights.organizations))),
   )
   const { organizationId, deletedAt } = found
-  if (organizationId)
+  if (organizationId) {
+    requireRole(ctx.actor, organizationId, 'member', `Restoring a ${noun}`)
     await requireRestorer(ctx, { id: found.id, organizationId, deletedAt }, deletion, `Restoring a ${noun}`)
+  }
   const { deletedAt: _, ...row } = found
   return { row, deletedAt }
 }

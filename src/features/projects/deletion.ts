@@ -1,7 +1,7 @@
 import { and, desc, eq, isNull, or, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { member } from '../../auth/policy.ts'
+import { member, requireRole } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
 import { notFound } from '../../errors.ts'
@@ -38,6 +38,7 @@ export const restore = write(
     const there = await ifThere(ctx, ref)
     if (there) return archive(ctx, { ref: there.id, restore: true })
     const { deletedAt, ...before } = await deletedOne(ctx, ref)
+    requireRole(ctx.actor, before.organizationId, 'member', 'Restoring a deleted project')
     await requireRestorer(ctx, { ...before, deletedAt }, projectDeleted, 'Restoring a deleted project')
     checkVersion(ctx, before)
     await takeTurns(ctx, before.organizationId)

@@ -145,11 +145,13 @@ async function changeable(ctx: Ctx, { ref, commentId }: CommentRef, action: Comm
   return { task: found.task, before }
 }
 
+/** Locks it, so that of two edits of one version the second is refused. */
 async function findComment(ctx: Ctx, taskId: string, commentId: string): Promise<Comment> {
   const [row] = await ctx.db
     .select(visible)
     .from(taskComments)
     .where(and(eq(taskComments.id, commentId), eq(taskComments.taskId, taskId)))
+    .for('update')
   if (!row) throw notFound('comment', commentId)
   return toComment(row)
 }
@@ -163,11 +165,18 @@ export const updateComment = write(
       .update(taskComments)
       .set({ ...patch, editedAt: ctx.now, version: sql`${taskComments.version} + 1` })
       .where(eq(taskComments.id, before.id))
+    await settleUnasked(ctx, task.id)
     ctx.emit(taskCommentEdited, about(task, { commentId }))
     return findComment(ctx, task.id, commentId)
   },
   { versioned: true },
 )
+
+/** Nobody has to answer where no question is left. */
+async function settleUnasked(ctx: Ctx, taskId: string): Promise<void> {
+  const questions = await ctx.db.$count(taskComments, and(eq(taskComments.taskId, taskId), eq(taskComments.asks, true)))
+  if (questions === 0) await settle(ctx, { id: taskId, reasons: ['question'] })
+}
 
 /** Deletes a comment for good. */
 export const removeComment = write(
@@ -176,6 +185,7 @@ export const removeComment = write(
   async (ctx, at: CommentRef): Promise<{ id: string; deleted: true }> => {
     const { task, before } = await changeable(ctx, at, 'removeComment')
     await ctx.db.delete(taskComments).where(eq(taskComments.id, before.id))
+    await settleUnasked(ctx, task.id)
     ctx.emit(taskCommentDeleted, about(task, { commentId: before.id }))
     return { id: before.id, deleted: true }
   },

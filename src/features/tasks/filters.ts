@@ -1,4 +1,4 @@
-import { eq, gt, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm'
+import { eq, gt, inArray, isNotNull, isNull, lte, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { rightsOf } from '../../auth/rights.ts'
@@ -45,8 +45,8 @@ export async function filtersOf(ctx: Ctx, query: ListQuery): Promise<(SQL | unde
   ].map((condition) => condition || undefined)
 }
 
-/** SQL conditions: somebody works on it now, or nobody does. */
-export const isLeased = (now: string): SQL => gt(tasks.leaseExpiresAt, now)
+/** SQL conditions: somebody works on it now, or nobody does. The index of leases needs the holder. */
+export const isLeased = (now: string): SQL => and(isNotNull(tasks.leaseHolderId), gt(tasks.leaseExpiresAt, now))
 const isFree = (now: string): SQL => or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now))
 
 const isNobody = (list: string | undefined): boolean => inList(list).some((who) => who.toLowerCase() === 'none')

@@ -13,7 +13,18 @@ import { taskClaimed, taskRenewed } from './events.ts'
 import { hintedToOthers, takeHint } from './hints.ts'
 import { claimed } from './leases.ts'
 import { keepReason, reasonOf } from './reasons.ts'
-import { about, find, HIDDEN, keysIn, openWaiters, parentIsBlocked, selectItems, toItem, visibleTo } from './rows.ts'
+import {
+  about,
+  find,
+  HIDDEN,
+  keysIn,
+  openWaiters,
+  parentIsBlocked,
+  selectItems,
+  toItem,
+  visibleTo,
+  withinProject,
+} from './rows.ts'
 import type { NextTask, Task, TaskNext } from './schema.ts'
 import { pickOrder, startable, tasks } from './table.ts'
 import { isHeldBy, namedWorker, type Worker } from './workers.ts'
@@ -211,16 +222,23 @@ async function pickNext(ctx: Ctx, search: Search, { claim, minutes, atOnce }: Ho
   if (busy) return { task: null, why: `${(await find(ctx, busy)).key} is being changed. Call next_task.`, waiting: [] }
   if (!id) return { task: null, ...(await whyNone(ctx, search)) }
   const task = await find(ctx, id)
-  const reason = await why(ctx, task, { ...search, except: undefined }, claim !== false)
-  if (claim === false) return { task, why: reason, waiting: [] }
+  const { said, kept } = await why(ctx, task, { ...search, except: undefined }, claim !== false)
+  if (claim === false) return { task, why: said, waiting: [] }
   ctx.emit(taskClaimed, about(task, { holder: task.lease?.holder }))
-  return { task: keepReason(ctx, task, reason), why: reason, waiting: [] }
+  return { task: keepReason(ctx, task, kept), why: said, waiting: [] }
 }
 
 /** The exact number of other ready tasks does not matter above this. */
 const MOST_COUNTED = 100
 
-async function why(ctx: Ctx, task: Task, search: Search, isTaken: boolean): Promise<string> {
+interface Reason {
+  /** For the caller. */
+  said: string
+  /** For everybody who sees the task: it names tasks of its own project only. */
+  kept: string
+}
+
+async function why(ctx: Ctx, task: Task, search: Search, isTaken: boolean): Promise<Reason> {
   const all = groups(ctx, search).map(({ which }) => sql`(${inGroup(ctx, search, which).limit(MOST_COUNTED)})`)
   const { rows: others } = await ctx.db.execute(sql`${sql.join(all, sql` union `)} limit ${MOST_COUNTED}`)
   const ready = others.length + (isTaken ? 1 : 0)
@@ -230,15 +248,17 @@ async function why(ctx: Ctx, task: Task, search: Search, isTaken: boolean): Prom
     .from(tasks)
     .where(eq(tasks.id, task.id))
   const waiters = keysIn(waiting?.keys ?? null).filter((key) => key !== HIDDEN)
-  const named =
-    waiters.length > 5 ? `${waiters.slice(0, 5).join(', ')} and ${waiters.length - 5} more` : waiters.join(', ')
-  return [
-    `${task.priority} priority${ready > 1 ? `, first of ${many} ready tasks` : ', the only ready task'}`,
-    task.dueAt ? `due ${task.dueAt.slice(0, 10)}` : undefined,
-    waiters.length > 0 ? `${named} wait${waiters.length === 1 ? 's' : ''} for it` : undefined,
-  ]
-    .filter(Boolean)
-    .join('; ')
+  const first = `${task.priority} priority${ready > 1 ? `, first of ${many} ready tasks` : ', the only ready task'}`
+  const due = task.dueAt ? `due ${task.dueAt.slice(0, 10)}` : undefined
+  const withWaiters = (keys: readonly string[]) => [first, due, waitingInWords(keys)].filter(Boolean).join('; ')
+  const own = withinProject(task, waiters).filter((key) => key !== HIDDEN)
+  return { said: withWaiters(waiters), kept: withWaiters(own) }
+}
+
+function waitingInWords(keys: readonly string[]): string | undefined {
+  if (keys.length === 0) return undefined
+  const named = keys.length > 5 ? `${keys.slice(0, 5).join(', ')} and ${keys.length - 5} more` : keys.join(', ')
+  return `${named} wait${keys.length === 1 ? 's' : ''} for it`
 }
 
 /** Explains why there is no task; without a reason agents ask again and again. */

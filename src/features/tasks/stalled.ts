@@ -1,4 +1,4 @@
-import { and, eq, gt, lte, type SQL, sql } from 'drizzle-orm'
+import { and, eq, gt, isNotNull, lte, type SQL, sql } from 'drizzle-orm'
 import { contextOf, write } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
 import { machine } from '../../auth/policy.ts'
@@ -27,6 +27,8 @@ const minutesBefore = (now: string, minutes: number): string =>
 /** SQL condition: an agent holds the task and calls, but has changed nothing for a while. */
 const isStalled = (now: string): SQL | undefined =>
   and(
+    // The index of leases needs the holder; without it every task would be read.
+    isNotNull(tasks.leaseHolderId),
     eq(tasks.leaseType, 'agent'),
     gt(tasks.leaseExpiresAt, now),
     gt(tasks.leaseSeenAt, minutesBefore(now, CALLED_WITHIN)),
