@@ -234,19 +234,6 @@ export const isSure = (question, about, verb) =>
     ),
   )
 
-/** Asks for the values of some fields. Returns them, or undefined if the person changes their mind. */
-export async function chooseIn(question, about, fields, verb) {
-  const form = element(
-    'form',
-    { method: 'dialog' },
-    element('h2', {}, question),
-    element('p', {}, ...about),
-    ...fields,
-    element('div', { class: 'row' }, element('button', { value: 'yes' }, verb), cancel()),
-  )
-  return (await ask(form)) ? Object.fromEntries(new FormData(form)) : undefined
-}
-
 export const codeField = (label) =>
   field(label, {
     name: 'code',
