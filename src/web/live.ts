@@ -10,28 +10,31 @@ import { store } from './store.ts'
 
 /** The first words of the keys of queries that show records of a kind. */
 const shownBy: Record<string, readonly string[]> = {
-  task: ['tasks', 'task', 'plan', 'now', 'home', 'progress', 'epics', 'trash'],
+  task: ['tasks', 'task', 'plan', 'progress', 'epics', 'trash'],
   session: ['sessions', 'session'],
-  epic: ['plan', 'epics'],
-  story: ['plan', 'epics'],
+  epic: ['plan', 'epics', 'trash'],
+  story: ['plan', 'epics', 'trash'],
   plan: ['plan', 'tasks', 'epics', 'progress'],
   comment: ['task'],
   link: ['task', 'feature', 'decision', 'spec'],
   project: ['projects', 'trash'],
-  note: ['notes', 'note'],
+  note: ['notes', 'note', 'trash'],
+  attachment: ['note'],
   memory: ['memories', 'memory'],
   notification: ['notifications'],
   issue: ['issues', 'admin'],
-  member: ['members'],
-  agent: ['agents', 'agent'],
+  organization: ['teams'],
+  member: ['members', 'teams'],
+  agent: ['agents', 'agent', 'trash'],
   mcp_token: ['tokens', 'onboarding'],
   invite: ['invites'],
   mail: ['admin'],
   user: ['admin'],
-  feature: ['features', 'feature'],
+  feature: ['features', 'feature', 'trash'],
+  pull_request: ['feature'],
   decision: ['decisions', 'decision'],
   spec: ['specs', 'spec'],
-  skill: ['skills', 'skill'],
+  skill: ['skills', 'skill', 'trash'],
   view: ['views'],
 }
 
@@ -40,8 +43,8 @@ const stale = new Stale((key) => void queries.invalidateQueries({ queryKey: [key
 
 function heard(type: string): void {
   for (const key of shownBy[type.split('.')[0] ?? ''] ?? []) stale.add(key)
-  // The feed, the lanes and a replay show everything that happens.
-  for (const key of ['newest', 'now', 'session']) stale.add(key)
+  // Feeds, the home page, the lanes and a replay show everything that happens.
+  for (const key of ['newest', 'home', 'now', 'session']) stale.add(key)
 }
 
 // ---- what the foot line says

@@ -31,7 +31,7 @@ export const decidedQuery = (projectId: string) =>
 
 export const feedQuery = (projectId: string) =>
   queryOptions({
-    queryKey: ['activities', 'of', projectId],
+    queryKey: ['newest', 'of', projectId],
     queryFn: () => ok(activities.activities.get({ query: { projectId, limit: 8 } })),
   })
 
