@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import type { Progress } from '../../src/features/planning/schema.ts'
+import type { Progress, Tree } from '../../src/features/planning/schema.ts'
 import type { Project, ProjectDetail, ProjectPage } from '../../src/features/projects/schema.ts'
 import type { Epic, Story } from '../../src/features/stories/schema.ts'
 import type { Task } from '../../src/features/tasks/schema.ts'
 import { counts } from '../../src/features/upkeep/counts.ts'
 import { purge } from '../../src/features/upkeep/service.ts'
+import type { FeaturePage } from '../../src/features/workflow/schema.ts'
 import { systemCtx } from '../support/app.ts'
 import {
   claim,
@@ -101,11 +102,19 @@ test('a list of projects says what is open, done, waiting at gates and being wor
   const feature = (await owner.fetch<{ id: string }>('POST', `/api/projects/${project.id}/features`, { title: 'Lock' }))
     .body
   await owner.fetch('POST', `/api/features/${feature.id}/advance`, {})
+  // One that waits at no gate yet, although its gates are open.
+  const planned = (await owner.fetch<{ id: string }>('POST', `/api/projects/${project.id}/features`, { title: 'Key' }))
+    .body
+  const listed = async (atGate: boolean) =>
+    (await owner.fetch<FeaturePage>('GET', `/api/projects/${project.id}/features?atGate=${atGate}`)).body.items
+  expect((await listed(true)).map(({ id }) => id)).toEqual([feature.id])
+  expect((await listed(false)).map(({ id }) => id)).toEqual([planned.id])
   const { items } = (await owner.fetch<ProjectPage>('GET', '/api/projects')).body
   const work = (id: string) => items.find((item) => item.id === id)?.stats
   const expected = {
     tasks: 2,
     tasksDone: 1,
+    tasksDoneByAgents: 0,
     open: 1,
     inReview: 0,
     blocked: 0,
@@ -114,7 +123,7 @@ test('a list of projects says what is open, done, waiting at gates and being wor
     agentsAtWork: 0,
   }
   expect(work(project.id)).toEqual(expected)
-  expect(Object.values(work(other.id) ?? {})).toEqual(Array(8).fill(0))
+  expect(Object.values(work(other.id) ?? {})).toEqual(Array(9).fill(0))
   const detail = (await owner.fetch<ProjectDetail>('GET', `/api/projects/${project.id}`)).body
   expect(detail.stats).toEqual({ ...expected, notes: 0 })
 })
@@ -131,4 +140,8 @@ test('the progress of an epic says how much of it agents did', async () => {
   for (const task of [a, b]) await complete(owner, task)
   await t.app.driver.query("update tasks set completed_by_type = 'agent' where id = $1::uuid", [a.id])
   expect((await owner.fetch<Epic>('GET', path)).body.progress).toEqual({ tasks: 2, done: 2, agents: 1 })
+  const tree = (await owner.fetch<Tree>('GET', `/api/projects/${project.id}/tree`)).body
+  expect(tree.epics[0]?.stories[0]?.tasks.map(({ byAgent }) => byAgent)).toEqual([true, undefined])
+  const { stats } = (await owner.fetch<ProjectDetail>('GET', `/api/projects/${project.id}`)).body
+  expect([stats.tasksDone, stats.tasksDoneByAgents]).toEqual([2, 1])
 })

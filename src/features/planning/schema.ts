@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { Party } from '../../records/party.ts'
 import { priorities, statuses } from '../../records/work.ts'
-import { array, id, int, nullable, object, oneOf, optional, type Static, text, title } from '../../schema.ts'
+import { array, bool, id, int, nullable, object, oneOf, optional, type Static, text, title } from '../../schema.ts'
 import { itemTitle } from '../stories/schema.ts'
 import { Lease } from '../tasks/schema.ts'
 
@@ -45,6 +45,7 @@ const TreeTask = object({
   estimate: nullable(int({ example: 3 })),
   assignee: nullable(Party),
   lease: nullable(Lease),
+  byAgent: optional(bool({ description: 'true if it is done, by an agent' })),
   blockedBy: Type.Array(text(20, { example: 'TUT-41' }), {
     description: 'Open tasks that block it; `hidden` for those of projects that you cannot see',
   }),

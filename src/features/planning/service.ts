@@ -15,6 +15,7 @@ import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { epics, stories } from '../stories/table.ts'
 import { takeNumbers } from '../tasks/places.ts'
+import { byAgent } from '../tasks/progress.ts'
 import { HIDDEN, keysIn, selectItems, toItem } from '../tasks/rows.ts'
 import { taskCounts, taskDependencies, tasks } from '../tasks/table.ts'
 import { planCreated } from './events.ts'
@@ -44,6 +45,7 @@ type Row = {
   version: number
   estimate: number | null
   someone: boolean
+  by_agent: boolean
 }
 
 /**
@@ -84,14 +86,14 @@ async function entriesOf(ctx: Ctx, projectId: string, only: readonly string[] | 
   const { rows } = await ctx.db.execute<Row>(sql`select * from (
       (select 0 as kind, id, null::uuid as parent, title, status, priority, null::int as number, null::int as points,
         null::uuid as part_of, false as blocked, version, null::int as estimate, false as someone,
-        position
+        false as by_agent, position
         from ${epics} where project_id = ${projectId} and deleted_at is null ${chosen(sql`id`)} ${first})
       union all (select 1, id, epic_id, title, status, priority, null, points, null, false, version, null, false,
-        position
+        false, position
         from ${stories} where project_id = ${projectId} and deleted_at is null ${chosen(sql`epic_id`)} ${first})
       union all (select 2, t.id, t.story_id, t.title, t.status, t.priority, t.number, null, t.parent_id,
           t.has_open_blockers, t.version, t.estimate,
-          t.assignee_id is not null or t.lease_holder_id is not null, t.position
+          t.assignee_id is not null or t.lease_holder_id is not null, t.status = 'done' and ${byAgent}, t.position
         from ${tasks} t
         where t.project_id = ${projectId} and t.deleted_at is null
           ${
@@ -151,6 +153,7 @@ async function treeOf(ctx: Ctx, project: Project, only?: readonly string[]): Pro
         parentId: row.part_of,
         estimate: row.estimate,
         ...(parties.get(id) ?? { assignee: null, lease: null }),
+        ...(row.by_agent && { byAgent: true }),
         blockedBy: blockers.get(id) ?? [],
       }
       const story = parent ? storiesById.get(parent) : undefined

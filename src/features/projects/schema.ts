@@ -55,6 +55,7 @@ export type ProjectStats = Static<typeof ProjectStats>
 export const ProjectWork = object({
   tasks: int({ example: 40 }),
   tasksDone: int({ example: 17 }),
+  tasksDoneByAgents: int({ description: 'Of those done: by agents', example: 9 }),
   open: int({ description: 'Tasks that are neither done nor cancelled', example: 20 }),
   inReview: int({ example: 3 }),
   blocked: int({ example: 1 }),

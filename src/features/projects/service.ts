@@ -71,6 +71,7 @@ export const list = read(
 const noWork: ProjectWork = {
   tasks: 0,
   tasksDone: 0,
+  tasksDoneByAgents: 0,
   open: 0,
   inReview: 0,
   blocked: 0,

@@ -4,7 +4,7 @@ import { isClosed, type Status } from '../../records/work.ts'
 import { projectLocked, projectStats, projectWork } from '../projects/hooks.ts'
 import { countByStatus } from './counts.ts'
 import { lockNeighbours } from './neighbours.ts'
-import { taskCounts, tasks } from './table.ts'
+import { taskCounts, taskDays, tasks } from './table.ts'
 
 export const taskStats = projectStats.handle(async (ctx, { projectId }) => {
   const counts = await countByStatus(ctx, eq(taskCounts.projectId, projectId))
@@ -23,6 +23,10 @@ export const taskWork = projectWork.handle(async (ctx, { projects }) => {
     from ${tasks} where ${anyOf(tasks.organizationId, idList([...new Set(projects.map((p) => p.organizationId))]))}
       and ${anyOf(tasks.projectId, ids)} and lease_holder_id is not null and lease_expires_at > ${ctx.now}
       and deleted_at is null group by 1`)
+  const { rows: done } = await ctx.db.execute<{ id: string; agents: number }>(sql`
+    select project_id as id, sum(agents)::int as agents from ${taskDays}
+    where ${anyOf(taskDays.projectId, ids)} group by 1`)
+  const byAgents = new Map(done.map(({ id, agents }) => [id, agents]))
   const leases = new Map(held.map((row) => [row.id, row]))
   const byProject = Map.groupBy(counted, ({ id }) => id)
   return new Map(
@@ -35,6 +39,7 @@ export const taskWork = projectWork.handle(async (ctx, { projects }) => {
         {
           tasks: sum(() => true),
           tasksDone: sum((status) => status === 'done'),
+          tasksDoneByAgents: byAgents.get(id) ?? 0,
           open: sum((status) => !isClosed(status)),
           inReview: sum((status) => status === 'in_review'),
           blocked: sum((status) => status === 'blocked'),

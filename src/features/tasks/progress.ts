@@ -5,8 +5,8 @@ import type { Progress } from '../stories/schema.ts'
 import { stories } from '../stories/table.ts'
 import { tasks } from './table.ts'
 
-/** As the sums of days count it (migration 0040). */
-const byAgent = sql`coalesce(t.completed_by_type, t.assignee_type, 'user') = 'agent'`
+/** SQL condition: task `t`, which is done, was done by an agent. As the sums of days count it (migration 0040). */
+export const byAgent = sql`coalesce(t.completed_by_type, t.assignee_type, 'user') = 'agent'`
 
 const owners: Record<'epic' | 'story', SQL> = {
   epic: sql`select t.status, s.epic_id as owner, ${byAgent} as by_agent from ${tasks} t

@@ -102,10 +102,16 @@ export interface FeatureFilter extends FeatureQuery, ProjectFilter {
 }
 
 const usual = JSON.stringify(defaultWorkflow.transitions)
+const transitions = sql`(select coalesce(of.settings -> 'workflow' -> 'transitions', ${usual}::text::jsonb)
+  from ${projectTable} of where of.id = ${features.projectId})`
 /** SQL condition: the workflow of the feature's project has a transition out of its state. */
-const isOpen = sql`(select coalesce(of.settings -> 'workflow' -> 'transitions', ${usual}::text::jsonb)
-  from ${projectTable} of where of.id = ${features.projectId})
+const isOpen = sql`${transitions}
   @> jsonb_build_array(jsonb_build_object('from', ${features.status}))`
+
+/** SQL condition: what `isAtGate` says of the feature's state. */
+const waitsAtGate = sql`jsonb_path_exists(${transitions},
+  '$[*] ? (@.from == $state && (exists(@.gate) || @.by == "approved"))',
+  jsonb_build_object('state', ${features.status}))`
 
 /** Returns the condition for a filter by assignee: `me`, `none`, or a person or agent of the team. */
 async function isAssignedTo(ctx: Ctx, ref: string | undefined): Promise<SQL | undefined> {
@@ -124,6 +130,7 @@ export async function page(ctx: Ctx, query: FeatureFilter): Promise<FeaturePage>
     projectId && !query.ofTeam ? undefined : eq(features.organizationId, currentOrganization(ctx.actor)),
     query.status === undefined ? undefined : eq(features.status, query.status),
     query.open === undefined ? undefined : query.open ? isOpen : not(isOpen),
+    query.atGate === undefined ? undefined : query.atGate ? waitsAtGate : not(waitsAtGate),
     query.kind === undefined ? undefined : eq(features.kind, query.kind),
     await isAssignedTo(ctx, query.assignee),
     query.search ? matches(features.search, query.search) : undefined,

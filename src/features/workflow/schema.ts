@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { priorities } from '../../records/work.ts'
 import {
   array,
+  bool,
   id,
   instant,
   int,
@@ -200,6 +201,7 @@ export const FeatureQuery = object({
   projectId: projectFilter,
   status: optional(text(63)),
   open: openFilter,
+  atGate: optional(bool({ description: 'true: only those that wait at a gate or for a review; false: only others' })),
   kind: optional(oneOf(kinds)),
   assignee: optional(
     text(254, { minLength: 1, example: 'me', description: `${assigneeRef.description}; \`none\`: nobody` }),

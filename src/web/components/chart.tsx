@@ -1,5 +1,5 @@
 /** What was done against what there is to do, day by day: people violet, agents teal, scope grey, forecast dashed. */
-import { useEffect, useRef, useState } from 'react'
+import { useLayoutEffect, useRef, useState } from 'react'
 
 export interface ChartDay {
   day: string
@@ -30,8 +30,11 @@ const BOTTOM = 174
 const START = 28
 /** Room for the labels at the ends of the lines. */
 const END = 84
-/** Below this the texts would meet, so the chart scrolls. */
-const NARROWEST = 480
+/** Below this width the label of the scope stands before today, and those of people and agents are all that is after. */
+const NARROW = 480
+const NARROW_END = 12
+/** Half of the width of the longest label of a forecast. */
+const HALF_LABEL = 62
 const DAY = 86_400_000
 const PACE_DAYS = 14
 
@@ -58,12 +61,13 @@ function stepOf(most: number): number {
 function useWidth() {
   const box = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(640)
-  useEffect(() => {
-    if (!box.current) return
-    const watching = new ResizeObserver(([seen]) => {
-      if (seen) setWidth(Math.max(NARROWEST, Math.round(seen.contentRect.width)))
-    })
-    watching.observe(box.current)
+  useLayoutEffect(() => {
+    const { current } = box
+    if (!current) return
+    const measure = () => setWidth(Math.max(200, current.clientWidth))
+    measure()
+    const watching = new ResizeObserver(measure)
+    watching.observe(current)
     return () => watching.disconnect()
   }, [])
   return { box, width }
@@ -74,13 +78,16 @@ const done = (day: ChartDay): number => day.people + day.agents
 /** Where days and numbers are in the picture. */
 function plan(days: readonly ChartDay[], width: number) {
   const goal = forecast(days)
-  const ahead = goal ? Math.min(Math.max(4, goal.inDays + 4), days.length) : 0
-  const right = width - END
+  const isNarrow = width < NARROW
+  const right = width - (isNarrow ? NARROW_END : END)
+  // Where the chart is narrow, the labels behind today need this many days.
+  const least = isNarrow ? Math.ceil(((days.length - 1) * END) / (right - START - END)) : 0
+  const ahead = Math.max(least, goal ? Math.min(Math.max(4, goal.inDays + 4), days.length) : 0)
   const step = stepOf(Math.max(...days.map(({ scope }) => scope), 1))
   const x = (place: number) => START + ((right - START) * place) / Math.max(1, days.length - 1 + ahead)
   const y = (n: number) => BOTTOM - ((BOTTOM - TOP) * n) / (step * 3)
   const point = (place: number, n: number) => `${x(place).toFixed(1)} ${y(n).toFixed(1)}`
-  return { goal, ahead, right, step, x, y, point, now: days.length - 1, last: days.at(-1) as ChartDay }
+  return { goal, ahead, right, isNarrow, step, x, y, point, now: days.length - 1, last: days.at(-1) as ChartDay }
 }
 type Plan = ReturnType<typeof plan>
 
@@ -147,7 +154,7 @@ function Forecast({
       {isShown && (
         <>
           <circle className="hitdot" cx={x(at)} cy={y(last.scope)} r="3.5" />
-          <text x={x(at)} y={y(last.scope) - 8} textAnchor="middle">
+          <text x={Math.min(x(at) + HALF_LABEL, right)} y={y(last.scope) - 8} textAnchor="end">
             {label(goal.date)}
           </text>
         </>
@@ -157,7 +164,7 @@ function Forecast({
 }
 
 /** The labels at the ends of the lines. They keep their distance, whatever the numbers. */
-function Ends({ plan: { right, x, y, now, last, goal }, words }: { plan: Plan; words: Words }) {
+function Ends({ plan: { right, isNarrow, x, y, now, last, goal }, words }: { plan: Plan; words: Words }) {
   const peopleAt = Math.min(BOTTOM - 4, y(last.people / 2) + 4)
   const agentsAt = Math.min(peopleAt - 14, y(last.people + last.agents / 2) + 4)
   const scopeAt = Math.min(y(last.scope) + 4, goal ? BOTTOM : agentsAt - 14)
@@ -170,7 +177,12 @@ function Ends({ plan: { right, x, y, now, last, goal }, words }: { plan: Plan; w
       <text className="in" x={x(now) + 6} y={agentsAt}>
         {words.agents(last.agents)}
       </text>
-      <text className="in" x={right + 6} y={scopeAt}>
+      <text
+        className="in"
+        x={isNarrow ? x(now) - 6 : right + 6}
+        y={isNarrow ? Math.max(TOP, y(last.scope) - 8) : scopeAt}
+        textAnchor={isNarrow ? 'end' : 'start'}
+      >
         {words.scope(last.scope)}
       </text>
       <text className="in" x={x(now)} y={HEIGHT - 5} textAnchor="middle">

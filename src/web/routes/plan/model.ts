@@ -20,6 +20,8 @@ export interface Entry {
   expanded: boolean | undefined
   all: number
   done: number
+  /** Of those done: by agents. */
+  agents: number
   key?: string
   estimate?: number | null
   assignee?: Party | null
@@ -28,7 +30,8 @@ export interface Entry {
 
 const counts = (tasks: readonly TreeTask[]) => {
   const counted = tasks.filter(({ status }) => status !== 'cancelled')
-  return { all: counted.length, done: counted.filter(({ status }) => status === 'done').length }
+  const done = counted.filter(({ status }) => status === 'done')
+  return { all: counted.length, done: done.length, agents: done.filter(({ byAgent }) => byAgent).length }
 }
 
 const ofTask = (task: TreeTask, level: number, parent: string | null): Entry => ({
@@ -40,6 +43,7 @@ const ofTask = (task: TreeTask, level: number, parent: string | null): Entry => 
   expanded: undefined,
   all: 0,
   done: 0,
+  agents: 0,
 })
 
 /** Returns the rows that are shown: everything but what is in entries that are closed. */

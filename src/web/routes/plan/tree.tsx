@@ -111,7 +111,7 @@ interface CellProps extends Props {
 }
 
 function Cells({ entry, isRenaming, onRenaming, ...props }: CellProps) {
-  const { all, done, estimate, lease, assignee, level } = entry
+  const { all, done, agents, estimate, lease, assignee, level } = entry
   return (
     <>
       <Cell className={`name lv${level}`}>
@@ -127,7 +127,7 @@ function Cells({ entry, isRenaming, onRenaming, ...props }: CellProps) {
       <Cell className="row tight hp">
         {entry.kind !== 'task' && all > 0 && (
           <>
-            <Meter all={all} agents={0} people={done} />
+            <Meter all={all} agents={agents} people={done - agents} />
             <span className="soft t12 num nowrap">{words.progress(done, all)}</span>
           </>
         )}

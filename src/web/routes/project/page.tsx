@@ -88,16 +88,16 @@ const doneLately = (days: Days | undefined): Lately | undefined => {
 function Counts({ stats, lately }: { stats: ProjectDetail['stats']; lately: Lately | undefined }) {
   const { open = 0, inReview = 0, blocked = 0, openGates = 0, atWork = 0, agentsAtWork = 0 } = stats
   const all: [name: string, n: number, sub?: string][] = [
-    [words.counts.open, open],
-    [words.counts.done, stats.tasksDone, words.counts.ofAll(stats.tasks)],
+    [words.counts.open, open, words.counts.done(stats.tasksDone, stats.tasks)],
     [words.counts.atWork, atWork, agentsAtWork > 0 ? words.counts.agents(agentsAtWork) : undefined],
-    [words.counts.inReview, inReview, blocked > 0 ? `${blocked} ${words.counts.blocked.toLowerCase()}` : undefined],
+    [words.counts.inReview, inReview],
     [
       words.counts.lately,
       (lately?.people ?? 0) + (lately?.agents ?? 0),
       lately && lately.agents > 0 ? words.counts.byAgents(lately.agents) : undefined,
     ],
     [words.counts.gates, openGates],
+    [words.counts.blocked, blocked],
   ]
   return (
     <dl className="counts">

@@ -93,14 +93,20 @@ const openGate = (gates: readonly { gate: string; state: string }[]): string | u
 
 export function Gates({ slug }: { slug: string }) {
   const found = useQuery(gatesQuery(slug))
+  const total = found.data?.total ?? 0
+  const all = total > (found.data?.items.length ?? 0) && (
+    <Link className="link t12 end" to="/projects/$slug/features" params={{ slug }}>
+      {words.all(total)}
+    </Link>
+  )
   return (
-    <Sheet title={words.gatesWaiting} of={found}>
-      {({ items }) => {
-        const waiting = items.filter(({ gates }) => gates.some(({ state }) => state === 'open'))
-        if (waiting.length === 0) return <p className="soft">{words.noGates}</p>
-        return (
+    <Sheet title={words.gatesWaiting} of={found} end={all}>
+      {({ items }) =>
+        items.length === 0 ? (
+          <p className="soft">{words.noGates}</p>
+        ) : (
           <ul className="decs">
-            {waiting.slice(0, 5).map((feature) => (
+            {items.map((feature) => (
               <li key={feature.id}>
                 <Lock className="i s14" aria-hidden />
                 <Link className="grow cut b5" to="/features/$id" params={{ id: feature.id }}>
@@ -111,7 +117,7 @@ export function Gates({ slug }: { slug: string }) {
             ))}
           </ul>
         )
-      }}
+      }
     </Sheet>
   )
 }

@@ -20,7 +20,7 @@ export const epicsQuery = (slug: string) =>
 export const gatesQuery = (slug: string) =>
   queryOptions({
     queryKey: ['features', slug, 'gates'],
-    queryFn: () => ok(features.projects({ slug }).features.get({ query: { limit: 20 } })),
+    queryFn: () => ok(features.projects({ slug }).features.get({ query: { atGate: true, limit: 5, total: true } })),
   })
 
 export const decidedQuery = (projectId: string) =>

@@ -9,8 +9,7 @@ export const words = {
   agentsFile: 'AGENTS.md',
   counts: {
     open: 'Open',
-    done: 'Done',
-    ofAll: (n: number) => `of ${n}`,
+    done: (done: number, all: number) => `${done} of ${all} done`,
     atWork: 'At work',
     agents: (n: number) => count(n, 'agent'),
     inReview: 'In review',

@@ -3,6 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import { Plus, Trash2 } from 'lucide-react'
 import { lazy, type ReactNode, Suspense, useState } from 'react'
+import type { ProjectWork } from '../../../features/projects/schema.ts'
 import { Meter } from '../../components/chart.tsx'
 import { CopyLine } from '../../components/copy-line.tsx'
 import { Kbd } from '../../components/foot.tsx'
@@ -49,7 +50,7 @@ export function ProjectsPage() {
           ))}
         </div>
         <input
-          className="input small"
+          className="input slim"
           type="search"
           aria-label={words.find}
           placeholder={words.find}
@@ -82,6 +83,8 @@ export function ProjectsPage() {
   )
 }
 
+type Counted = 'tasks' | 'tasksDone' | 'tasksDoneByAgents' | 'openGates' | 'agentsAtWork'
+
 interface Shown {
   id: string
   slug: string
@@ -89,27 +92,31 @@ interface Shown {
   name: string
   description: string | null
   updatedAt: string
-  stats?: { tasks: number; tasksDone: number; openGates: number; agentsAtWork: number } | undefined
+  stats?: Pick<ProjectWork, Counted> | undefined
 }
 
 function Row({ project: { slug, key, name, description, updatedAt, stats } }: { project: Shown }) {
   return (
     <div className="prow">
       <Link className="row wide" to="/projects/$slug" params={{ slug }}>
-        <span className="key soft t12">{key}</span>
+        <span className="pkey soft t12">{key}</span>
         <span className="grow stack">
           <b className="b5 cut">{name}</b>
           {description && <span className="soft t12 cut">{description}</span>}
         </span>
         {stats && stats.agentsAtWork > 0 && <span className="flag agent hp">{words.agents(stats.agentsAtWork)}</span>}
         {stats && stats.openGates > 0 && <span className="flag info hp">{words.gates(stats.openGates)}</span>}
-        {stats && <Meter all={stats.tasks} agents={0} people={stats.tasksDone} />}
+        {stats && <Done {...stats} />}
         {stats && <span className="soft t12 num stat">{words.done(stats.tasksDone, stats.tasks)}</span>}
-        <span className="soft t12 hp stat">{words.changed(ago(updatedAt))}</span>
+        <span className="soft t12 hp when">{words.changed(ago(updatedAt))}</span>
       </Link>
     </div>
   )
 }
+
+const Done = ({ tasks, tasksDone, tasksDoneByAgents }: Pick<ProjectWork, Counted>) => (
+  <Meter all={tasks} agents={tasksDoneByAgents} people={tasksDone - tasksDoneByAgents} />
+)
 
 const None = ({ children }: { children: ReactNode }) => (
   <Empty title={words.none}>

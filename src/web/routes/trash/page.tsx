@@ -7,7 +7,9 @@ import { CopyLine } from '../../components/copy-line.tsx'
 import { LongList } from '../../components/long-list.tsx'
 import { Empty } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
+import { useCrumbs } from '../../crumbs.ts'
 import { ago } from '../../times.ts'
+import { words as common } from '../../words.ts'
 import { trashQuery, useRestore } from './queries.ts'
 import { words } from './words.ts'
 
@@ -17,6 +19,7 @@ const ROW = 44
 export function TrashPage() {
   const { team } = useRouteContext({ from: '/inside' })
   const { kind } = route.useSearch()
+  useCrumbs({ label: common.places.projects, to: '/projects' }, { label: words.title })
   const navigate = route.useNavigate()
   const choose = (next: Trashed['kind'] | undefined) => void navigate({ search: (all) => ({ ...all, kind: next }) })
   return (
@@ -24,7 +27,7 @@ export function TrashPage() {
       <div className="viewbar">
         <h1 className="h2">{words.title}</h1>
         <select
-          className="input small"
+          className="input slim"
           aria-label={words.kind}
           value={kind ?? ''}
           onChange={(event) => choose((event.currentTarget.value || undefined) as Trashed['kind'] | undefined)}
