@@ -440,12 +440,15 @@ describe('who may', () => {
     expect((await next(lone, { projectId: project.id })).body.task?.key).toBe(made.key)
     expect((await complete(lone, made)).status).toBe(200)
     expect((await remove(lone, made)).status).toBe(200)
+    await share('viewer')
     expect((await restore(lone, made)).status).toBe(403)
+    await share('editor')
+    expect((await restore(lone, made)).status).toBe(200)
   })
 
-  test('only administrators bring back, within thirty days', async () => {
+  test('of others, only administrators bring back, within thirty days', async () => {
     const made = await newTask(team.member, team.project)
-    await remove(team.member, made)
+    await remove(team.owner, made)
     for (const who of [team.viewer, team.member]) expect((await restore(who, made)).status).toBe(403)
     expect((await restore(team.stranger, made)).status).toBe(404)
     await t.app.driver.query("update tasks set deleted_at = now() - interval '31 days' where id = $1", [made.id])
