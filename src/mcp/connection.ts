@@ -1,5 +1,6 @@
 import { contextOf } from '../action.ts'
 import type { Actor } from '../auth/actor.ts'
+import { Buckets } from '../auth/limits.ts'
 import { clients } from '../clients.ts'
 import type { App } from '../services.ts'
 import { visibleText } from '../text/text.ts'
@@ -46,6 +47,8 @@ export class Reports {
   #last: Promise<unknown> = Promise.resolve()
   /** Credentials whose use was reported, with the program as it called itself. */
   readonly #introduced = new Map<string, string>()
+  /** Two programs may take turns with one token, and every report of another one is a write. */
+  readonly #often = new Buckets(1, 5)
 
   constructor(private readonly app: App) {}
 
@@ -63,8 +66,8 @@ export class Reports {
     const { clientInfo, _meta } = (params ?? {}) as { clientInfo?: unknown; _meta?: Record<string, unknown> }
     const info = (method === 'initialize' ? clientInfo : _meta?.[CLIENT_INFO]) as Record<string, unknown> | undefined
     const known = this.#introduced.get(credentialId)
-    const name = info ? `${info.name} ${info.version}` : (known ?? '')
-    if (name === known) return
+    const name = info ? `${info.name} ${info.version}`.slice(0, 200) : (known ?? '')
+    if (name === known || this.#often.take(credentialId) > 0) return
     this.#introduced.delete(credentialId)
     this.#introduced.set(credentialId, name)
     if (this.#introduced.size > MOST_KNOWN) this.#introduced.delete(this.#introduced.keys().next().value as string)

@@ -461,3 +461,13 @@ describe('over MCP', () => {
     expect((await get(team.author, agent.id)).body).toMatchObject(agent)
   })
 })
+
+test('other teams see a public agent, but not whom it works for nor in which program', async () => {
+  const ada = await person(t, { name: 'Ada Lovelace' })
+  await mcpToken(t, ada, { client: 'Claude Code' })
+  const [made] = (await ada.fetch<AgentPage>('GET', '/api/agents')).body.items
+  await ada.fetch('PUT', `/api/agents/${made?.id}`, { scope: 'public' })
+  const shown = async (who: Person) => (await who.fetch<AgentDetail>('GET', `/api/agents/${made?.id}`)).body
+  expect(await shown(ada)).toMatchObject({ client: 'Claude Code', for: { id: ada.userId, name: 'Ada Lovelace' } })
+  expect(await shown(people.stranger)).toMatchObject({ name: made?.name, client: null, for: null })
+})

@@ -62,6 +62,13 @@ test('a token tells at once which program uses it, and an event tells of the fir
   ])
 })
 
+test('programs that take turns with one token are not reported every time', async () => {
+  const made = await create(ada)
+  for (let turn = 0; turn < 12; turn += 1) await toolsListed(made.token, turn % 2 === 0 ? '1.0' : '2.0')
+  const told = await t.app.db.$count(events, and(eq(events.subjectId, made.id), eq(events.type, 'mcp_token.connected')))
+  expect(told).toBeWithin(2, 12)
+})
+
 test('it says how many tools it lists within its scopes, toolsets and role, and what they cost', async () => {
   const all = await create(ada)
   const core = await create(ada, { toolsets: ['core'] })

@@ -17,11 +17,13 @@ export const detail = read(
     const agent = await find(ctx, ref)
     const parts = await agentParts.call(ctx, { agent })
     const [own] = await ctx.db.select({ client: agents.client }).from(agents).where(eq(agents.id, agent.id))
-    const person = await personOf(ctx, agent.id)
+    // Other teams see an agent that is public, but not whom it works for, nor in which program.
+    const isOurs = agent.organizationId ? ctx.actor.memberships.has(agent.organizationId) : true
+    const person = isOurs ? await personOf(ctx, agent.id) : undefined
     const may = await writePermission(ctx, agent)
     const known = {
       ...agent,
-      client: own?.client ?? null,
+      client: (isOurs && own?.client) || null,
       for: person ?? null,
       can: { update: may, remove: may },
     }
