@@ -27,15 +27,21 @@ test('an administrator suspends somebody, reads the outbox and the audit log, an
   await root.page.getByRole('link', { name: 'Outbox', exact: true }).click()
   await root.page.getByRole('heading', { name: /Outbox/ }).waitFor()
 
+  /** A connection that hears of events. One that is still being made would be refused when the acting ends. */
+  const live = () => root.page.waitForEvent('websocket').then((socket) => socket.waitForEvent('framereceived'))
+  const own = live()
   await root.goto('/admin/users')
+  await own
   await root.page.getByLabel('Find by name or address').fill(name)
   await root.button('Find').click()
   await root.button(`Act as ${name}`).click()
   await root.page.getByLabel('Reason').fill('Asked for help')
+  const theirs = live()
   await root.page.getByRole('dialog').getByRole('button', { name: 'Act as' }).click()
   await root.see(`You act as ${name}`)
   await root.see('30 min left')
   expect(await root.me()).toBe(boss.email)
+  await theirs
   await root.button('Stop').click()
   await root.page.getByRole('heading', { name: /Administration: Users/ }).waitFor()
   expect(await root.page.getByText(`You act as ${name}`).count()).toBe(0)

@@ -31,7 +31,7 @@ export function MemoryPage() {
     <section className="panel whole" aria-label={title}>
       <div className="body">
         <div className="txt">
-          <header className="row top">
+          <header className="row">
             <h1 className="h1 grow">{title}</h1>
             <State memory={memory} />
             {may && !isEditing && (

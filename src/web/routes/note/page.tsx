@@ -51,7 +51,7 @@ function Body({ note }: { note: NoteRead }) {
     <section className="panel whole" aria-label={note.title}>
       <div className="body">
         <div className="txt">
-          <header className="row top">
+          <header className="row">
             <Title note={note} may={may} onChange={(title) => change.mutate({ title })} />
             {may && !isWriting && (
               <button type="button" className="btn small" onClick={() => setWriting(true)}>
