@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { Passkey } from '../../../features/passkeys/schema.ts'
 import { change, ok, passkeys } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
@@ -11,14 +11,23 @@ import { passkeysQuery, useChange } from './queries.ts'
 import { titles, passkeyWords as w, words } from './words.ts'
 
 /** Returns why this browser cannot make passkeys at this address, or undefined. */
-function obstacle(): string | undefined {
+function obstacle(): ReactNode {
   const { hostname } = location
-  if (hostname === '127.0.0.1' || hostname === '[::1]')
-    return w.named(Object.assign(new URL(location.origin), { hostname: 'localhost' }).origin)
+  if (hostname === '127.0.0.1' || hostname === '[::1]') return <OtherAddress />
   if (!isSecureContext || /^[\d.]+$|^\[/.test(hostname)) return w.needHttps
   return typeof PublicKeyCredential === 'function' && 'parseCreationOptionsFromJSON' in PublicKeyCredential
     ? undefined
     : w.tooOld
+}
+
+function OtherAddress() {
+  const [before, after] = w.named
+  const address = Object.assign(new URL(location.href), { hostname: 'localhost' })
+  return (
+    <>
+      {before} <a href={address.href}>{address.origin}</a> {after}
+    </>
+  )
 }
 
 /** The browser converts between JSON and the format of authenticators, and asks the person. */

@@ -64,7 +64,7 @@ function Address({ email }: { email: string }) {
   const move = useMutation({
     mutationFn: async (to: string) => {
       const { sent, detail } = await ok(accounts.auth['email-change'].post({ email: to }))
-      return sent ? w.sent(to, email) : w.kept(to, detail ?? '')
+      return sent ? w.sent(to, email) : w.kept(to, detail ?? '', email)
     },
   })
   return (
@@ -84,9 +84,11 @@ function Address({ email }: { email: string }) {
 
 function Unverified({ email }: { email: string }) {
   const send = useMutation({ mutationFn: () => ok(accounts.auth['verify-email'].post({})) })
+  const saysOf = ({ sent, detail }: { sent?: boolean; detail?: string }) =>
+    sent ? w.mailed(email) : w.mailKept(email, detail ?? '')
   return (
     <div className="nomatch">
-      <p role="status">{send.data ? (send.data.sent ? w.mailed(email) : send.data.detail) : w.unverified(email)}</p>
+      <p role="status">{send.data ? saysOf(send.data) : w.unverified(email)}</p>
       {send.error && <ProblemBox error={send.error} />}
       <button type="button" className="btn small" disabled={send.isPending} onClick={() => send.mutate()}>
         {w.again}

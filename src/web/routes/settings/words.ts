@@ -58,10 +58,12 @@ export const securityWords = {
   newEmail: 'New e-mail address',
   move: 'Change address',
   sent: (to: string, now: string) => `A link was sent to ${to}. Until you open it, your address stays ${now}.`,
-  kept: (to: string, detail: string) => `There is a link for ${to}. ${detail}`,
+  kept: (to: string, detail: string, now: string) =>
+    `There is a link for ${to}. ${detail} Until you open it, your address stays ${now}.`,
   unverified: (email: string) => `Your address ${email} is not confirmed yet.`,
   again: 'Request a new mail',
   mailed: (email: string) => `A mail was sent to ${email}.`,
+  mailKept: (email: string, detail: string) => `There is a new mail for ${email}. ${detail}`,
 } as const
 
 export const passkeyWords = {
@@ -72,7 +74,7 @@ export const passkeyWords = {
   confirm: (name: string) => `Remove the passkey ${name}?`,
   confirmText: 'You can no longer sign in with it.',
   backedUp: 'backed up',
-  named: (origin: string) => `For passkeys, open ${origin} instead.`,
+  named: ['For passkeys, open', 'instead.'],
   needHttps: 'Passkeys need an https address with a name.',
   tooOld: 'This browser is too old for passkeys.',
   failed: {
