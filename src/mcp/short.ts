@@ -21,11 +21,17 @@ export interface Known {
 export const nothingKnown: Known = { names: new Map() }
 
 /** Fields that are equal in every record that a token sees, or useful only to a dashboard. */
-const unasked = new Set(['organizationId', 'createdById', 'userId', 'workspaceId', 'position', 'storyId'])
+const unasked = new Set(['organizationId', 'createdById', 'userId', 'workspaceId', 'position', 'storyId', 'can'])
 /** What users store as JSON, where an empty value may mean something. */
 const verbatim = new Set(['metadata', 'settings'])
 /** Values that a record has by itself. A field is left out where it has this value. */
-const defaults: Record<string, unknown> = { priority: 'medium', importance: 0.5, visibility: 'team', scope: 'team' }
+const defaults: Record<string, unknown> = {
+  priority: 'medium',
+  importance: 0.5,
+  visibility: 'team',
+  scope: 'team',
+  gatesPassed: 0,
+}
 const taskKey = /^[A-Z]{2,6}-\d+$/
 const instant = /^(\d{4}-\d\d-\d\dT\d\d:\d\d):\d\d(\.\d+)?Z$/
 const timed = /(?:^at|At)$/
@@ -47,13 +53,7 @@ export function short(value: unknown, known: Known, depth = 0, within = ''): unk
   const out: Fields = {}
   for (const name in value) {
     const field = value[name]
-    if (
-      (isEmpty(field) && name !== 'items') ||
-      unasked.has(name) ||
-      defaults[name] === field ||
-      (depth === 0 && name === 'can')
-    )
-      continue
+    if ((isEmpty(field) && name !== 'items') || unasked.has(name) || defaults[name] === field) continue
     if (verbatim.has(name)) {
       out[name] = field
       continue

@@ -110,7 +110,8 @@ export const taskTools = [
   tool({
     name: 'update_task',
     title: 'Update task',
-    description: 'Change only the given fields. Returns tasks this unblocked or blocked. To finish, use complete_task.',
+    description:
+      'Change only the given fields (asks: a question). Returns tasks this unblocked or blocked. To finish, use complete_task.',
     toolset: 'tasks',
     input: object({
       task,
