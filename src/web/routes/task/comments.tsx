@@ -2,12 +2,13 @@ import { Pencil, X } from 'lucide-react'
 import { useState } from 'react'
 import type { Comment, TaskDetail } from '../../../features/tasks/schema.ts'
 import { newKey } from '../../api.ts'
+import { Confirm } from '../../components/confirm.tsx'
 import { Markdown } from '../../components/markdown.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { ago, dayAndTime } from '../../times.ts'
-import { Section } from './body.tsx'
 import { useComment, useCommentChange } from './queries.ts'
+import { Section } from './section.tsx'
 import { words } from './words.ts'
 
 export function Comments({ task, may }: { task: TaskDetail; may: boolean }) {
@@ -26,6 +27,7 @@ export function Comments({ task, may }: { task: TaskDetail; may: boolean }) {
 
 function OneComment({ task, comment }: { task: TaskDetail; comment: Comment }) {
   const [draft, setDraft] = useState<string>()
+  const [removing, setRemoving] = useState(false)
   const { mutate, error } = useCommentChange(task)
   const save = () => {
     if (draft && draft.trim() !== '' && draft !== comment.body) mutate({ id: comment.id, body: draft.trim() })
@@ -52,12 +54,7 @@ function OneComment({ task, comment }: { task: TaskDetail; comment: Comment }) {
           </button>
         )}
         {comment.can?.removeComment === true && (
-          <button
-            type="button"
-            className="ib s24"
-            aria-label={words.deleteComment}
-            onClick={() => mutate({ id: comment.id, remove: true })}
-          >
+          <button type="button" className="ib s24" aria-label={words.deleteComment} onClick={() => setRemoving(true)}>
             <X className="i s14" aria-hidden />
           </button>
         )}
@@ -80,6 +77,20 @@ function OneComment({ task, comment }: { task: TaskDetail; comment: Comment }) {
         />
       )}
       {error && <ProblemBox error={error} />}
+      {removing && (
+        <Confirm
+          title={words.deleteComment}
+          verb={words.remove}
+          cancel={words.cancel}
+          onConfirm={() => {
+            mutate({ id: comment.id, remove: true })
+            setRemoving(false)
+          }}
+          onClose={() => setRemoving(false)}
+        >
+          <p>{words.sure}</p>
+        </Confirm>
+      )}
     </li>
   )
 }

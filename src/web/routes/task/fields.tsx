@@ -6,9 +6,11 @@ import { type Priority, priorities, type Status, statuses } from '../../../recor
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
 import { Menu, type MenuEntry } from '../../components/menu.tsx'
 import { Avatar } from '../../components/party.tsx'
+import { Prop } from '../../components/section.tsx'
 import { agentsQuery, membersQuery } from '../../session.ts'
 import { priorityNames, statusNames } from '../../words.ts'
 import { Due, Label } from '../tasks/card.tsx'
+import { Place } from './place.tsx'
 import { words } from './words.ts'
 
 interface Props {
@@ -81,62 +83,17 @@ export function Fields({ task, may, onChange, children }: Props) {
         >
           {task.estimate !== null && words.points(task.estimate)}
         </Editable>
-        <Place task={task} />
-        <Plain name={words.project}>
+        <Place task={task} may={may} onChange={onChange} />
+        <Prop name={words.project}>
           <Link className="cut" to="/projects/$slug/tasks" params={{ slug: task.project.slug }}>
             {task.project.name}
           </Link>
-        </Plain>
+        </Prop>
       </dl>
       {children}
     </aside>
   )
 }
-
-/** What it belongs to: story, epic, the task that it is a part of, features. */
-const Place = ({ task: { project, story, epic, parent, features } }: { task: TaskDetail }) => (
-  <>
-    {story && epic && (
-      <Plain name={words.story}>
-        <Link
-          className="cut"
-          to="/projects/$slug/epics/$epicId/stories/$storyId"
-          params={{ slug: project.slug, epicId: epic.id, storyId: story.id }}
-        >
-          {story.title}
-        </Link>
-      </Plain>
-    )}
-    {epic && (
-      <Plain name={words.epic}>
-        <Link className="cut" to="/projects/$slug/epics/$epicId" params={{ slug: project.slug, epicId: epic.id }}>
-          {epic.title}
-        </Link>
-      </Plain>
-    )}
-    {parent && (
-      <Plain name={words.partOf}>
-        <Link className="cut" to="/tasks/$key" params={{ key: parent.key }}>
-          {parent.key} {parent.title}
-        </Link>
-      </Plain>
-    )}
-    {features.map(({ id, title }) => (
-      <Plain key={id} name={words.feature}>
-        <Link className="cut" to="/features/$id" params={{ id }}>
-          {title}
-        </Link>
-      </Plain>
-    ))}
-  </>
-)
-
-const Plain = ({ name, children }: { name: string; children: ReactNode }) => (
-  <div className="prop">
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-)
 
 /** The day of an instant where the reader is, as a date field wants it. */
 const dateOf = (instant: string): string => new Date(instant).toLocaleDateString('sv')
@@ -163,7 +120,7 @@ function Editable({ name, may, type, hint, value, onSave, children }: EditablePr
   if (value === '' && !may) return null
   if (editing)
     return (
-      <Plain name={name}>
+      <Prop name={name}>
         <input
           className="input slim"
           aria-label={name}
@@ -177,11 +134,11 @@ function Editable({ name, may, type, hint, value, onSave, children }: EditablePr
             if (event.key === 'Escape') setEditing(false)
           }}
         />
-      </Plain>
+      </Prop>
     )
   const shown = value === '' ? <span className="soft">{words.notSet}</span> : children
   return (
-    <Plain name={name}>
+    <Prop name={name}>
       {may ? (
         <button type="button" className="row tight wrap" onClick={() => setEditing(true)}>
           <span className="hide">{name}: </span>
@@ -190,7 +147,7 @@ function Editable({ name, may, type, hint, value, onSave, children }: EditablePr
       ) : (
         shown
       )}
-    </Plain>
+    </Prop>
   )
 }
 
@@ -199,18 +156,20 @@ interface ChoiceProps {
   may: boolean
   entries: readonly MenuEntry[]
   onChoose(value: string): void
+  /** Somebody is about to open the list. */
+  onNear?(): void
   children: ReactNode
 }
 
-function Choice({ name, may, entries, onChoose, children }: ChoiceProps) {
-  if (!may) return <Plain name={name}>{children}</Plain>
+function Choice({ name, may, entries, onChoose, onNear, children }: ChoiceProps) {
+  if (!may) return <Prop name={name}>{children}</Prop>
   return (
     <div className="prop">
       <dt>{name}</dt>
       <dd>
         <Menu
           trigger={
-            <button type="button" className="row tight">
+            <button type="button" className="row tight" onPointerEnter={onNear} onFocus={onNear}>
               <span className="hide">{name}: </span>
               {children}
             </button>
@@ -225,8 +184,10 @@ function Choice({ name, may, entries, onChoose, children }: ChoiceProps) {
 
 function Assignee({ task, may, onChange }: Omit<Props, 'children'>) {
   const { team } = useRouteContext({ from: '/inside' })
-  const members = useQuery(membersQuery(team.id)).data ?? []
-  const agents = useQuery(agentsQuery(team.id)).data ?? []
+  // Loaded when somebody is about to open the list.
+  const [enabled, setEnabled] = useState(false)
+  const members = useQuery({ ...membersQuery(team.id), enabled }).data ?? []
+  const agents = useQuery({ ...agentsQuery(team.id), enabled }).data ?? []
   const parties = [
     ...members.map(({ id, name }) => ({ type: 'user' as const, id, name })),
     ...agents.map(({ id, name }) => ({ type: 'agent' as const, id, name })),
@@ -235,6 +196,7 @@ function Assignee({ task, may, onChange }: Omit<Props, 'children'>) {
     <Choice
       name={words.assignee}
       may={may}
+      onNear={() => setEnabled(true)}
       entries={[
         { value: '', label: words.nobody, chosen: task.assignee === null },
         ...parties.map((party) => ({

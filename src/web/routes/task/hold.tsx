@@ -1,20 +1,26 @@
+import { useQuery } from '@tanstack/react-query'
+import { useRouteContext } from '@tanstack/react-router'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'
 import { Clock, LeaseRing } from '../../components/party.tsx'
-import { ago, dayAndTime, lastCall, minutesUntil, shareLeft } from '../../times.ts'
+import { Staff } from '../../components/staff.tsx'
+import { ago, clockTime, lastCall, minutesUntil, shareLeft } from '../../times.ts'
 import { words as common } from '../../words.ts'
+import { nowQuery } from '../now/queries.ts'
 import { words } from './words.ts'
 
 interface Props {
   task: TaskDetail
-  may(action: 'claim' | 'release'): boolean
-  onAct(act: 'claim' | 'release'): void
+  may(action: 'update' | 'release'): boolean
+  onAct(act: 'take' | 'release'): void
   busy: boolean
 }
 
-/** Who holds the task: for whom, since when, how long still, the last call and the last change. */
+/** Who holds the task: for whom, since when and why, how long still, the last call and the last change. */
 export function HoldBox({ task, may, onAct, busy }: Props) {
+  const { me } = useRouteContext({ from: '/inside' })
   const { lease } = task
   if (!lease) return null
+  const mine = lease.holder.type === 'user' && lease.holder.id === me.id
   return (
     <div className="holdbox">
       <div className="row wide">
@@ -31,14 +37,55 @@ export function HoldBox({ task, may, onAct, busy }: Props) {
           </span>
         </span>
       </div>
+      <HoldStaff task={task} lease={lease} />
       <div className="row">
-        <span className="soft t12 grow">{words.since(dayAndTime(lease.since))}</span>
+        <span className="soft t12 grow">{words.since(clockTime(lease.since), lease.why)}</span>
         {may('release') && (
           <button type="button" className="btn small quiet" disabled={busy} onClick={() => onAct('release')}>
             {words.release}
+          </button>
+        )}
+        {may('update') && !mine && (
+          <button type="button" className="btn small" disabled={busy} onClick={() => onAct('take')}>
+            {words.takeOver}
           </button>
         )}
       </div>
     </div>
   )
 }
+
+/** Changes and calls of the holder in the last two hours. */
+function HoldStaff({ task, lease }: { task: TaskDetail; lease: NonNullable<TaskDetail['lease']> }) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const { data } = useQuery(nowQuery(team.id, '2'))
+  const lane = data?.lanes.find((one) => one.task?.id === task.id)
+  if (!data || !lane) return null
+  const now = data.loadedAt
+  const span = { from: now - 2 * HOUR, until: Math.max(now + HOUR / 2, Date.parse(lease.expiresAt)) }
+  const calls = lane.calls.map(({ minute, n }) => ({ at: Date.parse(minute), n }))
+  return (
+    <Staff
+      span={span}
+      name={words.staff(
+        lane.marks.length,
+        calls.reduce((sum, { n }) => sum + n, 0),
+      )}
+      calls={calls}
+      marks={lane.marks.map(({ eventId, at, line }) => ({
+        id: eventId,
+        at: Date.parse(at),
+        line,
+        by: lane.party.type,
+      }))}
+      hold={{
+        since: Date.parse(lease.since),
+        until: now,
+        expires: Date.parse(lease.expiresAt),
+        by: lease.holder.type,
+      }}
+    />
+  )
+}
+
+const HOUR = 3_600_000

@@ -10,6 +10,7 @@ const route = getRouteApi('/inside/tasks/$key')
 export function TaskPage() {
   const { key } = route.useParams()
   const { data: task } = useSuspenseQuery(taskQuery(key))
+  const navigate = route.useNavigate()
   const { slug, name } = task.project
   useCrumbs(
     { label: name, to: `/projects/${slug}` },
@@ -18,7 +19,7 @@ export function TaskPage() {
   )
   return (
     <section className="panel whole" aria-label={task.key}>
-      <TaskBody task={task} level={1} />
+      <TaskBody task={task} level={1} onGone={() => void navigate({ to: '/projects/$slug/tasks', params: { slug } })} />
     </section>
   )
 }

@@ -42,7 +42,7 @@ export function TaskPanel({ taskKey, onClose }: { taskKey: string; onClose(): vo
       </header>
       {error && !task ? <ProblemBox error={error} /> : null}
       {task ? (
-        <TaskBody task={task} level={2} />
+        <TaskBody task={task} level={2} onGone={onClose} />
       ) : (
         <AfterAMoment>
           <Skeleton />

@@ -1,11 +1,20 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
-import { change, ok, tasks } from '../../api.ts'
+import { activities, change, ok, tasks } from '../../api.ts'
+import { isProblem } from '../../problem.ts'
 import { offerUndo } from '../../undo.ts'
+import { Met, metFields } from './met.tsx'
 import { words } from './words.ts'
 
 export const taskQuery = (key: string) =>
   queryOptions({ queryKey: ['task', key], queryFn: () => ok(tasks.tasks({ id: key }).get()) })
+
+/** What happened to a task, newest first. It is asked for again with every event, like the feed. */
+export const historyQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['newest', 'task', id],
+    queryFn: async () => (await ok(activities.activities.get({ query: { subjectId: id, limit: 50 } }))).items,
+  })
 
 /** Fields that look the same in a change and in the record, so that they can be shown before the server answers. */
 const shownAtOnce = ['title', 'description', 'status', 'priority', 'labels', 'dueAt', 'estimate', 'acceptance'] as const
@@ -19,19 +28,38 @@ function formerOf(before: TaskDetail, patch: TaskPatch): TaskPatch | undefined {
     : undefined
 }
 
+/** The task as it was when a change was made, so that a refusal can tell which fields others changed since. */
+const bases = new WeakMap<TaskPatch, TaskDetail>()
+
+/**
+ * Changes a task at this version. If others changed it meanwhile, but not the same fields, the change is made to what
+ * they left; else it fails with `Met`.
+ */
+async function changed(id: string, patch: TaskPatch, version: number) {
+  const one = tasks.tasks({ id })
+  try {
+    return await ok(one.patch(patch, change(version)))
+  } catch (error) {
+    const before = bases.get(patch)
+    if (!isProblem(error) || error.status !== 412 || !before) throw error
+    const theirs = await ok(one.get())
+    const fields = metFields(patch, before, theirs)
+    if (fields.length > 0) throw new Met(patch, fields, theirs)
+    return ok(one.patch(patch, change(theirs.version)))
+  }
+}
+
 export function useChange(task: TaskDetail) {
   const cache = useQueryClient()
   const { queryKey } = taskQuery(task.key)
   return useMutation({
     // One after the other, each with the version that the one before returned: two quick changes are no conflict.
     scope: { id: task.id },
-    mutationFn: (patch: TaskPatch) => {
-      const version = cache.getQueryData(queryKey)?.version ?? task.version
-      return ok(tasks.tasks({ id: task.id }).patch(patch, change(version)))
-    },
+    mutationFn: (patch: TaskPatch) => changed(task.id, patch, cache.getQueryData(queryKey)?.version ?? task.version),
     onMutate: async (patch) => {
       await cache.cancelQueries({ queryKey })
       const before = cache.getQueryData(queryKey)
+      if (before) bases.set(patch, before)
       const shown = Object.fromEntries(
         shownAtOnce.filter((field) => field in patch).map((field) => [field, patch[field]]),
       )
@@ -48,8 +76,9 @@ export function useChange(task: TaskDetail) {
           await refresh(cache, task)
         })
     },
-    onError: (_error, _patch, context) => {
-      if (context?.before) cache.setQueryData(queryKey, context.before)
+    onError: (error, _patch, context) => {
+      const shown = error instanceof Met ? error.theirs : context?.before
+      if (shown) cache.setQueryData(queryKey, shown)
     },
     onSettled: () => refresh(cache, task),
   })
@@ -61,22 +90,43 @@ const refresh = (cache: ReturnType<typeof useQueryClient>, task: TaskDetail) =>
     cache.invalidateQueries({ queryKey: ['tasks', task.projectId] }),
   ])
 
-type Act = 'claim' | 'release' | 'complete'
+/** `take` assigns the task to oneself, which moves the lease. */
+export type Act = 'claim' | 'release' | 'complete' | 'take'
 
 export function useAct(task: TaskDetail) {
   const cache = useQueryClient()
+  const one = tasks.tasks({ id: task.id })
+  const acts: Record<Act, () => Promise<unknown>> = {
+    claim: () => ok(one.claim.post({}, change())),
+    release: () => ok(one.release.post({}, change())),
+    complete: () =>
+      ok(one.complete.post({}, change(cache.getQueryData(taskQuery(task.key).queryKey)?.version ?? task.version))),
+    take: () => ok(one.patch({ assignee: 'me' }, change())),
+  }
   return useMutation({
     mutationFn: async (act: Act): Promise<void> => {
-      const one = tasks.tasks({ id: task.id })
-      await ok<unknown>(
-        act === 'claim'
-          ? one.claim.post({}, change())
-          : act === 'release'
-            ? one.release.post({}, change())
-            : one.complete.post({}, change(cache.getQueryData(taskQuery(task.key).queryKey)?.version ?? task.version)),
-      )
+      await acts[act]()
     },
-    onSettled: () => refresh(cache, task),
+    onSettled: () => Promise.all([refresh(cache, task), cache.invalidateQueries({ queryKey: ['now'] })]),
+  })
+}
+
+/** Deletes the task, and offers to restore it. */
+export function useRemove(task: TaskDetail, onGone: () => void) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: async (): Promise<void> => {
+      await ok(tasks.tasks({ id: task.id }).delete({}, change()))
+    },
+    onSuccess: () => {
+      onGone()
+      cache.removeQueries({ queryKey: ['task', task.key] })
+      offerUndo(words.removed(task.key), async () => {
+        await ok(tasks.tasks({ id: task.id }).restore.post({}, change()))
+        await refresh(cache, task)
+      })
+    },
+    onSettled: () => cache.invalidateQueries({ queryKey: ['tasks', task.projectId] }),
   })
 }
 

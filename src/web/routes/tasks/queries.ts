@@ -174,22 +174,26 @@ interface Batch {
   change: Change
 }
 
+/** The server changes so many in one call. */
+const MOST_AT_ONCE = 200
+
 /** Makes one change to several tasks: shown at once where the page knows how it will look. */
 export function useBatch(projectId: string, told: (changed: number, problems: string[]) => void) {
   const cache = useQueryClient()
   return useMutation({
-    mutationFn: ({ items, change: wanted }: Batch) =>
-      ok(
-        tasks.tasks.batch.post(
-          { tasks: items.slice(0, 200).map(({ id, version }) => ({ id, ifMatch: version })), change: wanted },
-          change(),
-        ),
-      ),
+    mutationFn: async ({ items, change: wanted }: Batch) => {
+      const results = []
+      for (let from = 0; from < items.length; from += MOST_AT_ONCE) {
+        const some = items.slice(from, from + MOST_AT_ONCE).map(({ id, version }) => ({ id, ifMatch: version }))
+        results.push(...(await ok(tasks.tasks.batch.post({ tasks: some, change: wanted }, change()))).items)
+      }
+      return results
+    },
     onMutate: async ({ items, change: wanted }) => {
       await cache.cancelQueries({ queryKey: ['tasks', projectId] })
       showAtOnce(cache, projectId, new Set(items.map(({ id }) => id)), wanted)
     },
-    onSuccess: ({ items }) =>
+    onSuccess: (items) =>
       told(
         items.filter(({ task }) => task).length,
         items.flatMap(({ problem }) => (problem ? [problem.detail] : [])),

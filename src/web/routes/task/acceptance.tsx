@@ -1,0 +1,126 @@
+/** What must be true before the task is done: ticked, worded anew, added and removed where it stands. */
+import { Check, Pencil, X } from 'lucide-react'
+import { useState } from 'react'
+import type { TaskDetail } from '../../../features/tasks/schema.ts'
+import { Section } from './section.tsx'
+import { words } from './words.ts'
+
+type Criteria = TaskDetail['acceptance']
+
+interface Props {
+  criteria: Criteria
+  may: boolean
+  onChange(acceptance: Criteria): void
+}
+
+const MOST = 50
+const LONGEST = 500
+
+export function Acceptance({ criteria, may, onChange }: Props) {
+  if (criteria.length === 0 && !may) return null
+  const done = criteria.filter((criterion) => criterion.done).length
+  const put = (place: number, ...next: Criteria) => onChange(criteria.toSpliced(place, 1, ...next))
+  return (
+    <Section title={words.acceptance} n={criteria.length > 0 ? words.of(done, criteria.length) : undefined}>
+      <ul>
+        {criteria.map((criterion, place) => (
+          <Criterion
+            key={criterion.text}
+            criterion={criterion}
+            may={may}
+            onTick={() => put(place, { ...criterion, done: !criterion.done })}
+            onWord={(text) => put(place, { ...criterion, text })}
+            onRemove={() => put(place)}
+          />
+        ))}
+      </ul>
+      {may && criteria.length < MOST && <Add onAdd={(text) => onChange([...criteria, { text, done: false }])} />}
+    </Section>
+  )
+}
+
+interface CriterionProps {
+  criterion: Criteria[number]
+  may: boolean
+  onTick(): void
+  onWord(text: string): void
+  onRemove(): void
+}
+
+function Criterion({ criterion: { text, done }, may, onTick, onWord, onRemove }: CriterionProps) {
+  const [editing, setEditing] = useState(false)
+  const save = (next: string) => {
+    setEditing(false)
+    if (next.trim() !== '' && next.trim() !== text) onWord(next.trim())
+  }
+  return (
+    <li className="ac">
+      <button
+        type="button"
+        role="checkbox"
+        aria-checked={done}
+        aria-label={text}
+        disabled={!may}
+        className={done ? 'box ok' : 'box'}
+        onClick={onTick}
+      >
+        {done && <Check className="i s12" aria-hidden />}
+      </button>
+      {editing ? (
+        <input
+          className="input slim grow"
+          aria-label={words.criterion}
+          defaultValue={text}
+          maxLength={LONGEST}
+          ref={(field) => field?.focus()}
+          onBlur={(event) => save(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') save(event.currentTarget.value)
+            if (event.key === 'Escape') setEditing(false)
+          }}
+        />
+      ) : (
+        <span className="grow">{text}</span>
+      )}
+      {may && !editing && (
+        <span className="row tight">
+          <button type="button" className="ib s24" aria-label={words.edit(text)} onClick={() => setEditing(true)}>
+            <Pencil className="i s12" aria-hidden />
+          </button>
+          <button type="button" className="ib s24" aria-label={words.removeOne(text)} onClick={onRemove}>
+            <X className="i s12" aria-hidden />
+          </button>
+        </span>
+      )}
+    </li>
+  )
+}
+
+function Add({ onAdd }: { onAdd(text: string): void }) {
+  const [text, setText] = useState('')
+  return (
+    <form
+      className="row"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (text.trim() === '') return
+        onAdd(text.trim())
+        setText('')
+      }}
+    >
+      <input
+        className="input slim grow"
+        aria-label={words.addCriterion}
+        placeholder={words.addCriterion}
+        value={text}
+        maxLength={LONGEST}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+      {text.trim() !== '' && (
+        <button type="submit" className="btn small">
+          {words.add}
+        </button>
+      )}
+    </form>
+  )
+}

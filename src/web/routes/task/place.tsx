@@ -1,0 +1,95 @@
+/** What a task belongs to: story, epic, the task that it is a part of, features. */
+import { Link } from '@tanstack/react-router'
+import { Pencil } from 'lucide-react'
+import { lazy, type ReactNode, Suspense, useState } from 'react'
+import type { TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
+import { Prop } from '../../components/section.tsx'
+import { words } from './words.ts'
+
+const Chooser = lazy(() => import('./chooser.tsx'))
+
+interface Props {
+  task: TaskDetail
+  may: boolean
+  onChange(patch: TaskPatch): void
+}
+
+export function Place({ task, may, onChange }: Props) {
+  const { project, story, epic, parent, features } = task
+  const [choosing, setChoosing] = useState<'storyId' | 'parentId'>()
+  const chosen = (id: string | null) => choosing && onChange({ [choosing]: id })
+  const edit = (name: string, field: 'storyId' | 'parentId') =>
+    may && (
+      <button type="button" className="ib s24" aria-label={words.edit(name)} onClick={() => setChoosing(field)}>
+        <Pencil className="i s12" aria-hidden />
+      </button>
+    )
+  return (
+    <>
+      <Kept name={words.story} value={story && epic && <StoryLink project={project} epic={epic} story={story} />}>
+        {edit(words.story, 'storyId')}
+      </Kept>
+      {epic && (
+        <Prop name={words.epic}>
+          <Link className="cut" to="/projects/$slug/epics/$epicId" params={{ slug: project.slug, epicId: epic.id }}>
+            {epic.title}
+          </Link>
+        </Prop>
+      )}
+      <Kept
+        name={words.partOf}
+        value={
+          parent && (
+            <Link className="cut" to="/tasks/$key" params={{ key: parent.key }}>
+              {parent.key} {parent.title}
+            </Link>
+          )
+        }
+      >
+        {edit(words.partOf, 'parentId')}
+      </Kept>
+      {features.map(({ id, title }) => (
+        <Prop key={id} name={words.feature}>
+          <Link className="cut" to="/features/$id" params={{ id }}>
+            {title}
+          </Link>
+        </Prop>
+      ))}
+      {choosing && (
+        <Suspense>
+          <Chooser
+            title={choosing === 'storyId' ? words.chooseStory : words.chooseParent}
+            kind={choosing === 'storyId' ? 'story' : 'task'}
+            projectId={project.id}
+            without={[task.id]}
+            none={task[choosing] === null ? undefined : choosing === 'storyId' ? words.noStory : words.noParent}
+            onChoose={chosen}
+            onNone={() => chosen(null)}
+            onClose={() => setChoosing(undefined)}
+          />
+        </Suspense>
+      )}
+    </>
+  )
+}
+
+/** A link, and how to change it; nothing where there is neither. */
+const Kept = ({ name, value, children }: { name: string; value: ReactNode; children: ReactNode }) =>
+  value || children ? (
+    <Prop name={name}>
+      {value || <span className="soft">{words.notSet}</span>}
+      {children}
+    </Prop>
+  ) : null
+
+type StoryProps = { [Part in 'project' | 'epic' | 'story']: NonNullable<TaskDetail[Part]> }
+
+const StoryLink = ({ project, epic, story }: StoryProps) => (
+  <Link
+    className="cut"
+    to="/projects/$slug/epics/$epicId/stories/$storyId"
+    params={{ slug: project.slug, epicId: epic.id, storyId: story.id }}
+  >
+    {story.title}
+  </Link>
+)

@@ -1,0 +1,68 @@
+/** What shows that the task is done, and what happened to it. */
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { TaskDetail, TaskEvidence } from '../../../features/tasks/schema.ts'
+import { LevelGlyph, LevelWord } from '../../components/evidence.tsx'
+import { FeedRow } from '../../components/feed-row.tsx'
+import { Avatar } from '../../components/party.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { ago, dayAndTime } from '../../times.ts'
+import { historyQuery } from './queries.ts'
+import { Section } from './section.tsx'
+import { words } from './words.ts'
+
+const When = ({ at }: { at: string }) => (
+  <time className="soft t12 nowrap" dateTime={at} title={dayAndTime(at)}>
+    {ago(at)}
+  </time>
+)
+
+/** Files, commits and the like, as they were named. */
+const namedIn = ({ files, commits, pullRequests, testRuns, links }: TaskEvidence['evidence']): string[] =>
+  [files, commits, pullRequests, testRuns, links].flatMap((list) => list ?? [])
+
+export function EvidenceTrail({ evidence }: { evidence: TaskDetail['evidence'] }) {
+  if (evidence.length === 0) return null
+  return (
+    <Section title={words.evidence} n={evidence.length}>
+      <ol className="trail">
+        {evidence.toReversed().map((one) => (
+          <li key={one.id} className="ev">
+            <LevelGlyph level={one.level} />
+            <span>{one.evidence.summary}</span>
+            <LevelWord level={one.level} />
+            <span className="what">
+              <Avatar party={one.actor} />
+              <span>{one.actor.name}</span>
+              {namedIn(one.evidence).map((name) => (
+                <span key={name} className="cut">
+                  {name}
+                </span>
+              ))}
+              <When at={one.createdAt} />
+            </span>
+          </li>
+        ))}
+      </ol>
+    </Section>
+  )
+}
+
+/** Loaded when the reader opens it. */
+export function History({ task }: { task: TaskDetail }) {
+  const [open, setOpen] = useState(false)
+  const { data = [], error } = useQuery({ ...historyQuery(task.id), enabled: open })
+  return (
+    <details className="sect" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary className="h2">{words.history}</summary>
+      {error && <ProblemBox error={error} />}
+      <ul>
+        {data.map(({ id, actor, description, at }) => (
+          <li key={id}>
+            <FeedRow actor={actor} what={description} when={<When at={at} />} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
