@@ -56,7 +56,7 @@ describe('connecting an identity to the own account', () => {
     clock.forward({ minutes: 5, seconds: 1 })
     await expectRefusal(own, await start(bearer(ada.token)), 403, 'forbidden.reauth')
     expect((await start({ ...bearer(ada.token), ...page })).location).toBe(
-      '/login?next=%2Faccount#error=forbidden.reauth',
+      '/login?next=%2Fsettings%2Faccounts#error=forbidden.reauth',
     )
     await own.close()
   })
