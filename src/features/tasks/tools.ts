@@ -111,7 +111,7 @@ export const taskTools = [
     name: 'update_task',
     title: 'Update task',
     description:
-      'Change only the given fields (asks: a question). Returns tasks this unblocked or blocked. To finish, use complete_task.',
+      'Change the given fields (asks: a question). Returns tasks unblocked or blocked. To finish: complete_task.',
     toolset: 'tasks',
     input: object({
       task,
@@ -161,7 +161,7 @@ export const taskTools = [
   tool({
     name: 'delete_task',
     title: 'Delete task',
-    description: 'Delete a task created by mistake. If it will not be done, set status cancelled instead.',
+    description: 'Delete a task created by mistake. If it will not be done, set status cancelled.',
     toolset: 'tasks',
     input: object({ task, reason: optional(text(1000)) }),
     action: remove,
