@@ -209,7 +209,7 @@ describe('signing in', () => {
     const [signedIn] = await expectEvents(t, answer, 'user.signed_in')
     expect(signedIn).toMatchObject({ userId: who.userId, data: { via: 'passkey' } })
     const cookies = answer.headers.getSetCookie()
-    expect(cookies).toHaveLength(2)
+    expect(cookies).toHaveLength(3)
     expect(cookies[0]).toMatch(/^tutti_access=eyJ.*HttpOnly; SameSite=Lax/)
     expect(
       (await call(t, 'GET', '/api/auth/me', undefined, { cookie: cookies[0]?.split(';')[0] as string })).status,
