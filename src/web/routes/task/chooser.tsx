@@ -13,7 +13,7 @@ const foundQuery = (kind: 'task' | 'story', projectId: string | undefined, q: st
       (
         await ok(
           searching.search.suggestions.get({
-            query: { kinds: kind, limit: 12, ...(q && { q }), ...(projectId && { projectId }) },
+            query: { kinds: kind, limit: 10, ...(q && { q }), ...(projectId && { projectId }) },
           }),
         )
       ).items,
