@@ -50,6 +50,7 @@ import m47 from './0047_comments_and_views.sql' with { type: 'text' }
 import m48 from './0048_refresh_grace.sql' with { type: 'text' }
 import m49 from './0049_attachments.sql' with { type: 'text' }
 import m50 from './0050_attachments_stay.sql' with { type: 'text' }
+import m51 from './0051_views_by_project.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -102,4 +103,5 @@ export const migrations: Migration[] = [
   { id: '0048_refresh_grace', sql: m48 },
   { id: '0049_attachments', sql: m49 },
   { id: '0050_attachments_stay', sql: m50 },
+  { id: '0051_views_by_project', sql: m51 },
 ]

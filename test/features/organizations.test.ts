@@ -252,6 +252,7 @@ describe('members', () => {
       expect(body.total).toBe(4)
       expect(Object.keys(body.items[0] as Member).sort()).toEqual([
         'avatarUrl',
+        'can',
         'email',
         'handle',
         'id',

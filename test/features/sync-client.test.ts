@@ -99,8 +99,8 @@ describe('what was pulled', () => {
     const memory = await make('/api/memories', { content: 'Two writers', scope: 'project', scopeId: project })
     const computer = new Computer()
     await computer.sync()
-    // The copy holds a record's own columns: no leases, links or permissions.
-    const without = ['can', 'links', 'recentActivity', 'embeddingModel', 'discussion']
+    // The copy holds a record's own columns: no leases, links, permissions, or counts of who is at work.
+    const without = ['can', 'links', 'recentActivity', 'embeddingModel', 'discussion', 'stats']
     const own = (record: Row) => Object.fromEntries(Object.entries(record).filter(([name]) => !without.includes(name)))
     for (const path of [
       `/api/projects/${project}`,
@@ -113,6 +113,9 @@ describe('what was pulled', () => {
       `/api/memories/${memory}`,
     ])
       expect([path, own(computer.offline('GET', path))]).toEqual([path, own(await read(path))])
+    const { stats } = computer.offline('GET', '/api/projects/my')
+    expect((await read('/api/projects/my')).stats).toMatchObject(stats as Row)
+    expect(stats).toEqual({ notes: 1, tasks: 1, tasksDone: 0 })
     interface Page {
       items: Row[]
     }

@@ -94,9 +94,9 @@ describe('If-Match', () => {
   test('every write of a record that has a version heeds it', async () => {
     const w: World = await world(t)
     const admin = await person(t, { admin: true })
-    /** Memberships, credentials, leases, invitations and what an administrator does to a user end the same way from any version, and a code host has its own: there it is refused. */
+    /** Memberships, credentials, leases, invitations and what an administrator does to a user, evidence, mails and files end the same way from any version, and a code host has its own: there it is refused. */
     const unversioned =
-      /\/(relations|claim|release|agents-md|pulls|sync|members|api-keys|mcp-tokens|connected-accounts|passkeys|sessions|invites|notifications)\b|\/workspaces\/:id\/teams|\/admin\/users\/|\/test$/
+      /\/(relations|claim|release|agents-md|pulls|sync|members|api-keys|mcp-tokens|connected-accounts|passkeys|sessions|invites|notifications|outbox|evidence|uploads)\b|\/workspaces\/:id\/teams|\/admin\/users\/|\/test$/
     const makes = (r: RouteLike) => '201' in ((r.hooks.response ?? {}) as object)
     const writes = documented(t.server.routes).filter((r) => r.method !== 'GET' && r.path.includes(':') && !makes(r))
     const ignored: string[] = []
@@ -386,7 +386,7 @@ describe('pages', () => {
           const query = new URLSearchParams({ cursor, ...(choice && { sort, order }) })
           const { status } = await who.fetch('GET', `${fill(route.path, w)}?${query}`)
           // A text is a place in a list of texts, whether or not it was there; a number is one in a feed or among numbers.
-          const numbers = !choice || ['position', 'number', 'version', 'importance'].includes(sort)
+          const numbers = !choice || ['position', 'number', 'version', 'importance', 'priority'].includes(sort)
           const fits = typeof value === (numbers ? 'number' : 'string') && !sort.endsWith('At')
           if (status !== 400 && !(status === 200 && fits)) wrong.push(`${route.path} ${sort} ${value}: ${status}`)
         }

@@ -21,5 +21,9 @@ export const views = pgTable(
     name: text().notNull(),
     query: text().notNull(),
   },
-  (t) => [index('views_organization').on(t.organizationId, t.name, t.id), index('views_author').on(t.createdById)],
+  (t) => [
+    index('views_organization').on(t.organizationId, t.name, t.id),
+    index('views_project').on(t.projectId),
+    index('views_author').on(t.createdById),
+  ],
 )

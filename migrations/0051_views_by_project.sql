@@ -1,0 +1,1 @@
+CREATE INDEX "views_project" ON "views" USING btree ("project_id");
