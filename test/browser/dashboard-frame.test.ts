@@ -157,7 +157,7 @@ test('a page asks for little, and what it loads is small', async () => {
     const called = ada.asked.filter(({ pathname }) => pathname.startsWith('/api/'))
     expect({ path, calls: called.length <= 8 || called.map(String) }).toEqual({ path, calls: true })
     const files = ada.asked.filter(({ pathname }) => /^\/(web|fonts|assets)\//.test(pathname))
-    expect({ path, files: files.length <= 20 || files.map(String) }).toEqual({ path, files: true })
+    expect({ path, files: files.length <= 32 || files.map(String) }).toEqual({ path, files: true })
   }
   await ada.leave()
 }, 300_000)

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useRouteContext } from '@tanstack/react-router'
 import { ChevronDown, ChevronRight, CircleQuestionMark, Moon, Search, Sun, SunMoon } from 'lucide-react'
-import { Fragment, lazy, type ReactElement, Suspense, useState } from 'react'
+import { Fragment, useState } from 'react'
 import { accounts, ok } from '../api.ts'
 import { Kbd } from '../components/foot.tsx'
 import { Mark, Wordmark } from '../components/glyphs.tsx'
-import type { MenuEntry } from '../components/menu.tsx'
+import { LazyMenu } from '../components/lazy-menu.tsx'
 import { Avatar } from '../components/party.tsx'
 import { useTitle } from '../crumbs.ts'
 import { capsOf } from '../keys.ts'
@@ -93,20 +93,6 @@ const Faces = ({ of }: { of: ReturnType<typeof usePresent> }) => (
   </>
 )
 
-/** Menus are a third of the script, and nobody needs these at first, so they come after the page. */
-const Menu = lazy(async () => ({ default: (await import('../components/menu.tsx')).Menu }))
-
-interface LazyMenuProps {
-  button: ReactElement
-  entries: readonly MenuEntry[]
-  onChoose(value: string): void
-}
-const LazyMenu = ({ button, entries, onChoose }: LazyMenuProps) => (
-  <Suspense fallback={button}>
-    <Menu trigger={button} entries={entries} onChoose={onChoose} />
-  </Suspense>
-)
-
 export function TeamSwitch() {
   const { team } = useRouteContext({ from: '/inside' })
   const teams = useQuery(teamsQuery).data ?? []
@@ -114,7 +100,7 @@ export function TeamSwitch() {
   const name = teams.find(({ id }) => id === team.id)?.name ?? ''
   return (
     <LazyMenu
-      button={
+      trigger={
         <button type="button" className="btn quiet small team" aria-label={words.switchTeam(name)}>
           <span className="cut">{name}</span>
           <ChevronDown className="i s12" aria-hidden />
@@ -138,7 +124,7 @@ export function HelpMenu() {
   ]
   return (
     <LazyMenu
-      button={
+      trigger={
         <button type="button" className="ib" aria-label={words.help}>
           <CircleQuestionMark className="i" aria-hidden />
         </button>
@@ -159,7 +145,7 @@ export function AccountMenu() {
   const { settings, signOut } = words.accountMenu
   return (
     <LazyMenu
-      button={
+      trigger={
         <button type="button" className="ib">
           <span className="hide">{words.account(me.name)}</span>
           <span aria-hidden>

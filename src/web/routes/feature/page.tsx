@@ -6,8 +6,8 @@ import { lazy, Suspense, useState } from 'react'
 import type { FeatureView } from '../../../features/workflow/schema.ts'
 import { Kbd, useFootLeft } from '../../components/foot.tsx'
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
+import { LazyMenu } from '../../components/lazy-menu.tsx'
 import { Markdown } from '../../components/markdown.tsx'
-import { Menu } from '../../components/menu.tsx'
 import { Avatar, LeaseRing } from '../../components/party.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
@@ -178,7 +178,7 @@ function MoreMenu({ feature, act, onShow }: Pick<HeadProps, 'feature' | 'act' | 
     void navigate({ to: '/projects/$slug/features', params: { slug: feature.project.slug } })
   }
   return (
-    <Menu
+    <LazyMenu
       trigger={
         <button type="button" className="ib" aria-label={words.more}>
           <Ellipsis className="i" aria-hidden />

@@ -4,8 +4,8 @@ import { getRouteApi, Link, useNavigate, useRouteContext } from '@tanstack/react
 import { lazy, type ReactNode, Suspense, useState } from 'react'
 import type { SkillDetail } from '../../../features/skills/schema.ts'
 import { Kbd, useFootLeft } from '../../components/foot.tsx'
+import { LazyMenu } from '../../components/lazy-menu.tsx'
 import { Markdown } from '../../components/markdown.tsx'
-import { Menu } from '../../components/menu.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { Prop, Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
@@ -135,7 +135,7 @@ function Fields({ skill, onScope, children }: FieldsProps) {
       <dl>
         <Prop name={words.sharedWith}>
           {scopes.length > 0 ? (
-            <Menu
+            <LazyMenu
               trigger={
                 <button type="button" className="row tight">
                   <span className="hide">{words.sharedWith}: </span>

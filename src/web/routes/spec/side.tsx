@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import type { SpecDetail, SpecVersion } from '../../../features/specs/schema.ts'
-import { Menu } from '../../components/menu.tsx'
+import { LazyMenu } from '../../components/lazy-menu.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { Prop } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
@@ -28,7 +28,7 @@ export function Fields({ spec, onStatus, children }: FieldsProps) {
       <dl>
         <Prop name={words.status}>
           {spec.can.update === true ? (
-            <Menu
+            <LazyMenu
               trigger={
                 <button type="button" className="row tight">
                   <span className="hide">{words.status}: </span>

@@ -4,7 +4,8 @@ import { type ReactNode, useState } from 'react'
 import type { TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
 import { type Priority, priorities, type Status, statuses } from '../../../records/work.ts'
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
-import { Menu, type MenuEntry } from '../../components/menu.tsx'
+import { LazyMenu } from '../../components/lazy-menu.tsx'
+import type { MenuEntry } from '../../components/menu.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { Prop } from '../../components/section.tsx'
 import { agentsQuery, membersQuery } from '../../session.ts'
@@ -167,7 +168,7 @@ function Choice({ name, may, entries, onChoose, onNear, children }: ChoiceProps)
     <div className="prop">
       <dt>{name}</dt>
       <dd>
-        <Menu
+        <LazyMenu
           trigger={
             <button type="button" className="row tight" onPointerEnter={onNear} onFocus={onNear}>
               <span className="hide">{name}: </span>
