@@ -39,6 +39,8 @@ test('a profile, a passkey, a key shown once and a session are managed, after a 
   await ada.page.getByRole('list', { name: 'Passkeys' }).getByText('blue key').waitFor()
 
   await ada.page.getByRole('link', { name: 'API keys' }).click()
+  // The page before has a field of this name too.
+  await ada.page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor()
   await ada.page.getByLabel('Name', { exact: true }).fill('deploy')
   await ada.button('Create a key').click()
   await ada.page.locator('.secret', { hasText: /^svc_/ }).waitFor()
