@@ -114,8 +114,15 @@ class Waiting {
         await this.#readAll()
       } else if (message.op === 'reset') await this.#readAll()
       else if (message.op === 'revoked') this.#requireSeen(message.topics)
-      if (this.isDone) return
+      if (this.isDone) return this.#readStates()
     }
+  }
+
+  /** The server reads gates after the state, which may be a moment older: it is read again where a gate was awaited. */
+  async #readStates(): Promise<void> {
+    for (const one of this.finished)
+      if (one.kind === 'feature' && !this.wanted.includes(one.status))
+        this.#records.set(one.id, { ...one, status: (await readOf.feature(this.client, one.id)).status })
   }
 
   #requireSeen(lost: readonly string[]): void {
