@@ -1,11 +1,12 @@
 /** What a notification is about, and what the reader can do about it without leaving the inbox. */
+
 import { Link } from '@tanstack/react-router'
 import { ArrowLeft, Check } from 'lucide-react'
-import { lazy, Suspense } from 'react'
 import type { Notification, NotificationPatch } from '../../../features/notifications/schema.ts'
 import type { Status } from '../../../records/work.ts'
 import { Kbd } from '../../components/foot.tsx'
 import { StatusGlyph } from '../../components/glyphs.tsx'
+import { LazyMenu } from '../../components/lazy-menu.tsx'
 import { Markdown } from '../../components/markdown.tsx'
 import { dayAndTime } from '../../times.ts'
 import { statusNames } from '../../words.ts'
@@ -15,8 +16,6 @@ import { InvitePreview } from './invite.tsx'
 import { Reason } from './row.tsx'
 import { TaskPreview } from './task.tsx'
 import { words } from './words.ts'
-
-const Menu = lazy(async () => ({ default: (await import('../../components/menu.tsx')).Menu }))
 
 interface Props {
   notification: Notification
@@ -75,16 +74,14 @@ function Acts({ notification: one, onDone, onMark, onSnooze }: Props) {
         {one.readAt ? words.markUnread : words.markRead} <Kbd>u</Kbd>
       </button>
       {!one.done && (
-        <Suspense fallback={snooze}>
-          <Menu
-            trigger={snooze}
-            entries={times.map(({ value }) => ({ value, label: words.until[value] }))}
-            onChoose={(chosen) => {
-              const at = times.find(({ value }) => value === chosen)?.at(new Date())
-              if (at) onSnooze({ at: at.toISOString(), text: dayAndTime(at.toISOString()) })
-            }}
-          />
-        </Suspense>
+        <LazyMenu
+          trigger={snooze}
+          entries={times.map(({ value }) => ({ value, label: words.until[value] }))}
+          onChoose={(chosen) => {
+            const at = times.find(({ value }) => value === chosen)?.at(new Date())
+            if (at) onSnooze({ at: at.toISOString(), text: dayAndTime(at.toISOString()) })
+          }}
+        />
       )}
       <OpenLink notification={one} />
     </span>

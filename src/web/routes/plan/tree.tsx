@@ -1,13 +1,15 @@
 /** The rows of the plan. They are moved by pointer or by Alt and an arrow key, renamed and deleted in place. */
+
 import { combine } from '@atlaskit/pragmatic-drag-and-drop/combine'
 import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
 import { attachClosestEdge, extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge'
 import { Link } from '@tanstack/react-router'
 import { ChevronRight, Ellipsis, Plus } from 'lucide-react'
-import { type KeyboardEvent, lazy, Suspense, useCallback, useState } from 'react'
+import { type KeyboardEvent, useCallback, useState } from 'react'
 import type { Tree } from '../../../features/planning/schema.ts'
 import { Meter } from '../../components/chart.tsx'
 import { StatusGlyph } from '../../components/glyphs.tsx'
+import { LazyMenu } from '../../components/lazy-menu.tsx'
 import { Avatar, LeaseRing } from '../../components/party.tsx'
 import { Cell, TreeGrid } from '../../components/tree.tsx'
 import { shareLeft } from '../../times.ts'
@@ -16,7 +18,6 @@ import type { Adding } from './adding.tsx'
 import { dropped, type Entry, type Move, stepped } from './model.ts'
 import { words } from './words.ts'
 
-const Menu = lazy(async () => ({ default: (await import('../../components/menu.tsx')).Menu }))
 const ROW = 36
 
 interface Props {
@@ -235,9 +236,5 @@ function More({ entry, onAdd, onRemove, onRenaming }: MoreProps) {
     else if (value === 'rename') onRenaming(id)
     else onRemove(entry)
   }
-  return (
-    <Suspense fallback={button}>
-      <Menu trigger={button} entries={entries} onChoose={choose} />
-    </Suspense>
-  )
+  return <LazyMenu trigger={button} entries={entries} onChoose={choose} />
 }

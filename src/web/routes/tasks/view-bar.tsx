@@ -1,11 +1,10 @@
 /** The forms of the page, its order, and the field that finds text. */
+
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { ArrowUpDown, ChartGantt, List, SquareKanban, Waypoints } from 'lucide-react'
-import { lazy, Suspense } from 'react'
+import { LazyMenu } from '../../components/lazy-menu.tsx'
 import { type Sort, sorts, type TaskSearch, type View, views } from './search.ts'
 import { words } from './words.ts'
-
-const Menu = lazy(async () => ({ default: (await import('../../components/menu.tsx')).Menu }))
 
 const route = getRouteApi('/inside/projects/$slug/tasks')
 
@@ -51,16 +50,14 @@ export function SortMenu({ search, onChange }: { search: TaskSearch; onChange(ch
     </button>
   )
   return (
-    <Suspense fallback={button}>
-      <Menu
-        trigger={button}
-        entries={[
-          ...(byHand ? [{ value: '', label: words.sorts.none, chosen: search.sort === undefined }] : []),
-          ...sorts.map((sort) => ({ value: sort, label: words.sorts[sort], chosen: search.sort === sort })),
-        ]}
-        onChoose={(sort) => onChange({ sort: (sort || undefined) as Sort | undefined })}
-      />
-    </Suspense>
+    <LazyMenu
+      trigger={button}
+      entries={[
+        ...(byHand ? [{ value: '', label: words.sorts.none, chosen: search.sort === undefined }] : []),
+        ...sorts.map((sort) => ({ value: sort, label: words.sorts[sort], chosen: search.sort === sort })),
+      ]}
+      onChoose={(sort) => onChange({ sort: (sort || undefined) as Sort | undefined })}
+    />
   )
 }
 

@@ -1,14 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Ellipsis } from 'lucide-react'
-import { lazy, Suspense } from 'react'
 import type { McpToken } from '../../../features/tokens/schema.ts'
+import { LazyMenu } from '../../components/lazy-menu.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { teamsQuery } from '../../session.ts'
 import { ago, day, isOlderThan } from '../../times.ts'
 import { words } from './words.ts'
 
-const Menu = lazy(async () => ({ default: (await import('../../components/menu.tsx')).Menu }))
 /** A token that was not used for so many days is probably forgotten. */
 const FORGOTTEN = 30
 
@@ -116,16 +115,14 @@ function More({ token, mayRevoke, onRevoke }: Pick<Props, 'mayRevoke' | 'onRevok
   )
   if (entries.length === 0) return null
   return (
-    <Suspense fallback={button}>
-      <Menu
-        trigger={button}
-        entries={entries}
-        onChoose={(value) =>
-          value === 'revoke'
-            ? onRevoke(token)
-            : void navigate({ to: '/agents/$id', params: { id: String(token.agentId) } })
-        }
-      />
-    </Suspense>
+    <LazyMenu
+      trigger={button}
+      entries={entries}
+      onChoose={(value) =>
+        value === 'revoke'
+          ? onRevoke(token)
+          : void navigate({ to: '/agents/$id', params: { id: String(token.agentId) } })
+      }
+    />
   )
 }
