@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { AppError } from '../../src/errors.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import type { Client } from '../api/client.ts'
+import { stopSignal } from '../api/events.ts'
 import { lock, type Where } from '../api/profiles.ts'
 import { at, projectId } from '../api/reference.ts'
 import { ownerOf, signedInOrCarried } from '../copy/client.ts'
@@ -79,10 +80,12 @@ function report(json: boolean | undefined, copy: Copy, done: Exchanged): void {
 
 export async function sync({ json, watch, ...where }: Options & { watch?: boolean }): Promise<void> {
   const all = await opened(where)
+  // Before the first exchange, so that it too is finished if Ctrl-C comes meanwhile.
+  const stop = watch && stopSignal()
   report(json, all.copy, await exchanged(all))
-  if (!watch) return
+  if (!stop) return
   if (!json) note('Watching for changes. Press Ctrl-C to stop.')
-  for await (const _ of changesAt(all.client, all.copy)) {
+  for await (const _ of changesAt(all.client, all.copy, stop)) {
     const done = await exchanged(all).catch(passing)
     if (done && (done.pushed > 0 || done.changed > 0 || done.deleted > 0)) report(json, all.copy, done)
   }

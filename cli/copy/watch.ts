@@ -1,6 +1,6 @@
 import { hubLimits } from '../../src/live/limits.ts'
 import type { Client } from '../api/client.ts'
-import { follow, pause, stopSignal } from '../api/events.ts'
+import { follow, pause } from '../api/events.ts'
 import type { Copy } from './copy.ts'
 
 /** How often to ask a server that does not say when something changes. */
@@ -10,9 +10,8 @@ const LOOK_MS = 1000
 /** Changes often come together. */
 const SETTLE_MS = 200
 
-/** Yields whenever there may be something to send or to receive, until the process is told to stop. */
-export async function* changesAt(client: Client, copy: Copy): AsyncGenerator<void> {
-  const stop = stopSignal()
+/** Yields whenever there may be something to send or to receive, until the signal fires. */
+export async function* changesAt(client: Client, copy: Copy, stop: AbortSignal): AsyncGenerator<void> {
   let heard = false
   let lastPoll = Date.now()
   const hear = () => {

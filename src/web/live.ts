@@ -39,7 +39,10 @@ const shownBy: Record<string, readonly string[]> = {
 }
 
 /** Asks again for what events have changed, a few times a second at most, and only for what is on screen. */
-const stale = new Stale((key) => void queries.invalidateQueries({ queryKey: [key] }))
+const stale = new Stale(
+  (key) => void queries.invalidateQueries({ queryKey: [key] }),
+  () => queries.isMutating() > 0,
+)
 
 function heard(type: string): void {
   for (const key of shownBy[type.split('.')[0] ?? ''] ?? []) stale.add(key)

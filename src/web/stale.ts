@@ -1,7 +1,8 @@
 /**
  * Gathers what has changed, and tells of each once. The first change is told at once; those that follow it within
  * PAUSE are told together, so that a page in front of busy agents is not asking all the time. While the page is hidden
- * nothing is told, until somebody looks again.
+ * nothing is told, until somebody looks again; nor while the page itself is changing something, because the answer
+ * could still be without that change.
  */
 const PAUSE = 700
 
@@ -9,7 +10,10 @@ export class Stale {
   readonly #keys = new Set<string>()
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(private readonly tell: (key: string) => void) {
+  constructor(
+    private readonly tell: (key: string) => void,
+    private readonly isChanging: () => boolean,
+  ) {
     if (typeof document !== 'undefined') document.addEventListener('visibilitychange', () => this.#flush())
   }
 
@@ -25,6 +29,7 @@ export class Stale {
       this.#timer = undefined
       this.#flush()
     }, PAUSE)
+    if (this.isChanging()) return
     const keys = [...this.#keys]
     this.#keys.clear()
     for (const key of keys) this.tell(key)

@@ -10,6 +10,7 @@ import {
   type ReactNode,
   type RefObject,
   useEffect,
+  useLayoutEffect,
   useRef,
   useState,
 } from 'react'
@@ -27,7 +28,7 @@ interface CardProps {
   chosen: boolean
   moving: boolean
   may: boolean
-  stepping: RefObject<string | undefined>
+  focused: RefObject<string | undefined>
   on: {
     open(): void
     point(): void
@@ -40,14 +41,12 @@ interface CardProps {
 
 /** Cards are drawn anew only if what they show has changed: what they call is always about the same task. */
 export const Card = memo(
-  function Card({ task, open, chosen, moving, may, stepping, on }: CardProps) {
+  function Card({ task, open, chosen, moving, may, focused, on }: CardProps) {
     const element = useRef<HTMLLIElement>(null)
     const cover = useRef<HTMLButtonElement>(null)
-    useEffect(() => {
-      if (stepping.current !== task.id) return
-      stepping.current = undefined
-      cover.current?.focus()
-    }, [stepping, task.id])
+    useLayoutEffect(() => {
+      if (focused.current === task.id && document.activeElement === document.body) cover.current?.focus()
+    }, [focused, task.id])
     const { edge, held } = useDragging(element, task, may)
     const onKeyDown = (event: KeyboardEvent) => {
       const step = arrows[event.key]
@@ -77,7 +76,14 @@ export const Card = memo(
             aria-label={`${task.key} ${task.title}`}
             aria-pressed={chosen || undefined}
             onClick={onClick}
-            onFocus={on.point}
+            onFocus={() => {
+              focused.current = task.id
+              on.point()
+            }}
+            // React does not call this for an element that it removes.
+            onBlur={() => {
+              focused.current = undefined
+            }}
             onKeyDown={onKeyDown}
           />
           <CardBody task={task} />

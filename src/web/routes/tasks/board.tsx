@@ -37,8 +37,8 @@ interface BoardProps {
 export function Board(props: BoardProps) {
   const { board } = props
   const [column, setColumn] = useState(board.groups[0]?.value)
-  /** The card that keys have just moved: it is a new element in its new column, and keeps the focus. */
-  const stepping = useRef<string>(undefined)
+  /** The card with the focus: where it moves to another column it becomes a new element, and keeps the focus. */
+  const focused = useRef<string>(undefined)
   const strip = useRef<HTMLDivElement>(null)
   const show = (status: Status) => {
     setColumn(status)
@@ -58,7 +58,7 @@ export function Board(props: BoardProps) {
       </div>
       <div className="board" ref={strip} onScroll={follow}>
         {board.groups.map((group) => (
-          <Column key={group.value} {...props} group={group} stepping={stepping} />
+          <Column key={group.value} {...props} group={group} focused={focused} />
         ))}
       </div>
     </>
@@ -67,10 +67,10 @@ export function Board(props: BoardProps) {
 
 interface ColumnProps extends BoardProps {
   group: Group
-  stepping: RefObject<string | undefined>
+  focused: RefObject<string | undefined>
 }
 
-function Column({ group, stepping, ...props }: ColumnProps) {
+function Column({ group, focused, ...props }: ColumnProps) {
   const { board, open, onOpen, onMove, onAdd, may, selection, moving } = props
   const name = statusNames[group.value]
   const canAdd = may && (group.value === 'backlog' || group.value === 'todo')
@@ -95,7 +95,7 @@ function Column({ group, stepping, ...props }: ColumnProps) {
             chosen={selection.ids.has(task.id)}
             moving={moving === task.id}
             may={may}
-            stepping={stepping}
+            focused={focused}
             on={{
               open: () => onOpen(task.key),
               point: () => selection.point(task.id),
@@ -104,9 +104,7 @@ function Column({ group, stepping, ...props }: ColumnProps) {
               moved: props.onMoved,
               step: (step) => {
                 const move = stepped(latest.current, task, step)
-                if (!move) return
-                stepping.current = task.id
-                onMove(move)
+                if (move) onMove(move)
               },
             }}
           />
