@@ -1,10 +1,51 @@
-import { type ComponentProps, lazy, Suspense } from 'react'
+import {
+  type ComponentProps,
+  cloneElement,
+  type KeyboardEvent,
+  lazy,
+  type ReactElement,
+  Suspense,
+  useState,
+} from 'react'
+import type { Menu } from './menu.tsx'
 
-const Loaded = lazy(async () => ({ default: (await import('./menu.tsx')).Menu }))
+const load = async () => ({ default: (await import('./menu.tsx')).Menu })
+const Loaded = lazy(load)
 
-/** A menu whose script comes after the page: it is large, and nobody needs a menu at first. */
-export const LazyMenu = (props: ComponentProps<typeof Loaded>) => (
-  <Suspense fallback={props.trigger}>
-    <Loaded {...props} />
-  </Suspense>
-)
+interface Props extends Omit<ComponentProps<typeof Menu>, 'trigger' | 'open'> {
+  trigger: ReactElement<ComponentProps<'button'>>
+}
+
+/**
+ * A menu whose script is loaded once its button is pointed at or reached by keyboard: it is larger than most pages, and
+ * few visits open one.
+ */
+export function LazyMenu({ trigger, ...menu }: Props) {
+  const [opened, setOpened] = useState(false)
+  const { onPointerEnter, onFocus } = trigger.props
+  const open = () => setOpened(true)
+  const button = cloneElement(trigger, {
+    'aria-haspopup': 'menu',
+    'aria-expanded': false,
+    onPointerEnter: (event) => {
+      void load()
+      onPointerEnter?.(event)
+    },
+    onFocus: (event) => {
+      void load()
+      onFocus?.(event)
+    },
+    onClick: open,
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
+      event.preventDefault()
+      open()
+    },
+  })
+  if (!opened) return button
+  return (
+    <Suspense fallback={button}>
+      <Loaded trigger={trigger} open {...menu} />
+    </Suspense>
+  )
+}

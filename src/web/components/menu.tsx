@@ -16,13 +16,16 @@ export function Menu({
   trigger,
   entries,
   onChoose,
+  open,
 }: {
   trigger: ReactElement
   entries: readonly MenuEntry[]
   onChoose(value: string): void
+  /** It is open from the start. */
+  open?: boolean
 }) {
   return (
-    <BaseMenu.Root>
+    <BaseMenu.Root defaultOpen={open ?? false}>
       <BaseMenu.Trigger render={trigger} />
       <BaseMenu.Portal>
         <BaseMenu.Positioner sideOffset={4} align="start" className="over">

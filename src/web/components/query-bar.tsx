@@ -1,10 +1,7 @@
 /** The filters of a list: a menu of choices, words to find, and a chip for each filter in force. */
 import { ListFilter, X } from 'lucide-react'
-import { lazy, Suspense } from 'react'
 import { words } from '../words.ts'
-
-/** Menus come after the page: they are heavy, and nobody needs this one at first. */
-const Menu = lazy(async () => ({ default: (await import('./menu.tsx')).Menu }))
+import { LazyMenu } from './lazy-menu.tsx'
 
 export interface FilterChoice {
   /** The name of the filter in the address. */
@@ -42,11 +39,7 @@ export function QueryBar({ filters, find, onChange }: Props) {
   }
   return (
     <>
-      {entries.length > 0 && (
-        <Suspense fallback={button}>
-          <Menu trigger={button} entries={entries} onChoose={choose} />
-        </Suspense>
-      )}
+      {entries.length > 0 && <LazyMenu trigger={button} entries={entries} onChoose={choose} />}
       {find && (
         <form
           role="search"
