@@ -1,8 +1,8 @@
 /**
  * Decides which chunks of the dashboard become one file. Bun makes a chunk of every set of modules that the same pages
- * share, which leaves a page with twenty files, most of them of a few hundred bytes. Chunks are joined here until no page
- * loads more than `MOST_FILES` besides the shell. Each step joins the two that add the fewest bytes to a visit, so a small
- * chunk that many pages need ends in the shell.
+ * share, which leaves a page with twenty files, most of them of a few hundred bytes. Chunks are joined here until no
+ * page loads more than `MOST_FILES` besides the shell. Each step joins the two that add the fewest bytes to a visit, so
+ * a small chunk that many pages need ends in the shell.
  */
 
 /** A chunk that Bun has written. `imports` are loaded with it, `loads` when they are asked for. */

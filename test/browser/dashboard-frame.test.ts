@@ -149,12 +149,7 @@ test('a page asks for little, and what it loads is small', async () => {
   const ada = await signedIn(t, boss.email)
   const { slug } = await newProject(ada)
   const task = await newTask(ada, slug, { title: 'One' })
-  for (const path of [
-    '/',
-    '/projects',
-    `/projects/${slug}/tasks`,
-    `/tasks/${task.key}`,
-  ]) {
+  for (const path of ['/', '/projects', `/projects/${slug}/tasks`, `/tasks/${task.key}`]) {
     ada.asked.splice(0)
     await ada.goto(path)
     await ada.page.locator('main h1').waitFor()
