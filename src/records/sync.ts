@@ -67,7 +67,7 @@ export interface SyncEntity extends Synced {
   readonly ends?: readonly [SyncEnd, SyncEnd]
 }
 
-interface SyncPlace {
+export interface SyncPlace {
   /** The condition for the rows that a caller sees. */
   readonly visible: (rights: Rights) => SQL
   /** The container of a row. */
@@ -106,27 +106,27 @@ interface SyncedKind {
 
 /** Returns a kind of record as an entity of sync; undefined for kinds that devices keep no copy of. */
 export function entityOf(record: SyncedKind, project: PgColumn | undefined): SyncEntity | undefined {
-  const { kind, table, scope, visible, sync, ownerId } = record
+  const { kind, table, scope, sync } = record
   if (!sync) return undefined
-  const { organizationId } = table
+  const { version, deletedAt } = table
+  return { ...sync, entity: kind, table, scope, version, deletedAt, place: placeOf(record, project) }
+}
+
+/** Returns where records of a kind belong, and who sees them. */
+export function placeOf(
+  { table: { organizationId }, visible, ownerId }: Pick<SyncedKind, 'table' | 'visible' | 'ownerId'>,
+  project: PgColumn | undefined,
+): SyncPlace {
   const nothing = sql`false`
   return {
-    ...sync,
-    entity: kind,
-    table,
-    scope,
-    version: table.version,
-    deletedAt: table.deletedAt,
-    place: {
-      visible,
-      container: containerSql(project, organizationId, ownerId),
-      inContainer: (container) => {
-        const { type, id } = splitContainer(container)
-        if (type === 'project') return project ? sql`${project} = ${id}::uuid` : nothing
-        const noProject = project ? sql`${project} is null` : sql`true`
-        if (type === 'organization') return and(noProject, sql`${organizationId} = ${id}::uuid`)
-        return ownerId ? and(noProject, sql`${organizationId} is null`, sql`${ownerId} = ${id}::uuid`) : nothing
-      },
+    visible,
+    container: containerSql(project, organizationId, ownerId),
+    inContainer: (container) => {
+      const { type, id } = splitContainer(container)
+      if (type === 'project') return project ? sql`${project} = ${id}::uuid` : nothing
+      const noProject = project ? sql`${project} is null` : sql`true`
+      if (type === 'organization') return and(noProject, sql`${organizationId} = ${id}::uuid`)
+      return ownerId ? and(noProject, sql`${organizationId} is null`, sql`${ownerId} = ${id}::uuid`) : nothing
     },
   }
 }
@@ -150,8 +150,10 @@ interface Selection {
   readonly limit?: number
 }
 
+type Readable = Pick<PlacedEntity, 'table' | 'columns' | 'version' | 'place'>
+
 /** Reads records of an entity, by id. The condition has to hold the reader's rights. */
-export async function readCopies(db: Db, entity: PlacedEntity, { where, after, limit }: Selection): Promise<Copy[]> {
+export async function readCopies(db: Db, entity: Readable, { where, after, limit }: Selection): Promise<Copy[]> {
   const { table, columns, version, place } = entity
   const from = after === undefined ? undefined : sql`${table.id} > ${after}::uuid`
   const query = db

@@ -4,7 +4,7 @@ import { contextOf } from '../../src/action.ts'
 import { system } from '../../src/auth/actor.ts'
 import { fingerprint, type Head, type Keys, keysOf, newSeeds, open, pack, rawPublic } from '../../src/auth/bundle.ts'
 import { SCHEMA } from '../../src/features/sync/devices.ts'
-import { compared } from '../../src/features/transfer/import.ts'
+import { compared } from '../../src/features/transfer/changes.ts'
 import type { ImportResult, Line } from '../../src/features/transfer/schema.ts'
 import { purge } from '../../src/features/upkeep/service.ts'
 import { apiKey, call, mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
@@ -72,7 +72,7 @@ async function full(who: Person): Promise<string> {
   await who.fetch('PATCH', `/api/tasks/${task.id}`, { parentId: later, status: 'done' })
   await post(`/api/tasks/${task.id}/comments`, { body: 'Works' })
   await post(`/api/decisions/${decision.id}/comments`, { body: 'Agreed' })
-  await who.fetch('PUT', `/api/specs/${spec.id}`, { content: 'Second', baseVersion: 1, message: 'more' })
+  await who.fetch('PATCH', `/api/specs/${spec.id}`, { content: 'Second', baseVersion: 1, message: 'more' })
   await post('/api/links', { fromType: 'note', fromId: note.id, toType: 'task', toId: task.id })
   await post('/api/notes', { title: 'Mine', content: 'x', scope: 'personal' })
   return project.id

@@ -50,18 +50,35 @@ const settings = {
 }
 
 async function openOnce(): Promise<Driver> {
+  const { driver } = await openNew(folder)
+  return driver
+}
+
+/** Opens a new database, which is removed at the end of the process. */
+async function openNew(dataFolder: string): Promise<{ driver: Driver; env: Record<string, string> }> {
   const postgres = process.env.TEST_DB === 'postgres' ? await freshDatabase() : undefined
-  const driver = await openDatabase(
-    loadConfig({ env: { ...settings, ...(postgres && { DATABASE_URL: postgres.url }) } }),
-    log,
-  )
+  const env = { ...settings, DATA_DIR: dataFolder, ...(postgres && { DATABASE_URL: postgres.url }) }
+  const driver = await openDatabase(loadConfig({ env }), log)
   const close = driver.close.bind(driver)
   atEnd(async () => {
     await close()
     await postgres?.drop()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(dataFolder, { recursive: true, force: true })
   })
-  return driver
+  return { driver, env }
+}
+
+/** A running server with a database of its own: another, empty installation. */
+export async function otherInstallation(): Promise<TestApp> {
+  const { driver, env } = await openNew(mkdtempSync(join(tmpdir(), 'tutti-test-')))
+  const app = await createApp(loadConfig({ env }), { driver: withoutClose(driver), log, outbound: noNames })
+  const server = startHttp(app, { checkAnswers: true })
+  const close = async () => {
+    await server.stop(100)
+    await app.close()
+  }
+  atEnd(close)
+  return { app, server, url: `http://127.0.0.1:${server.port}`, close }
 }
 
 /** The database outlives every app that uses it. Methods stay bound to the real one, which has private fields. */

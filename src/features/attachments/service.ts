@@ -25,7 +25,7 @@ const OF_RECORD = 200
 const OF_TEAM = 2 ** 30
 const OF_USER = 256 << 20
 
-const columns = {
+export const columns = {
   id: attachments.id,
   kind: attachments.kind,
   recordId: attachments.recordId,
@@ -51,7 +51,7 @@ async function writable(ctx: Ctx, { kind, recordId }: Pick<Row, 'kind' | 'record
 }
 
 /** Requires room for a file. Two uploads at the same moment may exceed it by one file, which does no harm. */
-async function requireRoom(ctx: Ctx, { organizationId, id }: Found, size: number): Promise<void> {
+export async function requireRoom(ctx: Ctx, { organizationId, id }: Found, size: number): Promise<void> {
   const owner = organizationId
     ? eq(attachments.organizationId, organizationId)
     : and(isNull(attachments.organizationId), eq(attachments.createdById, userIdOf(ctx.actor)))

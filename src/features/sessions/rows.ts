@@ -36,7 +36,7 @@ export const listed = {
   startedAt: sessions.startedAt,
   endedAt: sessions.endedAt,
 }
-const visible = {
+export const visible = {
   ...listed,
   context: sessions.context,
   checkpoint: sessions.checkpoint,

@@ -37,6 +37,7 @@ export const taskSync: Synced = {
     position: tasks.position,
     startedAt: tasks.startedAt,
     completedAt: tasks.completedAt,
+    completedByType: tasks.completedByType,
   },
   fields: {
     title: 'value',
@@ -84,6 +85,7 @@ export const commentSync: SyncEntity = {
     asks: taskComments.asks,
     createdAt: taskComments.createdAt,
     editedAt: taskComments.editedAt,
+    version: taskComments.version,
   },
   fields: {},
   onCreate: ['taskId', 'body', 'asks'],

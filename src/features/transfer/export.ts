@@ -8,11 +8,13 @@ import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { rowsAs } from '../../db/session.ts'
 import { AppError } from '../../errors.ts'
-import { type Container, isPlaced, readCopies, type SyncEntity } from '../../records/sync.ts'
+import { type Container, readCopies } from '../../records/sync.ts'
 import { links } from '../links/table.ts'
 import { memberships } from '../organizations/table.ts'
 import { find as findProject } from '../projects/rows.ts'
 import { users } from '../users/table.ts'
+import { filesOf } from './files.ts'
+import { type Kind, kindNamed } from './kinds.ts'
 import { order, parts, personFields } from './parts.ts'
 import type { ExportQuery } from './schema.ts'
 
@@ -82,13 +84,13 @@ class Exported {
 
   async *of(name: string): AsyncGenerator<Written> {
     if (name === 'link') return yield* this.#links()
+    if (name === 'file') return yield* this.#files()
     if (Object.hasOwn(parts, name)) return yield* this.#parts(name)
-    const entity = this.ctx.app.records.synced.find((one) => one.entity === name)
-    if (entity) yield* this.#records(entity)
+    const kind = kindNamed(this.ctx, name)
+    if (kind) yield* this.#records(kind)
   }
 
-  async *#records(entity: SyncEntity): AsyncGenerator<Written> {
-    if (!isPlaced(entity)) return
+  async *#records(entity: Kind): AsyncGenerator<Written> {
     const ids = new Set<string>()
     this.#ids.set(entity.entity, ids)
     const { visible, inContainer } = entity.place
@@ -100,9 +102,9 @@ class Exported {
       const page = await readCopies(this.ctx.db, entity, { where, after, limit: PAGE })
       for (const { id, container, record } of page) {
         // Projects of the team open their containers; what other teams share publicly is not part of an export.
-        if (entity.entity === 'project' && record.organizationId === this.ctx.actor.organizationId)
-          this.#containers.add(container)
-        if (!this.#containers.has(container)) continue
+        const isOthers = ![undefined, null, this.ctx.actor.organizationId].includes(record.organizationId as string)
+        if (entity.entity === 'project' && !isOthers) this.#containers.add(container)
+        if (isOthers || !this.#containers.has(container)) continue
         ids.add(id)
         const { version, ...rest } = record
         yield this.#written(entity.entity, 'version' in entity.columns ? { ...rest, version } : rest)
@@ -124,11 +126,21 @@ class Exported {
           .where(anyOf(part.parent, idList(some)))
           .orderBy(...part.key.map((column) => asc(column))),
       )
-      // A dependency on a task that is not part of the export would name nothing.
+      // A dependency on a record that is not part of the export would name nothing.
       for (const row of rows)
-        if (row.blockedById === undefined || this.#known('task').has(String(row.blockedById)))
+        if (row.blockedById === undefined || this.#known(part.of).has(String(row.blockedById)))
           yield this.#written(name, row)
     }
+  }
+
+  /** Reads the files in the texts of the records that were written, one at a time. */
+  async *#files(): AsyncGenerator<Written> {
+    for (const [kind, ids] of this.#ids)
+      for (const some of chunks(ids)) {
+        await this.#renew()
+        if (!scopeHolds(this.ctx.actor.scopes, 'uploads:read')) return
+        for await (const file of filesOf(this.ctx, kind, some)) yield this.#written('file', file)
+      }
   }
 
   async *#links(): AsyncGenerator<Written> {

@@ -5,15 +5,18 @@ import { member, type Rule, scopeHolds } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { rowsAs } from '../../db/session.ts'
 import { AppError, invalid } from '../../errors.ts'
-import type { FieldKind } from '../../records/sync.ts'
 import { lookUp } from '../links/records.ts'
 import { announceImported } from '../links/service.ts'
 import { memberships } from '../organizations/table.ts'
+import { specs } from '../specs/table.ts'
 import { users } from '../users/table.ts'
+import { compared, fieldsOf, type Kinds, newerPart, specVersion } from './changes.ts'
 import { recordsImported } from './events.ts'
+import { checkFile, storeFile } from './files.ts'
+import { kindNamed } from './kinds.ts'
 import { adoptParts, parentIn, raiseNumbers, setParents } from './parents.ts'
 import { parts, personFields } from './parts.ts'
-import { checkRecord, computed, ownerOf } from './rules.ts'
+import { checkRecord, computed, isOwn, ownerOf } from './rules.ts'
 import type { ImportBatch, ImportResult, Line } from './schema.ts'
 import { importedRecords } from './table.ts'
 
@@ -27,7 +30,7 @@ interface Place {
   table: PgTable & { id?: PgColumn }
   columns: Readonly<Record<string, PgColumn>>
   key: readonly PgColumn[]
-  fields: Readonly<Record<string, FieldKind>>
+  fields: Kinds
 }
 
 /**
@@ -90,6 +93,7 @@ class Batch {
   ) {}
 
   async store({ entity, record }: Line): Promise<void> {
+    if (entity === 'file') return this.#storeFile(record)
     const place = this.#place(entity)
     checkRecord(entity, record, place.columns)
     const row = await this.#mapped(record)
@@ -103,14 +107,39 @@ class Batch {
         .limit(1),
     )
     if (!there) await this.#create(entity, place, row)
-    else if (Object.hasOwn(parts, entity) || Object.keys(place.fields).length === 0) this.result.unchanged++
+    else if (Object.keys(place.fields).length === 0) await this.#renewPart(entity, place, row, there)
     else await this.#update(entity, place, row, there)
+  }
+
+  async #storeFile(record: Fields): Promise<void> {
+    const file = checkFile(this.ctx, record)
+    this.#place(file.kind)
+    const createdById = this.accounts.get(file.createdById ?? '') ?? null
+    const found = await storeFile(this.ctx, this.organizationId, { ...file, createdById })
+    if (!found) return void this.result.unchanged++
+    this.result.created++
+    this.#touched(file.kind, { ...found, id: file.recordId })
+  }
+
+  /** Takes the newer state of what is here already and not merged by fields. */
+  async #renewPart(entity: string, { table, key, columns }: Place, row: Fields, there: Fields): Promise<void> {
+    const parent = parts[entity] ? fieldOf(columns, parts[entity].parent) : 'taskId'
+    const set = newerPart(entity, parent, there, row)
+    if (!set) return void this.result.unchanged++
+    const match = key.map((column) => eq(column, row[fieldOf(columns, column)] as string))
+    await this.ctx.db
+      .update(table as PgTable)
+      .set(set as never)
+      .where(and(...match))
+    this.result.updated++
+    this.#touched(entity, row)
   }
 
   /** Throws if the credential may not write records of this kind. */
   #place(entity: string): Place {
     const part = Object.hasOwn(parts, entity) ? parts[entity] : undefined
-    const synced = this.ctx.app.records.synced.find((one) => one.entity === (part?.of ?? entity))
+    const name = part?.of ?? entity
+    const synced = kindNamed(this.ctx, name) ?? this.ctx.app.records.synced.find((one) => one.entity === name)
     if (!synced) throw invalid('/records', `${JSON.stringify(entity)} is not a kind of record that can be imported.`)
     const scope = synced.scope.replace(':read', ':write')
     if (!scopeHolds(this.ctx.actor.scopes, scope))
@@ -118,7 +147,8 @@ class Batch {
         scope,
       })
     if (part) return { ...part, fields: {} }
-    return { table: synced.table, columns: synced.columns, key: [synced.table.id], fields: synced.fields }
+    const { table, columns } = synced
+    return { table, columns, key: [table.id], fields: fieldsOf(entity, synced.fields) }
   }
 
   /**
@@ -129,6 +159,7 @@ class Batch {
     const row = { ...record }
     if ('organizationId' in row && row.organizationId !== null) row.organizationId = this.organizationId
     if ('workspaceId' in row) row.workspaceId = null
+    if (typeof row.agentId === 'string' && !(await this.#seesAgent(row.agentId))) row.agentId = null
     for (const [field, type] of Object.entries(personFields)) {
       const id = row[field]
       if (typeof id !== 'string') continue
@@ -146,6 +177,7 @@ class Batch {
 
   async #create(entity: string, { table, fields }: Place, row: Fields): Promise<void> {
     if (entity === 'link') await announceImported(this.ctx, this.organizationId, row as never)
+    if (entity === 'version' && !(await this.#hasReached(row))) return void this.result.unchanged++
     // A parent may come later, and is set then.
     const { parentId, ...rest } = row
     const values = {
@@ -161,6 +193,15 @@ class Batch {
     await this.#remember(entity, fields, row)
   }
 
+  /** Whether the spec has had this version here. One that conflicts has not, and its next version takes the number. */
+  async #hasReached({ specId, version }: Fields): Promise<boolean> {
+    const [spec] = await this.ctx.db
+      .select({ version: specs.version })
+      .from(specs)
+      .where(eq(specs.id, String(specId)))
+    return spec !== undefined && spec.version >= Number(version)
+  }
+
   async #remember(entity: string, fields: Place['fields'], row: Fields): Promise<void> {
     if (Object.keys(fields).length === 0 || typeof row.id !== 'string') return
     const base = Object.fromEntries(Object.keys(fields).map((name) => [name, row[name] ?? null]))
@@ -174,7 +215,7 @@ class Batch {
   /** Notes that a record changed, to be named in an event of where it is. A part changes what it belongs to. */
   #touched(entity: string, row: Fields): void {
     const { id, projectId } = row
-    const isPersonal = row.organizationId === null && typeof projectId !== 'string'
+    const isPersonal = (row.organizationId === null && typeof projectId !== 'string') || isOwn(entity, row)
     const project = entity === 'project' ? id : isPersonal ? PERSONAL : (projectId ?? this.#project)
     const part = Object.hasOwn(parts, entity) ? parts[entity] : undefined
     const kind = part?.of ?? entity
@@ -189,18 +230,22 @@ class Batch {
       .select({ base: importedRecords.base, organizationId: importedRecords.organizationId })
       .from(importedRecords)
       .where(eq(importedRecords.id, String(row.id)))
-    const isOwn = there.organizationId !== null || there.createdById === this.ctx.actor.userId
-    if (before?.organizationId !== this.organizationId || there.organizationId !== row.organizationId || !isOwn)
+    const isMine = there.organizationId !== null || there.createdById === this.ctx.actor.userId
+    if (before?.organizationId !== this.organizationId || there.organizationId !== row.organizationId || !isMine)
       throw new AppError('conflict.exists', `The ${entity} ${row.id} exists here, and was not imported to this team.`)
     const { taken, conflicts } = compared(fields, before.base, there, row)
     if (conflicts.length > 0) this.result.conflicts.push({ entity, id: String(row.id), fields: conflicts })
     if (Object.keys(taken).length === 0) this.result.unchanged += conflicts.length > 0 ? 0 : 1
     else {
       if (taken.parentId) taken.parentId = await parentIn(this.ctx, there.projectId, taken.parentId)
-      const set = { ...taken, ...computed(entity, { ...there, ...taken }), updatedAt: this.ctx.now }
+      const after: Fields = { ...there, ...taken }
+      const version =
+        entity === 'spec'
+          ? await specVersion(this.ctx, there, row, after)
+          : sql`${sql.identifier(getTableName(table))}.version + 1`
       await this.ctx.db
         .update(table as PgTable)
-        .set({ ...set, version: sql`${sql.identifier(getTableName(table))}.version + 1` } as never)
+        .set({ ...taken, ...computed(entity, after), version, updatedAt: this.ctx.now } as never)
         .where(eq(table.id as PgColumn, String(row.id)))
       this.result.updated++
       // A record that moved has left a project, where it is named too.
@@ -230,29 +275,3 @@ class Batch {
 
 const fieldOf = (columns: Place['columns'], wanted: PgColumn): string =>
   Object.entries(columns).find(([, column]) => column === wanted)?.[0] ?? ''
-
-/** Compares three versions of a record: what was imported last, what is here, and what comes now. */
-export function compared(
-  fields: Readonly<Record<string, FieldKind>>,
-  base: Fields,
-  here: Fields,
-  there: Fields,
-): { taken: Fields; conflicts: string[] } {
-  const taken: Fields = {}
-  const conflicts: string[] = []
-  for (const [name, kind] of Object.entries(fields)) {
-    const [was, mine, theirs] = [base[name] ?? null, here[name] ?? null, there[name] ?? null]
-    if (Bun.deepEquals(theirs, was) || Bun.deepEquals(theirs, mine)) continue
-    if (Bun.deepEquals(mine, was)) taken[name] = theirs
-    else if (kind === 'set') taken[name] = union(was, mine, theirs)
-    else conflicts.push(name)
-  }
-  return { taken, conflicts }
-}
-
-function union(was: unknown, mine: unknown, theirs: unknown): unknown[] {
-  const [before, here, there] = [was, mine, theirs].map((list) => new Set(Array.isArray(list) ? list : []))
-  const added = (there as Set<unknown>).difference(before as Set<unknown>)
-  const removed = (before as Set<unknown>).difference(there as Set<unknown>)
-  return [...(here as Set<unknown>).union(added).difference(removed)]
-}

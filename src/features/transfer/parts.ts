@@ -1,8 +1,10 @@
 import { getTableColumns } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import { decisionComments } from '../decisions/table.ts'
+import { pullRequests } from '../repositories/table.ts'
 import { specVersions } from '../specs/table.ts'
-import { taskDependencies } from '../tasks/table.ts'
+import { taskDependencies, taskEvidence } from '../tasks/table.ts'
+import { featureDependencies, featureEvidence, featureReviews } from '../workflow/table.ts'
 
 /** The order of an export: each record comes after what it belongs to. */
 export const order = [
@@ -13,18 +15,27 @@ export const order = [
   'story',
   'task',
   'comment',
+  'evidence',
   'dependency',
   'feature',
+  'gateEvidence',
+  'review',
+  'featureDependency',
+  'repository',
+  'pullRequest',
   'spec',
   'version',
   'decision',
   'discussion',
   'note',
+  'session',
   'memory',
+  'view',
   'link',
+  'file',
 ] as const
 
-/** What belongs to a record and is never changed, only added: devices keep no copy of it, exports have it. */
+/** What belongs to a record and is only added: exports have it as lines of their own. */
 export interface Part {
   readonly table: PgTable
   /** The kind of record that it belongs to, and the column with that record's id. */
@@ -36,12 +47,47 @@ export interface Part {
 }
 
 export const parts: Readonly<Record<string, Part>> = {
+  evidence: {
+    table: taskEvidence,
+    of: 'task',
+    parent: taskEvidence.taskId,
+    key: [taskEvidence.id],
+    columns: getTableColumns(taskEvidence),
+  },
   dependency: {
     table: taskDependencies,
     of: 'task',
     parent: taskDependencies.taskId,
     key: [taskDependencies.taskId, taskDependencies.blockedById, taskDependencies.kind],
     columns: getTableColumns(taskDependencies),
+  },
+  gateEvidence: {
+    table: featureEvidence,
+    of: 'feature',
+    parent: featureEvidence.featureId,
+    key: [featureEvidence.id],
+    columns: getTableColumns(featureEvidence),
+  },
+  review: {
+    table: featureReviews,
+    of: 'feature',
+    parent: featureReviews.featureId,
+    key: [featureReviews.id],
+    columns: getTableColumns(featureReviews),
+  },
+  featureDependency: {
+    table: featureDependencies,
+    of: 'feature',
+    parent: featureDependencies.featureId,
+    key: [featureDependencies.featureId, featureDependencies.blockedById],
+    columns: getTableColumns(featureDependencies),
+  },
+  pullRequest: {
+    table: pullRequests,
+    of: 'repository',
+    parent: pullRequests.repositoryId,
+    key: [pullRequests.id],
+    columns: getTableColumns(pullRequests),
   },
   version: {
     table: specVersions,
@@ -62,6 +108,9 @@ export const parts: Readonly<Record<string, Part>> = {
 /** Fields that hold the id of a user, or of an agent where the field with the type says so. */
 export const personFields: Readonly<Record<string, string | undefined>> = {
   createdById: undefined,
+  userId: undefined,
+  verifiedById: undefined,
   assigneeId: 'assigneeType',
   authorId: 'authorType',
+  actorId: 'actorType',
 }

@@ -1,5 +1,6 @@
 import { type Http, on } from '../../http/context.ts'
 import { exportLines, streamOf } from './export.ts'
+import { LARGEST_LINE } from './files.ts'
 import { importBatch } from './import.ts'
 import { ExportFile, ExportQuery, ImportBatch, ImportResult } from './schema.ts'
 
@@ -14,13 +15,13 @@ export const transferRoutes = (http: Http) =>
         return new Response(stream)
       },
       {
-        ...on(exportLines, 'Everything that you see in the current team, with comments, links and versions'),
+        ...on(exportLines, 'Everything that you see in the current team, with comments, links, versions and files'),
         query: ExportQuery,
         response: ExportFile,
       },
     )
     .post('/api/sync/import', ({ ctx, body }) => importBatch(ctx, body), {
-      ...on(importBatch, 'Store records of an export in the current team; again and again', { maxBody: 8 << 20 }),
+      ...on(importBatch, 'Store records of an export in the current team; again and again', { maxBody: LARGEST_LINE }),
       body: ImportBatch,
       response: ImportResult,
     })

@@ -1,11 +1,13 @@
+import { Type } from '@sinclair/typebox'
 import { sql } from 'drizzle-orm'
 import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
 import { check } from '../../check.ts'
 import { idList } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
+import { Pull } from '../../outside/codehosts/schema.ts'
 import type { RecordName } from '../../records/names.ts'
-import type { TObject } from '../../schema.ts'
+import { instant, nullable, object, oneOf, type TObject, text, url } from '../../schema.ts'
 import { Agent } from '../agents/schema.ts'
 import { Decision, Comment as Discussion } from '../decisions/schema.ts'
 import { lookUp } from '../links/records.ts'
@@ -14,14 +16,19 @@ import { Memory } from '../memory/schema.ts'
 import { mentionsOf } from '../notes/mentions.ts'
 import { Note } from '../notes/schema.ts'
 import { Project } from '../projects/schema.ts'
+import { Repository } from '../repositories/schema.ts'
+import { Session } from '../sessions/schema.ts'
 import { placeholdersIn } from '../skills/placeholders.ts'
 import { Skill } from '../skills/schema.ts'
-import { Spec } from '../specs/schema.ts'
+import { Spec, SpecVersion } from '../specs/schema.ts'
 import { Epic, Story } from '../stories/schema.ts'
-import { Comment, Task } from '../tasks/schema.ts'
-import { Feature } from '../workflow/schema.ts'
+import { Comment, kinds, Task, TaskEvidence } from '../tasks/schema.ts'
+import { View } from '../views/schema.ts'
+import { Feature, FeatureReview, SubmittedEvidence } from '../workflow/schema.ts'
 
 type Fields = Record<string, unknown>
+
+const said = { actorType: oneOf(['user', 'agent', 'system']), actorName: text(200), createdAt: instant() }
 
 /** What the web API returns of each kind: a record that it could not have returned is not imported. */
 const schemas: Readonly<Record<string, TObject>> = {
@@ -32,20 +39,34 @@ const schemas: Readonly<Record<string, TObject>> = {
   story: Story,
   task: Task,
   comment: Comment,
+  evidence: object({ ...TaskEvidence.properties, ...said }),
+  dependency: object({ kind: oneOf(kinds), createdAt: instant() }),
   feature: Feature,
+  gateEvidence: object({ ...SubmittedEvidence.properties, ...said, verifiedAt: nullable(instant()) }),
+  review: object({ ...FeatureReview.properties, ...said, comment: nullable(text(10_000)) }),
+  featureDependency: object({ createdAt: instant() }),
+  repository: object({ ...Repository.properties, host: url(), pulls: Type.Array(Pull) }),
+  pullRequest: object({ ...Pull.properties, createdAt: instant() }),
   spec: Spec,
+  version: object({ ...SpecVersion.properties, content: Spec.properties.content }),
   decision: Decision,
   discussion: Discussion,
   note: Note,
+  session: Session,
   memory: Memory,
+  view: View,
   link: LinkCreate,
 }
+
+/** Fields that exports of earlier versions do not have. */
+const newFields = new Set(['task completedByType', 'comment version'])
 
 /** Throws `invalid` for a record with a field that its kind does not have, or with a value that it cannot have. */
 export function checkRecord(entity: string, record: Fields, columns: Readonly<Record<string, PgColumn>>): void {
   const unknown = Object.keys(record).find((name) => !Object.hasOwn(columns, name))
   if (unknown !== undefined) throw invalid('/records', `A ${entity} has no field ${JSON.stringify(unknown)}.`)
-  const missing = Object.keys(columns).find((name) => record[name] === undefined)
+  const isMissing = (name: string) => record[name] === undefined && !newFields.has(`${entity} ${name}`)
+  const missing = Object.keys(columns).find(isMissing)
   if (missing !== undefined) throw invalid('/records', `A ${entity} lacks its field ${missing}.`)
   for (const [name, schema] of Object.entries(schemas[entity]?.properties ?? {})) {
     const [error] = name in record ? check(schema, record[name]) : []
@@ -53,10 +74,15 @@ export function checkRecord(entity: string, record: Fields, columns: Readonly<Re
   }
 }
 
-/** Returns columns that are computed from others. */
-export function computed(entity: string, { content }: Fields): Fields {
+/** Returns columns that are computed from others, or have no meaning on another instance. */
+export function computed(entity: string, { content, url, status }: Fields): Fields {
   if (entity === 'note') return { mentions: mentionsOf(String(content)) }
-  return entity === 'skill' ? { placeholders: placeholdersIn(String(content)) } : {}
+  if (entity === 'skill') return { placeholders: placeholdersIn(String(content)) }
+  if (entity === 'repository') return { key: String(url).toLowerCase() }
+  if (entity !== 'session') return {}
+  // Nobody works in it here, and what happened before the import is nothing new to it.
+  const seenSeq = sql`coalesce((select max(seq) from events), 0)`
+  return { seenSeq, ...(status === 'active' && { status: 'paused' }) }
 }
 
 /** A field with the id of another record, or with a list of them. */
@@ -69,10 +95,13 @@ interface Reference {
   readonly inProject?: true
   /** For what people also use from other teams, if they see it. */
   readonly kind?: RecordName
+  /** Whether the field becomes null if the record is not in the team. */
+  readonly orNull?: true
 }
 
 const needed = (field: string, table: string): Reference => ({ field, table, isNeeded: true })
 const later = (field: string, table: string): Reference => ({ field, table })
+const orNull = (field: string, table: string): Reference => ({ ...later(field, table), orNull: true })
 const near = (field: string, table: string): Reference => ({ ...needed(field, table), inProject: true })
 
 /** The references of each kind besides `projectId`, what it belongs to first. */
@@ -80,11 +109,17 @@ const references: Readonly<Record<string, readonly Reference[]>> = {
   story: [near('epicId', 'epics')],
   task: [near('storyId', 'stories'), later('parentId', 'tasks')],
   comment: [needed('taskId', 'tasks')],
+  evidence: [needed('taskId', 'tasks')],
   dependency: [needed('taskId', 'tasks'), needed('blockedById', 'tasks')],
   feature: [later('taskIds', 'tasks'), later('specId', 'specs')],
+  gateEvidence: [needed('featureId', 'features')],
+  review: [needed('featureId', 'features')],
+  featureDependency: [needed('featureId', 'features'), needed('blockedById', 'features')],
+  pullRequest: [needed('repositoryId', 'repositories'), orNull('featureId', 'features')],
   version: [needed('specId', 'specs')],
   decision: [later('supersedes', 'decisions'), later('supersededById', 'decisions')],
   discussion: [needed('decisionId', 'decisions')],
+  session: [orNull('taskId', 'tasks')],
   memory: [later('supersedes', 'memories'), later('supersededById', 'memories')],
 }
 
@@ -97,7 +132,8 @@ const scopes: Readonly<Record<string, Reference>> = {
 
 function referencesOf(entity: string, { scope }: Fields): readonly Reference[] {
   const about = entity === 'memory' ? scopes[String(scope)] : undefined
-  return [needed('projectId', 'projects'), ...(references[entity] ?? []), ...(about ? [about] : [])]
+  const project = entity === 'session' ? orNull('projectId', 'projects') : needed('projectId', 'projects')
+  return [project, ...(references[entity] ?? []), ...(about ? [about] : [])]
 }
 
 /**
@@ -114,6 +150,10 @@ export async function ownerOf(ctx: Ctx, organizationId: string, entity: string, 
     const isHere = ({ team, project }: Place) =>
       team === organizationId && (!one.inProject || project === row.projectId)
     const strange = found.filter((place) => !isHere(place)).map(({ id }) => id)
+    if (one.orNull) {
+      if (strange.length > 0 || found.length === 0) row[one.field] = null
+      continue
+    }
     const seen = one.kind && strange.length > 0 ? (await lookUp(ctx, one.kind, strange)).length : 0
     if (strange.length > seen || (one.isNeeded && found.length < new Set(ids).size))
       throw invalid('/records', `${one.field} ${ids.join(', ')} of a ${entity} is not in this team.`)
@@ -136,8 +176,13 @@ async function placesOf(ctx: Ctx, { table }: Reference, ids: readonly string[]):
   return rows
 }
 
-/** A record without a team belongs to its author, so only they can import it. */
-function personalOf({ actor }: Ctx, entity: string, { organizationId, createdById }: Fields): void {
-  if (organizationId === null && createdById !== actor.userId)
+/** Whether only one person sees a record of the team: a session, or a view that is not shared. */
+export const isOwn = (entity: string, { shared }: Fields): boolean =>
+  entity === 'session' || (entity === 'view' && shared === false)
+
+/** What only one person sees can only be imported by them: a record without a team, or of their own. */
+function personalOf({ actor }: Ctx, entity: string, row: Fields): void {
+  const owner = entity === 'session' ? row.userId : row.createdById
+  if ((row.organizationId === null || isOwn(entity, row)) && owner !== actor.userId)
     throw invalid('/records', `A personal ${entity} can only be imported by the person whose it is.`)
 }

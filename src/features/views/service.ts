@@ -2,7 +2,7 @@ import { eq, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, userIdOf } from '../../auth/actor.ts'
 import { member, permissionOf, type Refusal, refusalOf, refuse, requireRole, roleRefusal } from '../../auth/policy.ts'
-import { rightsOf } from '../../auth/rights.ts'
+import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
@@ -17,7 +17,7 @@ import { views } from './table.ts'
 const changing = member('views:write')
 type Row = Omit<View, 'can'>
 
-const visible = {
+export const visible = {
   id: views.id,
   createdAt: views.createdAt,
   updatedAt: views.updatedAt,
@@ -32,11 +32,8 @@ const visible = {
 }
 
 /** SQL condition: the caller's own views and the shared ones, where they see the project or are in the team. */
-const visibleTo = (ctx: Ctx): SQL =>
-  and(
-    ofTeamOrProject(views, rightsOf(ctx.actor)),
-    or(eq(views.shared, true), eq(views.createdById, userIdOf(ctx.actor))),
-  )
+export const visibleTo = (rights: Rights): SQL =>
+  and(ofTeamOrProject(views, rights), or(eq(views.shared, true), eq(views.createdById, rights.user)))
 
 /** Returns why the caller may not change a view: its author may, and administrators a shared one. */
 const changeRefusal = (ctx: Ctx, view: Row): Refusal | undefined =>
@@ -52,7 +49,7 @@ function shown(ctx: Ctx, view: Row): View {
 const select = ({ db }: Ctx) => db.select(visible).from(views).$dynamic()
 
 async function find(ctx: Ctx, id: string): Promise<Row> {
-  const [found] = await select(ctx).where(and(eq(views.id, id), visibleTo(ctx)))
+  const [found] = await select(ctx).where(and(eq(views.id, id), visibleTo(rightsOf(ctx.actor))))
   if (!found) throw notFound('view', id)
   return found as Row
 }
@@ -61,7 +58,7 @@ export const list = read('views.list', member('views:read'), async (ctx, query: 
   const page = keyset({ name: views.name, updatedAt: views.updatedAt }, views.id, query, { sort: 'name', order: 'asc' })
   const projectId = await projectFilter(ctx, query)
   const filters = and(
-    visibleTo(ctx),
+    visibleTo(rightsOf(ctx.actor)),
     // A project may belong to another team, in a shared workspace.
     projectId ? eq(views.projectId, projectId) : eq(views.organizationId, currentOrganization(ctx.actor)),
     query.page && eq(views.page, query.page),

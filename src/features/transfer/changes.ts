@@ -1,0 +1,83 @@
+import type { Ctx } from '../../action.ts'
+import type { FieldKind } from '../../records/sync.ts'
+import type { Spec } from '../specs/schema.ts'
+import { keepVersion } from '../specs/versions.ts'
+import { merge } from '../sync/merge.ts'
+
+/** What a later import takes of records that were imported before. */
+
+type Fields = Record<string, unknown>
+export type Kinds = Readonly<Record<string, FieldKind>>
+
+/** Fields that devices cannot change. */
+const more: Readonly<Record<string, Kinds>> = {
+  project: { visibility: 'value', status: 'value' },
+  epic: { position: 'value' },
+  story: { position: 'value' },
+  task: { completionNotes: 'text', position: 'value' },
+  feature: { position: 'value' },
+  memory: { supersededById: 'value' },
+}
+
+export const fieldsOf = (entity: string, fields: Kinds): Kinds => ({ ...fields, ...more[entity] })
+
+/** Fields that are taken together with another. */
+const companions: Readonly<Record<string, readonly string[]>> = {
+  status: ['startedAt', 'completedAt', 'completedByType', 'archivedAt', 'supersededById'],
+  assigneeId: ['assigneeType'],
+}
+
+/** Compares three versions of a record: what was imported last, what is here, and what comes now. */
+export function compared(
+  fields: Kinds,
+  base: Fields,
+  here: Fields,
+  there: Fields,
+): { taken: Fields; conflicts: string[] } {
+  const taken: Fields = {}
+  const conflicts: string[] = []
+  for (const [name, kind] of Object.entries(fields)) {
+    const result = merge(kind, base[name] ?? null, here[name] ?? null, there[name] ?? null)
+    if (result === 'conflict') conflicts.push(name)
+    else if (result.how !== 'unchanged') {
+      taken[name] = result.value
+      for (const one of companions[name] ?? []) if (one in there) taken[one] = there[one]
+    }
+  }
+  return { taken, conflicts }
+}
+
+const levels = ['reported', 'observed', 'verified']
+const rank = (level: unknown): number => levels.indexOf(String(level))
+
+/** Whether what comes is newer than what is here, and the columns to take then, of what is not merged by fields. */
+const newer: Readonly<Record<string, { columns: readonly string[]; than(here: Fields, there: Fields): boolean }>> = {
+  comment: {
+    columns: ['body', 'asks', 'editedAt', 'version'],
+    than: (here, there) => Number(there.version) > Number(here.version),
+  },
+  gateEvidence: {
+    columns: ['level', 'verifiedById', 'verifiedByName', 'verifiedAt'],
+    than: (here, there) => rank(there.level) > rank(here.level),
+  },
+}
+
+/** Returns what to take of a part that is here already, or undefined. `parent` is the column of its record. */
+export function newerPart(entity: string, parent: string, here: Fields, there: Fields): Fields | undefined {
+  const rule = newer[entity]
+  if (!rule || here[parent] !== there[parent] || !rule.than(here, there)) return undefined
+  return Object.fromEntries(rule.columns.map((name) => [name, there[name]]))
+}
+
+/**
+ * Returns the version that a spec has after an import, which is the number of its latest entry. A state that only this
+ * instance has gets an entry of its own; others come with the import.
+ */
+export async function specVersion(ctx: Ctx, here: Fields, there: Fields, after: Fields): Promise<number> {
+  const isTheirs = ['title', 'content', 'status'].every((name) => after[name] === there[name])
+  const [mine, theirs] = [Number(here.version), Number(there.version)]
+  if (isTheirs && theirs > mine) return theirs
+  const version = Math.max(mine, theirs) + 1
+  await keepVersion(ctx, { ...after, version } as Spec, 'Merged with an import')
+  return version
+}

@@ -1,0 +1,95 @@
+import { and, eq, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { scopeHolds } from '../../auth/policy.ts'
+import { check } from '../../check.ts'
+import { anyOf, idList } from '../../db/columns.ts'
+import { AppError, invalid } from '../../errors.ts'
+import type { RecordName } from '../../records/names.ts'
+import { id, instant, int, nullable, object, oneOf, type Static, text, title } from '../../schema.ts'
+import { FILE_BYTES, holders } from '../attachments/schema.ts'
+import { columns, requireRoom } from '../attachments/service.ts'
+import { attachments } from '../attachments/table.ts'
+import { checked } from '../attachments/types.ts'
+import { type Found, lookUp } from '../links/records.ts'
+
+/** The files in the texts of records. A file is one line of an export, with its bytes. */
+
+/** Bytes of a request that imports the largest file. */
+export const LARGEST_LINE = 16 << 20
+
+const ImportedFile = object({
+  id: id(),
+  kind: oneOf(holders),
+  recordId: id(),
+  name: title(200),
+  type: text(100),
+  size: int(),
+  createdById: nullable(id()),
+  createdAt: instant(),
+  base64: text(Math.ceil(FILE_BYTES / 3) * 4),
+})
+export type ImportedFile = Static<typeof ImportedFile>
+
+/** Reads the files of these records of a kind; the bytes of one at a time. */
+export async function* filesOf(
+  ctx: Ctx,
+  kind: string,
+  ids: readonly string[],
+): AsyncGenerator<Record<string, unknown>> {
+  if (!holders.some((holder) => holder === kind)) return
+  const rows = await ctx.db
+    .select(columns)
+    .from(attachments)
+    .where(and(eq(attachments.kind, kind as RecordName), anyOf(attachments.recordId, idList(ids))))
+    .orderBy(attachments.id)
+  for (const row of rows) {
+    // Postgres breaks base64 into lines.
+    const [found] = await ctx.db
+      .select({ base64: sql<string>`translate(encode(${attachments.bytes}, 'base64'), ${'\n'}, '')` })
+      .from(attachments)
+      .where(eq(attachments.id, row.id))
+    if (found) yield { ...row, ...found }
+  }
+}
+
+/** Returns the line of a file if it could have been exported. Throws `invalid`, or `forbidden` for lack of a scope. */
+export function checkFile({ actor }: Ctx, record: Record<string, unknown>): ImportedFile {
+  const [error] = check(ImportedFile, record)
+  if (error) throw invalid('/records', `The file ${record.id}: ${error.message}`)
+  if (!scopeHolds(actor.scopes, 'uploads:write'))
+    throw new AppError('forbidden', 'This credential lacks the scope uploads:write, which importing a file needs.', {
+      scope: 'uploads:write',
+    })
+  return record as ImportedFile
+}
+
+/**
+ * Stores a file of another instance, unless it is here. Returns its record if it is new. Throws unless the record is of
+ * this team, or the caller's own, and the bytes are what an upload would have stored.
+ */
+export async function storeFile(
+  ctx: Ctx,
+  organizationId: string,
+  { base64, ...file }: ImportedFile,
+): Promise<Found | undefined> {
+  const [record] = await lookUp(ctx, file.kind, [file.recordId])
+  if (!record || ![organizationId, null].includes(record.organizationId))
+    throw invalid('/records', `The ${file.kind} of the file ${file.id} is not in this team.`)
+  const [there] = await ctx.db
+    .select({ recordId: attachments.recordId })
+    .from(attachments)
+    .where(eq(attachments.id, file.id))
+  if (there && there.recordId !== file.recordId)
+    throw new AppError('conflict.exists', `The file ${file.id} exists here, and belongs to another record.`)
+  if (there) return undefined
+  const { type, bytes } = checked(file.name, Buffer.from(base64, 'base64'))
+  if (type !== file.type || bytes.length !== file.size)
+    throw invalid('/records', `The file ${file.id} is not what its type and size say.`)
+  await requireRoom(ctx, record, bytes.length)
+  await ctx.db.insert(attachments).values({
+    ...file,
+    organizationId: record.organizationId,
+    bytes: sql`decode(${Buffer.from(bytes).toString('base64')}, 'base64')`,
+  })
+  return record
+}
