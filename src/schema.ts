@@ -172,7 +172,7 @@ export const someOf = (
     [ALLOWED]: values,
     type: 'string',
     maxLength: 200,
-    pattern: `^(${values.join('|')})(,(${values.join('|')}))*$`,
+    pattern: `^(${values.join('|')})(, ?(${values.join('|')}))*$`,
     ...(description && { description }),
     examples: [example ?? values[0]],
   })

@@ -7,13 +7,37 @@ export const count = (n: unknown, one: string, many: string): string => `${Numbe
 
 export const article = (noun: string): string => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun.replaceAll('_', ' ')}`
 
+/** Fields whose names do not say to a person what they hold. */
+const fieldNames: Readonly<Record<string, string>> = {
+  after: 'the place',
+  accepted: 'acceptance',
+  addLabels: 'labels',
+  removeLabels: 'labels',
+  blockedBy: 'what it waits for',
+  dueAt: 'due date',
+  avatarUrl: 'picture',
+  coverUrl: 'cover',
+}
+/** Returns the name of a field in words: `storyId` is `story`, `completionNotes` is `completion notes`. */
+const fieldName = (field: string): string =>
+  fieldNames[field] ??
+  field
+    .replace(/(?<=[a-z])(Id|At)$/, '')
+    .replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter}`)
+    .toLowerCase()
+
+/** Returns the name of a state in words: `in_review` is `in review`. */
+export const stateName = (state: unknown): string => String(state).replaceAll('_', ' ')
+
 /** For verbs where "verb noun" reads badly or lacks detail. The `words` of an event's definition take precedence. */
 const phrases: Readonly<Record<string, Words>> = {
   updated: (what, { fields, from, status }) => {
-    if (text(from) && text(status) && from !== status) return `moved ${what} from ${from} to ${status}`
+    if (text(from) && text(status) && from !== status)
+      return `moved ${what} from ${stateName(from)} to ${stateName(status)}`
     // A status that was set to the value it already had was not changed.
     const changed = Array.isArray(fields) ? fields.filter((field) => field !== 'status' || from !== status) : []
-    return `changed ${changed.length > 0 ? `${changed.join(', ')} of ` : ''}${what}`
+    const names = [...new Set(changed.map((field) => fieldName(String(field))))]
+    return `changed ${names.length > 0 ? `${names.join(', ')} of ` : ''}${what}`
   },
   commented: (what) => `commented on ${what}`,
 }

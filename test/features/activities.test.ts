@@ -86,6 +86,16 @@ describe('written by every change', () => {
       { key: 'TUT-4', title: 'Lock', from: 'todo', status: 'todo', fields: ['status'] },
       'changed TUT-4 Lock',
     ],
+    [
+      'task.updated',
+      { key: 'TUT-4', title: 'Lock', fields: ['addLabels', 'labels', 'dueAt', 'storyId', 'blockedBy', 'estimate'] },
+      'changed labels, due date, story, what it waits for, estimate of TUT-4 Lock',
+    ],
+    [
+      'task.updated',
+      { key: 'TUT-4', title: 'Lock', from: 'in_progress', status: 'in_review', fields: ['status'] },
+      'moved TUT-4 Lock from in progress to in review',
+    ],
     ['note.updated', { title: 'Runbook', fields: ['title', 'tags'] }, 'changed title, tags of note Runbook'],
     ['project.shared', { name: 'Engine', from: 'x' }, 'shared project Engine'],
     ['plan.created', { epics: 1, stories: 2, tasks: 0 }, 'planned 1 epic, 2 stories and 0 tasks'],
@@ -96,7 +106,7 @@ describe('written by every change', () => {
     [
       'feature.advanced',
       { title: 'Lock', from: 'todo', to: 'in_progress' },
-      'moved feature Lock from todo to in_progress',
+      'moved feature Lock from todo to in progress',
     ],
     ['feature.reviewed', { title: 'Lock', verdict: 'changes_requested' }, 'requested changes in feature Lock'],
     ['decision.commented', { title: 'Use flock' }, 'commented on decision Use flock'],

@@ -91,6 +91,17 @@ test('the graph has every tie between tasks that the reader sees', async () => {
   const ben = await member(t, ada, 'member', 'Ben')
   expect(await graphOf(ben)).toEqual(['a blocks b', 'a relates c', 'b blocks c'])
   expect(await graphOf(ben, '?kind=relates')).toEqual(['a relates c'])
+  // With filters: the ties of what matches, and what is at their other end.
+  await ada.fetch('PATCH', `/api/tasks/${c.id}`, { labels: ['sea'], priority: 'high' })
+  expect(await graphOf(ben, '?label=sea&kind=blocks')).toEqual(['b blocks c'])
+  const { body: narrowed } = await ben.fetch<TaskGraph>('GET', `/api/projects/${slug}/graph?priority=high,low`)
+  expect(narrowed.nodes.map(({ title, matches }) => [title, matches])).toEqual([
+    ['a', false],
+    ['b', false],
+    ['c', true],
+  ])
+  expect(await graphOf(ben, '?assignee=none&status=blocked&search=b')).toEqual(['a blocks b', 'b blocks c'])
+  expect(await graphOf(ben, '?assignee=me')).toEqual([])
   await ada.fetch('PATCH', `/api/tasks/${hidden.id}`, { status: 'done' })
   await ada.fetch('PATCH', `/api/tasks/${a.id}`, { status: 'done' })
   expect(await graphOf(ben, '?open=true')).toEqual(['b blocks c'])

@@ -44,6 +44,8 @@ const differing: Readonly<Record<string, readonly string[]>> = {
   links: ['advance_feature'],
   // A feature is given tasks that exist, and a plan lists the fields of its own.
   tasks: ['create_feature', 'create_plan'],
+  // A filter takes several.
+  status: ['list_tasks'],
   // What is handed over with a released task.
   note: ['claim_task'],
   // The text of a new one, or the id of the one to add to.
@@ -177,6 +179,10 @@ describe('called by an agent', () => {
     expect(await total('list_tasks', { tags: ['db'] })).toBe(2)
     expect(await total('list_tasks', { label: 'db', projectId: 'FL' })).toBe(2)
     expect(await total('list_tasks', { tags: ['db', 'files'] })).toBe(1)
+    expect(await total('list_tasks', { status: 'done,todo' })).toBe(3)
+    expect(await total('list_tasks', { status: 'done, todo', assignee: 'me, none' })).toBe(3)
+    expect(await total('list_tasks', { status: 'done,in_review' })).toBe(0)
+    await expect(call('list_tasks', { status: 'todo,open' })).rejects.toThrow('status must be one of: backlog, todo')
     await call('create_note', { title: 'Deploying', content: 'x', tags: ['ops', 'x'], project: 'FL' })
     expect(await total('list_notes', { search: 'deploying', tag: 'ops', project: 'FL' })).toBe(1)
     expect(await total('list_notes', { query: 'deploying', tags: ['ops', 'other'] })).toBe(0)

@@ -7,7 +7,7 @@ import { and, or } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
 import { isOpen } from '../../records/open.ts'
 import { isId } from '../../records/rows.ts'
-import type { Priority } from '../../records/work.ts'
+import type { Priority, Status } from '../../records/work.ts'
 import { inList } from '../../schema.ts'
 import { selvesFor } from '../agents/parties.ts'
 import { type ProjectFilter, projectFilter } from '../projects/current.ts'
@@ -44,6 +44,14 @@ export async function filtersOf(ctx: Ctx, query: ListQuery): Promise<(SQL | unde
     query.ready ? ready(ctx.now) : undefined,
   ].map((condition) => condition || undefined)
 }
+
+/** SQL condition. Tasks that wait for others count as blocked, whatever their own state is. */
+const hasStatus = (status: Status): SQL =>
+  status === 'blocked'
+    ? or(eq(tasks.status, status), and(sql`${tasks.status} not in ('done', 'cancelled')`, tasks.hasOpenBlockers))
+    : eq(tasks.status, status)
+/** SQL condition: it has one of the listed states. Undefined without a list. */
+export const hasAnyStatus = (list: string | undefined): SQL | undefined => or(...inList<Status>(list).map(hasStatus))
 
 /** SQL conditions: somebody works on it now, or nobody does. The index of leases needs the holder. */
 export const isLeased = (now: string): SQL => and(isNotNull(tasks.leaseHolderId), gt(tasks.leaseExpiresAt, now))

@@ -1,14 +1,29 @@
 import { Type } from '@sinclair/typebox'
-import { bool, id, object, oneOf, openFilter, optional, type Static } from '../../schema.ts'
+import { bool, id, object, oneOf, optional, type Static } from '../../schema.ts'
+import { taskFilters } from './list-schema.ts'
 import { kinds, TaskItem } from './schema.ts'
 
 const { key, title, status, priority, assignee, estimate, dueAt } = TaskItem.properties
 
 /** Tasks and how they are tied together. */
 export const TaskGraph = object({
-  nodes: Type.Array(object({ id: id(), projectId: id(), key, title, status, priority, assignee, estimate, dueAt }), {
-    description: 'Tasks with ties, of this project or at the other end of one',
-  }),
+  nodes: Type.Array(
+    object({
+      id: id(),
+      projectId: id(),
+      key,
+      title,
+      status,
+      priority,
+      assignee,
+      estimate,
+      dueAt,
+      matches: optional(
+        bool({ description: 'With filters only. false: it is here because a task that matches is tied to it' }),
+      ),
+    }),
+    { description: 'Tasks with ties, of this project or at the other end of one' },
+  ),
   edges: Type.Array(
     object({
       from: id({ description: 'blocks: the task that must be closed first' }),
@@ -20,8 +35,10 @@ export const TaskGraph = object({
 })
 export type TaskGraph = Static<typeof TaskGraph>
 
+const { projectId: _, ...filters } = taskFilters
+
 export const GraphQuery = object({
-  open: openFilter,
+  ...filters,
   kind: optional(oneOf(kinds, { description: 'Only ties of this kind' })),
 })
 export type GraphQuery = Static<typeof GraphQuery>

@@ -3,7 +3,7 @@ import { type Ctx, read } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
-import { and, or } from '../../db/conditions.ts'
+import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { type ComputedOrder, isTime, keyset } from '../../records/page.ts'
 import { priorities, type Status, statuses } from '../../records/work.ts'
@@ -12,7 +12,7 @@ import { projects as projectTable } from '../projects/table.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
 import { epics, stories } from '../stories/table.ts'
 import { countByStatus } from './counts.ts'
-import { filtersOf, isLeased, type ListQuery, onlyProject } from './filters.ts'
+import { filtersOf, hasAnyStatus, isLeased, type ListQuery, onlyProject } from './filters.ts'
 import type { TaskCounts, TaskCountsQuery, TaskGroups, TaskPage } from './list-schema.ts'
 import { find, selectItems, toItem, withProject } from './rows.ts'
 import type { TaskItem } from './schema.ts'
@@ -40,13 +40,6 @@ const orders = {
 }
 /** What is due first comes first. */
 const orderOf = ({ sort }: ListQuery) => (sort === 'dueAt' ? 'asc' : undefined)
-
-/** SQL condition. Tasks that wait for others count as blocked, whatever their own state is. */
-const hasStatus = (status: Status): SQL =>
-  status === 'blocked'
-    ? or(eq(tasks.status, status), and(sql`${tasks.status} not in ('done', 'cancelled')`, tasks.hasOpenBlockers))
-    : eq(tasks.status, status)
-const hasAnyStatus = (list: string | undefined): SQL | undefined => or(...inList<Status>(list).map(hasStatus))
 
 /** Lists a project's tasks; without a project, those of the current team. */
 export const list = read('tasks.list', member('tasks:read'), async (ctx, query: ListQuery): Promise<TaskPage> => {

@@ -16,7 +16,7 @@ import {
 } from '../../mcp/arguments.ts'
 import { tool } from '../../mcp/tool.ts'
 import { statuses } from '../../records/work.ts'
-import { array, bool, int, object, oneOf, optional, text, title } from '../../schema.ts'
+import { array, bool, int, object, oneOf, optional, someOf, text, title } from '../../schema.ts'
 import { createMany } from './creation.ts'
 import { remove } from './deletion.ts'
 import { claim } from './leases.ts'
@@ -82,17 +82,18 @@ export const taskTools = [
   tool({
     name: 'list_tasks',
     title: 'List tasks',
-    description: 'List tasks without descriptions, last changed first. ready: only those that can be started now.',
+    description: 'List tasks without descriptions, last changed first. ready: can be started now.',
     toolset: 'tasks',
     input: object({
       query,
-      status: optional(oneOf(statuses)),
-      assignee,
+      status: optional(someOf(statuses)),
+      assignee: optional(text(1000, { description: assignee.description })),
       project: optional(project),
       tags,
       ready: optional(bool()),
       ...listing,
     }),
+    listedAs: { status: text(200, { description: `${statuses.join(', ')}; several with commas` }) },
     action: tasks.list,
     narrowed: true,
     with: ({ project, query, tags, ...input }) => ({

@@ -1,4 +1,5 @@
 import { define, number, text, texts } from '../../events/catalogue.ts'
+import { stateName } from '../../events/words.ts'
 import { array, nullable, optional } from '../../schema.ts'
 
 const ofFeature = { kind: 'feature', live: true, line: 'gate' } as const
@@ -20,7 +21,7 @@ export const featureAdvanced = define('feature.advanced', {
   ...ofFeature,
   description: 'A feature passed a gate',
   data: { ...moved, gate: optional(nullable(text)) },
-  words: (what, { from, to }) => `moved ${what} from ${from} to ${to}`,
+  words: (what, { from, to }) => `moved ${what} from ${stateName(from)} to ${stateName(to)}`,
 })
 export const featureReviewed = define('feature.reviewed', {
   ...ofFeature,
@@ -32,13 +33,14 @@ export const featureVerified = define('feature.verified', {
   ...ofFeature,
   description: 'A person checked evidence for a gate',
   data: { ...shown, gate: text, evidenceId: text },
-  words: (what, { gate }) => `verified evidence for ${gate} of ${what}`,
+  words: (what, { gate }) => `verified evidence for ${stateName(gate)} of ${what}`,
 })
 export const featureOverridden = define('feature.overridden', {
   ...ofFeature,
   description: 'An admin moved a feature past its gate',
   data: { ...moved, reason: text },
-  words: (what, { from, to, reason }) => `moved ${what} from ${from} to ${to} past its gate: ${reason}`,
+  words: (what, { from, to, reason }) =>
+    `moved ${what} from ${stateName(from)} to ${stateName(to)} past its gate: ${reason}`,
 })
 export const featureDeleted = define('feature.deleted', {
   ...ofFeature,

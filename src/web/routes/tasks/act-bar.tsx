@@ -6,8 +6,8 @@ import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { Kbd, useFoot } from '../../components/foot.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCommands } from '../../keys.ts'
+import { type Change, type Outcome, useBatch } from './batch.ts'
 import type { Field } from './picker.tsx'
-import { type Change, useBatch } from './queries.ts'
 import type { Selection } from './selection.ts'
 import { words } from './words.ts'
 
@@ -29,14 +29,24 @@ interface Props {
   onAnswered(): void
 }
 
+/** Says how many tasks were not changed, and why. */
+function tellMissed({ changed, refused, unknown, reasons }: Outcome): void {
+  if (refused + unknown === 0) return
+  const counts = [
+    changed.length > 0 && words.changed(changed.length),
+    refused > 0 && words.notChanged(refused),
+    unknown > 0 && words.maybeChanged(unknown),
+  ].filter((text) => text !== false)
+  toast({ title: counts.join(', '), text: [...new Set(reasons)].slice(0, 3).join(' '), bad: true })
+}
+
 export function ActBar({ projectId, selection, asked, onAnswered }: Props) {
   const { me } = useRouteContext({ from: '/inside' })
   const { set } = useFoot()
   const [open, setOpen] = useState<{ field: Field; items: TaskItem[] }>()
-  const { mutate } = useBatch(projectId, (changed, problems) => {
-    set({ right: words.changed(changed) })
-    if (problems.length > 0)
-      toast({ title: words.notChanged(problems.length), text: [...new Set(problems)].slice(0, 3).join(' '), bad: true })
+  const { mutate } = useBatch(projectId, (outcome) => {
+    set({ right: words.changed(outcome.changed.length) })
+    tellMissed(outcome)
   })
   const apply = (items: TaskItem[], change: Change) => items.length > 0 && mutate({ items, change })
   const begin = (field: Field) => {

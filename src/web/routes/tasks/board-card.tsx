@@ -24,6 +24,11 @@ const arrows: Record<string, Step> = { ArrowUp: 'up', ArrowDown: 'down', ArrowLe
 
 interface CardProps {
   task: TaskItem
+  /** Its place in the column, and how many are there, of which few are in the page. */
+  place: number
+  all: number
+  /** Tells the column how high the card is. */
+  measure(element: Element | null): void
   open: boolean
   chosen: boolean
   moving: boolean
@@ -41,7 +46,7 @@ interface CardProps {
 
 /** Cards are drawn anew only if what they show has changed: what they call is always about the same task. */
 export const Card = memo(
-  function Card({ task, open, chosen, moving, may, focused, on }: CardProps) {
+  function Card({ task, place, all, measure, open, chosen, moving, may, focused, on }: CardProps) {
     const element = useRef<HTMLLIElement>(null)
     const cover = useRef<HTMLButtonElement>(null)
     useLayoutEffect(() => {
@@ -67,7 +72,17 @@ export const Card = memo(
     return (
       <>
         {edge === 'top' && <Line />}
-        <li ref={element} className={[...classes, done].filter(Boolean).join(' ')} aria-current={open || undefined}>
+        <li
+          ref={(card) => {
+            element.current = card
+            measure(card)
+          }}
+          className={[...classes, done].filter(Boolean).join(' ')}
+          data-index={place}
+          aria-posinset={place + 1}
+          aria-setsize={all}
+          aria-current={open || undefined}
+        >
           <button
             type="button"
             ref={cover}
@@ -97,7 +112,14 @@ export const Card = memo(
       </>
     )
   },
-  (a, b) => a.task === b.task && a.open === b.open && a.chosen === b.chosen && a.moving === b.moving && a.may === b.may,
+  (a, b) =>
+    a.task === b.task &&
+    a.place === b.place &&
+    a.all === b.all &&
+    a.open === b.open &&
+    a.chosen === b.chosen &&
+    a.moving === b.moving &&
+    a.may === b.may,
 )
 
 /** Makes a card one that can be dragged and dropped on; tells where another one would land. */

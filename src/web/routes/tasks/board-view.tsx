@@ -1,6 +1,7 @@
 /** The board of the page's query: its states, its moves, and what is selected on it. */
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react'
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import type { TaskGroups } from '../../../features/tasks/list-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/work.ts'
 import { useFoot } from '../../components/foot.tsx'
@@ -9,7 +10,8 @@ import { toast } from '../../components/toasts.tsx'
 import { useCommands } from '../../keys.ts'
 import { words as common, statusNames } from '../../words.ts'
 import { Board } from './board.tsx'
-import { boardQuery, COLUMN, MOST_IN_COLUMN, type Move, useMove } from './queries.ts'
+import type { Move } from './moves.ts'
+import { boardQuery, useMore, useMove } from './queries.ts'
 import { isWhole, type TaskSearch } from './search.ts'
 import { focusTask, type Selection, useSelection } from './selection.ts'
 import { words } from './words.ts'
@@ -29,11 +31,12 @@ interface Props {
 
 export function BoardView({ project, search, may, bar, nothing, onOpen, onTotal, onClear, onAdd, onMenu }: Props) {
   const { set } = useFoot()
-  const [limit, setLimit] = useState(COLUMN)
-  const query = boardQuery(project.id, search, limit)
+  const more = useMore(project.id, search)
+  const query = boardQuery(project.id, search, more.depths)
   const { data: board, error } = useQuery(query)
   const items = useMemo(() => board?.groups.flatMap((group) => group.items) ?? [], [board])
-  const selection = useSelection({ items })
+  const { scrollers, reveal } = useReveal(board)
+  const selection = useSelection({ items, reveal })
   const { mutate } = useMove(project.id, query, ({ task }, problem) => {
     set({ right: words.movedBack(task.key) })
     toast({ title: words.movedBack(task.key), text: problem.message, bad: true })
@@ -79,7 +82,9 @@ export function BoardView({ project, search, may, bar, nothing, onOpen, onTotal,
         onOpen={onOpen}
         onMove={move}
         onAdd={(status: Status) => onAdd(status as 'backlog' | 'todo')}
-        onMore={limit < MOST_IN_COLUMN ? () => setLimit(limit + COLUMN) : undefined}
+        onMore={more.isLoading ? undefined : more.load}
+        onNear={more.isLoading || more.isFailed ? undefined : more.load}
+        scrollers={scrollers}
         selection={selection}
         moving={moving}
         onMoved={() => setMoving(undefined)}
@@ -89,6 +94,19 @@ export function BoardView({ project, search, may, bar, nothing, onOpen, onTotal,
       {bar(selection)}
     </>
   )
+}
+
+/** Brings a card into view, which its column does. */
+function useReveal(board: TaskGroups | undefined) {
+  const scrollers = useRef(new Map<Status, (place: number) => void>())
+  const reveal = (index: number) => {
+    let place = index
+    for (const { value, items } of board?.groups ?? []) {
+      if (place < items.length) return scrollers.current.get(value)?.(place)
+      place -= items.length
+    }
+  }
+  return { scrollers, reveal }
 }
 
 /** `m` lets the arrow keys move the card that has the focus. */

@@ -9,7 +9,7 @@ export interface Layout {
   layers: Node[][]
   /** Pairs of ids: from what must be done first to what waits for it. */
   edges: { from: string; to: string }[]
-  /** The ids of the longest chain of open tasks, in their order. */
+  /** The ids of the longest chain of open tasks that match the filters, in their order. */
   chain: string[]
 }
 
@@ -44,7 +44,9 @@ function depths(nodes: readonly Node[], waitsFor: (id: string) => string[]): Map
 }
 
 function longestChain(nodes: readonly Node[], before: Map<string, { from: string }[]>): string[] {
-  const open = new Set(nodes.filter(({ status }) => !isClosed(status)).map(({ id }) => id))
+  const open = new Set(
+    nodes.filter(({ status, matches }) => !isClosed(status) && matches !== false).map(({ id }) => id),
+  )
   const chains = new Map<string, string[]>()
   const chainTo = (id: string): string[] => {
     const there = chains.get(id)

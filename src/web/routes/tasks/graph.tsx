@@ -1,31 +1,44 @@
 /** What waits for what: tasks in layers, the longest open chain marked; below it the same as text. */
 import { useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { useEffect, useMemo } from 'react'
 import { StatusGlyph } from '../../components/glyphs.tsx'
-import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
-import { statusNames } from '../../words.ts'
+import { AfterAMoment, Empty, NoMatch, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { words as common, statusNames } from '../../words.ts'
 import { type Layout, layoutOf, type Node } from './graph-layout.ts'
 import { graphQuery } from './queries.ts'
+import { isWhole, type TaskSearch } from './search.ts'
 import { words } from './words.ts'
 
 interface Props {
   project: { id: string; slug: string }
-  open: string | undefined
+  search: TaskSearch
   onOpen(key: string): void
+  onClear(): void
+  onTotal(total: number | undefined): void
 }
 
 const [WIDTH, HEIGHT, GAP_X, GAP_Y] = [190, 48, 56, 14]
 const at = (layer: number, row: number) => ({ x: 16 + layer * (WIDTH + GAP_X), y: 16 + row * (HEIGHT + GAP_Y) })
 
-export default function GraphView({ project, open, onOpen }: Props) {
-  const { data, error } = useQuery(graphQuery(project.id, project.slug))
+export default function GraphView({ project, search, onOpen, onClear, onTotal }: Props) {
+  const { data, error } = useQuery(graphQuery(project.id, project.slug, search))
   const layout = useMemo(() => data && layoutOf(data), [data])
+  const matching = layout?.layers.flat().filter(isWanted).length
+  useEffect(() => onTotal(matching), [onTotal, matching])
   if (error && !data) return <ProblemBox error={error} />
   if (!layout)
     return (
       <AfterAMoment>
         <Skeleton />
       </AfterAMoment>
+    )
+  if (layout.layers.length === 0 && !isWhole(search))
+    return (
+      <div className="querywrap">
+        <NoMatch clear={common.clearFilters} onClear={onClear}>
+          {words.graph.noMatch}
+        </NoMatch>
+      </div>
     )
   if (layout.layers.length === 0)
     return (
@@ -37,13 +50,16 @@ export default function GraphView({ project, open, onOpen }: Props) {
     )
   return (
     <div className="scroll graphpage" tabIndex={-1}>
-      {layout.chain.length > 0 && <p className="graphchain">{words.graph.chain(keysOf(layout))}</p>}
+      {layout.chain.length > 0 && <p className="graphchain">{words.graph.chain(keysOf(layout), !isWhole(search))}</p>}
       {data?.complete === false && <p className="soft">{words.graph.more}</p>}
-      <Drawing layout={layout} open={open} onOpen={onOpen} />
+      <Drawing layout={layout} open={search.open} onOpen={onOpen} />
       <AsText layout={layout} />
     </div>
   )
 }
+
+/** Whether the filters let it through; the others are there because it is tied to them. */
+const isWanted = ({ matches }: Node): boolean => matches !== false
 
 const keysOf = ({ layers, chain }: Layout): string[] => {
   const keys = new Map(layers.flat().map(({ id, key }) => [id, key]))
@@ -101,7 +117,9 @@ const NodeCard = ({
 }) => (
   <button
     type="button"
-    className={['gnode', hot && 'hot', open && 'sel', node.status === 'done' && 'done'].filter(Boolean).join(' ')}
+    className={['gnode', hot && 'hot', open && 'sel', node.status === 'done' && 'done', !isWanted(node) && 'soft']
+      .filter(Boolean)
+      .join(' ')}
     onClick={() => onOpen(node.key)}
   >
     <span className="row tight">
@@ -109,6 +127,7 @@ const NodeCard = ({
       <span className="key">{node.key}</span>
     </span>
     <span className="cut t12">{node.title}</span>
+    {!isWanted(node) && <span className="hide">{words.graph.beside}</span>}
   </button>
 )
 
@@ -119,12 +138,14 @@ function AsText({ layout: { layers, edges } }: { layout: Layout }) {
     <details className="graphtext">
       <summary>{words.graph.asText}</summary>
       <ul>
-        {nodes.map(({ id, key, title, status }) => {
+        {nodes.map((node) => {
+          const { id, key, title, status } = node
           const waits = edges.flatMap(({ from, to }) => (to === id ? [keys.get(from) ?? ''] : [])).filter(Boolean)
           return (
             <li key={id}>
               {words.graph.line(key, title, statusNames[status])}
               {waits.length > 0 && ` ${words.graph.waits(waits)}`}
+              {!isWanted(node) && ` ${words.graph.beside}`}
             </li>
           )
         })}

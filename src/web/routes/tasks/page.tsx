@@ -74,9 +74,9 @@ export function TasksPage() {
       <h1 className="hide">{words.title(project.name)}</h1>
       <div className="viewbar">
         <ViewSwitch />
-        {view !== 'graph' && <Find search={search} onChange={narrow} />}
+        <Find search={search} onChange={narrow} />
         <span className="grow" />
-        {view === 'board' && isWhole(search) && (
+        {(view === 'board' || view === 'graph') && isWhole(search) && (
           <button
             type="button"
             className="btn quiet small"
@@ -99,7 +99,7 @@ export function TasksPage() {
           </button>
         )}
       </div>
-      {view !== 'graph' && (view !== 'board' || !isWhole(search)) && (
+      {(view === 'list' || view === 'timeline' || !isWhole(search)) && (
         <QueryChips
           project={project}
           search={search}
@@ -114,7 +114,7 @@ export function TasksPage() {
         )}
         {view === 'list' && <TaskList {...shared} projectId={project.id} />}
         {view === 'timeline' && <Timeline {...shared} projectId={project.id} />}
-        {view === 'graph' && <GraphView project={project} open={search.open} onOpen={open} />}
+        {view === 'graph' && <GraphView {...shared} />}
       </Suspense>
       {search.open && (
         <Suspense>

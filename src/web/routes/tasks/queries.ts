@@ -1,36 +1,92 @@
 import {
   infiniteQueryOptions,
   keepPreviousData,
-  type QueryClient,
   queryOptions,
   useMutation,
   useQueryClient,
 } from '@tanstack/react-query'
+import { useState } from 'react'
 import type { TaskGroups, TaskPage } from '../../../features/tasks/list-schema.ts'
-import type { ChangeMany } from '../../../features/tasks/many-schema.ts'
 import type { TaskItem, TaskPatch } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/work.ts'
 import { change, ok, tasks, views } from '../../api.ts'
+import { toast } from '../../components/toasts.tsx'
 import { rememberUndo } from '../../undo.ts'
 import { statusNames } from '../../words.ts'
+import { atVersion, type Group, type Move, moved, placeOf } from './moves.ts'
 import { filtersOf, type TaskSearch } from './search.ts'
 import { words } from './words.ts'
 
 /** How many cards of a column are loaded at first, and with each "more". */
-export const COLUMN = 50
-export const MOST_IN_COLUMN = 200
+const COLUMN = 50
+/** The server returns so many at once. */
+const MOST_AT_ONCE = 200
+/** A column goes on in the list beyond so many: with each change, all that is shown is loaded again. */
+export const MOST_IN_COLUMN = 600
 
-export const boardQuery = (projectId: string, search: TaskSearch, limit = COLUMN) =>
+/** How many cards of a column are shown, where it is more than at first. */
+export type Depths = Partial<Record<Status, number>>
+
+async function groups(
+  projectId: string,
+  search: TaskSearch,
+  page: { limit: number; status?: Status; cursor?: string | undefined },
+) {
+  const query = { projectId, ...filtersOf(search), ...(search.sort && { sort: search.sort }), ...page }
+  return ((await ok(tasks.tasks.get({ query: { ...query, group: 'status' } }))) as TaskGroups).groups
+}
+
+/** Returns the column with its next cards; one that has moved meanwhile is not there twice. */
+function longer(group: Group, next: Group | undefined): Group {
+  if (!next) return { ...group, nextCursor: null }
+  const there = new Set(group.items.map(({ id }) => id))
+  return { ...next, items: [...group.items, ...next.items.filter(({ id }) => !there.has(id))] }
+}
+
+/** Loads the next cards of a column. */
+async function after(projectId: string, search: TaskSearch, { value: status, nextCursor }: Group, limit: number) {
+  const cursor = nextCursor ?? undefined
+  return (await groups(projectId, search, { limit, status, cursor }))[0]
+}
+
+export const boardQuery = (projectId: string, search: TaskSearch, depths: Depths = {}) =>
   queryOptions({
-    queryKey: ['tasks', projectId, 'board', filtersOf(search), search.sort, limit],
-    queryFn: async () =>
-      (await ok(
-        tasks.tasks.get({
-          query: { projectId, ...filtersOf(search), limit, group: 'status', ...(search.sort && { sort: search.sort }) },
-        }),
-      )) as TaskGroups,
+    queryKey: ['tasks', projectId, 'board', filtersOf(search), search.sort, depths],
+    queryFn: async (): Promise<TaskGroups> => {
+      const whole = async (first: Group) => {
+        let group = first
+        for (let left = depths[group.value] ?? 0; group.nextCursor && group.items.length < left; )
+          group = longer(
+            group,
+            await after(projectId, search, group, Math.min(MOST_AT_ONCE, left - group.items.length)),
+          )
+        return group
+      }
+      return { groups: await Promise.all((await groups(projectId, search, { limit: COLUMN })).map(whole)) }
+    },
     placeholderData: keepPreviousData,
   })
+
+/** Shows more cards of a column. Only these are loaded; what is there stays. */
+export function useMore(projectId: string, search: TaskSearch) {
+  const cache = useQueryClient()
+  const of = JSON.stringify([filtersOf(search), search.sort])
+  const [more, setMore] = useState<{ of: string; depths: Depths }>({ of, depths: {} })
+  const depths = more.of === of ? more.depths : {}
+  const { mutate, isPending, isError } = useMutation({
+    mutationFn: (group: Group) => after(projectId, search, group, COLUMN),
+    onSuccess: (page, { value }) => {
+      const board = cache.getQueryData(boardQuery(projectId, search, depths).queryKey)
+      if (!board) return
+      const all = board.groups.map((group) => (group.value === value ? longer(group, page) : group))
+      const deeper = { ...depths, [value]: all.find((group) => group.value === value)?.items.length }
+      cache.setQueryData(boardQuery(projectId, search, deeper).queryKey, { groups: all })
+      setMore({ of, depths: deeper })
+    },
+    onError: (error) => toast({ title: words.notLoaded, text: error.message, bad: true }),
+  })
+  return { depths, load: mutate, isLoading: isPending, isFailed: isError }
+}
 
 export const listQuery = (projectId: string, search: TaskSearch) =>
   infiniteQueryOptions({
@@ -51,10 +107,11 @@ export const listQuery = (projectId: string, search: TaskSearch) =>
     getNextPageParam: (page) => page.nextCursor,
   })
 
-export const graphQuery = (projectId: string, slug: string) =>
+export const graphQuery = (projectId: string, slug: string, search: TaskSearch) =>
   queryOptions({
-    queryKey: ['tasks', projectId, 'graph'],
-    queryFn: () => ok(tasks.projects({ slug }).graph.get({ query: {} })),
+    queryKey: ['tasks', projectId, 'graph', filtersOf(search)],
+    queryFn: () => ok(tasks.projects({ slug }).graph.get({ query: filtersOf(search) })),
+    placeholderData: keepPreviousData,
   })
 
 /** What the filters can choose from: labels in use, and epics. */
@@ -79,40 +136,6 @@ export function useViewChange(projectId: string) {
     },
     onSettled: () => cache.invalidateQueries({ queryKey: ['views', projectId] }),
   })
-}
-
-export interface Move {
-  task: TaskItem
-  status: Status
-  /** The card above its new place; null: first in the column. */
-  after: TaskItem | null
-}
-
-/** The board as it will be after the move. */
-export function moved(board: TaskGroups, { task, status, after }: Move): TaskGroups {
-  const groups = board.groups.map((group) => {
-    const had = group.items.some(({ id }) => id === task.id)
-    const items = group.items.filter(({ id }) => id !== task.id)
-    if (group.value === status) {
-      const place = after ? items.findIndex(({ id }) => id === after.id) + 1 : 0
-      items.splice(place, 0, { ...task, status })
-    }
-    return { ...group, items, total: group.total + Number(group.value === status) - Number(had) }
-  })
-  return { groups }
-}
-
-const atVersion = (board: TaskGroups, id: string, version: number): TaskGroups => ({
-  groups: board.groups.map((group) => ({
-    ...group,
-    items: group.items.map((task) => (task.id === id ? { ...task, version } : task)),
-  })),
-})
-
-/** Returns the change that puts a card where it is on this board. */
-function placeOf(board: TaskGroups, { id, status }: TaskItem): TaskPatch {
-  const items = board.groups.find(({ value }) => value === status)?.items ?? []
-  return { status, after: items[items.findIndex((item) => item.id === id) - 1]?.key ?? null }
 }
 
 /** Moves a card at once, and puts it back if the server refuses. */
@@ -166,65 +189,4 @@ export function useCreate(projectId: string, slug: string) {
       ok(tasks.projects({ slug }).tasks.post(task, change(undefined, key))),
     onSettled: () => cache.invalidateQueries({ queryKey: ['tasks', projectId] }),
   })
-}
-
-export type Change = ChangeMany['change']
-interface Batch {
-  items: readonly TaskItem[]
-  change: Change
-}
-
-/** The server changes so many in one call. */
-const MOST_AT_ONCE = 200
-
-/** Makes one change to several tasks: shown at once where the page knows how it will look. */
-export function useBatch(projectId: string, told: (changed: number, problems: string[]) => void) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: async ({ items, change: wanted }: Batch) => {
-      const results = []
-      for (let from = 0; from < items.length; from += MOST_AT_ONCE) {
-        const some = items.slice(from, from + MOST_AT_ONCE).map(({ id, version }) => ({ id, ifMatch: version }))
-        results.push(...(await ok(tasks.tasks.batch.post({ tasks: some, change: wanted }, change()))).items)
-      }
-      return results
-    },
-    onMutate: async ({ items, change: wanted }) => {
-      await cache.cancelQueries({ queryKey: ['tasks', projectId] })
-      showAtOnce(cache, projectId, new Set(items.map(({ id }) => id)), wanted)
-    },
-    onSuccess: (items) =>
-      told(
-        items.filter(({ task }) => task).length,
-        items.flatMap(({ problem }) => (problem ? [problem.detail] : [])),
-      ),
-    onError: (error) => told(0, [error.message]),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['tasks', projectId] }),
-  })
-}
-
-function showAtOnce(cache: QueryClient, projectId: string, ids: ReadonlySet<string>, wanted: Change): void {
-  const { status, priority, dueAt, addLabels = [], removeLabels = [] } = wanted
-  const after = (task: TaskItem): TaskItem => ({
-    ...task,
-    ...(status && { status }),
-    ...(priority && { priority }),
-    ...(dueAt !== undefined && { dueAt }),
-    labels: [...new Set([...task.labels, ...addLabels])].filter((label) => !removeLabels.includes(label)),
-  })
-  const change = (task: TaskItem) => (ids.has(task.id) ? after(task) : task)
-  cache.setQueriesData<TaskGroups>({ queryKey: ['tasks', projectId, 'board'] }, (board) => {
-    if (!board) return board
-    const chosen = board.groups.flatMap(({ items }) => items).filter(({ id }) => ids.has(id))
-    const still: TaskGroups = { groups: board.groups.map((group) => ({ ...group, items: group.items.map(change) })) }
-    if (!status) return still
-    return chosen.reduce((next, task) => {
-      const last = next.groups.find(({ value }) => value === status)?.items.filter(({ id }) => id !== task.id)
-      return moved(next, { task: after(task), status, after: last?.at(-1) ?? null })
-    }, still)
-  })
-  cache.setQueriesData<{ pages: TaskPage[]; pageParams: unknown[] }>(
-    { queryKey: ['tasks', projectId, 'list'] },
-    (data) => data && { ...data, pages: data.pages.map((page) => ({ ...page, items: page.items.map(change) })) },
-  )
 }

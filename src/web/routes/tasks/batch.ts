@@ -1,0 +1,167 @@
+/** One change of several tasks: shown at once, in calls of as many as the server takes, and undone as a whole. */
+import { type QueryClient, type QueryKey, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { TaskGroups, TaskPage } from '../../../features/tasks/list-schema.ts'
+import type { ChangedMany, ChangeMany } from '../../../features/tasks/many-schema.ts'
+import type { TaskItem } from '../../../features/tasks/schema.ts'
+import { change, newKey, ok, tasks } from '../../api.ts'
+import { isProblem } from '../../problem.ts'
+import { offerUndo } from '../../undo.ts'
+import { moved } from './moves.ts'
+import { words } from './words.ts'
+
+export type Change = ChangeMany['change']
+type Asked = ChangeMany['tasks'][number]
+
+interface Batch {
+  items: readonly TaskItem[]
+  change: Change
+}
+
+export interface Outcome {
+  changed: ChangedMany['items']
+  /** How many the server refused to change, or did not come to. */
+  refused: number
+  /** How many may have been changed: the server did not say. */
+  unknown: number
+  reasons: string[]
+}
+
+/** The server changes so many in one call. */
+const MOST_AT_ONCE = 200
+
+const isLost = (error: unknown): boolean => isProblem(error) && (error.status === 0 || error.status >= 500)
+
+/** One call. Where no answer came it is repeated once: its key lets the server continue where it was. */
+async function send(some: Asked[], wanted: Change): Promise<ChangedMany['items']> {
+  const how = change(undefined, newKey())
+  const call = async () => (await ok(tasks.tasks.batch.post({ tasks: some, change: wanted }, how))).items
+  try {
+    return await call()
+  } catch (error) {
+    if (!isLost(error)) throw error
+    return call()
+  }
+}
+
+/** The version that the last change of a task by this page returned; what is loaded may still be older. */
+const written = new Map<string, number>()
+
+/** Changes all of them, and ends at the first call that fails as a whole. */
+async function changeAll(asked: readonly Asked[], wanted: Change): Promise<Outcome> {
+  const outcome: Outcome = { changed: [], refused: 0, unknown: 0, reasons: [] }
+  for (let from = 0; from < asked.length; from += MOST_AT_ONCE) {
+    const some = asked.slice(from, from + MOST_AT_ONCE)
+    try {
+      const items = await send(some, wanted)
+      const problems = items.flatMap(({ problem }) => problem ?? [])
+      for (const { id, task } of items) if (task) written.set(id, task.version)
+      outcome.changed.push(...items.filter(({ task }) => task))
+      outcome.refused += problems.length
+      outcome.reasons.push(...problems.map(({ detail }) => detail))
+    } catch (error) {
+      outcome.unknown = isLost(error) ? some.length : 0
+      outcome.refused += asked.length - from - outcome.unknown
+      outcome.reasons.push((error as Error).message)
+      break
+    }
+  }
+  return outcome
+}
+
+/** Makes one change to several tasks: shown at once where the page knows how it will look. */
+export function useBatch(projectId: string, told: (outcome: Outcome) => void) {
+  const cache = useQueryClient()
+  const queryKey = ['tasks', projectId]
+  return useMutation({
+    mutationFn: ({ items, change: wanted }: Batch) =>
+      changeAll(
+        items.map(({ id, version }) => ({ id, ifMatch: version })),
+        wanted,
+      ),
+    onMutate: async ({ items, change: wanted }) => {
+      await cache.cancelQueries({ queryKey })
+      const before = cache.getQueriesData({ queryKey })
+      showAtOnce(cache, projectId, new Set(items.map(({ id }) => id)), wanted)
+      return { before }
+    },
+    onSuccess: (outcome, { items, change: wanted }, { before }) => {
+      if (outcome.changed.length < items.length) {
+        putBack(cache, before)
+        showAtOnce(cache, projectId, new Set(outcome.changed.map(({ id }) => id)), wanted)
+      }
+      if (outcome.changed.length > 0) {
+        const done = new Set(outcome.changed.map(({ id }) => id))
+        const former = items.filter(({ id }) => done.has(id))
+        offerUndo(words.changed(former.length), () =>
+          writeBack(cache, projectId, former, wanted).finally(() => cache.invalidateQueries({ queryKey })),
+        )
+      }
+      told(outcome)
+    },
+    onSettled: () => cache.invalidateQueries({ queryKey }),
+  })
+}
+
+const putBack = (cache: QueryClient, before: readonly [QueryKey, unknown][]): void => {
+  for (const [key, data] of before) cache.setQueryData(key, data)
+}
+
+/** The former values of the fields that a change writes. */
+const formerOf = (task: TaskItem, { status, priority, assignee, dueAt, addLabels, removeLabels }: Change): Change => ({
+  ...(status && { status: task.status }),
+  ...(priority && { priority: task.priority }),
+  ...(assignee !== undefined && { assignee: task.assignee?.id ?? null }),
+  ...(dueAt !== undefined && { dueAt: task.dueAt }),
+  ...((addLabels || removeLabels) && { labels: task.labels }),
+})
+
+/** Writes the former values back, to tasks as the page knows them. Throws if some could not be changed. */
+async function writeBack(cache: QueryClient, projectId: string, former: readonly TaskItem[], wanted: Change) {
+  const versions = new Map(former.map(({ id, version }) => [id, version]))
+  const seen = shownTasks(cache, projectId).map(({ id, version }) => [id, version] as const)
+  for (const [id, version] of [...seen, ...written]) versions.set(id, Math.max(version, versions.get(id) ?? 0))
+  const groups = Map.groupBy(former, (task) => JSON.stringify(formerOf(task, wanted)))
+  const missed: string[] = []
+  for (const some of groups.values()) {
+    const asked = some.map(({ id }) => ({ id, ifMatch: versions.get(id) as number }))
+    const { refused, unknown, reasons } = await changeAll(asked, formerOf(some[0] as TaskItem, wanted))
+    if (refused + unknown > 0) missed.push(words.notChanged(refused + unknown), ...new Set(reasons))
+  }
+  if (missed.length > 0) throw new Error(missed.slice(0, 4).join(' '))
+}
+
+/** The tasks of a project in everything that is loaded. */
+const shownTasks = (cache: QueryClient, projectId: string): TaskItem[] => [
+  ...cache
+    .getQueriesData<TaskGroups>({ queryKey: ['tasks', projectId, 'board'] })
+    .flatMap(([, board]) => board?.groups.flatMap(({ items }) => items) ?? []),
+  ...cache
+    .getQueriesData<{ pages: TaskPage[] }>({ queryKey: ['tasks', projectId, 'list'] })
+    .flatMap(([, list]) => list?.pages.flatMap(({ items }) => items) ?? []),
+]
+
+function showAtOnce(cache: QueryClient, projectId: string, ids: ReadonlySet<string>, wanted: Change): void {
+  const { status, priority, dueAt, addLabels = [], removeLabels = [] } = wanted
+  const after = (task: TaskItem): TaskItem => ({
+    ...task,
+    ...(status && { status }),
+    ...(priority && { priority }),
+    ...(dueAt !== undefined && { dueAt }),
+    labels: [...new Set([...task.labels, ...addLabels])].filter((label) => !removeLabels.includes(label)),
+  })
+  const change = (task: TaskItem) => (ids.has(task.id) ? after(task) : task)
+  cache.setQueriesData<TaskGroups>({ queryKey: ['tasks', projectId, 'board'] }, (board) => {
+    if (!board) return board
+    const chosen = board.groups.flatMap(({ items }) => items).filter(({ id }) => ids.has(id))
+    const still: TaskGroups = { groups: board.groups.map((group) => ({ ...group, items: group.items.map(change) })) }
+    if (!status) return still
+    return chosen.reduce((next, task) => {
+      const last = next.groups.find(({ value }) => value === status)?.items.filter(({ id }) => id !== task.id)
+      return moved(next, { task: after(task), status, after: last?.at(-1) ?? null })
+    }, still)
+  })
+  cache.setQueriesData<{ pages: TaskPage[]; pageParams: unknown[] }>(
+    { queryKey: ['tasks', projectId, 'list'] },
+    (data) => data && { ...data, pages: data.pages.map((page) => ({ ...page, items: page.items.map(change) })) },
+  )
+}

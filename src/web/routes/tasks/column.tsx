@@ -1,0 +1,197 @@
+/** A column of the board. Only the cards on screen are in the page, and more are loaded when the end comes near. */
+import { dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
+import { extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { defaultRangeExtractor, type Range, useVirtualizer, type VirtualItem } from '@tanstack/react-virtual'
+import { Plus } from 'lucide-react'
+import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import type { TaskItem } from '../../../features/tasks/schema.ts'
+import { StatusGlyph } from '../../components/glyphs.tsx'
+import { statusNames } from '../../words.ts'
+import type { BoardProps } from './board.tsx'
+import { Card } from './board-card.tsx'
+import { type Group, placeIn, stepOf } from './moves.ts'
+import { MOST_IN_COLUMN } from './queries.ts'
+import { words } from './words.ts'
+
+const route = getRouteApi('/inside/projects/$slug/tasks')
+
+/** The space between cards, as the style sheet has it, and about how high a card is. */
+const [GAP, CARD] = [6, 84]
+
+interface ColumnProps extends BoardProps {
+  group: Group
+  focused: RefObject<string | undefined>
+  stepped: RefObject<string | undefined>
+}
+
+export function Column({ group, focused, stepped, ...props }: ColumnProps) {
+  const { board, open, onOpen, onMove, onAdd, may, selection, moving } = props
+  const name = statusNames[group.value]
+  const canAdd = may && (group.value === 'backlog' || group.value === 'todo')
+  const { list, over } = useDrops(group, onMove)
+  const rows = useRows({ ...props, group, list, focused, stepped })
+  /** What cards call must know the board as it is then, although unchanged cards are not drawn anew. */
+  const latest = useRef(board)
+  latest.current = board
+  const card = ({ index }: VirtualItem) => {
+    const task = group.items[index] as TaskItem
+    return (
+      <Card
+        key={task.id}
+        task={task}
+        place={index}
+        all={group.total}
+        measure={rows.measureElement}
+        open={task.key === open}
+        chosen={selection.ids.has(task.id)}
+        moving={moving === task.id}
+        may={may}
+        focused={focused}
+        on={{
+          open: () => onOpen(task.key),
+          point: () => selection.point(task.id),
+          choose: (range) => selection.toggle(task.id, range),
+          menu: () => props.onMenu(task),
+          moved: props.onMoved,
+          step: (step) => {
+            const move = stepOf(latest.current, task, step)
+            stepped.current = task.id
+            if (move) onMove(move)
+          },
+        }}
+      />
+    )
+  }
+  return (
+    <section className="col" aria-label={words.columnOf(name, group.total)} data-column={group.value}>
+      <header>
+        <StatusGlyph status={group.value} />
+        <h2>{name}</h2>
+        <span className="n">{group.total}</span>
+        {canAdd && <AddButton name={name} onAdd={() => onAdd(group.value)} />}
+      </header>
+      <ol
+        ref={list}
+        className={over ? 'over' : undefined}
+        onWheel={() => {
+          stepped.current = undefined
+        }}
+      >
+        {spaced(rows.getVirtualItems(), rows.getTotalSize(), card)}
+        {group.nextCursor && <More group={group} onMore={props.onMore} />}
+      </ol>
+    </section>
+  )
+}
+
+interface RowsOptions extends Pick<ColumnProps, 'group' | 'open' | 'focused' | 'stepped' | 'onNear' | 'scrollers'> {
+  list: RefObject<HTMLOListElement | null>
+}
+
+/** Decides which cards are in the page: those on screen, the one with the focus and the one that is open. */
+function useRows({ group, list, open, focused, stepped, onNear, scrollers }: RowsOptions) {
+  const { items, value, nextCursor } = group
+  const isKept = ({ id, key }: TaskItem) => id === focused.current || key === open
+  const rows = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => list.current,
+    getItemKey: (index) => items[index]?.id ?? index,
+    estimateSize: () => CARD,
+    initialRect: { width: 0, height: 600 },
+    gap: GAP,
+    overscan: 3,
+    rangeExtractor: (range: Range) => {
+      const kept = items.flatMap((task, place) => (isKept(task) ? [place] : []))
+      return [...new Set([...defaultRangeExtractor(range), ...kept])].toSorted((a, b) => a - b)
+    },
+  })
+  const isNear = nextCursor !== null && (rows.range?.endIndex ?? 0) > items.length - 10
+  useEffect(() => {
+    if (isNear && items.length < MOST_IN_COLUMN) onNear?.(group)
+  }, [isNear, items.length, group, onNear])
+  useEffect(() => {
+    const all = scrollers.current
+    all.set(value, (place) => rows.scrollToIndex(place))
+    return () => void all.delete(value)
+  }, [scrollers, value, rows])
+  const moved = items.findIndex(({ id }) => id === stepped.current && id === focused.current)
+  useLayoutEffect(() => {
+    if (moved >= 0) rows.scrollToIndex(moved)
+  }, [moved, rows])
+  return rows
+}
+
+/** Cards in the flow of the column, with empty space where others are not in the page. */
+function spaced(shown: readonly VirtualItem[], total: number, card: (item: VirtualItem) => ReactNode): ReactNode[] {
+  const nodes: ReactNode[] = []
+  let end = -GAP
+  const space = (until: number) => {
+    if (until - end > GAP + 1)
+      nodes.push(<li key={`until ${until}`} aria-hidden style={{ blockSize: until - end - 2 * GAP }} />)
+  }
+  for (const item of shown) {
+    space(item.start)
+    nodes.push(card(item))
+    end = item.end
+  }
+  space(total + GAP)
+  return nodes
+}
+
+/** Loads more of a column; a very long one goes on in the list. */
+function More({ group: { value, total, items }, onMore, group }: Pick<ColumnProps, 'group' | 'onMore'>) {
+  const { slug } = route.useParams()
+  return (
+    <li>
+      {items.length < MOST_IN_COLUMN ? (
+        <button type="button" className="addrow" disabled={!onMore} onClick={() => onMore?.(group)}>
+          {words.more(total - items.length)}
+        </button>
+      ) : (
+        <Link
+          className="addrow"
+          from="/projects/$slug/tasks"
+          to="/projects/$slug/tasks"
+          params={{ slug }}
+          search={(before) => ({ ...before, view: 'list', status: value })}
+        >
+          {words.rest(total - items.length)}
+        </Link>
+      )}
+    </li>
+  )
+}
+
+const AddButton = ({ name, onAdd }: { name: string; onAdd(): void }) => (
+  <button type="button" className="ib s24 end" aria-label={words.addTo(name)} onClick={onAdd}>
+    <Plus className="i s14" aria-hidden />
+  </button>
+)
+
+/** Makes a column one that cards can be dropped on. */
+function useDrops(group: Group, onMove: BoardProps['onMove']) {
+  const list = useRef<HTMLOListElement>(null)
+  const [over, setOver] = useState(false)
+  useEffect(() => {
+    if (!list.current) return
+    return dropTargetForElements({
+      element: list.current,
+      getData: () => ({ status: group.value }),
+      onDragEnter: () => setOver(true),
+      onDragLeave: () => setOver(false),
+      onDrop: ({ source, location }) => {
+        setOver(false)
+        const [innermost] = location.current.dropTargets
+        const task = source.data.task as TaskItem
+        const beside = innermost?.data.task as TaskItem | undefined
+        onMove({
+          task,
+          status: group.value,
+          after: placeIn(group, task, beside, extractClosestEdge(innermost?.data ?? {})),
+        })
+      },
+    })
+  }, [group, onMove])
+  return { list, over }
+}

@@ -1,0 +1,69 @@
+/** The columns of a board, and what moving a card does to them. */
+import type { TaskGroups } from '../../../features/tasks/list-schema.ts'
+import type { TaskItem, TaskPatch } from '../../../features/tasks/schema.ts'
+import type { Status } from '../../../records/work.ts'
+import type { Step } from './board-card.tsx'
+
+export type Group = TaskGroups['groups'][number]
+
+export interface Move {
+  task: TaskItem
+  status: Status
+  /** The card above its new place; null: first in the column. */
+  after: TaskItem | null
+}
+
+/** The board as it will be after the move. */
+export function moved(board: TaskGroups, { task, status, after }: Move): TaskGroups {
+  const groups = board.groups.map((group) => {
+    const had = group.items.some(({ id }) => id === task.id)
+    const items = group.items.filter(({ id }) => id !== task.id)
+    if (group.value === status) {
+      const place = after ? items.findIndex(({ id }) => id === after.id) + 1 : 0
+      items.splice(place, 0, { ...task, status })
+    }
+    return { ...group, items, total: group.total + Number(group.value === status) - Number(had) }
+  })
+  return { groups }
+}
+
+export const atVersion = (board: TaskGroups, id: string, version: number): TaskGroups => ({
+  groups: board.groups.map((group) => ({
+    ...group,
+    items: group.items.map((task) => (task.id === id ? { ...task, version } : task)),
+  })),
+})
+
+/** Returns the change that puts a card where it is on this board. */
+export function placeOf(board: TaskGroups, { id, status }: TaskItem): TaskPatch {
+  const items = board.groups.find(({ value }) => value === status)?.items ?? []
+  return { status, after: items[items.findIndex((item) => item.id === id) - 1]?.key ?? null }
+}
+
+/** The card above the place where one was dropped: the card it was dropped on, or the one before that. */
+export function placeIn(
+  group: Group,
+  task: TaskItem,
+  beside: TaskItem | undefined,
+  edge: string | null,
+): TaskItem | null {
+  const others = group.items.filter(({ id }) => id !== task.id)
+  if (!beside || beside.id === task.id) return others.at(-1) ?? null
+  const place = others.findIndex(({ id }) => id === beside.id)
+  return (edge === 'top' ? others[place - 1] : others[place]) ?? null
+}
+
+/** The move that an arrow key makes; undefined at the edge of the board. */
+export function stepOf(board: TaskGroups, task: TaskItem, step: Step): Move | undefined {
+  const column = board.groups.findIndex(({ items }) => items.some(({ id }) => id === task.id))
+  const group = board.groups[column]
+  if (!group) return undefined
+  const place = group.items.findIndex(({ id }) => id === task.id)
+  if (step === 'up') return place > 0 ? { task, status: group.value, after: group.items[place - 2] ?? null } : undefined
+  if (step === 'down') {
+    const below = group.items[place + 1]
+    return below && { task, status: group.value, after: below }
+  }
+  const next = board.groups[column + (step === 'left' ? -1 : 1)]
+  return next && { task, status: next.value, after: next.items[Math.min(place, next.items.length) - 1] ?? null }
+}
