@@ -4,6 +4,7 @@ import { searchNames } from '../src/records/names.ts'
 import { addLive } from './live-commands.ts'
 import { nouns } from './nouns/index.ts'
 import { addNoun, root } from './root.ts'
+import { addSite } from './site-commands.ts'
 import { addSync, addTransfer } from './sync-commands.ts'
 
 /** All commands. The code of a command is loaded when it is called. */
@@ -175,6 +176,7 @@ configured(
 )
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/outbox.ts')).showOutbox(options))
+addSite(program, configured)
 
 const migrate = program.command('migrate').description('Update the database schema; a server does this when it starts')
 const migrating = (command: Command) => configured(command).option('--json', 'print JSON')

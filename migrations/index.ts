@@ -51,6 +51,7 @@ import m48 from './0048_refresh_grace.sql' with { type: 'text' }
 import m49 from './0049_attachments.sql' with { type: 'text' }
 import m50 from './0050_attachments_stay.sql' with { type: 'text' }
 import m51 from './0051_views_by_project.sql' with { type: 'text' }
+import m52 from './0052_site.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -104,4 +105,5 @@ export const migrations: Migration[] = [
   { id: '0049_attachments', sql: m49 },
   { id: '0050_attachments_stay', sql: m50 },
   { id: '0051_views_by_project', sql: m51 },
+  { id: '0052_site', sql: m52 },
 ]

@@ -21,6 +21,27 @@ export interface Page {
 /** Returns a page. `params` are those of its path, `query` is what is searched for. */
 export type PageOf = (ctx: Ctx, params: Record<string, string>, query: string) => Promise<Page>
 
+/** What a page of the public site gets of a request. */
+export interface SiteRequest {
+  path: string
+  params: Record<string, string>
+  query: URLSearchParams
+  ifNoneMatch: string | null
+}
+
+/** A page of the public site with its own headers; the server adds those that every response has. */
+export interface SiteAnswer {
+  status: number
+  headers: Record<string, string>
+  body: string | ReadableStream<Uint8Array> | null
+}
+
+/** Returns a page of the public site, the same for every reader. Undefined, for `/` only: the usual page. */
+export type SitePageOf = (ctx: Ctx, request: SiteRequest) => Promise<SiteAnswer | undefined>
+
+/** Takes a form of the public site, which browsers send without any script. */
+export type SiteFormOf = (ctx: Ctx, fields: URLSearchParams) => Promise<SiteAnswer>
+
 /** What a feature offers to the surfaces; exported by its index.ts. */
 export interface Feature {
   routes?: (http: Http) => AnyElysia
@@ -34,6 +55,10 @@ export interface Feature {
   synced?: readonly SyncEntity[]
   /** HTML pages that anyone can open, by path. */
   pages?: Readonly<Record<string, PageOf>>
+  /** Pages of the public site, by path. */
+  site?: Readonly<Record<string, SitePageOf>>
+  /** Forms of the public site, by the path that they are sent to. */
+  forms?: Readonly<Record<string, SiteFormOf>>
   /** Handlers of the commands that the command line sends to a running server, through its control socket. */
   control?: readonly Handler[]
   /** Its handlers for hooks of the features below it. */

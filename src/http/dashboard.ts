@@ -23,7 +23,7 @@ const policy = [
 ].join('; ')
 
 /** Adds the dashboard: its page on each of its addresses, and its files. */
-export function addDashboard(server: Elysia): void {
+export function addDashboard(server: Elysia, home: (request: Request) => Promise<Response | undefined>): void {
   let opening: Promise<Pack> | undefined
   const pack = () => {
     opening ??= openPack()
@@ -32,7 +32,7 @@ export function addDashboard(server: Elysia): void {
   // The public home page stands at `/`.
   for (const path of paths)
     server.get(path, async ({ request }) =>
-      path === '/' && !isHere(request) ? publicHome() : page(await pack(), request),
+      path === '/' && !isHere(request) ? ((await home(request)) ?? publicHome()) : page(await pack(), request),
     )
   server.get('/web/:name', async ({ request, params }) => file(await pack(), request, `/web/${params.name}`))
   server.get('/fonts/:name', async ({ request, params }) => file(await pack(), request, `/fonts/${params.name}`))

@@ -15,7 +15,7 @@ import { headers } from './headers.ts'
 import { addHealth } from './health.ts'
 import { Metrics } from './metrics.ts'
 import { documented, type RouteLike, routesOf } from './openapi.ts'
-import { addPages } from './pages.ts'
+import { addPages, homeOf } from './pages.ts'
 import { logError, problemResponse, toAppError } from './problem.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -90,8 +90,8 @@ export function buildHttp(app: App, { checkAnswers = false }: HttpOptions = {}) 
     .post('/mcp/messages', async ({ request, set }) => asText(await mcp.message(request), set), { parse: 'none' })
     .all('/mcp', ({ request }) => mcp.streamable(request), { parse: 'none' })
   addHealth(server, app)
-  addPages(server, app, routes)
-  addDashboard(server)
+  addPages(server, app, guard, routes)
+  addDashboard(server, homeOf(app, guard))
   return { server, guard, metrics, mcp, state, routes }
 }
 

@@ -9,6 +9,7 @@ import passkeysScript from './scripts/passkeys.js' with { type: 'text' }
 import registerScript from './scripts/register.js' with { type: 'text' }
 import sectionScript from './scripts/section.js' with { type: 'text' }
 import setupScript from './scripts/setup.js' with { type: 'text' }
+import siteCss from './site.css' with { type: 'text' }
 import css from './tutti.css' with { type: 'text' }
 
 /**
@@ -45,6 +46,7 @@ export const pageHeaders = (withSearch = false) => ({
 export const assets: Record<string, { type: string; body: string }> = {
   'icon.svg': { type: 'image/svg+xml', body: icon },
   'docs.css': { type: 'text/css; charset=utf-8', body: docsCss },
+  'site.css': { type: 'text/css; charset=utf-8', body: siteCss },
   'tutti.css': { type: 'text/css; charset=utf-8', body: css },
   ...Object.fromEntries(
     Object.entries({

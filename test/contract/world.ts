@@ -2,6 +2,7 @@ import { write } from '../../src/action.ts'
 import { issueCode } from '../../src/auth/one-time-secrets.ts'
 import { machine } from '../../src/auth/policy.ts'
 import { newId } from '../../src/db/columns.ts'
+import { contactMessages } from '../../src/features/contact/table.ts'
 import { mails } from '../../src/features/mail/table.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
 import { connectedAccounts } from '../../src/features/oauth/table.ts'
@@ -125,6 +126,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
   })
   const { handle } = (await owner.fetch<{ handle: string }>('GET', '/api/auth/me')).body
   const copy = await conflicting(owner, loose.id)
+  const site = await siteRows(t)
   const known: World = {
     owner,
     viewer,
@@ -140,6 +142,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       '/api/admin/teams/:id/members/:user_id': managedMember.userId,
       '/api/admin/users/:id': colleague.userId,
       '/api/admin/issues/:id': issue.id,
+      ...site,
       '/api/notifications/:id': notification,
       '/api/features/:id/evidence/:evidenceId': evidence,
       '/api/projects/:slug': project.id,
@@ -227,6 +230,37 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
   }
   await makePlainRows(t, known)
   return known
+}
+
+/** What only administrators make: texts of the public site, none of them published. */
+async function siteRows(t: TestApp): Promise<Record<string, string>> {
+  const admin = await person(t, { admin: true })
+  const rows: Record<string, string> = {
+    '/api/admin/settings/:key': 'general',
+    '/api/public/settings/:key': 'tracker',
+    '/api/admin/contact/:id': await contactMessage(t),
+  }
+  for (const [noun, body] of [
+    ['pages', { title: unique('Imprint') }],
+    ['posts', { title: unique('News') }],
+    ['categories', { name: unique('Operations') }],
+    ['sponsors', { name: unique('Engines') }],
+  ] as const) {
+    const { id, slug } = made(await admin.fetch('POST', `/api/admin/${noun}`, body))
+    rows[`/api/admin/${noun}/:id`] = id
+    if (slug && noun !== 'categories') rows[`/api/public/${noun}/:slug`] = slug
+  }
+  return rows
+}
+
+async function contactMessage({ app }: TestApp): Promise<string> {
+  const at = new Date().toISOString()
+  const row = { email: 'ada@example.com', message: unique('How do I sign in?'), spam: false, textHash: unique('x') }
+  const [made] = await app.db
+    .insert(contactMessages)
+    .values({ ...row, createdAt: at, updatedAt: at })
+    .returning({ id: contactMessages.id })
+  return made?.id as string
 }
 
 /** A device, and a change from it that conflicts. */

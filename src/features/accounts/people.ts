@@ -10,6 +10,7 @@ import { integrations } from '../integrations/table.ts'
 import { wipeMail } from '../mail/service.ts'
 import * as members from '../organizations/members.ts'
 import * as organizations from '../organizations/service.ts'
+import { settingsOf } from '../settings/values.ts'
 import { sessionRevoked, userEmailVerified, userRegistered } from '../users/events.ts'
 import type { User } from '../users/schema.ts'
 import { sameEmail, visible } from '../users/service.ts'
@@ -71,8 +72,8 @@ export async function isReserved(ctx: Ctx, email: string, besidesUserId?: string
   return undo !== undefined && undo.userId !== besidesUserId
 }
 
-export function requireOpenRegistration({ app }: Ctx): void {
-  if (app.config.REGISTRATION === 'closed')
+export async function requireOpenRegistration(ctx: Ctx): Promise<void> {
+  if (!(await settingsOf(ctx)).registration.open)
     throw new AppError('forbidden', 'Registration is closed on this instance. Ask its administrator for an account.')
 }
 

@@ -45,7 +45,7 @@ export const register = flow(
   anyone,
   async (ctx, { email, password, name, inviteToken }: Register): Promise<SignedIn> => {
     const [invited] = inviteToken === undefined ? [] : await mayRegister.call(ctx, { email, inviteToken })
-    if (!invited) requireOpenRegistration(ctx)
+    if (!invited) await requireOpenRegistration(ctx)
     checkPassword(password, { email, name })
     if (!invited) await countRegistration(ctx)
     return addUser(ctx, {

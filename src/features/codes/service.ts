@@ -20,6 +20,7 @@ import { signIn } from '../accounts/sessions.ts'
 import { isInvited } from '../invites/receiving.ts'
 import type { MailAnswer } from '../mail/schema.ts'
 import { countMail, mailAnswer, queueMail, wipeMail } from '../mail/service.ts'
+import { settingsOf } from '../settings/values.ts'
 import { codeRequested, linkRequested, signInFailed } from '../users/events.ts'
 import type { User } from '../users/schema.ts'
 import { byEmail } from '../users/service.ts'
@@ -40,10 +41,11 @@ interface Receiver {
 }
 
 async function receiverOf(ctx: Ctx, email: string): Promise<Receiver> {
+  const { registration } = await settingsOf(ctx)
   const user = await byEmail(ctx, email)
   const found = { to: user?.email ?? email.toLowerCase(), user, invited: await isInvited(ctx, email) }
   if (user) return user.status === 'active' ? found : { ...found, withheld: 'This account is suspended.' }
-  if (found.invited || ctx.app.config.REGISTRATION === 'open') return found
+  if (found.invited || registration.open) return found
   return { ...found, withheld: 'This address has neither an account nor an invitation, and registration is closed.' }
 }
 

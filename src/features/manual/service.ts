@@ -22,6 +22,7 @@ import plans from './pages/plans.md' with { type: 'text' }
 import projects from './pages/projects.md' with { type: 'text' }
 import repositories from './pages/repositories.md' with { type: 'text' }
 import sessions from './pages/sessions.md' with { type: 'text' }
+import site from './pages/site.md' with { type: 'text' }
 import skills from './pages/skills.md' with { type: 'text' }
 import specs from './pages/specs.md' with { type: 'text' }
 import start from './pages/start.md' with { type: 'text' }
@@ -71,6 +72,7 @@ const pages = [
   page('Connect and run', 'live', live, 'Hear of changes as they happen'),
   page('Connect and run', 'sync', sync, 'How programs keep a copy and send changes'),
   page('Connect and run', 'operating', operating, 'Settings, backups, upgrades'),
+  page('Connect and run', 'site', site, 'Pages, a blog and settings of the instance'),
 ]
 const itemOf = ({ content: _, ...item }: ManualPage): ManualItem => item
 /** Made at the first search. */

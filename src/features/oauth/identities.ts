@@ -146,7 +146,7 @@ async function userFor(ctx: Ctx, identity: Identity): Promise<User> {
 /** Throws unless registration is open, or the confirmed address has an invitation. */
 async function requireMayRegister(ctx: Ctx, { email, emailVerified }: Identity): Promise<void> {
   if (emailVerified && (await isInvited(ctx, email as string))) return
-  requireOpenRegistration(ctx)
+  await requireOpenRegistration(ctx)
   await countRegistration(ctx)
 }
 

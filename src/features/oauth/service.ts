@@ -7,6 +7,7 @@ import { AppError } from '../../errors.ts'
 import { countSignIn } from '../accounts/people.ts'
 import type { SignedIn } from '../accounts/schema.ts'
 import { mailAnswer } from '../mail/service.ts'
+import { settingsOf } from '../settings/values.ts'
 import { enter, link } from './identities.ts'
 import { type Attempt, askAt, capital, configured, identify, names, requireConfigured } from './providers.ts'
 import type { CallbackQuery, Provider, SignInWays, StartQuery } from './schema.ts'
@@ -25,7 +26,7 @@ export const ways = read(
     code: true,
     magicLink: true,
     passkey: true,
-    registration: ctx.app.config.REGISTRATION,
+    registration: (await settingsOf(ctx)).registration.open ? 'open' : 'closed',
     mail: mailAnswer(ctx),
     oauth: configured(ctx.app.config),
   }),

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { instant, int, nullable, object, oneOf, optional, type Static, text } from '../../schema.ts'
 import { Part, q } from '../search/schema.ts'
 
-export const publicKinds = ['doc', 'note', 'project', 'skill', 'agent', 'profile'] as const
+export const publicKinds = ['doc', 'note', 'project', 'skill', 'agent', 'profile', 'page', 'post'] as const
 export const PublicFound = object({
   kind: oneOf(publicKinds),
   title: text(500, { example: 'How we deploy' }),
@@ -22,7 +22,7 @@ export type PublicFoundList = Static<typeof PublicFoundList>
 export const PublicFindQuery = object({
   q: optional(q),
   kinds: optional(
-    text(60, {
+    text(80, {
       pattern: `^(${publicKinds.join('|')})(,(${publicKinds.join('|')}))*$`,
       example: 'doc,note',
       description: `Only these, separated by commas: ${publicKinds.join(', ')}`,

@@ -11,9 +11,12 @@ import { projects } from '../projects/table.ts'
 import { isPublic as isPublicProject } from '../projects/visible.ts'
 import { around, pieces } from '../search/highlight.ts'
 import { asked, finder, wordsOf } from '../search/query.ts'
+import { settingsOf } from '../settings/values.ts'
 import { skills } from '../skills/table.ts'
 import { users } from '../users/table.ts'
-import type { PublicFindQuery, PublicFound, PublicFoundList } from './schema.ts'
+import { type PublicFindQuery, type PublicFound, type PublicFoundList, publicKinds } from './schema.ts'
+import { siteTexts, type TextKind } from './table.ts'
+import { isLive } from './texts.ts'
 
 type PublicKind = PublicFound['kind']
 
@@ -137,6 +140,22 @@ const ofAgents = (limit: number): SQL =>
     limit,
   )
 
+/** Pages and posts of the site. They have no author: the site speaks. */
+const ofTexts = (kind: TextKind, now: string, limit: number): SQL =>
+  from(
+    sql`${kind}::text`,
+    {
+      title: siteTexts.title,
+      intro: sql`coalesce(${siteTexts.excerpt}, ${siteTexts.description})`,
+      text: siteTexts.content,
+      path: sql`concat(${`/api/public/${kind}s/`}::text, ${siteTexts.slug})`,
+      at: siteTexts.updatedAt,
+      search: siteTexts.search,
+    },
+    sql`${siteTexts} left join ${users} on false where ${isLive(kind, now)}`,
+    limit,
+  )
+
 /** Finds only users who have published something: other profiles are private. */
 const ofPeople = (q: string, limit: number): SQL => {
   const named = and(
@@ -170,17 +189,18 @@ export const findPublic = read(
   anyone,
   async (ctx, { q = '', kinds, limit = 20 }: PublicFindQuery): Promise<PublicFoundList> => {
     if (wordsOf(q).length === 0) return { items: [], nextCursor: null }
-    const wanted = new Set(
-      (kinds?.split(',') ?? ['doc', 'note', 'project', 'skill', 'agent', 'profile']) as PublicKind[],
-    )
+    const wanted = new Set((kinds?.split(',') ?? publicKinds) as PublicKind[])
+    const { blog } = await settingsOf(ctx)
     const branches = [
       (wanted.has('doc') || wanted.has('note')) && ofNotes(wanted, limit),
       wanted.has('project') && ofProjects(limit),
       wanted.has('skill') && ofSkills(limit),
       wanted.has('agent') && ofAgents(limit),
       wanted.has('profile') && ofPeople(q, limit),
+      wanted.has('page') && ofTexts('page', ctx.now, limit),
+      wanted.has('post') && blog.enabled && ofTexts('post', ctx.now, limit),
     ].filter((branch) => branch !== false)
-    return { items: await found(ctx, q, branches, limit), nextCursor: null }
+    return { items: branches.length > 0 ? await found(ctx, q, branches, limit) : [], nextCursor: null }
   },
 )
 

@@ -3,8 +3,9 @@ import { id, object } from '../../schema.ts'
 import { Organization } from '../organizations/schema.ts'
 import { User } from '../users/schema.ts'
 import { extensionOf } from './images.ts'
-import { PictureFile, Upload } from './schema.ts'
+import { PictureFile, SitePicture, Upload } from './schema.ts'
 import * as uploads from './service.ts'
+import { addForSite } from './site.ts'
 
 export const uploadRoutes = (http: Http) =>
   http
@@ -39,6 +40,20 @@ export const uploadRoutes = (http: Http) =>
       ...on(uploads.clearTeamAvatar, 'Remove the avatar of the current team'),
       response: Organization,
     })
+    .post(
+      '/api/admin/uploads',
+      async ({ ctx, body, set }) => {
+        const added = await addForSite(ctx, body)
+        set.status = 201
+        set.headers.location = added.path
+        return added
+      },
+      {
+        ...on(addForSite, 'Upload a picture for the public site: at most 5 MiB', { upload: uploads.COVER }),
+        body: Upload,
+        response: { 201: SitePicture },
+      },
+    )
     .get(
       '/uploads/:id',
       async ({ ctx, params, request, set }) => {

@@ -14,7 +14,7 @@ export const uploads = pgTable(
     id: uuid().primaryKey(),
     userId: uuid().references(() => users.id, { onDelete: 'cascade' }),
     organizationId: uuid().references(() => organizations.id, { onDelete: 'cascade' }),
-    purpose: text().$type<'avatar' | 'cover' | 'team_avatar'>().notNull(),
+    purpose: text().$type<'avatar' | 'cover' | 'team_avatar' | 'site'>().notNull(),
     type: text().notNull(),
     width: integer().notNull(),
     height: integer().notNull(),

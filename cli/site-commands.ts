@@ -1,0 +1,52 @@
+import type { Command } from 'commander'
+import type { Noun } from './commands/site-texts.ts'
+
+/** Adds what operators do with the settings and the public site, on the server itself. */
+export function addSite(program: Command, configured: (command: Command) => Command): void {
+  const local = (command: Command) => configured(command).option('--json', 'print JSON')
+  const settings = program
+    .command('settings')
+    .description('Show and change settings of the instance, on the server itself')
+  local(settings.command('list').description('List settings with their values'))
+    .argument('[key]', 'only this one, with the meaning of its fields: general, blog, …')
+    .action(async (key, options) => (await import('./commands/settings.ts')).listSettings(key, options))
+  local(settings.command('set').description('Change a field of a setting'))
+    .argument('<field>', 'key and field, such as general.siteName')
+    .argument('[value]', 'new value; on or off for a switch, commas between values of a list (default: standard input)')
+    .action(async (field, value, options) => (await import('./commands/settings.ts')).setSetting(field, value, options))
+  local(settings.command('unset').description('Return a field of a setting to its default'))
+    .argument('<field>', 'key and field, such as general.siteName')
+    .action(async (field, options) => (await import('./commands/settings.ts')).unsetSetting(field, options))
+  for (const noun of ['pages', 'posts'] as const) addTexts(program.command(noun), noun, local)
+}
+
+const one: Record<Noun, string> = { pages: 'page of the public site', posts: 'post of the blog' }
+
+function addTexts(command: Command, noun: Noun, local: (command: Command) => Command): void {
+  const load = () => import('./commands/site-texts.ts')
+  const writing = (verb: Command) =>
+    local(verb)
+      .option('--slug <slug>', 'part of its address (default: made from the title)')
+      .option('--description <text>', 'description for search engines')
+      .option('--file <file>', 'file with its text in Markdown; - reads standard input')
+      .option('--publish', 'visitors see it now')
+      .option('--at <instant>', 'visitors see it from then on, such as 2026-12-24T09:00Z')
+      .option('--draft', 'visitors do not see it')
+  command.description(`Manage ${one[noun].replace(/^\w+/, noun)}, on the server itself`)
+  local(command.command('list').description('List them, those changed last first'))
+    .option('--search <text>', 'only those whose title contains it')
+    .action(async (options) => (await load()).listTexts(noun, options))
+  local(command.command('show').description(`Print a ${one[noun]}`))
+    .argument('<ref>', 'slug or id')
+    .action(async (ref, options) => (await load()).showText(noun, ref, options))
+  writing(command.command('create').description(`Create a ${one[noun]}`))
+    .argument('<title>', 'title')
+    .action(async (title, options) => (await load()).createText(noun, title, options))
+  writing(command.command('update').description(`Change a ${one[noun]}`))
+    .argument('<ref>', 'slug or id')
+    .option('--title <title>', 'new title')
+    .action(async (ref, options) => (await load()).updateText(noun, ref, options))
+  local(command.command('delete').description(`Delete a ${one[noun]}`))
+    .argument('<ref>', 'slug or id')
+    .action(async (ref, options) => (await load()).deleteText(noun, ref, options))
+}

@@ -1,0 +1,67 @@
+import type { Ctx } from '../../action.ts'
+import { check } from '../../check.ts'
+import { AppError } from '../../errors.ts'
+import type { SiteAnswer, SiteFormOf, SitePageOf } from '../../feature.ts'
+import { html } from '../../pages/pages.ts'
+import { framed } from '../site/frame.ts'
+import { policy } from '../site/serve.ts'
+import { ContactSend } from './schema.ts'
+import { send, token } from './service.ts'
+
+const names = ['name', 'email', 'subject', 'message'] as const
+type Values = Partial<Record<(typeof names)[number] | 'token' | 'website', string>>
+
+/** Each form has a token of its own, so nobody may keep the page. With no referrer, a browser would hide its origin. */
+const headers = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': policy,
+  'cache-control': 'no-store',
+  'referrer-policy': 'same-origin',
+}
+
+const field = (name: (typeof names)[number], label: string, value = '', more = ''): string =>
+  `<label for="${name}">${label}</label><input id="${name}" name="${name}" value="${html(value)}" ${more}>`
+
+const form = (secret: string, values: Values, problem?: string): string => `<h1>Contact</h1>
+${problem ? `<p class="warn" role="alert">${html(problem)}</p>` : '<p class="lead">Write to the people who run this site.</p>'}
+<form method="post" action="/contact">
+${field('name', 'Your name', values.name, 'maxlength="100" autocomplete="name"')}
+${field('email', 'Your e-mail address', values.email, 'type="email" required maxlength="254" autocomplete="email"')}
+${field('subject', 'Subject', values.subject, 'maxlength="200"')}
+<label for="message">Message</label><textarea id="message" name="message" rows="8" required minlength="10"
+maxlength="5000">${html(values.message ?? '')}</textarea>
+<p class="trap" aria-hidden="true"><label for="website">Leave this empty</label>
+<input id="website" name="website" tabindex="-1" autocomplete="off"></p>
+<input type="hidden" name="token" value="${html(secret)}"><button type="submit">Send</button></form>`
+
+const answer = async (ctx: Ctx, status: number, body: string): Promise<SiteAnswer> => ({
+  status,
+  headers,
+  body: await framed(ctx, { title: 'Contact', path: '/contact', body }),
+})
+
+const show: SitePageOf = async (ctx) => answer(ctx, 200, form((await token(ctx, {})).token, {}))
+
+/** Takes the form, without any script. What is wrong is said above the form, which keeps what was written. */
+const take: SiteFormOf = async (ctx, fields) => {
+  const values: Values = {}
+  for (const name of [...names, 'token', 'website'] as const) {
+    // Browsers send lines with CR LF.
+    const value = fields.get(name)?.replaceAll('\r\n', '\n')
+    if (value) values[name] = value
+  }
+  const [problem] = check(ContactSend, values)
+  const again = async (status: number, text: string) =>
+    answer(ctx, status, form((await token(ctx, {})).token, values, text))
+  if (problem) return again(422, problem.message)
+  try {
+    await send(ctx, values as ContactSend)
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'rate_limited') return again(429, error.message)
+    throw error
+  }
+  return answer(ctx, 200, '<h1>Thank you</h1><p>Your message was received.</p><p><a href="/">Back to the site</a></p>')
+}
+
+export const contactPages = { '/contact': show }
+export const contactForms = { '/contact': take }

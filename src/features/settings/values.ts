@@ -1,0 +1,79 @@
+import type { Ctx } from '../../action.ts'
+import type { Db } from '../../db/session.ts'
+import type { App } from '../../services.ts'
+import { settingUpdated } from './events.ts'
+import { fieldsOf, type SettingKey, settingKeys, type ValuesOf } from './registry.ts'
+import { siteSettings } from './table.ts'
+
+/** Values stay in memory for at most this long, also if the news of a change were lost. */
+const KEEP_MS = 1000
+
+type Stored = typeof siteSettings.$inferSelect
+type All = { [K in SettingKey]: ValuesOf<K> }
+
+interface Kept {
+  values: All
+  /** Grows with each change that this instance has heard of. */
+  generation: number
+  readAt: number
+}
+
+interface Memory {
+  generation: number
+  kept?: Kept
+  reading?: Promise<Kept>
+}
+
+const memories = new WeakMap<App, Memory>()
+
+function memoryOf(app: App): Memory {
+  const known = memories.get(app)
+  if (known) return known
+  const memory: Memory = { generation: 0 }
+  memories.set(app, memory)
+  app.bus.subscribe(({ type }) => {
+    if (type === settingUpdated.name) memory.generation++
+  })
+  return memory
+}
+
+/** Returns the values in force of one key: what the environment prescribes, else what is stored, else the defaults. */
+export function inForce<K extends SettingKey>(
+  { config }: Pick<App, 'config'>,
+  key: K,
+  stored: Record<string, unknown> = {},
+): ValuesOf<K> {
+  const values = fieldsOf(key)
+    .filter(([, { isSecret }]) => !isSecret)
+    .map(([name, { fallback, prescribed }]) => {
+      const fixed = prescribed?.(config)
+      return [name, fixed ? fixed.value : Object.hasOwn(stored, name) ? stored[name] : fallback]
+    })
+  return Object.fromEntries(values) as ValuesOf<K>
+}
+
+async function load(app: App, db: Db, generation: number): Promise<Kept> {
+  const rows = await db.select({ key: siteSettings.key, values: siteSettings.values }).from(siteSettings)
+  const stored = new Map(rows.map(({ key, values }): [string, Stored['values']] => [key, values]))
+  const values = Object.fromEntries(settingKeys.map((key) => [key, inForce(app, key, stored.get(key))])) as All
+  return { values, generation, readAt: performance.now() }
+}
+
+/**
+ * Returns all settings, from memory if they were read within the last second and nothing changed since. Settings are
+ * read for every public page, so they must cost nothing. A write reads them in its own transaction: it would wait for
+ * a reader that waits for the connection which the write holds.
+ */
+export async function settingsOf({ app, db, unit }: Pick<Ctx, 'app' | 'db' | 'unit'>): Promise<All> {
+  const memory = memoryOf(app)
+  const { kept, generation } = memory
+  if (kept && kept.generation === generation && performance.now() - kept.readAt < KEEP_MS) return kept.values
+  if (unit) return (await load(app, db, generation)).values
+  memory.reading ??= load(app, app.db, generation).finally(() => {
+    memory.reading = undefined
+  })
+  const read = await memory.reading
+  // A change during the read may not be in it.
+  if (read.generation === memory.generation) memory.kept = read
+  return read.values
+}

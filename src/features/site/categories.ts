@@ -1,0 +1,95 @@
+import { asc, eq, sql } from 'drizzle-orm'
+import { type Ctx, checkVersion, read, write } from '../../action.ts'
+import { admin } from '../../auth/policy.ts'
+import { notFound } from '../../errors.ts'
+import { changeVersioned } from '../../records/rows.ts'
+import { visibleText } from '../../text/text.ts'
+import type { Category, CategoryCreate, CategoryList, CategoryPatch } from './content-schema.ts'
+import { categoryCreated, categoryDeleted, categoryUpdated } from './events.ts'
+import { keepSlug, newSlug, requireFree } from './slugs.ts'
+import { siteCategories, siteTexts } from './table.ts'
+
+const visible = {
+  id: siteCategories.id,
+  createdAt: siteCategories.createdAt,
+  updatedAt: siteCategories.updatedAt,
+  version: siteCategories.version,
+  name: siteCategories.name,
+  slug: siteCategories.slug,
+  description: siteCategories.description,
+  // Drizzle leaves out the names of tables here, and both have an id.
+  posts: sql<number>`(select count(*)::int from ${siteTexts} t
+    where t.category_id = ${siteCategories}.id and t.deleted_at is null)`,
+}
+
+const plain = { id: siteCategories.id, version: siteCategories.version }
+
+async function find(ctx: Ctx, id: string): Promise<Category> {
+  const [found] = await ctx.db.select(visible).from(siteCategories).where(eq(siteCategories.id, id))
+  if (!found) throw notFound('category', id)
+  return found
+}
+
+const about = ({ id, name, slug }: Category) => ({ subjectId: id, data: { title: name, slug } })
+
+export const listCategories = read(
+  'site.listCategories',
+  admin,
+  async (ctx, _: Record<string, never>): Promise<CategoryList> => ({
+    items: await ctx.db.select(visible).from(siteCategories).orderBy(asc(siteCategories.name), siteCategories.id),
+  }),
+)
+
+export const createCategory = write(
+  'site.createCategory',
+  admin,
+  async (ctx, { name, slug: given, description }: CategoryCreate): Promise<Category> => {
+    const slug = await newSlug(ctx, 'category', name, given)
+    const [made] = await ctx.db
+      .insert(siteCategories)
+      .values({ name: visibleText(name).trim(), slug, description, createdAt: ctx.now, updatedAt: ctx.now })
+      .returning(plain)
+    if (!made) throw new Error('insert returned nothing')
+    await keepSlug(ctx, 'category', made.id, slug)
+    const category = await find(ctx, made.id)
+    ctx.emit(categoryCreated, about(category))
+    return category
+  },
+)
+
+export const updateCategory = write(
+  'site.updateCategory',
+  admin,
+  async (ctx, { id, ...patch }: CategoryPatch & { id: string }): Promise<Category> => {
+    const before = await find(ctx, id)
+    checkVersion(ctx, before)
+    if (patch.slug !== undefined) await requireFree(ctx, 'category', patch.slug, id)
+    await changeVersioned(ctx, siteCategories, {
+      columns: plain,
+      before,
+      set: { ...patch, ...(patch.name !== undefined && { name: visibleText(patch.name).trim() }) },
+      what: 'this category',
+      again: () => find(ctx, id),
+    })
+    const after = await find(ctx, id)
+    if (after.slug !== before.slug) await keepSlug(ctx, 'category', id, after.slug, before.slug)
+    const { data, ...rest } = about(after)
+    ctx.emit(categoryUpdated, { ...rest, data: { ...data, fields: Object.keys(patch) } })
+    return after
+  },
+  { versioned: true },
+)
+
+/** Deletes the category for good. Its posts stay, without one. */
+export const removeCategory = write(
+  'site.removeCategory',
+  admin,
+  async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
+    const before = await find(ctx, id)
+    checkVersion(ctx, before)
+    await ctx.db.delete(siteCategories).where(eq(siteCategories.id, id))
+    ctx.emit(categoryDeleted, about(before))
+    return { id, deleted: true }
+  },
+  { versioned: true, destructive: true },
+)

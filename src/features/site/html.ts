@@ -1,0 +1,103 @@
+import type { SitePageOf } from '../../feature.ts'
+import { html } from '../../pages/pages.ts'
+import { dateOf } from '../../pages/site-page.ts'
+import { settingsOf } from '../settings/values.ts'
+import type { PublicPost, PublicPostItem } from './content-schema.ts'
+import { feed } from './feed.ts'
+import { framed } from './frame.ts'
+import { findCategory, readPage, readPost, readPosts } from './public.ts'
+import { served } from './serve.ts'
+import { robots, sitemap } from './sitemap.ts'
+
+/** The public pages of the site. */
+const LIMIT = 20
+
+const cover = (path: string | null): string => (path ? `<p><img src="${html(path)}" alt=""></p>` : '')
+
+const byline = ({ publishedAt, category, tags }: PublicPostItem): string =>
+  `<p class="soft small">${[
+    dateOf(publishedAt),
+    category ? `<a href="/blog/category/${html(category.slug)}">${html(category.name)}</a>` : '',
+    ...tags.map((tag) => `#${html(tag)}`),
+  ]
+    .filter(Boolean)
+    .join(' · ')}</p>`
+
+const article = (post: PublicPost): string =>
+  `<article><h1>${html(post.title)}</h1>${byline(post)}${cover(post.cover)}${post.html}</article>`
+
+const entry = (post: PublicPostItem): string =>
+  `<li><h2><a href="/blog/${html(post.slug)}">${html(post.title)}</a></h2>${byline(post)}<p>${html(
+    post.excerpt ?? post.description ?? '',
+  )}</p></li>`
+
+const list = (items: PublicPostItem[], next: string | null): string =>
+  items.length === 0
+    ? '<p>Nothing has been published yet.</p>'
+    : `<ul class="posts">${items.map(entry).join('')}</ul>${next ? `<p><a rel="next" href="${html(next)}">Older posts</a></p>` : ''}`
+
+const page: SitePageOf = async (ctx, { params: { slug = '' }, ...request }) =>
+  served(ctx, request, async () => {
+    const found = await readPage(ctx, { slug })
+    if (found.slug !== slug) return { movedTo: `/p/${found.slug}` }
+    const body = `<article><h1>${html(found.title)}</h1>${cover(found.cover)}${found.html}</article>`
+    return { body: await framed(ctx, { ...found, path: `/p/${slug}`, body }) }
+  })
+
+const post: SitePageOf = async (ctx, { params: { slug = '' }, ...request }) =>
+  served(ctx, request, async () => {
+    const found = await readPost(ctx, { slug })
+    if (found.slug !== slug) return { movedTo: `/blog/${found.slug}` }
+    const description = found.description ?? found.excerpt
+    return {
+      body: await framed(ctx, { ...found, description, path: `/blog/${slug}`, type: 'article', body: article(found) }),
+    }
+  })
+
+const blog: SitePageOf = async (ctx, { query, ...request }) => {
+  const cursor = query.get('cursor') ?? undefined
+  return served(ctx, { ...request, path: `${request.path}?${cursor ?? ''}` }, async () => {
+    const { items, nextCursor } = await readPosts(ctx, { limit: LIMIT, ...(cursor && { cursor }) })
+    const next = nextCursor && `/blog?cursor=${nextCursor}`
+    return { body: await framed(ctx, { title: 'Blog', path: '/blog', body: `<h1>Blog</h1>${list(items, next)}` }) }
+  })
+}
+
+const category: SitePageOf = async (ctx, { params: { slug = '' }, query, ...request }) => {
+  const cursor = query.get('cursor') ?? undefined
+  return served(ctx, { ...request, path: `${request.path}?${cursor ?? ''}` }, async () => {
+    const { items, nextCursor } = await readPosts(ctx, { category: slug, limit: LIMIT, ...(cursor && { cursor }) })
+    const found = await findCategory(ctx, slug)
+    const path = `/blog/category/${found.slug}`
+    if (found.slug !== slug) return { movedTo: path }
+    const next = nextCursor && `${path}?cursor=${nextCursor}`
+    const about = found.description ? `<p class="lead">${html(found.description)}</p>` : ''
+    const body = `<h1>${html(found.name)}</h1>${about}${list(items, next)}`
+    return { body: await framed(ctx, { title: found.name, description: found.description, path, body }) }
+  })
+}
+
+/** The page that the setting `home` names. Returns undefined if it names none, or one that is not there. */
+const home: SitePageOf = async (ctx, request) => {
+  const { pageSlug } = (await settingsOf(ctx)).home
+  if (!pageSlug) return undefined
+  const found = await readPage(ctx, { slug: pageSlug }).catch(() => undefined)
+  if (!found) return undefined
+  const body = `<article><h1>${html(found.title)}</h1>${cover(found.cover)}${found.html}</article>`
+  const answer = await served(ctx, { ...request, path: '/' }, async () => ({
+    body: await framed(ctx, { ...found, path: '/', body }),
+  }))
+  // Whether a reader is signed in decides what stands here.
+  return { ...answer, headers: { ...answer.headers, 'cache-control': 'private, no-cache', vary: 'cookie' } }
+}
+
+export const sitePages: Record<string, SitePageOf> = {
+  '/': home,
+  '/p/:slug': page,
+  '/blog': blog,
+  '/blog/:slug': post,
+  '/blog/category/:slug': category,
+  '/feed.xml': feed,
+  '/sitemap.xml': sitemap,
+  '/robots.txt': robots,
+}

@@ -1,0 +1,161 @@
+import { asc, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { type Ctx, read } from '../../action.ts'
+import { anyone } from '../../auth/policy.ts'
+import { hasAll } from '../../db/columns.ts'
+import { and } from '../../db/conditions.ts'
+import { AppError, notFound } from '../../errors.ts'
+import { keptHtml } from '../../pages/markdown.ts'
+import { keyset } from '../../records/page.ts'
+import { settingsOf } from '../settings/values.ts'
+import type {
+  PublicCategoryList,
+  PublicPage,
+  PublicPost,
+  PublicPostItem,
+  PublicPostPage,
+  PublicPostQuery,
+} from './content-schema.ts'
+import { bySlug } from './slugs.ts'
+import { siteCategories, siteTexts } from './table.ts'
+import { isLive } from './texts.ts'
+
+/** What visitors read. A draft is absent, and so is everything of a blog that is off. */
+const columns = {
+  id: siteTexts.id,
+  version: siteTexts.version,
+  title: siteTexts.title,
+  slug: siteTexts.slug,
+  description: siteTexts.description,
+  excerpt: siteTexts.excerpt,
+  publishedAt: siteTexts.publishedAt,
+  updatedAt: siteTexts.updatedAt,
+  coverId: siteTexts.coverId,
+  tags: siteTexts.tags,
+  categoryName: siteCategories.name,
+  categorySlug: siteCategories.slug,
+}
+
+interface Row {
+  title: string
+  slug: string
+  description: string | null
+  excerpt: string | null
+  publishedAt: string | null
+  updatedAt: string
+  coverId: string | null
+  tags: string[]
+  categoryName: string | null
+  categorySlug: string | null
+}
+
+const common = ({ title, slug, description, publishedAt, updatedAt, coverId }: Row) => ({
+  title,
+  slug,
+  description,
+  publishedAt: publishedAt ?? updatedAt,
+  updatedAt,
+  cover: coverId && `/uploads/${coverId}`,
+})
+const item = (row: Row): PublicPostItem => ({
+  ...common(row),
+  excerpt: row.excerpt,
+  tags: row.tags,
+  category: row.categoryName && row.categorySlug ? { name: row.categoryName, slug: row.categorySlug } : null,
+})
+
+const select = (ctx: Ctx) =>
+  ctx.db
+    .select({ ...columns, content: siteTexts.content })
+    .from(siteTexts)
+    .leftJoin(siteCategories, eq(siteCategories.id, siteTexts.categoryId))
+    .$dynamic()
+
+/** Finds a live text by its slug, or by one that it had before. The slug of now comes first. */
+async function findLive(ctx: Ctx, kind: 'page' | 'post', slug: string) {
+  const which = bySlug(kind, sql`${siteTexts.id}`, sql`${siteTexts.slug}`, slug.toLowerCase())
+  const found = await select(ctx).where(and(isLive(kind, ctx.now), which))
+  const row = found.find((one) => one.slug === slug.toLowerCase()) ?? found[0]
+  if (!row) throw notFound(kind, slug)
+  return { row, html: await keptHtml(`${row.id} ${row.version}`, row.content, false) }
+}
+
+export async function requireOn(ctx: Ctx, key: 'blog' | 'marketplace' | 'contact' | 'community'): Promise<void> {
+  if (!(await settingsOf(ctx))[key].enabled) throw new AppError('not_found', 'This server does not offer it.')
+}
+
+export const readPage = read('site.readPage', anyone, async (ctx, { slug }: { slug: string }): Promise<PublicPage> => {
+  const { row, html } = await findLive(ctx, 'page', slug)
+  return { ...common(row), content: row.content, html }
+})
+
+export const readPost = read('site.readPost', anyone, async (ctx, { slug }: { slug: string }): Promise<PublicPost> => {
+  await requireOn(ctx, 'blog')
+  const { row, html } = await findLive(ctx, 'post', slug)
+  return { ...item(row), content: row.content, html }
+})
+
+const ofCategory = (slug: string): SQL =>
+  sql`${siteTexts.categoryId} = (select c.id from ${siteCategories} c
+    where ${bySlug('category', sql`c.id`, sql`c.slug`, slug.toLowerCase())} order by c.slug = ${slug} desc limit 1)`
+
+export const readPosts = read(
+  'site.readPosts',
+  anyone,
+  async (ctx, query: PublicPostQuery): Promise<PublicPostPage> => {
+    await requireOn(ctx, 'blog')
+    const page = keyset({ publishedAt: siteTexts.publishedAt }, siteTexts.id, query, { sort: 'publishedAt' })
+    const filters = and(
+      isLive('post', ctx.now),
+      query.category ? ofCategory(query.category) : undefined,
+      hasAll(siteTexts.tags, query.tag),
+    )
+    const rows = await ctx.db
+      .select(columns)
+      .from(siteTexts)
+      .leftJoin(siteCategories, eq(siteCategories.id, siteTexts.categoryId))
+      .where(page.where(filters))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const total = query.total ? await ctx.db.$count(siteTexts, filters) : undefined
+    const { items, ...rest } = page.page(rows, total)
+    return { items: items.map(item), ...rest }
+  },
+)
+
+export const readCategories = read(
+  'site.readCategories',
+  anyone,
+  async (ctx, _: Record<string, never>): Promise<PublicCategoryList> => {
+    await requireOn(ctx, 'blog')
+    const posts = sql<number>`(select count(*)::int from ${siteTexts}
+      where ${siteTexts.categoryId} = ${siteCategories}.id and ${isLive('post', ctx.now)})`
+    const { name, slug, description } = siteCategories
+    return { items: await ctx.db.select({ name, slug, description, posts }).from(siteCategories).orderBy(asc(name)) }
+  },
+)
+
+/** Returns a category by its slug, or by one that it had before. */
+export async function findCategory(
+  ctx: Ctx,
+  slug: string,
+): Promise<{ name: string; slug: string; description: string | null }> {
+  const { name, description } = siteCategories
+  const rows = await ctx.db
+    .select({ name, slug: siteCategories.slug, description })
+    .from(siteCategories)
+    .where(bySlug('category', sql`${siteCategories.id}`, sql`${siteCategories.slug}`, slug.toLowerCase()))
+  const found = rows.find((row) => row.slug === slug.toLowerCase()) ?? rows[0]
+  if (!found) throw notFound('category', slug)
+  return found
+}
+
+/** Returns the pages that are linked from the head of every page. */
+export const navigation = async (ctx: Ctx): Promise<{ href: string; text: string }[]> => {
+  const rows = await ctx.db
+    .select({ title: siteTexts.title, slug: siteTexts.slug })
+    .from(siteTexts)
+    .where(and(isLive('page', ctx.now), eq(siteTexts.nav, true), isNull(siteTexts.deletedAt)))
+    .orderBy(asc(siteTexts.position), asc(siteTexts.title), siteTexts.id)
+    .limit(12)
+  return rows.map(({ title, slug }) => ({ href: `/p/${slug}`, text: title }))
+}

@@ -1,0 +1,103 @@
+import type { Ctx } from '../../action.ts'
+import type { SiteAnswer, SiteRequest } from '../../feature.ts'
+import type { App } from '../../services.ts'
+
+/** Pages stay in memory for at most this long: a scheduled post appears by the clock, without any event. */
+const KEEP_MS = 1000
+const MOST_CHARACTERS = 32_000_000
+
+export const policy = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const caching = 'public, max-age=60, stale-while-revalidate=600'
+
+/** What a page is made of: a text with its type, or where it has moved. */
+export type Made = { body: string; type?: string; cache?: string } | { movedTo: string }
+
+interface Kept {
+  answer: SiteAnswer
+  etag: string
+  size: number
+  at: number
+  generation: number
+}
+
+interface Memory {
+  pages: Map<string, Kept>
+  size: number
+  /** Grows with every change of a record or setting that a page may show. */
+  generation: number
+}
+
+const memories = new WeakMap<App, Memory>()
+
+/** Kinds of events that change what visitors see. */
+const shownKinds = new Set(['page', 'post', 'category', 'setting', 'sponsor', 'community', 'user', 'skill', 'agent'])
+
+function memoryOf(app: App): Memory {
+  const known = memories.get(app)
+  if (known) return known
+  const memory: Memory = { pages: new Map(), size: 0, generation: 0 }
+  memories.set(app, memory)
+  app.bus.subscribe(({ type }) => {
+    if (shownKinds.has(app.events.kindOf(type) ?? '')) memory.generation++
+  })
+  return memory
+}
+
+function keep(memory: Memory, path: string, kept: Kept): void {
+  const before = memory.pages.get(path)
+  memory.pages.delete(path)
+  memory.pages.set(path, kept)
+  memory.size += kept.size - (before?.size ?? 0)
+  for (const [oldest, { size }] of memory.pages) {
+    if (memory.size <= MOST_CHARACTERS) break
+    memory.pages.delete(oldest)
+    memory.size -= size
+  }
+}
+
+/** Adds the tag of exactly these bytes, which change with the record, the settings and the layout. */
+function finished(made: Made): Pick<Kept, 'answer' | 'etag' | 'size'> {
+  if ('movedTo' in made)
+    return {
+      answer: { status: 301, headers: { location: made.movedTo, 'cache-control': caching }, body: null },
+      etag: '',
+      size: 0,
+    }
+  const etag = `W/"${Bun.hash(made.body).toString(36)}"`
+  const headers = {
+    'content-type': made.type ?? 'text/html; charset=utf-8',
+    'content-security-policy': policy,
+    'cache-control': made.cache ?? caching,
+    etag,
+  }
+  return { answer: { status: 200, headers, body: made.body }, etag, size: made.body.length }
+}
+
+/**
+ * Returns the page of a path, from memory if it was made within the last second and nothing changed since. A reader
+ * who has it gets 304.
+ */
+export async function served(
+  ctx: Ctx,
+  { path, ifNoneMatch }: Pick<SiteRequest, 'path' | 'ifNoneMatch'>,
+  make: () => Promise<Made>,
+): Promise<SiteAnswer> {
+  const memory = memoryOf(ctx.app)
+  const { generation } = memory
+  const now = performance.now()
+  let kept = memory.pages.get(path)
+  if (!kept || kept.generation !== generation || now - kept.at >= KEEP_MS) {
+    kept = { ...finished(await make()), generation, at: now }
+    keep(memory, path, kept)
+  }
+  if (kept.etag === '' || !ifNoneMatch?.includes(kept.etag)) return kept.answer
+  return { ...kept.answer, status: 304, body: null }
+}

@@ -1,0 +1,108 @@
+import { asc, gt, sql } from 'drizzle-orm'
+import { type Ctx, read } from '../../action.ts'
+import { admin } from '../../auth/policy.ts'
+import { and } from '../../db/conditions.ts'
+import { AppError } from '../../errors.ts'
+import type { SitePageOf } from '../../feature.ts'
+import { html } from '../../pages/pages.ts'
+import { settingsOf } from '../settings/values.ts'
+import type { Sitemap } from './content-schema.ts'
+import { served } from './serve.ts'
+import { siteTexts, type TextKind } from './table.ts'
+import { isLive } from './texts.ts'
+
+/** Addresses in one file, by the protocol of sitemaps. */
+const MOST = 50_000
+/** Rows that are read at once, so that a large site neither fills the memory nor holds the database. */
+const BATCH = 1000
+const xml = { 'content-type': 'application/xml; charset=utf-8', 'cache-control': 'public, max-age=60' }
+
+const paths: Record<TextKind, string> = { page: '/p/', post: '/blog/' }
+
+async function kindsOf(ctx: Ctx): Promise<TextKind[]> {
+  const { seo, blog } = await settingsOf(ctx)
+  return seo.indexing ? ['page', ...(blog.enabled ? (['post'] as const) : [])] : []
+}
+
+async function count(ctx: Ctx): Promise<number> {
+  let sum = 0
+  for (const kind of await kindsOf(ctx)) sum += await ctx.db.$count(siteTexts, isLive(kind, ctx.now))
+  return sum
+}
+
+/** Yields the addresses of all live texts, in the order of their ids. */
+async function* addresses(ctx: Ctx): AsyncGenerator<string> {
+  for (const kind of await kindsOf(ctx)) {
+    let after = '00000000-0000-0000-0000-000000000000'
+    for (;;) {
+      const rows = await ctx.db
+        .select({ id: siteTexts.id, slug: siteTexts.slug, updatedAt: siteTexts.updatedAt })
+        .from(siteTexts)
+        .where(and(isLive(kind, ctx.now), gt(siteTexts.id, sql`${after}::uuid`)))
+        .orderBy(asc(siteTexts.id))
+        .limit(BATCH)
+      for (const { slug, updatedAt } of rows)
+        yield `<url><loc>${html(ctx.app.url + paths[kind] + slug)}</loc><lastmod>${updatedAt}</lastmod></url>\n`
+      const last = rows.at(-1)
+      if (!last || rows.length < BATCH) break
+      after = last.id
+    }
+  }
+}
+
+async function* file(ctx: Ctx, number: number): AsyncGenerator<string> {
+  yield '<?xml version="1.0" encoding="utf-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+  let n = 0
+  for await (const address of addresses(ctx)) {
+    if (n >= number * MOST) break
+    if (n++ >= (number - 1) * MOST) yield address
+  }
+  yield '</urlset>'
+}
+
+function streamed(parts: AsyncGenerator<string>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    async pull(controller) {
+      const { value, done } = await parts.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+    cancel: async () => void (await parts.return(undefined)),
+  })
+}
+
+/** All public addresses, or from 50,000 on a list of such lists. Empty unless search engines may list the site. */
+export const sitemap: SitePageOf = async (ctx, { query }) => {
+  const given = Number(query.get('page'))
+  const number = Number.isInteger(given) && given > 0 ? given : undefined
+  const files = Math.ceil((await count(ctx)) / MOST)
+  if (files <= 1 || number) return { status: 200, headers: xml, body: streamed(file(ctx, number ?? 1)) }
+  const parts = Array.from(
+    { length: files },
+    (_, i) => `<sitemap><loc>${html(`${ctx.app.url}/sitemap.xml?page=${i + 1}`)}</loc></sitemap>`,
+  )
+  const body = `<?xml version="1.0" encoding="utf-8"?>
+<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${parts.join('\n')}</sitemapindex>`
+  return { status: 200, headers: xml, body }
+}
+
+export const robots: SitePageOf = (ctx, request) =>
+  served(ctx, request, async () => {
+    const { indexing } = (await settingsOf(ctx)).seo
+    const rules = indexing ? `Disallow: /api/\nAllow: /\n\nSitemap: ${ctx.app.url}/sitemap.xml\n` : 'Disallow: /\n'
+    return { body: `User-agent: *\n${rules}`, type: 'text/plain; charset=utf-8' }
+  })
+
+/** Says where the sitemap is and how much it holds. It is made anew for each reader, so nothing is stored. */
+export const generateSitemap = read(
+  'site.generateSitemap',
+  admin,
+  async (ctx, _: Record<string, never>): Promise<Sitemap> => {
+    const { APP_URL } = ctx.app.config
+    if (!APP_URL)
+      throw new AppError('conflict', 'The address of this server is not known. Set APP_URL, then restart the server.')
+    const urls = await count(ctx)
+    return { url: `${APP_URL}/sitemap.xml`, urls, indexed: (await settingsOf(ctx)).seo.indexing }
+  },
+)

@@ -1,0 +1,19 @@
+import { define, text, texts } from '../../events/catalogue.ts'
+
+const ofSponsor = { kind: 'sponsor', feed: 'access' } as const
+
+export const sponsorCreated = define('sponsor.created', {
+  ...ofSponsor,
+  description: 'A sponsor was added',
+  data: { name: text },
+})
+export const sponsorUpdated = define('sponsor.updated', {
+  ...ofSponsor,
+  description: 'A sponsor was changed',
+  data: { name: text, fields: texts },
+})
+export const sponsorDeleted = define('sponsor.deleted', {
+  ...ofSponsor,
+  description: 'A sponsor was deleted',
+  data: { name: text },
+})

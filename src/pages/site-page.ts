@@ -1,0 +1,60 @@
+import { html } from './pages.ts'
+
+/** The layout of public pages: no script, no cookie, and the same bytes for every reader. */
+export interface SiteFrame {
+  siteName: string
+  tagline: string | null
+  /** Links in the head of the page. */
+  nav: { href: string; text: string }[]
+  /** Links at its end. */
+  legal: { href: string; text: string }[]
+  banner: { text: string; type: string } | null
+  /** Address of the feed, if there is one. */
+  feed: string | null
+  isIndexed: boolean
+}
+
+export interface SitePage {
+  title: string
+  /** The whole text of `<title>`. */
+  heading: string
+  description: string | null
+  /** Absolute address of the page. */
+  canonical: string
+  /** Absolute address of a picture. */
+  image: string | null
+  type?: 'website' | 'article'
+  body: string
+}
+
+const meta = (name: string, value: string | null): string =>
+  value ? `<meta ${name.startsWith('og:') ? 'property' : 'name'}="${name}" content="${html(value)}">` : ''
+const link = ({ href, text }: { href: string; text: string }): string => `<a href="${html(href)}">${html(text)}</a>`
+
+export const sitePage = (frame: SiteFrame, page: SitePage): string => `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${html(page.heading)}</title>
+${meta('description', page.description)}${frame.isIndexed ? '' : meta('robots', 'noindex')}
+<link rel="canonical" href="${html(page.canonical)}">
+${meta('og:title', page.title)}${meta('og:site_name', frame.siteName)}${meta('og:type', page.type ?? 'website')}
+${meta('og:url', page.canonical)}${meta('og:description', page.description)}${meta('og:image', page.image)}
+${frame.feed ? `<link rel="alternate" type="application/atom+xml" href="${html(frame.feed)}">` : ''}
+<link rel="icon" href="/assets/icon.svg"><link rel="stylesheet" href="/assets/tutti.css">
+<link rel="stylesheet" href="/assets/site.css"></head><body class="site">
+<a class="skip" href="#content">Skip to the content</a>
+<header class="bar"><a href="/"><strong>${html(frame.siteName)}</strong></a>
+<nav aria-label="${html(frame.siteName)}">${frame.nav.map(link).join('')}</nav></header>
+${frame.banner ? `<p class="banner ${html(frame.banner.type)}" role="note">${html(frame.banner.text)}</p>` : ''}
+<main id="content">${page.body}</main>
+<footer><p>${html([frame.siteName, frame.tagline].filter(Boolean).join(' · '))}</p>
+<nav class="legal" aria-label="Legal">${[...frame.legal, { href: '/login', text: 'Sign in' }].map(link).join('')}</nav></footer>
+</body></html>`
+
+/** A date as people read it, with the exact time for programs. */
+export const dateOf = (at: string): string =>
+  `<time datetime="${at}">${new Date(at).toLocaleDateString('en-GB', {
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    timeZone: 'UTC',
+  })}</time>`
