@@ -159,7 +159,6 @@ export const settings = {
   RATE_LIMIT_PER_MINUTE: setting('Requests per minute for each credential', number(1, 1_000_000), 1200),
   RATE_LIMIT_BURST: setting('Requests at once for each credential', number(1, 1_000_000), 200),
   RATE_LIMIT_ANONYMOUS: setting('Requests per minute for each network without a credential', number(1, 1_000_000), 120),
-  RATE_LIMIT_PAGES: setting('Public pages per minute for each network', number(1, 1_000_000), 1200),
   RATE_LIMIT_MCP: setting('Tool calls per minute for each MCP token', number(1, 1_000_000), 600),
   RATE_LIMIT_LOGIN: setting('Sign-in attempts per minute for each network', number(1, 1_000_000), 20),
   RATE_LIMIT_MAIL: setting(

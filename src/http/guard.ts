@@ -47,7 +47,8 @@ export class Guard {
     this.perCredential = new Buckets(config.RATE_LIMIT_PER_MINUTE, config.RATE_LIMIT_BURST)
     this.perNetwork = new Buckets(config.RATE_LIMIT_ANONYMOUS, config.RATE_LIMIT_ANONYMOUS)
     this.perToken = new Buckets(config.RATE_LIMIT_MCP, Math.min(config.RATE_LIMIT_MCP, 100))
-    this.perReader = new Buckets(config.RATE_LIMIT_PAGES, config.RATE_LIMIT_PAGES)
+    // Public pages come from memory: ten times as many as other requests without a credential.
+    this.perReader = new Buckets(10 * config.RATE_LIMIT_ANONYMOUS, 10 * config.RATE_LIMIT_ANONYMOUS)
     this.#hosts = new Set([...loopback, ...config.ALLOWED_HOSTS.map((h) => h.toLowerCase())])
     if (config.APP_URL) this.#hosts.add(new URL(config.APP_URL).hostname.toLowerCase())
     this.#public = !loopback.has(config.HOST) && config.HOST !== '::1'

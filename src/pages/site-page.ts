@@ -31,6 +31,8 @@ const meta = (name: string, value: string | null): string =>
   value ? `<meta ${name.startsWith('og:') ? 'property' : 'name'}="${name}" content="${html(value)}">` : ''
 const link = ({ href, text }: { href: string; text: string }): string => `<a href="${html(href)}">${html(text)}</a>`
 
+const signIn = { href: '/login', text: 'Sign in' }
+
 export const sitePage = (frame: SiteFrame, page: SitePage): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${html(page.heading)}</title>
@@ -47,7 +49,7 @@ ${frame.feed ? `<link rel="alternate" type="application/atom+xml" href="${html(f
 ${frame.banner ? `<p class="banner ${html(frame.banner.type)}" role="note">${html(frame.banner.text)}</p>` : ''}
 <main id="content">${page.body}</main>
 <footer><p>${html([frame.siteName, frame.tagline].filter(Boolean).join(' · '))}</p>
-<nav class="legal" aria-label="Legal">${[...frame.legal, { href: '/login', text: 'Sign in' }].map(link).join('')}</nav></footer>
+<nav class="legal" aria-label="Legal">${[...frame.legal, signIn].map(link).join('')}</nav></footer>
 </body></html>`
 
 /** A date as people read it, with the exact time for programs. */

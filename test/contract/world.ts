@@ -142,7 +142,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       '/api/admin/teams/:id/members/:user_id': managedMember.userId,
       '/api/admin/users/:id': colleague.userId,
       '/api/admin/issues/:id': issue.id,
-      ...site,
+      ...site.paths,
       '/api/notifications/:id': notification,
       '/api/features/:id/evidence/:evidenceId': evidence,
       '/api/projects/:slug': project.id,
@@ -190,6 +190,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
     },
     fields: {
       ...fieldsOf(one),
+      ...site.fields,
       deviceId: copy.deviceId,
       recordId: loose.id,
       organizationId: team.id,
@@ -233,7 +234,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
 }
 
 /** What only administrators make: texts of the public site, none of them published. */
-async function siteRows(t: TestApp): Promise<Record<string, string>> {
+async function siteRows(t: TestApp): Promise<Pick<World, 'paths' | 'fields'>> {
   const admin = await person(t, { admin: true })
   const rows: Record<string, string> = {
     '/api/admin/settings/:key': 'general',
@@ -250,7 +251,9 @@ async function siteRows(t: TestApp): Promise<Record<string, string>> {
     rows[`/api/admin/${noun}/:id`] = id
     if (slug && noun !== 'categories') rows[`/api/public/${noun}/:slug`] = slug
   }
-  return rows
+  const picture = made(await admin.fetch('POST', '/api/admin/uploads', pictureForm())).id
+  const categoryId = rows['/api/admin/categories/:id'] as string
+  return { paths: rows, fields: { coverId: picture, logoId: picture, categoryId } }
 }
 
 async function contactMessage({ app }: TestApp): Promise<string> {

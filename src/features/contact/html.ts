@@ -22,8 +22,10 @@ const headers = {
 const field = (name: (typeof names)[number], label: string, value = '', more = ''): string =>
   `<label for="${name}">${label}</label><input id="${name}" name="${name}" value="${html(value)}" ${more}>`
 
+const lead = '<p class="lead">Write to the people who run this site.</p>'
+
 const form = (secret: string, values: Values, problem?: string): string => `<h1>Contact</h1>
-${problem ? `<p class="warn" role="alert">${html(problem)}</p>` : '<p class="lead">Write to the people who run this site.</p>'}
+${problem ? `<p class="warn" role="alert">${html(problem)}</p>` : lead}
 <form method="post" action="/contact">
 ${field('name', 'Your name', values.name, 'maxlength="100" autocomplete="name"')}
 ${field('email', 'Your e-mail address', values.email, 'type="email" required maxlength="254" autocomplete="email"')}

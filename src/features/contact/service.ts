@@ -79,6 +79,7 @@ const store = write(
 /** Mails the message to those whom the setting names, as plain text. */
 async function tell(ctx: Ctx, row: Pick<ContactMessage, 'name' | 'email' | 'subject' | 'message'>): Promise<void> {
   const { notify } = (await settingsOf(ctx)).contact
+  const { message: written } = row
   for (const to of notify)
     await queueMail(ctx, {
       to,
@@ -86,7 +87,7 @@ async function tell(ctx: Ctx, row: Pick<ContactMessage, 'name' | 'email' | 'subj
       subject: `Message of a visitor: ${row.subject ?? '(no subject)'}`,
       lines: [
         `${row.name ?? 'Somebody'} (${row.email}) wrote:`,
-        ...row.message.split(/\n+/).flatMap((text) => (text.trim() ? [`> ${text}`] : [])),
+        ...written.split(/\n+/).flatMap((text) => (text.trim() ? [`> ${text}`] : [])),
       ],
       notes: [`All messages are at ${ctx.app.url}/admin/contact`],
       expiresAt: new Date(Date.parse(ctx.now) + 7 * 86_400_000).toISOString(),

@@ -28,13 +28,16 @@ async function isUsable({ app }: Ctx, token: string): Promise<boolean> {
   }
 }
 
-export const hashOf = (message: string): string => hashSecret(message.toLowerCase().replace(/\s+/g, ' ').trim())
+export const hashOf = (text: string): string => hashSecret(text.toLowerCase().replace(/\s+/g, ' ').trim())
 
 /** Returns why a message is taken for spam, or undefined. Its sender is not told, or they would try again. */
-export async function spamReason(ctx: Ctx, { token, website, message }: ContactSend): Promise<string | undefined> {
+export async function spamReason(
+  ctx: Ctx,
+  { token, website, message: written }: ContactSend,
+): Promise<string | undefined> {
   if (website) return 'the hidden field was filled in'
   if (!(await isUsable(ctx, token))) return 'the form was sent too soon, too late or twice'
-  if ((message.match(/https?:\/\/|www\./gi)?.length ?? 0) > MOST_LINKS) return 'too many links'
-  const same = await ctx.db.$count(contactMessages, eq(contactMessages.textHash, hashOf(message)))
+  if ((written.match(/https?:\/\/|www\./gi)?.length ?? 0) > MOST_LINKS) return 'too many links'
+  const same = await ctx.db.$count(contactMessages, eq(contactMessages.textHash, hashOf(written)))
   return same > 0 ? 'the same text again' : undefined
 }

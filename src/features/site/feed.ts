@@ -20,8 +20,11 @@ export const feed: SitePageOf = (ctx, request) =>
     const entries = items.map(({ title, slug, updatedAt, publishedAt, excerpt, description }) => {
       const summary = excerpt ?? description
       const address = html(`${url}/blog/${slug}`)
-      return `<entry><id>${address}</id><title>${html(title)}</title><link rel="alternate" href="${address}"/>
-<published>${publishedAt}</published><updated>${updatedAt}</updated>${summary ? `<summary>${html(summary)}</summary>` : ''}</entry>`
+      return [
+        `<entry><id>${address}</id><title>${html(title)}</title><link rel="alternate" href="${address}"/>`,
+        `<published>${publishedAt}</published><updated>${updatedAt}</updated>`,
+        `${summary ? `<summary>${html(summary)}</summary>` : ''}</entry>`,
+      ].join('')
     })
     const body = `<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom"><id>${html(`${url}/feed.xml`)}</id><title>${html(general.siteName)}</title>
