@@ -34,6 +34,11 @@ export function addDashboard(server: Elysia, home: (request: Request) => Promise
     server.get(path, async ({ request }) =>
       path === '/' && !isHere(request) ? ((await home(request)) ?? publicHome()) : page(await pack(), request),
     )
+  // Mails and bookmarks from before the dashboard.
+  server.get(
+    '/account',
+    () => new Response(null, { status: 302, headers: { ...headers, location: '/settings/profile' } }),
+  )
   server.get('/web/:name', async ({ request, params }) => file(await pack(), request, `/web/${params.name}`))
   server.get('/fonts/:name', async ({ request, params }) => file(await pack(), request, `/fonts/${params.name}`))
 }

@@ -1,6 +1,6 @@
 import { html, shell } from './pages.ts'
 
-/** Pages to sign in and to manage an account, until a dashboard replaces them. Their scripts call the API. */
+/** Pages to sign in, and those that mailed links open. Their scripts call the API. */
 const field = (label: string, attributes: string): string => `<label>${html(label)} <input ${attributes}></label>`
 const email = field('E-mail', 'name="email" type="email" required maxlength="254" autocomplete="username"')
 const newPassword = (least: number, label = 'Password'): string =>
@@ -66,11 +66,6 @@ ${alert}${button('Sign in')}<a href="/forgot">Forgot your password?</a></form>
 ${email}
 ${newPassword(12)}
 ${alert}${button('Create account')}<a href="/login">I already have an account</a></form>`,
-  ),
-  '/account': page(
-    'Your account',
-    'account',
-    `<div id="top"><p id="who" class="lead"></p><button class="quiet" id="out">Sign out</button></div><div id="sections"></div>`,
   ),
   '/device': page(
     'Sign in a device',

@@ -1,13 +1,11 @@
 import docsCss from './docs.css' with { type: 'text' }
 import icon from './icon.svg' with { type: 'text' }
-import accountScript from './scripts/account.js' with { type: 'text' }
 import apiScript from './scripts/api.js' with { type: 'text' }
 import deviceScript from './scripts/device.js' with { type: 'text' }
 import linksScript from './scripts/links.js' with { type: 'text' }
 import loginScript from './scripts/login.js' with { type: 'text' }
 import passkeysScript from './scripts/passkeys.js' with { type: 'text' }
 import registerScript from './scripts/register.js' with { type: 'text' }
-import sectionScript from './scripts/section.js' with { type: 'text' }
 import setupScript from './scripts/setup.js' with { type: 'text' }
 import siteCss from './site.css' with { type: 'text' }
 import css from './tutti.css' with { type: 'text' }
@@ -23,7 +21,7 @@ export const html = (text: string): string => text.replace(/[&<>"']/g, (c) => `&
 const wordmark = `<svg class="wordmark" viewBox="0 0 45 18" fill="none" stroke="currentColor" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M4.6 2.2v10.4a3 3 0 0 0 3 3h.4M1.4 6.9h6.6M12.4 6.9v5.2a3.5 3.5 0 0 0 7 0V6.9v8.7M42.6 6.9v8.7"/><g><path d="M27.2 2.2v10.4a3 3 0 0 0 3 3h.2M34.6 2.2v10.4a3 3 0 0 0 3 3h.4M23.6 7.75l15-2.3"/></g><path d="M42.6 2.7v.01" stroke-width="2.9"/></svg>`
 
 const bar = `<header class="bar"><a href="/" aria-label="Tutti, home">${wordmark}</a><nav aria-label="Tutti">
-<a href="/inbox">Inbox</a><a href="/manual">Manual</a><a href="/api/reference">API</a><a href="/account">Account</a></nav></header>`
+<a href="/inbox">Inbox</a><a href="/manual">Manual</a><a href="/api/reference">API</a><a href="/settings/profile">Account</a></nav></header>`
 
 interface Shell {
   /** Address of the page's script. */
@@ -50,14 +48,12 @@ export const assets: Record<string, { type: string; body: string }> = {
   'tutti.css': { type: 'text/css; charset=utf-8', body: css },
   ...Object.fromEntries(
     Object.entries({
-      account: accountScript,
       api: apiScript,
       device: deviceScript,
       links: linksScript,
       login: loginScript,
       passkeys: passkeysScript,
       register: registerScript,
-      section: sectionScript,
       setup: setupScript,
     }).map(([name, body]) => [`${name}.js`, { type: 'text/javascript; charset=utf-8', body }]),
   ),
@@ -69,7 +65,7 @@ export const homePage = (version: string): string =>
     `<h1>Tutti</h1><p class="lead">People and AI agents plan and do software work together. This is your own instance, version ${html(version)}.</p>
 <ul class="cards">
 <li><a href="/projects"><strong>Projects</strong>Boards, lists and tasks</a></li>
-<li><a href="/account"><strong>Your account</strong>Sign in, create tokens, add passkeys</a></li>
+<li><a href="/settings/profile"><strong>Your account</strong>Sign in, add passkeys, create keys</a></li>
 <li><a href="/inbox"><strong>Inbox</strong>What waits for you, and reviews</a></li>
 <li><a href="/team"><strong>Team</strong>Members, their roles, and invites</a></li>
 <li><a href="/manual/start"><strong>First five minutes</strong>Sign in, create a token, connect an agent</a></li>

@@ -26,21 +26,21 @@ const connected = async (page: Page): Promise<string[]> => {
 async function signIn(name: string): Promise<Page> {
   google.subject = { sub: name, email: `${name}@example.com`, verified: true, name }
   const page = await (await browser()).newPage()
-  await page.goto(`${server.url}/login?next=/account`)
+  await page.goto(`${server.url}/login?next=/settings/accounts`)
   await page.click('text=Continue with Google')
-  await page.waitForURL('**/account')
+  await page.waitForURL('**/settings/accounts*')
   await page.waitForSelector(`text=${name}@example.com`)
   return page
 }
 
-test('one press on the sign-in page, and back on the account page; a second identity from there', async () => {
+test('one press on the sign-in page, and back in the settings; a second identity from there', async () => {
   const page = await signIn('ada')
-  expect(page.url()).toBe(`${server.url}/account`)
+  expect(new URL(page.url()).pathname).toBe('/settings/accounts')
   expect(await page.evaluate('document.cookie')).toBe('tutti_here=1')
   github.subject = { sub: '1', email: 'ada@elsewhere.example', verified: true, name: 'Ada' }
-  await page.click('text=Connect github')
+  await page.click('text=Connect GitHub')
   await page.waitForSelector('text=ada@elsewhere.example')
-  expect(page.url()).toBe(`${server.url}/account`)
+  expect(new URL(page.url()).pathname).toBe('/settings/accounts')
   expect((await connected(page)).sort()).toEqual(['github', 'google'])
   await page.context().close()
 }, 300_000)

@@ -56,8 +56,7 @@ test('an invitation opens it; one that is withdrawn meanwhile does not, and is f
   await ada.fill({ name: 'Ada Lovelace', password: PASSWORD })
   await ada.button('Create account').click()
   await ada.page.waitForURL(`${ada.url}/`)
-  await ada.goto('/account')
-  await ada.section('Teams').getByText('Analytical Engines').waitFor()
+  expect(await ada.teams()).toContain('Analytical Engines')
   const out = ['GET /api/auth/me 401', 'POST /api/auth/refresh 401']
   await ada.leave(...out, 'POST /api/auth/register 410', 'POST /api/invites/preview 410', ...out)
 }, 300_000)

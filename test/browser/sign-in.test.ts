@@ -2,12 +2,14 @@ import { expect, test } from 'bun:test'
 import { PASSWORD } from '../support/binary.ts'
 import { codeTo, fresh, linkTo, server, Visitor } from './support.ts'
 
+const sessionsOf = (who: Visitor) => who.page.getByRole('list', { name: 'Where you are signed in' })
+
 /** Every way in that the sign-in page offers by itself. */
 const onAccount = async (who: Visitor, email: string) => {
   await who.page.waitForURL(`${new URL(who.page.url()).origin}/`)
   await who.page.getByRole('heading', { level: 1 }).first().waitFor()
-  await who.goto('/account')
-  await who.section('Where you are signed in').getByText('this browser').waitFor()
+  await who.goto('/settings/sessions')
+  await sessionsOf(who).getByText('this browser').waitFor()
   expect(await who.me()).toBe(email)
 }
 
@@ -29,9 +31,9 @@ test('by password; a wrong one is told, and one press asks once', async () => {
   await ada.button('Sign in').dblclick()
   await asked
   await onAccount(ada, email)
-  await ada.section('Where you are signed in').getByText('by password').first().waitFor()
+  await sessionsOf(ada).getByText('by password').first().waitFor()
   // One for registering, one for signing in.
-  expect(await ada.section('Where you are signed in').getByRole('listitem').count()).toBe(2)
+  expect(await sessionsOf(ada).getByRole('listitem').count()).toBe(2)
   await ada.leave('POST /api/auth/login 401')
 }, 300_000)
 
@@ -54,10 +56,10 @@ test('by a mailed code, which may be typed with a space', async () => {
   await ada.enter()
   await onAccount(ada, email)
   // Nobody had an account with this address: now somebody has, without a password, and sets one.
-  await ada.see('Ada King')
-  const form = ada.section('Password')
-  await form.getByLabel('New password').fill(PASSWORD)
-  await form.getByRole('button').click()
+  await ada.button('Your account: Ada King').waitFor()
+  await ada.goto('/settings/security')
+  await ada.page.getByLabel('New password').fill(PASSWORD)
+  await ada.button('Change password').click()
   await ada.see('Your password was changed.')
   await ada.leave('POST /api/auth/otp/verify 401')
 }, 300_000)
@@ -111,30 +113,32 @@ test('a link that is opened elsewhere shows a code, which signs in where it was 
   await phone.leave('POST /api/auth/magic-link/verify 409')
 }, 300_000)
 
-test('by a passkey that was added on the account page', async () => {
+test('by a passkey that was added in the settings', async () => {
   const ada = await Visitor.open()
   const cdp = await ada.authenticator()
   const { email } = await ada.register('Ada Lovelace')
-  await ada.goto('/account')
-  const passkeys = ada.section('Passkeys')
   const add = async (name: string) => {
-    await passkeys.getByLabel('Name').fill(name)
-    await passkeys.getByRole('button', { name: 'Add a passkey' }).click()
+    await ada.page.getByLabel('Name', { exact: true }).fill(name)
+    await ada.button('Add a passkey').click()
   }
+  const withPasskey = async () => {
+    await ada.context.clearCookies()
+    await ada.goto('/login')
+    await ada.button('Use a passkey').click()
+  }
+  await ada.goto('/settings/passkeys')
   await add('blue key')
-  await passkeys.getByText('never used').waitFor()
+  await ada.see('never used')
   await add('the same one')
-  await passkeys.getByRole('alert').filter({ hasText: 'This device already has a passkey for your account.' }).waitFor()
-  await ada.button('Sign out').click()
-  await ada.button('Use a passkey').click()
+  await ada.page.getByRole('alert').filter({ hasText: 'This device already has a passkey for your account.' }).waitFor()
+  await withPasskey()
   await onAccount(ada, email)
-  await ada.section('Where you are signed in').getByText('by passkey').waitFor()
-  await passkeys.getByRole('button', { name: 'Remove blue key' }).click()
+  await sessionsOf(ada).getByText('by passkey').waitFor()
+  await ada.goto('/settings/passkeys')
+  await ada.button('Remove blue key').click()
   await ada.page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
-  await passkeys.getByText('None yet').waitFor()
-
-  await ada.button('Sign out').click()
-  await ada.button('Use a passkey').click()
+  await ada.see('None yet.')
+  await withPasskey()
   await ada.page.getByRole('alert').filter({ hasText: 'does not belong to an account here' }).waitFor()
   await cdp.send('WebAuthn.disable')
   await ada.leave('POST /api/auth/passkey/authenticate/finish 401')
@@ -148,9 +152,9 @@ test('where there can be no passkeys, the page says where', async () => {
   expect(await ada.button('Use a passkey').count()).toBe(0)
   expect(await ada.page.getByRole('link', { name: url }).getAttribute('href')).toBe(`${url}/login?next=/device`)
   await ada.register('Ada Lovelace')
-  await ada.goto('/account')
-  await ada.section('Passkeys').getByRole('link', { name: url }).waitFor()
-  expect(await ada.section('Passkeys').getByRole('button').count()).toBe(0)
+  await ada.goto('/settings/passkeys')
+  await ada.page.getByRole('link', { name: url }).waitFor()
+  expect(await ada.button('Add a passkey').count()).toBe(0)
   await ada.leave()
 }, 300_000)
 
@@ -167,7 +171,7 @@ test.each([
   ].map((next) => [next, '/'] as const),
   // Not even to ourselves, where only being asked would do something.
   ['/api/auth/oauth/github?link=1', '/'],
-  ['/account#error=forbidden', '/'],
+  ['/settings/accounts#error=forbidden', '/'],
 ])('after signing in, %j leads to %s', async (next, target) => {
   const ada = await signedOut
   await ada.goto(`/login?next=${encodeURIComponent(next)}`)

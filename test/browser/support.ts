@@ -127,6 +127,11 @@ export class Visitor {
   me = async () =>
     ((await (await this.context.request.get(`${this.url}/api/auth/me`)).json()) as { email?: string }).email
 
+  teams = async () => {
+    const answer = await this.context.request.get(`${this.url}/api/teams`)
+    return ((await answer.json()) as { items: { name: string }[] }).items.map(({ name }) => name)
+  }
+
   async fill(values: Record<string, string>): Promise<void> {
     for (const [name, value] of Object.entries(values)) await this.page.locator(`[name=${name}]`).fill(value)
   }

@@ -42,6 +42,11 @@ describe('the page', () => {
     expect(await themed('theme="><script>alert(1)</script>')).toContain('<html lang="en">')
   })
 
+  test('takes over the address that the account had before, and nothing that was asked there', async () => {
+    const answer = await fetch(`${t.app.url}/account?next=//evil.example`, { redirect: 'manual' })
+    expect([answer.status, answer.headers.get('location')]).toEqual([302, '/settings/profile'])
+  })
+
   test('is at no other address', async () => {
     for (const path of [
       '/projects/a/b/c',

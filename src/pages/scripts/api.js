@@ -1,4 +1,4 @@
-// Shared by all pages: calls to the API, forms, and confirmation dialogs.
+// Shared by all pages: calls to the API, forms, and the dialog that confirms who it is.
 
 export const $ = (selector, root = document) => root.querySelector(selector)
 
@@ -100,17 +100,6 @@ export async function call(method, path, body, headers) {
 export const get = (path) => call('GET', path)
 export const post = (path, body = {}) => call('POST', path, body)
 
-/** Returns the items of all pages of a list. */
-export async function all(path) {
-  const found = []
-  for (let cursor = ''; cursor !== null; ) {
-    const { items, nextCursor } = await get(`${path}?limit=200${cursor && `&cursor=${encodeURIComponent(cursor)}`}`)
-    found.push(...items)
-    cursor = nextCursor
-  }
-  return found
-}
-
 // ---- forms and buttons
 
 /**
@@ -204,7 +193,7 @@ export const kept = ({ detail }) => element('p', { class: 'note' }, detail)
 
 export const providers = { github: 'GitHub', google: 'Google', oidc: 'single sign-on' }
 
-// ---- dialogs
+// ---- the dialog
 
 /** Returns true if the dialog was closed with `yes`. */
 function ask(form) {
@@ -221,18 +210,6 @@ function ask(form) {
 
 const close = (answer) => (event) => event.target.closest('dialog').close(answer)
 const cancel = () => element('button', { type: 'button', class: 'quiet', onclick: close('') }, 'Cancel')
-
-/** Asks before something that cannot be undone. */
-export const isSure = (question, about, verb) =>
-  ask(
-    element(
-      'form',
-      { method: 'dialog' },
-      element('h2', {}, question),
-      element('p', {}, ...about),
-      element('div', { class: 'row' }, element('button', { value: 'yes' }, verb), cancel()),
-    ),
-  )
 
 export const codeField = (label) =>
   field(label, {

@@ -64,9 +64,9 @@ const pages = {
       sessionStorage.setItem('verify-email', secret)
       return toLogin()
     }
-    onSubmitOr(go('Request a new link', '/account'), async () => {
+    onSubmitOr(go('Request a new link', '/settings/security'), async () => {
       await post('/api/auth/verify-email', { token: secret })
-      show(paragraph('Thank you. Your e-mail address is confirmed.'), go('Your account', '/account'))
+      show(paragraph('Thank you. Your e-mail address is confirmed.'), go('Your account', '/settings/profile'))
     })
   },
   async '/confirm-email'(secret) {
@@ -75,7 +75,7 @@ const pages = {
       sessionStorage.setItem('confirm-email', secret)
       return toLogin()
     }
-    onSubmitOr(go('Request a new link', '/account'), async () => {
+    onSubmitOr(go('Request a new link', '/settings/security'), async () => {
       await post('/api/auth/email-change/confirm', { token: secret })
       show(paragraph('Your e-mail address was changed. Sign in with the new one.'), go('Sign in', '/login'))
     })
@@ -119,14 +119,14 @@ const pages = {
 function answerInvite(secret, organization) {
   sessionStorage.removeItem('invite')
   $('.row', form).append(element('button', { class: 'quiet', value: 'decline' }, 'Decline'))
-  onSubmitOr(go('Your account', '/account'), async (_, pressed) => {
+  onSubmitOr(go('Your account', '/settings/profile'), async (_, pressed) => {
     const verb = pressed === 'decline' ? 'decline' : 'accept'
     await call('POST', `/api/invites/${encodeURIComponent(secret)}/${verb}`)
     show(
       verb === 'accept'
         ? paragraph('Welcome to ', quoted(organization.name), '.')
         : paragraph('You declined the invitation.'),
-      go('Your account', '/account'),
+      go('Your account', '/settings/profile'),
     )
   })
 }

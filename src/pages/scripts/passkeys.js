@@ -17,7 +17,6 @@ export function noPasskeys() {
 const reasons = {
   NotAllowedError:
     'No passkey was used: it was cancelled, took too long, or this device has none. Try again, or sign in another way.',
-  InvalidStateError: 'This device already has a passkey for your account.',
   SecurityError: 'Passkeys do not work at this address. Open this instance at its own address.',
 }
 const plainly = (error) => {
@@ -29,11 +28,4 @@ export async function signInWithPasskey() {
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options)
   const credential = await navigator.credentials.get({ publicKey }).catch(plainly)
   return post('/api/auth/passkey/authenticate/finish', { sessionId, response: credential.toJSON() })
-}
-
-export async function addPasskey(name) {
-  const { sessionId, options } = await post('/api/auth/passkey/register/begin')
-  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options)
-  const credential = await navigator.credentials.create({ publicKey }).catch(plainly)
-  return post('/api/auth/passkey/register/finish', { sessionId, name, response: credential.toJSON() })
 }
