@@ -8,6 +8,7 @@ import { AppError } from '../errors.ts'
 import { object } from '../schema.ts'
 import type { App } from '../services.ts'
 import { readJson } from './body.ts'
+import { unlessHeld } from './etag.ts'
 import type { Guard } from './guard.ts'
 import { callReceived } from './hooks.ts'
 
@@ -71,6 +72,7 @@ export const on = (action: AnyAction, summary: string, { maxBody, upload, answer
     async ({ request, guard, app }: Call) =>
       ({ ctx: admitted.get(request) ?? (await admit({ request, guard, app }, action, inAddress)) }) as never,
   ],
+  ...(action.kind === 'read' && { mapResponse: [unlessHeld] as never }),
   query: nothing,
   detail: {
     operationId: action.id,
@@ -154,8 +156,10 @@ function idempotencyKey(value: string | null): string | undefined {
 function versionOf(value: string | null, { id, hints }: AnyAction): number | undefined {
   if (value === null || value === '*') return undefined
   if (!hints.versioned) throw new AppError('invalid.malformed', `${id} takes no If-Match.`)
-  const version = /^(?:W\/)?"?(\d{1,9})"?$/.exec(value)?.[1]
-  if (!version) throw new AppError('invalid.malformed', 'If-Match must be a version in quotes, such as "3".')
+  // Behind the dot is the hash of an ETag, which also changes with what belongs to other records.
+  const version = /^(?:W\/)?"?(\d{1,9})"?$/.exec(value.replace(/\.[0-9a-z]{1,13}"$/, '"'))?.[1]
+  if (!version)
+    throw new AppError('invalid.malformed', 'If-Match must be a version in quotes, such as "3", or an ETag.')
   return Number(version)
 }
 

@@ -65,7 +65,7 @@ type Detail = {
   answers?: number[]
 }
 
-function operation({ hooks, path }: RouteLike): object {
+function operation({ hooks, path, method }: RouteLike): object {
   const detail = hooks.detail as Detail
   const { rule, kind, hints } = detail.action
   const open = rule.kinds.includes('anonymous')
@@ -74,8 +74,11 @@ function operation({ hooks, path }: RouteLike): object {
     ...parametersOf('query', hooks.query),
     ...(open ? [] : [header('X-Organization-Id', 'The team to work in')]),
   ]
+  const isRead = kind === 'read' && method === 'GET'
+  if (isRead) parameters.push(header('If-None-Match', 'The ETag of an earlier response: 304 if it is still the same'))
   if (kind === 'write') parameters.push(header('Idempotency-Key', 'Makes the call safe to repeat for 24 hours'))
-  if (hints.versioned) parameters.push(header('If-Match', 'The version your change is based on, in quotes'))
+  if (hints.versioned)
+    parameters.push(header('If-Match', 'The version your change is based on, in quotes, or the ETag'))
   const { body } = hooks
   return {
     operationId: detail.operationId,
@@ -87,6 +90,7 @@ function operation({ hooks, path }: RouteLike): object {
     ...(body && { requestBody: { required: needsBody(body), content: { [bodyType(hooks)]: described(body) } } }),
     responses: {
       ...Object.fromEntries(Object.entries(responsesOf(hooks.response)).map(success)),
+      ...(isRead && { 304: notModified }),
       ...(detail.answers?.includes(302) && { 302: redirect }),
       ...Object.fromEntries(
         errorsOf(detail, path, body !== undefined).map((status) => [status, problemAnswer(status)]),
@@ -169,6 +173,8 @@ const redirect = {
   headers: { Location: { required: true, schema: { type: 'string' } } },
   content: {},
 }
+
+const notModified = { description: 'Not modified: what If-None-Match names is still the same' }
 
 const problemAnswer = (status: number) => ({
   description: Object.values(codes).find(([s]) => s === status)?.[1] ?? 'Problem',

@@ -112,6 +112,67 @@ describe('If-Match', () => {
   })
 })
 
+describe('If-None-Match', () => {
+  const read = (path: string, etag?: string, who = ada) =>
+    who.fetch<Row>('GET', path, undefined, etag ? { 'if-none-match': etag } : {})
+  const tagOf = async (path: string) => (await read(path)).headers.get('etag') as string
+
+  test('what the reader has is not sent again, and what has changed is', async () => {
+    const { id } = (await create(ada, 'read')).body
+    const path = `/api/notes/${id}`
+    const first = await read(path)
+    const etag = first.headers.get('etag') as string
+    expect(etag).toMatch(/^"1\.[0-9a-z]+"$/)
+    expect(first.headers.get('cache-control')).toBe('private, no-cache')
+    expect(first.headers.get('vary')).toBe('Authorization, Cookie, X-Organization-Id')
+    for (const held of [etag, `W/${etag}`, `"0.x", ${etag}`]) {
+      const again = await fetch(t.url + path, {
+        headers: { authorization: `Bearer ${ada.token}`, 'if-none-match': held },
+      })
+      expect([held, again.status, await again.text()]).toEqual([held, 304, ''])
+      expect(again.headers.get('etag')).toBe(etag)
+      expect(again.headers.get('content-type')).toBeNull()
+    }
+    for (const other of ['"1"', '"1.x"', 'abc', ''])
+      expect([other, (await read(path, other)).status]).toEqual([other, 200])
+    await ada.fetch('PUT', path, { title: 'changed' })
+    const changed = await read(path, etag)
+    expect([changed.status, changed.body.title]).toEqual([200, 'changed'])
+    expect(changed.headers.get('etag')).toStartWith('"2.')
+  })
+
+  test('lists have one too; refusals, writes and files have not', async () => {
+    const who = await person(t)
+    const list = await who.fetch('GET', '/api/notes')
+    expect(list.headers.get('etag')).toMatch(/^"0\.[0-9a-z]+"$/)
+    expect((await read('/api/notes', list.headers.get('etag') as string, who)).status).toBe(304)
+    await create(who, 'new')
+    expect((await read('/api/notes', list.headers.get('etag') as string, who)).status).toBe(200)
+    for (const answer of [await who.fetch('GET', '/api/notes/none'), await create(who, 'other')]) {
+      expect(answer.headers.get('etag')).toBeNull()
+      expect(answer.headers.get('cache-control')).toBe('no-store')
+    }
+  })
+
+  test('a new comment makes another answer of the same version, and a change may name either', async () => {
+    const who = await person(t)
+    const { body: project } = await who.fetch<Row>('POST', '/api/projects', { name: unique('Lantern') })
+    const { body: task } = await who.fetch<Row>('POST', `/api/projects/${project.id}/tasks`, { title: 'one' })
+    const path = `/api/tasks/${task.id}`
+    const before = (await read(path, undefined, who)).headers.get('etag') as string
+    const { body: comment } = await who.fetch<Row>('POST', `${path}/comments`, { body: 'see' })
+    expect(comment.id).toBeString()
+    const after = await read(path, before, who)
+    expect([after.status, after.body.version]).toEqual([200, 1])
+    // If-Match looks at the version only: the comment is no change of the task's fields.
+    const put = (etag: string) => who.fetch<Row>('PATCH', path, { title: 'two' }, { 'if-match': etag })
+    expect((await put(before)).status).toBe(200)
+    expect((await put(before)).status).toBe(412)
+    expect((await put((await read(path, undefined, who)).headers.get('etag') as string)).status).toBe(200)
+    expect((await put(await tagOf('/api/notes'))).status).toBe(412)
+  })
+})
+
 describe('Idempotency-Key', () => {
   test('the same call again: the same answer, and one row', async () => {
     const who = await person(t)
