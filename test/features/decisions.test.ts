@@ -161,7 +161,8 @@ test('a comment notifies the people it mentions who see the decision', async () 
   const body = `What do you say, @${await handle(grace)}? And @${await handle(stranger)}, @${await handle(ada)}?`
   for (const { id } of [open, team, hidden])
     expect((await ada.fetch('POST', `/api/decisions/${id}/comments`, { body })).status).toBe(201)
-  expect((await mentions(grace)).sort()).toEqual([open, team].map(({ id }) => `/decisions/${id}`).sort())
+  const { slug } = (await ada.fetch<{ slug: string }>('GET', '/api/team')).body
+  expect((await mentions(grace)).sort()).toEqual([open, team].map(({ id }) => `/decisions/${id}?team=${slug}`).sort())
   for (const who of [stranger, ada]) expect(await mentions(who)).toEqual([])
 })
 

@@ -15,7 +15,6 @@ import {
   advance,
   connected,
   get,
-  linkOf,
   make,
   newProject,
   newTeam,
@@ -190,8 +189,8 @@ describe('assignees', () => {
     for (const ref of [agent.id, agent.slug, agent.id.slice(0, 32)])
       expect(await assign(ref)).toEqual({ type: 'agent', id: agent.id, name: 'Coder' })
     // A person is not notified of their own change; the member was notified at each assignment.
-    expect(await noticesTo(people.author, linkOf(feature))).toEqual([])
-    expect(await noticesTo(people.member, linkOf(feature))).toEqual(['assignment', 'assignment'])
+    expect(await noticesTo(people.author, feature)).toEqual([])
+    expect(await noticesTo(people.member, feature)).toEqual(['assignment', 'assignment'])
   })
 
   test('nobody from outside, nobody who could not see it', async () => {

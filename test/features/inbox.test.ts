@@ -42,8 +42,11 @@ describe('a notification', () => {
     const { owner, member, project } = team
     const task = await newTask(owner, project, { title: 'Lock the folder', assignee: member.userId })
     const [found] = await needing(member, task.id)
+    const { slug } = (await owner.fetch<{ slug: string }>('GET', '/api/team')).body
     expect(found).toMatchObject({
       reason: 'assignment',
+      // Keys of tasks belong to a team, and the reader may be in several.
+      link: `/tasks/${task.key}?team=${slug}`,
       subject: { kind: 'task', id: task.id, key: task.key, title: 'Lock the folder', path: `/tasks/${task.key}` },
       from: { type: 'user', id: owner.userId, name: expect.any(String) },
       done: false,

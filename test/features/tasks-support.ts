@@ -119,12 +119,12 @@ export const detailOf = ({ body }: { body: unknown }): string => (body as Proble
 export const keys = (list: { key: string }[]): string[] => list.map(({ key }) => key)
 
 /** What came to somebody about a task, oldest first. */
-export const noticesTo = async (who: Person, { key }: { key: string }): Promise<string[]> =>
+export const noticesTo = async (who: Person, { id }: { id: string }): Promise<string[]> =>
   (
     await t.app.db
       .select({ reason: notifications.reason })
       .from(notifications)
-      .where(and(eq(notifications.userId, who.userId), eq(notifications.link, `/tasks/${key}`)))
+      .where(and(eq(notifications.userId, who.userId), eq(notifications.recordId, id)))
       .orderBy(notifications.id)
   ).map(({ reason }) => reason)
 

@@ -84,15 +84,14 @@ export async function toReview(who: Person, { id }: { id: string }): Promise<voi
   expect(steps.map((s) => s.body.status)).toEqual(['in_progress', 'in_testing', 'in_docs', 'in_review'])
 }
 export const missingOf = (answer: { body: unknown }) => (answer.body as Problem).errors?.map((e) => e.pointer)
-export const noticesTo = async (who: Person, link: string) =>
+export const noticesTo = async (who: Person, { id }: { id: string }) =>
   (
     await t.app.db
       .select({ reason: notifications.reason })
       .from(notifications)
-      .where(and(eq(notifications.userId, who.userId), eq(notifications.link, link)))
+      .where(and(eq(notifications.userId, who.userId), eq(notifications.recordId, id)))
       .orderBy(notifications.id)
   ).map((n) => n.reason)
-export const linkOf = ({ projectId, id }: Feature) => `/projects/${projectId}/features/${id}`
 
 export const connected = async <T>(token: string, work: (client: McpClient) => Promise<T>): Promise<T> => {
   const client = await (ways['v2 client, HTTP 2026-07-28'] as (typeof ways)[string])(t.url, token)

@@ -14,7 +14,6 @@ import {
   advance,
   connected,
   get,
-  linkOf,
   make,
   missingOf,
   newProject,
@@ -124,7 +123,7 @@ describe('gates', () => {
     expect(back.body).toMatchObject({ status: 'needs_edits', next: { to: 'in_progress', missing: [] } })
     expect(back.body.gates.map((g) => g.state)).toEqual(times(4, () => 'open'))
     await expectEvents(t, back, 'feature.reviewed', 'notification.created')
-    expect(await noticesTo(people.author, linkOf(feature))).toContain('needs_you')
+    expect(await noticesTo(people.author, feature)).toContain('needs_you')
     await expectRefusal(t, await review(member, feature.id, 'approved'), 409, 'conflict')
     expect((await advance(author, feature.id)).body.status).toBe('in_progress')
     await expectRefusal(t, await advance(author, feature.id), 409, 'conflict.gate')
@@ -249,14 +248,14 @@ describe('reviews', () => {
     const { author, member, project } = await newTeam()
     const idea = await make(member, project)
     await toReview(author, idea)
-    expect(await noticesTo(people.member, linkOf(idea))).toEqual(['review'])
-    expect(await noticesTo(people.owner, linkOf(idea))).toEqual([])
+    expect(await noticesTo(people.member, idea)).toEqual(['review'])
+    expect(await noticesTo(people.owner, idea)).toEqual([])
     const own = await make(author, project)
     await toReview(author, own)
-    expect(await noticesTo(people.author, linkOf(own))).toEqual([])
-    expect(await noticesTo(people.owner, linkOf(own))).toEqual(['review'])
-    expect(await noticesTo(people.admin, linkOf(own))).toEqual(['review'])
-    expect(await noticesTo(people.viewer, linkOf(own))).toEqual([])
+    expect(await noticesTo(people.author, own)).toEqual([])
+    expect(await noticesTo(people.owner, own)).toEqual(['review'])
+    expect(await noticesTo(people.admin, own)).toEqual(['review'])
+    expect(await noticesTo(people.viewer, own)).toEqual([])
   })
 })
 
@@ -347,7 +346,7 @@ describe('over MCP', () => {
       expect(read.evidence.map((e) => e.level)).toEqual(['reported', 'reported'])
       return (await get(author, made.id)).body
     })
-    expect(await noticesTo(people.author, linkOf(feature))).toEqual(['review'])
+    expect(await noticesTo(people.author, feature)).toEqual(['review'])
     expect((await review(author, feature.id, 'approved')).body.status).toBe('done')
   })
 

@@ -49,7 +49,6 @@ export const comment = write(
     await tellMentioned(ctx, decision, body, {
       title: `${author.name} mentions you on ${decision.title}`,
       message: body,
-      link: `/decisions/${decision.id}`,
       about: { kind: 'decision', id: decision.id },
     })
     return { id: (row as { id: string }).id, author, body, createdAt: ctx.now }

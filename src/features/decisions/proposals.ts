@@ -28,7 +28,6 @@ export async function tellOfProposal(
     reason: 'decision',
     title: `Decide: ${title}`,
     message: `${author.name} proposes it.`,
-    link: `/decisions/${id}`,
     about: { kind: 'decision' as const, id },
   }
   await notify(ctx, ...readers.map((reader) => ({ ...notice, userId: reader })))

@@ -4,7 +4,6 @@ import { userIdOf } from '../../auth/actor.ts'
 import { account, type Rule } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
 import { notFound } from '../../errors.ts'
-import type { RecordName } from '../../records/names.ts'
 import { keyset } from '../../records/page.ts'
 import { isSeen } from '../../records/readable.ts'
 import { changeVersioned } from '../../records/rows.ts'
@@ -18,7 +17,7 @@ import type {
   NotificationQuery,
   View,
 } from './schema.ts'
-import { type RowParties, withParties } from './subjects.ts'
+import { type About, pagesOf, type RowParties, withParties } from './subjects.ts'
 import { isOpen, notifications } from './table.ts'
 
 export interface Notice {
@@ -28,7 +27,7 @@ export interface Notice {
   reason: string
   title: string
   message?: string
-  /** A path of this instance, or an address. */
+  /** A path of this instance, or an address. Default: the page of the record that it is about. */
   link?: string
   /** The record whose words it repeats: whoever loses sight of the record also loses the notification. */
   about?: About
@@ -36,17 +35,17 @@ export interface Notice {
   from?: { type: 'user' | 'agent'; id: string }
 }
 
-interface About {
-  kind: RecordName | 'invite'
-  id: string
-}
-
 /** Creates notifications in the caller's transaction. */
 export async function notify(ctx: Ctx, ...notices: Notice[]): Promise<void> {
   if (notices.length === 0) return
+  const pages = await pagesOf(
+    ctx,
+    notices.flatMap(({ link, about }) => (link === undefined && about ? [about] : [])),
+  )
   const rows = notices.map(({ about, from = causeOf(ctx), ...notice }) => ({
     id: newId(),
     type: 'info' as const,
+    link: about && pages.get(about.id),
     ...notice,
     // They often contain text written by users, which may be longer than the limits of a notification.
     title: notice.title.slice(0, 200),

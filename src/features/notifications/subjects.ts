@@ -2,7 +2,7 @@ import { inArray, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
-import { pathOf } from '../../records/kind.ts'
+import { pathOf, type RecordKind } from '../../records/kind.ts'
 import type { RecordName } from '../../records/names.ts'
 import type { Party } from '../../records/party.ts'
 import { mayRead } from '../../records/readable.ts'
@@ -18,6 +18,33 @@ export interface RowParties {
   fromType: 'user' | 'agent' | null
   fromId: string | null
 }
+
+export interface About {
+  kind: RecordName | 'invite'
+  id: string
+}
+
+/**
+ * Returns the pages of records by their ids. Each names the record's team, because a reader may be in several, and keys
+ * and slugs are those of one team.
+ */
+export async function pagesOf(ctx: Ctx, records: readonly About[]): Promise<Map<string, string>> {
+  const pages = new Map<string, string>()
+  for (const [kind, list] of Map.groupBy(records, (record) => record.kind)) {
+    if (kind === 'invite') continue
+    const record = ctx.app.records.get(kind)
+    const ids = idList([...new Set(list.map(({ id }) => id))])
+    const { rows } = await ctx.db.execute<{ id: string; path: string; team: string | null }>(sql`
+      select ${record.table.id} as id, ${pathOf(record)} as path, ${teamOf(record)} as team
+      from ${record.table} where ${anyOf(record.table.id, ids)}`)
+    for (const { id, path, team } of rows) pages.set(id, team === null ? path : `${path}?team=${team}`)
+  }
+  return pages
+}
+
+/** The slug of a record's team. */
+const teamOf = ({ table }: RecordKind) =>
+  sql`(select ${organizations.slug} from ${organizations} where ${organizations.id} = ${table.organizationId})`
 
 /** Adds what the notifications are about and who caused them, as both are called now. */
 export async function withParties<R extends RowParties>(
@@ -53,8 +80,7 @@ async function lookUp(ctx: Ctx, kind: RecordName, ids: readonly string[]): Promi
   const { table, visible, title, key, status } = record
   const { rows } = await ctx.db.execute<Omit<Subject, 'kind'>>(sql`
     select ${table.id} as id, ${title} as title, ${key ?? null}::text as key, ${status ?? null}::text as status,
-      ${pathOf(record)} as path,
-      (select ${organizations.slug} from ${organizations} where ${organizations.id} = ${table.organizationId}) as team
+      ${pathOf(record)} as path, ${teamOf(record)} as team
     from ${table} where ${anyOf(table.id, idList(ids))} and ${visible(rightsOf(ctx.actor))}`)
   return rows.map((row) => ({ ...row, kind }))
 }

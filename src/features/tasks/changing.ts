@@ -107,7 +107,6 @@ export async function tellAssignee(ctx: Ctx, task: Task, assignee: Party | undef
     reason: 'assignment',
     title: `${task.key} was assigned to you`,
     message: `${name} assigned this task to you: ${task.title}`,
-    link: `/tasks/${task.key}`,
     about: { kind: 'task', id: task.id },
   })
 }

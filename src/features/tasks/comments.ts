@@ -86,7 +86,7 @@ export const comment = write(
       })
       .returning(visible)
     ctx.emit(taskCommented, about(task, { commentId: row?.id }))
-    const notice = { message: body, link: `/tasks/${task.key}`, about: { kind: 'task' as const, id: task.id } }
+    const notice = { message: body, about: { kind: 'task' as const, id: task.id } }
     if (type === 'user') await settle(ctx, { id: task.id, reasons: ['question'], userId: id })
     if (asks) await tellAsked(ctx, task, { ...notice, title: `${name} asks about ${task.key}` })
     else await tellMentioned(ctx, task, body, { ...notice, title: `${name} mentions you on ${task.key}` })

@@ -185,7 +185,6 @@ async function notifyAssignees(ctx: Ctx, freed: readonly TaskItem[], by: (task: 
         reason: 'freed',
         title: `${task.key} can be started`,
         message: `${by(task)} no longer blocks it: ${task.title}`,
-        link: `/tasks/${task.key}`,
         about: { kind: 'task' as const, id: task.id },
       }))
     await notify(ctx, ...notices)

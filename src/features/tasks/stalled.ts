@@ -65,7 +65,6 @@ export const tellOfStalled = write('tasks.tellOfStalled', machine, async (ctx, _
         reason: 'stalled',
         title: `${agent} is stalled on ${key}`,
         message: `It calls, but has changed nothing for ${UNCHANGED_FOR} minutes: ${title}`,
-        link: `/tasks/${key}`,
         about: { kind: 'task', id },
         from: { type: 'agent', id: agentId },
       }),

@@ -121,23 +121,14 @@ async function keepEvidence(
 
 // ---- notifications
 
-const linkOf = ({ projectId, id }: Row): string => `/projects/${projectId}/features/${id}`
 /** People are notified of what their own agent did, but not of what they did themselves. */
 const isOwnDoing = ({ actor }: Ctx, userId: string): boolean => actor.userId === userId && actor.kind !== 'mcp_token'
 
-const notifyAll = (ctx: Ctx, row: Row, people: string[], notice: Omit<Notice, 'userId' | 'link'>): Promise<void> =>
-  notify(
-    ctx,
-    ...people.map((userId) => ({
-      ...notice,
-      userId,
-      link: linkOf(row),
-      about: { kind: 'feature' as const, id: row.id },
-    })),
-  )
+const notifyAll = (ctx: Ctx, row: Row, people: string[], notice: Omit<Notice, 'userId'>): Promise<void> =>
+  notify(ctx, ...people.map((userId) => ({ ...notice, userId, about: { kind: 'feature' as const, id: row.id } })))
 
 /** Notifies the assignee, unless they did it themselves or can no longer see the feature. */
-async function notifyAssigned(ctx: Ctx, row: Row, notice: Omit<Notice, 'userId' | 'link'>): Promise<void> {
+async function notifyAssigned(ctx: Ctx, row: Row, notice: Omit<Notice, 'userId'>): Promise<void> {
   if (row.assigneeType !== 'user' || !row.assigneeId || row.assigneeId === ctx.actor.userId) return
   await notifyAll(ctx, row, await readersOf(ctx, row.projectId, [row.assigneeId]), notice)
 }
