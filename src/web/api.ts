@@ -157,9 +157,11 @@ async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<R
   }
   try {
     const sentAt = Date.now()
-    const first = await request()
-    const again = first.status === 401 ? await renewed(sentAt) : first.status === 403 && (await proved(first))
-    return again ? await request() : first
+    let answer = await request()
+    if (answer.status === 401 && (await renewed(sentAt))) answer = await request()
+    // A session that was renewed may still need a fresh proof.
+    if (answer.status === 403 && (await proved(answer))) answer = await request()
+    return answer
   } catch {
     throw new Problem(0, {})
   }

@@ -76,7 +76,7 @@ test('a name that turns the direction of writing turns only itself', async () =>
   const at = (selector: string) =>
     guest.page.locator(selector).evaluate((found) => (found as unknown as Box).getBoundingClientRect().x)
   expect(await at('#about bdi >> nth=0')).toBeLessThan(await at('#about bdi >> nth=1'))
-  await host.leave()
+  await host.context.close()
   await guest.page.evaluate('sessionStorage.clear()')
   await guest.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401')
 }, 300_000)

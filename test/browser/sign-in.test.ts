@@ -56,7 +56,7 @@ test('by a mailed code, which may be typed with a space', async () => {
   await ada.enter()
   await onAccount(ada, email)
   // Nobody had an account with this address: now somebody has, without a password, and sets one.
-  await ada.button('Your account: Ada King').waitFor()
+  await ada.page.getByRole('button', { name: 'Your account: Ada King' }).waitFor()
   await ada.goto('/settings/security')
   await ada.page.getByLabel('New password').fill(PASSWORD)
   await ada.button('Change password').click()
