@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from 'commander'
 import { toolsetNames } from '../src/mcp/toolsets.ts'
-import { searchNames } from '../src/records/names.ts'
+import { addFinding } from './finding-commands.ts'
 import { addLive } from './live-commands.ts'
 import { nouns } from './nouns/index.ts'
 import { addNoun, root } from './root.ts'
@@ -66,19 +66,7 @@ profiles
 for (const [name, noun] of Object.entries(nouns))
   if (process.argv.includes(name)) await addNoun(program, name, noun)
   else program.command(name).description(noun.about)
-const kindOption = new Option('--kind <kind>', 'only this kind (repeatable)').argParser(
-  (value: string, before: string[] = []) => [...before, value],
-)
-// For completion only. `choices()` would also refuse other values, with a sentence that is not ours.
-kindOption.argChoices = [...searchNames]
-remote(program.command('search').description('Search everything you have access to'))
-  .argument('<words...>', 'words to search for; all must occur')
-  .addOption(kindOption)
-  .option('-p, --project <project>', "only this project (default: the linked folder's)")
-  .option('--all-projects', 'ignore the project that this folder is linked to')
-  .option('-n, --limit <number>', 'maximum number of results of each kind')
-  .option('--offline', 'use the copy on this computer (see: tutti sync)')
-  .action(async (words, options) => (await import('./commands/search.ts')).search(words, options))
+addFinding(program, remote)
 program
   .command('link')
   .description('Link this folder to a project, used by default; without one, show it')

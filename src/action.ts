@@ -29,6 +29,8 @@ export interface Ctx {
   readonly expectedVersion?: number
   /** Fires when the caller has disconnected, on surfaces that notice it. */
   readonly signal?: AbortSignal
+  /** What made the change for its caller, if not the caller directly. Stored with each event. */
+  readonly via?: 'assistant'
   /**
    * Writes an event (audit, activity and live event in one) in this transaction; it is delivered after commit. Events
    * of anonymous callers need a `userId` or an `organizationId` (see `isRecorded`).
@@ -206,7 +208,7 @@ function eventOf(
     projectId: about.projectId ?? null,
     userId: about.userId ?? null,
     subjectId: about.subjectId ?? null,
-    data: impersonatorId ? { ...about.data, impersonatorId } : (about.data ?? {}),
+    data: { ...about.data, ...(ctx.via && { via: ctx.via }), ...(impersonatorId && { impersonatorId }) },
     requestId: ctx.requestId,
     ip: ctx.ip,
     origin: ctx.app.instanceId,

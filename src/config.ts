@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { readSettings } from './text/setting-file.ts'
 import {
   addresses,
   anyUrl,
@@ -137,13 +138,22 @@ export const settings = {
   ),
   EMBEDDINGS_KEY: setting('API key for that endpoint', text, none, true),
   CHAT_URL: setting(
-    'OpenAI-compatible endpoint that writes answers to searches, such as http://localhost:11434/v1; unset: only results',
+    'OpenAI-compatible endpoint that writes answers, such as http://localhost:11434/v1; unset: only search results',
     anyUrl,
     none,
   ),
   CHAT_MODEL: setting('Model at that endpoint', text, none),
   CHAT_KEY: setting('API key for that endpoint', text, none, true),
-  CHAT_TIMEOUT_SECONDS: setting('Time limit of an answer in seconds', number(1, 25), 20),
+  CHAT_TIMEOUT_SECONDS: setting('Time limit for the first word of an answer in seconds', number(1, 300), 20),
+  CHAT_MAX_SECONDS: setting('Time limit of a whole answer of the assistant in seconds', number(2, 600), 120),
+  CHAT_CONTEXT_TOKENS: setting('Tokens that the model can read at once', number(2000, 1_000_000), 8000),
+  CHAT_TOOLS: setting(
+    'auto: the assistant lets the model search and read, if the server accepts tools; off: it never does',
+    choice('auto', 'off'),
+    'auto' as const,
+  ),
+  CHAT_PARALLEL: setting('Answers of the assistant that are written at once', number(1, 1000), 4),
+  CHAT_DAILY_TOKENS: setting('Tokens of the model for each user and day; 0: no limit', number(0, 1_000_000_000), 0),
   BILLING_KEY: setting('Publishable key of the billing provider; unset: all features are free', text, none, true),
   REGISTRATION: setting(
     'open: anyone may register; closed: only administrators add users',
@@ -204,9 +214,11 @@ export interface ConfigInput {
 export function loadConfig({ env = process.env, options = {}, file }: ConfigInput = {}): Config {
   const problems: string[] = []
   const path = file ?? (env.CONFIG_FILE || undefined)
-  const named = path === undefined ? {} : readFile(path, true, problems)
+  const readFile = (at: string, required: boolean) =>
+    readSettings(at, { required, isKnown: (name) => name in settings, problems })
+  const named = path === undefined ? {} : readFile(path, true)
   const dataDir = resolve(options.DATA_DIR || env.DATA_DIR || named.DATA_DIR || defaultDataDir())
-  const fromFile = path === undefined ? readFile(join(dataDir, 'config.env'), false, problems) : named
+  const fromFile = path === undefined ? readFile(join(dataDir, 'config.env'), false) : named
   if (path === undefined && fromFile.DATA_DIR)
     problems.push('DATA_DIR cannot be set in DATA_DIR/config.env; set it in the environment')
   const given = forEachName((name): { source: SettingSource; text?: string } => {
@@ -233,6 +245,8 @@ export function loadConfig({ env = process.env, options = {}, file }: ConfigInpu
     problems.push('DATABASE_URL is set but DB_CONNECTION is pglite; unset one of them')
   for (const [one, other] of pairs)
     if (values[one] && !values[other]) problems.push(`${one} is set, so ${other} must be set too`)
+  if (values.CHAT_MAX_SECONDS <= values.CHAT_TIMEOUT_SECONDS)
+    problems.push('CHAT_MAX_SECONDS must be greater than CHAT_TIMEOUT_SECONDS')
   if (problems.length > 0) throw new ConfigError(problems)
   const read = path === undefined ? join(dataDir, 'config.env') : resolve(path)
   return {
@@ -275,22 +289,6 @@ const pairs: [Name, Name][] = [
 export function urlOf({ APP_URL, HOST }: Pick<Config, 'APP_URL' | 'HOST'>, port: number): string {
   const local = ['127.0.0.1', '::1', '0.0.0.0', '::', 'localhost'].includes(HOST)
   return APP_URL ?? `http://${local ? 'localhost' : HOST.includes(':') ? `[${HOST}]` : HOST}:${port}`
-}
-
-function readFile(path: string, required: boolean, problems: string[]): Record<string, string> {
-  if (!existsSync(path)) {
-    if (required) problems.push(`the configuration file ${path} does not exist`)
-    return {}
-  }
-  const found: Record<string, string> = {}
-  for (const [index, line] of readFileSync(path, 'utf8').split(/\r?\n/).entries()) {
-    if (/^\s*(#|$)/.test(line)) continue
-    const [, name, value] = /^\s*(?:export\s+)?([A-Z][A-Z0-9_]*)\s*=\s*(.*?)\s*$/.exec(line) ?? []
-    if (!name || value === undefined) problems.push(`${path} line ${index + 1} is not KEY=VALUE`)
-    else if (!(name in settings)) problems.push(`${path} line ${index + 1}: ${name} is not a setting`)
-    else found[name] = value.replace(/^(["'])(.*)\1$/, '$2')
-  }
-  return found
 }
 
 function defaultDataDir(): string {

@@ -19,6 +19,7 @@ export const codes = {
   'conflict.blocked': [409, 'Blocked by open dependencies'],
   'conflict.cycle': [409, 'Circular dependency'],
   'conflict.idempotency': [409, 'Idempotency key already used for another request'],
+  'conflict.in_progress': [409, 'Still in progress'],
   'conflict.acceptance_open': [409, 'Acceptance criteria are open'],
   'conflict.gate': [409, 'Gate requirements not met'],
   'conflict.last_owner': [409, 'An organization needs at least one owner'],

@@ -62,9 +62,9 @@ export class Client {
     }
   }
 
-  /** Opens a response that is read while it arrives, however long that takes. */
-  open(path: string, accept: string, signal?: AbortSignal): Promise<ReadableStream<Uint8Array>> {
-    return this.#withToken((token) => openStream(this.server, path, { accept, token, team: this.team, signal }))
+  /** Opens a response that is read while it arrives, however long that takes. With a body it is a POST. */
+  open(path: string, accept: string, signal?: AbortSignal, body?: object): Promise<ReadableStream<Uint8Array>> {
+    return this.#withToken((token) => openStream(this.server, path, { accept, token, team: this.team, signal, body }))
   }
 
   async #renew(stale: Credential): Promise<Credential> {
@@ -115,16 +115,24 @@ interface Stream {
   token?: string
   team?: string
   signal?: AbortSignal
+  body?: object
 }
 
-async function openStream(server: string, path: string, { accept, token, team, signal }: Stream) {
+async function openStream(server: string, path: string, { accept, token, team, signal, body }: Stream) {
   const headers = {
     accept,
+    ...(body && { 'content-type': 'application/json' }),
     'user-agent': `tutti/${version}`,
     ...(token && { authorization: `Bearer ${token}` }),
     ...(team && { 'x-organization-id': team }),
   }
-  const response = await fetch(server + path, { headers, redirect: 'manual', signal }).catch((error: unknown) => {
+  const init = {
+    headers,
+    redirect: 'manual',
+    signal,
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+  } as const
+  const response = await fetch(server + path, init).catch((error: unknown) => {
     throw new AppError('unavailable', `${server} cannot be reached. Is it running?`, { cause: error })
   })
   if (response.ok && response.body) return response.body

@@ -38,6 +38,8 @@ interface Options {
   upload?: number
   /** The credential may also be in the address: `?ticket=`, or `?token=` for clients that know no other way. */
   inAddress?: true
+  /** The action is stopped when its caller disconnects: `ctx.signal` fires. */
+  stoppable?: true
   /** Documented statuses beyond the usual ones: a redirect, a provider that failed. */
   answers?: number[]
 }
@@ -51,7 +53,11 @@ type AnyAction = Pick<Action<never, unknown>, 'id' | 'kind' | 'rule' | 'hints'>
  * Declares a route: `...on(notes.get, 'Get one note')`. Sets its operationId and refuses early, in the order 401 → 403
  * → body → 422, so that a stranger learns nothing from validation and no body is read before its sender may send it.
  */
-export const on = (action: AnyAction, summary: string, { maxBody, upload, answers, inAddress }: Options = {}) => ({
+export const on = (
+  action: AnyAction,
+  summary: string,
+  { maxBody, upload, answers, inAddress, stoppable }: Options = {},
+) => ({
   // Both hooks name what they take instead of passing on all of Elysia's context. Elysia inspects their source, and
   // would otherwise parse cookies and copy all headers for every request. It also decides so whether to await them.
   parse: [
@@ -63,7 +69,8 @@ export const on = (action: AnyAction, summary: string, { maxBody, upload, answer
           ? await readJson(request, maxBody ?? app.config.MAX_BODY_BYTES)
           : await guard.uploads.read(request, userIdOf(actor), upload)
       // Sending the body may have taken half a minute, and the caller may have lost the right meanwhile.
-      admitted.set(request, enter(call, action, await identify(call, action)))
+      const ctx = enter(call, action, await identify(call, action))
+      admitted.set(request, stoppable ? { ...ctx, signal: request.signal } : ctx)
       return body
     },
   ],

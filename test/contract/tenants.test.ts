@@ -105,8 +105,9 @@ describe("another tenant's ids", () => {
     unchanged(async (wrong) => {
       const nested = withIds.filter((route) => paramsOf(route.path).length > 1 && own(route))
       expect(nested.length).toBeGreaterThan(1)
+      // A number is nobody's.
       for (const route of nested)
-        for (const foreign of paramsOf(route.path)) {
+        for (const foreign of paramsOf(route.path).filter((param) => !param.endsWith('/:n'))) {
           const path = fill(route.path, (param) => (param === foreign ? a : b))
           wrong.check(
             `${nameOf(route)} with foreign ${foreign}`,
@@ -163,7 +164,7 @@ describe("another tenant's ids", () => {
     }))
 
   test('lists show own rows only', async () => {
-    const words = /^\/api\/docs|:provider$/
+    const words = /^\/api\/docs|:provider$|:n$/
     const foreign = [
       ...Object.values(a.also),
       ...Object.entries({ ...a.paths, ...a.fields }).flatMap(([name, value]) => (words.test(name) ? [] : [value])),
@@ -200,7 +201,7 @@ describe('rights that are missing', () => {
       // Where the row itself decides: 403 for what a viewer sees, 404 for what only its owner does.
       for (const route of withIds.filter((r) => writes.includes(r))) {
         const personal =
-          /api-keys|passkeys|settings\/sessions|mcp-tokens|auth\/device|notifications|invites\/:token|api\/sync/.test(
+          /api-keys|passkeys|settings\/sessions|mcp-tokens|auth\/device|notifications|invites\/:token|api\/(sync|ai)|\/chat$/.test(
             route.path,
           ) && own(route)
         wrong.check(
@@ -213,8 +214,8 @@ describe('rights that are missing', () => {
 
   test('a viewer reads what the team has', async () => {
     const wrong = new Wrong()
-    // A work session is its worker's, and a token or a view its user's.
-    const isOthers = (r: RouteLike) => /^\/api\/(sessions|mcp-tokens|views)\//.test(r.path)
+    // A work session is its worker's, and a token, a view or a chat its user's.
+    const isOthers = (r: RouteLike) => /^\/api\/(sessions|mcp-tokens|views|ai)\//.test(r.path)
     const reads = withIds.filter((r) => !isWrite(r) && !isPublic(r) && own(r) && !isOthers(r))
     for (const route of reads) wrong.check(nameOf(route), await ask(route, a.viewer, fill(route.path, a)), 200)
     expect(wrong.list).toEqual([])

@@ -3,6 +3,7 @@ import { issueCode } from '../../src/auth/one-time-secrets.ts'
 import { machine } from '../../src/auth/policy.ts'
 import { newId } from '../../src/db/columns.ts'
 import { contactMessages } from '../../src/features/contact/table.ts'
+import { aiMessages } from '../../src/features/assistant/table.ts'
 import { mails } from '../../src/features/mail/table.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
 import { connectedAccounts } from '../../src/features/oauth/table.ts'
@@ -127,6 +128,8 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
   const { handle } = (await owner.fetch<{ handle: string }>('GET', '/api/auth/me')).body
   const copy = await conflicting(owner, loose.id)
   const site = await siteRows(t)
+  const aiSession = made(await owner.fetch('POST', '/api/ai/sessions', { repositoryId: one.repository.id }))
+  const proposed = await proposal(t, aiSession.id)
   const known: World = {
     owner,
     viewer,
@@ -155,6 +158,9 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       '/api/projects/:slug/epics/:epicId': epic.id,
       '/api/projects/:slug/epics/:epicId/stories/:storyId': story.id,
       '/api/projects/:slug/epics/:epicId/stories/:storyId/tasks/:taskId': nestedTask.id,
+      '/api/ai/sessions/:id': aiSession.id,
+      '/api/ai/sessions/:id/messages/:messageId': proposed,
+      '/api/ai/sessions/:id/messages/:messageId/proposals/:n': '1',
       '/api/sync/devices/:id': copy.deviceId,
       '/api/sync/conflicts/:id': copy.conflict,
       '/api/links/:id': link.id,
@@ -192,6 +198,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       ...fieldsOf(one),
       ...site.fields,
       deviceId: copy.deviceId,
+      'assistant.chat.sessionId': aiSession.id,
       recordId: loose.id,
       organizationId: team.id,
       currentOrganizationId: team.id,
@@ -277,6 +284,24 @@ async function conflicting(owner: Person, note: string): Promise<{ deviceId: str
     mutations: [change],
   })
   return { deviceId, conflict: pushed.body.receipts[0]?.conflicts?.[0] as string }
+}
+
+/** An answer of the assistant that proposes a note. */
+async function proposal(t: TestApp, sessionId: string): Promise<string> {
+  const draft = { title: 'Locks', content: 'One process at a time.' }
+  const id = newId()
+  await t.app.db.insert(aiMessages).values({
+    id,
+    sessionId,
+    createdAt: new Date().toISOString(),
+    role: 'assistant',
+    content: 'I propose a note.',
+    status: 'complete',
+    sources: [],
+    citations: [],
+    proposals: [{ number: 1, kind: 'note', state: 'open', draft, sources: [], made: [] }],
+  })
+  return id
 }
 
 type OneOfEach = Record<RecordName, MadeRecord>
@@ -416,6 +441,7 @@ const movesNowhere = { status: undefined, evidence: undefined, level: undefined 
 
 /** By action: what has to differ from the example for the call to succeed, where its parts must fit each other. */
 export const workable: Record<string, object> = {
+  'assistant.decide': { accept: true, edit: { title: 'Locks', content: 'One process at a time.' } },
   'integrations.put': { settings: { enabled: false } },
   'links.create': { fromType: 'project', toType: 'project' },
   'notes.update': { scope: 'team' },

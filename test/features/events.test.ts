@@ -101,6 +101,12 @@ test('these are about access: every other event is in the activity feed', () => 
   expect(events.filter((e) => e.feed === 'work' && kinds.has(e.kind))).toEqual([])
   // No work: what was synced is another event, a brief is for its reader, and a view only shows what there is.
   expect(events.filter((e) => e.feed === 'none').map((e) => e.name)).toEqual([
+    'chat.answered',
+    'chat.asked',
+    'chat.created',
+    'chat.decided',
+    'chat.deleted',
+    'chat.renamed',
     'synced_record.changed',
     'session.briefed',
     'view.created',

@@ -247,13 +247,30 @@ function githubLike(asked: Received): Reply {
     repository.branches.set(name, new Map(repository.branches.get(repository.defaultBranch)))
     return [201, { ref: body?.ref }]
   }
+  const tree = /^\/git\/trees\/([^/]+)$/.exec(rest)?.[1]
+  if (tree) return repository.commits.has(tree) ? [200, { tree: treeOf(repository), truncated: false }] : [404]
   const file = /^\/contents\/(.+)$/.exec(rest)?.[1]
   if (file) return contents(repository, decodeURIComponent(file), asked)
   return [404]
 }
 
+/** The files at a ref: a commit is one of the default branch. */
+const filesAt = ({ branches, commits, defaultBranch }: FakeRepository, ref: string) =>
+  branches.get(commits.has(ref) ? defaultBranch : ref)
+
+/** The listing of a commit, with a folder and a link, as hosts send them. */
+const treeOf = (repository: FakeRepository) => [
+  { path: 'docs', type: 'tree' },
+  { path: 'vendored', type: 'commit' },
+  ...[...(repository.branches.get(repository.defaultBranch) ?? [])].map(([path, text]) => ({
+    path,
+    type: 'blob',
+    size: text.length,
+  })),
+]
+
 function contents(repository: FakeRepository, file: string, { method, query, body, host }: Received): Reply {
-  const branch = repository.branches.get(method === 'GET' ? (query.get('ref') ?? '') : String(body?.branch))
+  const branch = filesAt(repository, method === 'GET' ? (query.get('ref') ?? '') : String(body?.branch))
   const now = branch?.get(file)
   if (!branch) return [404]
   if (method === 'GET')
@@ -351,10 +368,12 @@ function gitlab(asked: Received): Reply {
   }
   const run = /^\/pipelines\/(\d+)$/.exec(rest)?.[1]
   if (run) return repository.runs.has(Number(run)) ? [200, { status: repository.runs.get(Number(run)) }] : [404]
+  if (rest === '/repository/tree')
+    return repository.commits.has(query.get('ref') ?? '') ? [200, page(treeOf(repository), query)] : [404]
   const file = /^\/repository\/files\/(.+)$/.exec(rest)?.[1]
   if (!file) return [404]
   const name = decodeURIComponent(file)
-  const branch = repository.branches.get(method === 'GET' ? (query.get('ref') ?? '') : String(body?.branch))
+  const branch = filesAt(repository, method === 'GET' ? (query.get('ref') ?? '') : String(body?.branch))
   const now = branch?.get(name)
   if (method === 'GET')
     return now === undefined ? [404] : [200, { encoding: 'base64', content: base64(now), blob_id: shaOf(now) }]

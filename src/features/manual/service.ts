@@ -5,6 +5,7 @@ import access from './pages/access.md' with { type: 'text' }
 import activity from './pages/activity.md' with { type: 'text' }
 import agents from './pages/agents.md' with { type: 'text' }
 import api from './pages/api.md' with { type: 'text' }
+import assistant from './pages/assistant.md' with { type: 'text' }
 import cli from './pages/cli.md' with { type: 'text' }
 import decisions from './pages/decisions.md' with { type: 'text' }
 import features from './pages/features.md' with { type: 'text' }
@@ -58,6 +59,7 @@ const pages = [
   page('Knowledge', 'notes', notes, 'Markdown that links to everything'),
   page('Knowledge', 'decisions', decisions, 'What was decided, and why'),
   page('Knowledge', 'memory', memory, 'Short facts found by meaning, and search'),
+  page('Knowledge', 'assistant', assistant, 'Questions answered from what you may read'),
   page('Knowledge', 'sessions', sessions, 'Work that survives a lost context'),
   page('Knowledge', 'activity', activity, 'What happened, and who did it'),
   page('Knowledge', 'links', links, 'How records refer to each other'),

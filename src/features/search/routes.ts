@@ -21,6 +21,7 @@ export const searchRoutes = (http: Http) =>
     .post('/api/search/ai', ({ ctx, body }) => answers.answer(ctx, body), {
       ...on(answers.answer, 'Ask a question: returns sources, and an answer if a chat model is set up', {
         maxBody: AI_BODY,
+        stoppable: true,
       }),
       body: Question,
       response: Answer,

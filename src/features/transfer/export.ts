@@ -15,6 +15,7 @@ import { find as findProject } from '../projects/rows.ts'
 import { users } from '../users/table.ts'
 import { filesOf } from './files.ts'
 import { type Kind, kindNamed } from './kinds.ts'
+import { exportedToo } from './hooks.ts'
 import { order, parts, personFields } from './parts.ts'
 import type { ExportQuery } from './schema.ts'
 
@@ -52,6 +53,7 @@ async function* lines(ctx: Ctx, project: string | undefined): AsyncGenerator<obj
   const exported = new Exported(ctx, project)
   yield { tutti: 'export', version: 1, at: ctx.now, organizationId: ctx.actor.organizationId, project: project ?? null }
   for (const entity of order) yield* exported.of(entity)
+  if (project === undefined) for (const more of await exportedToo.call(ctx, {})) yield* more
   yield { people: await exported.people() }
 }
 

@@ -1,4 +1,4 @@
-import { enc, githubLike } from './github.ts'
+import { enc, githubLike, paths } from './github.ts'
 import { fieldsOf, type HostProvider, listOf } from './host.ts'
 
 /** Gitea and Forgejo. */
@@ -22,6 +22,8 @@ export const gitea: HostProvider = {
         allow: [409],
       })
     },
+    treePage: (page) => `recursive=true&per_page=1000&page=${page}`,
+    filePath: (path, ref, from, to) => `src/commit/${enc(ref)}/${paths(path)}#L${from}-L${to}`,
     createWith: 'POST',
   }),
 }

@@ -8,6 +8,7 @@ import {
   line,
   linesOf,
   listOf,
+  MOST_PATHS,
   momentOf,
   needed,
   numberOf,
@@ -18,7 +19,9 @@ import {
   type Slug,
   shaOf,
   type Target,
+  type TreeFile,
   targetOf,
+  treeFile,
 } from './host.ts'
 import { fileName } from './host-address.ts'
 import type { Commit, Hosted, Pull } from './schema.ts'
@@ -32,6 +35,10 @@ export interface Dialect {
   /** Finds an open pull request by its branches. */
   existing: (client: Client, root: string, head: string, base: string) => Promise<unknown>
   makeBranch: (client: Client, root: string, name: string, from: string) => Promise<void>
+  /** The query for a page of all files of a commit. */
+  treePage: (page: number) => string
+  /** Where the pages of a commit's files begin, and how they name lines. */
+  filePath: (path: string, ref: string, from: number, to: number) => string
   /** The method that creates a file. */
   createWith: 'POST' | 'PUT'
 }
@@ -62,6 +69,8 @@ const dialect: Dialect = {
     if (made.status === 422 && !/already exists/i.test(client.words(made)))
       throw new AppError('conflict', `The branch ${name} cannot be created: ${client.words(made)}.`)
   },
+  treePage: () => 'recursive=1',
+  filePath: (path, ref, from, to) => `blob/${enc(ref)}/${paths(path)}#L${from}-L${to}`,
   createWith: 'PUT',
 }
 
@@ -172,7 +181,22 @@ function pullFrom({ client, slug: { owner, name } }: Target, d: Dialect, value: 
   }
 }
 
-const files = ({ client, root, get }: Target, d: Dialect): RemoteFiles => ({
+/** Gitea sends pages, GitHub all at once: both say whether there is more. */
+const TREE_PAGES = 10
+
+const files = ({ client, slug, root, get }: Target, d: Dialect): RemoteFiles => ({
+  async tree(ref) {
+    const found: TreeFile[] = []
+    for (let page = 1; page <= TREE_PAGES && found.length < MOST_PATHS; page++) {
+      const { tree, truncated } = fieldsOf((await get(`/git/trees/${enc(ref)}?${d.treePage(page)}`)).body)
+      if (!Array.isArray(tree)) throw client.garbled()
+      found.push(...tree.flatMap((row) => treeFile(fieldsOf(row))))
+      if (truncated !== true || d.treePage(page) === d.treePage(page + 1)) break
+    }
+    return found.slice(0, MOST_PATHS)
+  },
+  fileUrl: (path, ref, from, to) =>
+    `${client.place.base}/${slug.owner}/${slug.name}/${d.filePath(path, ref, from, to)}`,
   branch: (branch, from) => d.makeBranch(client, root, branch, from),
   async file(path, ref) {
     const { status, body } = await get(`/contents/${paths(fileName(path))}?ref=${enc(ref)}`, [404])

@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts'
 import type { Client } from './client.ts'
-import { enc } from './github.ts'
+import { enc, paths } from './github.ts'
 import {
   type Fields,
   fieldsOf,
@@ -9,6 +9,7 @@ import {
   line,
   linesOf,
   listOf,
+  MOST_PATHS,
   momentOf,
   needed,
   numberOf,
@@ -19,7 +20,9 @@ import {
   type Slug,
   shaOf,
   type Target,
+  type TreeFile,
   targetOf,
+  treeFile,
 } from './host.ts'
 import { fileName } from './host-address.ts'
 import type { Hosted, Pull } from './schema.ts'
@@ -126,7 +129,19 @@ function pullFrom({ client, slug: { owner, name } }: Target, value: unknown): Pu
   }
 }
 
-const files = ({ client, root, get }: Target): RemoteFiles => ({
+const files = ({ client, slug, root, get }: Target): RemoteFiles => ({
+  async tree(ref) {
+    const found: TreeFile[] = []
+    for (let page = 1; page <= MOST_PATHS / PAGE; page++) {
+      const query = `recursive=true&ref=${enc(ref)}&per_page=${PAGE}&page=${page}`
+      const rows = listOf(client, (await get(`/repository/tree?${query}`)).body)
+      found.push(...rows.flatMap(treeFile))
+      if (rows.length < PAGE) break
+    }
+    return found
+  },
+  fileUrl: (path, ref, from, to) =>
+    `${client.place.base}/${slug.owner}/${slug.name}/-/blob/${enc(ref)}/${paths(path)}#L${from}-${to}`,
   async branch(branch, from) {
     const made = await client.ask('POST', `${root}/repository/branches`, {
       body: { branch, ref: from },

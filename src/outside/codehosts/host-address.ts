@@ -128,11 +128,15 @@ function partsOf(place: HostAddress, path: string): Named {
 // ---- names of files
 
 /** The only check of a file's path in a repository: relative, inside it, and none of git's own files. */
-export function fileName(path: string): string {
+export function isFileName(path: string): boolean {
   const parts = path.split('/')
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  const odd = path.length > 300 || /[\u0000-\u001f\u007f\\:]/.test(path)
-  if (odd || parts.some((part) => part === '' || part === '.' || part === '..' || /^\.git[\s.]*$/i.test(part)))
+  const isOdd = path.length > 300 || /[\u0000-\u001f\u007f\\:]/.test(path)
+  return !isOdd && parts.every((part) => part !== '' && part !== '.' && part !== '..' && !/^\.git[\s.]*$/i.test(part))
+}
+
+export function fileName(path: string): string {
+  if (!isFileName(path))
     throw invalid('/path', 'The file must be inside the repository, with a plain path such as docs/AGENTS.md.')
   return path
 }

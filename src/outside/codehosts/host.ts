@@ -2,7 +2,7 @@ import { check } from '../../check.ts'
 import { instant } from '../../schema.ts'
 import { visibleText } from '../../text/text.ts'
 import type { Answer, Client, Manners } from './client.ts'
-import { named } from './host-address.ts'
+import { isFileName, named } from './host-address.ts'
 import type { Commit, Hosted, Pull } from './schema.ts'
 
 /** What a provider can do; one file each. Everything a host returns is checked here or there before it is used. */
@@ -57,7 +57,20 @@ export interface RemotePulls {
   askReviewers(number: number, reviewers: readonly string[]): Promise<void>
 }
 
+/** A file of a commit. `size` in bytes, where the provider says it. */
+export interface TreeFile {
+  path: string
+  size: number | null
+}
+
+/** Paths of a commit that are read at most. */
+export const MOST_PATHS = 5000
+
 export interface RemoteFiles {
+  /** The plain files of a commit, at most 5,000. */
+  tree(ref: string): Promise<TreeFile[]>
+  /** The address of some lines of a file, for people. */
+  fileUrl(path: string, ref: string, from: number, to: number): string
   /** Creates a branch; keeps an existing one as it is. */
   branch(name: string, from: string): Promise<void>
   file(path: string, ref: string): Promise<RemoteFile | undefined>
@@ -122,6 +135,12 @@ export function hostedOf(
   } catch {
     throw client.garbled()
   }
+}
+
+/** Returns a plain file of a listing; nothing for folders, and for paths that no file of ours may have. */
+export function treeFile({ path, type, size }: Fields): TreeFile[] {
+  if (typeof path !== 'string' || type !== 'blob' || !isFileName(path)) return []
+  return [{ path, size: Number.isSafeInteger(size) ? (size as number) : null }]
 }
 
 export const needed = <T>(client: Client, value: T | null | undefined): T => {

@@ -1,0 +1,109 @@
+import { AppError, notFound } from '../../src/errors.ts'
+import type { AiSession, AiSessionPage, Message, Proposal, Source } from '../../src/features/assistant/schema.ts'
+import { linesOf } from '../../src/text/lines.ts'
+import type { Client } from '../api/client.ts'
+import { stopSignal } from '../api/events.ts'
+import { helped } from '../api/hints.ts'
+import { linkedProject } from '../api/linked.ts'
+import { signedInClient, type Where } from '../api/profiles.ts'
+import { at, projectId } from '../api/reference.ts'
+import { dim, guarded, note, plain, print } from '../terminal/output.ts'
+import { Refusal } from '../terminal/refusal.ts'
+
+interface Options extends Where {
+  json?: boolean
+  project?: string
+  allProjects?: boolean
+  repo?: string
+  chat?: string
+}
+
+/** Asks the assistant, and prints its answer as it is written, then its sources. Ctrl-C stops the answer. */
+export async function ask(words: string[], { json, ...options }: Options): Promise<void> {
+  const { client } = signedInClient(options)
+  const [path, body] = await helped(client, () => requestOf(client, words.join(' '), options))
+  const stop = stopSignal()
+  const stream = await helped(client, () => client.open(path, 'text/event-stream', stop, body))
+  const message = await answerIn(stream, stop, json ? () => undefined : say)
+  if (message === undefined) return
+  const { content, status, sources, proposals, sessionId } = message
+  const hasSaid = status === 'complete' || status === 'failed'
+  print(json, message, ...(hasSaid ? [''] : [content]), ...listed(sources), ...drafts(client, message, proposals))
+  if (status === 'failed')
+    throw new AppError(message.error ?? 'upstream_failed', 'The chat model did not answer. The sources are valid.')
+  if (!json) note(dim(`Continue with: tutti ask --chat ${sessionId.slice(0, 13)} …`, 2))
+}
+
+/** Returns where to ask, and what to send: in a chat that is there, in one about a repository, or in a new one. */
+async function requestOf(client: Client, question: string, options: Options): Promise<[string, object]> {
+  if (options.chat !== undefined && options.repo !== undefined)
+    throw new Refusal('A chat has its repository already. Leave out --repo.')
+  if (options.repo !== undefined) return [at('/api/repos/:ref/chat', options.repo), { prompt: question }]
+  const chat = options.chat === undefined ? await newChat(client, options) : await chatOf(client, options.chat)
+  return [at('/api/ai/sessions/:id/messages', chat), { content: question }]
+}
+
+async function newChat(client: Client, { project, allProjects }: Options): Promise<string> {
+  const within = project ?? (allProjects ? undefined : linkedProject(client.server)?.project)
+  const about = within === undefined ? {} : { projectId: await projectId(client, within) }
+  return (await client.post<AiSession>('/api/ai/sessions', about)).id
+}
+
+/** Finds a chat by its id, by the beginning of it, or the latest. */
+async function chatOf(client: Client, ref: string): Promise<string> {
+  const { items } = await client.get<AiSessionPage>('/api/ai/sessions?limit=200')
+  const found = ref === 'last' ? items[0] : items.find(({ id }) => ref.length >= 8 && id.startsWith(ref.toLowerCase()))
+  if (!found) throw notFound('chat', ref)
+  return found.id
+}
+
+/** Reads the events of an answer; `onText` gets the text as it comes. Returns nothing if it was stopped. */
+async function answerIn(
+  stream: ReadableStream<Uint8Array>,
+  stop: AbortSignal,
+  onText: (text: string) => void,
+): Promise<Message | undefined> {
+  let event = ''
+  try {
+    for await (const line of linesOf(stream)) {
+      if (line.startsWith('event: ')) event = line.slice(7)
+      if (!line.startsWith('data: ')) continue
+      const data = JSON.parse(line.slice(6)) as { text?: string; message?: Message }
+      if (event === 'delta') onText(data.text ?? '')
+      if (event === 'done') return data.message
+    }
+  } catch (error) {
+    if (stop.aborted) return undefined
+    throw new AppError('unavailable', 'The connection was lost before the answer was complete.', { cause: error })
+  }
+  throw new AppError('unavailable', 'The connection was lost before the answer was complete.')
+}
+
+const say = (text: string): void => void process.stdout.write(guarded(text, 1))
+
+const listed = (sources: readonly Source[]): string[] =>
+  sources.length === 0
+    ? []
+    : [
+        '',
+        ...sources.map(({ number, kind, title, path, lines, url }) => {
+          const place = kind === 'file' ? plain(url ?? `${path}:${lines ?? ''}`) : plain(path)
+          return `[${number}] ${kind} ${plain(title)}  ${dim(place)}`
+        }),
+      ]
+
+function drafts({ server }: Client, { sessionId }: Message, proposals: readonly Proposal[]): string[] {
+  if (proposals.length === 0) return []
+  return [
+    '',
+    ...proposals.map(({ number, kind, draft }) => `Proposal ${number}: ${kind}, ${titlesOf(draft)}`),
+    `Read, edit and accept at ${server}/assistant/${sessionId}`,
+  ]
+}
+
+const titlesOf = (draft: Proposal['draft']): string =>
+  'tasks' in draft
+    ? draft.tasks.map(({ title }) => plain(title)).join('; ')
+    : 'epics' in draft
+      ? draft.epics.map(({ title }) => plain(title)).join('; ')
+      : plain(draft.title)

@@ -1,0 +1,33 @@
+import { type Command, Option } from 'commander'
+import { searchNames } from '../src/records/names.ts'
+
+const kindOption = new Option('--kind <kind>', 'only this kind (repeatable)').argParser(
+  (value: string, before: string[] = []) => [...before, value],
+)
+// For completion only. `choices()` would also refuse other values, with a sentence that is not ours.
+kindOption.argChoices = [...searchNames]
+
+/** Adds the commands that find what is stored. `remote` adds the options of commands that talk to a server. */
+export function addFinding(program: Command, remote: (command: Command) => Command): void {
+  remote(program.command('search').description('Search everything you have access to'))
+    .argument('<words...>', 'words to search for; all must occur')
+    .addOption(kindOption)
+    .option('-p, --project <project>', "only this project (default: the linked folder's)")
+    .option('--all-projects', 'ignore the project that this folder is linked to')
+    .option('-n, --limit <number>', 'maximum number of results of each kind')
+    .option('--offline', 'use the copy on this computer (see: tutti sync)')
+    .action(async (words, options) => (await import('./commands/search.ts')).search(words, options))
+  remote(program.command('ask').description('Ask the assistant; it answers from what you may read, with its sources'))
+    .argument('<question...>', 'your question')
+    .option('-p, --project <project>', "only this project (default: the linked folder's)")
+    .option('--all-projects', 'ignore the project that this folder is linked to')
+    .option('--repo <repository>', 'also answer from the files of this repository: id or owner/name')
+    .option('--chat <chat>', 'continue this chat; last: the latest one')
+    .addHelpText(
+      'after',
+      `
+The answer is printed as it is written; Ctrl-C stops it. Without a chat model on
+the server, only the sources are printed. Proposals are accepted in a browser.`,
+    )
+    .action(async (words, options) => (await import('./commands/ask.ts')).ask(words, options))
+}

@@ -1,0 +1,247 @@
+import { sql } from 'drizzle-orm'
+import { type Ctx, write } from '../../action.ts'
+import { inOrganization } from '../../auth/actor.ts'
+import type { Config } from '../../config.ts'
+import { AppError } from '../../errors.ts'
+import { ChatRefused, converse, type ToolCall, type Turn, type Usage } from '../../outside/chat.ts'
+import { visibleText } from '../../text/text.ts'
+import { tokensOf } from '../../text/token-estimate.ts'
+import { cited } from '../search/answer.ts'
+import { chatAnswered } from './events.ts'
+import type { OpenFiles } from './files.ts'
+import { addUsage } from './limits.ts'
+import { offersFor, runTool } from './model-tools.ts'
+import { turnsFor, WithoutThoughts } from './prompt.ts'
+import { type Asker, about, askerIn, find, own, writing } from './rows.ts'
+import type { AiSession, Message, Proposal, Source } from './schema.ts'
+import type { Sources } from './sources.ts'
+import { aiMessages, aiSessions } from './table.ts'
+
+/** What happens while an answer is written. */
+export type Happening =
+  | { type: 'sources'; sources: Source[] }
+  | { type: 'delta'; text: string }
+  | { type: 'proposal'; proposal: Proposal }
+  | { type: 'done'; message: Message }
+export type Listener = (happening: Happening) => void
+
+/** A question that is stored, with what its answer rests on. */
+export interface Prepared {
+  /** The id that the answer gets. */
+  answerId: string
+  session: AiSession
+  asker: Asker
+  question: string
+  history: Pick<Message, 'role' | 'content'>[]
+  sources: Sources
+  card?: string
+  files?: OpenFiles
+}
+
+/** Tokens of an answer, and the characters after which it is cut if the server does not keep to them. */
+const ANSWER_TOKENS = 2000
+const ANSWER_TEXT = 12_000
+const ROUNDS = 4
+const CALLS = 8
+
+const NO_MODEL = 'No chat model is set up here; this is what fits.'
+const NOTHING = 'Nothing that you can read here fits the question.'
+
+/** Servers that take no more than a model and messages: they refused tools, and then answered without. */
+const plainServers = new WeakSet<Config>()
+
+/** Writes the answer to one question, and stores it however it ends. */
+export class Answer {
+  readonly proposals: Proposal[] = []
+  #text = ''
+  #usage: Usage | undefined
+  #spent = ''
+  #calls = 0
+  #isTooLong = false
+  #isPlain: boolean
+  #turns: Turn[] = []
+  readonly #signal: AbortSignal
+  readonly #limit: AbortSignal
+  /** How many sources there were before the model asked for more, which it gets as results of its tools. */
+  readonly #first: number
+
+  constructor(
+    private readonly ctx: Ctx,
+    private readonly prepared: Prepared,
+    private readonly emit: Listener,
+  ) {
+    this.#isPlain = plainServers.has(ctx.app.config)
+    this.#first = prepared.sources.all.length
+    this.#limit = AbortSignal.timeout(ctx.app.config.CHAT_MAX_SECONDS * 1000)
+    this.#signal = ctx.signal ? AbortSignal.any([ctx.signal, this.#limit]) : this.#limit
+  }
+
+  async write(): Promise<Message> {
+    const { sources, card, history } = this.prepared
+    this.emit({ type: 'sources', sources: sources.shown })
+    if (!this.ctx.app.config.CHAT_URL)
+      return this.#store('no_model', sources.all.length > 0 ? NO_MODEL : `${NO_MODEL.split(';')[0]}. ${NOTHING}`)
+    // Without anything to answer from, a model would only invent.
+    if (sources.all.length === 0 && !card && history.length === 0) return this.#store('complete', NOTHING)
+    try {
+      await this.#converse()
+      return await this.#finish()
+    } catch (error) {
+      return this.#fail(error)
+    }
+  }
+
+  async #finish(): Promise<Message> {
+    const { answer } = cited(this.#text, this.prepared.sources.all.length)
+    if (answer === '' && this.proposals.length === 0)
+      throw new AppError('upstream_failed', 'The chat model returned an empty answer.')
+    return this.#store('complete', this.#text)
+  }
+
+  #fail(error: unknown): Promise<Message> {
+    if (this.ctx.signal?.aborted) return this.#store('stopped', this.#text)
+    const isLate = this.#limit.aborted || (error instanceof AppError && error.code === 'upstream_timeout')
+    const cause = error instanceof AppError ? error.details.cause : error
+    this.ctx.app.log.warn('chat model did not answer', { error: cause, text: this.#text.length })
+    return this.#store('failed', this.#text, isLate ? 'upstream_timeout' : 'upstream_failed')
+  }
+
+  async #store(status: Message['status'], text: string, error: Message['error'] = null): Promise<Message> {
+    const { sources, session, answerId } = this.prepared
+    const { answer, citations } = cited(text, sources.all.length)
+    const isAsked = this.#spent !== ''
+    const usage = isAsked
+      ? this.#usage
+        ? { ...this.#usage, estimated: false }
+        : { prompt: tokensOf(this.#spent), completion: tokensOf(this.#text), estimated: true }
+      : null
+    const message: Message = {
+      id: answerId,
+      sessionId: session.id,
+      createdAt: this.ctx.app.clock().toISOString(),
+      role: 'assistant',
+      content: answer,
+      status,
+      sources: sources.shown,
+      citations,
+      proposals: this.proposals,
+      usage,
+      model: isAsked ? (this.ctx.app.config.CHAT_MODEL ?? null) : null,
+      error,
+    }
+    await storeAnswer({ ...this.ctx, now: message.createdAt }, message)
+    this.emit({ type: 'done', message })
+    return message
+  }
+
+  // ---- the model
+
+  async #converse(): Promise<void> {
+    for (let round = 0; ; round++) {
+      const calls = await this.#turn(round < ROUNDS && this.#calls < CALLS)
+      if (calls.length === 0) return
+      if (this.#text !== '' && !this.#text.endsWith('\n')) this.#say('\n\n')
+      await this.#run(calls)
+    }
+  }
+
+  /** Asks the model once, and again where it refused what another request can leave out. */
+  async #turn(mayCall: boolean): Promise<ToolCall[]> {
+    const { config } = this.ctx.app
+    for (;;) {
+      const withTools = mayCall && config.CHAT_TOOLS === 'auto' && !this.#isPlain
+      try {
+        const calls = await this.#ask(withTools)
+        if (this.#isPlain) plainServers.add(config)
+        return calls
+      } catch (error) {
+        if (!(error instanceof ChatRefused)) throw error
+        if (error.isTooLong && !this.#isTooLong) this.#isTooLong = true
+        else if (!error.isTooLong && !this.#isPlain) this.#isPlain = true
+        else throw error
+      }
+    }
+  }
+
+  async #ask(withTools: boolean): Promise<ToolCall[]> {
+    const { config } = this.ctx.app
+    const { question, sources, card, history, files } = this.prepared
+    const turns = turnsFor({
+      ...{ question, card, history, withTools, materials: sources.all.slice(0, this.#first) },
+      room: config.CHAT_CONTEXT_TOKENS,
+      share: this.#isTooLong ? 0.5 : 1,
+    })
+    const conversation = {
+      turns: [...turns, ...this.#turns],
+      ...(withTools && { tools: offersFor(files !== undefined) }),
+      ...(!this.#isPlain && { maxTokens: ANSWER_TOKENS }),
+    }
+    const thoughts = new WithoutThoughts()
+    let calls: ToolCall[] = []
+    this.#spent += JSON.stringify(conversation.turns)
+    for await (const part of converse(config, conversation, this.#signal)) {
+      if ('text' in part) this.#say(thoughts.take(part.text))
+      else if ('calls' in part) calls = withTools ? part.calls : []
+      else this.#usage = sum(this.#usage, part.usage)
+      if (this.#text.length > ANSWER_TEXT) {
+        this.#say('…')
+        return []
+      }
+    }
+    this.#say(thoughts.end())
+    return calls
+  }
+
+  #say(text: string): void {
+    const shown = visibleText(text)
+    if (shown === '') return
+    this.#text += shown
+    this.emit({ type: 'delta', text: shown })
+  }
+
+  /** Runs what the model called for, with the rights that the asker has now. */
+  async #run(calls: readonly ToolCall[]): Promise<void> {
+    const asker = await this.#renewed()
+    this.#turns.push({ role: 'assistant', content: '', tool_calls: [...calls] })
+    for (const call of calls) {
+      this.#signal.throwIfAborted()
+      const { sources, files } = this.prepared
+      const before = sources.all.length
+      const result =
+        ++this.#calls > CALLS
+          ? { error: 'No more calls. Answer now.' }
+          : await runTool({ asker, sources, files, proposals: this.proposals, emit: this.emit }, call)
+      if (sources.all.length > before) this.emit({ type: 'sources', sources: sources.shown })
+      this.#turns.push({ role: 'tool', tool_call_id: call.id, content: JSON.stringify(result) })
+    }
+  }
+
+  async #renewed(): Promise<Asker> {
+    const { app, actor } = this.ctx
+    const found = await app.auth.again(actor)
+    if (!('actor' in found)) throw new AppError('unauthenticated', 'The credential ended during the answer.')
+    const { organizationId } = actor
+    const isThere = organizationId !== null && found.actor.memberships.has(organizationId)
+    const renewed = isThere ? inOrganization(found.actor, organizationId) : found.actor
+    return askerIn({ ...this.ctx, actor: renewed }, this.prepared.session)
+  }
+}
+
+const sum = (a: Usage | undefined, b: Usage): Usage =>
+  a ? { prompt: a.prompt + b.prompt, completion: a.completion + b.completion } : b
+
+/** Stores an answer. A chat that was deleted meanwhile keeps nothing. */
+const storeAnswer = write('assistant.storeAnswer', writing, async (ctx, message: Message): Promise<void> => {
+  if (message.usage) await addUsage(ctx, message.usage.prompt + message.usage.completion)
+  const found = await find(ctx, message.sessionId).catch((error: unknown) => {
+    if (error instanceof AppError && error.code === 'not_found') return undefined
+    throw error
+  })
+  if (!found) return
+  await ctx.db.insert(aiMessages).values(message)
+  ctx.emit(chatAnswered, about(ctx, message.sessionId))
+  await ctx.db
+    .update(aiSessions)
+    .set({ updatedAt: ctx.now, version: sql`${aiSessions.version} + 1` })
+    .where(own(ctx, message.sessionId))
+})

@@ -1,0 +1,247 @@
+import { and, desc, eq, sql } from 'drizzle-orm'
+import { type Ctx, flow, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { newId } from '../../db/columns.ts'
+import { AppError, invalid } from '../../errors.ts'
+import { idempotencyKeys } from '../../events/table.ts'
+import type { SearchName } from '../../records/names.ts'
+import { mayRead } from '../../records/readable.ts'
+import * as repositories from '../repositories/rows.ts'
+import { get as getRepository } from '../repositories/service.ts'
+import { writeBrief } from '../sessions/brief.ts'
+import { Answer, type Listener, type Prepared } from './answering.ts'
+import { chatAsked } from './events.ts'
+import { openFiles } from './files.ts'
+import { countQuestion, turnsOf } from './limits.ts'
+import { type Asker, about, askerIn, find, message, own, writing } from './rows.ts'
+import { type AiSession, type ChatCreate, CONTENT_BYTES, type Message, type MessageCreate } from './schema.ts'
+import { insert } from './sessions.ts'
+import { recordsFor, Sources } from './sources.ts'
+import { aiMessages, aiSessions } from './table.ts'
+
+/** Questions and answers of one chat. */
+const MOST_MESSAGES = 200
+const PASSAGES = 8
+/** With files beside them. */
+const FEWER_PASSAGES = 4
+const CARD_TOKENS = 600
+
+/** An answer that is being written, or one that was stored before. */
+export interface Asked {
+  /** Where the answer is read, once it is stored. */
+  path: string
+  answer: Promise<Message>
+}
+
+/** What a question is about, before it is known whether its chat exists. */
+interface Question {
+  content: string
+  kinds?: SearchName[]
+  paths?: string[]
+  emit: Listener
+}
+
+/** Asks a question in a chat. Returns as soon as nothing can refuse it any more, while the answer is written. */
+export const ask = flow(
+  'assistant.ask',
+  writing,
+  async (ctx, { id, ...question }: MessageCreate & { id: string; emit: Listener }, keyed): Promise<Asked> =>
+    begin(ctx, keyed, await find(ctx, id), question),
+  { outside: true },
+)
+
+/** Asks about a repository, in a chat that is bound to it; by default in a new one. */
+export const chat = flow(
+  'assistant.chat',
+  writing,
+  async (
+    ctx,
+    { ref, prompt, sessionId, emit }: ChatCreate & { ref: string; emit: Listener },
+    keyed,
+  ): Promise<Asked> => {
+    const { id, organizationId, projectId } = await getRepository(ctx, { ref })
+    const question = { content: prompt, emit }
+    if (sessionId === undefined) return begin(ctx, keyed, { organizationId, projectId, repositoryId: id }, question)
+    const session = await find(ctx, sessionId)
+    if (session.repositoryId !== id) throw invalid('/sessionId', 'This chat is about something else.')
+    return begin(ctx, keyed, session, question)
+  },
+  { outside: true },
+)
+
+/** A chat, or where a new one will be. */
+type Place = Pick<AiSession, 'organizationId' | 'projectId' | 'repositoryId'> & { id?: string }
+
+async function begin(ctx: Ctx, keyed: Ctx, place: Place, { emit, ...question }: Question): Promise<Asked> {
+  if (Buffer.byteLength(question.content) > CONTENT_BYTES)
+    throw invalid('/content', `The question is larger than ${CONTENT_BYTES >> 10} KiB.`, 'too_long')
+  if (question.paths?.length && !place.repositoryId) throw invalid('/paths', 'paths needs a chat about a repository.')
+  const input = { ...question, place: placeOf(place) }
+  if (await isKnown(keyed)) return earlier(ctx, await storeQuestion(keyed, input), emit)
+  const leave = ctx.app.config.CHAT_URL ? await enter(ctx) : () => undefined
+  try {
+    const gathered = await gather(ctx, place, question)
+    const stored = await storeQuestion(keyed, input)
+    // Another request with this key was faster.
+    if (!fresh.delete(stored.answerId)) {
+      leave()
+      return await earlier(ctx, stored, emit)
+    }
+    const session = await find(ctx, stored.sessionId)
+    const history = place.id ? await historyOf(ctx, stored) : []
+    const prepared: Prepared = { ...gathered, session, history, question: question.content, answerId: stored.answerId }
+    return { path: pathOf(stored), answer: new Answer(ctx, prepared, emit).write().finally(leave) }
+  } catch (error) {
+    leave()
+    throw error
+  }
+}
+
+const placeOf = ({ id, organizationId, projectId, repositoryId }: Place): Place =>
+  id ? { id, organizationId: null, projectId: null, repositoryId: null } : { organizationId, projectId, repositoryId }
+
+/** Counts the question and waits for a turn. Returns what ends the turn. */
+async function enter(ctx: Ctx): Promise<() => void> {
+  const turns = turnsOf(ctx.app)
+  const leave = turns.enter(userIdOf(ctx.actor))
+  try {
+    await countQuestion(ctx)
+    const done = await turns.take(ctx.app.config.CHAT_PARALLEL, ctx.signal)
+    return () => {
+      done()
+      leave()
+    }
+  } catch (error) {
+    leave()
+    throw error
+  }
+}
+
+// ---- what the answer rests on
+
+async function gather(
+  ctx: Ctx,
+  place: Place,
+  { content, kinds, paths = [] }: Omit<Question, 'emit'>,
+): Promise<Pick<Prepared, 'asker' | 'sources' | 'card' | 'files'>> {
+  const asker = await askerIn(ctx, place)
+  const sources = new Sources()
+  const files = await filesOf(ctx, asker, place)
+  if (files) sources.add(await files.passages(content, paths, PASSAGES))
+  const limit = files ? FEWER_PASSAGES : PASSAGES
+  sources.add(await recordsFor(asker.ctx, { query: content, kinds, projectId: asker.project?.id, limit }))
+  return { asker, sources, files, card: await cardOf(asker) }
+}
+
+/** Opens the repository of a chat, if the asker still sees it and its team has not switched the assistant off. */
+async function filesOf(ctx: Ctx, { ctx: narrowed }: Asker, { repositoryId }: Place) {
+  if (!repositoryId || !mayRead(ctx, 'repository')) return undefined
+  const row = await repositories.find(narrowed, repositoryId).catch((error: unknown) => {
+    if (error instanceof AppError && (error.code === 'not_found' || error.code === 'forbidden')) return undefined
+    throw error
+  })
+  return row && openFiles(ctx, row)
+}
+
+/** Returns what the project is about and where it stands, in few words. */
+async function cardOf({ ctx, project }: Asker): Promise<string | undefined> {
+  if (!project || !mayRead(ctx, 'project')) return undefined
+  const { text } = await writeBrief(ctx, { row: undefined, project, tokens: CARD_TOKENS })
+  return `${project.key} ${project.name}\n${text}`
+}
+
+async function historyOf(ctx: Ctx, { sessionId, questionId }: Stored): Promise<Prepared['history']> {
+  const rows = await ctx.db
+    .select({ role: aiMessages.role, content: aiMessages.content, status: aiMessages.status })
+    .from(aiMessages)
+    .where(and(eq(aiMessages.sessionId, sessionId), sql`${aiMessages.id} <> ${questionId}::uuid`))
+    .orderBy(desc(aiMessages.createdAt), desc(aiMessages.id))
+    .limit(20)
+  // What was said without a model is no answer of one.
+  return rows.toReversed().filter(({ status }) => status !== 'no_model')
+}
+
+// ---- the question
+
+interface Stored {
+  sessionId: string
+  questionId: string
+  answerId: string
+  askedAt: string
+}
+
+const pathOf = ({ sessionId, answerId }: Pick<Stored, 'sessionId' | 'answerId'>): string =>
+  `/api/ai/sessions/${sessionId}/messages/${answerId}`
+
+/** Answers that this process has to write. An id is here from the commit of its question until it is taken. */
+const fresh = new Set<string>()
+
+/** Stores a question, and its chat if there is none yet. The idempotency key stands for it. */
+const storeQuestion = write(
+  'assistant.storeQuestion',
+  writing,
+  async (ctx, { place, content }: Omit<Question, 'emit'> & { place: Place }): Promise<Stored> => {
+    const { id, ...subject } = place
+    const session = await find(ctx, id ?? (await insert(ctx, subject)))
+    if (session.messages + 2 > MOST_MESSAGES)
+      throw new AppError('conflict', `This chat has ${session.messages} messages. Start a new one.`, {
+        next: [{ route: 'POST /api/ai/sessions', page: '/assistant' }],
+      })
+    const questionId = newId()
+    await ctx.db.insert(aiMessages).values({
+      id: questionId,
+      createdAt: ctx.now,
+      sessionId: session.id,
+      role: 'user',
+      content,
+      status: 'complete',
+      sources: [],
+      citations: [],
+      proposals: [],
+    })
+    await ctx.db
+      .update(aiSessions)
+      .set({
+        updatedAt: ctx.now,
+        version: sql`${aiSessions.version} + 1`,
+        ...(session.title === null && { title: titleOf(content) }),
+      })
+      .where(own(ctx, session.id))
+    ctx.emit(chatAsked, about(ctx, session.id))
+    const answerId = newId()
+    fresh.add(answerId)
+    return { sessionId: session.id, questionId, answerId, askedAt: ctx.now }
+  },
+)
+
+const titleOf = (content: string): string => {
+  const line = content.trim().replace(/\s+/g, ' ')
+  return line.length > 80 ? `${line.slice(0, 79)}…` : line
+}
+
+/** Whether the idempotency key of this call was used before. */
+async function isKnown({ db, actor, idempotencyKey: key, now }: Ctx): Promise<boolean> {
+  if (key === undefined || !actor.credentialId) return false
+  const [found] = await db
+    .select({ expiresAt: idempotencyKeys.expiresAt })
+    .from(idempotencyKeys)
+    .where(and(eq(idempotencyKeys.credentialId, actor.credentialId), eq(idempotencyKeys.key, key)))
+  return found !== undefined && found.expiresAt > now
+}
+
+/** Returns the answer to a question that was asked before with the same key. Throws while it is being written. */
+async function earlier(ctx: Ctx, { answerId, sessionId, askedAt }: Stored, emit: Listener): Promise<Asked> {
+  const [found] = await ctx.db.select(message).from(aiMessages).where(eq(aiMessages.id, answerId))
+  if (!found) {
+    await find(ctx, sessionId)
+    const longest = (ctx.app.config.CHAT_MAX_SECONDS + 60) * 1000
+    if (Date.parse(ctx.now) - Date.parse(askedAt) > longest)
+      throw new AppError('conflict', 'The answer was lost when the server stopped. Ask again with another key.')
+    throw new AppError('conflict.in_progress', 'The answer to this question is being written. Ask again in a moment.', {
+      retryAfter: 5,
+    })
+  }
+  emit({ type: 'sources', sources: found.sources })
+  emit({ type: 'done', message: found })
+  return { path: pathOf({ answerId, sessionId }), answer: Promise.resolve(found) }
+}

@@ -1,0 +1,10 @@
+import type { Feature } from '../../feature.ts'
+import * as events from './events.ts'
+import { exportChats } from './exported.ts'
+import { assistantRoutes } from './routes.ts'
+
+export const assistant: Feature = {
+  events: Object.values(events),
+  routes: assistantRoutes,
+  hooks: [exportChats],
+}

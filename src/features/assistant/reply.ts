@@ -1,0 +1,98 @@
+import type { Happening, Listener } from './answering.ts'
+import type { Asked } from './asking.ts'
+
+const encoder = new TextEncoder()
+/** Keeps proxies, and our own limit for idle connections, from ending a quiet answer. */
+const QUIET_MS = 10_000
+
+type Begin = (emit: Listener, signal: AbortSignal) => Promise<Asked>
+
+const wantsEvents = ({ headers }: Request): boolean => headers.get('accept')?.includes('text/event-stream') ?? false
+
+/**
+ * Sends an answer while it is written: as server-sent events if the caller accepts them, otherwise as JSON at the end.
+ * Whoever hangs up stops the model. What refuses the question is thrown before anything is sent.
+ */
+export async function reply(request: Request, begin: Begin): Promise<Response> {
+  const body = wantsEvents(request) ? new Events() : new Whole()
+  const signal = AbortSignal.any([request.signal, body.gone.signal])
+  const { answer, path } = await begin((happening) => body.add(happening), signal)
+  answer.then(
+    () => body.end(),
+    (error: unknown) => body.fail(error),
+  )
+  return new Response(body.stream, body.init(path))
+}
+
+abstract class Body {
+  readonly gone = new AbortController()
+  readonly stream: ReadableStream<Uint8Array>
+  protected abstract readonly quiet: string
+  #controller!: ReadableStreamDefaultController<Uint8Array>
+  readonly #timer: Timer
+
+  constructor() {
+    this.stream = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        this.#controller = controller
+      },
+      cancel: () => this.#stop(),
+    })
+    this.#timer = setInterval(() => this.write(this.quiet), QUIET_MS)
+  }
+
+  abstract init(path: string): ResponseInit
+  abstract add(happening: Happening): void
+
+  protected write(text: string): void {
+    if (this.gone.signal.aborted) return
+    try {
+      this.#controller.enqueue(encoder.encode(text))
+    } catch {
+      this.#stop()
+    }
+  }
+
+  end(): void {
+    clearInterval(this.#timer)
+    if (!this.gone.signal.aborted) this.#controller.close()
+  }
+
+  fail(error: unknown): void {
+    clearInterval(this.#timer)
+    if (!this.gone.signal.aborted) this.#controller.error(error)
+  }
+
+  #stop(): void {
+    clearInterval(this.#timer)
+    this.gone.abort()
+  }
+}
+
+class Events extends Body {
+  init = (): ResponseInit => ({
+    headers: {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+    },
+  })
+  protected readonly quiet = ': keep-alive\n\n'
+
+  add({ type, ...data }: Happening): void {
+    this.write(`event: ${type}\ndata: ${JSON.stringify(data)}\n\n`)
+  }
+}
+
+/** Spaces before JSON mean nothing, so they can be sent while the answer is not there yet. */
+class Whole extends Body {
+  init = (path: string): ResponseInit => ({
+    status: 201,
+    headers: { 'content-type': 'application/json', location: path },
+  })
+  protected readonly quiet = ' '
+
+  add(happening: Happening): void {
+    if (happening.type === 'done') this.write(JSON.stringify(happening.message))
+  }
+}

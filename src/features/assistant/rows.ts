@@ -1,0 +1,107 @@
+import { eq, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { type Actor, userIdOf } from '../../auth/actor.ts'
+import { account, type Rule } from '../../auth/policy.ts'
+import { anyOf, idList } from '../../db/columns.ts'
+import { and } from '../../db/conditions.ts'
+import { notFound } from '../../errors.ts'
+import { organizations } from '../organizations/table.ts'
+import { ifThere } from '../projects/current.ts'
+import type { Project } from '../projects/schema.ts'
+import type { AiSession, Message } from './schema.ts'
+import { aiMessages, aiSessions } from './table.ts'
+
+/** For people only: agents have a model of their own, and nobody reads the chats of somebody they act as. */
+export const reading: Rule = { ...account('ai:read'), own: true }
+export const writing: Rule = { ...account('ai:write'), own: true }
+
+export const visible = {
+  id: aiSessions.id,
+  createdAt: aiSessions.createdAt,
+  updatedAt: aiSessions.updatedAt,
+  version: aiSessions.version,
+  title: aiSessions.title,
+  organizationId: aiSessions.organizationId,
+  projectId: aiSessions.projectId,
+  repositoryId: aiSessions.repositoryId,
+  // With names of tables, which drizzle leaves out where a query has only one.
+  messages: sql`(select count(*) from ${aiMessages} m where m.session_id = ${aiSessions}.id)`.mapWith(Number),
+}
+
+export const message = {
+  id: aiMessages.id,
+  sessionId: aiMessages.sessionId,
+  createdAt: aiMessages.createdAt,
+  role: aiMessages.role,
+  content: aiMessages.content,
+  status: aiMessages.status,
+  sources: aiMessages.sources,
+  citations: aiMessages.citations,
+  proposals: aiMessages.proposals,
+  usage: aiMessages.usage,
+  model: aiMessages.model,
+  error: aiMessages.error,
+}
+
+export const own = (ctx: Ctx, id: string) => and(eq(aiSessions.id, id), eq(aiSessions.userId, userIdOf(ctx.actor)))
+
+/** Finds a chat of the caller. In a write it locks the chat until the transaction ends. */
+export async function find(ctx: Ctx, id: string): Promise<AiSession> {
+  const found = ctx.db.select(visible).from(aiSessions).where(own(ctx, id)).$dynamic()
+  const [session] = await (ctx.unit ? found.for('update') : found)
+  if (!session) throw notFound('chat', id)
+  return session
+}
+
+/** Finds a message of a chat, which has been found. */
+export async function findMessage(ctx: Ctx, sessionId: string, id: string): Promise<Message> {
+  const [found] = await ctx.db
+    .select(message)
+    .from(aiMessages)
+    .where(and(eq(aiMessages.id, id), eq(aiMessages.sessionId, sessionId)))
+  if (!found) throw notFound('message', id)
+  return found
+}
+
+/** What an event says about a chat: whose it is, and nothing of what it holds. */
+export const about = (ctx: Ctx, id: string) => ({ subjectId: id, userId: userIdOf(ctx.actor) })
+
+export interface Asker {
+  /** The caller, with the rights that this chat needs and no others. */
+  ctx: Ctx
+  project: Project | undefined
+}
+
+/**
+ * Narrows the caller's rights to the team and project of a chat, so that nothing of their other teams gets into it,
+ * whatever the model asks for. A team that has switched the assistant off is left out. A project that the caller can
+ * no longer see is left out too: the chat then has the records of its team.
+ */
+export async function askerIn(ctx: Ctx, place: Pick<AiSession, 'organizationId' | 'projectId'>): Promise<Asker> {
+  const { actor } = ctx
+  const project = await ifThere(ctx, place.projectId)
+  const team = project?.organizationId ?? place.organizationId
+  const off = await switchedOff(ctx, [...actor.memberships.keys(), ...actor.reach])
+  const isOpen = (id: string | null | undefined): id is string => typeof id === 'string' && !off.has(id)
+  const isMember = isOpen(team) && actor.memberships.has(team)
+  const shared = project && isOpen(team) && !isMember
+  // A member of another team that shares the workspace works in a team of their own.
+  const current = isMember ? team : shared && isOpen(actor.organizationId) ? actor.organizationId : null
+  const narrowed: Actor = {
+    ...actor,
+    organizationId: current,
+    memberships: new Map([...actor.memberships].filter(([id]) => id === current)),
+    workspaces: new Map([...actor.workspaces].filter(([id]) => shared && id === project.workspaceId)),
+    reach: shared && actor.reach.includes(team) ? [team] : [],
+  }
+  return { ctx: { ...ctx, actor: narrowed }, project: isOpen(team) ? project : undefined }
+}
+
+/** Returns those of the teams whose setting `assistant` is false. */
+export async function switchedOff(ctx: Ctx, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await ctx.db
+    .select({ id: organizations.id })
+    .from(organizations)
+    .where(and(anyOf(organizations.id, idList(ids)), sql`${organizations.settings} -> 'assistant' = 'false'::jsonb`))
+  return new Set(rows.map(({ id }) => id))
+}

@@ -1,0 +1,138 @@
+import { eq } from 'drizzle-orm'
+import { type Ctx, checkVersion, read, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { contains } from '../../db/columns.ts'
+import { and } from '../../db/conditions.ts'
+import { AppError } from '../../errors.ts'
+import { keyset } from '../../records/page.ts'
+import { changeVersioned } from '../../records/rows.ts'
+import * as projects from '../projects/service.ts'
+import * as repositories from '../repositories/service.ts'
+import { chatCreated, chatDeleted, chatRenamed } from './events.ts'
+import { about, find, findMessage, message, own, reading, visible, writing } from './rows.ts'
+import type {
+  AiSession,
+  AiSessionCreate,
+  AiSessionPage,
+  AiSessionQuery,
+  Message,
+  MessagePage,
+  MessageQuery,
+} from './schema.ts'
+import { aiMessages, aiSessions } from './table.ts'
+
+/** How many chats one person may keep. */
+const MOST = 500
+
+export const list = read('assistant.list', reading, async (ctx, query: AiSessionQuery): Promise<AiSessionPage> => {
+  const orders = { updatedAt: aiSessions.updatedAt, createdAt: aiSessions.createdAt }
+  const page = keyset(orders, aiSessions.id, query, { sort: 'updatedAt' })
+  const filters = and(
+    eq(aiSessions.userId, userIdOf(ctx.actor)),
+    query.projectId ? eq(aiSessions.projectId, query.projectId) : undefined,
+    query.repositoryId ? eq(aiSessions.repositoryId, query.repositoryId) : undefined,
+    query.search ? contains(aiSessions.title, query.search) : undefined,
+  )
+  const rows = await ctx.db
+    .select(visible)
+    .from(aiSessions)
+    .where(page.where(filters))
+    .orderBy(...page.orderBy)
+    .limit(page.limit)
+  return page.page(rows, query.total ? await ctx.db.$count(aiSessions, filters) : undefined)
+})
+
+export const get = read('assistant.get', reading, (ctx, { id }: { id: string }): Promise<AiSession> => find(ctx, id))
+
+/** Stores a chat, in the caller's transaction. Its project and repository have been found. */
+export async function insert(ctx: Ctx, values: Partial<typeof aiSessions.$inferInsert>): Promise<string> {
+  const userId = userIdOf(ctx.actor)
+  if ((await ctx.db.$count(aiSessions, eq(aiSessions.userId, userId))) >= MOST)
+    throw new AppError('conflict', `You have ${MOST} chats. Delete one first.`, {
+      next: [{ route: 'DELETE /api/ai/sessions/{id}', page: '/assistant' }],
+    })
+  const [made] = await ctx.db
+    .insert(aiSessions)
+    .values({ organizationId: ctx.actor.organizationId, ...values, userId, createdAt: ctx.now, updatedAt: ctx.now })
+    .returning({ id: aiSessions.id })
+  const { id } = made as { id: string }
+  ctx.emit(chatCreated, about(ctx, id))
+  return id
+}
+
+/** A chat about a repository is also about its project. */
+export const create = write(
+  'assistant.create',
+  writing,
+  async (ctx, { title, projectId, repositoryId }: AiSessionCreate): Promise<AiSession> => {
+    const repository = repositoryId === undefined ? undefined : await repositories.get(ctx, { ref: repositoryId })
+    const named = projectId ?? repository?.projectId
+    const project = named ? await projects.get(ctx, { ref: named }) : undefined
+    const id = await insert(ctx, {
+      title: title?.trim(),
+      organizationId: project?.organizationId ?? repository?.organizationId ?? ctx.actor.organizationId,
+      projectId: project?.id,
+      repositoryId: repository?.id,
+    })
+    return find(ctx, id)
+  },
+)
+
+export const rename = write(
+  'assistant.rename',
+  writing,
+  async (ctx, { id, title }: { id: string; title: string }): Promise<AiSession> => {
+    const before = await find(ctx, id)
+    checkVersion(ctx, before)
+    await changeVersioned(ctx, aiSessions, {
+      columns: { id: aiSessions.id, version: aiSessions.version },
+      before,
+      set: { title: title.trim() },
+      what: 'this chat',
+      again: () => find(ctx, id),
+    })
+    ctx.emit(chatRenamed, about(ctx, id))
+    return find(ctx, id)
+  },
+  { versioned: true },
+)
+
+/** Deletes a chat for good, with its messages. */
+export const remove = write(
+  'assistant.remove',
+  writing,
+  async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
+    checkVersion(ctx, await find(ctx, id))
+    await ctx.db.delete(aiSessions).where(own(ctx, id))
+    ctx.emit(chatDeleted, about(ctx, id))
+    return { id, deleted: true }
+  },
+  { destructive: true, versioned: true },
+)
+
+export const getMessage = read(
+  'assistant.message',
+  reading,
+  async (ctx, { id, messageId }: { id: string; messageId: string }): Promise<Message> => {
+    await find(ctx, id)
+    return findMessage(ctx, id, messageId)
+  },
+)
+
+/** Lists the messages of a chat, oldest first. */
+export const messages = read(
+  'assistant.messages',
+  reading,
+  async (ctx, { id, ...query }: MessageQuery & { id: string }): Promise<MessagePage> => {
+    await find(ctx, id)
+    const page = keyset({ createdAt: aiMessages.createdAt }, aiMessages.id, query, { sort: 'createdAt', order: 'asc' })
+    const filters = eq(aiMessages.sessionId, id)
+    const rows = await ctx.db
+      .select(message)
+      .from(aiMessages)
+      .where(page.where(filters))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    return page.page(rows, query.total ? await ctx.db.$count(aiMessages, filters) : undefined)
+  },
+)

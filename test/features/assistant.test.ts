@@ -1,0 +1,431 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { loadConfig } from '../../src/config.ts'
+import type {
+  AiSession,
+  AiSessionPage,
+  AiStatus,
+  Message,
+  MessagePage,
+  Source,
+} from '../../src/features/assistant/schema.ts'
+import { apiKey, call, mcpToken, member, type Person, person, type TestApp, unique } from '../support/app.ts'
+import { ChatServer } from '../support/chat-server.ts'
+import { indexed, newProject, write } from './search-support.ts'
+import { expectRefusal, ownApp, times, watch } from './support.ts'
+
+const KEY = 'sk-operators-own-key-12345678'
+const chat = new ChatServer()
+/** With a chat model, and without. */
+let t: TestApp
+let quiet: TestApp
+beforeAll(async () => {
+  const model = { CHAT_URL: chat.url, CHAT_MODEL: 'talker', CHAT_KEY: KEY, CHAT_TIMEOUT_SECONDS: '1' }
+  t = watch(await ownApp(undefined, { EMBEDDINGS: 'off', ...model }))
+  quiet = watch(await ownApp(undefined, { EMBEDDINGS: 'off' }))
+})
+afterAll(async () => {
+  await t.close()
+  await quiet.close()
+  await chat.close()
+})
+beforeEach(() => chat.script(ChatServer.says('The folder is locked [1].')))
+
+const start = async (who: Person, about: object = {}): Promise<AiSession> => {
+  const { status, body } = await who.fetch<AiSession>('POST', '/api/ai/sessions', about)
+  expect([status, body]).toEqual([201, body])
+  return body
+}
+const messagesOf = (session: AiSession): string => `/api/ai/sessions/${session.id}/messages`
+const ask = async (who: Person, session: AiSession, content: string, more: object = {}): Promise<Message> => {
+  const { status, body } = await who.fetch<Message>('POST', messagesOf(session), { content, ...more })
+  expect([status, body]).toEqual([201, body])
+  return body
+}
+const stored = async (who: Person, session: AiSession): Promise<Message[]> =>
+  (await who.fetch<MessagePage>('GET', messagesOf(session))).body.items
+
+/** Somebody with a note that fits, in a chat. */
+async function ready(on: TestApp = t, about: object = {}): Promise<{ me: Person; session: AiSession }> {
+  const me = await person(on)
+  await write(me, { title: 'Locks', content: 'The folder is locked by one process.' })
+  await indexed(on)
+  return { me, session: await start(me, about) }
+}
+
+interface Happened {
+  event: string
+  data: { sources?: Source[]; text?: string; message?: Message }
+}
+
+/** Asks for a stream; returns its events as they come. */
+async function* streamed(
+  on: TestApp,
+  who: Person,
+  path: string,
+  body: object,
+  signal?: AbortSignal,
+): AsyncGenerator<Happened> {
+  const response = await fetch(on.url + path, {
+    method: 'POST',
+    headers: {
+      accept: 'text/event-stream',
+      authorization: `Bearer ${who.token}`,
+      'content-type': 'application/json',
+      'x-organization-id': who.organizationId,
+    },
+    body: JSON.stringify(body),
+    signal,
+  })
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of response.body as ReadableStream<Uint8Array>) {
+    const blocks = (rest + decoder.decode(chunk, { stream: true })).split('\n\n')
+    rest = blocks.pop() as string
+    for (const block of blocks) {
+      const [, event, data] = /^event: (\w+)\ndata: (.*)$/.exec(block) ?? []
+      if (event && data) yield { event, data: JSON.parse(data) }
+    }
+  }
+}
+
+const collected = async (happened: AsyncGenerator<Happened>): Promise<Happened[]> => {
+  const all: Happened[] = []
+  for await (const one of happened) all.push(one)
+  return all
+}
+
+describe('chats', () => {
+  test('are started, listed, renamed and deleted by their owner, and are nobody else’s', async () => {
+    const { me, session } = await ready(quiet)
+    const project = await newProject(me, { name: 'Engine' })
+    const about = await start(me, { title: ' On the engine ', projectId: project.id })
+    expect(about).toMatchObject({ title: 'On the engine', projectId: project.id, repositoryId: null, messages: 0 })
+    const list = async (query = '') =>
+      (await me.fetch<AiSessionPage>('GET', `/api/ai/sessions${query}`)).body.items.map(({ id }) => id)
+    expect(await list()).toEqual([about.id, session.id])
+    expect(await list(`?projectId=${project.id}`)).toEqual([about.id])
+    expect(await list('?search=ENGINE')).toEqual([about.id])
+    const path = `/api/ai/sessions/${session.id}`
+    expect((await me.fetch<AiSession>('PATCH', `${path}/rename`, { title: 'Locks' })).body.title).toBe('Locks')
+    const admin = await person(quiet, { admin: true })
+    const colleague = await member(quiet, me, 'owner')
+    for (const other of [admin, colleague]) {
+      await expectRefusal(quiet, await other.fetch('GET', path), 404, 'not_found')
+      await expectRefusal(quiet, await other.fetch('GET', `${path}/messages`), 404, 'not_found')
+      await expectRefusal(quiet, await other.fetch('POST', `${path}/messages`, { content: 'x' }), 404, 'not_found')
+      await expectRefusal(quiet, await other.fetch('DELETE', path), 404, 'not_found')
+    }
+    await ask(me, session, 'folder')
+    expect((await me.fetch('DELETE', path)).status).toBe(200)
+    await expectRefusal(quiet, await me.fetch('GET', path), 404, 'not_found')
+    expect(await list()).toEqual([about.id])
+  })
+
+  test('are for people: not for a token of an agent, nor for a key without the scope', async () => {
+    const { me } = await ready(quiet)
+    const as = (token: string) => ({ authorization: `Bearer ${token}` })
+    const list = async (token: string) => (await call(quiet, 'GET', '/api/ai/sessions', undefined, as(token))).status
+    expect(await list(await mcpToken(quiet, me))).toBe(403)
+    expect(await list(await apiKey(quiet, me, ['notes:read']))).toBe(403)
+    expect(await list(await apiKey(quiet, me, ['ai:read']))).toBe(200)
+  })
+})
+
+describe('without a chat model', () => {
+  test('the answer is what was found, and says so', async () => {
+    const { me, session } = await ready(quiet)
+    const answer = await ask(me, session, 'Which folder is locked?')
+    expect(answer).toMatchObject({
+      role: 'assistant',
+      status: 'no_model',
+      content: 'No chat model is set up here; this is what fits.',
+      sources: [{ number: 1, kind: 'note', title: 'Locks', commit: null, lines: null, url: null }],
+      citations: [],
+      proposals: [],
+      usage: null,
+      model: null,
+      error: null,
+    })
+    expect(await stored(me, session)).toMatchObject([
+      { role: 'user', content: 'Which folder is locked?', status: 'complete' },
+      { ...answer },
+    ])
+    const { body } = await me.fetch<AiSession>('GET', `/api/ai/sessions/${session.id}`)
+    expect(body).toMatchObject({ title: 'Which folder is locked?', messages: 2 })
+    expect((await me.fetch<AiStatus>('GET', '/api/ai/status')).body).toEqual({
+      model: null,
+      host: null,
+      local: true,
+      left: null,
+      team: true,
+    })
+  })
+
+  test.each([
+    {},
+    { content: ' ' },
+    { content: 'ü'.repeat(9000) },
+    { content: 'x', kinds: ['user'] },
+    { content: 'x', paths: ['a'] },
+  ])('refuses %j', async (body) => {
+    const { me, session } = await ready(quiet)
+    await expectRefusal(quiet, await me.fetch('POST', messagesOf(session), body), 422, 'invalid')
+    expect(await stored(me, session)).toEqual([])
+  })
+})
+
+describe('with a chat model', () => {
+  test('an answer that cites its sources, and what it cost', async () => {
+    const { me, session } = await ready()
+    chat.script(ChatServer.saysWithUsage('The folder is locked [1][7]. See [here](https://evil.example).', 120, 9))
+    const answer = await ask(me, session, 'Which folder is locked?')
+    expect(answer).toMatchObject({
+      status: 'complete',
+      content: 'The folder is locked [1]. See here.',
+      citations: [1],
+      usage: { prompt: 120, completion: 9, estimated: false },
+      model: 'talker',
+    })
+    const [asked] = chat.asked
+    expect(asked?.authorization).toBe(`Bearer ${KEY}`)
+    expect(asked?.body.messages.map(({ role }) => role)).toEqual(['system', 'user'])
+    const { question, sources } = JSON.parse(asked?.body.messages[1]?.content as string)
+    expect([question, sources.length, sources[0].title, sources[0].writtenBy]).toEqual([
+      'Which folder is locked?',
+      1,
+      'Locks',
+      'the person who asks',
+    ])
+  })
+
+  test('as a stream: sources, then text as it is written, then the stored message', async () => {
+    const { me, session } = await ready()
+    chat.script(ChatServer.says('The fol', 'der is <th', 'ink>secret</th', 'ink>locked [1].'))
+    const happened = await collected(streamed(t, me, messagesOf(session), { content: 'folder?' }))
+    expect(happened.map(({ event }) => event)).toEqual(['sources', 'delta', 'delta', 'delta', 'done'])
+    expect(happened.flatMap(({ data }) => data.text ?? []).join('')).toBe('The folder is locked [1].')
+    const { message } = (happened.at(-1) as Happened).data
+    expect(message).toMatchObject({ content: 'The folder is locked [1].', usage: { estimated: true } })
+    expect((await stored(me, session)).at(-1)).toEqual(message as Message)
+  })
+
+  test('the turns before come along, as far as they fit', async () => {
+    const { me, session } = await ready()
+    await ask(me, session, 'Which folder?')
+    await ask(me, session, 'By whom?')
+    expect(chat.asked[1]?.body.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user'])
+    expect(chat.asked[1]?.body.messages[2]?.content).toBe('The folder is locked [1].')
+    expect(await stored(me, session)).toHaveLength(4)
+  })
+
+  test('who hangs up stops the model, and what was said is kept', async () => {
+    const { me, session } = await ready()
+    chat.script(ChatServer.saysAndWaits('The folder '))
+    const stop = new AbortController()
+    for await (const { event } of streamed(t, me, messagesOf(session), { content: 'folder?' }, stop.signal))
+      if (event === 'delta') break
+    stop.abort()
+    await chat.asked[0]?.hungUp
+    let last: Message | undefined
+    while (last?.role !== 'assistant') last = (await stored(me, session)).at(-1)
+    expect(last).toMatchObject({ status: 'stopped', content: 'The folder' })
+  })
+
+  const broken: [string, Parameters<typeof chat.script>[0], Message['error'], string][] = [
+    [
+      'a refusal that repeats the key',
+      () => Response.json({ error: `bad ${KEY}` }, { status: 401 }),
+      'upstream_failed',
+      '',
+    ],
+    ['too many requests', () => new Response('slow down', { status: 429 }), 'upstream_failed', ''],
+    ['garbage', () => new Response('<html>'), 'upstream_failed', ''],
+    ['a garbled stream', () => ChatServer.streamOf(['{nonsense']), 'upstream_failed', ''],
+    ['an error in the stream', () => ChatServer.streamOf([{ error: { message: 'no' } }]), 'upstream_failed', ''],
+    ['nothing', ChatServer.says(''), 'upstream_failed', ''],
+    ['only thoughts', ChatServer.says('<think>Hm, [1].'), 'upstream_failed', ''],
+    ['half an answer', ChatServer.cutOff('The folder'), 'upstream_failed', 'The folder'],
+    ['two megabytes', () => new Response('x'.repeat(2 << 20)), 'upstream_failed', ''],
+    [
+      'a way elsewhere',
+      () => new Response(null, { status: 307, headers: { location: chat.url } }),
+      'upstream_failed',
+      '',
+    ],
+    [
+      'silence',
+      async ({ hungUp }) => {
+        await hungUp
+        return new Response()
+      },
+      'upstream_timeout',
+      '',
+    ],
+  ]
+  test.each(broken)('%s: the answer failed, and the sources are there', async (_, step, error, content) => {
+    const { me, session } = await ready()
+    chat.script(step)
+    const answer = await ask(me, session, 'folder?')
+    expect(answer).toMatchObject({ status: 'failed', error, content, sources: [{ title: 'Locks' }] })
+    expect(JSON.stringify(await stored(me, session))).not.toContain(KEY)
+  })
+
+  test('a server that does not stream, or refuses tools, is understood too', async () => {
+    const { me, session } = await ready()
+    const lump = { choices: [{ message: { role: 'assistant', content: 'Locked [1].' } }], usage: { prompt_tokens: 7 } }
+    chat.script(() => Response.json(lump))
+    expect(await ask(me, session, 'folder?')).toMatchObject({ content: 'Locked [1].', usage: { prompt: 7 } })
+    const own = await ownApp(undefined, { EMBEDDINGS: 'off', CHAT_URL: chat.url, CHAT_MODEL: 'plain' })
+    try {
+      const other = await ready(own)
+      chat.script(({ body }) =>
+        body.tools
+          ? Response.json({ error: { message: 'tools' } }, { status: 400 })
+          : ChatServer.says('Locked [1].')({} as never),
+      )
+      expect((await ask(other.me, other.session, 'folder?')).content).toBe('Locked [1].')
+      expect((await ask(other.me, other.session, 'folder?')).content).toBe('Locked [1].')
+      // Asked once in vain, and never again.
+      expect(chat.asked.map(({ body }) => body.tools !== undefined)).toEqual([true, false, false])
+    } finally {
+      await own.close()
+    }
+  })
+
+  test('what is too long for the model is asked again with half of the sources', async () => {
+    const { me, session } = await ready()
+    await write(me, { title: 'Folders', content: 'folder '.repeat(600) })
+    await indexed(t)
+    const refusal = { error: { code: 400, type: 'exceed_context_size_error', message: 'too long' } }
+    chat.script(() => Response.json(refusal, { status: 400 }), ChatServer.says('Locked [1].'))
+    expect((await ask(me, session, 'folder '.repeat(700))).status).toBe('complete')
+    const counts = chat.asked.map(({ body }) => {
+      const { content } = body.messages.at(-1) as { content: string }
+      return (JSON.parse(content) as { sources: object[] }).sources.length
+    })
+    expect(counts).toEqual([2, 1])
+    chat.script(() => Response.json(refusal, { status: 400 }))
+    expect(await ask(me, session, 'folder?')).toMatchObject({ status: 'failed', error: 'upstream_failed' })
+    expect(chat.asked).toHaveLength(2)
+  })
+
+  test('without anything to answer from, the model is not asked', async () => {
+    const me = await person(t)
+    const answer = await ask(me, await start(me), unique('nothing'))
+    expect(answer).toMatchObject({ status: 'complete', sources: [], usage: null })
+    expect(answer.content).toStartWith('Nothing')
+    expect(chat.asked).toEqual([])
+  })
+})
+
+describe('a question is asked once', () => {
+  test('a repeated key returns the stored answer, and a conflict while it is written', async () => {
+    const { me, session } = await ready()
+    const key = { 'idempotency-key': unique('question') }
+    const send = (headers: object = key) =>
+      me.fetch<Message>('POST', messagesOf(session), { content: 'folder?' }, headers as Record<string, string>)
+    const go = Promise.withResolvers<void>()
+    chat.script(async () => {
+      await go.promise
+      return ChatServer.says('Locked [1].')({} as never)
+    })
+    const first = send()
+    while (chat.asked.length === 0) await Bun.sleep(1)
+    await expectRefusal(t, await send(), 409, 'conflict.in_progress')
+    go.resolve()
+    const answer = (await first).body
+    expect((await send()).body).toEqual(answer)
+    expect(chat.asked).toHaveLength(1)
+    expect(await stored(me, session)).toHaveLength(2)
+    const other = await me.fetch('POST', messagesOf(session), { content: 'another?' }, key)
+    await expectRefusal(t, other, 409, 'conflict.idempotency')
+  })
+
+  test('two answers at once, and no third; tokens of a day are used up', async () => {
+    const own = await ownApp(undefined, {
+      ...{ EMBEDDINGS: 'off', CHAT_URL: chat.url, CHAT_MODEL: 'talker', CHAT_DAILY_TOKENS: '100', CHAT_PARALLEL: '1' },
+    })
+    try {
+      const { me, session } = await ready(own)
+      const go = Promise.withResolvers<void>()
+      chat.script(async () => {
+        await go.promise
+        return ChatServer.saysWithUsage('Locked [1].', 40, 5)({} as never)
+      })
+      const send = () => me.fetch('POST', messagesOf(session), { content: 'folder?' })
+      const both = times(2, send)
+      while (chat.asked.length < 1) await Bun.sleep(1)
+      const third = await send()
+      expect([third.status, third.headers.get('retry-after')]).toEqual([429, '5'])
+      go.resolve()
+      expect((await Promise.all(both)).map(({ status }) => status)).toEqual([201, 201])
+      const left = async () => (await me.fetch<AiStatus>('GET', '/api/ai/status')).body.left
+      expect(await left()).toBe(10)
+      expect((await send()).status).toBe(201)
+      expect([await left(), (await send()).status]).toEqual([0, 429])
+      // Deleting the chat gives nothing back.
+      await me.fetch('DELETE', `/api/ai/sessions/${session.id}`)
+      expect(await left()).toBe(0)
+      const admin = await person(own, { admin: true })
+      expect((await admin.fetch<AiStatus>('GET', '/api/ai/status')).body).toMatchObject({
+        today: { users: 1, answers: 3, tokens: 135 },
+        host: new URL(chat.url).host,
+        local: true,
+      })
+    } finally {
+      await own.close()
+    }
+  })
+})
+
+describe('who gets what', () => {
+  test('answers come from the chat’s team and project, of what the asker may read now', async () => {
+    const [me, stranger] = [await person(t), await person(t)]
+    const word = unique('merger').replaceAll('-', '')
+    const project = await newProject(me, { name: `Deal ${word}` })
+    await write(me, { title: 'Inside', content: word, projectId: project.id })
+    await write(me, { title: 'Team', content: word })
+    await write(me, { title: 'Diary', content: word, scope: 'personal' })
+    await write(stranger, { title: 'Theirs', content: word })
+    const colleague = await member(t, me, 'member')
+    await indexed(t)
+    const titles = async (who: Person, session: AiSession) =>
+      (await ask(who, session, word)).sources.map(({ title }) => title).sort()
+    expect(await titles(me, await start(me))).toEqual([`Deal ${word}`, 'Diary', 'Inside', 'Team'].sort())
+    const narrow = await start(colleague, { projectId: project.id })
+    expect(await titles(colleague, narrow)).toEqual([`Deal ${word}`, 'Inside'].sort())
+    // The right ends in the middle of the chat.
+    const hidden = await me.fetch('DELETE', `/api/projects/${project.id}/share`)
+    expect([hidden.status, hidden.body]).toEqual([200, hidden.body])
+    expect(await titles(colleague, narrow)).toEqual(['Team'])
+    for (const { body } of chat.asked) expect(JSON.stringify(body)).not.toContain('Theirs')
+  })
+
+  test('a team that switched the assistant off gives nothing', async () => {
+    const { me, session } = await ready()
+    expect((await ask(me, session, 'folder?')).sources).toHaveLength(1)
+    const { body } = await me.fetch<{ settings: object }>('GET', `/api/teams/${me.organizationId}`)
+    const off = await me.fetch('PATCH', `/api/teams/${me.organizationId}`, {
+      settings: { ...body.settings, assistant: false },
+    })
+    expect(off.status).toBe(200)
+    expect((await ask(me, session, 'folder?')).sources).toEqual([])
+    expect((await me.fetch<AiStatus>('GET', '/api/ai/status')).body.team).toBe(false)
+  })
+
+  test('chats are in their owner’s export and in nobody else’s, and go with the account', async () => {
+    const { me, session } = await ready()
+    await ask(me, session, 'Which folder is locked?')
+    const colleague = await member(t, me, 'admin')
+    const lines = async (who: Person) =>
+      ((await who.fetch<{ text: string }>('GET', '/api/sync/export')).body.text ?? '').split('\n')
+    expect((await lines(me)).find((line) => line.startsWith('{"chat"'))).toContain('Which folder is locked?')
+    expect((await lines(colleague)).join()).not.toContain('Which folder is locked?')
+  })
+})
+
+test('the time for a whole answer is longer than the time for its first word, or the server does not start', () => {
+  const env = { DATA_DIR: '/nowhere', CHAT_TIMEOUT_SECONDS: '120', CHAT_MAX_SECONDS: '120' }
+  expect(() => loadConfig({ env })).toThrow('CHAT_MAX_SECONDS must be greater')
+})
