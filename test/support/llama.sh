@@ -33,10 +33,11 @@ if [ ! -x "$ROOT/llama-server" ]; then
     --aptopt='APT::Install-Recommends "false"' --aptopt='Acquire::Retries "3"' --aptopt='Acquire::Check-Valid-Until "false"' \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
     forky "$ROOT.tmp" ${mirror:+"$mirror"} >&2 9>&- || die "mmdebstrap could not unpack llama.cpp-tools"
+  for folder in bin lib lib64; do ln -s "usr/$folder" "$ROOT.tmp/$folder"; done # base-files would make them
   # /tmp inside is where models are put: the program sees nothing outside of its folder.
   cat >"$ROOT.tmp/llama-server" <<END
 #!/bin/sh
-exec chroot "$ROOT" /usr/bin/env -i PATH=/usr/bin:/bin HOME=/tmp llama-server "\$@"
+exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp chroot "$ROOT" /usr/bin/llama-server "\$@"
 END
   chmod 755 "$ROOT.tmp/llama-server"
   mkdir -p "$ROOT.tmp/tmp"
