@@ -83,6 +83,9 @@ function checkFields(ctx: Ctx, key: SettingKey, patch: SettingPatch): void {
   }
 }
 
+/** The end by which people recognise a secret; nothing of one so short that its end would give it away. */
+const lastOf = (secret: string): string => (secret.length < 12 ? '' : secret.slice(-4))
+
 /** Returns the stored values and secrets with the change applied. Null removes a field, so that its default counts. */
 function changed({ app }: Ctx, key: SettingKey, row: Row | undefined, patch: SettingPatch) {
   const values = { ...row?.values }
@@ -92,7 +95,7 @@ function changed({ app }: Ctx, key: SettingKey, row: Row | undefined, patch: Set
     const value = patch[name]
     const isUnset = value === null || value === ''
     if (isSecret && isUnset) delete secrets[name]
-    else if (isSecret) secrets[name] = { sealed: app.seal.close(String(value)), last4: String(value).slice(-4) }
+    else if (isSecret) secrets[name] = { sealed: app.seal.close(String(value)), last4: lastOf(String(value)) }
     else if (value === null) delete values[name]
     else values[name] = value
   }

@@ -5,6 +5,8 @@ import type { App } from '../../services.ts'
 /** Pages stay in memory for at most this long: a scheduled post appears by the clock, without any event. */
 const KEEP_MS = 1000
 const MOST_CHARACTERS = 32_000_000
+/** An address can be written in many ways that lead to one page. */
+const MOST_PAGES = 5000
 
 export const policy = [
   "default-src 'none'",
@@ -57,7 +59,7 @@ function keep(memory: Memory, path: string, kept: Kept): void {
   memory.pages.set(path, kept)
   memory.size += kept.size - (before?.size ?? 0)
   for (const [oldest, { size }] of memory.pages) {
-    if (memory.size <= MOST_CHARACTERS) break
+    if (memory.size <= MOST_CHARACTERS && memory.pages.size <= MOST_PAGES) break
     memory.pages.delete(oldest)
     memory.size -= size
   }
