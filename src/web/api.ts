@@ -10,6 +10,8 @@ import type { adminRoutes } from '../features/admin/routes.ts'
 import type { agentRoutes } from '../features/agents/routes.ts'
 import type { attachmentRoutes } from '../features/attachments/routes.ts'
 import type { codeRoutes } from '../features/codes/routes.ts'
+import type { communityRoutes } from '../features/community/routes.ts'
+import type { contactRoutes } from '../features/contact/routes.ts'
 import type { decisionRoutes } from '../features/decisions/routes.ts'
 import type { homeRoutes } from '../features/home/routes.ts'
 import type { hubRoutes } from '../features/hub/routes.ts'
@@ -17,6 +19,7 @@ import type { integrationRoutes } from '../features/integrations/routes.ts'
 import type { inviteRoutes } from '../features/invites/routes.ts'
 import type { issueRoutes } from '../features/issues/routes.ts'
 import type { mailRoutes } from '../features/mail/routes.ts'
+import type { marketplaceRoutes } from '../features/marketplace/routes.ts'
 import type { memoryRoutes } from '../features/memory/routes.ts'
 import type { noteRoutes } from '../features/notes/routes.ts'
 import type { notificationRoutes } from '../features/notifications/routes.ts'
@@ -29,12 +32,16 @@ import type { planningRoutes } from '../features/planning/routes.ts'
 import type { projectRoutes } from '../features/projects/routes.ts'
 import type { searchRoutes } from '../features/search/routes.ts'
 import type { sessionRoutes } from '../features/sessions/routes.ts'
+import type { settingRoutes } from '../features/settings/routes.ts'
+import type { siteRoutes } from '../features/site/routes.ts'
 import type { skillRoutes } from '../features/skills/routes.ts'
 import type { specRoutes } from '../features/specs/routes.ts'
+import type { sponsorRoutes } from '../features/sponsors/routes.ts'
 import type { storyRoutes } from '../features/stories/routes.ts'
 import type { taskRoutes } from '../features/tasks/routes.ts'
 import type { teamRoutes } from '../features/teams/routes.ts'
 import type { tokenRoutes } from '../features/tokens/routes.ts'
+import type { trackerRoutes } from '../features/tracker/routes.ts'
 import type { trashRoutes } from '../features/trash/routes.ts'
 import type { uploadRoutes } from '../features/uploads/routes.ts'
 import type { viewRoutes } from '../features/views/routes.ts'
@@ -83,6 +90,13 @@ export const tasks = client<ReturnType<typeof taskRoutes>>().api
 export const views = client<ReturnType<typeof viewRoutes>>().api
 export const teams = client<ReturnType<typeof teamRoutes>>().api
 export const trash = client<ReturnType<typeof trashRoutes>>().api
+export const community = client<ReturnType<typeof communityRoutes>>().api
+export const contact = client<ReturnType<typeof contactRoutes>>().api
+export const marketplace = client<ReturnType<typeof marketplaceRoutes>>().api
+export const settings = client<ReturnType<typeof settingRoutes>>().api
+export const site = client<ReturnType<typeof siteRoutes>>().api
+export const sponsors = client<ReturnType<typeof sponsorRoutes>>().api
+export const tracker = client<ReturnType<typeof trackerRoutes>>().api
 export const tokens = client<ReturnType<typeof tokenRoutes>>().api
 
 interface Answer<T> {

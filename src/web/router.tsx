@@ -281,6 +281,54 @@ const adminBackupsRoute = createRoute({
   component: lazyRouteComponent(() => import('./routes/admin/lists.tsx'), 'BackupsPage'),
 })
 
+const adminSiteRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/admin/site',
+  component: lazyRouteComponent(() => import('./routes/site/texts.tsx'), 'SitePage'),
+})
+
+const adminCommunityRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/admin/community',
+  component: lazyRouteComponent(() => import('./routes/site/moderation.tsx'), 'CommunityPage'),
+})
+
+const adminContactRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/admin/contact',
+  component: lazyRouteComponent(() => import('./routes/site/moderation.tsx'), 'ContactPage'),
+})
+
+const adminSponsorsRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/admin/sponsors',
+  component: lazyRouteComponent(() => import('./routes/site/sponsors.tsx'), 'SponsorsPage'),
+})
+
+const adminMarketplaceRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/admin/marketplace',
+  component: lazyRouteComponent(() => import('./routes/site/moderation.tsx'), 'MarketplacePage'),
+})
+
+const adminTrackerRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/admin/tracker',
+  component: lazyRouteComponent(() => import('./routes/site/sponsors.tsx'), 'TrackerPage'),
+})
+
+const communityNewRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/community/new',
+  component: lazyRouteComponent(() => import('./routes/site/community.tsx'), 'NewPostPage'),
+})
+
+const communityEditRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/community/$id/edit',
+  component: lazyRouteComponent(() => import('./routes/site/community.tsx'), 'EditPostPage'),
+})
+
 const welcomeRoute = createRoute({
   getParentRoute: () => inside,
   path: '/welcome',
@@ -441,6 +489,14 @@ export const router = createRouter({
       adminAnnouncementsRoute,
       adminSettingsRoute,
       adminBackupsRoute,
+      adminSiteRoute,
+      adminCommunityRoute,
+      adminContactRoute,
+      adminSponsorsRoute,
+      adminMarketplaceRoute,
+      adminTrackerRoute,
+      communityNewRoute,
+      communityEditRoute,
       featuresRoute,
       featureInProjectRoute,
       featureRoute,

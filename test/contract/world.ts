@@ -3,6 +3,7 @@ import { issueCode } from '../../src/auth/one-time-secrets.ts'
 import { machine } from '../../src/auth/policy.ts'
 import { newId } from '../../src/db/columns.ts'
 import { aiMessages } from '../../src/features/assistant/table.ts'
+import { communityPosts } from '../../src/features/community/table.ts'
 import { contactMessages } from '../../src/features/contact/table.ts'
 import { mails } from '../../src/features/mail/table.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
@@ -247,6 +248,11 @@ async function siteRows(t: TestApp): Promise<Pick<World, 'paths' | 'fields'>> {
     '/api/admin/settings/:key': 'general',
     '/api/public/settings/:key': 'tracker',
     '/api/admin/contact/:id': await contactMessage(t),
+    '/api/admin/marketplace/:kind': 'skill',
+    '/api/admin/marketplace/:kind/:id': crypto.randomUUID(),
+    '/api/public/marketplace/:kind': 'skill',
+    '/api/public/marketplace/:kind/:id': crypto.randomUUID(),
+    ...(await communityPost(t, admin)),
   }
   for (const [noun, body] of [
     ['pages', { title: unique('Imprint') }],
@@ -261,6 +267,28 @@ async function siteRows(t: TestApp): Promise<Pick<World, 'paths' | 'fields'>> {
   const picture = made(await admin.fetch('POST', '/api/admin/uploads', pictureForm())).id
   const categoryId = rows['/api/admin/categories/:id'] as string
   return { paths: rows, fields: { coverId: picture, logoId: picture, categoryId } }
+}
+
+/** Hidden, as a post is before an administrator has looked at it. */
+async function communityPost({ app }: TestApp, author: Person): Promise<Record<string, string>> {
+  const at = new Date().toISOString()
+  const [made] = await app.db
+    .insert(communityPosts)
+    .values({
+      authorId: author.userId,
+      title: unique('Hello'),
+      content: 'All',
+      status: 'hidden',
+      createdAt: at,
+      updatedAt: at,
+    })
+    .returning({ id: communityPosts.id })
+  const id = made?.id as string
+  return {
+    '/api/community/posts/:id': id,
+    '/api/admin/community/posts/:id': id,
+    '/api/public/community/posts/:id': id,
+  }
 }
 
 async function contactMessage({ app }: TestApp): Promise<string> {

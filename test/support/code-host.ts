@@ -28,6 +28,7 @@ export interface FakeRepository {
     body: string
     reviewers: string[]
   }[]
+  issues: { number: number; title: string; open: boolean; labels: string[]; at: string; isPull?: boolean }[]
   /** By number: how it ended. */
   runs: Map<number, string>
 }
@@ -77,6 +78,7 @@ export function fakeRepositoryHost(provider: FakeCodeHost['provider'], tls?: Cer
         ]),
         commits: new Map([[SHA, 'Lock the data folder\n\nAnd say so.']]),
         pulls: [],
+        issues: [],
         runs: new Map(),
         ...change,
       }
@@ -194,6 +196,23 @@ function githubLike(asked: Received): Reply {
       },
     ]
   }
+  if (rest === '/issues')
+    return [
+      200,
+      page(
+        repository.issues.filter(({ at }) => at >= (query.get('since') ?? '')),
+        query,
+      ).map((one) => ({
+        number: one.number,
+        title: one.title,
+        html_url: 'javascript:alert(1)',
+        state: one.open ? 'open' : 'closed',
+        labels: one.labels.map((name) => ({ name })),
+        user: { login: 'ada' },
+        updated_at: one.at,
+        ...(one.isPull && { pull_request: {} }),
+      })),
+    ]
   if (rest === '/pulls' && method === 'GET') {
     const head = query.get('head')?.split(':')[1]
     return [

@@ -14,6 +14,7 @@ import { requireRestorer } from '../../records/restoring.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
 import type { Author, Scope } from '../../records/scopes.ts'
 import { users } from '../users/table.ts'
+import { hiddenRecords } from './hidden-table.ts'
 import { organizations } from './table.ts'
 
 /**
@@ -33,11 +34,15 @@ export interface SharedRow {
 
 const RESTORE_DAYS = 30
 
-/** Contains literals, not parameters, so that Postgres can use the partial index. A sandbox publishes nothing. */
+/**
+ * Contains literals, not parameters, so that Postgres can use the partial index. A sandbox publishes nothing, and what
+ * an administrator has hidden is seen by its own team only.
+ */
 export const isPublic = (t: Shared): SQL =>
   sql`${t.scope} = 'public' and ${t.deletedAt} is null and (${t.organizationId} is null or exists (
     select 1 from ${organizations} where ${organizations.id} = ${t.organizationId}
-      and ${organizations.deletedAt} is null and ${organizations.sandboxOf} is null))`
+      and ${organizations.deletedAt} is null and ${organizations.sandboxOf} is null))
+    and not exists (select 1 from ${hiddenRecords} where ${hiddenRecords.recordId} = ${t.id})`
 
 const isPersonal = (t: Shared, rights: Rights): SQL =>
   and(isNull(t.organizationId), eq(t.createdById, rights.personal), eq(t.scope, 'personal'))

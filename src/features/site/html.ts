@@ -6,6 +6,7 @@ import type { PublicPost, PublicPostItem } from './content-schema.ts'
 import { feed } from './feed.ts'
 import { framed } from './frame.ts'
 import { findCategory, readPage, readPost, readPosts } from './public.ts'
+import { recordPages } from './records-html.ts'
 import { served } from './serve.ts'
 import { robots, sitemap } from './sitemap.ts'
 
@@ -100,4 +101,5 @@ export const sitePages: Record<string, SitePageOf> = {
   '/feed.xml': feed,
   '/sitemap.xml': sitemap,
   '/robots.txt': robots,
+  ...recordPages,
 }

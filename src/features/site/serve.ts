@@ -40,7 +40,10 @@ interface Memory {
 const memories = new WeakMap<App, Memory>()
 
 /** Kinds of events that change what visitors see. */
-const shownKinds = new Set(['page', 'post', 'category', 'setting', 'sponsor', 'community', 'user', 'skill', 'agent'])
+const shownKinds = new Set([
+  ...['page', 'post', 'category', 'setting', 'sponsor', 'community_post', 'marketplace_item'],
+  ...['user', 'organization', 'project', 'note', 'skill', 'agent'],
+])
 
 function memoryOf(app: App): Memory {
   const known = memories.get(app)

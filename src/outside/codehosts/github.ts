@@ -5,6 +5,7 @@ import {
   fieldsOf,
   type HostProvider,
   hostedOf,
+  issueFrom,
   line,
   linesOf,
   listOf,
@@ -106,7 +107,22 @@ function remote(client: Client, slug: Slug, d: Dialect): RemoteRepository {
   return { ...source(target, d), ...pullRequests(target, d), ...files(target, d) }
 }
 
-const source = ({ client, get }: Target, d: Dialect): RemoteSource => ({
+const source = (target: Target, d: Dialect): RemoteSource => ({
+  ...sourceOf(target, d),
+  async issues({ page, since }) {
+    const { client, get } = target
+    const from = since ? `&since=${enc(since)}` : ''
+    const asked = `state=all&type=issues&sort=updated&direction=asc&${d.perPage(d.pageSize, page)}${from}`
+    const rows = listOf(client, (await get(`/issues?${asked}`)).body)
+    const items = rows.filter((row) => !row.pull_request)
+    return {
+      items: items.map((row) => issueFrom(target, 'issues', row, fieldsOf(row.user))),
+      more: rows.length === d.pageSize,
+    }
+  },
+})
+
+const sourceOf = ({ client, get }: Target, d: Dialect): Omit<RemoteSource, 'issues'> => ({
   async facts() {
     const { body } = await get('')
     const row = fieldsOf(body)

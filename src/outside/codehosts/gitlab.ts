@@ -6,6 +6,7 @@ import {
   fieldsOf,
   type HostProvider,
   hostedOf,
+  issueFrom,
   line,
   linesOf,
   listOf,
@@ -51,7 +52,21 @@ function remote(client: Client, slug: Slug): RemoteRepository {
   return { ...source(target), ...mergeRequests(target), ...files(target) }
 }
 
-const source = ({ client, get }: Target): RemoteSource => ({
+const source = (target: Target): RemoteSource => ({
+  ...sourceOf(target),
+  async issues({ page, since }) {
+    const { client, get } = target
+    const from = since ? `&updated_after=${enc(since)}` : ''
+    const asked = `scope=all&order_by=updated_at&sort=asc&per_page=100&page=${page}${from}`
+    const rows = listOf(client, (await get(`/issues?${asked}`)).body)
+    return {
+      items: rows.map((row) => issueFrom(target, '-/issues', row, fieldsOf(row.author))),
+      more: rows.length === 100,
+    }
+  },
+})
+
+const sourceOf = ({ client, get }: Target): Omit<RemoteSource, 'issues'> => ({
   async facts() {
     const row = fieldsOf((await get('')).body)
     const languages = Object.entries(fieldsOf((await get('/languages', [403, 404])).body)).filter(

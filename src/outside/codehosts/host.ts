@@ -43,8 +43,20 @@ export interface RemoteSource {
   branches(): Promise<string[]>
   /** The latest commit of a branch, or the one with this sha; undefined if there is none. */
   commit(ref: string): Promise<Commit | undefined>
+  /** A page of all issues, those that were not changed for longest first; pull requests are left out. */
+  issues(which: { page: number; since?: string }): Promise<{ items: RemoteIssue[]; more: boolean }>
   /** Whether this check run succeeded. */
   passed(run: number): Promise<boolean>
+}
+
+export interface RemoteIssue {
+  number: number
+  title: string
+  state: 'open' | 'closed'
+  labels: string[]
+  author: string | null
+  updatedAt: string | null
+  url: string
 }
 
 export interface RemotePulls {
@@ -92,6 +104,26 @@ export const targetOf = (client: Client, slug: Slug, root: string): Target => ({
   root,
   get: (path, allow) => client.ask('GET', `${root}${path}`, { allow }),
 })
+
+/** Returns an issue; the path of its page is known, because an address from the host could lead anywhere. */
+export const issueFrom = (
+  { client, slug: { owner, name } }: Target,
+  path: string,
+  row: Fields,
+  by: Fields,
+): RemoteIssue => {
+  const number = numberOf(client, row.iid ?? row.number)
+  const labels = Array.isArray(row.labels) ? row.labels.map((one) => fieldsOf(one).name ?? one) : []
+  return {
+    number,
+    title: line(row.title, 500) ?? '',
+    state: row.state === 'closed' ? 'closed' : 'open',
+    labels: linesOf(labels, 50, 100),
+    author: line(by.login ?? by.username, 100),
+    updatedAt: momentOf(row.updated_at),
+    url: `${client.place.base}/${owner}/${name}/${path}/${number}`,
+  }
+}
 
 // ---- taking answers apart
 

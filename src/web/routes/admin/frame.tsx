@@ -16,6 +16,12 @@ const places = [
   ['/admin/announcements', 'announcements'],
   ['/admin/settings', 'settings'],
   ['/admin/backups', 'backups'],
+  ['/admin/site', 'site'],
+  ['/admin/community', 'community'],
+  ['/admin/contact', 'contact'],
+  ['/admin/sponsors', 'sponsors'],
+  ['/admin/marketplace', 'marketplace'],
+  ['/admin/tracker', 'tracker'],
 ] as const
 export type Section = (typeof places)[number][1]
 

@@ -3,6 +3,8 @@ import { useState } from 'react'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { dayAndTime } from '../../times.ts'
+import { InstanceSettings } from '../site/instance-settings.tsx'
+import { words as siteWords } from '../site/words.ts'
 import { AdminFrame, Find, Listed, Table, Waiting } from './frame.tsx'
 import {
   auditQuery,
@@ -115,6 +117,8 @@ export function SettingsPage() {
   const columns = words.settings.columns
   return (
     <AdminFrame at="settings">
+      <InstanceSettings />
+      <h2 className="h2">{siteWords.settings.environment}</h2>
       {error && <ProblemBox error={error} />}
       {!data && !error && <Waiting />}
       {data && (

@@ -12,6 +12,12 @@ export const words = {
     announcements: 'Announcements',
     settings: 'Settings',
     backups: 'Backups',
+    site: 'Site',
+    community: 'Community',
+    contact: 'Contact',
+    sponsors: 'Sponsors',
+    marketplace: 'Marketplace',
+    tracker: 'Tracker',
   },
   bytes: (n: number) => {
     const step = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, n)) / 10))

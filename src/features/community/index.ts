@@ -1,0 +1,10 @@
+import type { Feature } from '../../feature.ts'
+import * as events from './events.ts'
+import { communityPages } from './html.ts'
+import { communityRoutes } from './routes.ts'
+
+export const community: Feature = {
+  events: Object.values(events),
+  routes: communityRoutes,
+  site: communityPages,
+}

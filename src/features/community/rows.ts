@@ -1,0 +1,58 @@
+import { eq, isNull, type SQL, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { and, or } from '../../db/conditions.ts'
+import { AppError, notFound } from '../../errors.ts'
+import { settingsOf } from '../settings/values.ts'
+import type { User } from '../users/schema.ts'
+import { activeUser } from '../users/service.ts'
+import { users } from '../users/table.ts'
+import { communityPosts } from './table.ts'
+
+export const listed = {
+  id: communityPosts.id,
+  createdAt: communityPosts.createdAt,
+  updatedAt: communityPosts.updatedAt,
+  version: communityPosts.version,
+  title: communityPosts.title,
+  pinned: communityPosts.pinned,
+  status: communityPosts.status,
+  author: { handle: users.handle, name: users.name },
+}
+
+/** SQL condition: everybody sees it. A suspended user has nothing public. */
+export const isShown = (): SQL =>
+  sql`${communityPosts.status} = 'visible' and ${communityPosts.deletedAt} is null and ${users.status} = 'active'`
+
+export const withAuthor = (ctx: Ctx) =>
+  ctx.db
+    .select({ ...listed, authorId: users.id, content: communityPosts.content })
+    .from(communityPosts)
+    .innerJoin(users, eq(users.id, communityPosts.authorId))
+    .$dynamic()
+type Row = Awaited<ReturnType<typeof withAuthor>>[number]
+
+/** Finds a post that the caller may read: a visible one, their own, or any if they are an administrator. */
+export async function find(ctx: Ctx, id: string): Promise<Row> {
+  const { actor } = ctx
+  const mine = actor.userId ? eq(communityPosts.authorId, actor.userId) : undefined
+  const readable = actor.admin ? undefined : or(isShown(), mine)
+  const [found] = await withAuthor(ctx).where(
+    and(eq(communityPosts.id, id), isNull(communityPosts.deletedAt), readable),
+  )
+  if (!found) throw notFound('community_post', id)
+  return found
+}
+
+/** Requires that the community is switched on. */
+export async function requireOn(ctx: Ctx): Promise<void> {
+  if (!(await settingsOf(ctx)).community.enabled) throw new AppError('not_found', 'This server has no community.')
+}
+
+/** Returns the caller, who must have proved their address: otherwise anybody could post under any number of names. */
+export async function verifiedUser(ctx: Ctx): Promise<User> {
+  const user = await activeUser(ctx, userIdOf(ctx.actor))
+  if (!user?.emailVerifiedAt)
+    throw new AppError('forbidden', 'Confirm your e-mail address first. The link is in the mail that you got.')
+  return user
+}

@@ -1,0 +1,175 @@
+import { eq, sql } from 'drizzle-orm'
+import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
+import { countAttempt } from '../../auth/limits.ts'
+import { account, anyone } from '../../auth/policy.ts'
+import { and } from '../../db/conditions.ts'
+import { AppError } from '../../errors.ts'
+import { keptHtml } from '../../pages/markdown.ts'
+import { keyset } from '../../records/page.ts'
+import { changeVersioned } from '../../records/rows.ts'
+import { visibleText } from '../../text/text.ts'
+import { settingsOf } from '../settings/values.ts'
+import type { User } from '../users/schema.ts'
+import { users } from '../users/table.ts'
+import { postChanged, postRemoved, postReported, postWritten } from './events.ts'
+import { find, isShown, listed, requireOn, verifiedUser } from './rows.ts'
+import type {
+  CommunityCreate,
+  CommunityPage,
+  CommunityPatch,
+  CommunityPost,
+  CommunityQuery,
+  CommunityReport,
+  Reported,
+} from './schema.ts'
+import { communityPosts, communityReports } from './table.ts'
+
+const PER_DAY = 5
+const DAY_MS = 86_400_000
+/** Reports that hide a post. */
+const ENOUGH = 3
+
+const writing = account('community:write')
+
+/** Returns the post as its readers get it. */
+async function shown({ authorId: _, ...post }: Awaited<ReturnType<typeof find>>): Promise<CommunityPost> {
+  return { ...post, html: await keptHtml(`community ${post.id} ${post.version}`, post.content, true) }
+}
+
+const clean = <T extends CommunityPatch>(input: T): T => ({
+  ...input,
+  ...(input.title !== undefined && { title: visibleText(input.title).trim() }),
+  ...(input.content !== undefined && { content: visibleText(input.content) }),
+})
+
+export const list = read('community.list', anyone, async (ctx, query: CommunityQuery): Promise<CommunityPage> => {
+  await requireOn(ctx)
+  const page = keyset({ createdAt: communityPosts.createdAt }, communityPosts.id, query, { sort: 'createdAt' })
+  const filters = and(isShown(), query.pinned === undefined ? undefined : eq(communityPosts.pinned, query.pinned))
+  const rows = await ctx.db
+    .select(listed)
+    .from(communityPosts)
+    .innerJoin(users, eq(users.id, communityPosts.authorId))
+    .where(page.where(filters))
+    .orderBy(...page.orderBy)
+    .limit(page.limit)
+  return page.page(rows)
+})
+
+export const get = read('community.get', anyone, async (ctx, { id }: { id: string }): Promise<CommunityPost> => {
+  await requireOn(ctx)
+  return shown(await find(ctx, id))
+})
+
+/** A new account, or one whose posts are looked at first, writes what nobody else sees yet. */
+async function firstStatus(ctx: Ctx, { createdAt }: User): Promise<'visible' | 'hidden'> {
+  const { moderation } = (await settingsOf(ctx)).community
+  const isNew = Date.parse(ctx.now) - Date.parse(createdAt) < DAY_MS
+  return moderation === 'before' || isNew ? 'hidden' : 'visible'
+}
+
+const store = write('community.store', writing, async (ctx, input: CommunityCreate): Promise<CommunityPost> => {
+  const user = await verifiedUser(ctx)
+  const [made] = await ctx.db
+    .insert(communityPosts)
+    .values({
+      ...clean(input),
+      authorId: user.id,
+      status: await firstStatus(ctx, user),
+      createdAt: ctx.now,
+      updatedAt: ctx.now,
+    })
+    .returning({ id: communityPosts.id, title: communityPosts.title, status: communityPosts.status })
+  if (!made) throw new Error('insert returned nothing')
+  ctx.emit(postWritten, { subjectId: made.id, userId: user.id, data: { title: made.title, status: made.status } })
+  return shown(await find(ctx, made.id))
+})
+
+/** Counts before the transaction, so that attempts that fail count too. */
+export const create = flow('community.create', writing, async (ctx, input: CommunityCreate, keyed) => {
+  await requireOn(ctx)
+  const { id } = await verifiedUser(ctx)
+  const { driver, clock } = ctx.app
+  await countAttempt(driver, `community:${id}`, PER_DAY, DAY_MS / 1000, clock(), 'posts')
+  return store(keyed, input)
+})
+
+/** Finds a post of the caller. Those of others cannot be changed, also by those who see them. */
+async function findOwn(ctx: Ctx, id: string) {
+  await requireOn(ctx)
+  const found = await find(ctx, id)
+  if (found.authorId !== ctx.actor.userId) throw new AppError('forbidden', 'Only its author changes a post.')
+  return found
+}
+
+export const update = write(
+  'community.update',
+  writing,
+  async (ctx, { id, ...patch }: CommunityPatch & { id: string }): Promise<CommunityPost> => {
+    const before = await findOwn(ctx, id)
+    checkVersion(ctx, before)
+    // A text that was approved must not become another one unseen.
+    const again = before.status === 'visible' ? await firstStatus(ctx, await verifiedUser(ctx)) : 'hidden'
+    await changeVersioned(ctx, communityPosts, {
+      columns: { id: communityPosts.id, version: communityPosts.version },
+      before,
+      set: { ...clean(patch), status: again },
+      what: 'this post',
+      again: () => find(ctx, id),
+    })
+    ctx.emit(postChanged, {
+      subjectId: id,
+      userId: before.authorId,
+      data: { fields: Object.keys(patch), status: again },
+    })
+    return shown(await find(ctx, id))
+  },
+  { versioned: true },
+)
+
+export const remove = write(
+  'community.remove',
+  writing,
+  async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
+    const before = await findOwn(ctx, id)
+    checkVersion(ctx, before)
+    await hide(ctx, id)
+    ctx.emit(postRemoved, { subjectId: id, userId: before.authorId, data: { title: before.title } })
+    return { id, deleted: true }
+  },
+  { versioned: true, destructive: true },
+)
+
+export const hide = (ctx: Ctx, id: string) =>
+  ctx.db
+    .update(communityPosts)
+    .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${communityPosts.version} + 1` })
+    .where(eq(communityPosts.id, id))
+
+/** Reports a post, once for each user. The third report hides it until an administrator has looked at it. */
+export const report = write(
+  'community.report',
+  writing,
+  async (ctx, { id, reason }: CommunityReport & { id: string }): Promise<Reported> => {
+    await requireOn(ctx)
+    const user = await verifiedUser(ctx)
+    const post = await find(ctx, id)
+    if (post.authorId === user.id) throw new AppError('conflict', 'This is your own post. You can delete it.')
+    const made = await ctx.db
+      .insert(communityReports)
+      .values({ postId: id, userId: user.id, reason: visibleText(reason).trim(), createdAt: ctx.now })
+      .onConflictDoNothing()
+      .returning({ postId: communityReports.postId })
+    if (made.length === 0) return { id, reported: false }
+    const reports = await ctx.db.$count(communityReports, eq(communityReports.postId, id))
+    const hidden = reports >= ENOUGH && post.status === 'visible'
+    if (hidden)
+      await ctx.db
+        .update(communityPosts)
+        .set({ status: 'hidden', updatedAt: ctx.now, version: sql`${communityPosts.version} + 1` })
+        .where(eq(communityPosts.id, id))
+    ctx.emit(postReported, { subjectId: id, userId: post.authorId, data: { hidden } })
+    return { id, reported: true }
+  },
+  { idempotent: true },
+)

@@ -1,0 +1,14 @@
+import { define, flag, text } from '../../events/catalogue.ts'
+
+const ofItem = { kind: 'marketplace_item', feed: 'access' } as const
+
+export const itemModerated = define('marketplace_item.moderated', {
+  ...ofItem,
+  description: 'An administrator hid a public skill or agent, or showed it again',
+  data: { kind: text, name: text, hidden: flag },
+})
+export const itemReported = define('marketplace_item.reported', {
+  ...ofItem,
+  description: 'A user reported a public skill or agent',
+  data: { kind: text },
+})

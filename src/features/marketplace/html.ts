@@ -1,0 +1,29 @@
+import type { SitePageOf } from '../../feature.ts'
+import { html } from '../../pages/pages.ts'
+import { framed } from '../site/frame.ts'
+import { served } from '../site/serve.ts'
+import { list } from './service.ts'
+
+const page: SitePageOf = async (ctx, { query, ...request }) => {
+  const cursor = query.get('cursor') ?? undefined
+  return served(ctx, { ...request, path: `${request.path}?${cursor ?? ''}` }, async () => {
+    const { items, nextCursor } = await list(ctx, { limit: 40, ...(cursor && { cursor }) })
+    const entries = items.map(
+      ({
+        kind,
+        name,
+        slug,
+        description,
+        author,
+      }) => `<li><h2><a href="/${kind}s/public/${html(slug)}">${html(name)}</a></h2>
+<p class="soft small">${kind}${author ? ` · ${html(author.name)}` : ''}</p><p>${html(description ?? '')}</p></li>`,
+    )
+    const more = nextCursor ? `<p><a rel="next" href="/marketplace?cursor=${nextCursor}">More</a></p>` : ''
+    const body = `<h1>Marketplace</h1><p class="lead">Skills and agents that others have made public.</p>${
+      items.length > 0 ? `<ul class="posts">${entries.join('')}</ul>${more}` : '<p>Nothing is public yet.</p>'
+    }`
+    return { body: await framed(ctx, { title: 'Marketplace', path: '/marketplace', body }) }
+  })
+}
+
+export const marketplacePages = { '/marketplace': page }

@@ -1,0 +1,177 @@
+import { eq, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { type Ctx, read, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { account, admin, anyone } from '../../auth/policy.ts'
+import { toIso } from '../../db/columns.ts'
+import { AppError, notFound } from '../../errors.ts'
+import { isTime } from '../../records/page.ts'
+import { isId } from '../../records/rows.ts'
+import { visibleText } from '../../text/text.ts'
+import { agents } from '../agents/table.ts'
+import { notify } from '../notifications/service.ts'
+import { hiddenRecords } from '../organizations/hidden-table.ts'
+import { organizations } from '../organizations/table.ts'
+import { settingsOf } from '../settings/values.ts'
+import { skills } from '../skills/table.ts'
+import { users } from '../users/table.ts'
+import { itemModerated, itemReported } from './events.ts'
+import type {
+  ByItem,
+  Hide,
+  MarketplacePage,
+  MarketplaceQuery,
+  ModeratedItem,
+  ModeratedItemPage,
+  ModeratedItemQuery,
+  Report,
+  ReportMade,
+} from './schema.ts'
+import { marketplaceReports } from './table.ts'
+
+interface Row extends Record<string, unknown> {
+  kind: 'skill' | 'agent'
+  id: string
+  name: string
+  slug: string
+  description: string | null
+  owner: string | null
+  handle: string | null
+  author: string | null
+  uses: number
+  at: string | Date
+  reports: number
+  hidden: boolean
+  reason: string | null
+}
+
+/** SQL: what is public by the choice of its owners, hidden or not, of teams that exist. */
+const published = (t: typeof skills | typeof agents): SQL =>
+  sql`${t.scope} = 'public' and ${t.deletedAt} is null and (${t.organizationId} is null or exists (
+    select 1 from ${organizations} where ${organizations.id} = ${t.organizationId}
+      and ${organizations.deletedAt} is null and ${organizations.sandboxOf} is null))`
+
+const part = (kind: SQL, t: typeof skills | typeof agents, description: SQLWrapper, uses: SQL): SQL => sql`
+  select ${kind} as kind, ${t.id} as id, ${t.name} as name, ${t.slug} as slug, ${description} as description,
+    ${users.id} as owner, ${users.handle} as handle, ${users.name} as author, ${uses} as uses, ${t.updatedAt} as at,
+    (select count(*)::int from ${marketplaceReports} where ${marketplaceReports.recordId} = ${t.id}) as reports,
+    ${hiddenRecords.recordId} is not null as hidden, ${hiddenRecords.reason} as reason
+  from ${t} left join ${users} on ${users.id} = ${t.createdById}
+    left join ${hiddenRecords} on ${hiddenRecords.recordId} = ${t.id}
+  where ${published(t)}`
+
+/** Agents that name the skill. */
+const usesOfSkill = sql`(select count(*)::int from ${agents} a
+  where a.deleted_at is null and a.skills @> jsonb_build_array(${skills.id}::text))`
+
+const all = sql`(${part(sql`'skill'`, skills, skills.description, usesOfSkill)}
+  union all ${part(sql`'agent'`, agents, agents.role, sql`0`)}) items`
+
+const conditionsOf = (kind?: string, search?: string, hidden?: boolean): SQL[] => [
+  ...(kind ? [sql`kind = ${kind}`] : []),
+  ...(search ? [sql`name ilike ${`%${search.replace(/[\\%_]/g, '\\$&')}%`}`] : []),
+  ...(hidden === undefined ? [] : [sql`hidden = ${hidden}`]),
+]
+
+/** Rows after the cursor, which is the time and id of the last one before. */
+function after(cursor: string | undefined): SQL[] {
+  if (cursor === undefined) return []
+  const [at = '', id = ''] = Buffer.from(cursor, 'base64url').toString().split(' ')
+  if (!isTimeText(at) || !isId(id))
+    throw new AppError('invalid.cursor', 'The cursor does not belong to this list. Start again without a cursor.')
+  return [sql`(at, id) < (${at}::timestamptz, ${id}::uuid)`]
+}
+const isTimeText = (text: string): boolean => !Number.isNaN(Date.parse(text)) && isTime(text)
+
+async function rowsOf(ctx: Ctx, conditions: SQL[], limit: number): Promise<{ rows: Row[]; nextCursor: string | null }> {
+  const where = conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``
+  const { rows } = await ctx.db.execute<Row>(
+    sql`select * from ${all} ${where} order by at desc, id desc limit ${limit + 1}`,
+  )
+  const page = rows.slice(0, limit)
+  const last = rows.length > limit ? page.at(-1) : undefined
+  return { rows: page, nextCursor: last ? Buffer.from(`${toIso(last.at)} ${last.id}`).toString('base64url') : null }
+}
+
+const item = ({ owner: _, handle, author, at, ...row }: Row): ModeratedItem => ({
+  ...row,
+  author: handle && author ? { handle, name: author } : null,
+  updatedAt: toIso(at),
+})
+
+export const listAll = read(
+  'marketplace.listAll',
+  admin,
+  async (ctx, { search, kind, hidden, limit = 50, cursor }: ModeratedItemQuery): Promise<ModeratedItemPage> => {
+    const { rows, nextCursor } = await rowsOf(ctx, [...conditionsOf(kind, search, hidden), ...after(cursor)], limit)
+    return { items: rows.map(item), nextCursor }
+  },
+)
+
+async function requireOn(ctx: Ctx): Promise<void> {
+  if (!(await settingsOf(ctx)).marketplace.enabled) throw new AppError('not_found', 'This server has no marketplace.')
+}
+
+export const list = read(
+  'marketplace.list',
+  anyone,
+  async (ctx, { search, kind, limit = 50, cursor }: MarketplaceQuery): Promise<MarketplacePage> => {
+    await requireOn(ctx)
+    const { rows, nextCursor } = await rowsOf(ctx, [...conditionsOf(kind, search, false), ...after(cursor)], limit)
+    return { items: rows.map(item).map(({ reports: _, hidden: __, reason: ___, ...shown }) => shown), nextCursor }
+  },
+)
+
+async function find(ctx: Ctx, { kind, id }: ByItem): Promise<Row> {
+  const { rows } = await rowsOf(ctx, [sql`kind = ${kind}`, sql`id = ${id}::uuid`], 1)
+  if (!rows[0]) throw notFound(kind, id)
+  return rows[0]
+}
+
+/** Hides a public record from everybody but its own team, or shows it again. Its owner is told. */
+export const moderate = write(
+  'marketplace.moderate',
+  admin,
+  async (ctx, { kind, id, hidden, reason = null }: ByItem & Hide): Promise<ModeratedItem> => {
+    const before = await find(ctx, { kind, id })
+    if (hidden)
+      await ctx.db
+        .insert(hiddenRecords)
+        .values({ recordId: id, kind, reason, hiddenById: ctx.actor.userId, hiddenAt: ctx.now })
+        .onConflictDoUpdate({ target: hiddenRecords.recordId, set: { reason } })
+    else {
+      await ctx.db.delete(hiddenRecords).where(eq(hiddenRecords.recordId, id))
+      await ctx.db.delete(marketplaceReports).where(eq(marketplaceReports.recordId, id))
+    }
+    ctx.emit(itemModerated, { subjectId: id, userId: before.owner, data: { kind, name: before.name, hidden } })
+    if (before.owner && before.hidden !== hidden)
+      await notify(ctx, {
+        userId: before.owner,
+        type: hidden ? 'warning' : 'info',
+        reason: 'marketplace',
+        title: `Your ${kind} ${hidden ? 'was hidden from the public' : 'is public again'}: ${before.name}`,
+        message: reason ?? undefined,
+        link: `/${kind}s/${id}`,
+      })
+    return item(await find(ctx, { kind, id }))
+  },
+  { idempotent: true },
+)
+
+/** Reports a public record to the administrators, once for each user. */
+export const report = write(
+  'marketplace.report',
+  account('marketplace:write'),
+  async (ctx, { kind, id, reason }: ByItem & Report): Promise<ReportMade> => {
+    await requireOn(ctx)
+    const found = await find(ctx, { kind, id })
+    if (found.hidden) throw notFound(kind, id)
+    const made = await ctx.db
+      .insert(marketplaceReports)
+      .values({ recordId: id, userId: userIdOf(ctx.actor), reason: visibleText(reason).trim(), createdAt: ctx.now })
+      .onConflictDoNothing()
+      .returning({ id: marketplaceReports.recordId })
+    if (made.length > 0) ctx.emit(itemReported, { subjectId: id, userId: ctx.actor.userId, data: { kind } })
+    return { id, reported: made.length > 0 }
+  },
+  { idempotent: true },
+)

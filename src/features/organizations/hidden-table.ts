@@ -1,0 +1,15 @@
+import { pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import { instant } from '../../db/columns.ts'
+import { users } from '../users/table.ts'
+
+/**
+ * Public skills and agents that an administrator has hidden: nobody but their own team sees them. A table of its own,
+ * because the records themselves do not change.
+ */
+export const hiddenRecords = pgTable('hidden_records', {
+  recordId: uuid().primaryKey(),
+  kind: text().$type<'skill' | 'agent'>().notNull(),
+  reason: text(),
+  hiddenById: uuid().references(() => users.id, { onDelete: 'set null' }),
+  hiddenAt: instant().notNull(),
+})

@@ -1,0 +1,8 @@
+import { define, number, text } from '../../events/catalogue.ts'
+
+export const trackerSynced = define('tracker.synced', {
+  kind: 'tracker',
+  feed: 'access',
+  description: 'The issues of a repository at the code host were mirrored',
+  data: { repo: text, added: number, changed: number },
+})

@@ -1,0 +1,137 @@
+/** Where users write posts for the community, change their own, and report those of others. */
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useParams, useRouteContext } from '@tanstack/react-router'
+import { type FormEvent, type ReactNode, useState } from 'react'
+import type { CommunityPost } from '../../../features/community/schema.ts'
+import { Editor } from '../../components/editor.tsx'
+import { Markdown } from '../../components/markdown.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { Waiting } from '../admin/frame.tsx'
+import { communityPostQuery, deleteOwn, editPost, reportPost, writePost } from './queries.ts'
+import { words } from './words.ts'
+
+const MOST = 20_480
+const w = words.write
+
+const Frame = ({ title, children }: { title: string; children: ReactNode }) => (
+  <div className="scroll">
+    <div className="page stack s5">
+      <h1 className="h1">{title}</h1>
+      {children}
+    </div>
+  </div>
+)
+
+interface FormProps {
+  saved?: CommunityPost
+  onDone(post: CommunityPost): void
+}
+
+function PostForm({ saved, onDone }: FormProps) {
+  const [content, setContent] = useState(saved?.content ?? '')
+  const save = useMutation({
+    mutationFn: (title: string) =>
+      saved ? editPost({ id: saved.id, version: saved.version, title, content }) : writePost({ title, content }),
+    onSuccess: onDone,
+  })
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    save.mutate(String(new FormData(event.currentTarget).get('title')).trim())
+  }
+  return (
+    <form className="stack s4" onSubmit={submit}>
+      <label className="field">
+        <span>{words.title}</span>
+        <input className="input" name="title" required maxLength={200} defaultValue={saved?.title} />
+      </label>
+      <Editor label={words.content} value={content} onChange={setContent} maxLength={MOST} rows={14} />
+      {save.error && <ProblemBox error={save.error} />}
+      <p>
+        <button type="submit" className="btn main" disabled={save.isPending || content.trim() === ''}>
+          {saved ? words.save : w.send}
+        </button>
+      </p>
+    </form>
+  )
+}
+
+/** A post that is visible is on the public site, which is not part of the dashboard. */
+function useDone() {
+  const [isHidden, setHidden] = useState(false)
+  const done = ({ id, status }: CommunityPost) =>
+    status === 'visible' ? location.assign(`/community/${id}`) : setHidden(true)
+  return { isHidden, done }
+}
+
+export function NewPostPage() {
+  const { isHidden, done } = useDone()
+  return (
+    <Frame title={w.new}>
+      {isHidden ? (
+        <p role="status">{w.hidden}</p>
+      ) : (
+        <>
+          <p className="soft">{w.intro}</p>
+          <PostForm onDone={done} />
+        </>
+      )}
+    </Frame>
+  )
+}
+
+export function EditPostPage() {
+  const { id } = useParams({ from: '/inside/community/$id/edit' })
+  const { me } = useRouteContext({ from: '/inside' })
+  const { data, error } = useQuery(communityPostQuery(id))
+  if (!data) return <Frame title={w.edit}>{error ? <ProblemBox error={error} /> : <Waiting />}</Frame>
+  return data.author.handle === me.handle ? <Own post={data} /> : <Others post={data} />
+}
+
+function Own({ post }: { post: CommunityPost }) {
+  const { isHidden, done } = useDone()
+  const remove = useMutation({ mutationFn: deleteOwn, onSuccess: () => location.assign('/community') })
+  return (
+    <Frame title={w.edit}>
+      {isHidden && <p role="status">{w.hidden}</p>}
+      <PostForm saved={post} onDone={done} />
+      {remove.error && <ProblemBox error={remove.error} />}
+      <p>
+        <button type="button" className="btn danger" onClick={() => remove.mutate(post.id)}>
+          {words.remove}
+        </button>
+      </p>
+    </Frame>
+  )
+}
+
+function Others({ post }: { post: CommunityPost }) {
+  const report = useMutation({ mutationFn: reportPost })
+  return (
+    <Frame title={w.report}>
+      <h2 className="h2">{post.title}</h2>
+      <Markdown text={post.content} />
+      {report.isSuccess ? (
+        <p role="status">{w.reported}</p>
+      ) : (
+        <form
+          className="stack s4"
+          onSubmit={(event) => {
+            event.preventDefault()
+            report.mutate({ id: post.id, reason: String(new FormData(event.currentTarget).get('reason')).trim() })
+          }}
+        >
+          <label className="field">
+            <span>{w.reason}</span>
+            <input className="input" name="reason" required maxLength={500} />
+          </label>
+          {report.error && <ProblemBox error={report.error} />}
+          <p>
+            <button type="submit" className="btn" disabled={report.isPending}>
+              {w.sendReport}
+            </button>
+          </p>
+        </form>
+      )}
+    </Frame>
+  )
+}

@@ -1,0 +1,251 @@
+/** What visitors and users send: messages, posts of the community, and public skills and agents. */
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { ModeratedItem } from '../../../features/marketplace/schema.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { dayAndTime } from '../../times.ts'
+import { AdminFrame, Find, Listed } from '../admin/frame.tsx'
+import { useAdminChange } from '../admin/queries.ts'
+import {
+  changeMessage,
+  communityQuery,
+  contactQuery,
+  hideItem,
+  marketplaceQuery,
+  moderatePost,
+  removeMessage,
+  removePost,
+} from './queries.ts'
+import { words } from './words.ts'
+
+interface ActProps {
+  label: string
+  of: string
+  onDo(): void
+}
+const Act = ({ label, of, onDo }: ActProps) => (
+  <button type="button" className="btn small quiet" aria-label={of} onClick={onDo}>
+    {label}
+  </button>
+)
+
+interface ChoiceProps<T extends string> {
+  label: string
+  value: T
+  options: readonly (readonly [T, string])[]
+  onChange(value: T): void
+}
+function Choice<T extends string>({ label, value, options, onChange }: ChoiceProps<T>) {
+  return (
+    <label className="field">
+      <span>{label}</span>
+      <select className="input slim" value={value} onChange={(event) => onChange(event.currentTarget.value as T)}>
+        {options.map(([name, text]) => (
+          <option key={name} value={name}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+export function ContactPage() {
+  const [shown, setShown] = useState<'messages' | 'spam'>('messages')
+  const isSpam = shown === 'spam'
+  const list = useInfiniteQuery(contactQuery(isSpam))
+  const change = useAdminChange(changeMessage)
+  const remove = useAdminChange(removeMessage)
+  const w = words.contact
+  const problem = change.error ?? remove.error
+  return (
+    <AdminFrame at="contact">
+      <Choice<'messages' | 'spam'>
+        label={words.columns.state}
+        value={shown}
+        options={[
+          ['messages', w.messages],
+          ['spam', w.spam],
+        ]}
+        onChange={setShown}
+      />
+      {problem && <ProblemBox error={problem} />}
+      <Listed
+        list={list}
+        columns={[
+          {
+            title: w.columns.message,
+            of: ({ subject, message, reason, readAt }) => (
+              <span className="stack s1">
+                <span className="row wraps">
+                  {subject && <b className="b5">{subject}</b>}
+                  {!readAt && <span className="flag">{w.unread}</span>}
+                </span>
+                <span className="wrapany">{message}</span>
+                {reason && <span className="t12 warn">{reason}</span>}
+              </span>
+            ),
+          },
+          { title: w.columns.from, of: ({ name, email }) => [name, email].filter(Boolean).join(', ') },
+          { title: w.columns.at, of: ({ createdAt }) => dayAndTime(createdAt), wide: true },
+          {
+            title: w.columns.act,
+            of: ({ id, email, readAt, spam }) => (
+              <span className="row wraps">
+                {!readAt && (
+                  <Act
+                    label={w.read}
+                    of={w.of(w.read, email)}
+                    onDo={() => change.mutate({ id, readAt: new Date().toISOString() })}
+                  />
+                )}
+                <Act
+                  label={spam ? w.noSpam : w.isSpam}
+                  of={w.of(spam ? w.noSpam : w.isSpam, email)}
+                  onDo={() => change.mutate({ id, spam: !spam })}
+                />
+                <Act label={words.remove} of={w.of(words.remove, email)} onDo={() => remove.mutate(id)} />
+              </span>
+            ),
+          },
+        ]}
+      />
+    </AdminFrame>
+  )
+}
+
+export function CommunityPage() {
+  const [status, setStatus] = useState<'hidden' | 'visible'>('hidden')
+  const list = useInfiniteQuery(communityQuery(status))
+  const change = useAdminChange(moderatePost)
+  const remove = useAdminChange(removePost)
+  const w = words.community
+  const problem = change.error ?? remove.error
+  return (
+    <AdminFrame at="community">
+      <Choice<'hidden' | 'visible'>
+        label={words.columns.state}
+        value={status}
+        options={[
+          ['hidden', w.hidden],
+          ['visible', w.visible],
+        ]}
+        onChange={setStatus}
+      />
+      {problem && <ProblemBox error={problem} />}
+      <Listed
+        list={list}
+        columns={[
+          {
+            title: w.columns.title,
+            of: ({ id, title }) => <a href={`/community/${id}/edit`}>{title}</a>,
+          },
+          { title: w.columns.author, of: ({ author }) => author.name },
+          { title: w.columns.reports, of: ({ reports }) => reports, wide: true },
+          { title: w.columns.at, of: ({ createdAt }) => dayAndTime(createdAt), wide: true },
+          {
+            title: w.columns.act,
+            of: ({ id, title, pinned }) => (
+              <span className="row wraps">
+                <Act
+                  label={status === 'hidden' ? w.show : w.hide}
+                  of={w.of(status === 'hidden' ? w.show : w.hide, title)}
+                  onDo={() => change.mutate({ id, status: status === 'hidden' ? 'visible' : 'hidden' })}
+                />
+                <Act
+                  label={pinned ? w.unpin : w.pin}
+                  of={w.of(pinned ? w.unpin : w.pin, title)}
+                  onDo={() => change.mutate({ id, pinned: !pinned })}
+                />
+                <Act label={words.remove} of={words.removeOf(title)} onDo={() => remove.mutate(id)} />
+              </span>
+            ),
+          },
+        ]}
+      />
+    </AdminFrame>
+  )
+}
+
+export function MarketplacePage() {
+  const [search, setSearch] = useState('')
+  const [hiding, setHiding] = useState<ModeratedItem>()
+  const list = useInfiniteQuery(marketplaceQuery(search))
+  const change = useAdminChange(hideItem)
+  const w = words.marketplace
+  return (
+    <AdminFrame at="marketplace">
+      <Find label={w.find} value={search} onFind={setSearch} />
+      {change.error && !hiding && <ProblemBox error={change.error} />}
+      <Listed
+        list={list}
+        columns={[
+          {
+            title: w.columns.name,
+            of: ({ name, kind, hidden, reason }) => (
+              <span className="stack s1">
+                <span className="row wraps">
+                  <b className="b5">{name}</b>
+                  <span className="t12 soft">{kind}</span>
+                  {hidden && <span className="flag bad">{words.community.hidden}</span>}
+                </span>
+                {reason && <span className="t12 soft">{reason}</span>}
+              </span>
+            ),
+          },
+          { title: w.columns.author, of: ({ author }) => author?.name, wide: true },
+          { title: w.columns.uses, of: ({ uses }) => uses, wide: true },
+          { title: w.columns.reports, of: ({ reports }) => reports },
+          {
+            title: w.columns.act,
+            of: (item) =>
+              item.hidden ? (
+                <Act
+                  label={w.show}
+                  of={words.community.of(w.show, item.name)}
+                  onDo={() => change.mutate({ kind: item.kind, id: item.id, hidden: false, reason: null })}
+                />
+              ) : (
+                <Act label={w.hide} of={words.community.of(w.hide, item.name)} onDo={() => setHiding(item)} />
+              ),
+          },
+        ]}
+      />
+      {hiding && <Hiding item={hiding} change={change} onClose={() => setHiding(undefined)} />}
+    </AdminFrame>
+  )
+}
+
+interface HidingProps {
+  item: ModeratedItem
+  change: ReturnType<typeof useAdminChange<Parameters<typeof hideItem>[0], unknown>>
+  onClose(): void
+}
+
+function Hiding({ item: { kind, id, name }, change, onClose }: HidingProps) {
+  const [reason, setReason] = useState('')
+  const w = words.marketplace
+  return (
+    <Confirm
+      title={w.hideTitle(name)}
+      verb={w.hide}
+      cancel={words.cancel}
+      busy={change.isPending}
+      error={change.error}
+      onConfirm={() => change.mutate({ kind, id, hidden: true, reason: reason.trim() || null }, { onSuccess: onClose })}
+      onClose={onClose}
+    >
+      <p>{w.hideText}</p>
+      <label className="field">
+        <span>{w.reason}</span>
+        <input
+          className="input"
+          value={reason}
+          maxLength={500}
+          onChange={(event) => setReason(event.currentTarget.value)}
+        />
+      </label>
+    </Confirm>
+  )
+}

@@ -1,0 +1,140 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import type { CommunityCreate, ModeratedPatch } from '../../../features/community/schema.ts'
+import type { ContactPatch } from '../../../features/contact/schema.ts'
+import type { CategoryCreate, Page, PagePatch, Post, PostPatch } from '../../../features/site/content-schema.ts'
+import type { SponsorCreate, SponsorPatch } from '../../../features/sponsors/schema.ts'
+import { change, community, contact, marketplace, ok, settings, site, sponsors, tracker } from '../../api.ts'
+
+const LIMIT = 40
+
+const pages = <T>(key: readonly string[], load: (paging: { limit: number; cursor?: string }) => Promise<T>) =>
+  infiniteQueryOptions({
+    queryKey: ['admin', ...key],
+    queryFn: ({ pageParam }) => load({ limit: LIMIT, ...(pageParam && { cursor: pageParam }) }),
+    initialPageParam: '',
+    getNextPageParam: (page) => (page as { nextCursor?: string | null }).nextCursor ?? undefined,
+  })
+
+export type Kind = 'pages' | 'posts'
+type Versioned = { id: string; version: number }
+
+// ---- pages, posts, categories
+
+/** What lists of pages and of posts have in common. */
+type Listed = Pick<Page & Post, 'id' | 'version' | 'title' | 'slug' | 'status' | 'live' | 'updatedAt'>
+interface Paging {
+  limit: number
+  cursor?: string
+  search?: string
+}
+type ListedPage = Promise<{ items: Listed[]; nextCursor: string | null }>
+
+const listOf: Record<Kind, (query: Paging) => ListedPage> = {
+  pages: (query) => ok(site.admin.pages.get({ query })),
+  posts: (query) => ok(site.admin.posts.get({ query })),
+}
+const readOf: Record<Kind, (id: string) => Promise<Page | Post>> = {
+  pages: (id) => ok(site.admin.pages({ id }).get()),
+  posts: (id) => ok(site.admin.posts({ id }).get()),
+}
+
+export const textsQuery = (kind: Kind, search: string) =>
+  pages(['texts', kind, search], (paging) => listOf[kind]({ ...paging, ...(search && { search }) }))
+export const textQuery = (kind: Kind, id: string) =>
+  queryOptions({ queryKey: ['admin', 'text', id], queryFn: () => readOf[kind](id), staleTime: 0 })
+export const categoriesQuery = queryOptions({
+  queryKey: ['admin', 'categories'],
+  queryFn: () => ok(site.admin.categories.get()),
+})
+
+interface Saving {
+  kind: Kind
+  /** Without one, the text is new. */
+  saved?: Versioned
+  fields: PagePatch & PostPatch & { title: string }
+}
+export function saveText({ kind, saved, fields }: Saving): Promise<Page | Post> {
+  const { admin } = site
+  if (!saved) return kind === 'pages' ? ok(admin.pages.post(fields, change())) : ok(admin.posts.post(fields, change()))
+  const { id, version } = saved
+  return kind === 'pages'
+    ? ok(admin.pages({ id }).put(fields, change(version)))
+    : ok(admin.posts({ id }).put(fields, change(version)))
+}
+export const removeText = ({ kind, id, version }: Versioned & { kind: Kind }) =>
+  ok(site.admin[kind]({ id }).delete(undefined, change(version)))
+export const createCategory = (input: CategoryCreate) => ok(site.admin.categories.post(input, change()))
+export const removeCategory = ({ id, version }: Versioned) =>
+  ok(site.admin.categories({ id }).delete(undefined, change(version)))
+
+// ---- what visitors and users send
+
+export const contactQuery = (spam: boolean) =>
+  pages(['contact', String(spam)], (paging) => ok(contact.admin.contact.get({ query: { ...paging, spam } })))
+export const changeMessage = ({ id, ...patch }: ContactPatch & { id: string }) =>
+  ok(contact.admin.contact({ id }).patch(patch, change()))
+export const removeMessage = (id: string) => ok(contact.admin.contact({ id }).delete(undefined, change()))
+
+export const communityQuery = (status: 'visible' | 'hidden') =>
+  pages(['community', status], (paging) => ok(community.admin.community.posts.get({ query: { ...paging, status } })))
+export const moderatePost = ({ id, ...patch }: ModeratedPatch & { id: string }) =>
+  ok(community.admin.community.posts({ id }).patch(patch, change()))
+export const removePost = (id: string) => ok(community.admin.community.posts({ id }).delete(undefined, change()))
+
+export const marketplaceQuery = (search: string) =>
+  pages(['marketplace', search], (paging) =>
+    ok(marketplace.admin.marketplace.get({ query: { ...paging, ...(search && { search }) } })),
+  )
+interface Hiding {
+  kind: 'skill' | 'agent'
+  id: string
+  hidden: boolean
+  reason: string | null
+}
+export const hideItem = ({ kind, id, ...body }: Hiding) =>
+  ok(marketplace.admin.marketplace({ kind })({ id }).patch(body, change()))
+
+// ---- sponsors, tracker
+
+export const sponsorsQuery = pages(['sponsors'], (paging) => ok(sponsors.admin.sponsors.get({ query: paging })))
+export const saveSponsor = ({ saved, ...fields }: SponsorCreate & { saved?: Versioned }) =>
+  saved
+    ? ok(sponsors.admin.sponsors({ id: saved.id }).put(fields satisfies SponsorPatch, change(saved.version)))
+    : ok(sponsors.admin.sponsors.post(fields, change()))
+export const removeSponsor = (id: string) => ok(sponsors.admin.sponsors({ id }).delete(undefined, change()))
+
+export const reposQuery = queryOptions({
+  queryKey: ['admin', 'tracker'],
+  queryFn: () => ok(tracker.admin.github.repos.get({ query: {} })),
+})
+export const trackedQuery = (state: 'open' | 'closed') =>
+  pages(['tracked', state], (paging) => ok(tracker.admin.github.issues.get({ query: { ...paging, state } })))
+export const mirror = (_: undefined) => ok(tracker.admin.github.sync.post({}, change()))
+
+// ---- settings of the instance
+
+export const settingsQuery = queryOptions({
+  queryKey: ['admin', 'settings'],
+  queryFn: () => ok(settings.admin.settings.get()),
+})
+export const changeSetting = ({
+  key,
+  patch,
+  version,
+}: {
+  key: string
+  patch: Record<string, unknown>
+  version: number
+}) => ok(settings.admin.settings({ key }).patch(patch, change(version)))
+export const testMail = (to: string) => ok(settings.admin.settings['test-email'].post(to ? { to } : {}, change()))
+
+// ---- posts of the community, for their authors and readers
+
+export const communityPostQuery = (id: string) =>
+  queryOptions({ queryKey: ['community', id], queryFn: () => ok(community.public.community.posts({ id }).get()) })
+export const writePost = (input: CommunityCreate) => ok(community.community.posts.post(input, change()))
+export const editPost = ({ id, version, ...patch }: CommunityCreate & Versioned) =>
+  ok(community.community.posts({ id }).patch(patch, change(version)))
+export const deleteOwn = (id: string) => ok(community.community.posts({ id }).delete(undefined, change()))
+export const reportPost = ({ id, reason }: { id: string; reason: string }) =>
+  ok(community.community.posts({ id }).report.post({ reason }, change()))

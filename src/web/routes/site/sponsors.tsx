@@ -1,0 +1,208 @@
+/** Sponsors, and the issues that are mirrored from the code host. */
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import type { Sponsor } from '../../../features/sponsors/schema.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { toast } from '../../components/toasts.tsx'
+import { ago } from '../../times.ts'
+import { AdminFrame, Listed, Table, Waiting } from '../admin/frame.tsx'
+import { useAdminChange } from '../admin/queries.ts'
+import { mirror, removeSponsor, reposQuery, saveSponsor, sponsorsQuery, trackedQuery } from './queries.ts'
+import { words } from './words.ts'
+
+const tiers = ['platinum', 'gold', 'silver', 'bronze'] as const
+
+export function SponsorsPage() {
+  const list = useInfiniteQuery(sponsorsQuery)
+  const [editing, setEditing] = useState<Sponsor | 'new'>()
+  const remove = useAdminChange(removeSponsor)
+  const w = words.sponsors
+  return (
+    <AdminFrame at="sponsors">
+      <p>
+        <button type="button" className="btn" onClick={() => setEditing('new')}>
+          {w.add}
+        </button>
+      </p>
+      {remove.error && <ProblemBox error={remove.error} />}
+      <Listed
+        list={list}
+        columns={[
+          { title: w.columns.name, of: ({ name }) => <b className="b5">{name}</b> },
+          { title: w.columns.tier, of: ({ tier }) => tier },
+          { title: w.columns.active, of: ({ active }) => (active ? w.yes : w.no), wide: true },
+          {
+            title: w.columns.act,
+            of: (sponsor) => (
+              <span className="row wraps">
+                <button
+                  type="button"
+                  className="btn small"
+                  aria-label={words.editOf(sponsor.name)}
+                  onClick={() => setEditing(sponsor)}
+                >
+                  {words.edit}
+                </button>
+                <button
+                  type="button"
+                  className="btn small quiet"
+                  aria-label={words.removeOf(sponsor.name)}
+                  onClick={() => remove.mutate(sponsor.id)}
+                >
+                  {words.remove}
+                </button>
+              </span>
+            ),
+          },
+        ]}
+      />
+      {editing && <SponsorForm saved={editing === 'new' ? undefined : editing} onClose={() => setEditing(undefined)} />}
+    </AdminFrame>
+  )
+}
+
+function SponsorForm({ saved, onClose }: { saved?: Sponsor; onClose(): void }) {
+  const save = useAdminChange(saveSponsor)
+  const w = words.sponsors
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget)
+    const text = (name: string) => String(form.get(name) ?? '').trim()
+    const fields = {
+      name: text('name'),
+      url: text('url') || null,
+      description: text('description') || null,
+      tier: text('tier') as Sponsor['tier'],
+      position: Number(text('position')) || 0,
+      active: form.has('active'),
+    }
+    save.mutate({ ...fields, saved }, { onSuccess: onClose })
+  }
+  return (
+    <Dialog title={saved?.name ?? w.add} open onClose={onClose}>
+      <form className="stack s4" onSubmit={submit}>
+        <label className="field">
+          <span>{w.name}</span>
+          <input className="input" name="name" required maxLength={100} defaultValue={saved?.name} />
+        </label>
+        <label className="field">
+          <span>{w.url}</span>
+          <input className="input" name="url" pattern="https://.+" maxLength={500} defaultValue={saved?.url ?? ''} />
+        </label>
+        <label className="field">
+          <span>{w.description}</span>
+          <input className="input" name="description" maxLength={300} defaultValue={saved?.description ?? ''} />
+        </label>
+        <label className="field">
+          <span>{w.tier}</span>
+          <select className="input" name="tier" defaultValue={saved?.tier ?? 'bronze'}>
+            {tiers.map((tier) => (
+              <option key={tier}>{tier}</option>
+            ))}
+          </select>
+        </label>
+        <label className="field">
+          <span>{w.position}</span>
+          <input
+            className="input"
+            name="position"
+            type="number"
+            min={0}
+            max={10_000}
+            defaultValue={saved?.position ?? 0}
+          />
+        </label>
+        <label className="row">
+          <input type="checkbox" name="active" defaultChecked={saved?.active ?? true} />
+          <span>{w.active}</span>
+        </label>
+        {save.error && <ProblemBox error={save.error} />}
+        <button type="submit" className="btn main" disabled={save.isPending}>
+          {words.save}
+        </button>
+      </form>
+    </Dialog>
+  )
+}
+
+export function TrackerPage() {
+  const { data, error } = useQuery(reposQuery)
+  const sync = useAdminChange(mirror)
+  const w = words.tracker
+  const said = (items: { added: number; changed: number }[]) =>
+    w.done(
+      items.reduce((sum, { added }) => sum + added, 0),
+      items.reduce((sum, { changed }) => sum + changed, 0),
+    )
+  const problem = error ?? sync.error
+  return (
+    <AdminFrame at="tracker">
+      {problem && <ProblemBox error={problem} />}
+      {!data && !error && <Waiting />}
+      {data?.items.length === 0 && <p className="soft">{w.none}</p>}
+      {data && data.items.length > 0 && (
+        <>
+          <p>
+            <button
+              type="button"
+              className="btn"
+              disabled={sync.isPending}
+              onClick={() => sync.mutate(undefined, { onSuccess: ({ items }) => toast({ title: said(items) }) })}
+            >
+              {w.sync}
+            </button>
+          </p>
+          <Table
+            items={data.items.map((item) => ({ ...item, id: item.repo }))}
+            columns={[
+              { title: w.columns.repo, of: ({ repo }) => repo },
+              { title: w.columns.open, of: ({ open }) => open },
+              { title: w.columns.closed, of: ({ closed }) => closed, wide: true },
+              { title: w.columns.synced, of: ({ syncedAt }) => (syncedAt ? ago(syncedAt) : w.never), wide: true },
+              { title: w.columns.error, of: ({ error: why }) => why && <span className="warn">{why}</span> },
+            ]}
+          />
+          <Issues />
+        </>
+      )}
+    </AdminFrame>
+  )
+}
+
+function Issues() {
+  const [state, setState] = useState<'open' | 'closed'>('open')
+  const list = useInfiniteQuery(trackedQuery(state))
+  const w = words.tracker
+  return (
+    <section className="stack">
+      <label className="field">
+        <span>{words.columns.state}</span>
+        <select
+          className="input slim"
+          value={state}
+          onChange={(event) => setState(event.currentTarget.value as 'open' | 'closed')}
+        >
+          <option value="open">{w.open}</option>
+          <option value="closed">{w.closed}</option>
+        </select>
+      </label>
+      <Listed
+        list={list}
+        columns={[
+          {
+            title: w.issues.title,
+            of: ({ url, number, title }) => (
+              <a href={url} rel="noreferrer" target="_blank">
+                #{number} {title}
+              </a>
+            ),
+          },
+          { title: w.issues.repo, of: ({ repo }) => repo, wide: true },
+          { title: w.issues.author, of: ({ author }) => author, wide: true },
+          { title: w.issues.at, of: ({ updatedAt }) => ago(updatedAt) },
+        ]}
+      />
+    </section>
+  )
+}

@@ -1,0 +1,172 @@
+/** The form of a page or a post. */
+import { useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import type { Page, Post } from '../../../features/site/content-schema.ts'
+import { sendFile } from '../../api.ts'
+import { Editor } from '../../components/editor.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { Waiting } from '../admin/frame.tsx'
+import { useAdminChange } from '../admin/queries.ts'
+import { categoriesQuery, type Kind, saveText, textQuery } from './queries.ts'
+import { words } from './words.ts'
+
+const MOST = 256 << 10
+type Text = Page | Post
+
+interface Props {
+  kind: Kind
+  id?: string
+  onEnd(): void
+}
+
+/** The form begins with what is stored, so it waits for it. */
+export function TextForm({ kind, id, onEnd }: Props) {
+  const { data, error } = useQuery({ ...textQuery(kind, id ?? ''), enabled: id !== undefined })
+  if (id === undefined) return <Fields kind={kind} onEnd={onEnd} />
+  if (!data) return error ? <ProblemBox error={error} /> : <Waiting />
+  return <Fields key={data.version} kind={kind} saved={data} onEnd={onEnd} />
+}
+
+const picture = async (file: File): Promise<string> => {
+  const { path } = await sendFile<{ path: string }>('/api/admin/uploads', file)
+  return `![${file.name.replace(/[[\]]/g, '')}](${path})`
+}
+
+/** What the field for a time takes: no zone, minutes. */
+const local = (at: string | null | undefined): string => {
+  if (!at) return ''
+  const date = new Date(at)
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
+function Fields({ kind, saved, onEnd }: { kind: Kind; saved?: Text; onEnd(): void }) {
+  const [content, setContent] = useState(saved?.content ?? '')
+  const save = useAdminChange(saveText)
+  const send = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const { submitter } = event.nativeEvent as SubmitEvent
+    const form = new FormData(event.currentTarget)
+    const status = (submitter as HTMLButtonElement | null)?.value
+    const fields = { ...fieldsOf(kind, form), content, ...(status && { status: status as Text['status'] }) }
+    save.mutate({ kind, saved, fields }, { onSuccess: onEnd })
+  }
+  const isPublished = saved?.status === 'published'
+  return (
+    <form className="stack s4" onSubmit={send}>
+      <Names saved={saved} />
+      {kind === 'posts' ? <OfPost saved={saved as Post | undefined} /> : <OfPage saved={saved as Page | undefined} />}
+      <Editor label={words.content} value={content} onChange={setContent} maxLength={MOST} rows={18} onFile={picture} />
+      {save.error && <ProblemBox error={save.error} />}
+      <span className="row wraps">
+        <button type="submit" className="btn main" disabled={save.isPending}>
+          {words.save}
+        </button>
+        <button type="submit" className="btn" value={isPublished ? 'draft' : 'published'} disabled={save.isPending}>
+          {isPublished ? words.toDraft : words.publish}
+        </button>
+        <button type="button" className="btn quiet" onClick={onEnd}>
+          {words.cancel}
+        </button>
+      </span>
+    </form>
+  )
+}
+
+function fieldsOf(kind: Kind, form: FormData) {
+  const text = (name: string): string => String(form.get(name) ?? '').trim()
+  const from = text('publishedAt')
+  const common = {
+    title: text('title'),
+    ...(text('slug') && { slug: text('slug') }),
+    description: text('description') || null,
+    publishedAt: from ? new Date(from).toISOString() : null,
+  }
+  if (kind === 'pages') return { ...common, nav: form.has('nav'), position: Number(text('position')) || 0 }
+  const tags = [
+    ...new Set(
+      text('tags')
+        .split(',')
+        .map((tag) => tag.trim()),
+    ),
+  ].filter(Boolean)
+  return { ...common, excerpt: text('excerpt') || null, categoryId: text('categoryId') || null, tags }
+}
+
+const Names = ({ saved }: { saved?: Text }) => (
+  <>
+    <label className="field">
+      <span>{words.title}</span>
+      <input className="input" name="title" required maxLength={200} defaultValue={saved?.title} />
+    </label>
+    <label className="field">
+      <span>{words.slug}</span>
+      <input
+        className="input"
+        name="slug"
+        maxLength={80}
+        pattern="[a-z0-9]+(-[a-z0-9]+)*"
+        title={words.slugHint}
+        defaultValue={saved?.slug}
+      />
+    </label>
+    <label className="field">
+      <span>{words.description}</span>
+      <input className="input" name="description" maxLength={300} defaultValue={saved?.description ?? ''} />
+    </label>
+    <label className="field">
+      <span>{words.from}</span>
+      <input
+        className="input"
+        name="publishedAt"
+        type="datetime-local"
+        title={words.fromHint}
+        defaultValue={local(saved?.publishedAt)}
+      />
+    </label>
+  </>
+)
+
+const OfPage = ({ saved }: { saved?: Page }) => (
+  <>
+    <label className="row">
+      <input type="checkbox" name="nav" defaultChecked={saved?.nav} />
+      <span>{words.nav}</span>
+    </label>
+    <label className="field">
+      <span>{words.position}</span>
+      <input className="input" name="position" type="number" min={0} max={10_000} defaultValue={saved?.position ?? 0} />
+    </label>
+  </>
+)
+
+function OfPost({ saved }: { saved?: Post }) {
+  const { data } = useQuery(categoriesQuery)
+  return (
+    <>
+      <label className="field">
+        <span>{words.excerpt}</span>
+        <textarea className="input area" name="excerpt" rows={2} maxLength={500} defaultValue={saved?.excerpt ?? ''} />
+      </label>
+      <label className="field">
+        <span>{words.category}</span>
+        <select
+          key={data ? 'known' : 'waiting'}
+          className="input"
+          name="categoryId"
+          defaultValue={saved?.categoryId ?? ''}
+        >
+          <option value="">{words.noCategory}</option>
+          {data?.items.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label className="field">
+        <span>{words.tags}</span>
+        <input className="input" name="tags" defaultValue={saved?.tags.join(', ')} />
+      </label>
+    </>
+  )
+}

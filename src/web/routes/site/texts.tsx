@@ -1,0 +1,155 @@
+/** Pages, posts and categories of the public site. */
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Confirm } from '../../components/confirm.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { ago } from '../../times.ts'
+import { AdminFrame, Find, Listed, Table } from '../admin/frame.tsx'
+import { useAdminChange } from '../admin/queries.ts'
+import { categoriesQuery, createCategory, type Kind, removeCategory, removeText, textsQuery } from './queries.ts'
+import { TextForm } from './text-form.tsx'
+import { words } from './words.ts'
+
+export function SitePage() {
+  const [editing, setEditing] = useState<{ kind: Kind; id?: string }>()
+  const end = () => setEditing(undefined)
+  if (editing)
+    return (
+      <AdminFrame at="site">
+        <TextForm {...editing} onEnd={end} />
+      </AdminFrame>
+    )
+  return (
+    <AdminFrame at="site">
+      {(['pages', 'posts'] as const).map((kind) => (
+        <Texts key={kind} kind={kind} onEdit={(id) => setEditing({ kind, id })} />
+      ))}
+      <Categories />
+    </AdminFrame>
+  )
+}
+
+interface Shown {
+  id: string
+  version: number
+  title: string
+}
+
+function Texts({ kind, onEdit }: { kind: Kind; onEdit(id?: string): void }) {
+  const [search, setSearch] = useState('')
+  const [removing, setRemoving] = useState<Shown>()
+  const list = useInfiniteQuery(textsQuery(kind, search))
+  const remove = useAdminChange(removeText)
+  const { columns } = words
+  return (
+    <section className="stack" aria-label={words[kind]}>
+      <header className="row wraps">
+        <h2 className="h2 grow">{words[kind]}</h2>
+        <button type="button" className="btn" onClick={() => onEdit()}>
+          {words.newOf[kind]}
+        </button>
+      </header>
+      <Find label={words.findOf[kind]} value={search} onFind={setSearch} />
+      <Listed
+        list={list}
+        columns={[
+          { title: columns.title, of: ({ title }) => <b className="b5">{title}</b> },
+          {
+            title: columns.state,
+            of: ({ live, status }) => <span className={live ? 'flag good' : 'flag'}>{words.state(live, status)}</span>,
+          },
+          { title: columns.changed, of: ({ updatedAt }) => ago(updatedAt), wide: true },
+          {
+            title: columns.act,
+            of: (text) => (
+              <span className="row wraps">
+                <button
+                  type="button"
+                  className="btn small"
+                  aria-label={words.editOf(text.title)}
+                  onClick={() => onEdit(text.id)}
+                >
+                  {words.edit}
+                </button>
+                <button
+                  type="button"
+                  className="btn small quiet"
+                  aria-label={words.removeOf(text.title)}
+                  onClick={() => setRemoving(text)}
+                >
+                  {words.remove}
+                </button>
+              </span>
+            ),
+          },
+        ]}
+      />
+      {removing && (
+        <Confirm
+          title={words.removeTitle(removing.title)}
+          verb={words.remove}
+          cancel={words.cancel}
+          busy={remove.isPending}
+          error={remove.error}
+          onConfirm={() => remove.mutate({ kind, ...removing }, { onSuccess: () => setRemoving(undefined) })}
+          onClose={() => setRemoving(undefined)}
+        >
+          <p>{words.removeText}</p>
+        </Confirm>
+      )}
+    </section>
+  )
+}
+
+function Categories() {
+  const { data, error } = useQuery(categoriesQuery)
+  const create = useAdminChange(createCategory)
+  const remove = useAdminChange(removeCategory)
+  const problem = error ?? create.error ?? remove.error
+  const { columns } = words
+  return (
+    <section className="stack" aria-label={words.categories}>
+      <h2 className="h2">{words.categories}</h2>
+      {problem && <ProblemBox error={problem} />}
+      {data && (
+        <Table
+          items={data.items}
+          columns={[
+            { title: columns.name, of: ({ name }) => name },
+            { title: columns.posts, of: ({ posts }) => posts },
+            {
+              title: columns.act,
+              of: (category) => (
+                <button
+                  type="button"
+                  className="btn small quiet"
+                  aria-label={words.removeOf(category.name)}
+                  onClick={() => remove.mutate(category)}
+                >
+                  {words.remove}
+                </button>
+              ),
+            },
+          ]}
+        />
+      )}
+      <form
+        className="row inviteform"
+        onSubmit={(event) => {
+          event.preventDefault()
+          const form = event.currentTarget
+          const name = String(new FormData(form).get('name')).trim()
+          if (name) create.mutate({ name }, { onSuccess: () => form.reset() })
+        }}
+      >
+        <label className="field grow">
+          <span>{words.categoryName}</span>
+          <input className="input" name="name" required maxLength={60} />
+        </label>
+        <button type="submit" className="btn" disabled={create.isPending}>
+          {words.add}
+        </button>
+      </form>
+    </section>
+  )
+}
