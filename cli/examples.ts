@@ -24,6 +24,17 @@ export const examples: Record<string, string[]> = {
   'sync off': ['tutti sync off'],
   export: ['tutti export tutti.ndjson', 'tutti export tutti.ndjson -p TUT'],
   import: ['tutti import tutti.ndjson', 'tutti import tutti.ndjson --server tutti.example.com'],
+  tunnel: ['tutti tunnel up --http web=3000', 'tutti tunnel list'],
+  'tunnel up': [
+    'tutti tunnel up --http web=3000',
+    'tutti tunnel up --http web=3000 --who members --access organization',
+    'tutti tunnel up --claim b3Blbi1zZXNhbWU --server tutti.example.com',
+  ],
+  'tunnel add': ['tutti tunnel add api=8080 --who members', 'tutti tunnel add db=unix:/run/db.sock'],
+  'tunnel list': ['tutti tunnel list', 'tutti tunnel list --json'],
+  'tunnel status': ['tutti tunnel status build-1'],
+  'tunnel update': ['tutti tunnel update build-1 --access organization', 'tutti tunnel update build-1 --pause'],
+  'tunnel rm': ['tutti tunnel rm build-1'],
   mcp: ['tutti mcp', 'tutti mcp --toolsets core,notes --readonly'],
   'mcp cost': ['tutti mcp cost'],
   connect: [

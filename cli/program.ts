@@ -6,6 +6,7 @@ import { nouns } from './nouns/index.ts'
 import { addNoun, root } from './root.ts'
 import { addSite } from './site-commands.ts'
 import { addSync, addTransfer } from './sync-commands.ts'
+import { addTunnel } from './tunnel-commands.ts'
 
 /** All commands. The code of a command is loaded when it is called. */
 export const program = root()
@@ -80,6 +81,7 @@ program
 addLive(program, remote)
 addSync(program, remote)
 addTransfer(program, remote)
+addTunnel(program, remote)
 
 const mcp = program
   .command('mcp')

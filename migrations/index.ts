@@ -54,6 +54,7 @@ import m51 from './0051_views_by_project.sql' with { type: 'text' }
 import m52 from './0052_site.sql' with { type: 'text' }
 import m53 from './0053_assistant.sql' with { type: 'text' }
 import m54 from './0054_community.sql' with { type: 'text' }
+import m55 from './0055_tunnels.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -110,4 +111,5 @@ export const migrations: Migration[] = [
   { id: '0052_site', sql: m52 },
   { id: '0053_assistant', sql: m53 },
   { id: '0054_community', sql: m54 },
+  { id: '0055_tunnels', sql: m55 },
 ]

@@ -27,6 +27,7 @@ import { ToolCosts } from './mcp/costs.ts'
 import { createMailer } from './outside/mailer.ts'
 import { createOutbound, type OutboundOptions } from './outside/outbound.ts'
 import type { App } from './services.ts'
+import { Switchboard } from './tunnel/switchboard.ts'
 
 export interface AppOptions {
   log?: Log
@@ -103,6 +104,7 @@ function assemble(
       ...{ driver, db, bus, auth, events: catalogue, records, log, clock, instanceId },
       workersOf: async (organizationIds) => (await workersOf.call(contextOf(app, system), { organizationIds })).flat(),
     }),
+    tunnels: new Switchboard(),
     gauges: {},
     url: urlOf(config, config.PORT),
     close: () => {

@@ -8,9 +8,12 @@ import {
   bindable,
   choice,
   databaseUrl,
+  host,
   hosts,
   number,
+  overlaps,
   type Parse,
+  pairs,
   secret,
   size,
   smtpUrl,
@@ -35,6 +38,7 @@ const setting = <T>(about: string, parse: Parse<T>, fallback: T, secret?: true):
 })
 
 const none = undefined as string | undefined
+const noNumber = undefined as number | undefined
 
 export const settings = {
   HOST: setting('Address to listen on; 127.0.0.1 accepts local connections only', bindable, '127.0.0.1'),
@@ -131,11 +135,7 @@ export const settings = {
     none,
   ),
   EMBEDDINGS_MODEL: setting('Model at that endpoint', text, none),
-  EMBEDDINGS_DIMENSIONS: setting(
-    'Number of dimensions of its vectors',
-    number(1, 4000),
-    undefined as number | undefined,
-  ),
+  EMBEDDINGS_DIMENSIONS: setting('Number of dimensions of its vectors', number(1, 4000), noNumber),
   EMBEDDINGS_KEY: setting('API key for that endpoint', text, none, true),
   CHAT_URL: setting(
     'OpenAI-compatible endpoint that writes answers, such as http://localhost:11434/v1; unset: only search results',
@@ -165,6 +165,18 @@ export const settings = {
     choice('on', 'off'),
     'on' as const,
   ),
+  TUNNEL_PORT: setting(
+    'Port for services of tunnels, apart from PORT; unset: they cannot be opened',
+    number(0, 65_535),
+    noNumber,
+  ),
+  TUNNEL_DOMAIN: setting('Domain whose subdomains are services of tunnels; unset: localhost, and by path', host, none),
+  TUNNEL_PUBLIC: setting(
+    'on: tunnels may be opened to anybody; off: only to members',
+    choice('on', 'off'),
+    'off' as const,
+  ),
+  TUNNEL_RATE: setting('Requests per second through each tunnel; twice as many at once', number(1, 1_000_000), 100),
   METRICS_TOKEN: setting('Bearer token for /metrics; administrators can always read it', secret(16), none, true),
   RATE_LIMIT_PER_MINUTE: setting('Requests per minute for each credential', number(1, 1_000_000), 1200),
   RATE_LIMIT_BURST: setting('Requests at once for each credential', number(1, 1_000_000), 200),
@@ -247,6 +259,8 @@ export function loadConfig({ env = process.env, options = {}, file }: ConfigInpu
     if (values[one] && !values[other]) problems.push(`${one} is set, so ${other} must be set too`)
   if (values.CHAT_MAX_SECONDS <= values.CHAT_TIMEOUT_SECONDS)
     problems.push('CHAT_MAX_SECONDS must be greater than CHAT_TIMEOUT_SECONDS')
+  if (values.TUNNEL_DOMAIN && values.APP_URL && overlaps(values.TUNNEL_DOMAIN, new URL(values.APP_URL).hostname))
+    problems.push('TUNNEL_DOMAIN must be apart from the host of APP_URL: neither the same, nor above or below it')
   if (problems.length > 0) throw new ConfigError(problems)
   const read = path === undefined ? join(dataDir, 'config.env') : resolve(path)
   return {
@@ -266,21 +280,6 @@ const forEachName = <T>(make: (name: Name) => T): Record<Name, T> =>
 /** Reads every setting with its own type. */
 const readValues = (read: <T>(name: Name, setting: Setting<T>) => T): Values =>
   Object.fromEntries(names.map((name) => [name, read<unknown>(name, settings[name] as Setting<unknown>)])) as Values
-
-/** Settings that require another one. */
-const pairs: [Name, Name][] = [
-  ['AUTH_BACKEND_URL', 'OIDC_CLIENT_ID'],
-  ['OIDC_CLIENT_ID', 'AUTH_BACKEND_URL'],
-  ['CODEHOST_CLIENT_ID', 'CODEHOST_CLIENT_SECRET'],
-  ['CODEHOST_CLIENT_SECRET', 'CODEHOST_CLIENT_ID'],
-  ['GOOGLE_CLIENT_ID', 'GOOGLE_CLIENT_SECRET'],
-  ['GOOGLE_CLIENT_SECRET', 'GOOGLE_CLIENT_ID'],
-  ['SMTP_URL', 'MAIL_FROM'],
-  ['EMBEDDINGS_URL', 'EMBEDDINGS_MODEL'],
-  ['EMBEDDINGS_URL', 'EMBEDDINGS_DIMENSIONS'],
-  ['CHAT_URL', 'CHAT_MODEL'],
-  ['CHAT_MODEL', 'CHAT_URL'],
-]
 
 /**
  * Returns the address that users open. For a loopback address it uses `localhost`: passkeys need a name, and browsers

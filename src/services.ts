@@ -15,6 +15,7 @@ import type { ToolCosts } from './mcp/costs.ts'
 import type { Mailer } from './outside/mailer.ts'
 import type { Outbound } from './outside/outbound.ts'
 import type { Records } from './records/kind.ts'
+import type { Switchboard } from './tunnel/switchboard.ts'
 
 /** Everything an action may need, created once and passed explicitly. */
 export interface App {
@@ -44,6 +45,8 @@ export interface App {
   readonly toolCosts: ToolCosts
   /** Tells open connections of events. */
   readonly live: Hub
+  /** The machines that are connected to this process. */
+  readonly tunnels: Switchboard
   /** Current counts of the surfaces, for the admin area: `mcpStreams`, `http`. */
   readonly gauges: Record<string, () => number>
   /** The public address, for links in mails and pages; never taken from a request. */

@@ -1,7 +1,7 @@
 import { toIso } from '../db/columns.ts'
 import { AppError } from '../errors.ts'
 import type { Actor } from './actor.ts'
-import type { KeyRow, PersonRow, SessionRow, TokenRow } from './credential-rows.ts'
+import type { KeyRow, PersonRow, SessionRow, TokenRow, TunnelRow } from './credential-rows.ts'
 import { atLeast, inWorkspace, lesser, type Role } from './policy.ts'
 
 // Rows of credentials as actors. The caller has checked that the credential is valid.
@@ -103,5 +103,23 @@ export function ofToken(row: TokenRow): Actor {
         ...(row.agent_for_user && { forUser: true as const }),
       },
     }),
+  }
+}
+
+/** Without memberships: what the machine may do comes from its credential only, and not from its owner's rights. */
+export function ofTunnel(row: TunnelRow): Actor {
+  // The owner has left the team of the tunnel.
+  if (!membershipsOf(row).has(row.organization_id)) throw refused()
+  return {
+    ...personOf(row),
+    admin: false,
+    credentialId: row.credential_id,
+    kind: 'tunnel',
+    bound: true,
+    scopes: [],
+    memberships: new Map(),
+    ...nothingShared,
+    organizationId: row.organization_id,
+    tunnelId: row.tunnel_id,
   }
 }

@@ -25,7 +25,7 @@ export interface SessionFacts {
   readonly impersonatorId: string | null
 }
 
-export type CredentialKind = 'anonymous' | 'session' | 'api_key' | 'mcp_token' | 'system'
+export type CredentialKind = 'anonymous' | 'session' | 'api_key' | 'mcp_token' | 'tunnel' | 'system'
 
 /** Who is calling, and with which rights: read from the database, never from claims. */
 export interface Actor {
@@ -69,6 +69,8 @@ export interface Actor {
   }
   /** The default project, if the MCP token names one. */
   readonly projectId?: string | null
+  /** For the credential of a machine: its tunnel. Such an actor has no rights but to serve it. */
+  readonly tunnelId?: string
 }
 
 /**

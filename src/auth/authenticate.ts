@@ -5,7 +5,17 @@ import type { Bus } from '../events/bus.ts'
 import type { Catalogue } from '../events/catalogue.ts'
 import type { AppEvent } from '../events/event.ts'
 import type { Actor } from './actor.ts'
-import { current, membershipsOf, ofKey, ofSession, ofToken, personOf, refused, sharedWith } from './actor-rows.ts'
+import {
+  current,
+  membershipsOf,
+  ofKey,
+  ofSession,
+  ofToken,
+  ofTunnel,
+  personOf,
+  refused,
+  sharedWith,
+} from './actor-rows.ts'
 import {
   type CredentialRow,
   type KeyRow,
@@ -13,7 +23,9 @@ import {
   type SessionRow,
   sessionRow,
   type TokenRow,
+  type TunnelRow,
   tokenRow,
+  tunnelRow,
   userRow,
 } from './credential-rows.ts'
 import type { Jwt } from './jwt.ts'
@@ -82,16 +94,16 @@ export class Authenticator {
     if (found?.status === 'suspended') return { ended: 'suspended' }
     try {
       const row = this.#valid(found)
-      const actor = 'impersonator_id' in row ? ofSession(row) : 'member_of' in row ? ofToken(row) : ofKey(row)
-      return { actor, expiresAt: toIso(row.expires_at) }
+      return { actor: actorOf(row), expiresAt: toIso(row.expires_at) }
     } catch (error) {
       if (error instanceof AppError) return { ended: 'credential' }
       throw error
     }
   }
 
-  #rowOf(kind: Actor['kind'], id: string): Promise<SessionRow | KeyRow | TokenRow | undefined> {
+  #rowOf(kind: Actor['kind'], id: string): Promise<AnyRow | undefined> {
     if (kind === 'session') return sessionRow(this.driver, id)
+    if (kind === 'tunnel') return tunnelRow(this.driver, id, 'id')
     return kind === 'api_key' ? keyRow(this.driver, id, 'id') : tokenRow(this.driver, id, 'id')
   }
 
@@ -189,6 +201,8 @@ export class Authenticator {
       case 'mcp_live':
       case 'mcp_test':
         return this.#byToken(secret)
+      case 'tunnel':
+        return ofTunnel(this.#valid(await tunnelRow(this.driver, hashSecret(secret))))
       case undefined:
         return this.#bySession(secret)
       default:
@@ -219,6 +233,14 @@ export class Authenticator {
   }
 }
 
+type AnyRow = SessionRow | KeyRow | TokenRow | TunnelRow
+
+function actorOf(row: AnyRow): Actor {
+  if ('impersonator_id' in row) return ofSession(row)
+  if ('tunnel_id' in row) return ofTunnel(row)
+  return 'member_of' in row ? ofToken(row) : ofKey(row)
+}
+
 const everybody: Concerns = () => true
 
 /** Returns whose rights the event may have changed; undefined if nobody's. */
@@ -232,6 +254,9 @@ function concernedBy({ data, userId, organizationId }: AppEvent): Concerns {
   const named = typeof data.userId === 'string' ? data.userId : userId
   if (named) return (actor) => actor.userId === named
   if (!organizationId) return everybody
-  return ({ memberships, reach, sandboxOf }) =>
-    memberships.has(organizationId) || reach.includes(organizationId) || sandboxOf === organizationId
+  return ({ memberships, reach, sandboxOf, tunnelId, organizationId: own }) =>
+    (tunnelId !== undefined && own === organizationId) ||
+    memberships.has(organizationId) ||
+    reach.includes(organizationId) ||
+    sandboxOf === organizationId
 }

@@ -53,6 +53,11 @@ export interface TokenRow extends CredentialRow {
   agent_for_user: boolean
 }
 
+export interface TunnelRow extends CredentialRow {
+  tunnel_id: string
+  organization_id: string
+}
+
 const person = `u.id as user_id, u.name as user_name, u.role = 'admin' as is_admin, u.status,
   u.preferences->>'currentOrganizationId' as preferred,
   coalesce((select json_agg(json_build_array(m.organization_id, m.role) order by m.joined_at, m.organization_id)
@@ -85,7 +90,14 @@ const ofToken = `select ${person}, ${credential}, c.scopes::text, c.organization
   join organizations o on o.id = c.organization_id and o.deleted_at is null
   left join agents a on a.id = c.agent_id and a.deleted_at is null`
 
+/** The credential of a tunnel works until it is replaced or the tunnel is deleted. */
+const ofTunnel = `select ${person}, c.token_id as credential_id, timestamptz '9999-12-31' as expires_at,
+  c.deleted_at as revoked_at, c.id as tunnel_id, c.organization_id
+  from tunnels c join users u on u.id = c.owner_id
+  join organizations o on o.id = c.organization_id and o.deleted_at is null`
+
 const keyBy = { hash: `${ofKey} where c.hash = $1`, id: `${ofKey} where c.id = $1` }
+const tunnelBy = { hash: `${ofTunnel} where c.token_hash = $1`, id: `${ofTunnel} where c.token_id = $1` }
 const tokenBy = { hash: `${ofToken} where c.hash = $1`, id: `${ofToken} where c.id = $1` }
 
 async function first<R>(driver: Driver, text: string, key: string): Promise<R | undefined> {
@@ -100,3 +112,5 @@ export const keyRow = (driver: Driver, value: string, by: 'hash' | 'id' = 'hash'
   first<KeyRow>(driver, keyBy[by], value)
 export const tokenRow = (driver: Driver, value: string, by: 'hash' | 'id' = 'hash') =>
   first<TokenRow>(driver, tokenBy[by], value)
+export const tunnelRow = (driver: Driver, value: string, by: 'hash' | 'id' = 'hash') =>
+  first<TunnelRow>(driver, tunnelBy[by], value)

@@ -17,6 +17,7 @@ export type Purpose =
   | 'passkey_login'
   | 'oauth'
   | 'live_ticket'
+  | 'tunnel_entry'
 
 interface Issue {
   purpose: Purpose

@@ -75,6 +75,8 @@ export const recent = (minutes: number): Rule => ({ ...person, recent: minutes }
 export const admin: Rule = { ...interactive, admin: true }
 export const recentAdmin = (minutes: number): Rule => ({ ...admin, recent: minutes })
 export const anyone: Rule = { kinds: ['anonymous', ...everyKind], scope: null, role: null }
+/** For the machine of a tunnel, with its own credential. */
+export const tunnelMachine: Rule = { kinds: ['tunnel'], scope: null, role: null }
 /** For the server itself: command line, seeds, jobs. */
 export const machine: Rule = { kinds: [], scope: null, role: null }
 
@@ -197,5 +199,6 @@ const credentialNames: Record<CredentialKind, string> = {
   session: 'a login session',
   api_key: 'an API key',
   mcp_token: 'an MCP token',
+  tunnel: 'the credential of a tunnel',
   system: 'the machine',
 }

@@ -135,8 +135,9 @@ async function identify({ request, app, guard }: Call, action: AnyAction, inAddr
     const actor = ticket
       ? await redeemTicket(app, ticket)
       : (app.auth.recent(secret, seen) ?? (await app.auth.authenticate(secret, seen)))
-    if (actor.kind !== 'mcp_token') return actor
-    if (!open) throw new AppError('forbidden', 'An MCP token works on /mcp only. Use an API key here.')
+    const where = action.rule.kinds.includes('tunnel') ? undefined : elsewhere[actor.kind]
+    if (where === undefined) return actor
+    if (!open) throw new AppError('forbidden', where)
     return anonymous
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'unauthenticated') throw error
@@ -145,6 +146,12 @@ async function identify({ request, app, guard }: Call, action: AnyAction, inAddr
     const wait = guard.perNetwork.take(networkOf(seen.ip))
     throw wait > 0 ? guard.limited(guard.perNetwork, wait) : error
   }
+}
+
+/** Credentials that are not for the web API. An action that is open to anybody takes them as no credential. */
+const elsewhere: Partial<Record<Actor['kind'], string>> = {
+  mcp_token: 'An MCP token works on /mcp only. Use an API key here.',
+  tunnel: 'The credential of a tunnel works for its machine only. Use an API key here.',
 }
 
 /** Returns the credentials in the address of a request. */

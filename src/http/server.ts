@@ -186,6 +186,7 @@ export function startHttp(app: App, options: HttpOptions = {}): HttpServer {
     async stop(drainMs = 10_000) {
       state.draining = true
       app.live.stop()
+      app.tunnels.drain()
       await mcp.close()
       const deadline = Date.now() + drainMs
       while (state.running > 0 && Date.now() < deadline) await Bun.sleep(20)

@@ -23,12 +23,16 @@ const list: Parse<string[]> = (value) =>
     .split(',')
     .map((v) => v.trim())
     .filter(Boolean)
+const hostName = /^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$/i
 export const hosts: Parse<string[]> = (value) =>
   list(value).map((host) => {
-    if (!/^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$/i.test(host))
-      throw new Error(`must be host names without scheme or port, not ${host}`)
+    if (!hostName.test(host)) throw new Error(`must be host names without scheme or port, not ${host}`)
     return host
   })
+export const host: Parse<string | undefined> = (value) => {
+  if (!hostName.test(value)) throw new Error('must be a host name without scheme or port')
+  return value.toLowerCase()
+}
 export const addresses: Parse<string[]> = (value) =>
   list(value).map((address) => {
     if (!isIP(address)) throw new Error(`must be single IP addresses, not ${address}`)
@@ -83,3 +87,23 @@ export const withoutSecrets = (text: string): string =>
   text.replace(/^([a-z][a-z0-9+.-]*:\/\/)([^\s/?#]*@)?([^?]*)(\?.*)?$/is, (_, scheme, who, where, query) =>
     [scheme, who ? '(hidden)@' : '', where, query ? '?(hidden)' : ''].join(''),
   )
+
+/** Settings that require another one. */
+export const pairs = [
+  ['AUTH_BACKEND_URL', 'OIDC_CLIENT_ID'],
+  ['OIDC_CLIENT_ID', 'AUTH_BACKEND_URL'],
+  ['CODEHOST_CLIENT_ID', 'CODEHOST_CLIENT_SECRET'],
+  ['CODEHOST_CLIENT_SECRET', 'CODEHOST_CLIENT_ID'],
+  ['GOOGLE_CLIENT_ID', 'GOOGLE_CLIENT_SECRET'],
+  ['GOOGLE_CLIENT_SECRET', 'GOOGLE_CLIENT_ID'],
+  ['SMTP_URL', 'MAIL_FROM'],
+  ['EMBEDDINGS_URL', 'EMBEDDINGS_MODEL'],
+  ['EMBEDDINGS_URL', 'EMBEDDINGS_DIMENSIONS'],
+  ['CHAT_URL', 'CHAT_MODEL'],
+  ['CHAT_MODEL', 'CHAT_URL'],
+  ['TUNNEL_DOMAIN', 'TUNNEL_PORT'],
+  ['TUNNEL_DOMAIN', 'APP_URL'],
+] as const
+
+/** Whether cookies of one host could reach the other. */
+export const overlaps = (a: string, b: string): boolean => a === b || a.endsWith(`.${b}`) || b.endsWith(`.${a}`)

@@ -43,6 +43,7 @@ import type { teamRoutes } from '../features/teams/routes.ts'
 import type { tokenRoutes } from '../features/tokens/routes.ts'
 import type { trackerRoutes } from '../features/tracker/routes.ts'
 import type { trashRoutes } from '../features/trash/routes.ts'
+import type { tunnelRoutes } from '../features/tunnels/routes.ts'
 import type { uploadRoutes } from '../features/uploads/routes.ts'
 import type { viewRoutes } from '../features/views/routes.ts'
 import type { workflowRoutes } from '../features/workflow/routes.ts'
@@ -98,6 +99,7 @@ export const site = client<ReturnType<typeof siteRoutes>>().api
 export const sponsors = client<ReturnType<typeof sponsorRoutes>>().api
 export const tracker = client<ReturnType<typeof trackerRoutes>>().api
 export const tokens = client<ReturnType<typeof tokenRoutes>>().api
+export const tunnels = client<ReturnType<typeof tunnelRoutes>>().api.tunnels
 
 interface Answer<T> {
   data: T

@@ -45,6 +45,7 @@ const shownBy: Record<string, readonly string[]> = {
   spec: ['specs', 'spec'],
   skill: ['skills', 'skill', 'trash'],
   view: ['views'],
+  tunnel: ['tunnels'],
 }
 
 /** Asks again for what events have changed, a few times a second at most, and only for what is on screen. */

@@ -67,4 +67,6 @@ export const paths = [
   '/skills/:id',
   '/sessions',
   '/sessions/:id',
+  '/tunnels',
+  '/tunnels/enter',
 ] as const

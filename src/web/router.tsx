@@ -139,6 +139,19 @@ const storyRoute = createRoute({
   component: PlanPage,
 })
 
+const tunnelsRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/tunnels',
+  component: lazyRouteComponent(() => import('./routes/tunnels/page.tsx'), 'TunnelsPage'),
+})
+const tunnelEntryRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/tunnels/enter',
+  /** `to`: the address of the service that was opened. */
+  validateSearch: ({ to }: Record<string, unknown>): { to?: string } => (typeof to === 'string' ? { to } : {}),
+  component: lazyRouteComponent(() => import('./routes/tunnels/enter.tsx'), 'EnterPage'),
+})
+
 const notesRoute = createRoute({
   getParentRoute: () => inside,
   path: '/notes',
@@ -509,6 +522,8 @@ export const router = createRouter({
       nowRoute,
       sessionsRoute,
       sessionRoute,
+      tunnelsRoute,
+      tunnelEntryRoute,
       settingsRoute.addChildren([settingsIndexRoute, ...settingsPages]),
     ]),
   ]),

@@ -31,6 +31,7 @@ export const words = {
     sessions: 'Sessions',
     activity: 'Activity',
     tokens: 'Tokens',
+    tunnels: 'Tunnels',
     team: 'Team',
     issues: 'Reports',
     settings: 'Settings',

@@ -6,14 +6,15 @@ import type { Hub } from '../live/hub.ts'
 import { hubLimits } from '../live/limits.ts'
 import { type Closing, closing, type Listener, type Outlet } from '../live/listener.ts'
 import type { Notice } from '../live/messages.ts'
+import type { Accept, Peer } from '../live/socket.ts'
 import type { Log } from '../log.ts'
 import { type Operation, operationOf } from './operations.ts'
 
-/** What Bun keeps with a socket. */
-export interface SocketData {
-  readonly actor: Actor
-  client?: Client
-}
+/** What Bun keeps with a socket: of a listener of the hub, or of what another feature accepts. */
+export type SocketData = { peer?: Peer } & ({ readonly actor: Actor } | { readonly accept: Accept })
+
+/** Bytes of a message, on any socket. The hub takes less. */
+const MOST_MESSAGE = 1 << 20
 
 /** This many messages that we cannot use end a connection. */
 const MOST_INVALID = 10
@@ -21,7 +22,7 @@ const MOST_INVALID = 10
 const MOST_UNREAD = 1 << 20
 
 /** One WebSocket: reads the client's operations and passes on what the hub sends. */
-class Client implements Outlet {
+class Client implements Outlet, Peer {
   #listener: Listener | undefined
   #invalid = 0
   #isGone = false
@@ -33,6 +34,7 @@ class Client implements Outlet {
 
   constructor(
     private readonly socket: ServerWebSocket<SocketData>,
+    private readonly actor: Actor,
     private readonly hub: Hub,
     private readonly log: Log,
   ) {
@@ -66,8 +68,9 @@ class Client implements Outlet {
     if (this.#listener) this.hub.left(this.#listener)
   }
 
-  receive(message: string | Buffer): void {
-    if (!this.#mayReceive()) this.#end('flood')
+  receive(message: string | Uint8Array): void {
+    if (message.length > hubLimits.message) this.socket.close(1009, 'Message too large')
+    else if (!this.#mayReceive()) this.#end('flood')
     else this.#last = this.#last.then(() => this.#do(message))
   }
 
@@ -81,7 +84,7 @@ class Client implements Outlet {
 
   async #open(): Promise<void> {
     try {
-      this.#listener = await this.hub.open(this.socket.data.actor, this)
+      this.#listener = await this.hub.open(this.actor, this)
       if (this.#isGone) this.hub.left(this.#listener)
     } catch (error) {
       this.log.debug('a live connection could not be opened', { error })
@@ -89,7 +92,7 @@ class Client implements Outlet {
     }
   }
 
-  async #do(message: string | Buffer): Promise<void> {
+  async #do(message: string | Uint8Array): Promise<void> {
     const listener = this.#listener
     if (!listener || listener.isClosed) return
     let ref: unknown
@@ -121,22 +124,23 @@ class Client implements Outlet {
 
 /** The handlers of all WebSockets of the server. */
 export const socketHandlers = (hub: Hub, log: Log): WebSocketHandler<SocketData> => ({
-  maxPayloadLength: hubLimits.message,
+  maxPayloadLength: MOST_MESSAGE,
   idleTimeout: 40,
   sendPings: true,
   // Slow clients are served from the log instead, so little waits here; closing by limit would lose the reason.
   backpressureLimit: 16 << 20,
   closeOnBackpressureLimit: false,
   open(socket) {
-    socket.data.client = new Client(socket, hub, log)
+    const { data } = socket
+    data.peer = 'accept' in data ? data.accept(socket) : new Client(socket, data.actor, hub, log)
   },
   message(socket, message) {
-    socket.data.client?.receive(message)
+    socket.data.peer?.receive(message)
   },
   drain(socket) {
-    socket.data.client?.drained()
+    socket.data.peer?.drained()
   },
-  close(socket) {
-    socket.data.client?.left()
+  close(socket, code, reason) {
+    socket.data.peer?.left(code, reason)
   },
 })

@@ -14,7 +14,9 @@ export const isPublic = (route: RouteLike): boolean => ruleOf(route).kinds.inclu
 export const isWrite = (route: RouteLike): boolean => actionOf(route).kind === 'write'
 
 /** Live events: any credential of the web API may listen, and each event needs the scope of its kind. */
-export const isLive = (route: RouteLike): boolean => actionOf(route).id.startsWith('hub.')
+export const isLive = (route: RouteLike): boolean => actionOf(route).id.startsWith('hub.') || isOfMachine(route)
+/** Only for the credential of a tunnel's machine. */
+export const isOfMachine = (route: RouteLike): boolean => ruleOf(route).kinds.every((kind) => kind === 'tunnel')
 
 /** Copies and exports: the scopes of a key decide on each record, so the routes themselves need none. */
 export const isCopy = (route: RouteLike): boolean => /^(sync\.|transfer\.export$)/.test(actionOf(route).id)

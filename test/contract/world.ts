@@ -71,6 +71,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
   const secretRepository = made(await owner.fetch('POST', '/api/repos', { repo: 'tutti/tutti', projectId: secret.id }))
   const key = made(await owner.fetch('POST', '/api/settings/api-keys', { name: 'laptop' }))
   const token = made(await owner.fetch('POST', '/api/mcp-tokens', { name: 'agent', organizationId: team.id }))
+  const box = await owner.fetch<{ tunnel: { id: string } }>('POST', '/api/tunnels/register', { name: unique('Box') })
   const [mail] = await t.app.db.select({ id: mails.id }).from(mails).limit(1)
   const personalSkill = made(await owner.fetch('POST', '/api/skills', { name: unique('Personal') }))
   const personalAgent = made(await owner.fetch('POST', '/api/agents', { name: unique('Personal') }))
@@ -174,6 +175,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       '/api/auth/oauth/:provider': 'oidc',
       '/api/settings/sessions/:id': sessions.find((session) => !session.current)?.id as string,
       '/api/mcp-tokens/:id': token.id,
+      '/api/tunnels/:id': box.body.tunnel.id,
       '/api/admin/outbox/:id': mail?.id as string,
       '/api/auth/device/:userCode': device.userCode,
       '/api/docs/:id': 'start',
@@ -215,6 +217,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       'tasks.next.sessionId': one.session.id,
       userId: colleague.userId,
       teamId: friends.id,
+      tunnelId: box.body.tunnel.id,
       workspaceId: workspace.id,
       actorId: colleague.userId,
       subjectId: loose.id,
@@ -491,6 +494,9 @@ export const workable: Record<string, object> = {
   'tasks.create': { blockedBy: [], assignee: 'me' },
   'tasks.createMany': { parent: undefined, tasks: [{ title: 'Lock the data folder' }] },
   'tasks.update': { blockedBy: [], assignee: 'me', after: undefined },
+  // Others of the same loop have it.
+  'tunnels.register': { slug: undefined },
+  'tunnels.update': { slug: undefined },
   'tasks.claim': { agent: undefined },
   'tasks.next': { agent: undefined },
   'planning.createTask': { blockedBy: [] },

@@ -51,6 +51,8 @@ test('credentials are looked up again after exactly these', () => {
     'organization.updated',
     'session.confirmed',
     'session.revoked',
+    'tunnel.claimed',
+    'tunnel.deleted',
     'user.code_read',
     'user.deleted',
     'user.email_change_requested',
@@ -95,6 +97,7 @@ test('these are about access: every other event is in the activity feed', () => 
     'organization',
     'passkey',
     'sync_device',
+    'tunnel',
     'user',
     'workspace',
   ])

@@ -31,6 +31,7 @@ import sync from './pages/sync.md' with { type: 'text' }
 import tasks from './pages/tasks.md' with { type: 'text' }
 import teams from './pages/teams.md' with { type: 'text' }
 import tokens from './pages/tokens.md' with { type: 'text' }
+import tunnels from './pages/tunnels.md' with { type: 'text' }
 import type { ManualHits, ManualItem, ManualList, ManualPage, ManualSearch } from './schema.ts'
 import { searchIn, sectionsOf } from './sections.ts'
 
@@ -69,6 +70,7 @@ const pages = [
   page('People and agents', 'tokens', tokens, 'Keys and tokens for programs and agents'),
   page('People and agents', 'notifications', notifications, 'What waits for you, and where it is sent'),
   page('People and agents', 'repositories', repositories, 'Code hosts, pull requests, AGENTS.md'),
+  page('People and agents', 'tunnels', tunnels, 'Open services on a machine of your team'),
   page('Connect and run', 'mcp', mcp, 'Connect programs that speak MCP'),
   page('Connect and run', 'api', api, 'Rules that hold for every request'),
   page('Connect and run', 'live', live, 'Hear of changes as they happen'),

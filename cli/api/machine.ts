@@ -1,0 +1,42 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Machine, machineProblems } from '../../src/tunnel/machine.ts'
+import { configFolder } from '../terminal/environment.ts'
+import { Refusal } from '../terminal/refusal.ts'
+
+export type Services = Machine['services']
+
+/** What this machine offers through its tunnel, with the tunnel's credential. */
+export const machinePath = (): string => join(configFolder(), 'tunnel.json')
+
+export function readMachine(): Machine | undefined {
+  const path = machinePath()
+  if (!existsSync(path)) return undefined
+  if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0)
+    throw new Refusal(
+      `${path} decides who may use this machine, and others can read or change it. Run: chmod 600 ${path}`,
+    )
+  let value: unknown
+  try {
+    value = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw new Refusal(`${path} is not JSON (${(error as Error).message}). Correct it, or remove it to start anew.`)
+  }
+  return checked(value)
+}
+
+/** Writes the file completely or not at all. Others can never read it, not even for a moment. */
+export function writeMachine(machine: Machine): void {
+  checked(machine)
+  const path = machinePath()
+  mkdirSync(configFolder(), { recursive: true, mode: 0o700 })
+  const fresh = `${path}.${process.pid}`
+  writeFileSync(fresh, `${JSON.stringify(machine, null, 2)}\n`, { mode: 0o600, flush: true })
+  renameSync(fresh, path)
+}
+
+function checked(value: unknown): Machine {
+  const [problem] = machineProblems(value)
+  if (problem !== undefined) throw new Refusal(`${machinePath()} has a problem. ${problem}`)
+  return value as Machine
+}

@@ -1,0 +1,85 @@
+import type { Tunnel, TunnelStatus } from '../../src/features/tunnels/schema.ts'
+import { helped } from '../api/hints.ts'
+import { signedInClient, type Where } from '../api/profiles.ts'
+import { at } from '../api/reference.ts'
+import { listed, pages } from '../nouns/resource.ts'
+import { print, record } from '../terminal/output.ts'
+import { Refusal } from '../terminal/refusal.ts'
+import { ago } from '../terminal/times.ts'
+
+interface Options extends Where {
+  json?: boolean
+}
+
+const seen = (instant: string | null): string => (instant ? ago(instant) : 'never')
+
+export async function list({ json, ...where }: Options): Promise<void> {
+  const { client } = signedInClient(where)
+  const page = await helped(client, () => pages<Tunnel>(client, '/api/tunnels', { all: true }))
+  const { value, lines } = listed(
+    page,
+    [
+      { title: 'Tunnel', of: (t) => t.slug },
+      { title: 'Name', of: (t) => t.name, wide: true },
+      { title: 'Status', of: (t) => (t.paused ? `${t.status}, paused` : t.status) },
+      { title: 'Access', of: (t) => t.access },
+      { title: 'Services', of: (t) => t.services.map(({ name }) => name).join(', ') },
+      { title: 'Seen', of: (t) => seen(t.lastSeenAt) },
+    ],
+    'No tunnels. Connect this machine: tutti tunnel up --http web=3000',
+  )
+  print(json, value, ...lines)
+}
+
+export async function status(ref: string, { json, ...where }: Options): Promise<void> {
+  const { client } = signedInClient(where)
+  const [tunnel, now] = await helped(client, async () => {
+    const found = await client.get<Tunnel>(at('/api/tunnels/:id', ref))
+    return [found, await client.get<TunnelStatus>(at('/api/tunnels/:id/status', found.id))] as const
+  })
+  const services = tunnel.services.map(
+    ({ name, url, who, ok }) =>
+      `  ${name}  ${url ?? 'no address'}  for ${who.join(', ')}${ok === false ? '  not responding' : ''}`,
+  )
+  print(
+    json,
+    { ...tunnel, connection: now },
+    ...record({
+      Tunnel: tunnel.name,
+      Slug: tunnel.slug,
+      Status: tunnel.paused ? `${now.status}, paused` : now.status,
+      Access: tunnel.access,
+      Machine: tunnel.hostname && `${tunnel.hostname} (${tunnel.os} ${tunnel.architecture})`,
+      Since: now.since && ago(now.since),
+      Seen: seen(tunnel.lastSeenAt),
+      'Round trip': now.rttMs === null ? null : `${now.rttMs} ms`,
+      '24 hours': `${now.requests} requests, ${now.bytes} bytes`,
+      Id: tunnel.id,
+    }),
+    ...(services.length > 0 ? ['', 'Services:', ...services] : []),
+  )
+}
+
+interface Changes extends Options {
+  name?: string
+  access?: string
+  pause?: boolean
+  resume?: boolean
+}
+
+export async function update(ref: string, { json, name, access, pause, resume, ...where }: Changes): Promise<void> {
+  if (pause && resume) throw new Refusal('Use either --pause or --resume.')
+  const paused = pause ? true : resume ? false : undefined
+  const changes = { ...(name && { name }), ...(access && { access }), ...(paused !== undefined && { paused }) }
+  if (Object.keys(changes).length === 0)
+    throw new Refusal('Nothing to change. Run with --help to see what can be changed.')
+  const { client } = signedInClient(where)
+  const changed = await helped(client, () => client.request<Tunnel>('PUT', at('/api/tunnels/:id', ref), changes))
+  print(json, changed, `Updated ${changed.slug}.`)
+}
+
+export async function remove(ref: string, { json, ...where }: Options): Promise<void> {
+  const { client } = signedInClient(where)
+  const removed = await helped(client, () => client.request('DELETE', at('/api/tunnels/:id', ref)))
+  print(json, removed, `Deleted ${ref}. Its machine is cut off.`)
+}

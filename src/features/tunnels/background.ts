@@ -1,0 +1,77 @@
+import type { AppEvent } from '../../events/event.ts'
+import type { App } from '../../services.ts'
+import { listen } from '../../tunnel/listener.ts'
+import { placeOf } from '../../tunnel/places.ts'
+import { tunnelOnline, tunnelUpdated } from './events.ts'
+import { createGate } from './gateway.ts'
+import { actorOf, cut } from './machine-connection.ts'
+import { expireIfDue, factsOf, writeTraffic } from './serving.ts'
+
+const TICK_MS = 5000
+/** Every how many ticks sums are written and leases checked. */
+const SELDOM = 4
+
+/** Runs what tunnels need beside requests: the listener for services, and the end of what has lost its rights. */
+export function serveTunnels(app: App): () => Promise<void> {
+  const listener = startListener(app)
+  const unwatch = app.auth.watch((concerns) => {
+    for (const connection of app.tunnels.all) if (concerns(actorOf(connection))) void recheck(app, connection)
+  })
+  const unsubscribe = app.bus.subscribe((event) => void onEvent(app, event))
+  let ticks = 0
+  const timer = setInterval(() => {
+    for (const { session } of app.tunnels.all) session.tick()
+    if (++ticks % SELDOM === 0) void seldom(app)
+  }, TICK_MS).unref()
+  return async () => {
+    clearInterval(timer)
+    unwatch()
+    unsubscribe()
+    for (const connection of [...app.tunnels.all]) cut(connection, 'drain')
+    await writeTraffic(app).catch(() => undefined)
+    await listener?.stop()
+  }
+}
+
+async function seldom(app: App): Promise<void> {
+  try {
+    await writeTraffic(app)
+    await expireIfDue(app)
+  } catch (error) {
+    app.log.debug('tunnels not looked after', { error })
+  }
+}
+
+/** Nothing of a tunnel is served on the port of the API, so without TUNNEL_PORT services cannot be opened. */
+function startListener(app: App) {
+  const { TUNNEL_PORT, TUNNEL_DOMAIN, HOST, APP_URL } = app.config
+  if (TUNNEL_PORT === undefined) return undefined
+  const domain = TUNNEL_DOMAIN ?? 'localhost'
+  const byPath = TUNNEL_DOMAIN === undefined
+  const listener = listen({ host: HOST, port: TUNNEL_PORT, domain, byPath }, createGate(app))
+  const isSecure = TUNNEL_DOMAIN !== undefined && APP_URL?.startsWith('https:')
+  app.tunnels.listening = listener.port
+  app.tunnels.addressOf = (slug, service) => {
+    const host = `${service}--${slug}.${domain}`
+    return isSecure ? `https://${host}` : `http://${host}:${listener.port}`
+  }
+  app.tunnels.placeOf = (request) => placeOf(request, domain, byPath)
+  return listener
+}
+
+type Held = Parameters<typeof cut>[0]
+
+async function recheck(app: App, connection: Held): Promise<void> {
+  const renewed = await app.auth.again(actorOf(connection)).catch(() => undefined)
+  if (renewed && 'ended' in renewed) cut(connection, 'revoked')
+}
+
+async function onEvent(app: App, { type, subjectId, data }: AppEvent): Promise<void> {
+  const connection = subjectId === null ? undefined : app.tunnels.of(subjectId)
+  if (!connection) return
+  // It has connected again, maybe to another process.
+  if (type === tunnelOnline.name && Number(data.generation) > connection.generation) cut(connection, 'replaced')
+  if (type !== tunnelUpdated.name) return
+  const facts = await factsOf(app, connection.facts.id)
+  if (facts) app.tunnels.change(connection, facts)
+}

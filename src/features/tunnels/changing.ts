@@ -1,0 +1,56 @@
+import { eq, gt, isNull, ne } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { randomTail } from '../../auth/secrets.ts'
+import { and, or } from '../../db/conditions.ts'
+import { AppError } from '../../errors.ts'
+import { changeVersioned } from '../../records/rows.ts'
+import { slugify } from '../../text/text.ts'
+import { tunnelUpdated } from './events.ts'
+import { about, find, type TunnelRow } from './rows.ts'
+import type { Access, TunnelPatch } from './schema.ts'
+import { tunnels } from './table.ts'
+
+/** Days in which nobody else gets the slug of a deleted tunnel: its address may still be bookmarked. */
+const REST_DAYS = 7
+
+/** Changes the given fields. The caller has checked the right to. */
+export async function change(ctx: Ctx, before: TunnelRow, patch: TunnelPatch): Promise<TunnelRow> {
+  checkPublic(ctx, patch.access)
+  if (patch.slug !== undefined) await requireFree(ctx, patch.slug, before.id)
+  await changeVersioned(ctx, tunnels, {
+    columns: { id: tunnels.id, version: tunnels.version },
+    before: { id: before.id, version: before.version },
+    set: { ...patch, ...(patch.name !== undefined && { name: patch.name.trim() }) },
+    what: 'this tunnel',
+    again: () => find(ctx, before.id),
+  })
+  const after = await find(ctx, before.id)
+  ctx.emit(tunnelUpdated, about(after, { fields: Object.keys(patch) }))
+  return after
+}
+
+export function checkPublic({ app }: Ctx, access: Access | undefined): void {
+  if (access === 'public' && app.config.TUNNEL_PUBLIC !== 'on')
+    throw new AppError('forbidden', 'Public tunnels are switched off on this server (TUNNEL_PUBLIC).')
+}
+
+export async function freeSlug(ctx: Ctx, name: string): Promise<string> {
+  const base = slugify(name).slice(0, 22).replace(/-+$/, '') || 'tunnel'
+  return (await isTaken(ctx, base)) ? `${base}-${randomTail()}` : base
+}
+
+/** Returns the slug; throws if another tunnel has it, or had it lately and belonged to somebody else. */
+export async function requireFree(ctx: Ctx, slug: string, except?: string): Promise<string> {
+  if (await isTaken(ctx, slug, except))
+    throw new AppError('conflict.exists', `The slug ${slug} is taken, or was until a few days ago. Choose another.`)
+  return slug
+}
+
+async function isTaken(ctx: Ctx, slug: string, except?: string): Promise<boolean> {
+  const rested = new Date(Date.parse(ctx.now) - REST_DAYS * 86_400_000).toISOString()
+  const restsForOthers = and(gt(tunnels.deletedAt, rested), ne(tunnels.ownerId, userIdOf(ctx.actor)))
+  const others = except === undefined ? undefined : ne(tunnels.id, except)
+  const where = and(eq(tunnels.slug, slug), or(isNull(tunnels.deletedAt), restsForOthers), others)
+  return (await ctx.db.$count(tunnels, where)) > 0
+}

@@ -1,0 +1,37 @@
+import { define, number, text, texts } from '../../events/catalogue.ts'
+
+const ofTunnel = { kind: 'tunnel', scope: 'tunnels:read', feed: 'access' } as const
+const data = { name: text, slug: text }
+
+export const tunnelRegistered = define('tunnel.registered', {
+  ...ofTunnel,
+  description: 'A tunnel was registered, or another machine may claim it',
+  data,
+})
+export const tunnelClaimed = define('tunnel.claimed', {
+  ...ofTunnel,
+  description: 'A machine claimed a tunnel; the credential of an earlier one ends',
+  changes: 'rights',
+  data: { ...data, userId: text },
+})
+export const tunnelUpdated = define('tunnel.updated', {
+  ...ofTunnel,
+  description: 'Name, access or another field of a tunnel changed',
+  data: { ...data, fields: texts },
+})
+export const tunnelDeleted = define('tunnel.deleted', {
+  ...ofTunnel,
+  description: 'A tunnel was deleted; its machine is cut off',
+  changes: 'rights',
+  data: { ...data, userId: text },
+})
+export const tunnelOnline = define('tunnel.online', {
+  ...ofTunnel,
+  description: 'The machine of a tunnel connected',
+  data: { ...data, generation: number },
+})
+export const tunnelOffline = define('tunnel.offline', {
+  ...ofTunnel,
+  description: 'The machine of a tunnel is no longer connected',
+  data: { ...data, generation: number },
+})

@@ -1,0 +1,106 @@
+import { type Ctx, contextOf } from '../../action.ts'
+import { type Actor, system } from '../../auth/actor.ts'
+import type { Peer, Socket } from '../../live/socket.ts'
+import { fromJson, type Goodbye, Offer } from '../../tunnel/frames.ts'
+import { Session } from '../../tunnel/session.ts'
+import type { Connection, TunnelFacts } from '../../tunnel/switchboard.ts'
+
+/** What has to be stored about a connection. */
+interface Book {
+  opened(ctx: Ctx, input: undefined): Promise<{ generation: number; facts: TunnelFacts }>
+  closed(ctx: Ctx, connection: Connection): Promise<void>
+  offered(ctx: Ctx, connection: Connection, offer: Offer): Promise<void>
+}
+
+/** Bytes that may wait in the socket before streams have to wait. */
+const HIGH_WATER = 512 << 10
+
+/** The connections of each process, with the credential that each was opened with. */
+const actors = new WeakMap<Connection, Actor>()
+export const actorOf = (connection: Connection): Actor => actors.get(connection) ?? system
+
+/** Says goodbye and ends a connection. */
+export function cut({ session }: Connection, reason: Goodbye['reason']): void {
+  session.leave({ reason })
+  session.close(reason, reason === 'revoked' ? 4401 : 4409)
+}
+
+/** The server's end of the connection of a machine. */
+export class MachineConnection implements Peer {
+  readonly #session: Session
+  #connection: Connection | undefined
+  /** It arrives before the connection is stored. */
+  #offer: Offer | undefined
+
+  constructor(
+    private readonly ctx: Ctx,
+    private readonly socket: Socket,
+    private readonly book: Book,
+  ) {
+    this.#session = new Session(
+      'server',
+      { send: (bytes) => this.#send(bytes), close: (code, reason) => socket.close(code, reason) },
+      { settings: (payload) => this.#offered(fromJson(Offer, payload)), closed: () => this.#closed() },
+    )
+    void this.#open()
+  }
+
+  receive(message: string | Uint8Array): void {
+    if (typeof message === 'string') this.#session.close('a text message', 1003)
+    else this.#session.receive(message)
+  }
+
+  drained(): void {
+    this.#session.drained()
+  }
+
+  left(): void {
+    this.#session.lost()
+  }
+
+  #send(bytes: Uint8Array): boolean {
+    return this.socket.send(bytes) >= 0 || this.socket.getBufferedAmount() < HIGH_WATER
+  }
+
+  async #open(): Promise<void> {
+    const { ctx } = this
+    const { app, actor } = ctx
+    try {
+      const { generation, facts } = await this.book.opened(contextOf(app, actor), undefined)
+      const connection: Connection = {
+        facts,
+        generation,
+        session: this.#session,
+        offer: { services: [] },
+        traffic: { requests: 0, bytes: 0 },
+      }
+      actors.set(connection, actor)
+      this.#connection = connection
+      if (this.#session.isClosed) return this.#closed()
+      const earlier = app.tunnels.add(connection)
+      if (earlier) cut(earlier, 'replaced')
+      this.#session.settings({ generation, tunnelId: facts.id, ownerId: facts.ownerId, slug: facts.slug })
+      if (this.#offer) this.#offered(this.#offer)
+    } catch (error) {
+      app.log.warn('a tunnel could not be opened', { error })
+      this.#session.close('try again later', 1013)
+    }
+  }
+
+  #offered(offer: Offer): void {
+    this.#offer = offer
+    const connection = this.#connection
+    if (!connection) return
+    connection.offer = offer
+    const { app } = this.ctx
+    this.book.offered(this.ctx, connection, offer).catch((error) => app.log.warn('services not stored', { error }))
+  }
+
+  #closed(): void {
+    const connection = this.#connection
+    if (!connection) return
+    const { app } = this.ctx
+    app.tunnels.remove(connection)
+    this.book.closed(contextOf(app, system), connection).catch((error) => app.log.debug('end not stored', { error }))
+  }
+}

@@ -1,0 +1,91 @@
+import { created, type Http, on } from '../../http/context.ts'
+import { Deleted, object, text } from '../../schema.ts'
+import { SUBPROTOCOL } from '../../tunnel/frames.ts'
+import { enter } from './entries.ts'
+import { claim, register } from './joining.ts'
+import {
+  Entrance,
+  Heartbeat,
+  HeartbeatTaken,
+  Tunnel,
+  TunnelClaim,
+  TunnelClaimed,
+  TunnelEnter,
+  TunnelPage,
+  TunnelPatch,
+  TunnelQuery,
+  TunnelRegister,
+  TunnelRegistered,
+  TunnelStatus,
+} from './schema.ts'
+import * as tunnels from './service.ts'
+import { connect, heartbeat } from './serving.ts'
+
+const byRef = object({
+  id: text(100, { minLength: 1, description: 'Id or slug', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }),
+})
+
+export const tunnelRoutes = (http: Http) =>
+  http
+    .get('/api/tunnels', ({ ctx, query }) => tunnels.list(ctx, query), {
+      ...on(tunnels.list, 'List the tunnels of the current team'),
+      query: TunnelQuery,
+      response: TunnelPage,
+    })
+    .post(
+      '/api/tunnels/register',
+      async ({ ctx, body, set }) => {
+        const { tunnel, ...rest } = await register(ctx, body)
+        return { tunnel: created(set, '/api/tunnels', tunnel), ...rest }
+      },
+      {
+        ...on(register, 'Register a tunnel, and get the nonce with which a machine claims it'),
+        body: TunnelRegister,
+        response: { 201: TunnelRegistered },
+      },
+    )
+    .post('/api/tunnels/claim', ({ ctx, body }) => claim(ctx, body), {
+      ...on(claim, 'Claim a tunnel with a nonce, and get the credential of the machine'),
+      body: TunnelClaim,
+      response: TunnelClaimed,
+    })
+    .post('/api/tunnels/heartbeat', ({ ctx, body }) => heartbeat(ctx, body), {
+      ...on(heartbeat, 'Say that the machine is there, with its own credential'),
+      body: Heartbeat,
+      response: HeartbeatTaken,
+    })
+    .post('/api/tunnels/enter', ({ ctx, body }) => enter(ctx, body), {
+      ...on(enter, 'Get an address that lets this browser open a service of a tunnel'),
+      body: TunnelEnter,
+      response: Entrance,
+    })
+    .get(
+      '/api/tunnels/reverse',
+      ({ ctx, request, guard }) =>
+        connect(ctx, {
+          isOurs: request.headers.get('sec-websocket-protocol') === SUBPROTOCOL,
+          upgrade: (data) => guard.upgrade(request, data),
+        }),
+      on(connect, 'Connect a machine, over a WebSocket with its own credential', { answers: [426] }),
+    )
+    .get('/api/tunnels/:id', ({ ctx, params }) => tunnels.get(ctx, { ref: params.id }), {
+      ...on(tunnels.get, 'Get a tunnel'),
+      params: byRef,
+      response: Tunnel,
+    })
+    .put('/api/tunnels/:id', ({ ctx, params, body }) => tunnels.update(ctx, { ...body, ref: params.id }), {
+      ...on(tunnels.update, 'Change the given fields of a tunnel'),
+      params: byRef,
+      body: TunnelPatch,
+      response: Tunnel,
+    })
+    .delete('/api/tunnels/:id', ({ ctx, params }) => tunnels.remove(ctx, { ref: params.id }), {
+      ...on(tunnels.remove, 'Delete a tunnel and cut its machine off'),
+      params: byRef,
+      response: Deleted,
+    })
+    .get('/api/tunnels/:id/status', ({ ctx, params }) => tunnels.status(ctx, { ref: params.id }), {
+      ...on(tunnels.status, 'Get the connection of a tunnel and what went through it'),
+      params: byRef,
+      response: TunnelStatus,
+    })

@@ -1,0 +1,135 @@
+import { eq, isNull, type SQL } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import type { Actor } from '../../auth/actor.ts'
+import { permissionOf, type Refusal, refusalOf, roleRefusal } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { anyOf } from '../../db/columns.ts'
+import { and } from '../../db/conditions.ts'
+import { notFound } from '../../errors.ts'
+import { byReference, idStarts } from '../../records/rows.ts'
+import type { App } from '../../services.ts'
+import type { TunnelFacts } from '../../tunnel/switchboard.ts'
+import { users } from '../users/table.ts'
+import { reachRefusal } from './access.ts'
+import { changing } from './rules.ts'
+import type { OfferedService, Tunnel } from './schema.ts'
+import { tunnelSessions, tunnels } from './table.ts'
+
+const visible = {
+  id: tunnels.id,
+  createdAt: tunnels.createdAt,
+  updatedAt: tunnels.updatedAt,
+  version: tunnels.version,
+  organizationId: tunnels.organizationId,
+  ownerId: tunnels.ownerId,
+  name: tunnels.name,
+  slug: tunnels.slug,
+  access: tunnels.access,
+  labels: tunnels.labels,
+  paused: tunnels.paused,
+  hostname: tunnels.hostname,
+  os: tunnels.os,
+  architecture: tunnels.architecture,
+  clientVersion: tunnels.clientVersion,
+  claimedAt: tunnels.claimedAt,
+  lastSeenAt: tunnelSessions.lastSeenAt,
+  leaseUntil: tunnelSessions.leaseUntil,
+  online: tunnelSessions.online,
+  services: tunnelSessions.services,
+}
+
+export interface TunnelRow extends Omit<Tunnel, 'status' | 'services' | 'can'> {
+  claimedAt: string | null
+  leaseUntil: string | null
+  online: boolean | null
+  services: OfferedService[] | null
+}
+
+/** SQL condition: tunnels of the caller's teams. `access` decides who may reach the machine, not who sees its name. */
+export const visibleTo = (actor: Actor): SQL =>
+  and(isNull(tunnels.deletedAt), anyOf(tunnels.organizationId, rightsOf(actor).organizations))
+
+export const select = ({ db }: Pick<Ctx, 'db'>) =>
+  db.select(visible).from(tunnels).leftJoin(tunnelSessions, eq(tunnelSessions.tunnelId, tunnels.id)).$dynamic()
+
+export async function find(ctx: Ctx, ref: string): Promise<TunnelRow> {
+  const among = (where: SQL) => select(ctx).where(and(where, visibleTo(ctx.actor)))
+  const found = await byReference<TunnelRow>(ref, {
+    id: (id) => among(eq(tunnels.id, id)),
+    name: (name) => among(eq(tunnels.slug, name)),
+    prefix: (prefix) => among(idStarts(tunnels.id, prefix)).limit(2),
+  })
+  if (!found) throw notFound('tunnel', ref)
+  return found
+}
+
+/** Returns why the caller may not change a tunnel: its owner may, and administrators of its team. */
+export const changeRefusal = (ctx: Ctx, tunnel: Pick<TunnelRow, 'ownerId' | 'organizationId'>): Refusal | undefined =>
+  refusalOf(ctx.actor, changing, 'Changing a tunnel', ctx.app.clock) ??
+  (tunnel.ownerId === ctx.actor.userId
+    ? undefined
+    : roleRefusal(ctx.actor, tunnel.organizationId, 'admin', 'Changing a tunnel of somebody else'))
+
+/** Only the owner may let a machine claim their tunnel: it then serves in their name. */
+export const claimRefusal = (ctx: Ctx, tunnel: Pick<TunnelRow, 'ownerId'>): Refusal | undefined =>
+  refusalOf(ctx.actor, changing, 'Claiming a tunnel', ctx.app.clock) ??
+  (tunnel.ownerId === ctx.actor.userId
+    ? undefined
+    : { code: 'forbidden', detail: 'Only its owner can connect a machine to this tunnel.' })
+
+export function stateOf(tunnel: Pick<TunnelRow, 'claimedAt' | 'leaseUntil' | 'online'>, now: string): Tunnel['status'] {
+  if (tunnel.claimedAt === null) return 'pending'
+  if (tunnel.leaseUntil === null) return 'connecting'
+  return tunnel.online && tunnel.leaseUntil > now ? 'online' : 'offline'
+}
+
+export function shown(ctx: Ctx, tunnel: TunnelRow): Tunnel {
+  const { claimedAt, leaseUntil, online, services, ...rest } = tunnel
+  const change = permissionOf(changeRefusal(ctx, tunnel))
+  return {
+    ...rest,
+    status: stateOf({ claimedAt, leaseUntil, online }, ctx.now),
+    services: (services ?? []).map((service) => ({ ...service, url: addressOf(ctx.app, rest.slug, service.name) })),
+    can: {
+      update: change,
+      remove: change,
+      claim: permissionOf(claimRefusal(ctx, tunnel)),
+      reach: permissionOf(reachRefusal(ctx, tunnel)),
+    },
+  }
+}
+
+/** Returns where the service can be opened; null if this server has no listener for tunnels. */
+export function addressOf({ tunnels: switchboard }: App, slug: string, service: string): string | null {
+  return switchboard.addressOf(slug, service) ?? null
+}
+
+export const about = <D extends object>(
+  tunnel: Pick<TunnelRow, 'id' | 'organizationId' | 'ownerId' | 'name' | 'slug'>,
+  data?: D,
+) => ({
+  subjectId: tunnel.id,
+  organizationId: tunnel.organizationId,
+  userId: tunnel.ownerId,
+  data: Object.assign({ name: tunnel.name, slug: tunnel.slug }, data),
+})
+
+/** Returns what decides who may reach the tunnel with this slug. */
+export async function bySlug({ db }: Pick<Ctx, 'db'>, slug: string): Promise<TunnelFacts | undefined> {
+  const [found] = await db
+    .select()
+    .from(tunnels)
+    .where(and(eq(tunnels.slug, slug), isNull(tunnels.deletedAt)))
+  return found
+}
+
+const emails = new Map<string, { email: string; at: number }>()
+/** The address is told to services with every request, so it is kept for a minute. */
+export async function emailOf({ db }: Pick<Ctx, 'db'>, userId: string): Promise<string> {
+  const known = emails.get(userId)
+  if (known && performance.now() - known.at < 60_000) return known.email
+  const [user] = await db.select({ email: users.email }).from(users).where(eq(users.id, userId))
+  if (emails.size > 10_000) emails.clear()
+  emails.set(userId, { email: user?.email ?? '', at: performance.now() })
+  return user?.email ?? ''
+}

@@ -1,0 +1,150 @@
+import {
+  array,
+  bool,
+  id,
+  instant,
+  int,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  pageOf,
+  paging,
+  partial,
+  permissions,
+  recordFields,
+  type Static,
+  text,
+  title,
+} from '../../schema.ts'
+
+export const accesses = ['private', 'organization', 'public'] as const
+export type Access = (typeof accesses)[number]
+export const states = ['pending', 'connecting', 'online', 'offline'] as const
+
+/** Part of a host name: two hyphens separate the service from the tunnel there. */
+const label = '^[a-z0-9]+(-[a-z0-9]+)*$'
+export const slug = text(30, { minLength: 1, pattern: label, example: 'build-1' })
+const name = title(100, { example: 'Build machine' })
+const labels = array(title(50, { example: 'linux' }), 20, { uniqueItems: true })
+const access = oneOf(accesses, {
+  description: 'Who may reach it, as far as the machine also allows it: its owner, members of the team, or anybody',
+})
+const serviceName = text(30, { example: 'web' })
+const who = array(text(40, { example: 'members' }), 100, {
+  description: 'Whom the machine lets in: owner, members, anyone, or ids of users',
+})
+
+export const OfferedService = object({
+  name: serviceName,
+  who,
+  ok: nullable(bool({ description: 'Whether it responded at the last heartbeat' })),
+})
+export type OfferedService = Static<typeof OfferedService>
+
+export const Tunnel = object({
+  ...recordFields,
+  organizationId: id(),
+  ownerId: id(),
+  name,
+  slug,
+  access,
+  labels,
+  paused: bool({ description: 'Connected, but lets nobody through' }),
+  status: oneOf(states),
+  hostname: nullable(text(255, { example: 'build-1.internal' })),
+  os: nullable(text(50, { example: 'linux' })),
+  architecture: nullable(text(50, { example: 'x64' })),
+  clientVersion: nullable(text(50, { example: '1.0.0' })),
+  lastSeenAt: nullable(instant()),
+  services: array(
+    object({
+      ...OfferedService.properties,
+      url: nullable(text(500, { example: 'https://web--build-1.tunnels.example.com' })),
+    }),
+    50,
+  ),
+  can: optional(permissions(['update', 'remove', 'claim', 'reach'])),
+})
+export type Tunnel = Static<typeof Tunnel>
+export const TunnelPage = object({ ...pageOf(Tunnel).properties, can: optional(permissions(['register'])) })
+export type TunnelPage = Static<typeof TunnelPage>
+
+export const TunnelQuery = object({
+  ...paging('name', 'updatedAt', 'createdAt'),
+  label: optional(text(50)),
+})
+export type TunnelQuery = Static<typeof TunnelQuery>
+
+export const TunnelPatch = partial(object({ name, slug, access, labels, paused: bool() }))
+export type TunnelPatch = Static<typeof TunnelPatch>
+
+export const TunnelRegister = object({
+  tunnelId: optional(
+    id({ description: 'A tunnel of yours that another machine is to claim; other fields that are given change it' }),
+  ),
+  name: optional(name),
+  slug: optional(slug),
+  access: optional(access),
+  labels: optional(labels),
+})
+export type TunnelRegister = Static<typeof TunnelRegister>
+
+export const TunnelRegistered = object({
+  tunnel: Tunnel,
+  nonce: text(100, { example: 'b3Blbi1zZXNhbWU', description: 'Claims the tunnel, once; shown once' }),
+  expiresAt: instant(),
+})
+export type TunnelRegistered = Static<typeof TunnelRegistered>
+
+const about = (example: string, most = 50) => text(most, { minLength: 1, example })
+export const TunnelClaim = object({
+  nonce: text(100, { minLength: 1, example: 'b3Blbi1zZXNhbWU' }),
+  hostname: about('build-1.internal', 255),
+  os: about('linux'),
+  architecture: about('x64'),
+  clientVersion: about('1.0.0'),
+})
+export type TunnelClaim = Static<typeof TunnelClaim>
+
+export const TunnelClaimed = object({
+  tunnelId: id(),
+  ownerId: id(),
+  name,
+  slug,
+  token: text(100, { example: 'svc_tun_…', description: 'The credential of the machine; shown once' }),
+})
+export type TunnelClaimed = Static<typeof TunnelClaimed>
+
+export const Heartbeat = object({
+  generation: int({ min: 1, example: 1 }),
+  rttMs: optional(nullable(int({ max: 600_000, example: 12 }))),
+  services: array(object({ name: serviceName, ok: bool() }), 50),
+})
+export type Heartbeat = Static<typeof Heartbeat>
+export const HeartbeatTaken = object({
+  leaseUntil: instant(),
+  drain: bool({ description: 'Connect again: this server is about to stop' }),
+})
+export type HeartbeatTaken = Static<typeof HeartbeatTaken>
+
+export const TunnelStatus = object({
+  id: id(),
+  status: oneOf(states),
+  since: nullable(instant({ description: 'Of the last connection' })),
+  generation: int({ example: 3 }),
+  instance: nullable(id({ description: 'The server process that it is connected to' })),
+  rttMs: nullable(int({ example: 12 })),
+  streams: nullable(int({ example: 0, description: 'Open ones; null if another process knows' })),
+  services: array(OfferedService, 50),
+  requests: int({ max: Number.MAX_SAFE_INTEGER, example: 120, description: 'Of the last 24 hours' }),
+  bytes: int({ max: Number.MAX_SAFE_INTEGER, example: 48_000, description: 'Of the last 24 hours, both ways' }),
+})
+export type TunnelStatus = Static<typeof TunnelStatus>
+
+export const TunnelEnter = object({
+  to: text(2000, { minLength: 1, example: 'https://web--build-1.tunnels.example.com/' }),
+})
+export const Entrance = object({
+  location: text(2200, { example: 'https://web--build-1.tunnels.example.com/.tutti/enter?code=svc_one_…' }),
+})

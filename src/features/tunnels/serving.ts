@@ -1,0 +1,168 @@
+import { and, eq, lt, sql } from 'drizzle-orm'
+import { type Ctx, contextOf, flow, write } from '../../action.ts'
+import { system } from '../../auth/actor.ts'
+import { machine, tunnelMachine } from '../../auth/policy.ts'
+import { AppError } from '../../errors.ts'
+import type { Accept } from '../../live/socket.ts'
+import type { App } from '../../services.ts'
+import type { Offer } from '../../tunnel/frames.ts'
+import type { Connection, TunnelFacts } from '../../tunnel/switchboard.ts'
+import { tunnelOffline, tunnelOnline } from './events.ts'
+import { MachineConnection } from './machine-connection.ts'
+import { about } from './rows.ts'
+import type { Heartbeat, HeartbeatTaken } from './schema.ts'
+import { tunnelHours, tunnelSessions, tunnels } from './table.ts'
+
+/** Seconds for which a machine counts as connected without a heartbeat. */
+const LEASE_SECONDS = 45
+const leaseFrom = (now: string): string => new Date(Date.parse(now) + LEASE_SECONDS * 1000).toISOString()
+
+const tunnelIdOf = ({ actor }: Ctx): string => {
+  if (!actor.tunnelId) throw new AppError('forbidden', 'Only the machine of a tunnel can do this.')
+  return actor.tunnelId
+}
+
+/** Turns the request of a machine into its connection. */
+export const connect = flow(
+  'tunnels.connect',
+  tunnelMachine,
+  async (
+    ctx,
+    { upgrade, isOurs }: { upgrade: (data: { accept: Accept }) => boolean; isOurs: boolean },
+  ): Promise<void> => {
+    tunnelIdOf(ctx)
+    const accept: Accept = (socket) => new MachineConnection(ctx, socket, { opened, closed, offered })
+    if (isOurs && upgrade({ accept })) return
+    throw new AppError(
+      'upgrade_required',
+      'This is a WebSocket with the subprotocol tutti-tunnel.v1. Run: tutti tunnel up',
+    )
+  },
+)
+
+/** Counts a new connection, which makes every earlier one invalid. */
+const opened = write(
+  'tunnels.opened',
+  tunnelMachine,
+  async (ctx): Promise<{ generation: number; facts: TunnelFacts }> => {
+    const id = tunnelIdOf(ctx)
+    const fields = {
+      instanceId: ctx.app.instanceId,
+      since: ctx.now,
+      leaseUntil: leaseFrom(ctx.now),
+      lastSeenAt: ctx.now,
+      online: true,
+    }
+    const [row] = await ctx.db
+      .insert(tunnelSessions)
+      .values({ tunnelId: id, generation: 1, services: [], ...fields })
+      .onConflictDoUpdate({
+        target: tunnelSessions.tunnelId,
+        set: { ...fields, generation: sql`${tunnelSessions.generation} + 1` },
+      })
+      .returning({ generation: tunnelSessions.generation })
+    const [tunnel] = await ctx.db.select().from(tunnels).where(eq(tunnels.id, id))
+    if (!row || !tunnel || tunnel.deletedAt !== null) throw new AppError('unauthenticated', 'This tunnel was deleted.')
+    ctx.emit(tunnelOnline, about(tunnel, { generation: row.generation }))
+    return { generation: row.generation, facts: tunnel }
+  },
+)
+
+/** Says that a connection has ended, unless a later one took its place. */
+const closed = write('tunnels.closed', machine, async (ctx, { facts, generation }: Connection): Promise<void> => {
+  const [ended] = await ctx.db
+    .update(tunnelSessions)
+    .set({ online: false, leaseUntil: ctx.now })
+    .where(
+      and(
+        eq(tunnelSessions.tunnelId, facts.id),
+        eq(tunnelSessions.generation, generation),
+        eq(tunnelSessions.online, true),
+      ),
+    )
+    .returning({ tunnelId: tunnelSessions.tunnelId })
+  if (!ended) return
+  const [tunnel] = await ctx.db.select().from(tunnels).where(eq(tunnels.id, facts.id))
+  if (tunnel) ctx.emit(tunnelOffline, about(tunnel, { generation }))
+})
+
+/** Stores what the machine offers. No audit entry: the machine says so with each connection. */
+async function offered({ app }: Ctx, { facts, generation }: Connection, { services }: Offer): Promise<void> {
+  await app.db
+    .update(tunnelSessions)
+    .set({ services: services.map((service) => ({ ...service, ok: null })) })
+    .where(and(eq(tunnelSessions.tunnelId, facts.id), eq(tunnelSessions.generation, generation)))
+}
+
+/** A flow, because a heartbeat every 15 seconds must not leave an audit entry each. */
+export const heartbeat = flow(
+  'tunnels.heartbeat',
+  tunnelMachine,
+  async (ctx, { generation, rttMs, services }: Heartbeat): Promise<HeartbeatTaken> => {
+    const mine = and(eq(tunnelSessions.tunnelId, tunnelIdOf(ctx)), eq(tunnelSessions.generation, generation))
+    const [session] = await ctx.db.select({ services: tunnelSessions.services }).from(tunnelSessions).where(mine)
+    const states = new Map(services.map(({ name, ok }) => [name, ok]))
+    const leaseUntil = leaseFrom(ctx.now)
+    const known = session?.services.map((service) => ({ ...service, ok: states.get(service.name) ?? service.ok }))
+    const renewed =
+      known &&
+      (await ctx.db
+        .update(tunnelSessions)
+        .set({ leaseUntil, lastSeenAt: ctx.now, rttMs: rttMs ?? null, services: known })
+        .where(and(mine, eq(tunnelSessions.online, true)))
+        .returning({ tunnelId: tunnelSessions.tunnelId }))
+    if (!renewed?.length)
+      throw new AppError('conflict', 'This connection was replaced by a later one, or has ended. Connect again.')
+    return { leaseUntil, drain: ctx.app.tunnels.isDraining }
+  },
+)
+
+/** Says offline of machines whose server process has died: nobody renews their lease. */
+export const expire = write('tunnels.expire', machine, async (ctx): Promise<void> => {
+  const ended = await ctx.db
+    .update(tunnelSessions)
+    .set({ online: false })
+    .where(and(eq(tunnelSessions.online, true), lt(tunnelSessions.leaseUntil, ctx.now)))
+    .returning({ tunnelId: tunnelSessions.tunnelId, generation: tunnelSessions.generation })
+  for (const { tunnelId, generation } of ended) {
+    const [tunnel] = await ctx.db.select().from(tunnels).where(eq(tunnels.id, tunnelId))
+    if (tunnel) ctx.emit(tunnelOffline, about(tunnel, { generation }))
+  }
+})
+
+export async function factsOf({ db }: App, id: string): Promise<TunnelFacts | undefined> {
+  const [tunnel] = await db.select().from(tunnels).where(eq(tunnels.id, id))
+  return tunnel?.deletedAt === null ? tunnel : undefined
+}
+
+/** Adds what went through since the last time to the sums of the hour. */
+export async function writeTraffic(app: App): Promise<void> {
+  const hour = `${app.clock().toISOString().slice(0, 13)}:00:00.000Z`
+  for (const { facts, traffic } of app.tunnels.all) {
+    const { requests, bytes } = traffic
+    if (requests === 0 && bytes === 0) continue
+    traffic.requests = 0
+    traffic.bytes = 0
+    await app.db
+      .insert(tunnelHours)
+      .values({ tunnelId: facts.id, hour, requests, bytes })
+      .onConflictDoUpdate({
+        target: [tunnelHours.tunnelId, tunnelHours.hour],
+        set: {
+          requests: sql`${tunnelHours.requests} + ${requests}`,
+          bytes: sql`${tunnelHours.bytes} + ${bytes}`,
+        },
+      })
+  }
+}
+
+export const isDue = async ({ db, clock }: App): Promise<boolean> =>
+  (await db.$count(
+    tunnelSessions,
+    and(eq(tunnelSessions.online, true), lt(tunnelSessions.leaseUntil, clock().toISOString())),
+  )) > 0
+
+/** Marks expired leases; a write only where there is one, because every write leaves an audit entry. */
+export const expireIfDue = async (app: App): Promise<void> => {
+  if (await isDue(app)) await expire(contextOf(app, system), undefined)
+}

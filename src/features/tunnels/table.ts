@@ -1,0 +1,87 @@
+import { sql } from 'drizzle-orm'
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  real,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { instant, json, softRecord, textList } from '../../db/columns.ts'
+import { organizations } from '../organizations/table.ts'
+import { users } from '../users/table.ts'
+import type { Access, OfferedService } from './schema.ts'
+
+/** A machine that dials out to the server, so that its team can reach it. */
+export const tunnels = pgTable(
+  'tunnels',
+  {
+    ...softRecord(),
+    organizationId: uuid()
+      .notNull()
+      .references(() => organizations.id, { onDelete: 'cascade' }),
+    ownerId: uuid()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    name: text().notNull(),
+    slug: text().notNull(),
+    access: text().$type<Access>().notNull(),
+    labels: textList().notNull(),
+    paused: boolean().notNull().default(false),
+    /** About the machine, as it said when it claimed the tunnel. */
+    hostname: text(),
+    os: text(),
+    architecture: text(),
+    clientVersion: text(),
+    /** Identifies the credential; a new one with each claim, so that connections of the old one end. */
+    tokenId: uuid(),
+    tokenHash: text(),
+    claimedAt: instant(),
+    /** SHA-256 of the nonce that claims the tunnel, while one is pending. */
+    claimHash: text(),
+    claimExpiresAt: instant(),
+  },
+  (t) => [
+    uniqueIndex('tunnels_slug').on(t.slug).where(sql`${t.deletedAt} is null`),
+    uniqueIndex('tunnels_token').on(t.tokenHash),
+    uniqueIndex('tunnels_token_id').on(t.tokenId),
+    uniqueIndex('tunnels_claim').on(t.claimHash),
+    index('tunnels_organization').on(t.organizationId, t.name, t.id),
+    index('tunnels_owner').on(t.ownerId),
+  ],
+)
+
+/** The last connection of each tunnel. Not in `tunnels`: a heartbeat is no change of the record. */
+export const tunnelSessions = pgTable('tunnel_sessions', {
+  tunnelId: uuid()
+    .primaryKey()
+    .references(() => tunnels.id, { onDelete: 'cascade' }),
+  /** Rises with each connection; whoever has an older one is refused. */
+  generation: integer().notNull(),
+  instanceId: uuid().notNull(),
+  since: instant().notNull(),
+  leaseUntil: instant().notNull(),
+  lastSeenAt: instant().notNull(),
+  /** False once its end was told. */
+  online: boolean().notNull(),
+  rttMs: real(),
+  services: json<OfferedService[]>().notNull(),
+})
+
+/** What went through a tunnel, by hour. */
+export const tunnelHours = pgTable(
+  'tunnel_hours',
+  {
+    tunnelId: uuid()
+      .notNull()
+      .references(() => tunnels.id, { onDelete: 'cascade' }),
+    hour: instant().notNull(),
+    requests: integer().notNull(),
+    bytes: bigint({ mode: 'number' }).notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.tunnelId, t.hour] })],
+)

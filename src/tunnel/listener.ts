@@ -1,0 +1,101 @@
+import type { Server, ServerWebSocket } from 'bun'
+import { MOST_SOCKET_MESSAGE, SocketBridge } from './bridge.ts'
+import { type Admitted, forward, headOf, isUpgrade, openStream, type Refuse } from './forward.ts'
+import { resets } from './frames.ts'
+import { type Place, placeOf } from './places.ts'
+import type { Stream } from './stream.ts'
+import type { Connection } from './switchboard.ts'
+
+/** What the owner of the listener decides. */
+export interface Gate {
+  /** Returns who is behind the request and where it goes, or the response that refuses it. */
+  admit(request: Request, place: Place, client: string | null): Promise<Admitted | Response>
+  refuse: Refuse
+}
+
+export interface ListenerOptions {
+  host: string
+  port: number
+  /** Services are at its subdomains. */
+  domain: string
+  /** Also by path, where the domain needs no DNS and is not the operator's own. */
+  byPath: boolean
+}
+
+interface SocketData {
+  stream: Stream
+  connection: Connection
+  bridge?: SocketBridge
+}
+
+export interface Listener {
+  port: number
+  stop(): Promise<void>
+}
+
+/** Serves the services of connected machines, on a port of its own: nothing of a tunnel runs on the API's origin. */
+export function listen({ host, port, domain, byPath }: ListenerOptions, gate: Gate): Listener {
+  const server: Server<SocketData> = Bun.serve<SocketData>({
+    hostname: host,
+    port,
+    reusePort: false,
+    development: false,
+    idleTimeout: 30,
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    async fetch(request) {
+      const place = placeOf(request, domain, byPath)
+      if (!place) return gate.refuse(404, 'There is no tunnel at this address.')
+      const client = server.requestIP(request)?.address ?? null
+      const admitted = await gate.admit(request, place, client)
+      if (admitted instanceof Response) return admitted
+      // A service may take its time; who may not reach it may not hold a connection.
+      server.timeout(request, 0)
+      if (!isUpgrade(request)) return forward(request, place, admitted, client, gate.refuse)
+      return upgrade(request, place, admitted, client)
+    },
+    error: () => gate.refuse(502, 'The request failed.'),
+    websocket: {
+      maxPayloadLength: MOST_SOCKET_MESSAGE,
+      idleTimeout: 120,
+      sendPings: true,
+      backpressureLimit: 16 << 20,
+      open(socket) {
+        const { stream, connection } = socket.data
+        socket.data.bridge = new SocketBridge(over(socket), stream, (bytes) => {
+          connection.traffic.bytes += bytes
+        })
+      },
+      message(socket, message) {
+        socket.data.bridge?.receive(message)
+      },
+      drain: (socket) => socket.data.bridge?.drained(),
+      close: (socket, code, reason) => socket.data.bridge?.left(code, reason),
+    },
+  })
+
+  async function upgrade(request: Request, place: Place, to: Admitted, client: string | null) {
+    const stream = openStream(request, place, to, client, gate.refuse)
+    if (stream instanceof Response) return stream
+    const head = await headOf(stream, gate.refuse)
+    if (head instanceof Response) return head
+    if (head.status !== 101) {
+      stream.reset(resets.cancelled)
+      return gate.refuse(head.status >= 400 ? head.status : 502, 'The service did not accept a WebSocket.')
+    }
+    const protocol = head.headers.find(([name]) => name.toLowerCase() === 'sec-websocket-protocol')?.[1]
+    const headers = protocol === undefined ? undefined : { 'sec-websocket-protocol': protocol }
+    if (server.upgrade(request, { data: { stream, connection: to.connection }, headers })) return undefined
+    stream.reset(resets.cancelled)
+    return gate.refuse(400, 'This is not a WebSocket handshake.')
+  }
+
+  return { port: server.port as number, stop: () => server.stop(true) }
+}
+
+const over = (socket: ServerWebSocket<SocketData>) => ({
+  send: (message: string | Uint8Array) => socket.send(message),
+  close: (code: number, reason: string) => socket.close(code, reason),
+  waiting: () => socket.getBufferedAmount(),
+  pause: () => socket.pause(),
+  resume: () => socket.resume(),
+})

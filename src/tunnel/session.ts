@@ -1,0 +1,297 @@
+import {
+  decode,
+  type Frame,
+  flag,
+  frame,
+  fromJson,
+  Goodbye,
+  MOST_HEAD,
+  ProtocolError,
+  RequestHead,
+  type ResetCode,
+  ResponseHead,
+  resetOf,
+  resets,
+  toJson,
+  u32,
+} from './frames.ts'
+import { type SessionEvents, sessionLimits } from './limits.ts'
+import { Outbox, type Transport } from './outbox.ts'
+import { type Carrier, costOf, Stream, StreamReset } from './stream.ts'
+
+/**
+ * Both ends of a tunnel: streams over one connection, with credit for each and no common window, so that stalled
+ * readers stop only themselves. The server opens streams with even ids that rise; the agent opens none.
+ */
+export class Session implements Carrier {
+  readonly #streams = new Map<number, Stream>()
+  #lastId = 0
+  readonly #outbox: Outbox
+  #grown = 0
+  #isLeaving = false
+  #closedBy: string | undefined
+  #receivedAt: number
+  #pingAt: number | undefined
+  rttMs: number | undefined
+
+  constructor(
+    private readonly side: 'server' | 'agent',
+    private readonly transport: Transport,
+    private readonly events: SessionEvents,
+    private readonly now: () => number = () => performance.now(),
+  ) {
+    this.#receivedAt = now()
+    this.#outbox = new Outbox(transport, now)
+  }
+
+  get streams(): number {
+    return this.#streams.size
+  }
+
+  get isClosed(): boolean {
+    return this.#closedBy !== undefined
+  }
+
+  get isOpen(): boolean {
+    return !this.isClosed && !this.#isLeaving && this.#streams.size < sessionLimits.streams
+  }
+
+  /** Opens a stream. `hasBody`: DATA follows. Throws `RangeError` for a head that is too large. */
+  open(head: RequestHead, hasBody: boolean): Stream {
+    if (!this.isOpen) throw new Error('no stream can be opened')
+    const payload = toJson(head, MOST_HEAD)
+    this.#lastId += 2
+    const stream = this.#add(this.#lastId, head)
+    stream.isLocallyEnded = !hasBody
+    this.#send({ type: frame.headers, flags: hasBody ? 0 : flag.end, stream: stream.id, payload })
+    return stream
+  }
+
+  settings(value: object): void {
+    this.#send({ type: frame.settings, flags: 0, stream: 0, payload: toJson(value) })
+  }
+
+  action(value: object): void {
+    this.#send({ type: frame.action, flags: 0, stream: 0, payload: toJson(value) })
+  }
+
+  result(value: object): void {
+    this.#send({ type: frame.result, flags: 0, stream: 0, payload: toJson(value) })
+  }
+
+  /** Says that no stream will be opened or accepted any more; those that are open go on. */
+  leave(goodbye: Goodbye): void {
+    if (this.#isLeaving || this.isClosed) return
+    this.#isLeaving = true
+    this.#send({ type: frame.goaway, flags: 0, stream: 0, payload: toJson(goodbye) })
+  }
+
+  /** Ends the session and all its streams. */
+  close(reason: string, code = 1000): void {
+    if (this.isClosed) return
+    this.#outbox.flush()
+    this.#closedBy = reason
+    this.transport.close(code, reason)
+    this.#end(reason)
+  }
+
+  lost(reason = 'lost'): void {
+    if (this.isClosed) return
+    this.#closedBy = reason
+    this.#end(reason)
+  }
+
+  receive(message: Uint8Array): void {
+    if (this.isClosed) return
+    this.#receivedAt = this.now()
+    try {
+      decode(message, (next) => {
+        if (!this.isClosed) this.#handle(next, message)
+      })
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error
+      this.leave({ reason: 'protocol' })
+      this.close(error.message, 1002)
+    }
+  }
+
+  drained(): void {
+    this.#outbox.drained()
+  }
+
+  /** Call it every few seconds: it pings a quiet connection, and ends what shows no sign of life. */
+  tick(): void {
+    if (this.isClosed) return
+    const now = this.now()
+    const quiet = now - this.#receivedAt
+    if (quiet >= sessionLimits.gone) this.close('no sign of life', 1001)
+    else if (quiet >= sessionLimits.quiet) this.ping()
+    for (const stream of this.#streams.values())
+      if (stream.isIdleLimited && now - stream.lastByteAt >= sessionLimits.idle) stream.reset(resets.timeout)
+  }
+
+  /** Measures the time of a round trip. */
+  ping(): void {
+    if (this.#pingAt !== undefined) return
+    this.#pingAt = this.now()
+    const payload = new Uint8Array(8)
+    new DataView(payload.buffer).setFloat64(0, this.#pingAt)
+    this.#send({ type: frame.ping, flags: 0, stream: 0, payload })
+  }
+
+  ready(stream: Stream): void {
+    this.#outbox.ready(stream)
+  }
+
+  head(stream: Stream, head: ResponseHead, isEnd: boolean): void {
+    const flags = isEnd ? flag.end : 0
+    this.#send({ type: frame.headers, flags, stream: stream.id, payload: toJson(head, MOST_HEAD) })
+  }
+
+  reset(stream: Stream, code: ResetCode): void {
+    this.#send({ type: frame.reset, flags: 0, stream: stream.id, payload: u32(code) })
+  }
+
+  took(stream: Stream, cost: number): void {
+    stream.toReturn += cost
+    if (stream.isRemotelyEnded || this.isClosed || stream.toReturn < stream.window / 2) return
+    let given = stream.toReturn
+    stream.toReturn = 0
+    // The reader keeps up, so a longer way needs more on it.
+    if (stream.isRead && stream.window < sessionLimits.mostCredit) {
+      const more = Math.min(stream.window, sessionLimits.growth - this.#grown)
+      this.#grown += more
+      stream.window += more
+      given += more
+    }
+    stream.receiveCredit += given
+    this.#send({ type: frame.window, flags: 0, stream: stream.id, payload: u32(given) })
+  }
+
+  finished(stream: Stream): void {
+    if (!this.#streams.delete(stream.id)) return
+    this.#grown -= stream.window - sessionLimits.credit
+  }
+
+  #handle(next: Frame, message: Uint8Array): void {
+    switch (next.type) {
+      case frame.data:
+        this.#onData(next, message)
+        break
+      case frame.headers:
+        if (this.side === 'agent') this.#onRequest(next)
+        else this.#onResponse(next)
+        break
+      case frame.reset:
+        this.#known(next)?.fail(new StreamReset(resetOf(next.payload)))
+        break
+      case frame.window:
+        this.#onWindow(next)
+        break
+      default:
+        this.#onConnectionFrame(next)
+    }
+  }
+
+  /** Types that are not known here may come from a newer version, and mean nothing to this one. */
+  #onConnectionFrame({ type, flags, stream, payload }: Frame): void {
+    if (stream !== 0) throw new ProtocolError('a frame of the connection names a stream')
+    if (type === frame.ping) this.#onPing(flags, payload)
+    else if (type === frame.settings) this.events.settings?.(payload)
+    else if (type === frame.action) this.events.action?.(payload)
+    else if (type === frame.result) this.events.result?.(payload)
+    else if (type === frame.goaway) {
+      this.#isLeaving = true
+      this.events.goaway?.(fromJson(Goodbye, payload))
+    }
+  }
+
+  /** Returns the stream of a frame; undefined for one that has ended, whose last frames may still arrive. */
+  #known({ stream: id }: Frame): Stream | undefined {
+    const stream = this.#streams.get(id)
+    if (!stream && (id === 0 || id % 2 === 1 || id > this.#lastId)) throw new ProtocolError('no such stream')
+    return stream
+  }
+
+  #onResponse(next: Frame): void {
+    const stream = this.#known(next)
+    const head = fromJson(ResponseHead, next.payload, MOST_HEAD)
+    if (!stream) return
+    if (stream.isRemotelyEnded || !stream.accept(head)) throw new ProtocolError('a second head')
+    stream.lastByteAt = this.now()
+    if (next.flags & flag.end) stream.endRemotely()
+  }
+
+  #onRequest({ stream: id, flags, payload }: Frame): void {
+    if (id === 0 || id % 2 === 1 || id <= this.#lastId) throw new ProtocolError('a stream id is wrong')
+    const head = fromJson(RequestHead, payload, MOST_HEAD)
+    this.#lastId = id
+    if (!this.isOpen) {
+      this.#send({ type: frame.reset, flags: 0, stream: id, payload: u32(resets.refused) })
+      return
+    }
+    const stream = this.#add(id, head)
+    stream.isRemotelyEnded = (flags & flag.end) !== 0
+    this.events.opened?.(stream)
+  }
+
+  #onData(next: Frame, message: Uint8Array): void {
+    const stream = this.#known(next)
+    if (!stream) return
+    if (stream.isRemotelyEnded) throw new ProtocolError('data after the end')
+    if (this.side === 'server' && !stream.hasHead) throw new ProtocolError('data before the head')
+    const cost = costOf(next.payload.length)
+    if (cost > stream.receiveCredit) throw new ProtocolError('data beyond the credit')
+    stream.receiveCredit -= cost
+    stream.lastByteAt = this.now()
+    // A view would keep the whole message in memory for as long as a small part of it is not read.
+    const bytes = next.payload.length * 2 < message.length ? next.payload.slice() : next.payload
+    stream.receive({ bytes, flags: next.flags })
+  }
+
+  #onWindow(next: Frame): void {
+    if (next.payload.length !== 4) throw new ProtocolError('a window has four bytes')
+    const more = new DataView(next.payload.buffer, next.payload.byteOffset).getUint32(0)
+    const stream = this.#known(next)
+    if (!stream) return
+    if (more === 0 || stream.sendCredit + more > 0x7fff_ffff) throw new ProtocolError('a window is wrong')
+    stream.sendCredit += more
+    stream.lastByteAt = this.now()
+    this.ready(stream)
+  }
+
+  #onPing(flags: number, payload: Uint8Array): void {
+    if (payload.length !== 8) throw new ProtocolError('a ping has eight bytes')
+    if ((flags & flag.ack) === 0) {
+      // While nobody reads, replies to pings would only fill our memory.
+      if (!this.#outbox.isBlocked)
+        this.#send({ type: frame.ping, flags: flag.ack, stream: 0, payload: payload.slice() })
+      return
+    }
+    if (this.#pingAt === undefined) return
+    this.rttMs = Math.max(0, Math.round((this.now() - this.#pingAt) * 10) / 10)
+    this.#pingAt = undefined
+  }
+
+  // ---- sending
+
+  #add(id: number, head: RequestHead): Stream {
+    const stream = new Stream(id, head, this, sessionLimits.credit)
+    stream.lastByteAt = this.now()
+    this.#streams.set(id, stream)
+    return stream
+  }
+
+  #send(next: Frame): void {
+    if (this.isClosed || this.#outbox.control(next)) return
+    // The other side makes us reply, and does not read the replies.
+    this.close('too many replies wait', 1008)
+  }
+
+  #end(reason: string): void {
+    const failure = new StreamReset(resets.local)
+    for (const stream of [...this.#streams.values()]) stream.fail(failure)
+    this.#outbox.close()
+    this.events.closed?.(reason)
+  }
+}

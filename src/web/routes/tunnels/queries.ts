@@ -1,0 +1,28 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { Tunnel, TunnelPatch } from '../../../features/tunnels/schema.ts'
+import { change, ok, tunnels } from '../../api.ts'
+
+export const tunnelsQuery = (team: string) =>
+  queryOptions({ queryKey: ['tunnels', team], queryFn: () => ok(tunnels.get({ query: { limit: 40 } })) })
+
+export function useTunnel({ id, version }: Pick<Tunnel, 'id' | 'version'>) {
+  const cache = useQueryClient()
+  const onSettled = () => cache.invalidateQueries({ queryKey: ['tunnels'] })
+  return {
+    update: useMutation({
+      mutationFn: (patch: TunnelPatch) => ok(tunnels({ id }).put(patch, change(version))),
+      onSettled,
+    }),
+    remove: useMutation({ mutationFn: () => ok(tunnels({ id }).delete(undefined, change(version))), onSettled }),
+  }
+}
+
+/** Asks for the address that lets this browser open a service. It works once, so it is not kept. */
+export const entryQuery = (to: string) =>
+  queryOptions({
+    queryKey: ['tunnel entry', to],
+    queryFn: () => ok(tunnels.enter.post({ to })),
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  })

@@ -1,0 +1,383 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Tunnel, TunnelClaimed, TunnelRegistered, TunnelStatus } from '../../src/features/tunnels/schema.ts'
+import { Agent, type AgentOptions, type Served } from '../../src/tunnel/agent.ts'
+import type { Machine } from '../../src/tunnel/machine.ts'
+import { apiKey, call, mcpToken, member, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
+import { expectEvent, expectEvents, expectRefusal, statuses, TestClock, times, watch } from './support.ts'
+
+const clock = new TestClock()
+let t: TestApp
+let owner: Person
+let colleague: Person
+let viewer: Person
+let stranger: Person
+const machineAbout = { hostname: 'build-1', os: 'linux', architecture: 'x64', clientVersion: '1.0.0' }
+
+/** Waits for something that another part of the process does. */
+async function until<T>(what: () => T | undefined | false | Promise<T | undefined | false>): Promise<T> {
+  for (;;) {
+    const found = await what()
+    if (found) return found
+    await Bun.sleep(5)
+  }
+}
+
+beforeAll(async () => {
+  t = watch(await testApp({ TUNNEL_PORT: '0', TUNNEL_PUBLIC: 'on', TUNNEL_RATE: '1000000' }, clock.now))
+  owner = await person(t)
+  colleague = await member(t, owner, 'member')
+  viewer = await member(t, owner, 'viewer')
+  stranger = await person(t)
+})
+afterAll(() => t.close())
+
+const register = (who: Person, body: object = { name: unique('Box') }) =>
+  who.fetch<TunnelRegistered>('POST', '/api/tunnels/register', body)
+const claim = (nonce: string) => call<TunnelClaimed>(t, 'POST', '/api/tunnels/claim', { nonce, ...machineAbout })
+const beat = (token: string, body: object = { generation: 1, services: [] }) =>
+  call(t, 'POST', '/api/tunnels/heartbeat', body, { authorization: `Bearer ${token}` })
+
+describe('the record', () => {
+  test('is registered by a member, claimed once with the nonce, and seen by the team', async () => {
+    const registered = await register(owner, { name: 'Build machine', slug: unique('build').slice(0, 30) })
+    expect(registered.status).toBe(201)
+    const { tunnel, nonce } = registered.body
+    expect(tunnel).toMatchObject({ status: 'pending', access: 'private', ownerId: owner.userId, paused: false })
+    expect(Buffer.from(nonce, 'base64url')).toHaveLength(32)
+    await expectEvent(t, registered, 'tunnel.registered')
+
+    const claims = await Promise.all(times(3, () => claim(nonce)))
+    expect(statuses(claims)).toEqual([200, 401, 401])
+    const claimed = claims.find(({ status }) => status === 200) as (typeof claims)[0]
+    await expectEvent(t, claimed, 'tunnel.claimed')
+    expect(claimed.body.token).toStartWith('svc_tun_')
+
+    const seen = await viewer.fetch<Tunnel>('GET', `/api/tunnels/${tunnel.slug}`)
+    expect(seen.body).toMatchObject({ status: 'connecting', hostname: 'build-1', id: tunnel.id })
+    expect(seen.body.can?.update).toMatchObject({ code: 'forbidden' })
+    expect((await owner.fetch<Tunnel>('GET', `/api/tunnels/${tunnel.id}`)).body.can?.update).toBe(true)
+    expect((await colleague.fetch<Tunnel>('GET', `/api/tunnels/${tunnel.id}`)).body.can?.claim).not.toBe(true)
+    await expectRefusal(t, await stranger.fetch('GET', `/api/tunnels/${tunnel.id}`), 404, 'not_found')
+    await expectRefusal(t, await colleague.fetch('DELETE', `/api/tunnels/${tunnel.id}`), 403, 'forbidden')
+    await expectRefusal(t, await register(viewer), 403, 'forbidden')
+    await expectRefusal(t, await register(colleague, { tunnelId: tunnel.id }), 403, 'forbidden')
+  })
+
+  test('an old, a wrong and a used nonce look alike', async () => {
+    const { nonce } = (await register(owner)).body
+    clock.forward({ minutes: 5, seconds: 1 })
+    const old = await claim(nonce)
+    const wrong = await claim('x'.repeat(43))
+    expect([old.status, wrong.status]).toEqual([401, 401])
+    expect((old.body as never as { detail: string }).detail).toBe((wrong.body as never as { detail: string }).detail)
+  })
+
+  test('the credential of a machine does nothing but serve its tunnel', async () => {
+    const { nonce, tunnel } = (await register(owner)).body
+    const { token } = (await claim(nonce)).body
+    const headers = { authorization: `Bearer ${token}` }
+    expect((await call(t, 'GET', '/api/tunnels', undefined, headers)).status).toBe(403)
+    expect((await call(t, 'GET', '/api/auth/me', undefined, headers)).status).toBe(403)
+    expect((await call(t, 'POST', '/mcp', {}, headers)).status).toBeGreaterThanOrEqual(401)
+    expect((await call(t, 'GET', '/health', undefined, headers)).status).toBe(200)
+    for (const secret of [owner.token, await apiKey(t, owner)]) expect((await beat(secret)).status).toBe(403)
+    expect((await beat(`${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`)).status).toBe(401)
+    // No connection yet.
+    expect((await beat(token)).status).toBe(409)
+    const { body } = await call(t, 'GET', '/api/tunnels/reverse', undefined, headers)
+    expect(body).toMatchObject({ status: 426 })
+    await owner.fetch('DELETE', `/api/tunnels/${tunnel.id}`)
+    expect((await beat(token)).status).toBe(401)
+  })
+
+  test('changes are versioned, and a slug rests for others after the tunnel is gone', async () => {
+    const slug = unique('slug').slice(0, 30)
+    const { tunnel } = (await register(owner, { name: 'One', slug })).body
+    const changed = await owner.fetch<Tunnel>('PUT', `/api/tunnels/${tunnel.id}`, { paused: true, labels: ['linux'] })
+    expect(changed.body).toMatchObject({ paused: true, labels: ['linux'], version: 2 })
+    await expectEvent(t, changed, 'tunnel.updated')
+    const late = await owner.fetch('PUT', `/api/tunnels/${tunnel.id}`, { name: 'Two' }, { 'if-match': '"1"' })
+    expect(late.status).toBe(412)
+    expect((await register(colleague, { name: 'Two', slug })).status).toBe(409)
+    expect((await register(owner, { name: 'Two', slug: 'two--hyphens' })).status).toBe(422)
+    await expectEvents(t, await owner.fetch('DELETE', `/api/tunnels/${tunnel.id}`), 'tunnel.deleted')
+    expect((await register(stranger, { name: 'Two', slug })).status).toBe(409)
+    await t.app.driver.query(`update tunnels set deleted_at = deleted_at - interval '8 days' where id = $1`, [
+      tunnel.id,
+    ])
+    expect((await register(stranger, { name: 'Two', slug })).status).toBe(201)
+  })
+
+  test('a user has at most ten, also when they register at once', async () => {
+    const busy = await person(t)
+    const answers = await Promise.all(times(12, () => register(busy)))
+    expect(statuses(answers)).toEqual([...times(10, () => 201), 409, 409])
+  })
+})
+
+describe('a connected machine', () => {
+  let service: ReturnType<typeof Bun.serve>
+  let tunnel: Tunnel
+  let agent: Agent
+  let running: Promise<string>
+  const served: Served[] = []
+
+  /** Registers, claims and connects a machine with these services. */
+  async function connected(services: Machine['services'], options: Partial<AgentOptions> = {}, fields: object = {}) {
+    const { nonce, tunnel: made } = (await register(owner, { name: unique('Box'), ...fields })).body
+    const { body } = await claim(nonce)
+    const { tunnelId, ownerId, name, slug, token } = body
+    const machine: Machine = { server: t.url, tunnelId, ownerId, name, slug, token, services }
+    const made2 = new Agent({ machine, retryMs: [5, 20], onServed: (one) => served.push(one), ...options })
+    const ended = made2.run()
+    await until(() => (t.app.tunnels.of(made.id)?.offer.services.length ?? -1) === Object.keys(services).length)
+    return { agent: made2, ended, tunnel: made, machine }
+  }
+
+  beforeAll(async () => {
+    service = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      async fetch(request, server) {
+        const { pathname, search } = new URL(request.url)
+        if (pathname === '/socket') {
+          const protocol = request.headers.get('sec-websocket-protocol')
+          const headers = protocol ? { 'sec-websocket-protocol': 'chat' } : undefined
+          return server.upgrade(request, { headers, data: undefined }) ? undefined : new Response('no', { status: 400 })
+        }
+        if (pathname === '/echo')
+          return new Response(request.body, {
+            headers: { 'x-length': request.headers.get('content-length') ?? 'none' },
+          })
+        if (pathname === '/big') return new Response(new Uint8Array(3_000_000).fill(7))
+        if (pathname === '/slow') return new Promise(() => undefined)
+        if (pathname === '/events')
+          return new Response(
+            new ReadableStream({
+              start: (c) => c.enqueue(new TextEncoder().encode('data: first\n\n')),
+            }),
+            { headers: { 'content-type': 'text/event-stream' } },
+          )
+        const headers = new Headers({ 'x-seen': pathname + search, 'clear-site-data': '*' })
+        headers.append('set-cookie', 'a=1; Path=/')
+        headers.append('set-cookie', 'b=2; Domain=localhost; HttpOnly')
+        return Response.json({ method: request.method, headers: Object.fromEntries(request.headers) }, { headers })
+      },
+      websocket: {
+        message(socket, message) {
+          if (message === 'bye') socket.close(4321, 'as asked')
+          else socket.send(message)
+        },
+      },
+    })
+    const url = `http://127.0.0.1:${service.port}`
+    ;({
+      agent,
+      ended: running,
+      tunnel,
+    } = await connected({
+      web: { url },
+      team: { url, who: ['members'] },
+      open: { url, who: ['anyone'] },
+      gone: { url: 'http://127.0.0.1:1' },
+    }))
+  })
+  afterAll(async () => {
+    agent.stop()
+    await running
+    await service.stop(true)
+  })
+
+  const at = (name: string, path: string, init: RequestInit = {}, slug = tunnel.slug) => {
+    const { listening } = t.app.tunnels
+    const headers = { host: `${name}--${slug}.localhost:${listening}`, ...(init.headers as object) }
+    return fetch(`http://127.0.0.1:${listening}${path}`, { redirect: 'manual', ...init, headers })
+  }
+  const by = (who: Person) => ({ 'tutti-authorization': `Bearer ${who.token}` })
+
+  test('is online, with its services and their addresses', async () => {
+    const seen = (await owner.fetch<Tunnel>('GET', `/api/tunnels/${tunnel.id}`)).body
+    expect(seen.status).toBe('online')
+    expect(seen.services.map(({ name, who }) => [name, who])).toContainEqual(['web', ['owner']])
+    expect(seen.services[0]?.url).toBe(`http://web--${tunnel.slug}.localhost:${t.app.tunnels.listening}`)
+    const status = await until(async () => {
+      const { body } = await owner.fetch<TunnelStatus>('GET', `/api/tunnels/${tunnel.id}/status`)
+      return body.services.some(({ name, ok }) => name === 'web' && ok) && body
+    })
+    expect(status).toMatchObject({ status: 'online', generation: 1, instance: t.app.instanceId })
+    expect(status.services.find(({ name }) => name === 'gone')?.ok).toBe(false)
+  })
+
+  test('gets requests as they are, without our credentials and with who is asking', async () => {
+    const response = await at('web', '/a%20b/c?x=1&x=2', {
+      headers: {
+        ...by(owner),
+        cookie: 'own=1; tutti_access=secret; tutti_tunnel=secret',
+        authorization: 'Basic abc',
+        'x-forwarded-for': '9.9.9.9',
+        'tutti-user': 'forged',
+      },
+    })
+    expect(response.status).toBe(200)
+    expect(response.headers.get('x-seen')).toBe('/a%20b/c?x=1&x=2')
+    expect(response.headers.getSetCookie()).toEqual(['a=1; Path=/', 'b=2; HttpOnly'])
+    const { headers } = (await response.json()) as { headers: Record<string, string> }
+    expect(headers).toMatchObject({
+      cookie: 'own=1',
+      authorization: 'Basic abc',
+      'tutti-user': owner.userId,
+      'tutti-email': owner.email,
+      'x-forwarded-for': '127.0.0.1',
+    })
+    expect(headers['tutti-authorization']).toBeUndefined()
+    expect(served.at(-1)).toMatchObject({ service: 'web', method: 'GET', status: 200, user: owner.email })
+  })
+
+  test('bodies pass both ways, large ones too, and events as they come', async () => {
+    const body = new Uint8Array(2_500_000).map((_, i) => i % 251)
+    const echoed = await at('web', '/echo', { method: 'POST', body, headers: by(owner) })
+    expect(echoed.headers.get('x-length')).toBe('2500000')
+    expect(Buffer.from(await echoed.arrayBuffer()).equals(body)).toBe(true)
+    expect((await (await at('web', '/big', { headers: by(owner) })).arrayBuffer()).byteLength).toBe(3_000_000)
+    const controller = new AbortController()
+    const events = await at('web', '/events', { headers: by(owner), signal: controller.signal })
+    const first = await events.body?.getReader().read()
+    expect(new TextDecoder().decode(first?.value)).toBe('data: first\n\n')
+    controller.abort()
+    await until(() => t.app.tunnels.of(tunnel.id)?.session.streams === 0)
+  })
+
+  test('who may reach it: server and machine both decide', async () => {
+    const tries = async (name: string) =>
+      Promise.all(
+        [owner, colleague, viewer, stranger, undefined].map(
+          async (who) => (await at(name, '/', { headers: who ? by(who) : {} })).status,
+        ),
+      )
+    expect(await tries('web')).toEqual([200, 403, 403, 404, 401])
+    await owner.fetch('PUT', `/api/tunnels/${tunnel.id}`, { access: 'organization' })
+    await until(() => t.app.tunnels.of(tunnel.id)?.facts.access === 'organization')
+    expect(await tries('web')).toEqual([200, 403, 403, 404, 401])
+    expect(await tries('team')).toEqual([200, 200, 403, 404, 401])
+    await owner.fetch('PUT', `/api/tunnels/${tunnel.id}`, { access: 'public' })
+    await until(() => t.app.tunnels.of(tunnel.id)?.facts.access === 'public')
+    expect(await tries('open')).toEqual([200, 200, 200, 200, 200])
+    expect(await tries('web')).toEqual([200, 403, 403, 403, 403])
+    await owner.fetch('PUT', `/api/tunnels/${tunnel.id}`, { access: 'private', paused: true })
+    await until(() => t.app.tunnels.of(tunnel.id)?.facts.paused)
+    expect((await at('web', '/', { headers: by(owner) })).status).toBe(503)
+    await owner.fetch('PUT', `/api/tunnels/${tunnel.id}`, { paused: false })
+    await until(() => t.app.tunnels.of(tunnel.id)?.facts.paused === false)
+    const narrow = await apiKey(t, owner, ['tasks:write'])
+    expect((await at('web', '/', { headers: { 'tutti-authorization': `Bearer ${narrow}` } })).status).toBe(403)
+    const token = await mcpToken(t, owner)
+    expect((await at('web', '/', { headers: { 'tutti-authorization': `Bearer ${token}` } })).status).toBe(200)
+  })
+
+  test('what is not there or fails is said, and never hangs', async () => {
+    expect((await at('nothing', '/', { headers: by(owner) })).status).toBe(404)
+    expect((await at('gone', '/', { headers: by(owner) })).status).toBe(502)
+    expect((await at('web', '/', { headers: by(owner) }, 'no-such')).status).toBe(404)
+    const two = { host: `web--${tunnel.slug}.localhost:1, other.localhost`, ...by(owner) }
+    expect((await fetch(`http://127.0.0.1:${t.app.tunnels.listening}/`, { headers: two })).status).toBe(404)
+    const lost = await connected({ web: { url: `http://127.0.0.1:${service.port}` } })
+    const waiting = at('web', '/slow', { headers: by(owner) }, lost.tunnel.slug)
+    await until(() => t.app.tunnels.of(lost.tunnel.id)?.session.streams === 1)
+    lost.agent.stop()
+    expect((await waiting).status).toBe(502)
+    expect(await lost.ended).toBe('stopped')
+    expect((await at('web', '/', { headers: by(owner) }, lost.tunnel.slug)).status).toBe(502)
+    await until(
+      async () => (await owner.fetch<Tunnel>('GET', `/api/tunnels/${lost.tunnel.id}`)).body.status === 'offline',
+    )
+  })
+
+  test('by path, pages are sandboxed and nothing is stored for the origin', async () => {
+    const response = await fetch(`http://127.0.0.1:${t.app.tunnels.listening}/t/${tunnel.slug}/web/x?y=1`, {
+      headers: by(owner),
+    })
+    expect(response.headers.get('x-seen')).toBe('/x?y=1')
+    expect(response.headers.get('content-security-policy')).toStartWith('sandbox ')
+    expect(response.headers.get('content-security-policy')).not.toContain('allow-same-origin')
+    expect(response.headers.getSetCookie()).toEqual([])
+    expect(response.headers.get('clear-site-data')).toBeNull()
+    // The API's own port knows nothing of it.
+    expect((await fetch(`${t.url}/t/${tunnel.slug}/web/`, { headers: by(owner) })).status).toBe(404)
+  })
+
+  test('WebSockets pass, with their subprotocol, kinds of messages and close codes', async () => {
+    const { listening } = t.app.tunnels
+    const socket = new WebSocket(`ws://127.0.0.1:${listening}/t/${tunnel.slug}/web/socket`, {
+      headers: by(owner),
+      protocols: ['chat'],
+    })
+    socket.binaryType = 'arraybuffer'
+    const got: unknown[] = []
+    const closed = Promise.withResolvers<[number, string]>()
+    socket.onmessage = ({ data }) => got.push(typeof data === 'string' ? data : new Uint8Array(data).length)
+    socket.onclose = ({ code, reason }) => closed.resolve([code, reason])
+    await new Promise((resolve, reject) => {
+      socket.onopen = resolve
+      socket.onerror = reject
+    })
+    expect(socket.protocol).toBe('chat')
+    socket.send('hello')
+    socket.send(new Uint8Array(300_000))
+    socket.send('')
+    await until(() => got.length === 3)
+    expect(got).toEqual(['hello', 300_000, ''])
+    socket.send('bye')
+    expect(await closed.promise).toEqual([4321, 'as asked'])
+    await until(() => t.app.tunnels.of(tunnel.id)?.session.streams === 0)
+  })
+
+  test('a browser signs in on the dashboard and gets a cookie for this one host', async () => {
+    const host = `web--${tunnel.slug}.localhost:${t.app.tunnels.listening}`
+    const page = { accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+    const sent = await at('web', '/deep?x=1', { headers: page })
+    expect(sent.status).toBe(302)
+    const to = new URL(sent.headers.get('location') as string)
+    expect(to.origin + to.pathname).toBe(`${t.app.url}/tunnels/enter`)
+    expect(to.searchParams.get('to')).toBe(`http://${host}/deep?x=1`)
+    const entered = (who: Person) =>
+      who.fetch<{ location: string }>('POST', '/api/tunnels/enter', { to: to.searchParams.get('to') })
+    await expectRefusal(t, await entered(colleague), 403, 'forbidden')
+    await expectRefusal(t, await entered(stranger), 404, 'not_found')
+    const elsewhere = await owner.fetch('POST', '/api/tunnels/enter', { to: 'https://evil.example.com/' })
+    expect(elsewhere.status).toBe(422)
+    const location = new URL((await entered(owner)).body.location)
+    const path = location.pathname + location.search
+    expect((await at('team', path)).status).toBe(401)
+    const path2 = new URL((await entered(owner)).body.location)
+    const set = await at('web', path2.pathname + path2.search)
+    expect([set.status, set.headers.get('location')]).toEqual([303, '/deep?x=1'])
+    const cookie = (set.headers.get('set-cookie') as string).split(';')[0] as string
+    expect(set.headers.get('set-cookie')).toMatch(/; HttpOnly; SameSite=Lax/)
+    expect((await at('web', path2.pathname + path2.search)).status).toBe(401)
+    expect((await at('web', '/', { headers: { cookie } })).status).toBe(200)
+    expect((await at('team', '/', { headers: { cookie } })).status).toBe(401)
+    expect((await at('web', '/', { headers: { cookie: `${cookie}x` } })).status).toBe(401)
+    // A page of another tunnel is of the same site, and sends the cookie along.
+    const forgeries: Record<string, string>[] = [
+      { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' },
+      { origin: 'http://team--x.localhost' },
+    ]
+    for (const forged of forgeries)
+      expect((await at('web', '/', { method: 'POST', headers: { cookie, ...forged } })).status).toBe(401)
+  })
+
+  test('a later connection takes the place of an earlier one, and losing the right cuts it', async () => {
+    const url = `http://127.0.0.1:${service.port}`
+    const first = await connected({ web: { url } })
+    const second = new Agent({ machine: first.machine, retryMs: [5, 20] })
+    const ended = second.run()
+    await until(() => (t.app.tunnels.of(first.tunnel.id)?.generation ?? 0) > 1)
+    first.agent.stop()
+    await first.ended
+    expect((await beat(first.machine.token, { generation: 1, services: [] })).status).toBe(409)
+    await until(async () => (await at('web', '/', { headers: by(owner) }, first.tunnel.slug)).status === 200)
+    await owner.fetch('DELETE', `/api/tunnels/${first.tunnel.id}`)
+    expect(await ended).toBe('refused')
+    expect(t.app.tunnels.of(first.tunnel.id)).toBeUndefined()
+  })
+})

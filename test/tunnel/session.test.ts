@@ -1,0 +1,314 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import {
+  decode,
+  encode,
+  type Frame,
+  frame,
+  MOST_MESSAGE,
+  MOST_PAYLOAD,
+  type RequestHead,
+  resets,
+  toJson,
+  u32,
+} from '../../src/tunnel/frames.ts'
+import { type SessionEvents, sessionLimits } from '../../src/tunnel/limits.ts'
+import { Session } from '../../src/tunnel/session.ts'
+import { type Stream, StreamReset } from '../../src/tunnel/stream.ts'
+
+const head: RequestHead = { kind: 'http', service: 'web', method: 'GET', target: '/', headers: [], user: null }
+const settled = async () => {
+  for (let i = 0; i < 20; i++) await Promise.resolve()
+}
+
+interface End {
+  session: Session
+  closed: string[]
+  closes: [number, string][]
+  sent: Uint8Array[]
+}
+
+/** One end whose messages go nowhere. */
+function alone(side: 'server' | 'agent', events: SessionEvents = {}, clock?: () => number): End {
+  const end: End = { closed: [], closes: [], sent: [] } as never
+  end.session = new Session(
+    side,
+    { send: (m) => end.sent.push(m) > 0, close: (code, reason) => end.closes.push([code, reason]) },
+    { ...events, closed: (reason) => void end.closed.push(reason) },
+    clock,
+  )
+  return end
+}
+
+/** Two ends, connected; `hold` keeps messages of the agent back. */
+function pair(opened: (stream: Stream) => void) {
+  const server = alone('server')
+  const agent = alone('agent', { opened })
+  const pump = async () => {
+    for (let moved = true; moved; ) {
+      await settled()
+      const [down, up] = [server.sent.splice(0), agent.sent.splice(0)]
+      for (const message of down) agent.session.receive(message)
+      for (const message of up) server.session.receive(message)
+      moved = down.length + up.length > 0
+    }
+  }
+  return { server, agent, pump }
+}
+
+const framesIn = (messages: Uint8Array[]): Frame[] => {
+  const all: Frame[] = []
+  for (const message of messages) decode(message, (next) => void all.push(next))
+  return all
+}
+const open = (id: number, flags = 0): Frame => ({ type: frame.headers, flags, stream: id, payload: toJson(head) })
+const data = (stream: number, length: number, flags = 0): Frame => ({
+  type: frame.data,
+  flags,
+  stream,
+  payload: new Uint8Array(length),
+})
+
+describe('frames', () => {
+  test('what was encoded is decoded, however many frames a message has', () => {
+    const any = fc.record({
+      type: fc.nat(255),
+      flags: fc.nat(255),
+      stream: fc.nat(0xffff_ffff),
+      payload: fc.uint8Array({ maxLength: 300 }),
+    })
+    fc.assert(
+      fc.property(fc.array(any, { maxLength: 20 }), (list) => {
+        const message = Buffer.concat(list.map(encode))
+        expect(framesIn([message]).map((f) => ({ ...f, payload: [...f.payload] }))).toEqual(
+          list.map((f) => ({ ...f, payload: [...f.payload] })),
+        )
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  test('random bytes, on both sides, end the session or mean nothing; nothing else is thrown', () => {
+    fc.assert(
+      fc.property(fc.constantFrom('server', 'agent'), fc.array(fc.uint8Array({ maxLength: 200 })), (side, messages) => {
+        const end = alone(side as 'server' | 'agent')
+        for (const message of messages) end.session.receive(message)
+        if (end.session.isClosed) expect(end.closes).toHaveLength(1)
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  test('frames in any order, on both sides, throw nothing and open no more streams than allowed', () => {
+    const any = fc.record({
+      type: fc.constantFrom(0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11),
+      flags: fc.nat(15),
+      stream: fc.constantFrom(0, 1, 2, 3, 4, 6, 1000),
+      payload: fc.oneof(
+        fc.uint8Array({ maxLength: 12 }),
+        fc.constantFrom(toJson(head), toJson({ status: 200, headers: [] }), toJson({ reason: 'drain' }), u32(5)),
+      ),
+    })
+    fc.assert(
+      fc.property(fc.constantFrom('server', 'agent'), fc.array(any, { maxLength: 30 }), (side, list) => {
+        const end = alone(side as 'server' | 'agent')
+        if (side === 'server')
+          end.session
+            .open(head, true)
+            .response()
+            .catch(() => undefined)
+        for (const next of list) end.session.receive(encode(next))
+        expect(end.session.streams).toBeLessThanOrEqual(sessionLimits.streams)
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+describe('a hostile other side', () => {
+  const ends = (side: 'server' | 'agent', ...messages: Uint8Array[]) => {
+    const end = alone(side)
+    if (side === 'server')
+      end.session
+        .open(head, true)
+        .response()
+        .catch(() => undefined)
+    for (const message of messages) end.session.receive(message)
+    return end
+  }
+  const response = encode({ type: frame.headers, flags: 0, stream: 2, payload: toJson({ status: 200, headers: [] }) })
+  const cases: [string, 'server' | 'agent', ...Uint8Array[]][] = [
+    ['a cut header', 'agent', new Uint8Array(5)],
+    ['a cut frame', 'agent', encode(data(2, 50)).subarray(0, 40)],
+    ['a message that is too large', 'agent', new Uint8Array(MOST_MESSAGE + 1)],
+    ['a frame that is too large', 'agent', encode(data(2, MOST_PAYLOAD + 1))],
+    ['stream 0', 'agent', encode(open(0))],
+    ['an odd stream', 'agent', encode(open(3))],
+    ['a stream id used again', 'agent', encode(open(2)), encode(open(2))],
+    ['a lower stream id', 'agent', encode(open(4)), encode(open(2))],
+    ['data of a stream that was never opened', 'agent', encode(data(2, 5))],
+    ['a head of another shape', 'agent', encode({ ...open(2), payload: toJson({ ...head, target: 'x' }) })],
+    ['data beyond the credit', 'agent', encode(open(2)), encode(data(2, 60_000)), encode(data(2, 6000))],
+    ['a flood of empty data', 'agent', encode(open(2)), Buffer.concat(Array(1025).fill(encode(data(2, 0))))],
+    ['data after the end', 'agent', encode(open(2, 1)), encode(data(2, 1))],
+    ['a window of nothing', 'agent', encode(open(2)), encode({ ...data(2, 4), type: frame.window })],
+    [
+      'a window that overflows',
+      'agent',
+      encode(open(2)),
+      encode({ type: frame.window, flags: 0, stream: 2, payload: u32(0x7fff_ffff) }),
+    ],
+    ['a ping of one byte', 'agent', encode({ ...data(0, 1), type: frame.ping })],
+    ['settings on a stream', 'agent', encode({ ...data(2, 1), type: frame.settings })],
+    ['two heads', 'server', response, response],
+    ['data before the head', 'server', encode(data(2, 1))],
+    ['a head of a stream that the server did not open', 'server', encode({ ...open(4), payload: toJson({}) })],
+    ['a status that is none', 'server', encode({ ...open(2), payload: toJson({ status: 9, headers: [] }) })],
+  ]
+  test.each(cases)('%s ends the session with GOAWAY', (_, side, ...messages) => {
+    const end = ends(side, ...messages)
+    expect(end.closes.map(([code]) => code)).toEqual([1002])
+    expect(end.session.streams).toBe(0)
+    expect(framesIn(end.sent).at(-1)?.type).toBe(frame.goaway)
+  })
+
+  test('one that does not read gets no endless queue of replies', () => {
+    const closes: string[] = []
+    const blocked = new Session(
+      'agent',
+      { send: () => false, close: (_, reason) => void closes.push(reason) },
+      { opened: (stream) => stream.reset(resets.refused) },
+    )
+    for (let i = 1; i < 200_000 && !blocked.isClosed; i++)
+      blocked.receive(encode({ ...open(i * 2), payload: toJson(head) }))
+    expect(closes).toEqual(['too many replies wait'])
+    for (let i = 0; i < 1000; i++) blocked.receive(encode({ ...data(0, 8), type: frame.ping }))
+  })
+
+  test('streams beyond the limit are refused, and the others go on', () => {
+    const opened: number[] = []
+    const end = alone('agent', { opened: ({ id }) => void opened.push(id) })
+    for (let i = 1; i <= sessionLimits.streams + 5; i++) end.session.receive(encode(open(i * 2)))
+    expect(opened).toHaveLength(sessionLimits.streams)
+    expect(end.session.isClosed).toBe(false)
+  })
+})
+
+describe('streams', () => {
+  test('bodies of any size arrive whole and in order, both ways, and credit comes back', async () => {
+    const echo = async (stream: Stream) => {
+      stream.respond({ status: 200, headers: [] })
+      for (let next = await stream.read(); next; next = await stream.read()) await stream.write(next.bytes)
+      stream.end()
+    }
+    const { server, pump } = pair((stream) => void echo(stream))
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(fc.integer({ min: 1, max: 200_000 }), { maxLength: 6 }), { minLength: 1, maxLength: 4 }),
+        async (bodies) => {
+          const streams = bodies.map((sizes) => ({ stream: server.session.open(head, true), sizes }))
+          const results = streams.map(async ({ stream, sizes }, n) => {
+            const wanted = Buffer.concat(sizes.map((size, i) => new Uint8Array(size).fill(n * 16 + i)))
+            const sending = (async () => {
+              for (let at = 0; at < wanted.length; at += 50_000) await stream.write(wanted.subarray(at, at + 50_000))
+              stream.end()
+            })()
+            await stream.response()
+            const parts: Uint8Array[] = []
+            for (let next = await stream.read(); next; next = await stream.read()) parts.push(next.bytes)
+            await sending
+            expect(Buffer.concat(parts).equals(wanted)).toBe(true)
+          })
+          let left = true
+          const all = Promise.all(results).finally(() => {
+            left = false
+          })
+          while (left) await pump()
+          await all
+          expect(server.session.streams).toBe(0)
+        },
+      ),
+      { numRuns: 10 },
+    )
+  })
+
+  test('a reader that stalls stops only itself', async () => {
+    const streams: Stream[] = []
+    const { server, pump } = pair((stream) => void streams.push(stream))
+    const stalled = server.session.open(head, true)
+    let isDone = false
+    const writing = (stalled.write(new Uint8Array(1 << 20)) as Promise<void>).then(() => {
+      isDone = true
+    })
+    await pump()
+    expect(isDone).toBe(false)
+    const other = server.session.open(head, true)
+    const sent = other.write(new Uint8Array(1000))
+    await pump()
+    await sent
+    expect((await streams[1]?.read())?.bytes.length).toBe(1000)
+    const reading = (async () => {
+      for (let got = 0; got < 1 << 20; ) got += (await streams[0]?.read())?.bytes.length ?? 0
+    })()
+    for (let i = 0; i < 40 && !isDone; i++) await pump()
+    await Promise.all([writing, reading])
+  })
+
+  test('streams take turns: small ones do not wait for the end of a large one', async () => {
+    const server = alone('server')
+    const large = server.session.open(head, true)
+    const small = server.session.open(head, true)
+    server.session.receive(encode({ type: frame.window, flags: 0, stream: 2, payload: u32(1 << 20) }))
+    void large.write(new Uint8Array(1 << 20))
+    void small.write(new Uint8Array(10))
+    await settled()
+    const order = framesIn(server.sent)
+      .filter((f) => f.type === frame.data)
+      .map((f) => f.stream)
+    expect(order.indexOf(small.id)).toBe(1)
+  })
+
+  test('a reset reaches whoever reads, writes or waits for the head', async () => {
+    const { server, pump } = pair((stream) => stream.reset(resets.refused))
+    const stream = server.session.open(head, true)
+    const [response, reading] = [stream.response(), stream.read()]
+    await pump()
+    const failures = await Promise.allSettled([response, reading])
+    for (const failure of failures)
+      expect(((failure as PromiseRejectedResult).reason as StreamReset).code).toBe(resets.refused)
+    expect(() => stream.write(new Uint8Array(1))).toThrow(StreamReset)
+    expect(server.session.streams).toBe(0)
+  })
+
+  test('the end of the connection ends every stream', async () => {
+    const server = alone('server')
+    const waiting = server.session.open(head, false).response()
+    server.session.lost()
+    expect(await waiting.catch((error) => error)).toBeInstanceOf(StreamReset)
+    expect(server.closed).toEqual(['lost'])
+  })
+
+  test('silence is asked about, then ends the connection; an idle stream ends alone', async () => {
+    let time = 0
+    const end = alone('server', {}, () => time)
+    const idle = end.session.open(head, false)
+    idle.response().catch(() => undefined)
+    const socket = end.session.open({ ...head, kind: 'ws' }, true)
+    socket.isIdleLimited = false
+    const pong = () => end.session.receive(encode({ ...data(0, 8), type: frame.ping, flags: 1 }))
+    time = sessionLimits.quiet
+    end.session.tick()
+    await settled()
+    expect(framesIn(end.sent).at(-1)?.type).toBe(frame.ping)
+    time += 7
+    pong()
+    expect(end.session.rttMs).toBe(7)
+    time = sessionLimits.idle
+    pong()
+    end.session.tick()
+    expect([idle.isClosed, socket.isClosed]).toEqual([true, false])
+    time += sessionLimits.gone
+    end.session.tick()
+    expect(end.closes.map(([code]) => code)).toEqual([1001])
+  })
+})
