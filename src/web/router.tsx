@@ -258,6 +258,18 @@ const adminTeamsRoute = createRoute({
   component: lazyRouteComponent(() => import('./routes/admin/lists.tsx'), 'TeamsPage'),
 })
 
+const adminUserRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/admin/users/$id',
+  component: lazyRouteComponent(() => import('./routes/admin/user.tsx'), 'UserPage'),
+})
+
+const adminTeamRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/admin/teams/$id',
+  component: lazyRouteComponent(() => import('./routes/admin/team.tsx'), 'TeamPage'),
+})
+
 const adminOutboxRoute = createRoute({
   getParentRoute: () => inside,
   path: '/admin/outbox',
@@ -496,6 +508,8 @@ export const router = createRouter({
       adminRoute,
       adminUsersRoute,
       adminTeamsRoute,
+      adminUserRoute,
+      adminTeamRoute,
       adminOutboxRoute,
       adminAuditRoute,
       adminIssuesRoute,

@@ -2,6 +2,7 @@ import { and, eq, isNotNull, isNull, or, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { countAttempt, networkOf } from '../../auth/limits.ts'
 import { dropSecretsOf, pendingFor } from '../../auth/one-time-secrets.ts'
+import { type Refusal, refuse } from '../../auth/policy.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { connectionOf } from '../../db/session.ts'
 import { AppError } from '../../errors.ts'
@@ -104,18 +105,27 @@ export const countSignIn = ({ app, ip }: Ctx): Promise<void> =>
  * role. The lock makes the second of two concurrent changes see the first: two administrators cannot demote each other.
  */
 export async function keepAnAdmin(ctx: Ctx, leaving: string): Promise<void> {
-  const admins = await ctx.db
+  refuse(onlyAdmin(await activeAdmins(ctx).for('no key update'), leaving))
+}
+
+/** Returns why this user must stay an active administrator, or undefined. */
+export const lastAdminRefusal = async (ctx: Ctx, userId: string): Promise<Refusal | undefined> =>
+  onlyAdmin(await activeAdmins(ctx), userId)
+
+const activeAdmins = (ctx: Ctx) =>
+  ctx.db
     .select({ id: users.id })
     .from(users)
     .where(and(eq(users.role, 'admin'), eq(users.status, 'active')))
     .orderBy(users.id)
-    .for('no key update')
-  if (admins.length === 1 && admins[0]?.id === leaving)
-    throw new AppError(
-      'conflict.last_admin',
-      'This is the only active administrator. Make another user administrator first.',
-    )
-}
+
+const onlyAdmin = (admins: readonly { id: string }[], userId: string): Refusal | undefined =>
+  admins.length === 1 && admins[0]?.id === userId
+    ? {
+        code: 'conflict.last_admin',
+        detail: 'This is the only active administrator. Make another user administrator first.',
+      }
+    : undefined
 
 /** Ends the sessions in which this user acts as another user, and those in which an administrator acts as them. */
 export async function endImpersonations(ctx: Ctx, userId: string): Promise<void> {

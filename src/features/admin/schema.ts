@@ -13,6 +13,7 @@ import {
   optional,
   pageOf,
   paging,
+  permissions,
   type Static,
   text,
   time,
@@ -31,6 +32,10 @@ const { preferences: _, ...account } = User.properties
 export const AdminUser = object({ ...account, lastSeenAt: nullable(instant()) })
 export type AdminUser = Static<typeof AdminUser>
 
+/** What depends on the user; everything else an administrator may do to anybody. */
+export const userActions = ['setRole', 'suspend', 'readCode', 'resetPassword', 'impersonate'] as const
+export type UserAction = (typeof userActions)[number]
+
 export const AdminUserDetail = object({
   ...AdminUser.properties,
   counts: object({
@@ -43,6 +48,7 @@ export const AdminUserDetail = object({
     mcpTokens: number,
   }),
   signIn: object({ password: bool(), passkeys: number, providers: array(text(40, { example: 'github' }), 10) }),
+  can: permissions(userActions),
 })
 export type AdminUserDetail = Static<typeof AdminUserDetail>
 
@@ -159,7 +165,15 @@ const { role: __, ...organization } = Organization.properties
 
 export const AdminTeam = object({ ...organization, createdById: nullable(id()), members: number })
 export type AdminTeam = Static<typeof AdminTeam>
-export const AdminTeamDetail = object({ ...AdminTeam.properties, projects: number, owners: array(Member, 100) })
+export const teamActions = ['remove'] as const
+export type TeamAction = (typeof teamActions)[number]
+export const AdminTeamDetail = object({
+  ...AdminTeam.properties,
+  projects: number,
+  owners: array(Member, 100),
+  people: array(Member, 200, { description: 'Its members, who joined first comes first; at most 200' }),
+  can: permissions(teamActions),
+})
 export type AdminTeamDetail = Static<typeof AdminTeamDetail>
 export const AdminTeamQuery = object({ ...paging('createdAt', 'name'), search, personal: optional(bool()) })
 export type AdminTeamQuery = Static<typeof AdminTeamQuery>

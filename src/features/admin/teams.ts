@@ -1,4 +1,4 @@
-import { and, eq, isNull, or, sql } from 'drizzle-orm'
+import { and, eq, isNull, or, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { admin, type Role, recentAdmin } from '../../auth/policy.ts'
 import { contains } from '../../db/columns.ts'
@@ -14,6 +14,7 @@ import { memberships, organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { users } from '../users/table.ts'
 import { FRESH } from './freshness.ts'
+import { canOfTeam } from './refusals.ts'
 import type { AdminTeam, AdminTeamDetail, AdminTeamPage, AdminTeamQuery } from './schema.ts'
 
 /** Teams for administrators of the instance, who manage them without being members. */
@@ -55,17 +56,20 @@ async function find(ctx: Ctx, id: string): Promise<AdminTeam> {
 
 async function detail(ctx: Ctx, id: string): Promise<AdminTeamDetail> {
   const team = await find(ctx, id)
-  const owners = await ctx.db
-    .select(members.visible)
-    .from(memberships)
-    .innerJoin(users, eq(users.id, memberships.userId))
-    .where(and(eq(memberships.organizationId, id), eq(memberships.role, 'owner')))
-    .orderBy(memberships.joinedAt, users.id)
-    .limit(100)
+  const listOf = (most: number, which?: SQL) =>
+    ctx.db
+      .select(members.visible)
+      .from(memberships)
+      .innerJoin(users, eq(users.id, memberships.userId))
+      .where(and(eq(memberships.organizationId, id), which))
+      .orderBy(memberships.joinedAt, users.id)
+      .limit(most)
   return {
     ...team,
     projects: await ctx.db.$count(projects, and(eq(projects.organizationId, id), isNull(projects.deletedAt))),
-    owners,
+    owners: await listOf(100, eq(memberships.role, 'owner')),
+    people: await listOf(200),
+    can: canOfTeam(team),
   }
 }
 

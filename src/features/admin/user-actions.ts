@@ -2,7 +2,7 @@ import { and, eq, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { issueSecret, openCode } from '../../auth/one-time-secrets.ts'
-import { admin, recentAdmin } from '../../auth/policy.ts'
+import { admin, recentAdmin, refuse } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { RESET_MINUTES, resetMail } from '../accounts/messages.ts'
 import { endCredentials, endImpersonations, keepAnAdmin } from '../accounts/people.ts'
@@ -26,6 +26,7 @@ import type { User } from '../users/schema.ts'
 import { visible } from '../users/service.ts'
 import { users } from '../users/table.ts'
 import { FRESH, RECENT } from './freshness.ts'
+import { refusals } from './refusals.ts'
 import type {
   AdminUser,
   Impersonation,
@@ -113,27 +114,13 @@ export const unsuspend = write(
 
 // ---- access to accounts
 
-function requireReadableCodes({ app: { config } }: Ctx): void {
-  if (config.ADMIN_SEES_CODES === 'off')
-    throw new AppError(
-      'forbidden',
-      'Codes cannot be read on this instance (ADMIN_SEES_CODES=off). The user must read their mail.',
-    )
-  if (config.ADMIN_SEES_CODES === 'auto' && config.SMTP_URL)
-    throw new AppError(
-      'forbidden',
-      'This instance can send mail, so codes are not shown. Set ADMIN_SEES_CODES=on to allow it.',
-    )
-}
-
 /** A write although its route is a GET: it is audited, and the user is notified. */
 export const readCode = write(
   'admin.readCode',
   recentAdmin(FRESH),
   async (ctx, { id }: { id: string }): Promise<SentCode> => {
-    requireReadableCodes(ctx)
     const user = await target(ctx, id)
-    if (user.role === 'admin') throw new AppError('forbidden', 'The codes of administrators cannot be read.')
+    refuse(refusals.readCode(ctx, user))
     const found = await openCode(ctx, user.email)
     if (!found)
       throw new AppError('not_found', 'This user has no valid code. They can request one on the sign-in page.')
@@ -154,10 +141,7 @@ export const resetPassword = write(
   'admin.resetPassword',
   recentAdmin(FRESH),
   async (ctx, { id }: { id: string }): Promise<PasswordReset> => {
-    if (id === userIdOf(ctx.actor))
-      throw new AppError('conflict', 'Change your own password instead of resetting it.', {
-        next: [{ route: 'POST /api/auth/change-password' }],
-      })
+    refuse(refusals.resetPassword(ctx, { id }))
     const user = await target(ctx, id)
     await endCredentials(ctx, id)
     await change(ctx, user, { passwordHash: null })
@@ -188,8 +172,7 @@ export const impersonate = write(
   recentAdmin(FRESH),
   async (ctx, { id, reason }: { id: string; reason: string }): Promise<Impersonation> => {
     const user = await target(ctx, id)
-    if (user.role === 'admin') throw new AppError('forbidden', 'Nobody can act as an administrator.')
-    if (user.status !== 'active') throw new AppError('conflict', 'This account is suspended. Unsuspend it first.')
+    refuse(refusals.impersonate(ctx, user))
     const answer = await startImpersonation(ctx, user, userIdOf(ctx.actor))
     ctx.emit(userImpersonated, { subjectId: id, userId: id, data: { reason, until: answer.expiresAt } })
     await notifyUserOf(

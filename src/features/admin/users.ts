@@ -15,6 +15,7 @@ import { projects } from '../projects/table.ts'
 import { apiKeys, mcpTokens } from '../tokens/table.ts'
 import { visible as account } from '../users/service.ts'
 import { loginSessions, users } from '../users/table.ts'
+import { canOfUser } from './refusals.ts'
 import type {
   AdminUser,
   AdminUserDetail,
@@ -94,7 +95,7 @@ export const get = read('admin.user', admin, async (ctx, { id }: { id: string })
     passkeys: await db.$count(passkeys, eq(passkeys.userId, id)),
     providers: providers.map((p) => p.name).sort(),
   }
-  return { ...user, counts, signIn }
+  return { ...user, counts, signIn, can: await canOfUser(ctx, user) }
 })
 
 // ---- records of a user

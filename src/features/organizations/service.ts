@@ -1,7 +1,7 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, organizationsOf, userIdOf } from '../../auth/actor.ts'
-import { byRow, requireRole } from '../../auth/policy.ts'
+import { byRow, type Refusal, refuse, requireRole } from '../../auth/policy.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf, idList, newId } from '../../db/columns.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
@@ -178,12 +178,18 @@ export const remove = write(
   { destructive: true, versioned: true },
 )
 
+/** Returns why a personal organization cannot be deleted; undefined for all others. */
+export const personalRefusal = ({ personal }: Pick<Organization, 'personal'>): Refusal | undefined =>
+  personal
+    ? { code: 'conflict', detail: 'A personal organization can only be deleted together with its account.' }
+    : undefined
+
 /** Soft-deletes the organization and its sandbox, in the caller's transaction. The caller has checked the right. */
 export async function hide(
   ctx: Ctx,
   { id, name, personal }: Pick<Organization, 'id' | 'name' | 'personal'>,
 ): Promise<{ id: string; deleted: true }> {
-  if (personal) throw new AppError('conflict', 'A personal organization can only be deleted together with its account.')
+  refuse(personalRefusal({ personal }))
   await ctx.db
     .update(organizations)
     .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${organizations.version} + 1` })

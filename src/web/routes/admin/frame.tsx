@@ -1,9 +1,10 @@
 /** What all pages of the administration share: their heading, their tabs, and tables that load more. */
-import type { UseInfiniteQueryResult } from '@tanstack/react-query'
+import type { UseInfiniteQueryResult, UseQueryResult } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { Missing } from '../../frame/failed.tsx'
+import { isProblem } from '../../problem.ts'
 import { words } from './words.ts'
 
 const places = [
@@ -25,15 +26,22 @@ const places = [
 ] as const
 export type Section = (typeof places)[number][1]
 
+interface FrameProps {
+  at: Section
+  /** Default: the name of the section. */
+  title?: string
+  children: ReactNode
+}
+
 /** For everybody else these pages do not exist. */
-export function AdminFrame({ at, children }: { at: Section; children: ReactNode }) {
+export function AdminFrame({ at, title, children }: FrameProps) {
   const { me } = useRouteContext({ from: '/inside' })
   if (me.role !== 'admin') return <Missing />
   return (
     <div className="scroll">
       <div className="page wide stack s5">
         <header className="stack">
-          <h1 className="h1">{`${words.title}: ${words.sections[at]}`}</h1>
+          <h1 className="h1">{title ?? `${words.title}: ${words.sections[at]}`}</h1>
           <nav className="tabs" aria-label={words.title}>
             {places.map(([to, name]) => (
               <Link key={to} to={to} activeOptions={{ exact: true }}>
@@ -47,6 +55,30 @@ export function AdminFrame({ at, children }: { at: Section; children: ReactNode 
     </div>
   )
 }
+
+/** One user or team: what is known of it, or why it cannot be shown. */
+export function Single<T>({ at, query, children }: SingleProps<T>) {
+  if (isProblem(query.error) && query.error.status === 404) return <Missing />
+  if (query.data) return children(query.data)
+  return <AdminFrame at={at}>{query.error ? <ProblemBox error={query.error} /> : <Waiting />}</AdminFrame>
+}
+
+interface SingleProps<T> {
+  at: Section
+  query: UseQueryResult<T>
+  children(found: T): ReactNode
+}
+
+export const Facts = ({ of }: { of: readonly (readonly [name: string, value: ReactNode])[] }) => (
+  <dl className="sheet admgrid">
+    {of.map(([name, value]) => (
+      <div key={name}>
+        <dt className="t12 soft">{name}</dt>
+        <dd className="b5 wrapany">{value}</dd>
+      </div>
+    ))}
+  </dl>
+)
 
 interface Column<T> {
   title: string

@@ -1,4 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
@@ -28,7 +29,14 @@ export function TeamsPage() {
       <Listed
         list={list}
         columns={[
-          { title: columns.name, of: ({ name }) => <b className="b5">{name}</b> },
+          {
+            title: columns.name,
+            of: ({ id, name }) => (
+              <Link className="b5 link" to="/admin/teams/$id" params={{ id }}>
+                {name}
+              </Link>
+            ),
+          },
           { title: columns.members, of: ({ members }) => members },
           { title: columns.kind, of: ({ personal }) => (personal ? words.teams.personal : words.teams.team) },
           { title: columns.since, of: ({ createdAt }) => dayAndTime(createdAt), wide: true },

@@ -1,6 +1,10 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { Role } from '../../../auth/policy.ts'
+import type { AdminUser, Subscription } from '../../../features/admin/schema.ts'
 import type { IssuePatch } from '../../../features/issues/schema.ts'
+import type { OrganizationPatch } from '../../../features/organizations/schema.ts'
 import { admin, change, issues, mail, notifications, ok } from '../../api.ts'
+import { words } from './words.ts'
 
 const LIMIT = 40
 
@@ -35,6 +39,17 @@ export const announcementsQuery = pages(['announcements'], (paging) =>
   ok(notifications.admin.notifications.get({ query: paging })),
 )
 
+export const userQuery = (id: string) =>
+  queryOptions({ queryKey: ['admin', 'user', id], queryFn: () => ok(admin.users({ id }).get()) })
+export const userTeamsQuery = (id: string) =>
+  pages(['user', id, 'teams'], (paging) => ok(admin.users({ id }).teams.get({ query: paging })))
+export const userSessionsQuery = (id: string) =>
+  pages(['user', id, 'sessions'], (paging) => ok(admin.users({ id }).sessions.get({ query: paging })))
+export const userEventsQuery = (id: string) =>
+  pages(['user', id, 'events'], (paging) => ok(admin.audit.get({ query: { ...paging, userId: id } })))
+export const teamQuery = (id: string) =>
+  queryOptions({ queryKey: ['admin', 'team', id], queryFn: () => ok(admin.teams({ id }).get()) })
+
 /** Runs a change of the administration, and asks again for what its pages show. */
 export function useAdminChange<I, O>(work: (input: I) => Promise<O>) {
   const cache = useQueryClient()
@@ -45,6 +60,38 @@ export const suspend = (id: string) => ok(admin.users({ id }).suspend.patch({}, 
 export const unsuspend = (id: string) => ok(admin.users({ id }).unsuspend.patch(undefined, change()))
 export const impersonate = ({ id, reason }: { id: string; reason: string }) =>
   ok(admin.users({ id }).impersonate.post({ reason }, change()))
+export const setUserRole = ({ id, role }: { id: string; role: AdminUser['role'] }) =>
+  ok(admin.users({ id }).role.patch({ role }, change()))
+export const resetPassword = (id: string) => ok(admin.users({ id }).password.post(undefined, change()))
+export const readCode = (id: string) => ok(admin.users({ id }).otp.get())
+export const notifyUser = ({ id, ...text }: { id: string; title: string; message?: string }) =>
+  ok(admin.users({ id }).notify.post(text, change()))
+
+export const changeTeam = ({ id, version, ...patch }: OrganizationPatch & { id: string; version: number }) =>
+  ok(admin.teams({ id }).patch(patch, change(version)))
+export const removeTeam = ({ id, version }: { id: string; version: number }) =>
+  ok(admin.teams({ id }).delete(undefined, change(version)))
+export const setPlan = ({ userId, ...plan }: Subscription & { userId: string }) =>
+  ok(admin.users({ id: userId }).subscription.post(plan, change()))
+
+interface MemberChange {
+  team: string
+  userId: string
+  role: Role
+}
+export const setMemberRole = ({ team, userId, role }: MemberChange) =>
+  ok(admin.teams({ id: team }).members({ user_id: userId }).patch({ role }, change()))
+export const removeMember = ({ team, userId }: Omit<MemberChange, 'role'>) =>
+  ok(admin.teams({ id: team }).members({ user_id: userId }).delete(undefined, change()))
+
+/** Adds the user with this address. */
+export async function addMember({ team, email, role }: Omit<MemberChange, 'userId'> & { email: string }) {
+  const { items } = await ok(admin.users.get({ query: { search: email, limit: 200 } }))
+  const found = items.find((user) => user.email.toLowerCase() === email.toLowerCase())
+  if (!found) throw new Error(words.team.nobody(email))
+  return ok(admin.teams({ id: team }).members.post({ userId: found.id, role }, change()))
+}
+
 export const resend = (id: string) => ok(mail.outbox({ id }).resend.post(undefined, change()))
 export const makeBackup = (_: undefined) => ok(admin.backups.post(undefined, change()))
 export const announce = (text: { title: string; message?: string }) =>

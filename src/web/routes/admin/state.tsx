@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { ProblemBox } from '../../components/states.tsx'
 import { dayAndTime } from '../../times.ts'
-import { AdminFrame, Table, Waiting } from './frame.tsx'
+import { AdminFrame, Facts, Table, Waiting } from './frame.tsx'
 import { doctorQuery, jobsQuery, stateQuery } from './queries.ts'
 import { words } from './words.ts'
 
@@ -26,16 +26,7 @@ function Figures() {
     [words.state.jobs, words.state.jobsOf(jobs.waiting, jobs.active, jobs.failed)],
     [words.state.connections, words.state.connectionsOf(connections.http, connections.mcpStreams)],
   ]
-  return (
-    <dl className="sheet admgrid">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt className="t12 soft">{name}</dt>
-          <dd className="b5">{value}</dd>
-        </div>
-      ))}
-    </dl>
-  )
+  return <Facts of={facts} />
 }
 
 function Doctor() {

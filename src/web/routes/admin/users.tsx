@@ -1,15 +1,12 @@
-import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
-import { useRouter } from '@tanstack/react-router'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { AdminUser } from '../../../features/admin/schema.ts'
-import { actAs } from '../../acting.ts'
-import { forgetTeam } from '../../api.ts'
-import { Confirm } from '../../components/confirm.tsx'
 import { Avatar } from '../../components/party.tsx'
-import { queries } from '../../queries.ts'
 import { ago, day } from '../../times.ts'
 import { AdminFrame, Find, Listed } from './frame.tsx'
-import { impersonate, suspend, unsuspend, useAdminChange, usersQuery } from './queries.ts'
+import { unsuspend, useAdminChange, usersQuery } from './queries.ts'
+import { Impersonation, Suspension } from './user-dialogs.tsx'
 import { words } from './words.ts'
 
 export function UsersPage() {
@@ -35,7 +32,9 @@ export function UsersPage() {
               <span className="row">
                 <Avatar party={{ type: 'user', id: user.id, name: user.name }} size="m" />
                 <span className="stack who-t">
-                  <b className="b5">{user.name}</b>
+                  <Link className="b5 link" to="/admin/users/$id" params={{ id: user.id }}>
+                    {user.name}
+                  </Link>
                   <span className="t12 soft">{user.email}</span>
                 </span>
               </span>
@@ -69,64 +68,5 @@ export function UsersPage() {
       {asked?.act === 'suspend' && <Suspension user={asked.user} onClose={() => setAsked(undefined)} />}
       {asked?.act === 'actAs' && <Impersonation user={asked.user} onClose={() => setAsked(undefined)} />}
     </AdminFrame>
-  )
-}
-
-interface AskProps {
-  user: AdminUser
-  onClose(): void
-}
-
-function Suspension({ user, onClose }: AskProps) {
-  const change = useAdminChange(suspend)
-  return (
-    <Confirm
-      title={words.users.suspendTitle(user.name)}
-      verb={words.users.suspend}
-      cancel={words.cancel}
-      busy={change.isPending}
-      error={change.error}
-      onConfirm={() => change.mutate(user.id, { onSuccess: onClose })}
-      onClose={onClose}
-    >
-      <p>{words.users.suspendText}</p>
-    </Confirm>
-  )
-}
-
-/** From now on this tab is that person's, so all that was loaded is forgotten. */
-function Impersonation({ user, onClose }: AskProps) {
-  const router = useRouter()
-  const [reason, setReason] = useState('')
-  const change = useMutation({ mutationFn: impersonate })
-  // This page goes first: it would be refused to the person.
-  const begin = async ({ token = '', expiresAt }: { token?: string; expiresAt: string }) => {
-    await router.navigate({ to: '/', search: { team: undefined } })
-    actAs({ token, expiresAt, name: user.name })
-    forgetTeam()
-    queries.clear()
-    await router.invalidate()
-  }
-  return (
-    <Confirm
-      title={words.users.actTitle(user.name)}
-      verb={words.users.actAs}
-      cancel={words.cancel}
-      busy={change.isPending || reason.trim() === ''}
-      error={change.error}
-      onConfirm={() => change.mutate({ id: user.id, reason: reason.trim() }, { onSuccess: begin })}
-      onClose={onClose}
-    >
-      <p>{words.users.actText}</p>
-      <label className="field">
-        <span>{words.users.reason}</span>
-        <input
-          className="input"
-          value={reason}
-          maxLength={500}
-          onChange={(event) => setReason(event.currentTarget.value)}
-        />
-      </label>
-    </Confirm>
   )
 }

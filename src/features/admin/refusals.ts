@@ -1,0 +1,58 @@
+import type { Ctx } from '../../action.ts'
+import { type Permission, permissionOf, type Refusal } from '../../auth/policy.ts'
+import { lastAdminRefusal } from '../accounts/people.ts'
+import { personalRefusal } from '../organizations/service.ts'
+import type { User } from '../users/schema.ts'
+import type { AdminTeam, TeamAction, UserAction } from './schema.ts'
+
+/** What the checks need to know of a user. */
+type Account = Pick<User, 'id' | 'role' | 'status'>
+
+/**
+ * Each returns why an administrator may not do it to this user, or undefined. The actions and `can` both use them, so
+ * they always agree. A fresh proof of identity is not among them: the page asks for it.
+ */
+export const refusals = {
+  readCode: ({ app: { config } }: Ctx, { role }: Account): Refusal | undefined => {
+    if (config.ADMIN_SEES_CODES === 'off')
+      return {
+        code: 'forbidden',
+        detail: 'Codes cannot be read on this instance (ADMIN_SEES_CODES=off). The user must read their mail.',
+      }
+    if (config.ADMIN_SEES_CODES === 'auto' && config.SMTP_URL)
+      return {
+        code: 'forbidden',
+        detail: 'This instance can send mail, so codes are not shown. Set ADMIN_SEES_CODES=on to allow it.',
+      }
+    return role === 'admin' ? { code: 'forbidden', detail: 'The codes of administrators cannot be read.' } : undefined
+  },
+  resetPassword: ({ actor }: Ctx, { id }: Pick<Account, 'id'>): Refusal | undefined =>
+    id === actor.userId
+      ? {
+          code: 'conflict',
+          detail: 'Change your own password instead of resetting it.',
+          details: { next: [{ route: 'POST /api/auth/change-password' }] },
+        }
+      : undefined,
+  impersonate: (_: Ctx, { role, status }: Account): Refusal | undefined => {
+    if (role === 'admin') return { code: 'forbidden', detail: 'Nobody can act as an administrator.' }
+    return status === 'active'
+      ? undefined
+      : { code: 'conflict', detail: 'This account is suspended. Unsuspend it first.' }
+  },
+}
+
+export async function canOfUser(ctx: Ctx, user: Account): Promise<Record<UserAction, Permission>> {
+  const needed = permissionOf(await lastAdminRefusal(ctx, user.id))
+  return {
+    setRole: needed,
+    suspend: needed,
+    readCode: permissionOf(refusals.readCode(ctx, user)),
+    resetPassword: permissionOf(refusals.resetPassword(ctx, user)),
+    impersonate: permissionOf(refusals.impersonate(ctx, user)),
+  }
+}
+
+export const canOfTeam = (team: AdminTeam): Record<TeamAction, Permission> => ({
+  remove: permissionOf(personalRefusal(team)),
+})

@@ -1,0 +1,302 @@
+/** One team as administrators of the instance see it, without being its members. */
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import type { Role } from '../../../auth/policy.ts'
+import type { AdminTeamDetail } from '../../../features/admin/schema.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { toast } from '../../components/toasts.tsx'
+import { useCrumbs } from '../../crumbs.ts'
+import { day } from '../../times.ts'
+import { AdminFrame, Facts, Single, Table } from './frame.tsx'
+import {
+  addMember,
+  changeTeam,
+  removeMember,
+  removeTeam,
+  setMemberRole,
+  setPlan,
+  teamQuery,
+  useAdminChange,
+} from './queries.ts'
+import { words } from './words.ts'
+
+const route = getRouteApi('/inside/admin/teams/$id')
+const w = words.team
+
+export function TeamPage() {
+  const { id } = route.useParams()
+  return (
+    <Single at="teams" query={useQuery(teamQuery(id))}>
+      {(team) => <Shown team={team} />}
+    </Single>
+  )
+}
+
+interface Props {
+  team: AdminTeamDetail
+}
+
+function Shown({ team }: Props) {
+  const [removing, setRemoving] = useState(false)
+  useCrumbs({ label: words.sections.teams, to: '/admin/teams' }, { label: team.name })
+  return (
+    <AdminFrame at="teams" title={team.name}>
+      <Facts
+        of={[
+          [w.slug, team.slug],
+          [w.kind, team.personal ? words.teams.personal : words.teams.team],
+          [w.members, team.members],
+          [w.projects, team.projects],
+          [w.since, day(team.createdAt)],
+        ]}
+      />
+      <Members team={team} />
+      <div className="two agentcols">
+        <Details team={team} />
+        <Plan team={team} />
+      </div>
+      {team.can.remove === true && (
+        <p>
+          <button type="button" className="btn danger" onClick={() => setRemoving(true)}>
+            {w.removeTeam}
+          </button>
+        </p>
+      )}
+      {removing && <Removal team={team} onClose={() => setRemoving(false)} />}
+    </AdminFrame>
+  )
+}
+
+/** Reads the fields of a form as texts. */
+const read = (event: FormEvent<HTMLFormElement>): Record<string, string> => {
+  event.preventDefault()
+  const fields = [...new FormData(event.currentTarget)].map(([name, value]) => [name, String(value).trim()])
+  return Object.fromEntries(fields)
+}
+
+function Details({ team: { id, version, name, description } }: Props) {
+  const save = useAdminChange(changeTeam)
+  return (
+    <form
+      className="sheet pad stack s4"
+      onSubmit={(event) => {
+        const { name = '', description } = read(event)
+        save.mutate({ id, version, name, description: description || null })
+      }}
+    >
+      <h2 className="h2">{w.details}</h2>
+      <label className="field">
+        <span>{w.name}</span>
+        <input className="input" name="name" required maxLength={100} defaultValue={name} />
+      </label>
+      <label className="field">
+        <span>{w.description}</span>
+        <input className="input" name="description" maxLength={2000} defaultValue={description ?? ''} />
+      </label>
+      {save.error && <ProblemBox error={save.error} />}
+      <Save verb={w.save} busy={save.isPending} done={save.isSuccess} />
+    </form>
+  )
+}
+
+const Save = ({ verb, busy, done }: { verb: string; busy: boolean; done: boolean }) => (
+  <p className="row">
+    <button type="submit" className="btn" disabled={busy}>
+      {verb}
+    </button>
+    <span className="soft t12" role="status">
+      {done && w.saved}
+    </span>
+  </p>
+)
+
+/** Plans are set through one of the owners. */
+function Plan({ team: { id, plan, planStatus, owners } }: Props) {
+  const save = useAdminChange(setPlan)
+  const [owner] = owners
+  if (!owner) return null
+  return (
+    <form
+      className="sheet pad stack s4"
+      onSubmit={(event) => {
+        const { plan = '', status } = read(event)
+        save.mutate({ userId: owner.id, organizationId: id, plan, status: status as typeof planStatus })
+      }}
+    >
+      <h2 className="h2">{w.plan}</h2>
+      <label className="field">
+        <span>{w.plan}</span>
+        <input
+          className="input"
+          name="plan"
+          required
+          maxLength={40}
+          pattern="[a-z0-9](-?[a-z0-9])*"
+          defaultValue={plan}
+        />
+      </label>
+      <label className="field">
+        <span>{w.planStatus}</span>
+        <select className="input" name="status" defaultValue={planStatus}>
+          {Object.entries(w.plans).map(([status, name]) => (
+            <option key={status} value={status}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      {save.error && <ProblemBox error={save.error} />}
+      <Save verb={w.savePlan} busy={save.isPending} done={save.isSuccess} />
+    </form>
+  )
+}
+
+function Members({ team }: Props) {
+  const setRole = useAdminChange(setMemberRole)
+  const [leaving, setLeaving] = useState<AdminTeamDetail['people'][number]>()
+  const columns = w.columns
+  return (
+    <section className="stack">
+      <h2 className="h2">{w.members}</h2>
+      {setRole.error && <ProblemBox error={setRole.error} />}
+      <Table
+        items={team.people}
+        columns={[
+          {
+            title: columns.name,
+            of: ({ id, name, email }) => (
+              <span className="stack who-t">
+                <Link className="b5 link" to="/admin/users/$id" params={{ id }}>
+                  {name}
+                </Link>
+                <span className="t12 soft">{email}</span>
+              </span>
+            ),
+          },
+          {
+            title: columns.role,
+            of: ({ id, name, role }) => (
+              <select
+                className="input slim"
+                aria-label={w.roleOf(name)}
+                value={role}
+                onChange={({ currentTarget: { value } }) =>
+                  setRole.mutate({ team: team.id, userId: id, role: value as Role })
+                }
+              >
+                {words.roles.map((one) => (
+                  <option key={one}>{one}</option>
+                ))}
+              </select>
+            ),
+          },
+          { title: columns.since, of: ({ joinedAt }) => day(joinedAt), wide: true },
+          {
+            title: columns.act,
+            of: (member) => (
+              <button
+                type="button"
+                className="btn small quiet"
+                aria-label={w.removeOf(member.name)}
+                onClick={() => setLeaving(member)}
+              >
+                {w.remove}
+              </button>
+            ),
+          },
+        ]}
+      />
+      <Adding team={team.id} />
+      {leaving && <Leaving team={team.id} member={leaving} onClose={() => setLeaving(undefined)} />}
+    </section>
+  )
+}
+
+function Adding({ team }: { team: string }) {
+  const add = useAdminChange(addMember)
+  return (
+    <form
+      className="stack"
+      onSubmit={(event) => {
+        const form = event.currentTarget
+        const { email = '', role } = read(event)
+        add.mutate({ team, email, role: role as Role }, { onSuccess: () => form.reset() })
+      }}
+    >
+      <div className="row inviteform">
+        <label className="field grow">
+          <span>{w.addEmail}</span>
+          <input className="input" name="email" type="email" required maxLength={254} autoComplete="off" />
+        </label>
+        <label className="field">
+          <span>{w.addRole}</span>
+          <select className="input" name="role" defaultValue="member">
+            {words.roles.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        </label>
+        <button type="submit" className="btn" disabled={add.isPending}>
+          {w.add}
+        </button>
+      </div>
+      {add.error && <ProblemBox error={add.error} />}
+      <p className="soft t12" role="status">
+        {add.data && w.added(add.data.name)}
+      </p>
+    </form>
+  )
+}
+
+interface LeavingProps {
+  team: string
+  member: { id: string; name: string }
+  onClose(): void
+}
+
+function Leaving({ team, member, onClose }: LeavingProps) {
+  const remove = useAdminChange(removeMember)
+  return (
+    <Confirm
+      title={w.removeTitle(member.name)}
+      verb={w.remove}
+      cancel={words.cancel}
+      busy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate({ team, userId: member.id }, { onSuccess: onClose })}
+      onClose={onClose}
+    >
+      <p>{w.removeText}</p>
+    </Confirm>
+  )
+}
+
+/** It cannot be undone here, so its name is typed first. */
+function Removal({ team, onClose }: Props & { onClose(): void }) {
+  const navigate = useNavigate()
+  const [typed, setTyped] = useState('')
+  const remove = useAdminChange(removeTeam)
+  const done = () => {
+    toast({ title: w.removeTeamTitle(team.name) })
+    void navigate({ to: '/admin/teams' })
+  }
+  return (
+    <Confirm
+      title={w.removeTeamTitle(team.name)}
+      verb={w.removeTeam}
+      cancel={words.cancel}
+      busy={remove.isPending || typed.trim() !== team.name}
+      error={remove.error}
+      onConfirm={() => remove.mutate(team, { onSuccess: done })}
+      onClose={onClose}
+    >
+      <p>{w.removeTeamText}</p>
+      <label className="field">
+        <span>{w.name}</span>
+        <input className="input" value={typed} onChange={(event) => setTyped(event.currentTarget.value)} />
+      </label>
+    </Confirm>
+  )
+}

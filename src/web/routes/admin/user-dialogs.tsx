@@ -1,0 +1,153 @@
+/** What administrators do to one user, each in a dialog that says what follows from it. */
+import { useMutation } from '@tanstack/react-query'
+import { useRouter } from '@tanstack/react-router'
+import { useState } from 'react'
+import { actAs } from '../../acting.ts'
+import { forgetTeam } from '../../api.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { toast } from '../../components/toasts.tsx'
+import { queries } from '../../queries.ts'
+import { timeOfDay } from '../../times.ts'
+import { impersonate, notifyUser, readCode, resetPassword, suspend, useAdminChange } from './queries.ts'
+import { words } from './words.ts'
+
+interface AskProps {
+  user: { id: string; name: string }
+  onClose(): void
+}
+
+export function Suspension({ user, onClose }: AskProps) {
+  const change = useAdminChange(suspend)
+  return (
+    <Confirm
+      title={words.users.suspendTitle(user.name)}
+      verb={words.users.suspend}
+      cancel={words.cancel}
+      busy={change.isPending}
+      error={change.error}
+      onConfirm={() => change.mutate(user.id, { onSuccess: onClose })}
+      onClose={onClose}
+    >
+      <p>{words.users.suspendText}</p>
+    </Confirm>
+  )
+}
+
+/** From now on this tab is that person's, so all that was loaded is forgotten. */
+export function Impersonation({ user, onClose }: AskProps) {
+  const router = useRouter()
+  const [reason, setReason] = useState('')
+  const change = useMutation({ mutationFn: impersonate })
+  // This page goes first: it would be refused to the person.
+  const begin = async ({ token = '', expiresAt }: { token?: string; expiresAt: string }) => {
+    await router.navigate({ to: '/', search: { team: undefined } })
+    actAs({ token, expiresAt, name: user.name })
+    forgetTeam()
+    queries.clear()
+    await router.invalidate()
+  }
+  return (
+    <Confirm
+      title={words.users.actTitle(user.name)}
+      verb={words.users.actAs}
+      cancel={words.cancel}
+      busy={change.isPending || reason.trim() === ''}
+      error={change.error}
+      onConfirm={() => change.mutate({ id: user.id, reason: reason.trim() }, { onSuccess: begin })}
+      onClose={onClose}
+    >
+      <p>{words.users.actText}</p>
+      <label className="field">
+        <span>{words.users.reason}</span>
+        <input
+          className="input"
+          value={reason}
+          maxLength={500}
+          onChange={(event) => setReason(event.currentTarget.value)}
+        />
+      </label>
+    </Confirm>
+  )
+}
+
+export function PasswordReset({ user, onClose }: AskProps) {
+  const change = useAdminChange(resetPassword)
+  const done = ({ sent }: { sent: boolean }) => {
+    toast({ title: sent ? words.user.resetSent : words.user.resetKept })
+    onClose()
+  }
+  return (
+    <Confirm
+      title={words.user.resetTitle(user.name)}
+      verb={words.user.reset}
+      cancel={words.cancel}
+      busy={change.isPending}
+      error={change.error}
+      onConfirm={() => change.mutate(user.id, { onSuccess: done })}
+      onClose={onClose}
+    >
+      <p>{words.user.resetText}</p>
+    </Confirm>
+  )
+}
+
+/** Shows the code that was sent to a user who cannot read their mail. They are told. */
+export function SignInCode({ user, onClose }: AskProps) {
+  const read = useAdminChange(readCode)
+  return (
+    <Confirm
+      title={words.user.codeTitle(user.name)}
+      verb={words.user.readCode}
+      cancel={words.cancel}
+      busy={read.isPending || read.isSuccess}
+      error={read.error}
+      onConfirm={() => read.mutate(user.id)}
+      onClose={onClose}
+    >
+      <p>{words.user.codeText}</p>
+      {read.data && (
+        <p role="status">
+          <b className="figure">{read.data.code}</b>{' '}
+          <span className="soft">{words.user.codeUntil(timeOfDay(read.data.expiresAt))}</span>
+        </p>
+      )}
+    </Confirm>
+  )
+}
+
+export function Message({ user, onClose }: AskProps) {
+  const [title, setTitle] = useState('')
+  const [message, setMessage] = useState('')
+  const send = useAdminChange(notifyUser)
+  const text = { id: user.id, title: title.trim(), ...(message.trim() && { message: message.trim() }) }
+  const done = () => {
+    toast({ title: words.user.notified(user.name) })
+    onClose()
+  }
+  return (
+    <Confirm
+      title={words.user.notifyTitle(user.name)}
+      verb={words.user.send}
+      cancel={words.cancel}
+      busy={send.isPending || text.title === ''}
+      error={send.error}
+      onConfirm={() => send.mutate(text, { onSuccess: done })}
+      onClose={onClose}
+    >
+      <label className="field">
+        <span>{words.announcements.title}</span>
+        <input className="input" value={title} maxLength={200} onChange={(e) => setTitle(e.currentTarget.value)} />
+      </label>
+      <label className="field">
+        <span>{words.announcements.message}</span>
+        <textarea
+          className="input long"
+          rows={4}
+          value={message}
+          maxLength={2000}
+          onChange={(e) => setMessage(e.currentTarget.value)}
+        />
+      </label>
+    </Confirm>
+  )
+}
