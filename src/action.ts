@@ -29,8 +29,6 @@ export interface Ctx {
   readonly expectedVersion?: number
   /** Fires when the caller has disconnected, on surfaces that notice it. */
   readonly signal?: AbortSignal
-  /** What made the change for its caller, if not the caller directly. Stored with each event. */
-  readonly via?: 'assistant'
   /**
    * Writes an event (audit, activity and live event in one) in this transaction; it is delivered after commit. Events
    * of anonymous callers need a `userId` or an `organizationId` (see `isRecorded`).
@@ -208,7 +206,7 @@ function eventOf(
     projectId: about.projectId ?? null,
     userId: about.userId ?? null,
     subjectId: about.subjectId ?? null,
-    data: { ...about.data, ...(ctx.via && { via: ctx.via }), ...(impersonatorId && { impersonatorId }) },
+    data: impersonatorId ? { ...about.data, impersonatorId } : (about.data ?? {}),
     requestId: ctx.requestId,
     ip: ctx.ip,
     origin: ctx.app.instanceId,
@@ -246,6 +244,12 @@ export function contextOf(
     enqueue: outside('enqueue'),
   }
 }
+
+/** Returns the context of a write whose events also say by what the caller did it: `via: assistant`. */
+export const viaOf = (ctx: Ctx, via: string): Ctx => ({
+  ...ctx,
+  emit: (event, about) => ctx.emit(event, { ...about, data: { ...about.data, via } as never }),
+})
 
 /** Optimistic locking, for callers that send the version which their change is based on. */
 export function checkVersion({ expectedVersion }: Ctx, current: { version: number }): void {

@@ -8,6 +8,7 @@ import type { accountRoutes } from '../features/accounts/routes.ts'
 import type { activityRoutes } from '../features/activity/routes.ts'
 import type { adminRoutes } from '../features/admin/routes.ts'
 import type { agentRoutes } from '../features/agents/routes.ts'
+import type { assistantRoutes } from '../features/assistant/routes.ts'
 import type { attachmentRoutes } from '../features/attachments/routes.ts'
 import type { codeRoutes } from '../features/codes/routes.ts'
 import type { communityRoutes } from '../features/community/routes.ts'
@@ -30,6 +31,7 @@ import type { organizationRoutes } from '../features/organizations/routes.ts'
 import type { passkeyRoutes } from '../features/passkeys/routes.ts'
 import type { planningRoutes } from '../features/planning/routes.ts'
 import type { projectRoutes } from '../features/projects/routes.ts'
+import type { repositoryRoutes } from '../features/repositories/routes.ts'
 import type { searchRoutes } from '../features/search/routes.ts'
 import type { sessionRoutes } from '../features/sessions/routes.ts'
 import type { settingRoutes } from '../features/settings/routes.ts'
@@ -60,6 +62,7 @@ export const accounts = client<ReturnType<typeof accountRoutes>>().api
 export const activities = client<ReturnType<typeof activityRoutes>>().api
 export const admin = client<ReturnType<typeof adminRoutes>>().api.admin
 export const agents = client<ReturnType<typeof agentRoutes>>().api
+export const assistant = client<ReturnType<typeof assistantRoutes>>().api
 export const attachments = client<ReturnType<typeof attachmentRoutes>>().api
 export const decisions = client<ReturnType<typeof decisionRoutes>>().api
 export const features = client<ReturnType<typeof workflowRoutes>>().api
@@ -77,6 +80,7 @@ export const onboarding = client<ReturnType<typeof onboardingRoutes>>().api
 export const organizations = client<ReturnType<typeof organizationRoutes>>().api
 export const planning = client<ReturnType<typeof planningRoutes>>().api
 export const projects = client<ReturnType<typeof projectRoutes>>().api
+export const repositories = client<ReturnType<typeof repositoryRoutes>>().api
 export const searching = client<ReturnType<typeof searchRoutes>>().api
 export const skills = client<ReturnType<typeof skillRoutes>>().api
 export const specs = client<ReturnType<typeof specRoutes>>().api
@@ -122,6 +126,14 @@ export async function sendFile<T>(path: string, file: File): Promise<T> {
   const value = (await answer.json()) as Record<string, unknown>
   if (!answer.ok) throw new Problem(answer.status, value)
   return value as T
+}
+
+/** Sends JSON and returns the server-sent events that come back, which types of routes do not know. */
+export async function openEvents(path: string, body: object, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+  const headers = { accept: 'text/event-stream', 'content-type': 'application/json', 'idempotency-key': newKey() }
+  const answer = await send(path, { method: 'POST', headers, body: JSON.stringify(body), signal })
+  if (answer.ok && answer.body) return answer.body
+  throw new Problem(answer.status, (await answer.json()) as Record<string, unknown>)
 }
 
 /** Restores a deleted record. Its path is known only at run time, so that no type of a route fits. */

@@ -5,6 +5,8 @@
 export const paths = [
   '/',
   '/search',
+  '/assistant',
+  '/assistant/:id',
   '/inbox',
   '/now',
   '/activity',

@@ -15,6 +15,7 @@ import { Frame } from './frame/frame.tsx'
 import { isProblem } from './problem.ts'
 import { queries } from './queries.ts'
 import { activitySearch } from './routes/activity/search.ts'
+import { assistantSearch } from './routes/assistant/search.ts'
 import { decisionSearch } from './routes/decisions/search.ts'
 import { featureSearch } from './routes/features/search.ts'
 import { inboxSearch } from './routes/inbox/search.ts'
@@ -447,6 +448,15 @@ const searchRoute = createRoute({
   component: lazyRouteComponent(() => import('./routes/search/page.tsx'), 'SearchPage'),
 })
 
+const AssistantPage = lazyRouteComponent(() => import('./routes/assistant/page.tsx'), 'AssistantPage')
+const assistantRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/assistant',
+  validateSearch: assistantSearch,
+  component: AssistantPage,
+})
+const chatRoute = createRoute({ getParentRoute: () => inside, path: '/assistant/$id', component: AssistantPage })
+
 const settingsRoute = createRoute({
   getParentRoute: () => inside,
   path: '/settings',
@@ -483,6 +493,8 @@ export const router = createRouter({
     inside.addChildren([
       homeRoute,
       searchRoute,
+      assistantRoute,
+      chatRoute,
       inboxRoute,
       activityRoute,
       issuesRoute,

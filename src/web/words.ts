@@ -20,6 +20,7 @@ export const words = {
   places: {
     home: 'Home',
     inbox: 'Inbox',
+    assistant: 'Assistant',
     now: 'Now',
     projects: 'Projects',
     notes: 'Notes',

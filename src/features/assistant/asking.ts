@@ -13,7 +13,7 @@ import { Answer, type Listener, type Prepared } from './answering.ts'
 import { chatAsked } from './events.ts'
 import { openFiles } from './files.ts'
 import { countQuestion, turnsOf } from './limits.ts'
-import { type Asker, about, askerIn, find, message, own, writing } from './rows.ts'
+import { type Asker, about, askerIn, find, message, own, requireEnabled, writing } from './rows.ts'
 import { type AiSession, type ChatCreate, CONTENT_BYTES, type Message, type MessageCreate } from './schema.ts'
 import { insert } from './sessions.ts'
 import { recordsFor, Sources } from './sources.ts'
@@ -59,6 +59,7 @@ export const chat = flow(
     { ref, prompt, sessionId, emit }: ChatCreate & { ref: string; emit: Listener },
     keyed,
   ): Promise<Asked> => {
+    await requireEnabled(ctx)
     const { id, organizationId, projectId } = await getRepository(ctx, { ref })
     const question = { content: prompt, emit }
     if (sessionId === undefined) return begin(ctx, keyed, { organizationId, projectId, repositoryId: id }, question)

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import { type Ctx, write } from '../../action.ts'
+import { type Ctx, viaOf, write } from '../../action.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import * as notes from '../notes/service.ts'
 import { createPlan } from '../planning/service.ts'
@@ -34,7 +34,7 @@ export const decide = write(
     const draft = edit ?? proposal.draft
     const place = { ...session, projectId: projectId ?? session.projectId }
     const decided: Proposal = accept
-      ? { ...proposal, draft, state: 'accepted', made: await make({ ...ctx, via: 'assistant' }, place, draft) }
+      ? { ...proposal, draft, state: 'accepted', made: await make(viaOf(ctx, 'assistant'), place, draft) }
       : { ...proposal, state: 'declined' }
     await ctx.db
       .update(aiMessages)

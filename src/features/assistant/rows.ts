@@ -4,16 +4,23 @@ import { type Actor, userIdOf } from '../../auth/actor.ts'
 import { account, type Rule } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
-import { notFound } from '../../errors.ts'
+import { AppError, notFound } from '../../errors.ts'
 import { organizations } from '../organizations/table.ts'
 import { ifThere } from '../projects/current.ts'
 import type { Project } from '../projects/schema.ts'
+import { settingsOf } from '../settings/values.ts'
 import type { AiSession, Message } from './schema.ts'
 import { aiMessages, aiSessions } from './table.ts'
 
 /** For people only: agents have a model of their own, and nobody reads the chats of somebody they act as. */
 export const reading: Rule = { ...account('ai:read'), own: true }
 export const writing: Rule = { ...account('ai:write'), own: true }
+
+/** Throws 404 if administrators have switched the assistant off. */
+export async function requireEnabled(ctx: Ctx): Promise<void> {
+  if (!(await settingsOf(ctx)).assistant.enabled)
+    throw new AppError('not_found', 'The assistant is switched off on this server.')
+}
 
 export const visible = {
   id: aiSessions.id,
@@ -47,6 +54,7 @@ export const own = (ctx: Ctx, id: string) => and(eq(aiSessions.id, id), eq(aiSes
 
 /** Finds a chat of the caller. In a write it locks the chat until the transaction ends. */
 export async function find(ctx: Ctx, id: string): Promise<AiSession> {
+  await requireEnabled(ctx)
   const found = ctx.db.select(visible).from(aiSessions).where(own(ctx, id)).$dynamic()
   const [session] = await (ctx.unit ? found.for('update') : found)
   if (!session) throw notFound('chat', id)

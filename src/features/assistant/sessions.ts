@@ -9,7 +9,7 @@ import { changeVersioned } from '../../records/rows.ts'
 import * as projects from '../projects/service.ts'
 import * as repositories from '../repositories/service.ts'
 import { chatCreated, chatDeleted, chatRenamed } from './events.ts'
-import { about, find, findMessage, message, own, reading, visible, writing } from './rows.ts'
+import { about, find, findMessage, message, own, reading, requireEnabled, visible, writing } from './rows.ts'
 import type {
   AiSession,
   AiSessionCreate,
@@ -25,6 +25,7 @@ import { aiMessages, aiSessions } from './table.ts'
 const MOST = 500
 
 export const list = read('assistant.list', reading, async (ctx, query: AiSessionQuery): Promise<AiSessionPage> => {
+  await requireEnabled(ctx)
   const orders = { updatedAt: aiSessions.updatedAt, createdAt: aiSessions.createdAt }
   const page = keyset(orders, aiSessions.id, query, { sort: 'updatedAt' })
   const filters = and(
@@ -65,6 +66,7 @@ export const create = write(
   'assistant.create',
   writing,
   async (ctx, { title, projectId, repositoryId }: AiSessionCreate): Promise<AiSession> => {
+    await requireEnabled(ctx)
     const repository = repositoryId === undefined ? undefined : await repositories.get(ctx, { ref: repositoryId })
     const named = projectId ?? repository?.projectId
     const project = named ? await projects.get(ctx, { ref: named }) : undefined

@@ -2,11 +2,12 @@ import { isIP } from 'node:net'
 import { read } from '../../action.ts'
 import { isPublicAddress } from '../../outside/addresses.ts'
 import { tokensLeft, usedToday } from './limits.ts'
-import { reading, switchedOff } from './rows.ts'
+import { reading, requireEnabled, switchedOff } from './rows.ts'
 import type { AiStatus } from './schema.ts'
 
 /** Says which model answers, where questions go, and how many tokens are left. */
 export const status = read('assistant.status', reading, async (ctx, _: undefined): Promise<AiStatus> => {
+  await requireEnabled(ctx)
   const { CHAT_URL, CHAT_MODEL } = ctx.app.config
   const { organizationId, admin } = ctx.actor
   const isOff = organizationId !== null && (await switchedOff(ctx, [organizationId])).has(organizationId)

@@ -1,0 +1,195 @@
+/** One chat: its messages, the answer that is being written, and a field for the next question. */
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useRouteContext } from '@tanstack/react-router'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import type { AiSession } from '../../../features/assistant/schema.ts'
+import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { Compose } from '../../components/talk.tsx'
+import { useCrumbs } from '../../crumbs.ts'
+import { projectsQuery } from '../../session.ts'
+import { askIn, dismiss, useWriting, type Writing } from './asking.ts'
+import { MessageTurn, QuestionTurn, WritingTurn } from './message.tsx'
+import { Back, Status } from './page.tsx'
+import { chatQuery, messagesQuery, repositoryQuery, useRemove, useRename } from './queries.ts'
+import { words } from './words.ts'
+
+const Confirm = lazy(async () => ({ default: (await import('../../components/confirm.tsx')).Confirm }))
+const LONGEST = 16_000
+
+export function Chat({ id }: { id: string }) {
+  const chat = useQuery(chatQuery(id))
+  const messages = useQuery(messagesQuery(id))
+  const writing = useWriting(id)
+  const error = chat.error ?? messages.error
+  useCrumbs({ label: words.title, to: '/assistant' }, { label: chat.data?.title ?? words.untitled })
+  if (error && !chat.data)
+    return (
+      <section className="inp">
+        <div className="inbody stack">
+          <ProblemBox error={error} />
+          <Link className="link" to="/assistant">
+            {words.back}
+          </Link>
+        </div>
+      </section>
+    )
+  if (!chat.data)
+    return (
+      <section className="inp">
+        <AfterAMoment>
+          <Skeleton />
+        </AfterAMoment>
+      </section>
+    )
+  return (
+    <section className="inp" aria-label={chat.data.title ?? words.untitled}>
+      <Head chat={chat.data} />
+      <Turns chat={chat.data} messages={messages.data?.items ?? []} writing={writing} />
+      <div className="inact">
+        <div className="grow stack s1">
+          <Ask id={id} writing={writing} />
+          <Status />
+        </div>
+      </div>
+    </section>
+  )
+}
+
+interface TurnsProps {
+  chat: AiSession
+  messages: readonly Parameters<typeof MessageTurn>[0]['message'][]
+  writing: Writing | undefined
+}
+
+function Turns({ chat, messages, writing }: TurnsProps) {
+  const end = useRef<HTMLDivElement>(null)
+  const length = messages.length + (writing?.text.length ?? 0)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what grew is why the end has moved
+  useEffect(() => {
+    end.current?.scrollIntoView({ block: 'nearest' })
+  }, [length])
+  const last = messages.at(-1)
+  // The question may already be stored while its answer is written.
+  const isStored = last?.role === 'user' && last.content === writing?.question
+  return (
+    <div className="inbody">
+      <ul className="stack s4" aria-live="polite">
+        {messages.map((message) => (
+          <MessageTurn key={message.id} message={message} projectId={chat.projectId} />
+        ))}
+        {writing && !isStored && <QuestionTurn text={writing.question} />}
+        {writing && !writing.error && <WritingTurn {...writing} />}
+      </ul>
+      {!writing && last?.role === 'user' && <p className="soft t12">{words.unanswered}</p>}
+      {writing?.error && <ProblemBox error={writing.error} />}
+      <div ref={end} />
+    </div>
+  )
+}
+
+function Ask({ id, writing }: { id: string; writing: Writing | undefined }) {
+  if (writing && !writing.error)
+    return (
+      <p className="row">
+        <span className="grow" />
+        <button type="button" className="btn" onClick={writing.stop}>
+          {words.stop}
+        </button>
+      </p>
+    )
+  const send = (question: string, done: () => void) => {
+    done()
+    dismiss(id)
+    void askIn(id, question)
+  }
+  return <Compose label={words.ask} submit={words.send} maxLength={LONGEST} busy={false} onSend={send} />
+}
+
+function Head({ chat }: { chat: AiSession }) {
+  const [shown, show] = useState<'rename' | 'remove'>()
+  return (
+    <header className="row">
+      <Back />
+      {shown === 'rename' ? (
+        <Rename chat={chat} onClose={() => show(undefined)} />
+      ) : (
+        <>
+          <span className="grow cut">
+            <b className="b5">{chat.title ?? words.untitled}</b> <Subject chat={chat} />
+          </span>
+          <button type="button" className="btn small" onClick={() => show('rename')}>
+            {words.rename}
+          </button>
+          <button type="button" className="btn small" onClick={() => show('remove')}>
+            {words.remove}
+          </button>
+        </>
+      )}
+      {shown === 'remove' && <Remove chat={chat} onClose={() => show(undefined)} />}
+    </header>
+  )
+}
+
+/** What the chat is about, if not the whole team. */
+function Subject({ chat: { projectId, repositoryId } }: { chat: AiSession }) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const { data: projects = [] } = useQuery({ ...projectsQuery(team.id), enabled: projectId !== null })
+  const { data: repository } = useQuery({ ...repositoryQuery(repositoryId ?? ''), enabled: repositoryId !== null })
+  const project = projects.find(({ id }) => id === projectId)?.name
+  const name = repository
+    ? words.about.repository(`${repository.owner}/${repository.name}`)
+    : project && words.about.project(project)
+  return name && <span className="soft t12">{name}</span>
+}
+
+function Rename({ chat, onClose }: { chat: AiSession; onClose(): void }) {
+  const [title, setTitle] = useState(chat.title ?? '')
+  const { mutate, error } = useRename(chat)
+  return (
+    <form
+      className="row grow"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (title.trim()) mutate(title.trim(), { onSuccess: onClose })
+      }}
+    >
+      <input
+        className="input grow"
+        aria-label={words.name}
+        maxLength={200}
+        value={title}
+        // biome-ignore lint/a11y/noAutofocus: the reader has just asked to rename it
+        autoFocus
+        onChange={(event) => setTitle(event.currentTarget.value)}
+        onKeyDown={(event) => event.key === 'Escape' && onClose()}
+      />
+      {error && <span role="alert">{error.message}</span>}
+      <button type="submit" className="btn small main">
+        {words.save}
+      </button>
+      <button type="button" className="btn small" onClick={onClose}>
+        {words.cancel}
+      </button>
+    </form>
+  )
+}
+
+function Remove({ chat, onClose }: { chat: AiSession; onClose(): void }) {
+  const navigate = useNavigate()
+  const { mutate, isPending, error } = useRemove(chat)
+  return (
+    <Suspense>
+      <Confirm
+        title={words.removeTitle}
+        verb={words.remove}
+        cancel={words.cancel}
+        busy={isPending}
+        error={error}
+        onClose={onClose}
+        onConfirm={() => mutate(undefined, { onSuccess: () => void navigate({ to: '/assistant' }) })}
+      >
+        <p>{words.removeText}</p>
+      </Confirm>
+    </Suspense>
+  )
+}

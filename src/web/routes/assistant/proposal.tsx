@@ -1,0 +1,283 @@
+/** A draft of the assistant: shown in full, edited, and created only when the reader accepts it. */
+import { useQuery } from '@tanstack/react-query'
+import { Link, useRouteContext } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { Draft, Made, NoteDraft, Proposal, TasksDraft } from '../../../features/assistant/schema.ts'
+import type { PlanCreate } from '../../../features/planning/schema.ts'
+import { ProblemBox } from '../../components/states.tsx'
+import { useAddress } from '../../record-address.ts'
+import { projectsQuery } from '../../session.ts'
+import { useDecide } from './queries.ts'
+import { words } from './words.ts'
+
+const text = words.proposal
+
+interface Props {
+  proposal: Proposal
+  sessionId: string
+  messageId: string
+  projectId: string | null
+}
+
+const titleOf = ({ kind, draft }: Proposal): string =>
+  kind === 'tasks' && 'tasks' in draft ? text.tasks(draft.tasks.length) : kind === 'plan' ? text.plan : text.note
+
+export function ProposalCard({ proposal, sessionId, messageId, projectId }: Props) {
+  const [draft, setDraft] = useState<Draft>(proposal.draft)
+  const [isEditing, setEditing] = useState(false)
+  const [chosen, choose] = useState(projectId ?? '')
+  const { mutate, isPending, error } = useDecide(sessionId, messageId, proposal.number)
+  const isOpen = proposal.state === 'open'
+  const needsProject = proposal.kind !== 'note' && projectId === null
+  const accept = () =>
+    mutate({
+      accept: true,
+      ...(draft !== proposal.draft && { edit: draft }),
+      ...(projectId === null && chosen && { projectId: chosen }),
+    })
+  return (
+    <section className="sheet pad stack" aria-label={titleOf(proposal)}>
+      <header className="row wrap">
+        <h3 className="h2 grow">{titleOf(proposal)}</h3>
+        {!isOpen && (
+          <span className={`flag ${proposal.state === 'accepted' ? 'good' : 'info'}`}>
+            {text[proposal.state as 'accepted']}
+          </span>
+        )}
+      </header>
+      {isEditing ? (
+        <EditDraft draft={draft} onChange={setDraft} />
+      ) : (
+        <ShowDraft draft={isOpen ? draft : proposal.draft} />
+      )}
+      {proposal.sources.length > 0 && (
+        <p className="soft t12">{text.read(proposal.sources.map((n) => `[${n}]`).join(''))}</p>
+      )}
+      {proposal.made.length > 0 && <MadeList made={proposal.made} />}
+      {error && <ProblemBox error={error} />}
+      {isOpen && (
+        <>
+          {needsProject && <ProjectChoice value={chosen} onChange={choose} />}
+          <p className="row wrap">
+            <span className="soft t12 grow">{text.nothing}</span>
+            <button type="button" className="btn small" onClick={() => setEditing(!isEditing)}>
+              {isEditing ? text.done : text.edit}
+            </button>
+            <button type="button" className="btn small" disabled={isPending} onClick={() => mutate({ accept: false })}>
+              {text.decline}
+            </button>
+            <button
+              type="button"
+              className="btn small main"
+              disabled={isPending || (needsProject && chosen === '')}
+              onClick={accept}
+            >
+              {text.accept}
+            </button>
+          </p>
+        </>
+      )}
+    </section>
+  )
+}
+
+function ProjectChoice({ value, onChange }: { value: string; onChange(id: string): void }) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const { data = [] } = useQuery(projectsQuery(team.id))
+  return (
+    <label className="row wrap">
+      <span>{text.where}</span>
+      <select className="input" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        <option value="">{text.choose}</option>
+        {data.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+function MadeList({ made }: { made: readonly Made[] }) {
+  const addressOf = useAddress()
+  return (
+    <ul className="stack s1">
+      {made.map((one) => (
+        <li key={one.id}>
+          <Link className="link" to={addressOf({ ...one, organizationId: null }).to}>
+            {one.title}
+          </Link>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+// ---- what it says
+
+type TaskDraft = TasksDraft['tasks'][number]
+
+function ShowDraft({ draft }: { draft: Draft }) {
+  if ('tasks' in draft) return <TaskList tasks={draft.tasks} />
+  if ('epics' in draft) return <Plan plan={draft} />
+  return (
+    <>
+      <b className="b5">{draft.title}</b>
+      <p className="answer">{draft.content}</p>
+      {draft.tags && <p className="soft t12">{draft.tags.join(', ')}</p>}
+    </>
+  )
+}
+
+type Listed = Pick<TaskDraft, 'title' | 'description' | 'priority' | 'labels' | 'acceptance' | 'blockedBy'>
+
+const TaskList = ({ tasks }: { tasks: readonly Listed[] }) => (
+  <ol className="stack">
+    {tasks.map(({ title, description, priority, labels, acceptance, blockedBy }) => (
+      <li key={title} className="stack s1">
+        <b className="b5">{title}</b>
+        {description && <p className="answer">{description}</p>}
+        {acceptance && acceptance.length > 0 && (
+          <p className="answer">{`${text.criteria}: ${acceptance.join(' · ')}`}</p>
+        )}
+        <p className="soft t12">
+          {[priority && `${text.priority} ${priority}`, ...(labels ?? []), ...(blockedBy ?? [])]
+            .filter(Boolean)
+            .join(' · ')}
+        </p>
+      </li>
+    ))}
+  </ol>
+)
+
+const Plan = ({ plan }: { plan: PlanCreate }) => (
+  <ul className="stack">
+    {plan.epics.map((epic) => (
+      <li key={epic.title} className="stack s1">
+        <b className="b5">{epic.title}</b>
+        {epic.description && <p className="answer">{epic.description}</p>}
+        {epic.stories?.map((story) => (
+          <div key={story.title} className="stack s1">
+            <span>{story.title}</span>
+            {story.description && <p className="answer">{story.description}</p>}
+            {story.tasks && <TaskList tasks={story.tasks} />}
+          </div>
+        ))}
+      </li>
+    ))}
+  </ul>
+)
+
+// ---- editing
+
+interface Editing<D> {
+  draft: D
+  onChange(draft: D): void
+}
+
+function EditDraft({ draft, onChange }: Editing<Draft>) {
+  if ('tasks' in draft) return <EditTasks draft={draft} onChange={onChange} />
+  if ('epics' in draft) return <EditPlan draft={draft} onChange={onChange} />
+  return <EditNote draft={draft} onChange={onChange} />
+}
+
+const replaced = <T,>(list: readonly T[], place: number, item: T): T[] =>
+  list.map((one, i) => (i === place ? item : one))
+
+function EditTasks({ draft, onChange }: Editing<TasksDraft>) {
+  return (
+    <ol className="stack">
+      {draft.tasks.map((task, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: titles change while they are typed
+        <li key={place} className="stack s1">
+          <span className="row">
+            <input
+              className="input grow"
+              aria-label={text.title}
+              maxLength={200}
+              value={task.title}
+              onChange={(event) =>
+                onChange({ tasks: replaced(draft.tasks, place, { ...task, title: event.currentTarget.value }) })
+              }
+            />
+            {draft.tasks.length > 1 && (
+              <button
+                type="button"
+                className="btn small"
+                aria-label={text.drop(task.title)}
+                onClick={() => onChange({ tasks: draft.tasks.filter((_, i) => i !== place) })}
+              >
+                ×
+              </button>
+            )}
+          </span>
+          <textarea
+            className="input"
+            rows={2}
+            aria-label={text.description}
+            maxLength={20_000}
+            value={task.description ?? ''}
+            onChange={(event) =>
+              onChange({ tasks: replaced(draft.tasks, place, { ...task, description: event.currentTarget.value }) })
+            }
+          />
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+/** Of a plan the titles are edited here; all else is edited once it is there. */
+function EditPlan({ draft, onChange }: Editing<PlanCreate>) {
+  return (
+    <ul className="stack">
+      {draft.epics.map((epic, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: titles change while they are typed
+        <li key={place} className="row">
+          <input
+            className="input grow"
+            aria-label={text.title}
+            maxLength={200}
+            value={epic.title}
+            onChange={(event) =>
+              onChange({ epics: replaced(draft.epics, place, { ...epic, title: event.currentTarget.value }) })
+            }
+          />
+          {draft.epics.length > 1 && (
+            <button
+              type="button"
+              className="btn small"
+              aria-label={text.drop(epic.title)}
+              onClick={() => onChange({ epics: draft.epics.filter((_, i) => i !== place) })}
+            >
+              ×
+            </button>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function EditNote({ draft, onChange }: Editing<NoteDraft>) {
+  return (
+    <div className="stack s1">
+      <input
+        className="input"
+        aria-label={text.title}
+        maxLength={200}
+        value={draft.title}
+        onChange={(event) => onChange({ ...draft, title: event.currentTarget.value })}
+      />
+      <textarea
+        className="input"
+        rows={8}
+        aria-label={text.content}
+        maxLength={50_000}
+        value={draft.content}
+        onChange={(event) => onChange({ ...draft, content: event.currentTarget.value })}
+      />
+    </div>
+  )
+}
