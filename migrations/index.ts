@@ -55,6 +55,7 @@ import m52 from './0052_site.sql' with { type: 'text' }
 import m53 from './0053_assistant.sql' with { type: 'text' }
 import m54 from './0054_community.sql' with { type: 'text' }
 import m55 from './0055_tunnels.sql' with { type: 'text' }
+import m56 from './0056_task_sums_by_statement.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -112,4 +113,5 @@ export const migrations: Migration[] = [
   { id: '0053_assistant', sql: m53 },
   { id: '0054_community', sql: m54 },
   { id: '0055_tunnels', sql: m55 },
+  { id: '0056_task_sums_by_statement', sql: m56 },
 ]
