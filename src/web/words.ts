@@ -45,6 +45,7 @@ export const words = {
   main: 'Main',
   crumbs: 'Where you are',
   find: 'Search or jump to…',
+  back: 'Back',
   search: 'Search',
   more: 'More',
   here: (names: string) => `Here now: ${names}`,

@@ -1,6 +1,6 @@
 /** The frame of a phone: a head that names the page, a bar of five tabs, and behind "More" everything else. */
 import { Link } from '@tanstack/react-router'
-import { Ellipsis, FolderKanban, Menu as MenuIcon, Search, SquareKanban } from 'lucide-react'
+import { ChevronLeft, Ellipsis, FolderKanban, Menu as MenuIcon, Search, SquareKanban } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import { Mark } from '../components/glyphs.tsx'
 import { words } from '../words.ts'
@@ -11,12 +11,21 @@ import { projectAddress } from './places.ts'
 const More = lazy(async () => ({ default: (await import('./more.tsx')).More }))
 
 export function PhoneHead() {
-  const [first] = useCrumbsHere()
+  const crumbs = useCrumbsHere()
+  // A page of one record is named after it, and leads back to the list that it is in.
+  const back = crumbs.length > 2 ? crumbs.at(-2)?.to : undefined
+  const shown = back ? crumbs.at(-1) : crumbs[0]
   const [open, setOpen] = useState(false)
   return (
     <header className="phonehead">
-      <Mark />
-      <b className="cut grow">{first?.label ?? 'Tutti'}</b>
+      {back ? (
+        <Link className="ib" to={back} aria-label={words.back}>
+          <ChevronLeft className="i s20" aria-hidden />
+        </Link>
+      ) : (
+        <Mark />
+      )}
+      <b className="cut grow">{shown?.label ?? 'Tutti'}</b>
       <button type="button" className="ib" aria-label={words.search} onClick={openPalette}>
         <Search className="i s20" aria-hidden />
       </button>

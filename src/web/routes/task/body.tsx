@@ -8,9 +8,9 @@ import { Comments } from './comments.tsx'
 import { Fields } from './fields.tsx'
 import { HoldBox } from './hold.tsx'
 import { Met, MetBox } from './met.tsx'
-import { type Act, useAct, useChange, useRemove } from './queries.ts'
+import { type Act, useAct, useChange, useRelate, useRemove } from './queries.ts'
 import { Level, Section } from './section.tsx'
-import { Ties } from './ties.tsx'
+import { Links, Ties } from './ties.tsx'
 import { Description, Title } from './titles.tsx'
 import { EvidenceTrail, History } from './trail.tsx'
 import { words } from './words.ts'
@@ -33,8 +33,9 @@ type May = (action: keyof TaskDetail['can']) => boolean
 function Body({ task, onGone }: Omit<Props, 'level'>) {
   const change = useChange(task)
   const act = useAct(task)
+  const relate = useRelate(task)
   const may: May = (action) => task.can[action] === true
-  const error = change.error ?? act.error
+  const error = change.error ?? act.error ?? relate.error
   return (
     <div className="body">
       <div className="txt">
@@ -51,7 +52,13 @@ function Body({ task, onGone }: Omit<Props, 'level'>) {
           may={may('update')}
           onChange={(acceptance) => change.mutate({ acceptance })}
         />
-        <Ties task={task} may={may('update')} onWaitsFor={(blockedBy) => change.mutate({ blockedBy })} />
+        <Ties
+          task={task}
+          may={{ update: may('update'), relate: may('relate') }}
+          onWaitsFor={(blockedBy) => change.mutate({ blockedBy })}
+          onRelate={(other, related) => relate.mutate({ other, related })}
+        />
+        <Links links={task.links} />
         {task.completionNotes && (
           <Section title={words.notes}>
             <Markdown text={task.completionNotes} />
@@ -60,9 +67,10 @@ function Body({ task, onGone }: Omit<Props, 'level'>) {
         <EvidenceTrail evidence={task.evidence} />
         <Comments task={task} may={may('comment')} />
         <History task={task} />
+        {may('remove') && <Remove task={task} onGone={onGone} />}
       </div>
       <Fields task={task} may={may('update')} onChange={change.mutate}>
-        <Acts task={task} may={may} busy={act.isPending} onAct={act.mutate} onGone={onGone} />
+        <Acts task={task} may={may} busy={act.isPending} onAct={act.mutate} />
       </Fields>
     </div>
   )
@@ -73,30 +81,39 @@ interface ActsProps {
   may: May
   busy: boolean
   onAct(act: Act): void
-  onGone(): void
 }
 
-function Acts({ task, may, busy, onAct, onGone }: ActsProps) {
-  const remove = useRemove(task, onGone)
+function Acts({ task, may, busy, onAct }: ActsProps) {
+  const canClaim = !task.lease && may('claim')
+  const canComplete = may('complete') && task.status !== 'done'
+  if (!canClaim && !canComplete) return null
   return (
     <div className="stack">
-      {!task.lease && may('claim') && (
+      {canClaim && (
         <button type="button" className="btn" disabled={busy} onClick={() => onAct('claim')}>
           {words.claim}
         </button>
       )}
-      {may('complete') && task.status !== 'done' && (
+      {canComplete && (
         <button type="button" className="btn main" disabled={busy} onClick={() => onAct('complete')}>
           {words.complete}
         </button>
       )}
-      {may('remove') && (
-        <button type="button" className="btn quiet" disabled={remove.isPending} onClick={() => remove.mutate()}>
+    </div>
+  )
+}
+
+function Remove({ task, onGone }: Omit<Props, 'level'>) {
+  const { mutate, error, isPending } = useRemove(task, onGone)
+  return (
+    <div className="stack">
+      <p>
+        <button type="button" className="btn small quiet soft" disabled={isPending} onClick={() => mutate()}>
           <Trash2 className="i s14" aria-hidden />
           {words.remove}
         </button>
-      )}
-      {remove.error && <ProblemBox error={remove.error} />}
+      </p>
+      {error && <ProblemBox error={error} />}
     </div>
   )
 }

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useRouteContext } from '@tanstack/react-router'
+import { Link, useRouteContext } from '@tanstack/react-router'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'
 import { Clock, LeaseRing } from '../../components/party.tsx'
 import { Staff } from '../../components/staff.tsx'
@@ -39,7 +39,14 @@ export function HoldBox({ task, may, onAct, busy }: Props) {
       </div>
       <HoldStaff task={task} lease={lease} />
       <div className="row">
-        <span className="soft t12 grow">{words.since(clockTime(lease.since), lease.why)}</span>
+        <span className="soft t12 grow">
+          {words.since(clockTime(lease.since), lease.why)}{' '}
+          {lease.sessionId && (
+            <Link className="link" to="/sessions/$id" params={{ id: lease.sessionId }}>
+              {words.session}
+            </Link>
+          )}
+        </span>
         {may('release') && (
           <button type="button" className="btn small quiet" disabled={busy} onClick={() => onAct('release')}>
             {words.release}

@@ -77,8 +77,10 @@ export function Place({ task, may, onChange }: Props) {
 const Kept = ({ name, value, children }: { name: string; value: ReactNode; children: ReactNode }) =>
   value || children ? (
     <Prop name={name}>
-      {value || <span className="soft">{words.notSet}</span>}
-      {children}
+      <span className="row tight">
+        {value || <span className="soft">{words.notSet}</span>}
+        {children}
+      </span>
     </Prop>
   ) : null
 

@@ -111,6 +111,16 @@ export function useAct(task: TaskDetail) {
   })
 }
 
+/** Relates the task to another one, or ends that. */
+export function useRelate(task: TaskDetail) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: ({ other, related }: { other: string; related: boolean }) =>
+      ok(tasks.tasks({ id: task.id }).relations.post({ task: other, kind: related ? 'relates' : null }, change())),
+    onSettled: () => refresh(cache, task),
+  })
+}
+
 /** Deletes the task, and offers to restore it. */
 export function useRemove(task: TaskDetail, onGone: () => void) {
   const cache = useQueryClient()

@@ -1,4 +1,4 @@
-/** What the task waits for, what it frees, its parts and what it is related to. */
+/** What the task waits for, what it frees, its parts, what it is related to, and other records. */
 import { Link } from '@tanstack/react-router'
 import { Plus, X } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
@@ -20,71 +20,116 @@ interface Neighbour {
 
 interface Props {
   task: TaskDetail
-  may: boolean
+  may: Record<'update' | 'relate', boolean>
   /** Sets all tasks that this one waits for, by id. */
   onWaitsFor(ids: string[]): void
+  onRelate(id: string, related: boolean): void
 }
 
-export function Ties({ task, may, onWaitsFor }: Props) {
-  const [adding, setAdding] = useState(false)
-  const groups: [string, readonly Neighbour[]][] = [
-    [words.frees, task.frees],
-    [words.parts, task.subtasks],
-    [words.related, task.related],
-  ]
-  const shown = groups.filter(([, list]) => list.length > 0)
+export function Ties({ task, may, onWaitsFor, onRelate }: Props) {
   const waits = task.waitsFor.map(({ id }) => id)
-  if (shown.length === 0 && waits.length === 0 && !may) return null
+  const groups: GroupProps[] = [
+    {
+      name: words.waitsFor,
+      list: task.waitsFor,
+      ask: words.addWaits(task.key),
+      onAdd: may.update ? (id) => onWaitsFor([...waits, id]) : undefined,
+      onRemove: may.update ? (id) => onWaitsFor(waits.filter((one) => one !== id)) : undefined,
+    },
+    { name: words.frees, list: task.frees },
+    { name: words.parts, list: task.subtasks },
+    {
+      name: words.related,
+      list: task.related,
+      ask: words.addRelated(task.key),
+      onAdd: may.relate ? (id) => onRelate(id, true) : undefined,
+      onRemove: may.relate ? (id) => onRelate(id, false) : undefined,
+    },
+  ]
+  const shown = groups.filter(({ list, onAdd }) => list.length > 0 || onAdd)
+  if (shown.length === 0) return null
   return (
     <Section title={words.dependencies}>
       <div className="two">
-        {(waits.length > 0 || may) && (
-          <div>
-            <p className="h3">{words.waitsFor}</p>
-            <ul>
-              {task.waitsFor.map((other) => (
-                <Tie
-                  key={other.id}
-                  other={other}
-                  onRemove={may ? () => onWaitsFor(waits.filter((id) => id !== other.id)) : undefined}
-                />
-              ))}
-            </ul>
-            {may && (
-              <button type="button" className="btn small quiet soft" onClick={() => setAdding(true)}>
-                <Plus className="i s12" aria-hidden />
-                {words.addTask}
-              </button>
-            )}
-          </div>
-        )}
-        {shown.map(([name, list]) => (
-          <div key={name}>
-            <p className="h3">{name}</p>
-            <ul>
-              {list.map((other) => (
-                <Tie key={other.id} other={other} />
-              ))}
-            </ul>
-          </div>
+        {shown.map((group) => (
+          <Group key={group.name} {...group} self={task.id} />
         ))}
       </div>
-      {adding && (
-        <Suspense>
-          <Chooser
-            title={words.addWaits(task.key)}
-            kind="task"
-            without={[task.id, ...waits]}
-            onChoose={(id) => onWaitsFor([...waits, id])}
-            onClose={() => setAdding(false)}
-          />
-        </Suspense>
-      )}
     </Section>
   )
 }
 
-const Tie = ({ other, onRemove }: { other: Neighbour; onRemove?: (() => void) | undefined }) => (
+interface GroupProps {
+  name: string
+  list: readonly Neighbour[]
+  /** What the dialog asks in which one is added. */
+  ask?: string
+  onAdd?: ((id: string) => void) | undefined
+  onRemove?: ((id: string) => void) | undefined
+}
+
+function Group({ name, list, ask = '', onAdd, onRemove, self }: GroupProps & { self: string }) {
+  const [adding, setAdding] = useState(false)
+  return (
+    <div>
+      <p className="h3">{name}</p>
+      <ul>
+        {list.map((other) => (
+          <Tie
+            key={other.id}
+            other={other}
+            label={words.notTied(name, other.key)}
+            onRemove={onRemove && (() => onRemove(other.id))}
+          />
+        ))}
+      </ul>
+      {onAdd && (
+        <button type="button" className="btn small quiet soft" onClick={() => setAdding(true)}>
+          <Plus className="i s12" aria-hidden />
+          {words.addTask}
+          <span className="hide"> ({name})</span>
+        </button>
+      )}
+      {adding && onAdd && (
+        <Suspense>
+          <Chooser
+            title={ask}
+            kind="task"
+            without={[self, ...list.map(({ id }) => id)]}
+            onChoose={onAdd}
+            onClose={() => setAdding(false)}
+          />
+        </Suspense>
+      )}
+    </div>
+  )
+}
+
+/** Other records that are linked with the task, or mention it. */
+export const Links = ({ links }: { links: TaskDetail['links'] }) =>
+  links.length > 0 && (
+    <Section title={words.links} n={links.length}>
+      <ul>
+        {links.map(({ id, type, title, path, kind }) => (
+          <li key={`${id} ${kind}`}>
+            <Link className="dep" to={path}>
+              <span className="flag">{type.replaceAll('_', ' ')}</span>
+              <span className="cut">{title}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  )
+
+interface TieProps {
+  other: Neighbour
+  /** What the button that removes it is called. */
+  label: string
+  onRemove?: (() => void) | undefined
+}
+
+const Tie = ({ other, label, onRemove }: TieProps) => (
   <li className="row">
     <Link className="dep grow" to="/tasks/$key" params={{ key: other.key }}>
       <StatusGlyph status={other.status} name={statusNames[other.status]} />
@@ -92,7 +137,7 @@ const Tie = ({ other, onRemove }: { other: Neighbour; onRemove?: (() => void) | 
       <span className="cut">{other.title}</span>
     </Link>
     {onRemove && (
-      <button type="button" className="ib s24" aria-label={words.noWait(other.key)} onClick={onRemove}>
+      <button type="button" className="ib s24" aria-label={label} onClick={onRemove}>
         <X className="i s12" aria-hidden />
       </button>
     )}
