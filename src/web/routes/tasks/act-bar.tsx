@@ -77,7 +77,7 @@ export function ActBar({ projectId, selection, asked, onAnswered }: Props) {
               key={field}
               type="button"
               className="btn"
-              aria-label={words.fields[field]}
+              aria-label={`${words.fields[field]} ${key}`}
               onClick={() => begin(field)}
             >
               <Icon className="i s14" aria-hidden />
