@@ -56,6 +56,7 @@ import m53 from './0053_assistant.sql' with { type: 'text' }
 import m54 from './0054_community.sql' with { type: 'text' }
 import m55 from './0055_tunnels.sql' with { type: 'text' }
 import m56 from './0056_task_sums_by_statement.sql' with { type: 'text' }
+import m57 from './0057_dependency_ids.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -114,4 +115,5 @@ export const migrations: Migration[] = [
   { id: '0054_community', sql: m54 },
   { id: '0055_tunnels', sql: m55 },
   { id: '0056_task_sums_by_statement', sql: m56 },
+  { id: '0057_dependency_ids', sql: m57 },
 ]

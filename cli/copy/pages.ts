@@ -98,6 +98,15 @@ function forget(copy: Copy, container: string, touch: Touch): void {
   for (const { entity, id } of held) touch(entity, id)
 }
 
+/** Returns the comments on a record, and what connects it with others: they go with it. */
+const hangingOn = (copy: Copy, id: string): (Row & { entity: string })[] =>
+  copy.all(
+    `select entity, id from records where entity in ('comment', 'discussion', 'link', 'dependency')
+     and ?1 in (shadow ->> 'taskId', shadow ->> 'decisionId', shadow ->> 'blockedById', shadow ->> 'fromId',
+       shadow ->> 'toId')`,
+    id,
+  )
+
 function store(copy: Copy, { entity, id, op, container, containers, version = 1, record }: Change, touch: Touch): void {
   const [first, second] = containers ?? [container]
   const old = copy.one<{ container: string | null; container2: string | null; version: number; shadow: string | null }>(
@@ -110,6 +119,10 @@ function store(copy: Copy, { entity, id, op, container, containers, version = 1,
     // A record that has moved to another container is deleted only in the one that it left.
     if (!there || (first !== undefined && old.container !== first && old.container2 !== first)) return
     copy.run(`${drop} where entity = ? and id = ?`, entity, id)
+    for (const hanging of hangingOn(copy, id)) {
+      copy.run(`${drop} where entity = ? and id = ?`, hanging.entity, hanging.id)
+      touch(hanging.entity, hanging.id)
+    }
   } else {
     if (there && old.version > version) return
     copy.run(

@@ -61,9 +61,9 @@ export interface SyncEntity extends Synced {
   readonly version: PgColumn | SQL
   /** When the row was deleted, if rows are hidden instead of removed. */
   readonly deletedAt?: PgColumn
-  /** Where a row belongs, and who sees it. Missing for links: the records at both ends decide. */
+  /** Where a row belongs, and who sees it. Missing where rows connect records: those at both ends decide. */
   readonly place?: SyncPlace
-  /** The two ends of a link. */
+  /** The two ends of a link or of a dependency. */
   readonly ends?: readonly [SyncEnd, SyncEnd]
 }
 
@@ -77,7 +77,8 @@ export interface SyncPlace {
 }
 
 interface SyncEnd {
-  readonly kind: PgColumn
+  /** The kind of record at this end: a name if it is always the same. */
+  readonly kind: PgColumn | string
   readonly id: PgColumn
 }
 

@@ -55,6 +55,8 @@ test('a first pull brings one of each entity, and only their own columns', async
   const { body: comment } = await who.fetch<{ id: string }>('POST', `/api/tasks/${made.task.id}/comments`, {
     body: 'Hi',
   })
+  await who.fetch('POST', `/api/decisions/${made.decision.id}/comments`, { body: 'Agreed' })
+  await who.fetch('POST', `/api/projects/${made.project.id}/tasks`, { title: 'Later', blockedBy: [made.task.id] })
   const { body: link } = await who.fetch<{ id: string }>('POST', '/api/links', {
     fromType: 'note',
     fromId: made.note.id,
@@ -185,6 +187,52 @@ test('a record that did not change is deleted, and everything that hangs on it g
     await one.pullAll()
     await expectInSync(one)
   }
+})
+
+test('dependencies, comments on decisions and completion notes travel both ways, across projects', async () => {
+  const who = await person(t)
+  const [one, two] = [await oneOfEach(who), await oneOfEach(who, { kinds: ['project', 'task'] })]
+  const [client, other] = [await device(who), await device(who, [`project:${one.project.id}`])]
+  const blocks = client.create('dependency', { taskId: one.task.id, blockedById: two.task.id })
+  client.create('dependency', { taskId: two.task.id, blockedById: one.task.id, kind: 'relates' })
+  client.create('dependency', { taskId: two.task.id, blockedById: one.task.id })
+  client.create('discussion', { decisionId: one.decision.id, body: 'What about macOS?' })
+  const receipts = await client.push()
+  // Two tasks cannot wait for each other.
+  expect(receipts.map(({ status, code }) => code ?? status)).toEqual([
+    'applied',
+    'applied',
+    'conflict.cycle',
+    'applied',
+  ])
+  const detail = async () => (await who.fetch<Record<string, object[]>>('GET', `/api/tasks/${one.task.id}`)).body
+  expect((await detail()).waitsFor).toMatchObject([{ id: two.task.id, kind: 'blocks' }])
+  for (const copy of [client, other]) await copy.pullAll()
+  expect(client.copy.get(`dependency ${blocks}`)?.containers?.toSorted()).toEqual(
+    [`project:${one.project.id}`, `project:${two.project.id}`].sort(),
+  )
+  // A device that holds one of the two projects gets no dependency between them.
+  expect([other.ids('dependency'), other.ids('discussion').length]).toEqual([[], 1])
+  await expectInSync(client)
+  client.edit('task', two.task.id, 'status', 'done')
+  client.edit('task', two.task.id, 'completionNotes', 'Only on Linux')
+  client.edit('task', one.task.id, 'completionNotes', 'Not done')
+  expect((await client.push()).map(({ status }) => status)).toEqual(['applied', 'rejected'])
+  expect((await who.fetch('GET', `/api/tasks/${two.task.id}`)).body).toMatchObject({
+    status: 'done',
+    completionNotes: 'Only on Linux',
+  })
+  await client.pullAll()
+  client.remove('dependency', blocks, [])
+  expect((await client.push()).map(({ status }) => status)).toEqual(['applied'])
+  const { waitsFor, related } = await detail()
+  expect([waitsFor, related]).toMatchObject([[], [{ id: two.task.id, kind: 'relates' }]])
+  await client.pullAll()
+  await expectInSync(client)
+  await who.fetch('DELETE', `/api/tasks/${one.task.id}`)
+  await client.pullAll()
+  expect(client.ids('dependency')).toEqual([])
+  await expectInSync(client)
 })
 
 test('a rejected mutation stops no other, and every mutation is applied once', async () => {

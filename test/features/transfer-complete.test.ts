@@ -130,13 +130,14 @@ async function rowsOf({ app }: TestApp, who: Person, table: string): Promise<obj
   const typed = where.includes('$1') ? where : `$1::uuid is not null and ${where}`
   const { rows } = await app.driver.query(`select to_jsonb(r)::text from ${table} r where ${typed}`, params)
   return rows
-    .map(([text]) => String(text).replaceAll(who.organizationId, 'team').replaceAll(who.userId, 'me'))
-    .sort()
-    .map((text) => {
-      const row = JSON.parse(text) as Record<string, unknown>
+    .map(([text]) => {
+      const row = JSON.parse(
+        String(text).replaceAll(who.organizationId, 'team').replaceAll(who.userId, 'me'),
+      ) as Record<string, unknown>
       for (const name of except) delete row[name]
       return row
     })
+    .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
 }
 
 /** Makes something in every table that travels, through the web API. */

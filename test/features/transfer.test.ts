@@ -280,7 +280,11 @@ test('an import names what changed: parts by what they belong to, a task whose p
     expect([entity, (await imported(bea, { lines: [{ entity, record }], people: [] })).status]).toEqual([entity, 200])
     return last()
   }
-  expect(await send('discussion', { id: Bun.randomUUIDv7() })).toEqual({ decision: [find('discussion').decisionId] })
+  const said = Bun.randomUUIDv7()
+  expect(await send('discussion', { id: said })).toEqual({
+    decision: [find('discussion').decisionId],
+    discussion: [said],
+  })
   const comment = Bun.randomUUIDv7()
   expect(await send('comment', { id: comment })).toEqual({ comment: [comment] })
   const [part, parent] = [Bun.randomUUIDv7(), Bun.randomUUIDv7()]

@@ -10,8 +10,10 @@ import { records } from '../../src/feature.ts'
  */
 const check = `
 create or replace function test_sync_container(entity text, r jsonb) returns text language sql stable as $$
-  select case when entity = 'comment'
+  select case when entity in ('comment', 'dependency')
     then (select 'project:' || project_id from tasks where id = (r ->> 'task_id')::uuid)
+    when entity = 'discussion' then (select coalesce('project:' || project_id, 'organization:' || organization_id)
+      from decisions where id = (r ->> 'decision_id')::uuid)
     when entity = 'link' then null
     else coalesce('project:' || (case when entity = 'project' then r ->> 'id' else r ->> 'project_id' end),
       'organization:' || (r ->> 'organization_id'), 'user:' || (r ->> 'created_by_id')) end $$;
@@ -33,8 +35,8 @@ language plpgsql as $$
 declare
   subject uuid;
 begin
-  foreach subject in array array_remove(array[record, (r ->> 'task_id')::uuid, (r ->> 'from_id')::uuid,
-    (r ->> 'to_id')::uuid], null) loop
+  foreach subject in array array_remove(array[record, (r ->> 'task_id')::uuid, (r ->> 'decision_id')::uuid,
+    (r ->> 'from_id')::uuid, (r ->> 'to_id')::uuid], null) loop
     if exists (select 1 from events e where e.subject_id = subject and e.xmin = pg_current_xact_id()::xid
       and (subject = record or record::text in (e.data ->> 'linkId', e.data ->> 'commentId'))
       and (entity = 'link' or container = test_sync_of(e))) then return true; end if;

@@ -165,13 +165,13 @@ export class SyncClient {
     this.#remove(there)
   }
 
-  /** Comments go with their task, links with either end. */
+  /** Comments go with what they are about, links and dependencies with either end. */
   #remove({ entity, id }: Copy): void {
     this.copy.delete(`${entity} ${id}`)
     for (const [key, other] of this.copy) {
-      const { taskId, fromId, toId } = other.record
-      if (other.entity === 'comment' ? taskId === id : other.entity === 'link' && (fromId === id || toId === id))
-        this.copy.delete(key)
+      const { taskId, decisionId, blockedById, fromId, toId } = other.record
+      const hangs = ['comment', 'discussion', 'link', 'dependency'].includes(other.entity)
+      if (hangs && [taskId, decisionId, blockedById, fromId, toId].includes(id)) this.copy.delete(key)
     }
   }
 

@@ -1,4 +1,10 @@
-import type { Alternative, Decision, DecisionDetail, DecisionItem } from '../../../src/features/decisions/schema.ts'
+import type {
+  Alternative,
+  Comment,
+  Decision,
+  DecisionDetail,
+  DecisionItem,
+} from '../../../src/features/decisions/schema.ts'
 import type { Fields, Row } from '../mutation.ts'
 import { type LocalCall, route } from './route.ts'
 import { common, hasWords, list, pageOf, text, textOrNull, type World } from './world.ts'
@@ -29,7 +35,21 @@ export const shape = (world: World, row: Row): Decision => ({
   alternatives: list<Alternative>(row.alternatives),
   outcome: textOrNull(row.outcome),
 })
-const detail = (world: World, row: Row): DecisionDetail => ({ ...shape(world, row), discussion: [], links: [] })
+const comment = (world: World, { id, body, createdAt, ...row }: Row): Comment => ({
+  id,
+  author: world.author({ ...row, id }),
+  body: text(body),
+  createdAt: text(createdAt),
+})
+
+const detail = (world: World, row: Row): DecisionDetail => ({
+  ...shape(world, row),
+  discussion: world.copy
+    .list('discussion', "r ->> 'decisionId' = ?", row.id)
+    .toSorted((a, b) => (text(a.createdAt) < text(b.createdAt) ? -1 : 1))
+    .map((one) => comment(world, one)),
+  links: [],
+})
 
 const find = ({ world, params: [ref = ''] }: LocalCall): Row => world.find('decision', ref)
 
@@ -69,4 +89,8 @@ export const decisionRoutes = [
   route('PATCH', `${PATH}/:id`, (call) =>
     shape(call.world, call.world.update('decision', find(call).id, fieldsOf(call.body))),
   ),
+  route('POST', `${PATH}/:id/comments`, (call) => {
+    const { world, body } = call
+    return comment(world, world.create('discussion', { decisionId: find(call).id, body: body.body }))
+  }),
 ]

@@ -1,5 +1,6 @@
 import type { Acceptance, Comment, Task, TaskDetail, TaskItem } from '../../../src/features/tasks/schema.ts'
 import type { Row } from '../mutation.ts'
+import { openBlockers, tiesOf } from './task-ties.ts'
 import { common, list, text, textOrNull, type World } from './world.ts'
 
 /** How tasks of the copy look in responses of the API. */
@@ -46,8 +47,8 @@ export const item = (world: World, row: Row): TaskItem => ({
   position: Number(row.position ?? 0),
   startedAt: textOrNull(row.startedAt),
   completedAt: textOrNull(row.completedAt),
-  // The copy has no dependencies and no leases.
-  blockedBy: [],
+  blockedBy: openBlockers(world, row),
+  // The copy has no leases.
   lease: null,
 })
 
@@ -90,9 +91,7 @@ export function detail(world: World, row: Row): Omit<TaskDetail, 'can'> {
   return {
     ...shape(world, row),
     project: { id: text(row.projectId), name: text(project?.name), slug: text(project?.slug) },
-    waitsFor: [],
-    frees: [],
-    related: [],
+    ...tiesOf(world, row),
     subtasks: parts.map(neighbour),
     ...placeOf(world, row),
     // The copy has features, but not which tasks they name.

@@ -13,7 +13,8 @@ import { inList } from '../../../src/schema.ts'
 import type { Fields, Row } from '../mutation.ts'
 import { type LocalCall, route } from './route.ts'
 import { commentShape, detail, item, shape } from './task-shape.ts'
-import { hasWords, list, needsServer, pageOf, text, type World } from './world.ts'
+import { openBlockers, setBlockers } from './task-ties.ts'
+import { hasWords, list, needsServer, pageOf, text, textOrNull, type World } from './world.ts'
 
 const PATH = '/api/tasks'
 
@@ -52,7 +53,6 @@ function fieldsOf(world: World, body: Fields, before?: Row): Fields {
           ),
         ]
       : body.labels
-  if (body.blockedBy !== undefined) throw needsServer('What blocks a task cannot be changed')
   if (body.after !== undefined) throw needsServer('Tasks cannot be put in another order')
   const acceptance = body.acceptance && criteria(list<string | Acceptance>(body.acceptance), list(before?.acceptance))
   const marked = ticked(list(acceptance ?? before?.acceptance), body.accepted as Accepted | undefined)
@@ -76,24 +76,37 @@ function create(world: World, project: Row, body: Fields): Row {
   return world.create('task', { organizationId, projectId, ...fieldsOf(world, body) })
 }
 
+/** Queues what blocks a task, if the body says so. New tasks may be named by their titles. */
+function block(world: World, task: Row, { blockedBy }: Fields, made: readonly Row[] = []): void {
+  if (blockedBy === undefined) return
+  const byTitle = (ref: string) => made.find(({ title }) => text(title).toLowerCase() === ref.trim().toLowerCase())
+  const refs = list<string>(blockedBy).filter((ref) => ref !== HIDDEN)
+  setBlockers(
+    world,
+    task,
+    refs.map((ref) => byTitle(ref) ?? findTask(world, ref)),
+  )
+}
+/** Stands for blockers that a reader does not see. */
+const HIDDEN = 'hidden'
+
 const comment = (world: World, task: Row, body: unknown, asks?: unknown): Row =>
   world.create('comment', { taskId: task.id, body, ...(asks === true && { asks }) })
 
-/** Queues that a task is done. What is said about it goes along as a comment, which nobody else's words replace. */
+/** Queues that a task is done, with what is said about it. */
 function complete(world: World, ref: string, { notes, evidence, accepted, force }: TaskComplete): TaskChanged {
   if (force) throw needsServer('A blocked task cannot be completed')
   const before = findTask(world, ref)
   const after = world.update('task', before.id, {
     status: 'done',
+    completionNotes: withNotes(textOrNull(before.completionNotes), { notes, evidence }),
     ...(accepted !== undefined && { acceptance: ticked(list(before.acceptance), accepted) }),
   })
-  const said = withNotes(null, { notes, evidence })
-  if (said !== undefined) comment(world, after, said)
   const open = openCriteria(list(after.acceptance))
   return { ...changed(world, after), ...(open.length > 0 && { openCriteria: open }) }
 }
 
-/** The copy has no dependencies, so it does not know which tasks a change frees or blocks. */
+/** Which tasks a change frees or blocks is decided by the server. */
 const changed = (world: World, row: Row): TaskChanged => ({ ...shape(world, row), freed: [], blocked: [] })
 
 const claims = () => needsServer('Tasks cannot be claimed')
@@ -113,7 +126,7 @@ const listed = ({ world, query }: LocalCall): object => {
     const status = text(row.status ?? 'todo')
     if (get('open') === 'true' && isClosed(status)) return false
     if (states.length > 0 && !states.includes(status)) return false
-    if (get('ready') === 'true' && status !== 'todo') return false
+    if (get('ready') === 'true' && (status !== 'todo' || openBlockers(world, row).length > 0)) return false
     if (levels.length > 0 && !levels.includes(text(row.priority ?? 'medium'))) return false
     for (const name of ['storyId', 'parentId']) if (get(name) && (row[name] ?? null) !== get(name)) return false
     if (projectId !== undefined && row.projectId !== projectId) return false
@@ -141,19 +154,24 @@ const isDue = ({ dueAt }: Row, before: string | null, after: string | null): boo
 export const taskRoutes = [
   route('GET', PATH, listed),
   route('GET', `${PATH}/:id`, (call) => detail(call.world, find(call))),
-  route('POST', '/api/projects/:slug/tasks', ({ world, params: [slug = ''], body }) =>
-    shape(world, create(world, world.project(slug), body)),
-  ),
+  route('POST', '/api/projects/:slug/tasks', ({ world, params: [slug = ''], body }) => {
+    const task = create(world, world.project(slug), body)
+    block(world, task, body)
+    return shape(world, task)
+  }),
   route('POST', '/api/projects/:slug/tasks/batch', ({ world, params: [slug = ''], body }): CreatedMany => {
     const project = world.project(slug)
     const parentId = body.parent === undefined ? undefined : findTask(world, text(body.parent)).id
-    const items = list<Fields>(body.tasks).map((one) => create(world, project, { parentId, ...one }))
+    const wanted = list<Fields>(body.tasks)
+    const items = wanted.map((one) => create(world, project, { parentId, ...one }))
+    for (const [i, one] of wanted.entries()) block(world, items[i] as Row, one, items)
     return { items: items.map((row) => shape(world, row)) }
   }),
   route('PATCH', `${PATH}/:id`, (call) => {
     const { world, body } = call
     const before = find(call)
     const after = world.update('task', before.id, fieldsOf(world, body, before))
+    block(world, after, body)
     if (body.comment !== undefined) comment(world, after, body.comment, body.asks)
     return changed(world, after)
   }),
@@ -179,9 +197,10 @@ export const taskRoutes = [
   route('DELETE', `${PATH}/:id`, (call) => {
     const { world } = call
     const { id } = find(call)
-    // Comments that were not sent have nowhere to go without their task.
-    for (const { id: own } of world.copy.list('comment', "r ->> 'taskId' = ?", id))
-      if (world.copy.isUnsent('comment', own)) world.remove('comment', own)
+    // Comments and dependencies that were not sent have nowhere to go without their task.
+    for (const entity of ['comment', 'dependency'])
+      for (const { id: own } of world.copy.list(entity, "?1 in (r ->> 'taskId', r ->> 'blockedById')", id))
+        if (world.copy.isUnsent(entity, own)) world.remove(entity, own)
     world.remove('task', id)
     return { id, deleted: true }
   }),

@@ -32,11 +32,12 @@ export async function commentsOn(ctx: Ctx, decisionId: string): Promise<Comment[
 export const comment = write(
   'decisions.comment',
   changing,
-  async (ctx, { ref, body }: { ref: string; body: string }): Promise<Comment> => {
+  async (ctx, { ref, body, id }: { ref: string; body: string; id?: string }): Promise<Comment> => {
     const decision = await find(ctx, ref)
     await projects.requireWriter(ctx, decision, 'Discussing this decision')
     const author = speaker(ctx)
     const values = {
+      id,
       decisionId: decision.id,
       authorType: author.type,
       authorId: author.id,

@@ -3,6 +3,7 @@ import { withoutAuthor } from './account.ts'
 import * as events from './events.ts'
 import { decisionRecord } from './record.ts'
 import { decisionRoutes } from './routes.ts'
+import { discussionSync } from './sync.ts'
 import { decisionTools } from './tools.ts'
 
 export const decisions: Feature = {
@@ -10,5 +11,6 @@ export const decisions: Feature = {
   routes: decisionRoutes,
   tools: decisionTools,
   records: [decisionRecord],
+  synced: [discussionSync],
   hooks: [withoutAuthor],
 }

@@ -1,7 +1,12 @@
-import { checked, type Synced, split } from '../../records/sync.ts'
+import { sql } from 'drizzle-orm'
+import { type Container, checked, type SyncEntity, type Synced, split, splitContainer } from '../../records/sync.ts'
+import { id, object } from '../../schema.ts'
+import { liveOfTeamOrProject } from '../projects/visible.ts'
+import { comment } from './comments.ts'
 import { visible } from './rows.ts'
-import { DecisionCreate, DecisionPatch } from './schema.ts'
+import { CommentCreate, DecisionCreate, DecisionPatch } from './schema.ts'
 import { create, update } from './service.ts'
+import { decisionComments, decisions } from './table.ts'
 
 const startsAs = new Set<unknown>(['proposed', 'accepted'])
 
@@ -26,4 +31,45 @@ export const decisionSync: Synced = {
     if (Object.keys(later).length > 0) await update(ctx, { ...checked(DecisionPatch, later), ref: id })
   },
   update: (ctx, { id }, fields) => update(ctx, { ...checked(DecisionPatch, fields), ref: id }),
+}
+
+const ofDecision = object({ id: id({ description: 'decisionId' }) })
+
+/** Comments on decisions are only added. They belong where their decision does. */
+export const discussionSync: SyncEntity = {
+  entity: 'discussion',
+  table: decisionComments,
+  scope: 'decisions:read',
+  version: sql`1`,
+  columns: {
+    id: decisionComments.id,
+    decisionId: decisionComments.decisionId,
+    authorType: decisionComments.authorType,
+    authorId: decisionComments.authorId,
+    authorName: decisionComments.authorName,
+    body: decisionComments.body,
+    createdAt: decisionComments.createdAt,
+  },
+  fields: {},
+  onCreate: ['decisionId', 'body'],
+  create: (ctx, id, { decisionId, ...fields }) =>
+    comment(ctx, { ...checked(CommentCreate, fields), ref: checked(ofDecision, { id: decisionId }).id, id }),
+  place: {
+    visible: (rights) =>
+      sql`exists (select 1 from ${decisions} where ${decisions.id} = ${decisionComments.decisionId}
+        and ${liveOfTeamOrProject(decisions)(rights)})`,
+    container: sql<Container>`(select coalesce('project:' || ${decisions.projectId},
+      'organization:' || ${decisions.organizationId}) from ${decisions}
+      where ${decisions.id} = ${decisionComments.decisionId})`,
+    inContainer: (container) => {
+      const { type, id } = splitContainer(container)
+      if (type === 'user') return sql`false`
+      const place =
+        type === 'project'
+          ? sql`${decisions.projectId} = ${id}::uuid`
+          : sql`${decisions.projectId} is null and ${decisions.organizationId} = ${id}::uuid`
+      return sql`${decisionComments.decisionId} in (select ${decisions.id} from ${decisions}
+        where ${place} and ${decisions.deletedAt} is null)`
+    },
+  },
 }

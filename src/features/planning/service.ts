@@ -14,6 +14,7 @@ import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { epics, stories } from '../stories/table.ts'
+import { addDependencies, nameDependencies } from '../tasks/dependencies.ts'
 import { takeNumbers } from '../tasks/places.ts'
 import { byAgent } from '../tasks/progress.ts'
 import { HIDDEN, keysIn, selectItems, toItem } from '../tasks/rows.ts'
@@ -199,8 +200,7 @@ export const createPlan = write(
           position: firstTask + i,
         })),
       )
-    if (blockers.length > 0)
-      await ctx.db.insert(taskDependencies).values(blockers.map((d) => ({ ...d, createdAt: ctx.now })))
+    nameDependencies(ctx, shared, await addDependencies(ctx, blockers))
     for (const [kind, rows] of Object.entries({ epic: flat.epics, story: flat.stories, task: flat.tasks }))
       nameChanged(
         ctx,

@@ -143,8 +143,8 @@ async function addNamed(
       touched.push(one)
     }
   }
-  const link = entities.find(isLink)
-  if (link) await addLinks(ctx, link, { named: named.get(link.entity) ?? [], touched, containers }, changes)
+  for (const link of entities.filter(isLink))
+    await addLinks(ctx, link, { named: named.get(link.entity) ?? [], touched, containers }, changes)
 }
 
 interface Named {
@@ -169,7 +169,7 @@ function namesIn({ app }: Ctx, rows: readonly Row[]): Map<string, Named[]> {
     const kind = app.events.kindOf(type)
     if (kind && kind !== 'link' && subject) add(kind, subject, container)
     if (link) add('link', link, container)
-    if (comment) add('comment', comment, container)
+    if (comment) add(kind === 'decision' ? 'discussion' : 'comment', comment, container)
     for (const [entity, ids] of Object.entries(changed ?? {})) for (const id of ids) add(entity, id, container)
   }
   return named

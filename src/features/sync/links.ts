@@ -7,7 +7,7 @@ import { and, or } from '../../db/conditions.ts'
 import { rowsAs } from '../../db/session.ts'
 import { type Container, isPlaced, type PlacedEntity, type Stored, type SyncEntity } from '../../records/sync.ts'
 
-/** A link belongs to the containers of its two ends, and is there for those who see both. */
+/** A link or dependency belongs to the containers of its two ends, and is there for those who see both. */
 
 type Ends = NonNullable<SyncEntity['ends']>
 export type LinkEntity = SyncEntity & { readonly ends: Ends }
@@ -20,10 +20,15 @@ export interface LinkCopy {
   readonly containers: readonly Container[]
 }
 
+/** Returns what can be at an end. */
+const entitiesAt = ({ app }: Ctx, { kind }: Ends[number]): PlacedEntity[] =>
+  app.records.synced.filter(isPlaced).filter(({ entity }) => typeof kind !== 'string' || entity === kind)
+
 /** SQL for the container of the record at an end; null if the caller does not see the record. */
-function containerAt(ctx: Ctx, { kind, id }: Ends[number]): SQL<Container | null> {
+function containerAt(ctx: Ctx, end: Ends[number]): SQL<Container | null> {
+  const { kind, id } = end
   const rights = rightsOf(ctx.actor)
-  const cases = ctx.app.records.synced.filter(isPlaced).map(
+  const cases = entitiesAt(ctx, end).map(
     ({ entity, table, place }) =>
       sql`when ${entity} then (select ${place.container} from ${table}
         where ${table.id} = ${id} and ${place.visible(rights)})`,
@@ -65,21 +70,20 @@ export async function readLinks(
 export const touching = ({ ends: [from, to] }: LinkEntity, ids: readonly string[]): SQL =>
   or(sql`${from.id} = any(${idList(ids)}::uuid[])`, sql`${to.id} = any(${idList(ids)}::uuid[])`)
 
-/** SQL for the ids of all records that meet a condition of their entity. */
-const idsWhere = ({ app }: Ctx, condition: (place: PlacedEntity['place']) => SQL): SQL =>
-  sql.join(
-    app.records.synced
-      .filter(isPlaced)
-      .map(({ table, place }) => sql`select ${table.id} from ${table} where ${condition(place)}`),
-    sql` union all `,
+/** SQL condition: the record at an end meets a condition of its entity. */
+function endIs(ctx: Ctx, end: Ends[number], condition: (place: PlacedEntity['place']) => SQL): SQL {
+  const ids = entitiesAt(ctx, end).map(
+    ({ table, place }) => sql`select ${table.id} from ${table} where ${condition(place)}`,
   )
+  return sql`${end.id} in (${sql.join(ids, sql` union all `)})`
+}
 
 /** SQL condition: links with an end in this container. */
 export function linksIn(ctx: Ctx, { ends: [from, to] }: LinkEntity, container: Container): SQL {
-  const inside = idsWhere(ctx, (place) => place.inContainer(container))
-  return or(sql`${from.id} in (${inside})`, sql`${to.id} in (${inside})`)
+  const isInside = (end: Ends[number]) => endIs(ctx, end, (place) => place.inContainer(container))
+  return or(isInside(from), isInside(to))
 }
 
 /** SQL condition: links from a record that the caller sees. */
 export const linksSeen = (ctx: Ctx, { ends: [from] }: LinkEntity): SQL =>
-  sql`${from.id} in (${idsWhere(ctx, (place) => place.visible(rightsOf(ctx.actor)))})`
+  endIs(ctx, from, (place) => place.visible(rightsOf(ctx.actor)))

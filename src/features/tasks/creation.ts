@@ -64,7 +64,7 @@ async function block(ctx: Ctx, list: readonly Wanted[], made: readonly Task[]): 
   }
   const ids = idList(made.map(({ id }) => id))
   await lockNeighbours(ctx, anyOf(tasks.id, ids), [...new Set(pairs.flatMap(({ blockers }) => blockers))])
-  for (const { task, blockers } of pairs) if (blockers.length > 0) await setBlockers(ctx, task.id, blockers)
+  for (const { task, blockers } of pairs) if (blockers.length > 0) await setBlockers(ctx, task, blockers)
 }
 
 /** Returns the id of the new task with this title, if there is one. */

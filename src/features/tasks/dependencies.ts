@@ -4,6 +4,7 @@ import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { AppError, invalid } from '../../errors.ts'
+import { nameChanged } from '../../records/changed.ts'
 import { circleIn, wayTo } from '../../records/cycles.ts'
 import { notify } from '../notifications/service.ts'
 import { organizations } from '../organizations/table.ts'
@@ -40,24 +41,70 @@ export async function findBlockers(ctx: Ctx, organizationId: string, refs: reado
   return [...blockers]
 }
 
-/** Replaces the blockers of a task; with `keepHidden`, only those that the caller sees. Lock its neighbours before. */
+type Waiting = Pick<Task, 'id' | 'organizationId' | 'projectId'>
+interface HowToBlock {
+  /** Keeps the blockers that the caller does not see. */
+  keepHidden?: boolean
+  /** The id of a dependency that is new. Default: any. */
+  dependencyId?: string
+}
+
+/** Replaces the blockers of a task. Lock its neighbours before. */
 export async function setBlockers(
   ctx: Ctx,
-  taskId: string,
+  task: Waiting,
   blockers: readonly string[],
-  { keepHidden = false } = {},
+  { keepHidden = false, dependencyId }: HowToBlock = {},
 ): Promise<void> {
   const seen = sql`${dependencies.blockedById} in (select ${tasks.id} from ${withProject}
     where ${visibleTo(rightsOf(ctx.actor))})`
-  await ctx.db
+  const removed = await ctx.db
     .delete(dependencies)
-    .where(and(eq(dependencies.taskId, taskId), eq(dependencies.kind, 'blocks'), keepHidden ? seen : undefined))
-  if (blockers.length === 0) return
-  await ctx.db
-    .insert(dependencies)
-    .values(blockers.map((blockedById) => ({ taskId, blockedById, kind: 'blocks' as const, createdAt: ctx.now })))
-  await requireNoCircle(ctx, [taskId])
+    .where(
+      and(
+        eq(dependencies.taskId, task.id),
+        eq(dependencies.kind, 'blocks'),
+        sql`not ${anyOf(dependencies.blockedById, idList(blockers))}`,
+        keepHidden ? seen : undefined,
+      ),
+    )
+    .returning({ id: dependencies.id })
+  const added = await addDependencies(
+    ctx,
+    blockers.map((blockedById) => ({ id: dependencyId, taskId: task.id, blockedById, kind: 'blocks' })),
+  )
+  nameDependencies(ctx, task, [...removed, ...added])
+  if (added.length > 0) await requireNoCircle(ctx, [task.id])
 }
+
+/** Returns the blockers of a task that the caller sees. */
+export async function visibleBlockers(ctx: Ctx, taskId: string): Promise<string[]> {
+  const { rows } = await ctx.db.execute<{ id: string }>(sql`
+    select ${tasks.id} as id from ${withProject} where ${visibleTo(rightsOf(ctx.actor))} and ${tasks.id} in (
+      select d.blocked_by_id from ${dependencies} d where d.task_id = ${taskId}::uuid and d.kind = 'blocks')`)
+  return rows.map(({ id }) => id)
+}
+
+type Dependency = Pick<typeof dependencies.$inferInsert, 'id' | 'taskId' | 'blockedById' | 'kind'>
+
+/** Adds those of these dependencies that are not there. Returns their ids. */
+export async function addDependencies(ctx: Ctx, wanted: readonly Dependency[]): Promise<{ id: string }[]> {
+  if (wanted.length === 0) return []
+  return ctx.db
+    .insert(dependencies)
+    .values(wanted.map((one) => ({ ...one, createdAt: ctx.now })))
+    .onConflictDoNothing({ target: [dependencies.taskId, dependencies.blockedById, dependencies.kind] })
+    .returning({ id: dependencies.id })
+}
+
+/** Names dependencies that came or went, for devices that hold the project of their task. */
+export const nameDependencies = (ctx: Ctx, of: Omit<Waiting, 'id'>, list: readonly { id: string }[]): void =>
+  nameChanged(
+    ctx,
+    'dependency',
+    { organizationId: of.organizationId, projectId: of.projectId },
+    list.map(({ id }) => id),
+  )
 
 /** Requires that none of these tasks, which have new dependencies or were restored, blocks itself through others. */
 export async function requireNoCircle(ctx: Ctx, ids: readonly string[]): Promise<void> {
@@ -191,24 +238,30 @@ async function notifyAssignees(ctx: Ctx, freed: readonly TaskItem[], by: (task: 
   }
 }
 
-/** Sets a relation that is not a dependency: relates, discovered_from, duplicates. */
+/** Sets a relation that is not a dependency: relates, discovered_from, duplicates. A device chooses its id. */
 export const relate = write(
   'tasks.relate',
   changing,
-  async (ctx, { ref, task: other, kind }: Relate & { ref: string }): Promise<Task> => {
+  async (ctx, { ref, task: other, kind, id }: Relate & { ref: string; id?: string }): Promise<Task> => {
     const { task } = await permitted(ctx, ref, 'relate')
     const { task: to, project } = await findWithProject(ctx, other)
     if (task.organizationId !== to.organizationId || task.id === to.id)
       throw invalid('/task', 'Name another task of the same team.')
     if (kind)
-      await ctx.db
-        .insert(dependencies)
-        .values({ taskId: task.id, blockedById: to.id, kind, createdAt: ctx.now })
-        .onConflictDoNothing()
+      nameDependencies(ctx, task, await addDependencies(ctx, [{ id, taskId: task.id, blockedById: to.id, kind }]))
     else {
       const pair = (a: string, b: string) => and(eq(dependencies.taskId, a), eq(dependencies.blockedById, b))
       const ties = inArray(dependencies.kind, ['relates', 'discovered_from', 'duplicates'])
-      await ctx.db.delete(dependencies).where(and(or(pair(task.id, to.id), pair(to.id, task.id)), ties))
+      const removed = await ctx.db
+        .delete(dependencies)
+        .where(and(or(pair(task.id, to.id), pair(to.id, task.id)), ties, id ? eq(dependencies.id, id) : undefined))
+        .returning({ id: dependencies.id, taskId: dependencies.taskId })
+      for (const end of [task, to])
+        nameDependencies(
+          ctx,
+          end,
+          removed.filter(({ taskId }) => taskId === end.id),
+        )
     }
     ctx.emit(kind ? taskRelated : taskUnrelated, about(task, { to: isShownIn(task, project) ? to.key : HIDDEN, kind }))
     return task

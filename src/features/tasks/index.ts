@@ -3,6 +3,7 @@ import { callReceived } from '../../http/hooks.ts'
 import { connectionChanged, ownTasks } from '../../mcp/hooks.ts'
 import { withoutUser } from './account.ts'
 import { agentsAtWork } from './at-work.ts'
+import { dependencySync } from './dependency-sync.ts'
 import * as events from './events.ts'
 import { mine } from './mine.ts'
 import { agentLetsGo, agentTasks, stoppedLetsGo } from './of-agent.ts'
@@ -21,7 +22,7 @@ export const tasks: Feature = {
   tools: taskTools,
   jobs: taskJobs,
   records: [taskRecord],
-  synced: [commentSync],
+  synced: [commentSync, dependencySync],
   hooks: [
     withoutUser,
     progress,

@@ -70,7 +70,8 @@ export const create = write(
       createdAt: ctx.now,
       updatedAt: ctx.now,
     })
-    if (blockers.length > 0) await setBlockers(ctx, id, blockers)
+    if (blockers.length > 0)
+      await setBlockers(ctx, { id, organizationId: project.organizationId, projectId: project.id }, blockers)
     const task = await find(ctx, id)
     ctx.emit(taskCreated, about(task))
     if (origin) await relate(ctx, { ref: id, task: origin.id, kind: 'discovered_from' })
@@ -83,12 +84,15 @@ export const create = write(
 export const update = write(
   'tasks.update',
   changing,
-  async (ctx, { ref, comment: said, asks, ...patch }: TaskPatch & { ref: string }): Promise<TaskChanged> => {
+  async (
+    ctx,
+    { ref, comment: said, asks, dependencyId, ...patch }: TaskPatch & { ref: string; dependencyId?: string },
+  ): Promise<TaskChanged> => {
     const isChange = said === undefined || Object.keys(patch).length > 0
     const found = await permitted(ctx, ref, isChange ? 'update' : 'comment')
     checkVersion(ctx, found.task)
     const changed = isChange
-      ? await change(ctx, found, patch)
+      ? await change(ctx, found, patch, dependencyId)
       : { ...found.task, ...stillOpen(found.task), freed: [], blocked: [] }
     if (said !== undefined) await comment(ctx, { ref: found.task.id, body: said, asks })
     return changed
@@ -96,7 +100,12 @@ export const update = write(
   { versioned: true },
 )
 
-async function change(ctx: Ctx, found: Found, patch: Omit<TaskPatch, 'comment' | 'asks'>): Promise<TaskChanged> {
+async function change(
+  ctx: Ctx,
+  found: Found,
+  patch: Omit<TaskPatch, 'comment' | 'asks'>,
+  dependencyId: string | undefined,
+): Promise<TaskChanged> {
   const { task: before, project } = found
   if (patch.storyId || patch.parentId) await lockProject(ctx, before.projectId)
   await checkPlace(ctx, before.projectId, patch, before.id)
@@ -107,7 +116,7 @@ async function change(ctx: Ctx, found: Found, patch: Omit<TaskPatch, 'comment' |
   const blockers = blockedBy && (await findBlockers(ctx, before.organizationId, blockedBy))
   await lockForChange(ctx, before, patch, blockers)
   // A caller who sends back what they read keeps the blockers that they cannot see.
-  if (blockers) await setBlockers(ctx, before.id, blockers, { keepHidden: blockedBy.includes(HIDDEN) })
+  if (blockers) await setBlockers(ctx, before, blockers, { keepHidden: blockedBy.includes(HIDDEN), dependencyId })
   const assignee = named ? await findParty(ctx, project, named) : undefined
   if (status && status !== before.status)
     refuse(blockedRefusal(blockedBy ? await find(ctx, before.id) : before, status))

@@ -1,8 +1,20 @@
 import { sql } from 'drizzle-orm'
-import { checked, renamed, type SyncEntity, type Synced, split, splitContainer } from '../../records/sync.ts'
-import { id, object } from '../../schema.ts'
+import type { Ctx } from '../../action.ts'
+import { invalid } from '../../errors.ts'
+import {
+  checked,
+  type Fields,
+  renamed,
+  type Stored,
+  type SyncEntity,
+  type Synced,
+  split,
+  splitContainer,
+} from '../../records/sync.ts'
+import { id, object, text } from '../../schema.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
 import { comment, removeComment } from './comments.ts'
+import { complete } from './completion.ts'
 import { remove, restore } from './deletion.ts'
 import { CommentCreate, TaskCreate, TaskPatch } from './schema.ts'
 import { create, update } from './service.ts'
@@ -51,20 +63,37 @@ export const taskSync: Synced = {
     dueAt: 'value',
     storyId: 'value',
     parentId: 'value',
+    completionNotes: 'text',
   },
   onCreate: ['projectId'],
   create: async (ctx, id, { projectId, ...fields }) => {
-    const { now, later } = split(fields, (name, value) => name === 'status' && !startsAs.has(value))
+    const isLater = (name: string, value: unknown) =>
+      name === 'completionNotes' || (name === 'status' && !startsAs.has(value))
+    const { now, later } = split(fields, isLater)
     const input = checked(TaskCreate, renamed(now, 'assigneeId', 'assignee'))
     const { id: projectRef } = checked(ofProject, { id: projectId })
     await create(ctx, { ...input, id, projectRef })
-    if (Object.keys(later).length > 0) await update(ctx, { ...checked(TaskPatch, later), ref: id })
+    if (Object.keys(later).length > 0) await change(ctx, { id, version: 1 }, later)
   },
-  update: (ctx, { id }, fields) =>
-    update(ctx, { ...checked(TaskPatch, renamed(fields, 'assigneeId', 'assignee')), ref: id }),
+  update: change,
   remove: (ctx, { id }) => remove(ctx, { ref: id }),
   restore: (ctx, { id }) => restore(ctx, { ref: id }),
 }
+
+/** Changes a task. What is said about a completion is added as completing adds it: nothing said before is lost. */
+async function change(ctx: Ctx, before: Stored, { completionNotes, ...fields }: Fields): Promise<unknown> {
+  const patch = (rest: Fields) => ({ ...checked(TaskPatch, renamed(rest, 'assigneeId', 'assignee')), ref: before.id })
+  if (completionNotes === undefined) return update(ctx, patch(fields))
+  const { status = before.status, ...rest } = fields
+  if (status !== 'done') throw invalid('/fields/completionNotes', 'Only a task that is done has completion notes.')
+  const said = checked(Notes, { completionNotes }).completionNotes
+  const known = `${before.completionNotes ?? ''}\n\n`
+  const notes = said.startsWith(known) ? said.slice(known.length) : said
+  const done = await complete(ctx, { ref: before.id, notes })
+  return Object.keys(rest).length > 0 ? update({ ...ctx, expectedVersion: done.version }, patch(rest)) : done
+}
+
+const Notes = object({ completionNotes: text(32_000) })
 
 const ofProject = object({ id: id({ description: 'projectId' }) })
 const ofTask = object({ id: id({ description: 'taskId' }) })

@@ -131,6 +131,8 @@ export const tasks = pgTable(
 export const taskDependencies = pgTable(
   'task_dependencies',
   {
+    /** Devices name a dependency by it. */
+    id: uuid().notNull().default(sql`gen_random_uuid()`),
     taskId: uuid()
       .notNull()
       .references(() => tasks.id, { onDelete: 'cascade' }),
@@ -142,6 +144,7 @@ export const taskDependencies = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.taskId, t.blockedById, t.kind] }),
+    uniqueIndex('task_dependencies_id').on(t.id),
     index('task_dependencies_blocker').on(t.blockedById),
   ],
 )

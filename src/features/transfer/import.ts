@@ -189,7 +189,7 @@ class Batch {
     this.result.created++
     if (entity === 'link') return
     if (entity === 'task') this.#created.add(String(row.id))
-    this.#touched(entity, row)
+    this.#touched(entity, values)
     await this.#remember(entity, fields, row)
   }
 
@@ -218,10 +218,12 @@ class Batch {
     const isPersonal = (row.organizationId === null && typeof projectId !== 'string') || isOwn(entity, row)
     const project = entity === 'project' ? id : isPersonal ? PERSONAL : (projectId ?? this.#project)
     const part = Object.hasOwn(parts, entity) ? parts[entity] : undefined
-    const kind = part?.of ?? entity
-    const changed = String(part ? row[fieldOf(part.columns, part.parent)] : id)
     const list = this.#changed.get(project as string | null) ?? {}
-    list[kind] = [...new Set(list[kind]).add(changed)]
+    const add = (kind: string, changed: unknown) => {
+      list[kind] = [...new Set(list[kind]).add(String(changed))]
+    }
+    if (part) add(part.of, row[fieldOf(part.columns, part.parent)])
+    if (!part || this.ctx.app.records.synced.some((one) => one.entity === entity)) add(entity, id)
     this.#changed.set(project as string | null, list)
   }
 

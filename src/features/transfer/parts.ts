@@ -46,6 +46,9 @@ export interface Part {
   readonly columns: Readonly<Record<string, PgColumn>>
 }
 
+/** The id is of an instance: it is made anew. */
+const { id: _, ...dependencyColumns } = getTableColumns(taskDependencies)
+
 export const parts: Readonly<Record<string, Part>> = {
   evidence: {
     table: taskEvidence,
@@ -59,7 +62,7 @@ export const parts: Readonly<Record<string, Part>> = {
     of: 'task',
     parent: taskDependencies.taskId,
     key: [taskDependencies.taskId, taskDependencies.blockedById, taskDependencies.kind],
-    columns: getTableColumns(taskDependencies),
+    columns: dependencyColumns,
   },
   gateEvidence: {
     table: featureEvidence,

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
 import { check } from '../../check.ts'
-import { idList } from '../../db/columns.ts'
+import { idList, newId } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
 import { Pull } from '../../outside/codehosts/schema.ts'
 import type { RecordName } from '../../records/names.ts'
@@ -78,6 +78,7 @@ export function checkRecord(entity: string, record: Fields, columns: Readonly<Re
 export function computed(entity: string, { content, url, status }: Fields): Fields {
   if (entity === 'note') return { mentions: mentionsOf(String(content)) }
   if (entity === 'skill') return { placeholders: placeholdersIn(String(content)) }
+  if (entity === 'dependency') return { id: newId() }
   if (entity === 'repository') return { key: String(url).toLowerCase() }
   if (entity !== 'session') return {}
   // Nobody works in it here, and what happened before the import is nothing new to it.
