@@ -48,8 +48,14 @@ function isWhere({ organizationId, projectId, userId }: AppEvent, where: Where):
   return isPersonal ? userId !== null && userId === where.ownerId : true
 }
 
+function columnsOf({ item, sync }: RecordKind): NonNullable<RecordKind['item']> {
+  if (item || !sync) return item ?? {}
+  return Object.fromEntries(Object.entries(sync.columns).filter(([name]) => sync.fields[name] !== 'text'))
+}
+
 async function read(db: Db, kind: RecordKind, ids: ReadonlySet<string>) {
-  const { table, title, key, status, item, ownerId } = kind
+  const { table, title, key, status, ownerId } = kind
+  const item = columnsOf(kind)
   const none = sql<null>`null::text`
   const rows = await db
     .select({
@@ -67,7 +73,7 @@ async function read(db: Db, kind: RecordKind, ids: ReadonlySet<string>) {
         organizationId: table.organizationId,
         projectId: projectOf(kind) ?? none,
         ownerId: ownerId ?? none,
-        scope: item?.scope ?? none,
+        scope: item.scope ?? none,
       },
     })
     .from(table)

@@ -39,8 +39,8 @@ export interface RecordKind {
   /** A jsonb list of `{ id, kind? }` in the record itself: the records it links to. */
   readonly ownLinks?: PgColumn
   /**
-   * Further columns of a list item, for live events. Only what is equal for all who see the record's place: nothing
-   * that depends on the reader.
+   * The columns of a list item, for live events. Only what is equal for all who see the record's place: nothing that
+   * depends on the reader. Default: those that devices get, without long texts.
    */
   readonly item?: Record<string, PgColumn | SQL>
   /** Briefs of its project mention changes to the record. */

@@ -166,7 +166,52 @@ describe('a connection', () => {
     })
     await client.close()
   })
+
+  test('gets items as lists have them, without what depends on the reader, and leases with the claim', async () => {
+    const client = await connect(grace)
+    await client.subscribe([`project:${project.id}`], { records: true })
+    const made = await ada.fetch<{ id: string }>('POST', `/api/projects/${project.id}/tasks`, {
+      title: 'Item',
+      assignee: 'me',
+      labels: ['x'],
+    })
+    const { record } = await client.until('task.created')
+    const page = await ada.fetch<{ items: { id: string }[] }>('GET', `/api/tasks?projectId=${project.id}`)
+    const { blockedBy: _, lease: __, ...item } = page.body.items.find(({ id }) => id === made.body.id) as Item
+    expect(record).toMatchObject(item)
+    await ada.fetch('POST', `/api/tasks/${made.body.id}/claim`, {})
+    const claimed = await client.until('task.claimed')
+    expect(claimed.data).toMatchObject({ lease: { holder: { id: ada.userId }, lastSeenAt: expect.any(String) } })
+    await ada.fetch('POST', `/api/tasks/${made.body.id}/release`, {})
+    expect((await client.until('task.released')).data).toMatchObject({ lease: null })
+    const { body } = await ada.fetch<Item>('POST', '/api/decisions', {
+      title: 'D',
+      decision: 'So',
+      projectId: project.id,
+    })
+    const decided = await client.until('decision.logged')
+    const { status, tags, supersedes } = body
+    expect(decided.record).toMatchObject({ kind: 'decision', status, tags, supersedes, projectId: project.id })
+    await client.close()
+  })
 })
+
+test('another history of events, as after a failover, is noticed: connect again, and load everything anew', async () => {
+  const client = await connect(grace)
+  await client.subscribe([`project:${project.id}`])
+  await note(ada, 'before')
+  const { cursor } = await client.until('note.created')
+  await t.app.driver.query("update meta set value = $1 where key = 'epoch'", [Bun.randomUUIDv7()])
+  expect(await client.end()).toMatchObject({ code: 1001 })
+  const again = await connect(grace)
+  await again.subscribe([`project:${project.id}`], { cursor: String(cursor) })
+  expect(await again.until('reset')).toMatchObject({ reason: 'epoch' })
+  await note(ada, 'after')
+  expect(await again.until('note.created')).toMatchObject({ data: { title: 'after' } })
+  await again.close()
+})
+
+type Item = Record<string, unknown> & { blockedBy?: unknown; lease?: unknown }
 
 describe('lost rights', () => {
   test('a topic is revoked, and nothing of it comes any more', async () => {

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { RecordKind } from '../../records/kind.ts'
-import { visibleTo } from './rows.ts'
+import { listed, visibleTo } from './rows.ts'
 import { repositories } from './table.ts'
 
 export const repositoryRecord: RecordKind = {
@@ -9,4 +9,5 @@ export const repositoryRecord: RecordKind = {
   title: sql`left(${repositories.owner} || '/' || ${repositories.name}, 300)`,
   scope: 'repos:read',
   visible: visibleTo,
+  item: listed,
 }

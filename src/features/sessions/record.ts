@@ -2,6 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import { anyOf } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import type { RecordKind } from '../../records/kind.ts'
+import { listed } from './rows.ts'
 import * as service from './service.ts'
 import { sessions } from './table.ts'
 
@@ -14,6 +15,7 @@ export const sessionRecord: RecordKind = {
   scope: 'sessions:read',
   visible: (rights) => and(eq(sessions.userId, rights.user), anyOf(sessions.organizationId, rights.organizations)),
   status: sessions.status,
+  item: listed,
   search: {
     title: sql`coalesce(${sessions.goals}[1], 'Work session')`,
     text: sql`concat_ws(e'\n\n', array_to_string(${sessions.goals}, e'\n'), ${sessions.context}, ${sessions.summary},

@@ -5,6 +5,9 @@ const ofTask = { kind: 'task', live: true, line: 'task' } as const
 /** `concerns`: ids of the people and agents whose task it is or was; their open streams get the event. */
 const shown = { key: text, title: text, status: text, version: number, concerns: texts } as const
 
+/** The lease after the change, or null. It is no part of a synced record; the latest `lastSeenAt` wins. */
+const lease = { lease: optional(anything) } as const
+
 export const taskCreated = define('task.created', { ...ofTask, description: 'A task was created', data: shown })
 export const taskUpdated = define('task.updated', {
   ...ofTask,
@@ -35,18 +38,18 @@ export const taskRestored = define('task.restored', {
 export const taskClaimed = define('task.claimed', {
   ...ofTask,
   description: 'A task was claimed',
-  data: { ...shown, holder: optional(anything) },
+  data: { ...shown, holder: optional(anything), ...lease },
 })
 /** Only for the worker itself, so it is not shown to others. */
 export const taskRenewed = define('task.renewed', {
   kind: 'task',
   description: 'A worker renewed its claim of a task',
-  data: { ...shown, holder: optional(anything) },
+  data: { ...shown, holder: optional(anything), ...lease },
 })
 export const taskReleased = define('task.released', {
   ...ofTask,
   description: 'A claim of a task was released',
-  data: { ...shown, holder: optional(anything) },
+  data: { ...shown, holder: optional(anything), ...lease },
 })
 export const taskCommented = define('task.commented', {
   ...ofTask,

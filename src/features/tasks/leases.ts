@@ -110,7 +110,10 @@ async function take(
     .returning({ id: tasks.id })
   if (!row) return undefined
   const after = await find(ctx, before.id)
-  ctx.emit(action === 'renew' ? taskRenewed : taskClaimed, about(after, { holder: after.lease?.holder }, before))
+  ctx.emit(
+    action === 'renew' ? taskRenewed : taskClaimed,
+    about(after, { holder: after.lease?.holder, lease: after.lease }, before),
+  )
   return after
 }
 
@@ -134,6 +137,6 @@ async function giveBack(ctx: Ctx, found: Found, holder: Worker): Promise<Task | 
     .returning({ id: tasks.id })
   if (!row) return undefined
   const after = await find(ctx, before.id)
-  ctx.emit(taskReleased, about(after, { holder: from }, before))
+  ctx.emit(taskReleased, about(after, { holder: from, lease: null }, before))
   return after
 }

@@ -211,7 +211,7 @@ async function pickNext(ctx: Ctx, search: Search, { claim, minutes, atOnce }: Ho
   for (let begun = await underWay(ctx, search); begun; begun = await underWay(ctx, search)) {
     if (claim !== false && !(await goOn(ctx, begun, search.holder, minutes))) continue
     const task = await find(ctx, begun.id)
-    if (claim !== false) ctx.emit(taskRenewed, about(task, { holder: task.lease?.holder }))
+    if (claim !== false) ctx.emit(taskRenewed, about(task, { holder: task.lease?.holder, lease: task.lease }))
     return { task, why: whyGoOn(task, begun), waiting: [] }
   }
   const id =
@@ -224,7 +224,7 @@ async function pickNext(ctx: Ctx, search: Search, { claim, minutes, atOnce }: Ho
   const task = await find(ctx, id)
   const { said, kept } = await why(ctx, task, { ...search, except: undefined }, claim !== false)
   if (claim === false) return { task, why: said, waiting: [] }
-  ctx.emit(taskClaimed, about(task, { holder: task.lease?.holder }))
+  ctx.emit(taskClaimed, about(task, { holder: task.lease?.holder, lease: task.lease }))
   return { task: keepReason(ctx, task, kept), why: said, waiting: [] }
 }
 

@@ -3,6 +3,7 @@ import { and, or } from '../../db/conditions.ts'
 import type { RecordKind } from '../../records/kind.ts'
 import { projects } from '../projects/table.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
+import { assigneeOfItem } from './rows.ts'
 import * as service from './service.ts'
 import { taskSync } from './sync.ts'
 import { tasks } from './table.ts'
@@ -21,6 +22,8 @@ function keyBegins(text: string): SQL | undefined {
   )
 }
 
+const { acceptance: _, description: __, completionNotes: ___, assigneeType: ____, ...plain } = taskSync.columns
+
 export const taskRecord: RecordKind = {
   kind: 'task',
   table: tasks,
@@ -31,6 +34,8 @@ export const taskRecord: RecordKind = {
   key,
   keyBegins,
   status: tasks.status,
+  // What blocks it depends on the reader.
+  item: { ...plain, assignee: assigneeOfItem },
   inBriefs: true,
   search: {
     text: sql`concat_ws(e'\n\n', ${tasks.description},

@@ -36,6 +36,13 @@ function toParty(type: Party['type'], id: string | null, json: string): Party {
   return { type, id, name, ...(client && { client }), ...(forId && { for: { id: forId, name: String(forName) } }) }
 }
 
+const assigneeParty = partyOf(sql`${tasks.assigneeType}`, sql`${tasks.assigneeId}`)
+/** The assignee of a task, as list items have it. */
+export const assigneeOfItem: SQL = sql`case when ${assigneeParty} is not null
+  then json_build_array(${tasks.assigneeType}, ${tasks.assigneeId}, ${assigneeParty})::text end`.mapWith(
+  (json: string): Party => toParty(...(JSON.parse(json) as [Party['type'], string, string])),
+)
+
 /**
  * SQL for the open tasks (`o`) at the other end of its dependencies. `offset 0` makes the planner look up each one: on
  * small or new tables it would join all tasks with all tasks, once for every row. Tasks whose project moved to another
@@ -91,7 +98,7 @@ const listed = (rights: Rights) => ({
   priority: tasks.priority,
   assigneeType: tasks.assigneeType,
   assigneeId: tasks.assigneeId,
-  assigneeParty: partyOf(sql`${tasks.assigneeType}`, sql`${tasks.assigneeId}`),
+  assigneeParty,
   labels: tasks.labels,
   dueAt: tasks.dueAt,
   estimate: tasks.estimate,
