@@ -1,6 +1,7 @@
 import type { Driver } from '../db/driver.ts'
 import { drizzleOver } from '../db/session.ts'
 import type { Log } from '../log.ts'
+import { epochOf } from './epoch.ts'
 import type { AppEvent } from './event.ts'
 import type { Position } from './position.ts'
 import { type Batch, Tail } from './tail.ts'
@@ -24,6 +25,9 @@ export class Bus {
   readonly #listeners = new Set<Listener>()
   readonly #followers = new Set<Follower>()
   readonly #audiences = new Set<() => boolean>()
+  readonly #restarts = new Set<() => void>()
+  /** The history of events that the positions belong to. */
+  #epoch: string | undefined
   readonly #tail: Tail
   #announce: (() => void) | undefined
   #stop: (() => void) | undefined
@@ -64,6 +68,26 @@ export class Bus {
     return this.#tail.read()
   }
 
+  /** Calls back when another history of events has begun: positions of the one before mean nothing in it. */
+  onRestart(listener: () => void): void {
+    this.#restarts.add(listener)
+  }
+
+  /**
+   * Looks whether the database has another history, which begins when a standby takes over that may lack the last
+   * commits: numbers are given again then, so a reader that went on from its position would miss events.
+   */
+  async #checkHistory(): Promise<void> {
+    const epoch = await epochOf(this.driver).catch(() => this.#epoch)
+    const before = this.#epoch
+    this.#epoch = epoch
+    if (before === undefined || before === epoch) return
+    this.log.warn('another history of events has begun', { epoch })
+    this.#tail.stop()
+    await this.#tail.start()
+    for (const restart of this.#restarts) restart()
+  }
+
   deliver(events: readonly AppEvent[]): void {
     this.#dispatch(events)
     this.#announce?.()
@@ -99,6 +123,7 @@ export class Bus {
     let ticks = 0
     const poll = setInterval(() => {
       const isDue = ++ticks % QUIET_TICKS === 0
+      if (isDue && (isShared || this.#followers.size > 0)) void this.#checkHistory()
       if (this.#followers.size > 0 || (isShared && (isDue || [...this.#audiences].some((isOpen) => isOpen()))))
         void this.#tail.read()
     }, TICK_MS)
@@ -129,5 +154,6 @@ export class Bus {
     this.#stop?.()
     this.#listeners.clear()
     this.#followers.clear()
+    this.#restarts.clear()
   }
 }

@@ -64,6 +64,10 @@ export class Hub {
     this.#delivery = new Delivery(app, this.audience, this.#crowd, () => this.#following.epoch)
     // MCP streams ask the audience too, also while nobody uses the hub.
     app.bus.subscribe((event) => places.forget(event))
+    // Clients connect again, and their cursors of the other history are refused with `reset`.
+    app.bus.onRestart(() => {
+      for (const listener of [...this.#crowd]) this.close(listener, 'away')
+    })
   }
 
   /** Open connections, for /metrics. */
