@@ -65,9 +65,7 @@ export class Hub {
     // MCP streams ask the audience too, also while nobody uses the hub.
     app.bus.subscribe((event) => places.forget(event))
     // Clients connect again, and their cursors of the other history are refused with `reset`.
-    app.bus.onRestart(() => {
-      for (const listener of [...this.#crowd]) this.close(listener, 'away')
-    })
+    app.bus.onRestart(() => this.#closeAll())
   }
 
   /** Open connections, for /metrics. */
@@ -109,11 +107,8 @@ export class Hub {
     listener.heldAt = listener.position = this.#position
     this.#crowd.add(listener)
     const userId = listener.actor.userId as string
-    const cursor = this.cursorAt(listener.position)
-    listener.notice(
-      { op: 'hello', version, epoch: this.#following.epoch, cursor, userId, limits: hubLimits },
-      Date.now(),
-    )
+    const [{ epoch }, cursor] = [this.#following, this.cursorAt(listener.position)]
+    listener.notice({ op: 'hello', version, epoch, cursor, userId, limits: hubLimits }, Date.now())
     return listener
   }
 
@@ -200,8 +195,12 @@ export class Hub {
   /** Closes every connection, because the server stops. */
   stop(): void {
     this.#isStopping = true
-    for (const listener of [...this.#crowd]) this.close(listener, 'away')
+    this.#closeAll()
     this.company.stop()
+  }
+
+  #closeAll(): void {
+    for (const listener of [...this.#crowd]) this.close(listener, 'away')
   }
 
   #revoke(listener: Listener, topics: Topic[]): void {
