@@ -64,7 +64,6 @@ export class Hub {
     this.#delivery = new Delivery(app, this.audience, this.#crowd, () => this.#following.epoch)
     // MCP streams ask the audience too, also while nobody uses the hub.
     app.bus.subscribe((event) => places.forget(event))
-    // Clients connect again, and their cursors of the other history are refused with `reset`.
     app.bus.onRestart(() => this.#closeAll())
   }
 
@@ -167,8 +166,7 @@ export class Hub {
     if (listener.state === 'live') listener.position = this.#position
     if (from) listener.goBack(reason ? this.#position : (from as Position))
     const now = Date.now()
-    const cursorThere = this.cursorAt(listener.position)
-    const answer = { op: 'subscribed' as const, ref, topics: granted, cursor: cursorThere }
+    const answer = { op: 'subscribed' as const, ref, topics: granted, cursor: this.cursorAt(listener.position) }
     listener.notice({ ...answer, refused: refusals(topics, new Set(granted)) }, now)
     this.company.tellAll(listener, granted)
     if (reason) listener.notice({ op: 'reset', cursor: this.cursorAt(this.#position), reason }, now)
@@ -199,6 +197,7 @@ export class Hub {
     this.company.stop()
   }
 
+  /** Clients connect again; a cursor of another history is then answered with `reset`. */
   #closeAll(): void {
     for (const listener of [...this.#crowd]) this.close(listener, 'away')
   }

@@ -7,41 +7,16 @@ import { prepare } from '../../db/session.ts'
 import { notFound } from '../../errors.ts'
 import type { Party } from '../../records/party.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
-import { agents } from '../agents/table.ts'
 import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { type AcceptanceRule, DEFAULT_ACCEPTANCE } from '../projects/workflow-settings.ts'
-import { users } from '../users/table.ts'
 import { noSuchTask } from './missing.ts'
+import { assigneeParty, partyOf, toParty } from './parties.ts'
 import type { Acceptance, Lease, Task, TaskItem } from './schema.ts'
 import { taskDependencies, tasks } from './table.ts'
 
 /** Reads tasks: turns database rows into the API's records. */
-
-/**
- * SQL for a party as JSON: its name; of an agent also its program and the id and name of the person it works for. Null
- * for a removed account, and for an agent that is no longer the team's or public.
- */
-const partyOf = (type: SQL, id: SQL, forId?: SQL): SQL<string | null> =>
-  sql`case ${type}
-    when 'user' then (select json_build_array(${users.name})::text from ${users} where ${users.id} = ${id})
-    when 'agent' then (select json_build_array(${agents.name}, ${agents.client}, ${users.id}, ${users.name})::text
-      from ${agents} left join ${users} on ${users.id} = coalesce(${forId ?? sql`null::uuid`}, ${agents.forId})
-      where ${agents.id} = ${id}
-        and (${agents.organizationId} = ${tasks.organizationId} or ${agents.scope} = 'public')) end`
-
-function toParty(type: Party['type'], id: string | null, json: string): Party {
-  const [name, client, forId, forName] = JSON.parse(json) as [string, string?, string?, string?]
-  return { type, id, name, ...(client && { client }), ...(forId && { for: { id: forId, name: String(forName) } }) }
-}
-
-const assigneeParty = partyOf(sql`${tasks.assigneeType}`, sql`${tasks.assigneeId}`)
-/** The assignee of a task, as list items have it. */
-export const assigneeOfItem: SQL = sql`case when ${assigneeParty} is not null
-  then json_build_array(${tasks.assigneeType}, ${tasks.assigneeId}, ${assigneeParty})::text end`.mapWith(
-  (json: string): Party => toParty(...(JSON.parse(json) as [Party['type'], string, string])),
-)
 
 /**
  * SQL for the open tasks (`o`) at the other end of its dependencies. `offset 0` makes the planner look up each one: on

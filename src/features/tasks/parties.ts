@@ -1,0 +1,29 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Party } from '../../records/party.ts'
+import { agents } from '../agents/table.ts'
+import { users } from '../users/table.ts'
+import { tasks } from './table.ts'
+
+/**
+ * SQL for a party as JSON: its name; of an agent also its program and the id and name of the person it works for. Null
+ * for a removed account, and for an agent that is no longer the team's or public.
+ */
+export const partyOf = (type: SQL, id: SQL, forId?: SQL): SQL<string | null> =>
+  sql`case ${type}
+    when 'user' then (select json_build_array(${users.name})::text from ${users} where ${users.id} = ${id})
+    when 'agent' then (select json_build_array(${agents.name}, ${agents.client}, ${users.id}, ${users.name})::text
+      from ${agents} left join ${users} on ${users.id} = coalesce(${forId ?? sql`null::uuid`}, ${agents.forId})
+      where ${agents.id} = ${id}
+        and (${agents.organizationId} = ${tasks.organizationId} or ${agents.scope} = 'public')) end`
+
+export function toParty(type: Party['type'], id: string | null, json: string): Party {
+  const [name, client, forId, forName] = JSON.parse(json) as [string, string?, string?, string?]
+  return { type, id, name, ...(client && { client }), ...(forId && { for: { id: forId, name: String(forName) } }) }
+}
+
+export const assigneeParty = partyOf(sql`${tasks.assigneeType}`, sql`${tasks.assigneeId}`)
+/** The assignee of a task, as list items have it. */
+export const assigneeOfItem: SQL = sql`case when ${assigneeParty} is not null
+  then json_build_array(${tasks.assigneeType}, ${tasks.assigneeId}, ${assigneeParty})::text end`.mapWith(
+  (json: string): Party => toParty(...(JSON.parse(json) as [Party['type'], string, string])),
+)
