@@ -1,5 +1,6 @@
 import type { App } from '../../src/services.ts'
 import { cast } from './cast.ts'
+import { chatSteps } from './chats.ts'
 import { decisionSteps } from './decisions.ts'
 import { featureSteps } from './features.ts'
 import { harbourTasks } from './harbour.ts'
@@ -28,6 +29,7 @@ const script = [
   ...sessionSteps,
   ...featureSteps,
   ...weekSteps,
+  ...chatSteps,
   ...todaySteps,
 ]
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import type { Message } from '../../src/features/assistant/schema.ts'
 import type { PullOpened, Repository, RepositoryPage } from '../../src/features/repositories/schema.ts'
 import { saveToken } from '../../src/outside/codehosts/host-address.ts'
 import type { Hosted } from '../../src/outside/codehosts/schema.ts'
@@ -66,6 +67,45 @@ describe.each(kinds)('at %s', (kind) => {
   })
   const connect = async (who: Person, body: object = {}) =>
     who.fetch<Repository>('POST', '/api/repos', { repo: slug, ...body })
+
+  test('its files answer questions, with the asker’s own token and at the synced commit', async () => {
+    there.private = true
+    there.branches.set(
+      'main',
+      new Map([
+        ['README.md', '# Engine\n'],
+        ['docs/locking.md', `${'padding\n'.repeat(70)}The folder is locked by one process.\n`],
+        ['src/big.bin', 'x'.repeat(70_000)],
+      ]),
+    )
+    await save(ada, kind)
+    const { body: repository } = await connect(ada)
+    const path = `/api/repos/${repository.id}/chat`
+    const answer = await ada.fetch<Message>('POST', path, { prompt: 'What does locking.md say about the folder?' })
+    expect([answer.status, answer.body.status]).toEqual([201, 'no_model'])
+    const [first] = answer.body.sources
+    expect(first).toMatchObject({ kind: 'file', path: 'docs/locking.md', lines: '61-72', commit: SHA })
+    const lines = { github: '/blob/', gitea: '/src/commit/', gitlab: '/-/blob/' }[kind]
+    expect(first?.url).toStartWith(`${host.url}/${slug}${lines}${SHA}/docs/locking.md#L61-`)
+    expect(answer.body.sources.some(({ path: file }) => file === 'src/big.bin')).toBe(false)
+    // Once more, in the same chat: what was read is still known.
+    host.asked.length = 0
+    const again = { prompt: 'And the folder in locking.md?', sessionId: answer.body.sessionId }
+    expect((await ada.fetch<Message>('POST', path, again)).status).toBe(201)
+    expect(host.asked).toEqual([])
+    const messages = `/api/ai/sessions/${answer.body.sessionId}/messages`
+    await expectRefusal(
+      t,
+      await ada.fetch('POST', messages, { content: 'x', paths: ['../etc/passwd'] }),
+      422,
+      'invalid',
+    )
+    // A colleague sees the repository here, but has no token for its host.
+    const grace = await member(t, ada, 'member')
+    const refused = await expectRefusal(t, await grace.fetch('POST', path, { prompt: 'folder?' }), 403, 'forbidden')
+    expect(refused.next).toEqual([saveToken(kind)])
+    await expectRefusal(t, await grace.fetch('POST', path, again), 404, 'not_found')
+  })
 
   test('a public repository is connected and read without a token', async () => {
     there.pulls.push({

@@ -8,6 +8,7 @@ import {
   AiSessionCreate,
   AiSessionPage,
   AiSessionQuery,
+  AiSessionRead,
   AiSessionRename,
   AiStatus,
   ChatCreate,
@@ -55,7 +56,7 @@ export const assistantRoutes = (http: Http) =>
     .get('/api/ai/sessions/:id', ({ ctx, params }) => sessions.get(ctx, params), {
       ...on(sessions.get, 'Get one of your chats'),
       params: byId,
-      response: AiSession,
+      response: AiSessionRead,
     })
     .patch('/api/ai/sessions/:id/rename', ({ ctx, params, body }) => sessions.rename(ctx, { ...body, ...params }), {
       ...on(sessions.rename, 'Rename a chat'),

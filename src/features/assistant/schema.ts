@@ -13,6 +13,7 @@ import {
   optional,
   pageOf,
   paging,
+  permissions,
   recordFields,
   type Static,
   text,
@@ -36,6 +37,9 @@ export const AiSession = object({
   messages: int({ example: 4, description: 'Questions and answers' }),
 })
 export type AiSession = Static<typeof AiSession>
+/** One chat, with what its owner may do about proposals in it. */
+export const AiSessionRead = object({ ...AiSession.properties, can: permissions(['accept']) })
+export type AiSessionRead = Static<typeof AiSessionRead>
 export const AiSessionPage = pageOf(AiSession)
 export type AiSessionPage = Static<typeof AiSessionPage>
 

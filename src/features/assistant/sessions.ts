@@ -1,11 +1,14 @@
 import { eq } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
+import { permissionOf, type Refusal } from '../../auth/policy.ts'
 import { contains } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
+import { ifThere } from '../projects/current.ts'
+import { writerRefusal } from '../projects/rows.ts'
 import * as projects from '../projects/service.ts'
 import * as repositories from '../repositories/service.ts'
 import { chatCreated, chatDeleted, chatRenamed } from './events.ts'
@@ -15,6 +18,7 @@ import type {
   AiSessionCreate,
   AiSessionPage,
   AiSessionQuery,
+  AiSessionRead,
   Message,
   MessagePage,
   MessageQuery,
@@ -43,7 +47,19 @@ export const list = read('assistant.list', reading, async (ctx, query: AiSession
   return page.page(rows, query.total ? await ctx.db.$count(aiSessions, filters) : undefined)
 })
 
-export const get = read('assistant.get', reading, (ctx, { id }: { id: string }): Promise<AiSession> => find(ctx, id))
+export const get = read('assistant.get', reading, async (ctx, { id }: { id: string }): Promise<AiSessionRead> => {
+  const session = await find(ctx, id)
+  return { ...session, can: { accept: permissionOf(await acceptRefusal(ctx, session)) } }
+})
+
+/** Returns why the caller may not create what a proposal of this chat is about, or undefined. */
+async function acceptRefusal(ctx: Ctx, { projectId }: AiSession): Promise<Refusal | undefined> {
+  const project = await ifThere(ctx, projectId)
+  const organizationId = project?.organizationId ?? ctx.actor.organizationId
+  return organizationId === null
+    ? undefined
+    : writerRefusal(ctx, { organizationId, projectId: project?.id ?? null }, 'Accepting a proposal')
+}
 
 /** Stores a chat, in the caller's transaction. Its project and repository have been found. */
 export async function insert(ctx: Ctx, values: Partial<typeof aiSessions.$inferInsert>): Promise<string> {

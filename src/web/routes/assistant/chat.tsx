@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useRouteContext } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
-import type { AiSession } from '../../../features/assistant/schema.ts'
+import type { AiSession, AiSessionRead } from '../../../features/assistant/schema.ts'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { Compose } from '../../components/talk.tsx'
 import { useCrumbs } from '../../crumbs.ts'
@@ -56,7 +56,7 @@ export function Chat({ id }: { id: string }) {
 }
 
 interface TurnsProps {
-  chat: AiSession
+  chat: AiSessionRead
   messages: readonly Parameters<typeof MessageTurn>[0]['message'][]
   writing: Writing | undefined
 }
@@ -75,7 +75,12 @@ function Turns({ chat, messages, writing }: TurnsProps) {
     <div className="inbody">
       <ul className="stack s4" aria-live="polite">
         {messages.map((message) => (
-          <MessageTurn key={message.id} message={message} projectId={chat.projectId} />
+          <MessageTurn
+            key={message.id}
+            message={message}
+            projectId={chat.projectId}
+            mayAccept={chat.can.accept === true}
+          />
         ))}
         {writing && !isStored && <QuestionTurn text={writing.question} />}
         {writing && !writing.error && <WritingTurn {...writing} />}

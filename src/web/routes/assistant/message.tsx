@@ -41,7 +41,14 @@ function Turn({ by, text, at, status, children }: Said) {
   )
 }
 
-export function MessageTurn({ message, projectId }: { message: Message; projectId: string | null }) {
+interface MessageProps {
+  message: Message
+  projectId: string | null
+  /** Whether the reader may create what is proposed. */
+  mayAccept: boolean
+}
+
+export function MessageTurn({ message, projectId, mayAccept }: MessageProps) {
   const { role, content, createdAt, status, sources, proposals, error, citations } = message
   const cited = citations.length > 0 ? sources.filter(({ number }) => citations.includes(number)) : sources
   return (
@@ -58,6 +65,7 @@ export function MessageTurn({ message, projectId }: { message: Message; projectI
           sessionId={message.sessionId}
           messageId={message.id}
           projectId={projectId}
+          mayAccept={mayAccept}
         />
       ))}
       <Sources sources={cited} />

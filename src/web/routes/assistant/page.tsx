@@ -23,6 +23,7 @@ export function AssistantPage() {
   useCrumbs({ label: words.title, ...(id && { to: '/assistant' }) })
   return (
     <div className={id || fresh || projectId || repositoryId ? 'inb open' : 'inb'}>
+      <h1 className="hide">{words.title}</h1>
       <section className="inl" aria-label={words.list}>
         <Chats current={id} />
       </section>
@@ -37,7 +38,7 @@ function Chats({ current }: { current: string | undefined }) {
   return (
     <>
       <header className="viewbar">
-        <h1 className="h2 grow">{words.title}</h1>
+        <b className="h2 grow">{words.title}</b>
         <Link className="btn small" to="/assistant" search={{ new: '1' }}>
           {words.fresh}
         </Link>

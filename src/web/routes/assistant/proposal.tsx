@@ -17,12 +17,13 @@ interface Props {
   sessionId: string
   messageId: string
   projectId: string | null
+  mayAccept: boolean
 }
 
 const titleOf = ({ kind, draft }: Proposal): string =>
   kind === 'tasks' && 'tasks' in draft ? text.tasks(draft.tasks.length) : kind === 'plan' ? text.plan : text.note
 
-export function ProposalCard({ proposal, sessionId, messageId, projectId }: Props) {
+export function ProposalCard({ proposal, sessionId, messageId, projectId, mayAccept }: Props) {
   const [draft, setDraft] = useState<Draft>(proposal.draft)
   const [isEditing, setEditing] = useState(false)
   const [chosen, choose] = useState(projectId ?? '')
@@ -57,23 +58,27 @@ export function ProposalCard({ proposal, sessionId, messageId, projectId }: Prop
       {error && <ProblemBox error={error} />}
       {isOpen && (
         <>
-          {needsProject && <ProjectChoice value={chosen} onChange={choose} />}
+          {mayAccept && needsProject && <ProjectChoice value={chosen} onChange={choose} />}
           <p className="row wrap">
             <span className="soft t12 grow">{text.nothing}</span>
-            <button type="button" className="btn small" onClick={() => setEditing(!isEditing)}>
-              {isEditing ? text.done : text.edit}
-            </button>
             <button type="button" className="btn small" disabled={isPending} onClick={() => mutate({ accept: false })}>
               {text.decline}
             </button>
-            <button
-              type="button"
-              className="btn small main"
-              disabled={isPending || (needsProject && chosen === '')}
-              onClick={accept}
-            >
-              {text.accept}
-            </button>
+            {mayAccept && (
+              <>
+                <button type="button" className="btn small" onClick={() => setEditing(!isEditing)}>
+                  {isEditing ? text.done : text.edit}
+                </button>
+                <button
+                  type="button"
+                  className="btn small main"
+                  disabled={isPending || (needsProject && chosen === '')}
+                  onClick={accept}
+                >
+                  {text.accept}
+                </button>
+              </>
+            )}
           </p>
         </>
       )}

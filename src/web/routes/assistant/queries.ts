@@ -30,7 +30,7 @@ export function useStart() {
   const cache = useQueryClient()
   return useMutation({
     mutationFn: (about: AiSessionCreate) => ok(assistant.ai.sessions.post(about, change())),
-    onSuccess: (chat) => cache.setQueryData(chatQuery(chat.id).queryKey, chat),
+    onSuccess: () => cache.invalidateQueries({ queryKey: ['chats'] }),
   })
 }
 

@@ -1,0 +1,98 @@
+import { afterAll, expect, test } from 'bun:test'
+import type { AiSession } from '../../src/features/assistant/schema.ts'
+import { catchUp } from '../../src/features/search/indexing.ts'
+import { member, person, systemCtx, testApp } from '../support/app.ts'
+import { ChatServer } from '../support/chat-server.ts'
+import { call, evil, expectSound, looks, newProject, signedIn, teamOf } from './support.ts'
+
+/** The page of the assistant in a real browser, with a chat server that says what each test wants. */
+const chat = new ChatServer()
+const t = await testApp({ CHAT_URL: chat.url, CHAT_MODEL: 'talker' })
+afterAll(async () => {
+  await t.close()
+  await chat.close()
+})
+
+const tasks = [{ title: `Lock it ${evil}`, description: evil }, { title: 'Say so' }]
+
+test('a question is asked, answered, stopped and continued; a proposal is edited and accepted', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(t, boss.email)
+  const { slug } = await newProject(ada, 'Engine')
+  await call(ada, 'POST', '/api/notes', {
+    title: `Folder ${evil}`,
+    content: `The folder is locked. ${evil}`,
+    scope: 'team',
+  })
+  while ((await catchUp(systemCtx(t), {})) !== 'done');
+  const ask = async (question: string) => {
+    await ada.page.getByLabel('Your question').fill(question)
+    await ada.button('Ask').click()
+  }
+  await ada.goto('/assistant')
+  await ada.see('Ask about your work')
+  chat.script(ChatServer.says('The folder is ', `locked ${evil} [1].`))
+  await ask('Which folder?')
+  await ada.see('The folder is locked <img')
+  const source = ada.page.getByRole('list', { name: 'Sources' }).getByRole('link').first()
+  expect(await source.getAttribute('href')).toMatch(/^\/notes\//)
+  chat.script(ChatServer.saysAndWaits('It takes '))
+  await ask('How long?')
+  await ada.see('It takes')
+  await ada.button('Stop').click()
+  await ada.page.locator('.flag', { hasText: 'stopped' }).waitFor()
+  chat.script(ChatServer.calls(['propose_tasks', { tasks }]), ChatServer.says('I propose two tasks.'))
+  await ask('Propose tasks')
+  const card = ada.page.getByRole('region', { name: 'Proposes 2 tasks' })
+  await card.waitFor()
+  expect(await ada.button('Accept').isDisabled()).toBe(true)
+  await card.getByRole('button', { name: 'Edit', exact: true }).click()
+  await card.getByLabel('Title').first().fill('Lock the folder')
+  await card.getByRole('button', { name: 'Leave out Say so' }).click()
+  await card.getByLabel('In which project').selectOption({ label: 'Engine' })
+  await ada.button('Accept').click()
+  await ada.page.getByRole('link', { name: 'Lock the folder' }).click()
+  await ada.page.getByRole('heading', { name: 'Lock the folder' }).first().waitFor()
+  const { items } = await call<{ items: { title: string }[] }>(ada, 'GET', `/api/tasks?projectId=${slug}`)
+  expect(items.map(({ title }) => title)).toEqual(['Lock the folder'])
+  const [session] = (await call<{ items: AiSession[] }>(ada, 'GET', '/api/ai/sessions')).items
+  for (const look of looks) {
+    const who = await signedIn(t, boss.email, look)
+    await expectSound(who, `/assistant/${session?.id}`, '.msg')
+    await expectSound(who, '/assistant?new=1', '.compose')
+    await who.leave()
+  }
+  await ada.goto(`/assistant/${session?.id}`)
+  await ada.button('Rename').click()
+  await ada.page.getByLabel('Title').fill('Locks')
+  await ada.button('Save').click()
+  await ada.page.getByRole('link', { name: /^Locks/ }).waitFor()
+  await ada.button('Delete').click()
+  await ada.page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await ada.see('No chats yet.')
+  await ada.leave()
+}, 300_000)
+
+test('a viewer accepts nothing, and a server that fails leaves the sources', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(t, boss.email)
+  const project = await newProject(ada, 'Engine')
+  await call(ada, 'POST', '/api/notes', { title: 'Folder', content: 'A folder.', projectId: project.id, scope: 'team' })
+  while ((await catchUp(systemCtx(t), {})) !== 'done');
+  const guest = await member(t, boss, 'viewer', 'Vera')
+  const vera = await signedIn(t, guest.email)
+  chat.script(ChatServer.calls(['propose_tasks', { tasks }]), ChatServer.says('I propose two tasks.'))
+  await vera.goto(`/assistant?team=${await teamOf(ada)}&projectId=${project.id}`)
+  await vera.page.getByLabel('Your question').fill('Propose tasks for the folder')
+  await vera.button('Ask').click()
+  await vera.page.getByRole('region', { name: 'Proposes 2 tasks' }).waitFor()
+  await vera.button('Decline').waitFor()
+  expect(await vera.button('Accept').count()).toBe(0)
+  chat.script(() => new Response('no', { status: 503 }))
+  await vera.page.getByLabel('Your question').fill('And the folder?')
+  await vera.button('Ask').click()
+  await vera.see('The chat model did not answer')
+  expect(await vera.page.getByRole('list', { name: 'Sources' }).last().getByRole('link').count()).toBeGreaterThan(0)
+  await ada.context.close()
+  await vera.leave()
+}, 300_000)
