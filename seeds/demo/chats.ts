@@ -1,29 +1,7 @@
-import { write } from '../../src/action.ts'
-import { writing } from '../../src/features/assistant/rows.ts'
-import type { Message, Source } from '../../src/features/assistant/schema.ts'
-import { create } from '../../src/features/assistant/sessions.ts'
-import { aiMessages } from '../../src/features/assistant/table.ts'
+import type { Source } from '../../src/features/assistant/schema.ts'
+import { create, keepMessages } from '../../src/features/assistant/sessions.ts'
 import { find as findProject } from '../../src/features/projects/rows.ts'
 import { minutesAgo, type Step } from './script.ts'
-
-type Kept = Pick<Message, 'content'> & Partial<Pick<Message, 'sources' | 'citations' | 'proposals' | 'usage' | 'model'>>
-
-/** Stores what was said in a chat as it is, because a demo has no chat model. */
-const keepMessages = write(
-  'demo.keepMessages',
-  writing,
-  async (ctx, { sessionId, messages }: { sessionId: string; messages: Kept[] }): Promise<void> => {
-    for (const [i, message] of messages.entries()) {
-      const { content, sources = [], citations = [], proposals = [], usage = null, model = null } = message
-      await ctx.db.insert(aiMessages).values({
-        ...{ sessionId, content, sources, citations, proposals, usage, model },
-        createdAt: new Date(Date.parse(ctx.now) + i * 9000).toISOString(),
-        role: i % 2 ? 'assistant' : 'user',
-        status: 'complete',
-      })
-    }
-  },
-)
 
 const answer = [
   'Every block has 256 KB, so that a broken download goes on without the index [1]. Blocks followed the chapters before,',
@@ -63,7 +41,7 @@ export const chatSteps: Step[] = [
         ],
       }
       const said = { model: 'llama3.2', sources, usage: { prompt: 1840, completion: 62, estimated: false } }
-      await keepMessages(ctx, {
+      await keepMessages(await stage.as('system'), {
         sessionId: id,
         messages: [
           { content: title },

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { permissionOf, type Refusal } from '../../auth/policy.ts'
+import { machine, permissionOf, type Refusal } from '../../auth/policy.ts'
 import { contains } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
@@ -152,5 +152,24 @@ export const messages = read(
       .orderBy(...page.orderBy)
       .limit(page.limit)
     return page.page(rows, query.total ? await ctx.db.$count(aiMessages, filters) : undefined)
+  },
+)
+
+type Kept = Pick<Message, 'content'> & Partial<Pick<Message, 'sources' | 'citations' | 'proposals' | 'usage' | 'model'>>
+
+/** Stores questions and answers in turn as they are, for a demo, which has no chat model. */
+export const keepMessages = write(
+  'assistant.keepMessages',
+  machine,
+  async (ctx, { sessionId, messages: list }: { sessionId: string; messages: Kept[] }): Promise<void> => {
+    for (const [i, said] of list.entries()) {
+      const { content, sources = [], citations = [], proposals = [], usage = null, model = null } = said
+      await ctx.db.insert(aiMessages).values({
+        ...{ sessionId, content, sources, citations, proposals, usage, model },
+        createdAt: new Date(Date.parse(ctx.now) + i * 9000).toISOString(),
+        role: i % 2 ? 'assistant' : 'user',
+        status: 'complete',
+      })
+    }
   },
 )
