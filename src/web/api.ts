@@ -49,6 +49,7 @@ import type { tunnelRoutes } from '../features/tunnels/routes.ts'
 import type { uploadRoutes } from '../features/uploads/routes.ts'
 import type { viewRoutes } from '../features/views/routes.ts'
 import type { workflowRoutes } from '../features/workflow/routes.ts'
+import type { workspaceRoutes } from '../features/workspaces/routes.ts'
 import { actingToken } from './acting.ts'
 import { Problem } from './problem.ts'
 import { confirmIdentity } from './reauth.ts'
@@ -104,6 +105,7 @@ export const sponsors = client<ReturnType<typeof sponsorRoutes>>().api
 export const tracker = client<ReturnType<typeof trackerRoutes>>().api
 export const tokens = client<ReturnType<typeof tokenRoutes>>().api
 export const tunnels = client<ReturnType<typeof tunnelRoutes>>().api.tunnels
+export const workspaces = client<ReturnType<typeof workspaceRoutes>>().api
 
 interface Answer<T> {
   data: T

@@ -46,6 +46,8 @@ const shownBy: Record<string, readonly string[]> = {
   skill: ['skills', 'skill', 'trash'],
   view: ['views'],
   tunnel: ['tunnels'],
+  workspace: ['workspaces', 'projects'],
+  repository: ['repositories'],
 }
 
 /** Asks again for what events have changed, a few times a second at most, and only for what is on screen. */

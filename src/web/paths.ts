@@ -41,6 +41,8 @@ export const paths = [
   '/team',
   '/team/analytics',
   '/teams/:id',
+  '/workspaces/:id',
+  '/repos/:id',
   '/admin',
   '/admin/users',
   '/admin/users/:id',

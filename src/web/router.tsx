@@ -31,7 +31,7 @@ import { specsSearch } from './routes/specs/search.ts'
 import { taskSearch } from './routes/tasks/search.ts'
 import { trashSearch } from './routes/trash/search.ts'
 import { welcomeSearch } from './routes/welcome/search.ts'
-import { chooseTeam, currentTeamQuery, type Me, meQuery, type Team, teamsQuery } from './session.ts'
+import { chooseTeam, currentTeamQuery, loadFrame, type Me, meQuery, type Team, teamsQuery } from './session.ts'
 
 const root = createRootRouteWithContext<{ queries: typeof queries }>()({
   component: Outlet,
@@ -51,6 +51,7 @@ const inside = createRoute({
   search: { middlewares: [retainSearchParams(['team'])] },
   beforeLoad: async ({ context, search }): Promise<{ me: Me; team: Team }> => {
     try {
+      await loadFrame(context.queries, search.team)
       const [me, team] = await Promise.all([
         context.queries.ensureQueryData(meQuery),
         chooseTeam(search.team, {
@@ -239,6 +240,18 @@ const teamByIdRoute = createRoute({
     if (!slug) throw notFound()
     throw redirect({ to: '/team', search: { team: slug } })
   },
+})
+
+const workspaceRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/workspaces/$id',
+  component: lazyRouteComponent(() => import('./routes/workspace/page.tsx'), 'WorkspacePage'),
+})
+
+const repoRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/repos/$id',
+  component: lazyRouteComponent(() => import('./routes/repo/page.tsx'), 'RepoPage'),
 })
 
 const adminRoute = createRoute({
@@ -517,6 +530,8 @@ export const router = createRouter({
       teamRoute,
       teamByIdRoute,
       analyticsRoute,
+      workspaceRoute,
+      repoRoute,
       adminRoute,
       adminUsersRoute,
       adminTeamsRoute,

@@ -1,6 +1,6 @@
 /** Who is signed in, and the team of this tab with its people, agents and projects. */
-import { queryOptions } from '@tanstack/react-query'
-import { accounts, agents, nameTeamInCalls, notifications, ok, organizations, projects } from './api.ts'
+import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import { accounts, agents, homes, nameTeamInCalls, notifications, ok, organizations, projects } from './api.ts'
 import { Problem } from './problem.ts'
 
 const QUARTER_HOUR = 15 * 60_000
@@ -48,6 +48,20 @@ export const countQuery = queryOptions({
   queryKey: ['notifications', 'count'],
   queryFn: () => ok(notifications.notifications.count.get()),
 })
+
+/** Asks for all that stands around a page in one call, unless it is there already. */
+export async function loadFrame(cache: QueryClient, slug: string | undefined): Promise<void> {
+  if (cache.getQueryData(meQuery.queryKey)) return
+  const frame = await cache.fetchQuery({
+    queryKey: ['frame', slug],
+    queryFn: () => ok(homes.frame.get({ query: slug === undefined ? {} : { team: slug } })),
+  })
+  cache.setQueryData(meQuery.queryKey, frame.me)
+  cache.setQueryData(teamsQuery.queryKey, frame.teams)
+  if (slug === undefined) cache.setQueryData(currentTeamQuery.queryKey, frame.team)
+  cache.setQueryData(projectsQuery(frame.team.id).queryKey, frame.projects)
+  cache.setQueryData(countQuery.queryKey, frame.notifications)
+}
 
 export type Me = Awaited<ReturnType<NonNullable<typeof meQuery.queryFn>>>
 export interface Team {

@@ -1,7 +1,11 @@
 import { Type } from '@sinclair/typebox'
-import { int, object, optional, type Static, time } from '../../schema.ts'
+import { int, object, optional, type Static, text, time } from '../../schema.ts'
 import { ActivityItem } from '../activity/schema.ts'
+import { NotificationCount } from '../notifications/schema.ts'
+import { Organization } from '../organizations/schema.ts'
+import { ProjectPage } from '../projects/schema.ts'
 import { TaskItem } from '../tasks/schema.ts'
+import { User } from '../users/schema.ts'
 
 export const Home = object({
   mine: object({
@@ -15,3 +19,21 @@ export type Home = Static<typeof Home>
 
 export const HomeQuery = object({ since: optional(time({ description: 'Default: 24 hours ago' })) })
 export type HomeQuery = Static<typeof HomeQuery>
+
+export const Frame = object({
+  me: User,
+  team: Organization,
+  teams: Type.Array(Organization, { description: 'Your teams by name; at most 200' }),
+  projects: Type.Array(ProjectPage.properties.items.items, {
+    description: 'The active projects of the team by name; at most 200',
+  }),
+  notifications: NotificationCount,
+})
+export type Frame = Static<typeof Frame>
+
+export const FrameQuery = object({
+  team: optional(
+    text(63, { description: 'The slug of a team of yours. Default: the current one', example: 'engines' }),
+  ),
+})
+export type FrameQuery = Static<typeof FrameQuery>

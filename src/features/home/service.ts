@@ -1,8 +1,13 @@
 import { read } from '../../action.ts'
-import { member, scopeHolds } from '../../auth/policy.ts'
+import { account, member, scopeHolds } from '../../auth/policy.ts'
+import { notFound } from '../../errors.ts'
+import * as accounts from '../accounts/service.ts'
 import * as activities from '../activity/service.ts'
+import * as notifications from '../notifications/service.ts'
+import * as organizations from '../organizations/service.ts'
+import { listInTeam } from '../projects/service.ts'
 import * as tasks from '../tasks/lists.ts'
-import type { Home, HomeQuery } from './schema.ts'
+import type { Frame, FrameQuery, Home, HomeQuery } from './schema.ts'
 
 const DAY = 86_400_000
 
@@ -15,4 +20,16 @@ export const home = read('home.get', member('tasks:read'), async (ctx, query: Ho
     ? (await activities.list(ctx, { since, actorType: 'agent', limit: 30 })).items
     : []
   return { mine: { items: mine.items, total: mine.total ?? mine.items.length }, atWork: held.items, today: did }
+})
+
+/** Returns what stands around every page of the dashboard, so that a page begins with one call instead of five. */
+export const frame = read('home.frame', account('account:read'), async (ctx, query: FrameQuery): Promise<Frame> => {
+  const byName = { limit: 200, sort: 'name', order: 'asc' } as const
+  const me = await accounts.me(ctx, {})
+  const { items: teams } = await organizations.list(ctx, byName)
+  const team =
+    query.team === undefined ? await organizations.current(ctx, {}) : teams.find(({ slug }) => slug === query.team)
+  if (!team) throw notFound('organization', query.team ?? '')
+  const { items: projects } = await listInTeam(ctx, { ...byName, team: team.id })
+  return { me, team, teams, projects, notifications: await notifications.count(ctx, {}) }
 })

@@ -72,6 +72,7 @@ export const ProjectActivity = object({
   actor: Doer,
   data: jsonObject(),
 })
+export type ProjectActivity = Static<typeof ProjectActivity>
 /**
  * Names of what a reader may do with a project. `write`: add and change its tasks, notes and other records; `gates`:
  * change the settings that gates and reviews depend on.

@@ -1,7 +1,7 @@
 import { desc, eq, isNull, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { anyone, member, offered, permissionOf, refusalOf } from '../../auth/policy.ts'
+import { anyone, byRow, member, offered, permissionOf, refusalOf } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { matches } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
@@ -66,6 +66,14 @@ export const list = read(
       create: permissionOf(refusalOf(ctx.actor, creating, 'projects.create', ctx.app.clock)),
     })),
   }),
+)
+
+/** Lists the projects of one of the caller's teams, whichever is the current one. */
+export const listInTeam = read(
+  'projects.listInTeam',
+  byRow('projects:read'),
+  (ctx, { team, ...query }: ProjectQuery & { team: string }): Promise<ProjectPage> =>
+    listIn(ctx, eq(projects.organizationId, team), query),
 )
 
 const noWork: ProjectWork = {

@@ -14,6 +14,7 @@ import {
   PullOpened,
   Repository,
   RepositoryCreate,
+  RepositoryDetail,
   RepositoryPage,
   RepositoryQuery,
 } from './schema.ts'
@@ -55,7 +56,7 @@ export const repositoryRoutes = (http: Http) =>
     .get('/api/repos/:id', ({ ctx, params }) => repositories.get(ctx, { ref: params.id }), {
       ...on(repositories.get, 'Get a connected repository as of its last sync'),
       params: byId,
-      response: Repository,
+      response: RepositoryDetail,
     })
     .delete('/api/repos/:id', ({ ctx, params }) => repositories.remove(ctx, { ref: params.id }), {
       ...on(repositories.remove, 'Remove a connected repository; it stays at its host'),

@@ -11,6 +11,7 @@ import {
   optional,
   pageOf,
   paging,
+  permissions,
   recordFields,
   type Static,
   text,
@@ -37,7 +38,7 @@ const item = {
 /** A repository in lists: without branches and pull requests. */
 export const RepositoryItem = object(item)
 export type RepositoryItem = Static<typeof RepositoryItem>
-export const RepositoryPage = pageOf(RepositoryItem)
+export const RepositoryPage = object({ ...pageOf(RepositoryItem).properties, can: optional(permissions(['connect'])) })
 export type RepositoryPage = Static<typeof RepositoryPage>
 
 export const Repository = object({
@@ -47,6 +48,8 @@ export const Repository = object({
   pullRequests: Type.Array(Pull, { description: 'Open pull requests, as of the last sync' }),
 })
 export type Repository = Static<typeof Repository>
+export const RepositoryDetail = object({ ...Repository.properties, can: optional(permissions(['sync', 'remove'])) })
+export type RepositoryDetail = Static<typeof RepositoryDetail>
 
 const repo = text(300, { minLength: 3, description: 'Address or owner/name', example: 'tutti/tutti' })
 export const RepositoryCreate = object({

@@ -1,7 +1,7 @@
 import { eq, isNull } from 'drizzle-orm'
 import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { member } from '../../auth/policy.ts'
+import { member, offered, permissionOf, refusalOf } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { newId } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
@@ -14,10 +14,20 @@ import * as projects from '../projects/rows.ts'
 import { repositoryConnected, repositoryRemoved, repositorySynced } from './events.ts'
 import { hosted, openRemote, reference } from './remote.ts'
 import { about, change, find, listed, type Row, stored, toRepository, visibleTo, writable } from './rows.ts'
-import type { HostedPage, HostedQuery, Repository, RepositoryItem, RepositoryPage, RepositoryQuery } from './schema.ts'
+import type {
+  HostedPage,
+  HostedQuery,
+  Repository,
+  RepositoryDetail,
+  RepositoryItem,
+  RepositoryPage,
+  RepositoryQuery,
+} from './schema.ts'
 import { isAway, ready, type Snapshot, snapshotOf } from './snapshot.ts'
 import { repositories } from './table.ts'
 
+/** The rule of every action that changes a repository. */
+const changing = member('repos:write')
 const orders = { updatedAt: repositories.updatedAt, createdAt: repositories.createdAt, name: repositories.name }
 
 /** Lists a project's repositories; without a project, those of the current team. */
@@ -40,14 +50,27 @@ export const list = read(
       .where(page.where(filters))
       .orderBy(...page.orderBy)
       .limit(page.limit)
-    return page.page(rows, query.total ? await ctx.db.$count(repositories, filters) : undefined)
+    const place = { organizationId: currentOrganization(ctx.actor), projectId: projectId ?? null }
+    const connect =
+      refusalOf(ctx.actor, changing, 'repositories.connect', ctx.app.clock) ??
+      (await projects.writerRefusal(ctx, place, 'Connecting a repository'))
+    return {
+      ...page.page(rows, query.total ? await ctx.db.$count(repositories, filters) : undefined),
+      ...offered(ctx.actor, () => ({ connect: permissionOf(connect) })),
+    }
   },
 )
 
 export const get = read(
   'repositories.get',
   member('repos:read'),
-  async (ctx, { ref }: { ref: string }): Promise<Repository> => toRepository(await find(ctx, ref)),
+  async (ctx, { ref }: { ref: string }): Promise<RepositoryDetail> => {
+    const found = toRepository(await find(ctx, ref))
+    const writing = await projects.writerRefusal(ctx, found, 'Changing this repository')
+    const permission = (action: 'sync' | 'remove') =>
+      permissionOf(refusalOf(ctx.actor, changing, `repositories.${action}`, ctx.app.clock) ?? writing)
+    return { ...found, ...offered(ctx.actor, () => ({ sync: permission('sync'), remove: permission('remove') })) }
+  },
 )
 
 /** Lists what the caller could connect: the repositories that their token gives access to. */
@@ -72,7 +95,7 @@ interface Connect {
  */
 export const connect = flow(
   'repositories.connect',
-  member('repos:write'),
+  changing,
   async (ctx, { repo, provider, project: ref }: Connect): Promise<Repository> => {
     const project = await projectOf(ctx, ref)
     const place = {
@@ -104,7 +127,7 @@ interface Keep {
 }
 
 /** Stores one row per repository and project, even if several people connect it. */
-const keep = write('repositories.keep', member('repos:write'), async (ctx, input: Keep): Promise<Repository> => {
+const keep = write('repositories.keep', changing, async (ctx, input: Keep): Promise<Repository> => {
   const { organizationId, projectId, named, seen, error } = input
   // The project may have been deleted while the host was asked.
   if (projectId) await projects.find(ctx, projectId)
@@ -161,7 +184,7 @@ async function lockConnected(ctx: Ctx, { organizationId, projectId }: Keep, key:
 /** Removes the repository from here only; at its host it stays. */
 export const remove = write(
   'repositories.remove',
-  member('repos:write'),
+  changing,
   async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
     const before = await writable(ctx, ref, 'Removing this repository')
     checkVersion(ctx, toRepository(before))

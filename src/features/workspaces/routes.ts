@@ -4,6 +4,7 @@ import {
   TeamAdd,
   Workspace,
   WorkspaceCreate,
+  WorkspaceDetail,
   WorkspacePage,
   WorkspacePatch,
   WorkspaceQuery,
@@ -33,7 +34,7 @@ export const workspaceRoutes = (http: Http) =>
     .get('/api/workspaces/:id', ({ ctx, params }) => workspaces.get(ctx, params), {
       ...on(workspaces.get, 'Get a workspace'),
       params: byId,
-      response: Workspace,
+      response: WorkspaceDetail,
     })
     .put('/api/workspaces/:id', ({ ctx, params, body }) => workspaces.put(ctx, { ...body, ...params }), {
       ...on(workspaces.put, 'Change the given fields of a workspace'),

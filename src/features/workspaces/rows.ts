@@ -2,7 +2,7 @@ import { eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { organizationsOf } from '../../auth/actor.ts'
 import { atLeast, inWorkspace, lesser, type Role } from '../../auth/policy.ts'
-import { idList } from '../../db/columns.ts'
+import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { hook } from '../../hooks.ts'
@@ -85,6 +85,19 @@ export async function find(ctx: Ctx, id: string): Promise<Workspace> {
   const [found] = await select(ctx, and(eq(workspaces.id, id), seenBy(ctx)), [], 1)
   if (!found) throw notFound('workspace', id)
   return found
+}
+
+/** Returns the teams that the caller could add to a workspace: those that they administer and that are not in it. */
+export async function addable(ctx: Ctx, { teams }: Workspace): Promise<{ id: string; name: string }[]> {
+  const mine = [...ctx.actor.memberships]
+    .filter(([id, role]) => atLeast(role, 'admin') && !teams.some((team) => team.id === id))
+    .map(([id]) => id)
+  if (mine.length === 0) return []
+  return ctx.db
+    .select({ id: organizations.id, name: organizations.name })
+    .from(organizations)
+    .where(and(anyOf(organizations.id, idList(mine)), isNull(organizations.deletedAt)))
+    .orderBy(organizations.name, organizations.id)
 }
 
 /** Changes the row and locks it: a concurrent request that puts a project into it waits, and then sees the change. */

@@ -11,6 +11,7 @@ import {
   pageOf,
   paging,
   partial,
+  permissions,
   recordFields,
   type Static,
   text,
@@ -56,6 +57,16 @@ export const Workspace = object({
 })
 export type Workspace = Static<typeof Workspace>
 
+export const WorkspaceDetail = object({
+  ...Workspace.properties,
+  teams: Type.Array(object({ ...WorkspaceTeam.properties, can: permissions(['setRole', 'remove']) })),
+  addable: Type.Array(object({ id: id(), name: text(100, { example: 'Analytical Engines' }) }), {
+    description: 'Your teams that could be added',
+  }),
+  can: permissions(['update', 'archive', 'remove', 'share']),
+})
+export type WorkspaceDetail = Static<typeof WorkspaceDetail>
+
 export const WorkspaceCreate = object({ name, description: optional(description), folders: optional(folders) })
 export type WorkspaceCreate = Static<typeof WorkspaceCreate>
 
@@ -69,7 +80,7 @@ export const WorkspaceQuery = object({
   status: optional(oneOf(statuses, { description: 'Default: active' })),
 })
 export type WorkspaceQuery = Static<typeof WorkspaceQuery>
-export const WorkspacePage = pageOf(Workspace)
+export const WorkspacePage = object({ ...pageOf(Workspace).properties, can: optional(permissions(['create'])) })
 export type WorkspacePage = Static<typeof WorkspacePage>
 
 export const TeamAdd = object({

@@ -1,14 +1,22 @@
 import { eq, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, userIdOf } from '../../auth/actor.ts'
-import { atLeast, byRow, member, requireRole } from '../../auth/policy.ts'
+import { byRow, member, permissionOf, refusalOf, refuse } from '../../auth/policy.ts'
 import { idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
-import { AppError, notFound } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { workspaceCreated, workspaceDeleted, workspaceUpdated } from './events.ts'
-import { aboutEach, alter, find, projectsLeave, seenBy, select, withOwner } from './rows.ts'
-import type { Workspace, WorkspaceCreate, WorkspacePage, WorkspacePatch, WorkspaceQuery } from './schema.ts'
+import { can, changing, createRefusal, removeRefusal, statusRefusal, updateRefusal } from './refusals.ts'
+import { aboutEach, addable, alter, find, projectsLeave, seenBy, select, withOwner } from './rows.ts'
+import type {
+  Workspace,
+  WorkspaceCreate,
+  WorkspaceDetail,
+  WorkspacePage,
+  WorkspacePatch,
+  WorkspaceQuery,
+} from './schema.ts'
 import { workspaces, workspaceTeams } from './table.ts'
 
 // ---- reading
@@ -33,14 +41,19 @@ export const listOfTeam = read(
   byRow('workspaces:read'),
   async (ctx, { id, ...query }: WorkspaceQuery & { id: string }): Promise<WorkspacePage> => {
     if (!ctx.actor.memberships.has(id)) throw notFound('organization', id)
-    return listIn(ctx, seenBy(ctx, idList([id])), query)
+    const create = refusalOf(ctx.actor, changing, 'workspaces.createInTeam', ctx.app.clock) ?? createRefusal(ctx, id)
+    return { ...(await listIn(ctx, seenBy(ctx, idList([id])), query)), can: { create: permissionOf(create) } }
   },
 )
 
 export const get = read(
   'workspaces.get',
   byRow('workspaces:read'),
-  (ctx, { id }: { id: string }): Promise<Workspace> => find(ctx, id),
+  async (ctx, { id }: { id: string }): Promise<WorkspaceDetail> => {
+    const workspace = await find(ctx, id)
+    const allowed = can(ctx, workspace)
+    return { ...workspace, ...allowed, addable: allowed.can.share === true ? await addable(ctx, workspace) : [] }
+  },
 )
 
 // ---- changing
@@ -73,20 +86,18 @@ export const create = write(
 
 export const createInTeam = write(
   'workspaces.createInTeam',
-  byRow('workspaces:write'),
+  changing,
   async (ctx, { id, ...input }: WorkspaceCreate & { id: string }): Promise<Workspace> => {
     if (!ctx.actor.memberships.has(id)) throw notFound('organization', id)
-    requireRole(ctx.actor, id, 'member', 'Creating a workspace')
+    refuse(createRefusal(ctx, id))
     return make(ctx, id, input)
   },
 )
 
 async function change(ctx: Ctx, { id, ...patch }: WorkspacePatch & { id: string }): Promise<Workspace> {
   const before = await find(ctx, id)
-  if (!atLeast(before.role, 'member')) throw new AppError('forbidden', 'You have read-only access to this workspace.')
-  // The status limits what other teams may do, so only the owning team can set it.
-  if (patch.status !== undefined && patch.status !== before.status)
-    requireRole(ctx.actor, before.organizationId, 'member', 'Archiving or reactivating a workspace')
+  refuse(updateRefusal(before))
+  if (patch.status !== undefined && patch.status !== before.status) refuse(statusRefusal(ctx, before))
   checkVersion(ctx, before)
   await alter(ctx, before, patch.name === undefined ? patch : { ...patch, name: patch.name.trim() })
   const after = await find(ctx, id)
@@ -94,17 +105,16 @@ async function change(ctx: Ctx, { id, ...patch }: WorkspacePatch & { id: string 
   return after
 }
 
-export const update = write('workspaces.update', byRow('workspaces:write'), change, { versioned: true })
+export const update = write('workspaces.update', changing, change, { versioned: true })
 /** Like PATCH: changes only the given fields. */
-export const put = write('workspaces.put', byRow('workspaces:write'), change, { versioned: true })
+export const put = write('workspaces.put', changing, change, { versioned: true })
 
 export const remove = write(
   'workspaces.remove',
-  byRow('workspaces:write'),
+  changing,
   async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
     const before = await find(ctx, id)
-    const needed = before.createdById === ctx.actor.userId ? 'member' : 'admin'
-    requireRole(ctx.actor, before.organizationId, needed, 'Deleting this workspace')
+    refuse(removeRefusal(ctx, before))
     checkVersion(ctx, before)
     await alter(ctx, before, { deletedAt: ctx.now })
     await projectsLeave.call(ctx, { id })

@@ -1,9 +1,10 @@
 import { eq } from 'drizzle-orm'
 import { write } from '../../action.ts'
-import { atLeast, byRow, requireRole } from '../../auth/policy.ts'
+import { atLeast, refuse } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { workspaceShared, workspaceUnshared } from './events.ts'
+import { archivedRefusal, changing, removeTeamRefusal, shareRefusal } from './refusals.ts'
 import { aboutEach, alter, find, projectsLeave } from './rows.ts'
 import type { TeamAdd, WorkspaceTeam } from './schema.ts'
 import { workspaceTeams } from './table.ts'
@@ -14,16 +15,16 @@ import { workspaceTeams } from './table.ts'
  */
 export const addTeam = write(
   'workspaces.addTeam',
-  byRow('workspaces:write'),
+  changing,
   async (ctx, { id, teamId, role }: TeamAdd & { id: string }): Promise<WorkspaceTeam> => {
     const before = await find(ctx, id)
-    requireRole(ctx.actor, before.organizationId, 'admin', 'Sharing a workspace')
+    refuse(shareRefusal(ctx, before))
     const already = before.teams.some((team) => team.id === teamId)
     if (!already && !atLeast(ctx.actor.memberships.get(teamId), 'admin'))
       throw notFound('team', teamId, 'among those you administer')
     if (teamId === before.organizationId)
       throw new AppError('conflict', 'This team owns the workspace, so its role cannot change.')
-    if (before.status === 'archived') throw new AppError('conflict', 'This workspace is archived. Reactivate it first.')
+    refuse(archivedRefusal(before))
     await alter(ctx, before, {})
     await ctx.db
       .insert(workspaceTeams)
@@ -35,17 +36,14 @@ export const addTeam = write(
   },
 )
 
-/** Removes a team and its projects from the workspace. Admins of the owning team and of the team itself may do this. */
+/** Removes a team and its projects from the workspace. */
 export const removeTeam = write(
   'workspaces.removeTeam',
-  byRow('workspaces:write'),
+  changing,
   async (ctx, { id, teamId }: { id: string; teamId: string }): Promise<{ id: string; deleted: true }> => {
     const before = await find(ctx, id)
     if (!before.teams.some((team) => team.id === teamId)) throw notFound('team', teamId, 'in this workspace')
-    if (!atLeast(ctx.actor.memberships.get(teamId), 'admin'))
-      requireRole(ctx.actor, before.organizationId, 'admin', 'Removing a team from a workspace')
-    if (teamId === before.organizationId)
-      throw new AppError('conflict', 'This team owns the workspace. Delete the workspace instead.')
+    refuse(removeTeamRefusal(ctx, before, teamId))
     await alter(ctx, before, {})
     await ctx.db
       .delete(workspaceTeams)

@@ -95,7 +95,7 @@ function pathOf({ type, subjectId }: ActivityItem): string | undefined {
   const [kind = '', what] = type.split('.')
   if (!subjectId || !isKind(kind) || what === 'deleted') return undefined
   const path = 'path' in kinds[kind] ? (kinds[kind] as { path: string }).path : undefined
-  return path === undefined || path === '/repos' ? undefined : `${path}/${subjectId}`
+  return path === undefined ? undefined : `${path}/${subjectId}`
 }
 
 const timeOnly = (at: string) => new Date(at).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })

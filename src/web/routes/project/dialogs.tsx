@@ -1,4 +1,5 @@
 /** The dialogs of a project, loaded when one is opened: its settings, who sees it, and what agents read. */
+import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { ProjectDetail } from '../../../features/projects/schema.ts'
@@ -7,6 +8,7 @@ import { Dialog } from '../../components/dialog.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { words as common } from '../../words.ts'
+import { workspacesQuery } from '../team/queries.ts'
 import type { Asked } from './page.tsx'
 import { useProjectChange } from './queries.ts'
 import { words } from './words.ts'
@@ -135,6 +137,7 @@ function Share({ project, onClose }: Props) {
           </label>
         ))}
       </fieldset>
+      <InWorkspace project={project} busy={isPending} onChoose={(what) => mutate(what)} />
       {error && <ProblemBox error={error} />}
       <p className="soft">
         {words.edit.people}{' '}
@@ -143,6 +146,41 @@ function Share({ project, onClose }: Props) {
         </Link>
       </p>
     </Dialog>
+  )
+}
+
+interface InWorkspaceProps {
+  project: ProjectDetail
+  busy: boolean
+  onChoose(what: { share: { workspaceId: string | null } }): void
+}
+
+/** The workspace in which the project is shared with other teams. */
+function InWorkspace({ project: { organizationId, workspaceId }, busy, onChoose }: InWorkspaceProps) {
+  const found = useQuery(workspacesQuery(organizationId)).data?.items ?? []
+  if (found.length === 0) return null
+  return (
+    <label className="field">
+      <span>{words.edit.workspace}</span>
+      <select
+        className="input"
+        disabled={busy}
+        value={workspaceId ?? ''}
+        onChange={({ currentTarget: { value } }) => onChoose({ share: { workspaceId: value || null } })}
+      >
+        <option value="">{words.edit.noWorkspace}</option>
+        {found.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+      {workspaceId && (
+        <Link className="link t12" to="/workspaces/$id" params={{ id: workspaceId }}>
+          {words.edit.openWorkspace}
+        </Link>
+      )}
+    </label>
   )
 }
 

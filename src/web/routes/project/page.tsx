@@ -60,7 +60,7 @@ export function ProjectPage() {
           </div>
           <div className="stack s4">
             <AgentView projectId={project.id} />
-            <Feed projectId={project.id} />
+            <Feed project={project} />
           </div>
         </div>
       </div>

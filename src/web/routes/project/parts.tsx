@@ -158,11 +158,11 @@ export function Decisions({ project }: { project: Pick<ProjectDetail, 'id' | 'sl
   )
 }
 
-export function Feed({ projectId }: { projectId: string }) {
-  const found = useQuery(feedQuery(projectId))
+export function Feed({ project }: { project: ProjectDetail }) {
+  const found = useQuery(feedQuery(project))
   return (
     <Sheet title={words.feed} of={found}>
-      {({ items }) =>
+      {(items) =>
         items.length === 0 ? (
           <p className="soft">{words.noFeed}</p>
         ) : (

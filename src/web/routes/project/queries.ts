@@ -1,5 +1,5 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
-import type { ProjectDetail, ProjectPatch, ProjectShare } from '../../../features/projects/schema.ts'
+import type { ProjectActivity, ProjectDetail, ProjectPatch, ProjectShare } from '../../../features/projects/schema.ts'
 import { activities, change, decisions, features, ok, planning, projects, sessions, stories } from '../../api.ts'
 
 export const projectQuery = (slug: string) =>
@@ -29,10 +29,14 @@ export const decidedQuery = (projectId: string) =>
     queryFn: () => ok(decisions.decisions.get({ query: { projectId, limit: 4, total: true } })),
   })
 
-export const feedQuery = (projectId: string) =>
-  queryOptions({
-    queryKey: ['newest', 'of', projectId],
-    queryFn: () => ok(activities.activities.get({ query: { projectId, limit: 8 } })),
+const FEED = 8
+
+/** What happened last. The project has brought it along, so it is asked for only when something new has happened. */
+export const feedQuery = ({ id, recentActivity }: Pick<ProjectDetail, 'id' | 'recentActivity'>) =>
+  queryOptions<Pick<ProjectActivity, 'id' | 'actor' | 'description' | 'at'>[]>({
+    queryKey: ['newest', 'of', id],
+    queryFn: async () => (await ok(activities.activities.get({ query: { projectId: id, limit: FEED } }))).items,
+    initialData: recentActivity?.slice(0, FEED),
   })
 
 export const briefQuery = (projectId: string, budgetTokens: number) =>

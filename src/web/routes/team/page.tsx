@@ -5,6 +5,7 @@ import { ProblemBox } from '../../components/states.tsx'
 import { teamsQuery } from '../../session.ts'
 import { Invites } from './invites.tsx'
 import { Members } from './members.tsx'
+import { Repositories, Workspaces } from './places.tsx'
 import { teamMembersQuery } from './queries.ts'
 import { words } from './words.ts'
 
@@ -28,6 +29,8 @@ export function TeamPage() {
         {error && !data && <ProblemBox error={error} />}
         {data && <Members team={team.id} me={me.id} members={data} />}
         {data && <Invites team={team.id} may={data.can.invite === true} gives={data.gives} />}
+        <Workspaces team={team.id} />
+        <Repositories team={team.id} />
       </div>
     </div>
   )

@@ -1,6 +1,6 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { Role } from '../../../auth/policy.ts'
-import { change, invites, ok, organizations, teams } from '../../api.ts'
+import { change, invites, ok, organizations, repositories, teams, workspaces } from '../../api.ts'
 
 /** Members with what the reader may do with each. */
 export const teamMembersQuery = (id: string) =>
@@ -21,6 +21,34 @@ export const invitesQuery = (id: string) =>
     queryKey: ['invites', id],
     queryFn: async () => (await ok(invites.teams({ id }).invites.get({ query: { limit: 100 } }))).items,
   })
+
+export const workspacesQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['workspaces', 'of', id],
+    queryFn: () => ok(workspaces.teams({ id }).workspaces.get({ query: { limit: 40, sort: 'name', order: 'asc' } })),
+  })
+
+export const repositoriesQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['repositories', 'of', id],
+    queryFn: () => ok(repositories.repos.get({ query: { limit: 40, sort: 'name', order: 'asc' } })),
+  })
+
+export function useCreateWorkspace(id: string) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: (name: string) => ok(workspaces.teams({ id }).workspaces.post({ name }, change())),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['workspaces', 'of', id] }),
+  })
+}
+
+export function useConnect(id: string) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: (repo: string) => ok(repositories.repos.post({ repo }, change())),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['repositories', 'of', id] }),
+  })
+}
 
 export function useInvite(id: string) {
   const cache = useQueryClient()

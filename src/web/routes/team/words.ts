@@ -41,4 +41,17 @@ export const words = {
   handOver: (email: string) =>
     `This server sends no mail. Send this link to ${email} yourself. It works for 14 days and only for this address.`,
   link: 'the link',
+  workspaces: 'Shared workspaces',
+  workspacesAbout: 'Projects in a workspace are also seen by the other teams that share it.',
+  noWorkspaces: 'No workspace is shared with this team.',
+  newWorkspace: 'Name of a new workspace',
+  create: 'Create',
+  sharing: (teams: number, projects: number) =>
+    `${teams === 1 ? '1 team' : `${teams} teams`} · ${projects === 1 ? '1 project' : `${projects} projects`}`,
+  repositories: 'Repositories',
+  repositoriesAbout: 'Gates look up pull requests and checks there, and each can be synced.',
+  noRepositories: 'No repository is connected.',
+  newRepository: 'Address of a repository',
+  connect: 'Connect',
+  repoStatus: { pending: 'not synced', syncing: 'syncing', ready: '', error: 'sync failed' },
 } as const

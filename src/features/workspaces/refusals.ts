@@ -1,0 +1,59 @@
+import type { Ctx } from '../../action.ts'
+import { atLeast, byRow, permissionOf, type Refusal, refusalOf, roleRefusal } from '../../auth/policy.ts'
+import type { Workspace, WorkspaceDetail } from './schema.ts'
+
+/** Why a change of a workspace is refused: the actions throw these, and `can` lists them. */
+
+/** The rule of every action that changes a workspace. */
+export const changing = byRow('workspaces:write')
+
+export const createRefusal = ({ actor }: Ctx, team: string): Refusal | undefined =>
+  roleRefusal(actor, team, 'member', 'Creating a workspace')
+
+export const updateRefusal = ({ role }: Workspace): Refusal | undefined =>
+  atLeast(role, 'member') ? undefined : { code: 'forbidden', detail: 'You have read-only access to this workspace.' }
+
+/** The status limits what other teams may do, so only the owning team can set it. */
+export const statusRefusal = ({ actor }: Ctx, { organizationId }: Workspace): Refusal | undefined =>
+  roleRefusal(actor, organizationId, 'member', 'Archiving or reactivating a workspace')
+
+export const removeRefusal = ({ actor }: Ctx, { createdById, organizationId }: Workspace): Refusal | undefined =>
+  roleRefusal(actor, organizationId, createdById === actor.userId ? 'member' : 'admin', 'Deleting this workspace')
+
+export const shareRefusal = ({ actor }: Ctx, { organizationId }: Workspace): Refusal | undefined =>
+  roleRefusal(actor, organizationId, 'admin', 'Sharing a workspace')
+
+export const archivedRefusal = ({ status }: Workspace): Refusal | undefined =>
+  status === 'archived' ? { code: 'conflict', detail: 'This workspace is archived. Reactivate it first.' } : undefined
+
+/** Admins of the owning team and of the team itself may remove a team, except the one that owns the workspace. */
+export const removeTeamRefusal = ({ actor }: Ctx, { organizationId }: Workspace, team: string): Refusal | undefined =>
+  (atLeast(actor.memberships.get(team), 'admin')
+    ? undefined
+    : roleRefusal(actor, organizationId, 'admin', 'Removing a team from a workspace')) ??
+  (team === organizationId
+    ? { code: 'conflict', detail: 'This team owns the workspace. Delete the workspace instead.' }
+    : undefined)
+
+/** Returns what the caller may do with a workspace and with each of its teams, for surfaces that offer actions. */
+export function can(ctx: Ctx, workspace: Workspace): Pick<WorkspaceDetail, 'can' | 'teams'> {
+  const permission = (action: string, refusal: Refusal | undefined) =>
+    permissionOf(refusalOf(ctx.actor, changing, `workspaces.${action}`, ctx.app.clock) ?? refusal)
+  const share = permission('addTeam', shareRefusal(ctx, workspace) ?? archivedRefusal(workspace))
+  const owns = { code: 'conflict', detail: 'This team owns the workspace, so its role cannot change.' } as const
+  return {
+    can: {
+      update: permission('update', updateRefusal(workspace)),
+      archive: permission('update', statusRefusal(ctx, workspace)),
+      remove: permission('remove', removeRefusal(ctx, workspace)),
+      share,
+    },
+    teams: workspace.teams.map((team) => ({
+      ...team,
+      can: {
+        setRole: team.id === workspace.organizationId && share === true ? owns : share,
+        remove: permission('removeTeam', removeTeamRefusal(ctx, workspace, team.id)),
+      },
+    })),
+  }
+}

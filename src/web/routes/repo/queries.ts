@@ -1,0 +1,22 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { change, ok, repositories } from '../../api.ts'
+
+export const repoQuery = (id: string) =>
+  queryOptions({ queryKey: ['repositories', 'one', id], queryFn: () => ok(repositories.repos({ id }).get()) })
+
+/** Reads it from its host. A refusal is stored with the repository, so it is read again in any case. */
+export function useSync(id: string) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: () => ok(repositories.repos({ id }).sync.post(undefined, change())),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['repositories'] }),
+  })
+}
+
+export function useRemove({ id, version }: { id: string; version: number }) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: () => ok(repositories.repos({ id }).delete(undefined, change(version))),
+    onSuccess: () => cache.invalidateQueries({ queryKey: ['repositories', 'of'] }),
+  })
+}

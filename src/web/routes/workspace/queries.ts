@@ -1,0 +1,33 @@
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { TeamAdd, WorkspaceDetail, WorkspacePatch } from '../../../features/workspaces/schema.ts'
+import { change, ok, projects, workspaces } from '../../api.ts'
+
+export const workspaceQuery = (id: string) =>
+  queryOptions({ queryKey: ['workspaces', 'one', id], queryFn: () => ok(workspaces.workspaces({ id }).get()) })
+
+export const projectsOfQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['projects', 'of workspace', id],
+    queryFn: () => ok(projects.workspaces({ id }).projects.get({ query: { limit: 40, sort: 'name', order: 'asc' } })),
+  })
+
+type Change = { update: WorkspacePatch } | { share: TeamAdd } | { takeOut: string } | { remove: true }
+
+/** Changes a workspace, as its reader saw it. */
+export function useWorkspaceChange({ id, version }: Pick<WorkspaceDetail, 'id' | 'version'>) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: async (what: Change): Promise<void> => {
+      const one = workspaces.workspaces({ id })
+      if ('update' in what) await ok(one.patch(what.update, change(version)))
+      else if ('share' in what) await ok(one.teams.post(what.share, change()))
+      else if ('takeOut' in what) await ok(one.teams({ teamId: what.takeOut }).delete(undefined, change()))
+      else await ok(one.delete(undefined, change(version)))
+    },
+    onSettled: (_, error, what) =>
+      // Whoever deleted it is on their way to another page; reading it again would show that it is gone.
+      'remove' in what && !error
+        ? cache.invalidateQueries({ queryKey: ['workspaces', 'of'] })
+        : cache.invalidateQueries({ queryKey: ['workspaces'] }),
+  })
+}

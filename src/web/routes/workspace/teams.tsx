@@ -1,0 +1,142 @@
+import { type FormEvent, useState } from 'react'
+import type { TeamAdd, WorkspaceDetail } from '../../../features/workspaces/schema.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { useWorkspaceChange } from './queries.ts'
+import { words } from './words.ts'
+
+type Role = TeamAdd['role']
+type Team = WorkspaceDetail['teams'][number]
+/** A workspace has one owner, and that cannot change. */
+const given = ['editor', 'viewer'] as const satisfies Role[]
+
+export function Teams({ workspace }: { workspace: WorkspaceDetail }) {
+  const { mutate, error, isPending } = useWorkspaceChange(workspace)
+  const [leaving, setLeaving] = useState<Team>()
+  return (
+    <section className="stack">
+      <h2 className="h2">
+        {words.teams} <span className="soft t12">{workspace.teams.length}</span>
+      </h2>
+      <p className="soft">{words.teamsAbout}</p>
+      {error && <ProblemBox error={error} />}
+      <div className="sheet tbl">
+        <table>
+          <thead>
+            <tr className="t12 soft">
+              <th>{words.columns.team}</th>
+              <th>{words.columns.role}</th>
+              <th>
+                <span className="hide">{words.columns.more}</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {workspace.teams.map((team) => (
+              <tr key={team.id}>
+                <td>
+                  <b className="b5">{team.name}</b>
+                </td>
+                <td>
+                  <RoleOf team={team} onSet={(role) => mutate({ share: { teamId: team.id, role } })} />
+                </td>
+                <td className="num">
+                  {team.can.remove === true && (
+                    <button
+                      type="button"
+                      className="btn small quiet"
+                      aria-label={words.takeOutOf(team.name)}
+                      onClick={() => setLeaving(team)}
+                    >
+                      {words.takeOut}
+                    </button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {workspace.can.share === true && (
+        <AddTeam workspace={workspace} busy={isPending} onAdd={(share) => mutate({ share })} />
+      )}
+      {leaving && <Removal workspace={workspace} team={leaving} onClose={() => setLeaving(undefined)} />}
+    </section>
+  )
+}
+
+function RoleOf({ team, onSet }: { team: Team; onSet(role: Role): void }) {
+  if (team.can.setRole !== true) return words.roles[team.role]
+  return (
+    <select
+      className="input slim"
+      aria-label={words.roleOf(team.name)}
+      value={team.role}
+      onChange={(event) => onSet(event.currentTarget.value as Role)}
+    >
+      <RoleOptions />
+    </select>
+  )
+}
+
+const RoleOptions = () =>
+  given.map((role) => (
+    <option key={role} value={role}>
+      {words.roles[role]}
+    </option>
+  ))
+
+interface AddProps {
+  workspace: WorkspaceDetail
+  busy: boolean
+  onAdd(share: TeamAdd): void
+}
+
+function AddTeam({ workspace: { addable }, busy, onAdd }: AddProps) {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const values = new FormData(event.currentTarget)
+    onAdd({ teamId: String(values.get('team')), role: String(values.get('role')) as Role })
+  }
+  if (addable.length === 0) return <p className="soft">{words.noneToAdd}</p>
+  return (
+    <form className="row inviteform" onSubmit={submit}>
+      <label className="field grow">
+        <span>{words.add}</span>
+        <select className="input" name="team">
+          {addable.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label className="field">
+        <span>{words.addRole}</span>
+        <select className="input" name="role" defaultValue="editor">
+          <RoleOptions />
+        </select>
+      </label>
+      <button type="submit" className="btn" disabled={busy}>
+        {words.addTeam}
+      </button>
+    </form>
+  )
+}
+
+function Removal({ workspace, team, onClose }: { workspace: WorkspaceDetail; team: Team; onClose(): void }) {
+  const { mutate, error, isPending } = useWorkspaceChange(workspace)
+  return (
+    <Confirm
+      title={words.takeOutTitle(team.name)}
+      verb={words.takeOut}
+      cancel={words.cancel}
+      busy={isPending}
+      error={error}
+      onConfirm={() => mutate({ takeOut: team.id }, { onSuccess: onClose })}
+      onClose={onClose}
+    >
+      <p>{words.takeOutText}</p>
+    </Confirm>
+  )
+}

@@ -1,0 +1,87 @@
+import { expect, test } from 'bun:test'
+import { member, person, testApp, unique } from '../support/app.ts'
+import { atEnd } from '../support/cleanup.ts'
+import { fakeRepositoryHost } from '../support/code-host.ts'
+import { call, evil, expectSound, looks, newProject, signedIn, teamOf } from './support.ts'
+
+/** Workspaces and repositories: made on the page of the team, shared and synced on their own. */
+const host = fakeRepositoryHost('github')
+const t = await testApp(host.settings)
+atEnd(() => t.close())
+
+test('a workspace is made, shared with another team, holds a project and is deleted', async () => {
+  const boss = await person(t)
+  const viewer = await member(t, boss, 'viewer', 'Vera')
+  const ada = await signedIn(t, boss.email, { colorScheme: 'dark' })
+  const { slug } = await newProject(ada)
+  const other = unique('Harbour')
+  await call(ada, 'POST', '/api/teams', { name: other })
+  const team = await teamOf(ada)
+  await ada.goto(`/team?team=${team}`)
+  const { page } = ada
+  await page.getByLabel('Name of a new workspace').fill('Pilot')
+  await page.getByRole('button', { name: 'Create', exact: true }).click()
+  await page.getByRole('heading', { name: 'Pilot' }).waitFor()
+  const id = new URL(page.url()).pathname.split('/').at(-1) as string
+
+  await page.getByLabel('Add a team').selectOption({ label: other })
+  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  const saved = page.waitForResponse(
+    (answer) => answer.request().method() === 'POST' && answer.url().endsWith('/teams'),
+  )
+  await page.getByLabel(`Role of ${other}`).selectOption('viewer')
+  expect((await saved).status()).toBe(201)
+  const teams = async () =>
+    (await call<{ teams: { name: string; role: string }[] }>(ada, 'GET', `/api/workspaces/${id}`)).teams
+  expect((await teams()).find(({ name }) => name === other)?.role).toBe('viewer')
+  await page.getByRole('button', { name: `Remove ${other}` }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click()
+  await page.getByRole('button', { name: `Remove ${other}` }).waitFor({ state: 'detached' })
+
+  await ada.goto(`/projects/${slug}?team=${team}`)
+  await page.getByRole('button', { name: 'Share' }).click()
+  await page.getByLabel('Shared with other teams in').selectOption({ label: 'Pilot' })
+  await page.getByRole('link', { name: 'Open the workspace' }).click()
+  await page.locator(`main a[href^="/projects/${slug}"]`).waitFor()
+
+  const vera = await signedIn(t, viewer.email)
+  await vera.goto(`/workspaces/${id}?team=${team}`)
+  await vera.page.getByRole('heading', { name: 'Pilot' }).waitFor()
+  expect(await vera.page.locator('main').getByRole('button').count()).toBe(0)
+  expect(await vera.page.locator('main').getByRole('combobox').count()).toBe(0)
+  await vera.leave()
+
+  await page.getByRole('button', { name: 'Archive' }).click()
+  await ada.see(/^It is archived/)
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.waitForURL(/\/team/)
+  await ada.see('No workspace is shared with this team.')
+  await ada.leave()
+}, 300_000)
+
+test('a repository is connected, synced and removed; what its host says is shown as text', async () => {
+  const boss = await person(t)
+  const name = unique('engine')
+  const kept = host.add(`tutti/${name}`, { language: 'C', topics: ['gears'] })
+  kept.pulls.push({ number: 7, title: evil, head: 'mill', base: 'main', open: true, body: '', reviewers: [] })
+  for (const look of looks) {
+    const ada = await signedIn(t, boss.email, look)
+    const { page } = ada
+    const team = await teamOf(ada)
+    const space = await call<{ id: string }>(ada, 'POST', '/api/workspaces', { name: evil, description: evil })
+    await expectSound(ada, `/workspaces/${space.id}?team=${team}`, 'main table')
+    await ada.goto(`/team?team=${team}`)
+    await page.getByLabel('Address of a repository').fill(`${host.url}/tutti/${name}`)
+    await page.getByRole('button', { name: 'Connect' }).click()
+    await page.waitForURL(/\/repos\//)
+    await expectSound(ada, `${new URL(page.url()).pathname}?team=${team}`, 'main .dep')
+    await ada.see(evil)
+    await page.getByRole('button', { name: 'Sync' }).click()
+    await page.locator('main .flag', { hasText: /^synced$/ }).waitFor()
+    await page.getByRole('button', { name: 'Remove' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+    await ada.see('No repository is connected.')
+    await ada.leave()
+  }
+}, 300_000)
