@@ -95,6 +95,8 @@ export const words = {
   notUndone: (title: string) => `Not undone: ${title}`,
   inTeams: 'This is in several of your teams',
   inTeamsText: 'The address does not say which one. Choose a team:',
+  atWorkNow: 'At work now',
+  favourite: 'Favourite',
   minutesLeft: (n: number) => `${n} min left`,
   tryAgain: 'Try again',
   notFound: 'There is nothing here',

@@ -1,10 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { useFavourites } from '../favourites.ts'
 import { usePresent } from '../presence.ts'
 import { projectQuery } from '../routes/project/queries.ts'
 import { countQuery, projectsQuery } from '../session.ts'
 import { words } from '../words.ts'
+import { AtWork } from './at-work.tsx'
 import { usePlaces, useProjectSlug } from './here.ts'
 import { type Place, projectAddress, views } from './places.ts'
 
@@ -14,6 +16,7 @@ const SHOWN = 12
 export const Sidebar = () => (
   <nav className="side" aria-label={words.main}>
     <Entries />
+    <AtWork />
   </nav>
 )
 
@@ -55,13 +58,13 @@ function Entry({ place: { to, label, icon: Icon } }: { place: Place }) {
       <Icon className="i" aria-hidden />
       <span className="cut">{label}</span>
       {to === '/inbox' && <Badge />}
-      {to === '/now' && <AtWork />}
+      {to === '/now' && <Present />}
     </Link>
   )
 }
 
 /** How many agents of the team are here. */
-function AtWork() {
+function Present() {
   const n = usePresent().filter(({ type }) => type === 'agent').length
   return n > 0 && <span className="n">{words.atWork(n)}</span>
 }
@@ -74,11 +77,11 @@ function Badge() {
 
 /** The favourites first, then by name. The one that the reader is in is always there, with its pages. */
 function Projects() {
-  const { team, me } = useRouteContext({ from: '/inside' })
+  const { team } = useRouteContext({ from: '/inside' })
   const { data = [] } = useQuery(projectsQuery(team.id))
   const here = useProjectSlug()
-  const favourites = new Set(me.preferences.favourites)
-  const sorted = [...data].sort((a, b) => Number(favourites.has(b.id)) - Number(favourites.has(a.id)))
+  const { ids } = useFavourites()
+  const sorted = [...data].sort((a, b) => Number(ids.includes(b.id)) - Number(ids.includes(a.id)))
   const isHere = ({ slug, id }: { slug: string; id: string }) => slug === here || id === here
   const shown = sorted.filter((project, place) => place < SHOWN || isHere(project))
   return (

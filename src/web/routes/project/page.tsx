@@ -1,13 +1,15 @@
 /** A project at a glance: how far it is, what waits, what was decided, what happens, and what an agent is told. */
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { Settings2, Share2 } from 'lucide-react'
+import { Settings2, Share2, Star } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import type { ProjectDetail } from '../../../features/projects/schema.ts'
 import { BurnUp, forecast } from '../../components/chart.tsx'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
+import { useFavourites } from '../../favourites.ts'
 import { day } from '../../times.ts'
+import { words as common } from '../../words.ts'
 import { AgentView } from './agent-view.tsx'
 import { Decisions, Epics, Feed, Gates } from './parts.tsx'
 import { progressQuery, projectQuery } from './queries.ts'
@@ -35,6 +37,7 @@ export function ProjectPage() {
             {project.description && <p className="soft">{project.description}</p>}
             {project.status === 'archived' && <p className="warn">{words.archived}</p>}
           </div>
+          <Favourite id={project.id} />
           {project.can?.share === true && (
             <button type="button" className="btn" onClick={() => setAsked('share')}>
               <Share2 className="i s14" aria-hidden />
@@ -70,6 +73,23 @@ export function ProjectPage() {
         </Suspense>
       )}
     </div>
+  )
+}
+
+/** Shows the project first in the sidebar. */
+function Favourite({ id }: { id: string }) {
+  const { ids, toggle } = useFavourites()
+  return (
+    <button
+      type="button"
+      className="ib star"
+      aria-pressed={ids.includes(id)}
+      aria-label={common.favourite}
+      title={common.favourite}
+      onClick={() => toggle(id)}
+    >
+      <Star className="i" aria-hidden />
+    </button>
   )
 }
 
