@@ -16,8 +16,7 @@ const ASK_EVERY = 60_000
 const atWorkQuery = (team: string) =>
   queryOptions({
     queryKey: ['tasks', team, 'at work'],
-    queryFn: async () =>
-      ((await ok(tasks.tasks.get({ query: { leased: true, limit: MOST } }))) as TaskPage).items,
+    queryFn: async () => ((await ok(tasks.tasks.get({ query: { leased: true, limit: MOST } }))) as TaskPage).items,
     refetchInterval: ASK_EVERY,
   })
 
