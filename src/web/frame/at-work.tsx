@@ -1,7 +1,7 @@
 /** At the foot of the sidebar: who holds a task, and how much of the lease is left. */
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { Link, useLocation, useRouteContext } from '@tanstack/react-router'
-import type { TaskPage } from '../../features/tasks/schema.ts'
+import type { TaskPage } from '../../features/tasks/list-schema.ts'
 import { ok, tasks } from '../api.ts'
 import { LeaseRing } from '../components/party.tsx'
 import { homeQuery } from '../routes/home/queries.ts'
