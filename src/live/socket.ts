@@ -4,6 +4,9 @@ export interface Socket {
   send(message: string | Uint8Array): number
   close(code?: number, reason?: string): void
   getBufferedAmount(): number
+  /** Reads nothing more until `resume`. */
+  pause(): void
+  resume(): void
 }
 
 /** The server's end of one WebSocket. */

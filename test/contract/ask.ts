@@ -14,7 +14,8 @@ export const isPublic = (route: RouteLike): boolean => ruleOf(route).kinds.inclu
 export const isWrite = (route: RouteLike): boolean => actionOf(route).kind === 'write'
 
 /** Live events: any credential of the web API may listen, and each event needs the scope of its kind. */
-export const isLive = (route: RouteLike): boolean => actionOf(route).id.startsWith('hub.') || isOfMachine(route)
+export const isLive = (route: RouteLike): boolean =>
+  /^hub\.|^tunnels\.connectService$/.test(actionOf(route).id) || isOfMachine(route)
 /** Only for the credential of a tunnel's machine. */
 export const isOfMachine = (route: RouteLike): boolean => ruleOf(route).kinds.every((kind) => kind === 'tunnel')
 

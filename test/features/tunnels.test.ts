@@ -331,6 +331,30 @@ describe('a connected machine', () => {
     await until(() => t.app.tunnels.of(tunnel.id)?.session.streams === 0)
   })
 
+  test('a user opens a WebSocket to a service on the API itself, with a ticket', async () => {
+    const address = (more: string) =>
+      `${t.url.replace('http', 'ws')}/api/tunnels/${tunnel.slug}/ws?path=/socket&${more}`
+    const { ticket } = (await owner.fetch<{ ticket: string }>('POST', '/api/ws/ticket')).body
+    const socket = new WebSocket(address(`service=web&ticket=${ticket}`))
+    const [got, closed] = [Promise.withResolvers<unknown>(), Promise.withResolvers<number>()]
+    socket.onmessage = ({ data }) => got.resolve(data)
+    socket.onclose = ({ code }) => closed.resolve(code)
+    socket.onopen = () => socket.send('hello')
+    expect(await got.promise).toBe('hello')
+    socket.send('bye')
+    expect(await closed.promise).toBe(4321)
+    const upgrade = { upgrade: 'websocket', connection: 'Upgrade', 'sec-websocket-version': '13' }
+    const tried = async (who: Person, service: string, headers: Record<string, string> = upgrade) =>
+      (await who.fetch('GET', `/api/tunnels/${tunnel.id}/ws?service=${service}`, undefined, headers)).status
+    expect(await tried(owner, 'web', {})).toBe(426)
+    expect(await tried(owner, 'gone')).toBe(502)
+    expect(await tried(owner, 'nothing')).toBe(403)
+    expect(await tried(colleague, 'web')).toBe(403)
+    expect(await tried(viewer, 'web')).toBe(403)
+    expect(await tried(stranger, 'web')).toBe(404)
+    await until(() => t.app.tunnels.of(tunnel.id)?.session.streams === 0)
+  })
+
   test('a browser signs in on the dashboard and gets a cookie for this one host', async () => {
     const host = `web--${tunnel.slug}.localhost:${t.app.tunnels.listening}`
     const page = { accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }

@@ -7,6 +7,7 @@ import {
   Entrance,
   Heartbeat,
   HeartbeatTaken,
+  ServiceQuery,
   Tunnel,
   TunnelClaim,
   TunnelClaimed,
@@ -20,6 +21,7 @@ import {
 } from './schema.ts'
 import * as tunnels from './service.ts'
 import { connect, heartbeat } from './serving.ts'
+import { connectService } from './sockets.ts'
 
 const byRef = object({
   id: text(100, { minLength: 1, description: 'Id or slug', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }),
@@ -89,3 +91,23 @@ export const tunnelRoutes = (http: Http) =>
       params: byRef,
       response: TunnelStatus,
     })
+    .get(
+      '/api/tunnels/:id/ws',
+      ({ ctx, params, query, request, guard }) =>
+        connectService(ctx, {
+          ref: params.id,
+          service: query.service,
+          path: query.path,
+          protocols: request.headers.get('sec-websocket-protocol'),
+          isUpgrade: request.headers.get('upgrade')?.toLowerCase() === 'websocket',
+          upgrade: (data) => guard.upgrade(request, data),
+        }),
+      {
+        ...on(connectService, 'Open a WebSocket to a service behind a tunnel', {
+          inAddress: true,
+          answers: [426, 502, 504],
+        }),
+        params: byRef,
+        query: ServiceQuery,
+      },
+    )

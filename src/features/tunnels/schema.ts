@@ -25,6 +25,7 @@ export const states = ['pending', 'connecting', 'online', 'offline'] as const
 /** Part of a host name: two hyphens separate the service from the tunnel there. */
 const label = '^[a-z0-9]+(-[a-z0-9]+)*$'
 export const slug = text(30, { minLength: 1, pattern: label, example: 'build-1' })
+const slugLike = text(30, { minLength: 1, pattern: label, example: 'web' })
 const name = title(100, { example: 'Build machine' })
 const labels = array(title(50, { example: 'linux' }), 20, { uniqueItems: true })
 const access = oneOf(accesses, {
@@ -141,6 +142,19 @@ export const TunnelStatus = object({
   bytes: int({ max: Number.MAX_SAFE_INTEGER, example: 48_000, description: 'Of the last 24 hours, both ways' }),
 })
 export type TunnelStatus = Static<typeof TunnelStatus>
+
+export const ServiceQuery = object({
+  service: slugLike,
+  path: optional(
+    text(4000, {
+      pattern: '^/[\\x21-\\x7e]*$',
+      example: '/socket',
+      description: 'Path and query at the service; default: /',
+    }),
+  ),
+  ticket: optional(text(4096, { description: 'From `POST /api/ws/ticket`' })),
+  token: optional(text(4096, { description: 'A credential, for clients that can send neither a header nor a cookie' })),
+})
 
 export const TunnelEnter = object({
   to: text(2000, { minLength: 1, example: 'https://web--build-1.tunnels.example.com/' }),

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { ProblemBox, Skeleton } from '../../components/states.tsx'
+import { useCrumbs } from '../../crumbs.ts'
 import { entryQuery } from './queries.ts'
 import { words } from './words.ts'
 
@@ -10,6 +11,7 @@ const route = getRouteApi('/inside/tunnels/enter')
 
 export function EnterPage() {
   const { to } = route.useSearch()
+  useCrumbs({ label: words.title, to: '/tunnels' }, { label: words.entering })
   const { data, error } = useQuery({ ...entryQuery(to ?? ''), enabled: to !== undefined })
   useEffect(() => {
     if (data) location.replace(data.location)
