@@ -88,6 +88,9 @@ export async function forward(
   if (headers.get('content-type')?.startsWith('text/event-stream')) stream.isIdleLimited = false
   if (request.method === 'HEAD' || bodiless.has(head.status) || head.status < 200) {
     stream.reset(resets.cancelled)
+    // What a body would have. With a body, Bun writes the length, so that a machine cannot contradict it.
+    const length = head.headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1]
+    if (request.method === 'HEAD' && length && /^\d+$/.test(length)) headers.set('content-length', length)
     return new Response(null, { status: head.status < 200 ? 502 : head.status, headers })
   }
   return new Response(bodyOf(stream, to.connection), { status: head.status, headers })

@@ -65,7 +65,7 @@ export function toClient(pairs: readonly [string, string][], mode: Place['mode']
   const headers = new Headers()
   for (const [given, value] of pairs) {
     const name = given.toLowerCase()
-    // Bun writes the length itself, and would contradict it with a body that comes in parts.
+    // A machine that says another length than it sends must not reach the next response on the connection.
     if (ofOneHop.has(name) || name === 'content-length') continue
     if (name.startsWith('tutti-') || (mode === 'path' && ofOrigin.has(name))) continue
     try {

@@ -3,7 +3,7 @@ import type { TunnelRegistered } from '../../src/features/tunnels/schema.ts'
 import { Agent } from '../../src/tunnel/agent.ts'
 import { call as ask, member, person, testApp } from '../support/app.ts'
 import { atEnd } from '../support/cleanup.ts'
-import { call, evil, expectSound, looks, signedIn } from './support.ts'
+import { call, evil, expectSound, looks, signedIn, teamOf } from './support.ts'
 
 /** The page of tunnels, and a service behind one, in a real browser. */
 const t = await testApp({ TUNNEL_PORT: '0' })
@@ -58,7 +58,7 @@ test('a machine comes online by itself, is opened by signing in, and is governed
 
   for (const look of looks) {
     const viewer = await signedIn(t, watcher.email, look)
-    await expectSound(viewer, `/tunnels?team=${boss.organizationId}`, 'section.sheet')
+    await expectSound(viewer, `/tunnels?team=${await teamOf(ada)}`, 'section.sheet')
     expect(await viewer.button('Delete').count()).toBe(0)
     await viewer.leave()
   }

@@ -8,7 +8,7 @@ import { proofOf } from '../../src/http/policy.ts'
 import { buildHttp } from '../../src/http/server.ts'
 import type { TSchema } from '../../src/schema.ts'
 import { type Answer, call, type Person, person } from '../support/app.ts'
-import { ask, broken, isPublic, nameOf, operationOf, routes, ruleOf, t, Wrong } from './ask.ts'
+import { ask, broken, isOfMachine, isPublic, nameOf, operationOf, routes, ruleOf, t, Wrong } from './ask.ts'
 import { columnNames } from './tables.ts'
 import { bodyOf, fill, paramsOf, type World, world } from './world.ts'
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 /** Somebody who may call it, so that only the input can be refused. */
 const allowed = (route: RouteLike): Person | undefined =>
-  isPublic(route) ? undefined : ruleOf(route).admin ? admin : a.owner
+  isPublic(route) ? undefined : isOfMachine(route) ? a.machine : ruleOf(route).admin ? admin : a.owner
 const properties = (schema: TSchema | undefined): [string, TSchema][] =>
   Object.entries((schema?.properties ?? {}) as Record<string, TSchema>)
 /** Forms with a file have tests of their own: test/features/uploads.test.ts. */

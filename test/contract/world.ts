@@ -36,6 +36,8 @@ import { type MadeRecord, oneOfEach, type Words } from '../support/records.ts'
 export interface World {
   owner: Person
   viewer: Person
+  /** A machine with a tunnel, which has a credential of its own. */
+  machine: Person
   /** For `:param` at the end of the path, whatever follows. */
   paths: Record<string, string>
   /** Other rows for the same places, which other conditions keep apart: a note outside projects, a project of one person. */
@@ -71,7 +73,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
   const secretRepository = made(await owner.fetch('POST', '/api/repos', { repo: 'tutti/tutti', projectId: secret.id }))
   const key = made(await owner.fetch('POST', '/api/settings/api-keys', { name: 'laptop' }))
   const token = made(await owner.fetch('POST', '/api/mcp-tokens', { name: 'agent', organizationId: team.id }))
-  const box = await owner.fetch<{ tunnel: { id: string } }>('POST', '/api/tunnels/register', { name: unique('Box') })
+  const { tunnelId, machine } = await machineOf(t, owner)
   const [mail] = await t.app.db.select({ id: mails.id }).from(mails).limit(1)
   const personalSkill = made(await owner.fetch('POST', '/api/skills', { name: unique('Personal') }))
   const personalAgent = made(await owner.fetch('POST', '/api/agents', { name: unique('Personal') }))
@@ -135,6 +137,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
   const known: World = {
     owner,
     viewer,
+    machine,
     paths: {
       ...pathsOf(one),
       '/api/teams/:id': team.id,
@@ -175,7 +178,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       '/api/auth/oauth/:provider': 'oidc',
       '/api/settings/sessions/:id': sessions.find((session) => !session.current)?.id as string,
       '/api/mcp-tokens/:id': token.id,
-      '/api/tunnels/:id': box.body.tunnel.id,
+      '/api/tunnels/:id': tunnelId,
       '/api/admin/outbox/:id': mail?.id as string,
       '/api/auth/device/:userCode': device.userCode,
       '/api/docs/:id': 'start',
@@ -217,7 +220,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       'tasks.next.sessionId': one.session.id,
       userId: colleague.userId,
       teamId: friends.id,
-      tunnelId: box.body.tunnel.id,
+      tunnelId,
       workspaceId: workspace.id,
       actorId: colleague.userId,
       subjectId: loose.id,
@@ -302,6 +305,20 @@ async function contactMessage({ app }: TestApp): Promise<string> {
     .values({ ...row, createdAt: at, updatedAt: at })
     .returning({ id: contactMessages.id })
   return made?.id as string
+}
+
+/** A tunnel, and the machine that claimed it. */
+async function machineOf(t: TestApp, owner: Person): Promise<{ tunnelId: string; machine: Person }> {
+  const registered = await owner.fetch<{ nonce: string }>('POST', '/api/tunnels/register', { name: unique('Box') })
+  const about = { hostname: 'box', os: 'linux', architecture: 'x64', clientVersion: '1.0.0' }
+  const claimed = await call<{ tunnelId: string; token: string }>(t, 'POST', '/api/tunnels/claim', {
+    nonce: registered.body.nonce,
+    ...about,
+  })
+  const { tunnelId, token } = claimed.body
+  const fetch: Person['fetch'] = (method, path, body, headers = {}) =>
+    call(t, method, path, body, { authorization: `Bearer ${token}`, ...headers })
+  return { tunnelId, machine: { ...owner, token, fetch } }
 }
 
 /** A device, and a change from it that conflicts. */

@@ -239,6 +239,9 @@ describe('a connected machine', () => {
     expect(echoed.headers.get('x-length')).toBe('2500000')
     expect(Buffer.from(await echoed.arrayBuffer()).equals(body)).toBe(true)
     expect((await (await at('web', '/big', { headers: by(owner) })).arrayBuffer()).byteLength).toBe(3_000_000)
+    expect((await at('web', '/big', { method: 'HEAD', headers: by(owner) })).headers.get('content-length')).toBe(
+      '3000000',
+    )
     const controller = new AbortController()
     const events = await at('web', '/events', { headers: by(owner), signal: controller.signal })
     const first = await events.body?.getReader().read()
