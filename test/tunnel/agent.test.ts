@@ -128,12 +128,7 @@ describe('a hostile server', () => {
     expect(await ask({ headers: [host, [smuggled, 'x']] })).toBe(-resets.protocol)
     expect(
       await ask({
-        headers: [
-          host,
-          ['upgrade', 'h2c'],
-          ['connection', 'upgrade'],
-          ['expect', '100-continue'],
-        ],
+        headers: [host, ['upgrade', 'h2c'], ['connection', 'upgrade'], ['expect', '100-continue']],
       }),
     ).toBe(200)
     expect(seen).toEqual(['GET /'])
