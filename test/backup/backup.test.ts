@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -61,12 +61,13 @@ beforeAll(async () => {
   await ada.fetch('POST', '/api/settings/avatar', pictureForm())
   saved = await make(systemCtx(t), { path: file('whole.backup') })
 }, 300_000)
-afterAll(async () => {
-  for (const close of opened) await close()
-  rmSync(folder, { recursive: true, force: true })
+afterEach(async () => {
+  for (const close of opened.splice(0)) await close()
 })
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-async function emptyDatabase(kind: 'pglite' | 'postgres'): Promise<Driver> {
+/** Opens a new database, which the end of the test closes. Default: of the kind that the tests run on. */
+async function emptyDatabase(kind: Driver['kind'] = t.app.driver.kind): Promise<Driver> {
   if (kind === 'pglite') {
     const driver = await openEmbedded({ dir: mkdtempSync(join(folder, 'db-')), durability: 'relaxed', minFreeBytes: 0 })
     opened.push(() => driver.close())
@@ -197,7 +198,7 @@ describe('a backup', () => {
     const epoch = await epochOf(t.app.driver)
     const path = file('position.backup')
     await make(systemCtx(t), { path })
-    const driver = await emptyDatabase('pglite')
+    const driver = await emptyDatabase()
     await into(driver, () => linesIn(path))
     const { rows } = await driver.query("select count(*)::int from meta where key in ('search.position', 'epoch')")
     expect(rows).toEqual([[0]])
@@ -208,7 +209,7 @@ describe('a backup', () => {
 
   test('of an older version is restored and then brought up to date', async () => {
     const older = migrations.slice(0, -3)
-    const source = await bare(await emptyDatabase('pglite'))
+    const source = await bare(await emptyDatabase())
     await migrate(source, older)
     await source.exec(`insert into meta (key, value) values ('kept', 'of old')`)
     const path = file('older.backup')
@@ -225,7 +226,7 @@ describe('a backup', () => {
   }, 300_000)
 
   test('is refused where data is, and the data stays, unless it is to be replaced', async () => {
-    const driver = await emptyDatabase('pglite')
+    const driver = await emptyDatabase()
     await into(driver)
     await driver.exec("insert into meta (key, value) values ('mine', 'stays')")
     const before = await held(driver)
@@ -239,13 +240,13 @@ describe('a backup', () => {
   }, 300_000)
 
   test('leaves what is not ours alone', async () => {
-    const driver = await emptyDatabase('pglite')
+    const driver = await emptyDatabase()
     await driver.exec('create table invoices (id int); insert into invoices values (7)')
     await into(driver)
     await into(driver, undefined, { replace: true })
     expect((await driver.query('select id from invoices')).rows.flat().map(Number)).toEqual([7])
     expect((await held(driver)).length).toBe(saved.tables)
-    const other = await bare(await emptyDatabase('pglite'))
+    const other = await bare(await emptyDatabase())
     await other.exec('create table users (id int); insert into users values (7)')
     for (const replace of [false, true])
       expect(await failure(into(other, undefined, { replace }))).toMatchObject({
@@ -255,7 +256,7 @@ describe('a backup', () => {
   }, 300_000)
 
   test('whose lines somebody made up reaches no table but ours', async () => {
-    const driver = await emptyDatabase('pglite')
+    const driver = await emptyDatabase()
     await driver.exec('create table invoices (id int)')
     const { header } = await checkBackup(saved.file)
     for (const [table, row] of [
@@ -285,7 +286,7 @@ describe('a backup', () => {
   }, 300_000)
 
   test('takes the place of what a newer version has left, all of it', async () => {
-    const driver = await emptyDatabase('pglite')
+    const driver = await emptyDatabase()
     await into(driver)
     await driver.exec(
       "create table rockets (id int); insert into rockets values (1); insert into migrations (id) values ('9999_rockets')",
@@ -335,7 +336,7 @@ describe('what is not whole', () => {
     const changed = Buffer.from(whole)
     changed[whole.length >> 1] = (changed[whole.length >> 1] as number) ^ 1
     writeFileSync(path, changed)
-    const driver = await emptyDatabase('pglite')
+    const driver = await emptyDatabase()
     // Which of them depends on what stands in the middle.
     expect(await failure(into(driver, () => readBackup(path, sha256)))).toMatchObject({
       message: expect.stringMatching(
@@ -349,7 +350,7 @@ describe('what is not whole', () => {
   }, 300_000)
 
   test('a restore that is interrupted goes on; nothing is served from it meanwhile', async () => {
-    const driver = await emptyDatabase('pglite')
+    const driver = await emptyDatabase()
     async function* cutAfter(tables: number): AsyncGenerator<Line> {
       for await (const line of linesIn(saved.file)) {
         yield line
@@ -393,7 +394,7 @@ describe('what is not whole', () => {
   }, 300_000)
 
   test('rows that are not what they were are refused before they count', async () => {
-    const driver = await emptyDatabase('pglite')
+    const driver = await emptyDatabase()
     async function* changed(): AsyncGenerator<Line> {
       for await (const line of linesIn(saved.file))
         yield Array.isArray(line) ? line.map((v, i) => (i === 0 ? v : (v?.replace(/a/g, 'b') ?? null))) : line
@@ -407,7 +408,7 @@ describe('what is not whole', () => {
         yield 'format' in line ? { ...line, migrations: [...line.migrations, '9999_later'] } : line
     }
     await writeBackup(file('newer.backup'), newer())
-    const driver = await bare(await emptyDatabase('pglite'))
+    const driver = await bare(await emptyDatabase())
     expect(await failure(into(driver, () => linesIn(file('newer.backup'))))).toMatchObject({
       message: expect.stringContaining('9999_later'),
     })
