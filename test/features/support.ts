@@ -127,6 +127,8 @@ export async function ownApp(
       DATA_DIR: folder,
       DB_MIN_FREE_MB: '0',
       DB_STATEMENT_TIMEOUT_MS: '60000',
+      // The model in the binary only where the group has it; an address of a server is there to be asked.
+      EMBEDDINGS: overrides.EMBEDDINGS_URL ? 'on' : (process.env.TEST_EMBEDDINGS ?? 'on'),
       RATE_LIMIT_ANONYMOUS: '1000000',
       RATE_LIMIT_REGISTER: '1000000',
       ...(postgres && { DATABASE_URL: postgres.url }),
