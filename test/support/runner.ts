@@ -12,8 +12,11 @@ import type { Subprocess } from 'bun'
 
 interface Group {
   env?: Record<string, string>
-  /** Files share a process until they take about this long together. A new process costs four seconds: its database, its JIT. */
-  secondsPerProcess: number
+  /**
+   * Into how many processes the files are split at most. A new process costs four seconds of CPU for its database and
+   * its JIT, and another three for its browser and server; but the last ones should not keep one core waiting.
+   */
+  processes: number
   /** Runs where only the loopback interface exists: a test that needs the outside fails. Needs root. */
   offline?: boolean
   /** Temporary files are kept in memory, except where the disk is what is tested. */
@@ -21,20 +24,20 @@ interface Group {
 }
 
 const groups: Record<string, Group> = {
-  'tests-pglite': { env: { TEST_DB: 'pglite', TEST_EMBEDDINGS: 'off' }, secondsPerProcess: 120 },
-  'tests-postgres': { env: { TEST_DB: 'postgres', TEST_EMBEDDINGS: 'off' }, secondsPerProcess: 120 },
-  'meaning-pglite': { env: { TEST_DB: 'pglite', TEST_EMBEDDINGS: 'on' }, secondsPerProcess: 80 },
-  'meaning-postgres': { env: { TEST_DB: 'postgres', TEST_EMBEDDINGS: 'on' }, secondsPerProcess: 80 },
+  'tests-pglite': { env: { TEST_DB: 'pglite', TEST_EMBEDDINGS: 'off' }, processes: 5 },
+  'tests-postgres': { env: { TEST_DB: 'postgres', TEST_EMBEDDINGS: 'off' }, processes: 4 },
+  'meaning-pglite': { env: { TEST_DB: 'pglite', TEST_EMBEDDINGS: 'on' }, processes: 1 },
+  'meaning-postgres': { env: { TEST_DB: 'postgres', TEST_EMBEDDINGS: 'on' }, processes: 1 },
   // The Postgres of the other groups listens outside of its network.
   'offline-pglite': {
     env: { TEST_DB: 'pglite', TEST_EMBEDDINGS: 'off', TEST_DATABASE_URL: '' },
-    secondsPerProcess: 120,
+    processes: 5,
     offline: true,
   },
-  full: { env: { TEST_DB: 'pglite' }, secondsPerProcess: 40 },
-  binary: { secondsPerProcess: 20 },
-  faults: { secondsPerProcess: 20, onDisk: true },
-  browser: { secondsPerProcess: 40 },
+  full: { env: { TEST_DB: 'pglite' }, processes: 5 },
+  binary: { processes: 16 },
+  faults: { processes: 7, onDisk: true },
+  browser: { processes: 6 },
 }
 
 /** Seconds for each file of each group, on a quiet machine: `test/run --timings` writes it. It only decides what starts first. */
@@ -76,10 +79,8 @@ function planned(): Map<string, string[]> {
 
 /** Splits the files of a group into processes of about equal length. */
 function jobsOf(group: string, files: readonly string[]): Job[] {
-  const { secondsPerProcess } = groups[group] as Group
   const costs = files.map((file) => ({ file, seconds: known[group]?.[file] ?? UNKNOWN_FILE }))
-  const total = costs.reduce((sum, { seconds }) => sum + seconds, 0)
-  const count = Math.min(files.length, Math.ceil(total / secondsPerProcess))
+  const count = Math.min(files.length, (groups[group] as Group).processes)
   const jobs = Array.from(
     { length: count },
     (_, n): Job => ({ name: `${group}-${n + 1}`, group, seconds: 0, files: [] }),
