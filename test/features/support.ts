@@ -126,6 +126,7 @@ export async function ownApp(
       PORT: '0',
       DATA_DIR: folder,
       DB_MIN_FREE_MB: '0',
+      DB_POOL_SIZE: '5',
       DB_STATEMENT_TIMEOUT_MS: '60000',
       // The model in the binary only where the group has it; an address of a server is there to be asked.
       EMBEDDINGS: overrides.EMBEDDINGS_URL ? 'on' : (process.env.TEST_EMBEDDINGS ?? 'on'),

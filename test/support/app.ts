@@ -38,6 +38,7 @@ const settings = {
   PORT: '0',
   DATA_DIR: folder,
   DB_MIN_FREE_MB: '0',
+  DB_POOL_SIZE: '5', // each connection plans every statement anew
   DB_STATEMENT_TIMEOUT_MS: '60000', // a busy machine may take longer than the default for a statement
   EMBEDDINGS: process.env.TEST_EMBEDDINGS ?? 'on',
   RATE_LIMIT_PER_MINUTE: '1000000',
