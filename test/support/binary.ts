@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { optimisedLater } from './jit.ts'
 
 /** TUTTI_BINARY names another one, so that several can be tried at once. */
 export const BINARY = process.env.TUTTI_BINARY || resolve(import.meta.dir, '../../dist/tutti')
@@ -12,17 +13,14 @@ export const PASSWORD = 'violet anchor prefers rain'
 /**
  * Nothing of the caller's environment but what a program needs to run. Most programs run for a second or two, in which
  * optimised code does not pay: the last compiler stage for WebAssembly, which would take a third of their time, is off,
- * and JavaScript is optimised ten times later, which saves an eighth. The tests of the embedded database run as the
- * product does.
+ * and JavaScript is optimised later. The tests of the embedded database run with that stage.
  */
 export const bareEnv = {
   PATH: process.env.PATH ?? '',
   HOME: process.env.HOME ?? '/',
   TZ: 'UTC',
   BUN_JSC_useOMGJIT: '0',
-  BUN_JSC_thresholdForOptimizeAfterWarmUp: '10000',
-  BUN_JSC_thresholdForOptimizeAfterLongWarmUp: '10000',
-  BUN_JSC_thresholdForOptimizeSoon: '10000',
+  ...optimisedLater,
 }
 
 /** A folder that is gone when the test process ends. */

@@ -9,6 +9,7 @@ import { existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Subprocess } from 'bun'
+import { optimisedLater } from './jit.ts'
 
 interface Group {
   env?: Record<string, string>
@@ -44,14 +45,20 @@ const groups: Record<string, Group> = {
 type Timings = Record<string, Record<string, number>>
 const TIMINGS = join(import.meta.dir, 'timings.json')
 const UNKNOWN_FILE = 3
+/** So much work is worth a process of its own. */
+const LEAST_SECONDS = 10
 const SLOWEST = 20
 const LINES_PER_FAILURE = 60
+
+/** Files that measure CPU time. They run in a process of their own, with the compilers as they are in the product. */
+const MEASURING = /\/(contract\/nasty|features\/specs|http\/bodies)\.test\.ts$/
 
 interface Job {
   name: string
   group: string
   seconds: number
   files: string[]
+  env?: Record<string, string>
 }
 
 interface Result {
@@ -77,10 +84,24 @@ function planned(): Map<string, string[]> {
   return plan
 }
 
-/** Splits the files of a group into processes of about equal length. */
-function jobsOf(group: string, files: readonly string[]): Job[] {
+const jobsOf = (group: string, files: readonly string[]): Job[] => [
+  ...split(
+    group,
+    files.filter((file) => !MEASURING.test(file)),
+    (groups[group] as Group).processes,
+  ).map((job) => ({ ...job, env: optimisedLater })),
+  ...split(
+    group,
+    files.filter((file) => MEASURING.test(file)),
+    1,
+  ).map((job) => ({ ...job, name: `${group}-measuring` })),
+]
+
+/** Splits files of a group into processes of about equal length. */
+function split(group: string, files: readonly string[], processes: number): Job[] {
   const costs = files.map((file) => ({ file, seconds: known[group]?.[file] ?? UNKNOWN_FILE }))
-  const count = Math.min(files.length, (groups[group] as Group).processes)
+  const total = costs.reduce((sum, { seconds }) => sum + seconds, 0)
+  const count = Math.min(files.length, processes, Math.ceil(total / LEAST_SECONDS))
   const jobs = Array.from(
     { length: count },
     (_, n): Job => ({ name: `${group}-${n + 1}`, group, seconds: 0, files: [] }),
@@ -132,7 +153,7 @@ function measure(group: string, path: string): void {
   for (const [file, ms] of Object.entries(files)) measured[group][file] = Math.round(ms / 100) / 10
 }
 
-async function run({ name, group, files }: Job): Promise<Result> {
+async function run({ name, group, files, env: compilers }: Job): Promise<Result> {
   const { env, onDisk, offline } = groups[group] as Group
   const { FORCE_COLOR: _, ...inherited } = process.env
   const [log, times] = [join(folder, `${name}.log`), join(folder, `${name}.json`)]
@@ -142,7 +163,7 @@ async function run({ name, group, files }: Job): Promise<Result> {
   const started = performance.now()
   const within = offline ? ['unshare', '-n', 'sh', '-c', 'ip link set lo up; exec "$@"', 'sh'] : []
   const child = Bun.spawn([...within, process.execPath, 'test', ...flags, ...files.map((file) => `./${file}`)], {
-    env: { ...inherited, ...env, TMPDIR: (onDisk ? undefined : process.env.TEST_MEMORY_DIR) ?? folder },
+    env: { ...inherited, ...compilers, ...env, TMPDIR: (onDisk ? undefined : process.env.TEST_MEMORY_DIR) ?? folder },
     stdin: 'ignore',
     stdout: output,
     stderr: output,
