@@ -3,7 +3,7 @@ import { helped } from '../api/hints.ts'
 import { signedInClient, type Where } from '../api/profiles.ts'
 import { at } from '../api/reference.ts'
 import { listed, pages } from '../nouns/resource.ts'
-import { print, record } from '../terminal/output.ts'
+import { note, print, record } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
 import { ago } from '../terminal/times.ts'
 
@@ -16,7 +16,7 @@ const seen = (instant: string | null): string => (instant ? ago(instant) : 'neve
 export async function list({ json, ...where }: Options): Promise<void> {
   const { client } = signedInClient(where)
   const page = await helped(client, () => pages<Tunnel>(client, '/api/tunnels', { all: true }))
-  const { value, lines } = listed(
+  const shown = listed(
     page,
     [
       { title: 'Tunnel', of: (t) => t.slug },
@@ -28,7 +28,8 @@ export async function list({ json, ...where }: Options): Promise<void> {
     ],
     'No tunnels. Connect this machine: tutti tunnel up --http web=3000',
   )
-  print(json, value, ...lines)
+  print(json, shown.value, ...shown.lines)
+  if (shown.note && !json) note(shown.note)
 }
 
 export async function status(ref: string, { json, ...where }: Options): Promise<void> {
