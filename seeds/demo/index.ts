@@ -11,6 +11,7 @@ import { noteSteps } from './notes.ts'
 import { plans } from './plan.ts'
 import { play } from './play.ts'
 import { sessionSteps } from './sessions.ts'
+import { siteSteps } from './site.ts'
 import { specSteps } from './specs.ts'
 import { stepsOf } from './tasks.ts'
 import { todaySteps } from './today.ts'
@@ -28,6 +29,7 @@ const script = [
   ...memorySteps,
   ...sessionSteps,
   ...featureSteps,
+  ...siteSteps,
   ...weekSteps,
   ...chatSteps,
   ...todaySteps,

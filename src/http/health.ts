@@ -1,7 +1,11 @@
+import { Type } from '@sinclair/typebox'
 import type { Elysia } from 'elysia'
+import { anyone } from '../auth/policy.ts'
+import { bool, object, oneOf, optional, text } from '../schema.ts'
 import type { App } from '../services.ts'
 import { version } from '../version.ts'
 import { headers } from './headers.ts'
+import type { RouteLike } from './openapi.ts'
 
 /** A probe gets its response within this time, also while a heavy statement holds the database. */
 const WAIT_MS = 1000
@@ -10,11 +14,41 @@ const SILENT_MS = 30_000
 
 type Needed = Pick<App, 'driver' | 'clock'>
 
+const Health = object({
+  status: oneOf(['ok', 'busy', 'read_only', 'down']),
+  version: text(50, { example: '1.0.0' }),
+  database: object({
+    kind: oneOf(['pglite', 'postgres']),
+    version: text(200, { example: '18.0' }),
+    ok: bool(),
+    readOnly: optional(text(20, { example: 'disk_full' })),
+    pingMs: Type.Number({ examples: [0.4] }),
+    waitingMs: optional(Type.Number({ examples: [1000] })),
+  }),
+})
+const nothing = object({})
+
+/** How the API document describes it. It is no route of a feature: it has no limits, so that a probe never meets one. */
+export const healthRoute: RouteLike = {
+  method: 'GET',
+  path: '/health',
+  hooks: {
+    detail: {
+      operationId: 'health.get',
+      summary: 'Whether the server and its database work',
+      tags: ['health'],
+      action: { id: 'health.get', kind: 'read', rule: anyone, hints: { idempotent: true } },
+    },
+    query: nothing,
+    response: Health,
+  },
+}
+
 export function addHealth(server: Elysia, app: Needed, waitMs = WAIT_MS): void {
   const ping = pinger(app)
   const health = async () => healthOf(app, await ping(waitMs))
   server
-    .get('/health', health)
+    .get('/health', health, { query: nothing })
     .get('/health/live', () => ({ status: 'ok' }))
     .get('/health/ready', health)
 }

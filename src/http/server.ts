@@ -1,5 +1,5 @@
 import type { Server } from 'bun'
-import { Elysia } from 'elysia'
+import { type AnyElysia, Elysia } from 'elysia'
 import { networkOf } from '../auth/limits.ts'
 import { sameText } from '../auth/secrets.ts'
 import { urlOf } from '../config.ts'
@@ -12,7 +12,7 @@ import { http } from './context.ts'
 import { addDashboard } from './dashboard.ts'
 import { Guard } from './guard.ts'
 import { headers } from './headers.ts'
-import { addHealth } from './health.ts'
+import { addHealth, healthRoute } from './health.ts'
 import { Metrics } from './metrics.ts'
 import { documented, type RouteLike, routesOf } from './openapi.ts'
 import { addPages, homeOf } from './pages.ts'
@@ -44,7 +44,7 @@ export function buildHttp(app: App, { checkAnswers = false }: HttpOptions = {}) 
   const state = { draining: false, running: 0 }
 
   const routers = features.flatMap((feature) => (feature.routes ? [feature.routes(http(app, guard))] : []))
-  const described = routers.flatMap(routesOf).map((route) => ({ ...route, hooks: { ...route.hooks } }))
+  const described = describedBy(routers)
   const routes = () => described
   requirePolicy(described)
   if (!checkAnswers) for (const route of routers.flatMap(routesOf)) delete route.hooks.response
@@ -94,6 +94,10 @@ export function buildHttp(app: App, { checkAnswers = false }: HttpOptions = {}) 
   addDashboard(server, homeOf(app, guard))
   return { server, guard, metrics, mcp, state, routes }
 }
+
+/** Returns copies of the routes, which stay as they are when the checks of answers are removed. */
+const describedBy = (routers: readonly AnyElysia[]): RouteLike[] =>
+  [...routers.flatMap(routesOf), healthRoute].map((route) => ({ ...route, hooks: { ...route.hooks } }))
 
 /**
  * Returns the text of 202 instead of its Response. Elysia would copy the headers of a Response one by one and its body

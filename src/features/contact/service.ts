@@ -52,7 +52,8 @@ export const token = read('contact.token', anyone, async (ctx, _: Record<string,
   return { token: newToken(ctx) }
 })
 
-const store = write(
+/** Stores a message, also for the demo. */
+export const store = write(
   'contact.store',
   anyone,
   async (ctx, { reason, ...input }: ContactSend & { reason?: string }): Promise<ContactReceived> => {

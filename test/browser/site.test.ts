@@ -1,0 +1,165 @@
+import { afterAll, expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { communityPosts } from '../../src/features/community/table.ts'
+import { users } from '../../src/features/users/table.ts'
+import { person, testApp, unique } from '../support/app.ts'
+import { call, evil, expectSound, looks, signedIn, Visitor } from './support.ts'
+
+/** The public site, and the pages from which administrators run it. */
+const t = await testApp()
+afterAll(() => t.close())
+
+/** Texts that have run scripts in other renderers. Each would show a dialog, leave an error or ask another host. */
+const attacks = [
+  evil,
+  '<script>alert(1)</script>',
+  '<img src=x onerror=alert(1)>',
+  '<svg/onload=alert(1)>',
+  '<svg><script>alert(1)</script></svg>',
+  '<iframe srcdoc="<script>alert(1)</script>"></iframe>',
+  '<math><mi//xlink:href="data:x,<script>alert(1)</script>">',
+  '<a href="javascript:alert(1)">a</a>',
+  '[a](javascript:alert(1))',
+  '[a](JaVaScRiPt:alert(1))',
+  '[a](java\tscript:alert(1))',
+  '[a](&#106;avascript:alert(1))',
+  '[a](vbscript:msgbox(1))',
+  '[a](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==)',
+  '<javascript:alert(1)>',
+  '![a](javascript:alert(1))',
+  '![a](https://evil.example/x.png)',
+  '![a](/uploads/../../api/auth/logout)',
+  '![a](x "onerror=alert(1)")',
+  '[a](https://ok.example "x\\" onmouseover=\\"alert(1)")',
+  '[[<img src=x onerror=alert(1)>]]',
+  '[a]: javascript:alert(1)\n\n[a]',
+  '`<img src=x onerror=alert(1)>`',
+  '```html\n<script>alert(1)</script>\n```',
+  '# <img src=x onerror=alert(1)> {onclick=alert(1)}',
+  '| <img src=x onerror=alert(1)> |\n| --- |\n| <script>alert(1)</script> |',
+  '<style>@import "https://evil.example/x.css"</style>',
+  '<form action="https://evil.example"><button>Send</button></form>',
+  '<base href="https://evil.example/">',
+  '<meta http-equiv="refresh" content="0;url=https://evil.example">',
+  '--><script>alert(1)</script><!--',
+  '\u202e<script>alert(1)</script>',
+].join('\n\n')
+
+/** No element or attribute of a page can run anything or lead to another host by itself. */
+const harmful = `[...document.querySelectorAll('main *')].flatMap((e) => [
+  ...(/^(script|style|iframe|object|embed|svg|math|base|meta|form)$/i.test(e.tagName) && !e.closest('[action="/contact"]')
+    ? [e.tagName] : []),
+  ...[...e.attributes].filter(({ name, value }) =>
+    /^on|^style$|^srcdoc$/i.test(name) || (/^(href|src|action)$/.test(name) && !/^(https?:|mailto:|\\/(?!\\/)|#)/.test(value))
+  ).map(({ name, value }) => e.tagName + ' ' + name + '=' + value),
+])`
+
+test('every public page shows what people stored as text, without scripts, and is sound', async () => {
+  const boss = await person(t, { admin: true, name: 'Root' })
+  const root = await signedIn(t, boss.email)
+  const make = <T = { id: string; slug: string }>(path: string, body: object) => call<T>(root, 'POST', path, body)
+  for (const [key, patch] of Object.entries({
+    blog: { enabled: true },
+    contact: { enabled: true },
+    community: { enabled: true },
+    marketplace: { enabled: true },
+    banner: { text: evil },
+    general: { tagline: evil },
+  }))
+    await call(root, 'PATCH', `/api/admin/settings/${key}`, patch)
+  const title = `${evil} ${unique('x')}`
+  const text = { title, content: attacks, description: evil, status: 'published' }
+  const page = await make('/api/admin/pages', { ...text, nav: true })
+  const category = await make('/api/admin/categories', { name: 'News', description: evil })
+  const post = await make('/api/admin/posts', { ...text, excerpt: evil, categoryId: category.id, tags: ['<b>'] })
+  const skill = await make('/api/skills', {
+    name: unique('Skill'),
+    description: evil,
+    content: attacks,
+    scope: 'public',
+  })
+  const agent = await make('/api/agents', { name: unique('Agent'), role: evil, persona: attacks, scope: 'public' })
+  const note = await make('/api/notes', { title, content: attacks, scope: 'public' })
+  const at = new Date().toISOString()
+  const row = {
+    authorId: boss.userId,
+    title,
+    content: attacks,
+    status: 'visible',
+    createdAt: at,
+    updatedAt: at,
+  } as const
+  const [shared] = await t.app.db.insert(communityPosts).values(row).returning({ id: communityPosts.id })
+  const [me] = await t.app.db.select({ handle: users.handle }).from(users).where(eq(users.id, boss.userId))
+  await root.leave()
+  const paths = [
+    ...[`/p/${page.slug}`, '/blog', `/blog/${post.slug}`, `/blog/category/${category.slug}`],
+    ...['/community', `/community/${shared?.id}`, '/marketplace', `/u/${me?.handle}`],
+    ...[`/skills/public/${skill.slug}`, `/agents/public/${agent.slug}`, `/notes/public/${note.slug}`],
+  ]
+  for (const look of looks) {
+    const visitor = await Visitor.open({ at: { url: t.app.url, output: () => '' }, locale: 'en-GB', ...look })
+    for (const path of paths) {
+      await expectSound(visitor, path, 'main h1')
+      expect({ path, harmful: await visitor.page.evaluate(harmful) }).toEqual({ path, harmful: [] })
+    }
+    await visitor.leave()
+  }
+}, 300_000)
+
+test('a visitor sends a message with scripts off, and an administrator reads it', async () => {
+  const boss = await person(t, { admin: true, name: 'Root' })
+  const root = await signedIn(t, boss.email)
+  await call(root, 'PATCH', '/api/admin/settings/contact', { enabled: true })
+  const visitor = await Visitor.open({ at: { url: t.app.url, output: () => '' }, javaScriptEnabled: false })
+  await visitor.goto('/contact')
+  const message = unique('Does it work without scripts? ')
+  await visitor.page.getByLabel('Your e-mail address').fill('grace@example.com')
+  await visitor.page.getByLabel('Message').fill(message)
+  await visitor.button('Send').click()
+  await visitor.see('Your message was received')
+  await visitor.context.close()
+  // It was sent within three seconds, as programs do, or later, as people do: it is stored either way.
+  await root.goto('/admin/contact')
+  await root.page.getByRole('heading', { name: 'Administration: Contact' }).waitFor()
+  const rows = await call<{ items: { message: string; spam: boolean }[] }>(root, 'GET', '/api/admin/contact')
+  const sent = rows.items.find((item) => item.message === message)
+  if (sent?.spam) await root.page.getByLabel('State').selectOption('spam')
+  await root.see(message)
+  await root.leave()
+}, 300_000)
+
+test('an administrator publishes a page, switches the blog on, and all pages of the site are sound', async () => {
+  const boss = await person(t, { admin: true, name: 'Root' })
+  const root = await signedIn(t, boss.email)
+  await root.goto('/admin/site')
+  await root.button('New page').click()
+  const title = unique('Imprint')
+  await root.page.getByLabel('Title').fill(title)
+  await root.page.getByRole('textbox', { name: 'Text' }).fill('We are **here**.')
+  await root.button('Publish').click()
+  await root.page.getByRole('cell', { name: title, exact: true }).waitFor()
+  await root.page.getByRole('row', { name: title }).getByText('live').waitFor()
+  const response = await fetch(`${t.url}/p/${title.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`)
+  expect(await response.text()).toContain('<strong>here</strong>')
+  await root.goto('/admin/settings')
+  await root.page.getByText('Name and address of this site').click()
+  await root.page.getByLabel('siteName').fill('Analytical Engines')
+  await root.button('Save general').click()
+  await root.see('Saved: general')
+  expect(await (await fetch(`${t.url}/api/public/settings/general`)).text()).toContain('Analytical Engines')
+  await call(root, 'PATCH', '/api/admin/settings/general', { siteName: null })
+  await root.leave()
+  const ada = await person(t)
+  const stranger = await signedIn(t, ada.email)
+  await stranger.goto('/admin/site')
+  await stranger.see('There is nothing here')
+  await stranger.leave()
+  for (const look of looks) {
+    const seen = await signedIn(t, boss.email, look)
+    for (const path of ['site', 'community', 'contact', 'sponsors', 'marketplace', 'tracker', 'settings'])
+      await expectSound(seen, `/admin/${path}`, 'main h1')
+    await expectSound(seen, '/community/new', 'main form')
+    await seen.leave()
+  }
+}, 300_000)
