@@ -91,7 +91,7 @@ test('every public page shows what people stored as text, without scripts, and i
   } as const
   const [shared] = await t.app.db.insert(communityPosts).values(row).returning({ id: communityPosts.id })
   const [me] = await t.app.db.select({ handle: users.handle }).from(users).where(eq(users.id, boss.userId))
-  await root.leave()
+  await root.context.close()
   const paths = [
     ...[`/p/${page.slug}`, '/blog', `/blog/${post.slug}`, `/blog/category/${category.slug}`],
     ...['/community', `/community/${shared?.id}`, '/marketplace', `/u/${me?.handle}`],

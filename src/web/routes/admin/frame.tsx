@@ -152,6 +152,7 @@ export const Find = ({ label, value, onFind }: { label: string; value: string; o
   <form
     className="row inviteform"
     role="search"
+    aria-label={label}
     onSubmit={(event) => {
       event.preventDefault()
       onFind(String(new FormData(event.currentTarget).get('q')).trim())

@@ -53,7 +53,7 @@ function Texts({ kind, onEdit }: { kind: Kind; onEdit(id?: string): void }) {
       <Listed
         list={list}
         columns={[
-          { title: columns.title, of: ({ title }) => <b className="b5">{title}</b> },
+          { title: words.one[kind], of: ({ title }) => <b className="b5">{title}</b> },
           {
             title: columns.state,
             of: ({ live, status }) => <span className={live ? 'flag good' : 'flag'}>{words.state(live, status)}</span>,

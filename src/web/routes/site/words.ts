@@ -2,6 +2,7 @@ export const words = {
   pages: 'Pages',
   posts: 'Posts',
   categories: 'Categories',
+  one: { pages: 'Page', posts: 'Post' },
   newOf: { pages: 'New page', posts: 'New post' },
   findOf: { pages: 'Find pages by title', posts: 'Find posts by title' },
   columns: { title: 'Title', state: 'State', changed: 'Changed', act: 'Actions', name: 'Name', posts: 'Posts' },
