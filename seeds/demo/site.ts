@@ -15,7 +15,14 @@ const post = (days: number, title: string, excerpt: string, content: string): St
     ago(days, '10:30'),
     'ada',
     texts.createPost,
-    (id) => ({ title, excerpt, content, status: 'published', categoryId: id('category news'), tags: ['lantern'] }),
+    (id) => ({
+      title,
+      excerpt,
+      content,
+      status: 'published' as const,
+      categoryId: id('category news'),
+      tags: ['lantern'],
+    }),
     `post ${title}`,
   )
 
