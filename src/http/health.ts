@@ -28,7 +28,7 @@ const Health = object({
 })
 const nothing = object({})
 
-/** How the API document describes it. It is no route of a feature: it has no limits, so that a probe never meets one. */
+/** How the API document describes it. It is no route of a feature, because probes must never meet a limit. */
 export const healthRoute: RouteLike = {
   method: 'GET',
   path: '/health',
