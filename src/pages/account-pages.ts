@@ -15,7 +15,7 @@ const page = (title: string, script: string, body: string): string =>
   shell(
     `${title} · Tutti`,
     `<h1>${html(title)}</h1>${body}<noscript><p role="alert">This page needs JavaScript.</p></noscript>`,
-    { script: `/assets/${script}.js` },
+    { script: `/assets/${script}.js`, kind: 'enter' },
   )
 
 /** A page opened by a mailed link: nothing happens until the button is pressed. */
@@ -53,7 +53,7 @@ export const accountPages: Record<string, string> = {
     `<form id="password">${email}
 ${field('Password', 'name="password" type="password" required maxlength="128" autocomplete="current-password"')}
 ${alert}${button('Sign in')}<a href="/forgot">Forgot your password?</a></form>
-<div id="others" class="ways"><p class="soft">or</p>
+<div id="others" class="ways"><p class="soft or">or</p>
 <button type="button" class="quiet" id="passkey" disabled>Use a passkey</button>
 <button type="button" class="quiet" id="code" disabled>E-mail me a code</button>
 <button type="button" class="quiet" id="link" disabled>E-mail me a link</button></div>

@@ -1,4 +1,6 @@
+import tokens from '../web/tokens.css' with { type: 'text' }
 import docsCss from './docs.css' with { type: 'text' }
+import enterCss from './enter.css' with { type: 'text' }
 import icon from './icon.svg' with { type: 'text' }
 import apiScript from './scripts/api.js' with { type: 'text' }
 import deviceScript from './scripts/device.js' with { type: 'text' }
@@ -14,7 +16,7 @@ import css from './tutti.css' with { type: 'text' }
  * Server-rendered pages: what all share, and the home page. No inline script or style, so the policy is strict.
  */
 const csp = (forms: string) =>
-  `default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action ${forms}; base-uri 'none'; require-trusted-types-for 'script'; frame-ancestors 'none'`
+  `default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action ${forms}; base-uri 'none'; require-trusted-types-for 'script'; frame-ancestors 'none'`
 
 export const html = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 
@@ -23,16 +25,23 @@ const wordmark = `<svg class="wordmark" viewBox="0 0 45 18" fill="none" stroke="
 const bar = `<header class="bar"><a href="/" aria-label="Tutti, home">${wordmark}</a><nav aria-label="Tutti">
 <a href="/inbox">Inbox</a><a href="/manual">Manual</a><a href="/api/reference">API</a><a href="/settings/profile">Account</a></nav></header>`
 
+/** Above pages to sign in: the logo on a staff, where circles are people and squares agents. */
+const heads = {
+  circle: [[3, 52], [12, 72], [27, 32], [77, 52], [82, 12], [97, 52]],
+  square: [[7, 32], [18, 12], [22, 52], [68, 52], [73, 32], [88, 32], [93, 72]],
+} as const // biome-ignore format: a table
+const score = `<header class="score"><svg aria-hidden="true">${[12, 32, 52, 72].map((y) => `<line x1="0" x2="100%" y1="${y}" y2="${y}"/>`).join('')}${heads.circle.map(([x, y]) => `<circle cx="${x}%" cy="${y}" r="6.5"/>`).join('')}${heads.square.map(([x, y]) => `<svg x="${x}%" y="${y}"><rect x="-6" y="-6" width="12" height="12" rx="3"/></svg>`).join('')}</svg><a href="/" aria-label="Tutti, home">${wordmark}</a></header>`
+
 interface Shell {
   /** Address of the page's script. */
   script?: string
   /** Class of the page, for its layout: it has a style sheet of its own. */
-  kind?: 'docs'
+  kind?: 'docs' | 'enter'
 }
 
 export const shell = (title: string, body: string, { script, kind }: Shell = {}): string =>
   `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${html(title)}</title>
-<link rel="icon" href="/assets/icon.svg"><link rel="stylesheet" href="/assets/tutti.css">${kind ? `<link rel="stylesheet" href="/assets/${kind}.css">` : ''}${script ? `<script type="module" src="${script}"></script>` : ''}<body${kind ? ` class="${kind}"` : ''}>${bar}<main>${body}</main></html>`
+<link rel="icon" href="/assets/icon.svg"><link rel="stylesheet" href="/assets/tutti.css">${kind ? `<link rel="stylesheet" href="/assets/${kind}.css">` : ''}${script ? `<script type="module" src="${script}"></script>` : ''}<body${kind ? ` class="${kind}"` : ''}>${kind === 'enter' ? score : bar}<main>${body}</main></html>`
 
 /** The headers of a page. Only one with a search may send a form by itself: others have passwords in theirs. */
 export const pageHeaders = (withSearch = false) => ({
@@ -44,8 +53,9 @@ export const pageHeaders = (withSearch = false) => ({
 export const assets: Record<string, { type: string; body: string }> = {
   'icon.svg': { type: 'image/svg+xml', body: icon },
   'docs.css': { type: 'text/css; charset=utf-8', body: docsCss },
+  'enter.css': { type: 'text/css; charset=utf-8', body: enterCss },
   'site.css': { type: 'text/css; charset=utf-8', body: siteCss },
-  'tutti.css': { type: 'text/css; charset=utf-8', body: css },
+  'tutti.css': { type: 'text/css; charset=utf-8', body: `${tokens}${css}` },
   ...Object.fromEntries(
     Object.entries({
       api: apiScript,
