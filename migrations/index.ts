@@ -57,6 +57,7 @@ import m54 from './0054_community.sql' with { type: 'text' }
 import m55 from './0055_tunnels.sql' with { type: 'text' }
 import m56 from './0056_task_sums_by_statement.sql' with { type: 'text' }
 import m57 from './0057_dependency_ids.sql' with { type: 'text' }
+import m58 from './0058_task_orders_of_team.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -116,4 +117,5 @@ export const migrations: Migration[] = [
   { id: '0055_tunnels', sql: m55 },
   { id: '0056_task_sums_by_statement', sql: m56 },
   { id: '0057_dependency_ids', sql: m57 },
+  { id: '0058_task_orders_of_team', sql: m58 },
 ]

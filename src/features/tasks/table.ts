@@ -109,6 +109,8 @@ export const tasks = pgTable(
     index('tasks_position').on(t.projectId, t.position, t.id),
     index('tasks_priority').on(t.projectId, priorityRank(t), t.id).where(isNull(t.deletedAt)),
     index('tasks_due').on(t.projectId, dueOrNever(t), t.id).where(isNull(t.deletedAt)),
+    index('tasks_team_priority').on(t.organizationId, priorityRank(t), t.id).where(isNull(t.deletedAt)),
+    index('tasks_team_due').on(t.organizationId, dueOrNever(t), t.id).where(isNull(t.deletedAt)),
     index('tasks_updated').on(t.projectId, t.updatedAt, t.id),
     index('tasks_organization').on(t.organizationId, t.updatedAt, t.id),
     index('tasks_assignee').on(t.assigneeId, t.status).where(sql`${t.assigneeId} is not null`),
