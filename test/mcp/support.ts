@@ -35,6 +35,8 @@ export interface McpClient {
 }
 
 const info = { name: 'test', version: '1' }
+/** The limit of a test ends it; that of the client, a minute, would end it on a busy machine. */
+const patiently = { timeout: 300_000 }
 const withToken = (token: string) => ({ requestInit: { headers: { authorization: `Bearer ${token}` } } })
 
 type Connect = (base: string, token: string, query?: string) => Promise<McpClient>
@@ -49,7 +51,7 @@ async function connectV2(
     versionNegotiation: { mode },
     ...(only && { supportedProtocolVersions: [only] }),
   })
-  await client.connect(transport)
+  await client.connect(transport, patiently)
   return {
     name,
     protocol: client.getNegotiatedProtocolVersion(),
@@ -67,7 +69,7 @@ async function connectV2(
 
 async function connectV1(name: string, transport: V1Sse | V1Http): Promise<McpClient> {
   const client = new V1Client(info)
-  await client.connect(transport as V1Sse)
+  await client.connect(transport as V1Sse, patiently)
   return {
     name,
     protocol: transport instanceof V1Http ? transport.protocolVersion : undefined,
