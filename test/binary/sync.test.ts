@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { folder, freePort, onTerminal, type Served, serve } from '../support/binary.ts'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { BINARY, folder, freePort, onTerminal, type Served, serve } from '../support/binary.ts'
 import { Home, Office } from './home.ts'
 
 /** `tutti sync` with the built program: two computers of one user, and a server that goes away and comes back. */
@@ -63,6 +65,60 @@ test('work goes on without the server, and arrives once', async () => {
   expect(there.out).toMatch(/MY-1 .*Lock the folder/)
   expect(there.out).toMatch(/MY-2 .*Write it/)
   expect((await desktop.run('tasks', 'show', 'MY-1', '--offline')).out).toMatch(/Labels +db, train/)
+}, 300_000)
+
+test('an agent goes on without the server, with the rights of its token', async () => {
+  const work = folder()
+  await laptop.within(work, ['link', 'MY'])
+  const connect = async () => {
+    const client = new Client({ name: 'test', version: '1' })
+    const env = { PATH: process.env.PATH ?? '', HOME: folder(), ...laptop.env }
+    await client.connect(
+      new StdioClientTransport({ command: BINARY, args: ['mcp'], cwd: work, env, stderr: 'ignore' as const }),
+    )
+    return client
+  }
+  const names = async (client: Client) =>
+    (await client.listTools(undefined, { cacheMode: 'bypass' })).tools.map(({ name }) => name)
+  const client = await connect()
+  const online = await names(client)
+  const call = async (name: string, args: object, by = client) => {
+    const { structuredContent, isError, content } = await by.callTool({ name, arguments: { ...args } })
+    return { isError, ...(structuredContent as Record<string, unknown>), text: JSON.stringify(content) }
+  }
+  expect(await call('create_task', { title: 'Before' })).not.toHaveProperty('offline')
+  expect((await laptop.run('sync')).code).toBe(0)
+  await server.kill()
+
+  const queued = { isError: undefined, offline: expect.stringContaining('queued') }
+  const made = await call('create_task', { title: 'By an agent' })
+  expect(made).toMatchObject(queued)
+  const [key = ''] = /MY-~[\da-f]+/.exec(made.text) ?? []
+  expect(await call('complete_task', { task: key, notes: 'All there' })).toMatchObject(queued)
+  expect(await call('create_note', { title: 'Found on the way' })).toMatchObject(queued)
+  expect(await call('log_decision', { title: 'SQLite', decision: 'Copies are SQLite files' })).toMatchObject(queued)
+  expect(await call('store_memory', { content: 'The lighthouse is green' })).toMatchObject(queued)
+  expect((await call('search_memory', { query: 'lighthouse' })).text).toContain('green')
+  // One that is started now knows only the copy: it offers what works, and says why the rest does not.
+  const late = await connect()
+  const offline = await names(late)
+  expect(online).toEqual(expect.arrayContaining(offline))
+  expect(offline).toContain('list_tasks')
+  expect(offline).not.toContain('next_task')
+  expect(await call('next_task', {}, late)).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('cannot be reached'),
+  })
+  expect((await call('get_task', { task: key }, late)).text).toContain('All there')
+  await late.close()
+
+  server = await serve({ dir: server.dir, port })
+  expect(await json(laptop, 'sync')).toMatchObject({ conflicts: 0, rejected: 0, queued: 0 })
+  const shown = await json<{ completionNotes: string; status: string }>(laptop, 'tasks', 'show', key)
+  expect(shown).toMatchObject({ status: 'done', completionNotes: 'All there' })
+  expect((await laptop.run('memory', 'list')).out).toContain('lighthouse')
+  expect(await call('create_task', { title: 'Online again' })).not.toHaveProperty('offline')
+  await client.close()
 }, 300_000)
 
 test('what both changed is a conflict that either side can win', async () => {

@@ -101,7 +101,7 @@ const stays: Record<string, readonly string[]> = {
     'event_days',
     'call_minutes',
   ],
-  'they are the site, the community and the assistant of an installation': [
+  'they are the site, the community, the assistant and the tunnels of an installation': [
     'site_old_slugs',
     'site_categories',
     'site_texts',
@@ -117,6 +117,9 @@ const stays: Record<string, readonly string[]> = {
     'marketplace_reports',
     'community_posts',
     'community_reports',
+    'tunnel_hours',
+    'tunnel_sessions',
+    'tunnels',
   ],
   'they are the history and the bookkeeping of an installation': [
     'events',
