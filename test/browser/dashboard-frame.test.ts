@@ -129,6 +129,77 @@ test('where sockets are not let through, events come by a stream', async () => {
   await ada.leave()
 }, 300_000)
 
+test('where neither sockets nor streams are let through, the page asks every few seconds', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(t, boss.email)
+  const { slug } = await newProject(ada)
+  const task = await newTask(ada, slug, { title: 'Ferry' })
+  // Without jitter the page does not wait before it tries again.
+  await ada.context.addInitScript('Math.random = () => 0')
+  await ada.page.routeWebSocket(/\/api\/ws/, (socket) => socket.close())
+  await ada.page.route(/\/api\/events/, (route) =>
+    route.request().headers().accept?.includes('json') ? route.continue() : route.fulfill({ status: 502, body: '' }),
+  )
+  await ada.goto(`/projects/${slug}/tasks`)
+  await ada.see('Live, by asking every few seconds')
+  await call(ada, 'PATCH', `/api/tasks/${task.key}`, { title: 'Lighthouse' })
+  await ada.see('Lighthouse')
+  expect(new Set(ada.refused)).toEqual(new Set(['GET /api/events 502']))
+  await ada.leave(...ada.refused)
+}, 300_000)
+
+test('a server that stopped is told; what one writes is refused and kept, and all goes on when it is back', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(t, boss.email)
+  const { slug } = await newProject(ada)
+  const task = await newTask(ada, slug, { title: 'Ferry' })
+  const sockets = new Set<WebSocketRoute>()
+  let stopped = false
+  await ada.page.routeWebSocket(/\/api\/ws/, (socket) => {
+    if (stopped) return void socket.close()
+    socket.connectToServer()
+    sockets.add(socket)
+  })
+  await ada.page.route('**/api/**', (route) => (stopped ? route.abort('connectionrefused') : route.fallback()))
+  const cardIn = (column: string) =>
+    ada.page.getByRole('region', { name: new RegExp(`^${column},`) }).getByRole('button', { name: /^[A-Z]+-1 / })
+  await ada.goto(`/projects/${slug}/tasks?open=${task.key}`)
+  const panel = ada.page.getByRole('region', { name: task.key, exact: true })
+  const comment = panel.getByLabel('Write a comment')
+  await comment.fill('Written before the break')
+  await ada.see('Live')
+  await ada.page.evaluate('window.before = true')
+  stopped = true
+  for (const socket of sockets) await socket.close()
+  await ada.see('You can go on reading')
+
+  // A comment stays in its field; a change and a move show at first, then go back with the reason.
+  await comment.press('Control+Enter')
+  await panel.getByRole('alert').getByText('The server did not respond.').waitFor()
+  expect(await comment.inputValue()).toBe('Written before the break')
+  await panel.getByRole('button', { name: /^Priority:/ }).click()
+  await ada.page.getByRole('menuitem', { name: 'Critical' }).click()
+  await panel.getByRole('button', { name: 'Priority: Medium' }).waitFor()
+  await cardIn('Todo').focus()
+  await ada.page.keyboard.press('Alt+ArrowRight')
+  await ada.see(`${task.key} went back`)
+  await cardIn('Todo').waitFor()
+
+  stopped = false
+  await ada.page.getByText('You can go on reading').waitFor({ state: 'detached' })
+  await comment.press('Control+Enter')
+  await panel.locator('.msg').getByText('Written before the break').waitFor()
+  await cardIn('Todo').focus()
+  await ada.page.keyboard.press('Alt+ArrowRight')
+  await cardIn('In progress').waitFor()
+  expect(await ada.page.evaluate('window.before')).toBe(true)
+  const stored = await call<{ comments: unknown[]; priority: string }>(ada, 'GET', `/api/tasks/${task.key}`)
+  expect([stored.comments.length, stored.priority]).toEqual([1, 'medium'])
+  const lost = ada.trouble.filter((line) => !line.includes('ERR_CONNECTION_REFUSED'))
+  ada.trouble.splice(0, ada.trouble.length, ...lost)
+  await ada.leave()
+}, 300_000)
+
 test('three tabs stay signed in when all renew at the same moment, without locks', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)

@@ -1,0 +1,285 @@
+import { expect, test } from 'bun:test'
+import type { Locator } from 'playwright-core'
+import { member, person, sharedApp } from '../support/app.ts'
+import { axe } from './axe.ts'
+import {
+  call,
+  evil,
+  expectSound,
+  looks,
+  type Made,
+  newProject,
+  newTask,
+  signedIn,
+  teamOf,
+  type Visitor,
+} from './support.ts'
+
+/** The tasks of a project in a real browser: filters, saved views, selection, long columns, the graph, conflicts. */
+const t = await sharedApp()
+
+interface Task extends Made {
+  status: string
+  priority: string
+  title: string
+  labels: string[]
+}
+const read = (who: Visitor, key: string) => call<Task>(who, 'GET', `/api/tasks/${key}`)
+const column = (who: Visitor, name: string) => who.page.getByRole('region', { name: new RegExp(`^${name},`) })
+const card = (who: Visitor, key: string) => who.page.getByRole('button', { name: new RegExp(`^${key} `) })
+const dialog = (who: Visitor, name: string | RegExp) => who.page.getByRole('dialog', { name })
+
+/** Turns the wheel over a list until the element is in the page. */
+async function scrolledTo(list: Locator, wanted: Locator): Promise<void> {
+  await list.hover()
+  for (let turns = 0; (await wanted.count()) === 0; turns++) {
+    if (turns > 300) throw new Error(`not in the list: ${wanted}`)
+    await list.page().mouse.wheel(0, 3000)
+    await list.page().evaluate('new Promise(requestAnimationFrame)')
+  }
+}
+
+async function manyTasks(who: Visitor, slug: string, n: number): Promise<void> {
+  for (let from = 1; from <= n; from += 50) {
+    const tasks = Array.from({ length: Math.min(50, n - from + 1) }, (_, place) => ({ title: `Step ${from + place}` }))
+    await call(who, 'POST', `/api/projects/${slug}/tasks/batch`, { tasks })
+  }
+}
+
+test('a long column goes on; a change of 105 tasks of which the second call is lost says so, and is undone', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(t, boss.email)
+  const { id, slug, key } = await newProject(ada)
+  await manyTasks(ada, slug, 105)
+  await ada.goto(`/projects/${slug}/tasks`)
+  const todo = column(ada, 'Todo')
+  await card(ada, `${key}-1`).waitFor()
+  const cards = todo.locator('[data-task]')
+  expect(await cards.count()).toBeLessThanOrEqual(40)
+  await scrolledTo(todo.getByRole('list'), card(ada, `${key}-105`))
+  expect(await cards.count()).toBeLessThanOrEqual(40)
+  // Another's change reloads what is shown, and the reader stays where they are.
+  await call(ada, 'PATCH', `/api/tasks/${key}-104`, { title: 'Changed meanwhile' })
+  await todo.getByText('Changed meanwhile').waitFor()
+  await card(ada, `${key}-105`).waitFor()
+
+  await ada.goto(`/projects/${slug}/tasks?view=list&sort=number`)
+  const rows = ada.page.getByRole('list', { name: 'Tasks' })
+  await rows.locator('[data-task]').first().waitFor()
+  const first = rows.getByRole('button', { name: new RegExp(`${key}-1 `) })
+  await scrolledTo(rows, first)
+  await first.focus()
+  await ada.page.keyboard.press('Control+a')
+  await ada.page.getByRole('toolbar', { name: '105 selected' }).waitFor()
+  let calls = 0
+  await ada.page.route('**/api/tasks/batch', (route) =>
+    ++calls === 1 ? route.continue() : route.fulfill({ status: 503, json: { detail: 'The server stops.' } }),
+  )
+  await ada.page.keyboard.press('p')
+  await dialog(ada, 'Priority · 105 tasks').getByRole('button', { name: 'Critical' }).click()
+  await ada.see('100 tasks changed, 5 tasks may not have changed')
+  await ada.see('The server stops.')
+  const counted = async () => {
+    const { counts } = await call<{ counts: { value: string; n: number }[] }>(
+      ada,
+      'GET',
+      `/api/tasks/counts?by=priority&projectId=${id}`,
+    )
+    return Object.fromEntries(counts.map(({ value, n }) => [value, n]))
+  }
+  expect(await counted()).toEqual({ critical: 100, medium: 5 })
+  // What was lost was asked for twice, with one key.
+  expect(calls).toBe(3)
+  await ada.page.unroute('**/api/tasks/batch')
+  await ada.button('Undo').click()
+  await ada.see('Undone: 100 tasks changed')
+  expect(await counted()).toEqual({ medium: 105 })
+  await ada.leave('POST /api/tasks/batch 503', 'POST /api/tasks/batch 503')
+}, 300_000)
+
+test('filters are chips and an address, a view keeps them; a selection is changed by keys and undone', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(t, boss.email)
+  const { slug, key } = await newProject(ada)
+  for (const title of ['Rope', 'Sail', 'Mast', 'Keel']) await newTask(ada, slug, { title })
+  await call(ada, 'PATCH', `/api/tasks/${key}-4`, { priority: 'high', labels: ['wood'], assignee: 'me' })
+  await ada.goto(`/projects/${slug}/tasks`)
+  await card(ada, `${key}-1`).focus()
+  await ada.page.keyboard.press('x')
+  await ada.page.keyboard.press('Shift+ArrowDown')
+  await ada.page.getByRole('toolbar', { name: '2 selected' }).waitFor()
+  expect(await axe(ada.page)).toEqual([])
+  await ada.page.keyboard.press('l')
+  await dialog(ada, 'Label · 2 tasks').getByRole('textbox').fill('rigging')
+  await ada.page.keyboard.press('Enter')
+  await ada.see('2 tasks changed')
+  expect((await read(ada, `${key}-2`)).labels).toEqual(['rigging'])
+  await ada.page.keyboard.press('s')
+  await dialog(ada, 'State · 2 tasks').getByRole('button', { name: 'In progress' }).click()
+  await column(ada, 'In progress').getByText('Sail').waitFor()
+  // Two changes of the same tasks are undone one after the other.
+  for (const wanted of ['todo', 'rigging']) {
+    await ada.page.keyboard.press('Control+z')
+    await ada.page
+      .getByText('Undone: 2 tasks changed')
+      .nth(wanted === 'todo' ? 0 : 1)
+      .waitFor()
+  }
+  expect(await read(ada, `${key}-2`)).toMatchObject({ status: 'todo', labels: [] })
+  await ada.page.keyboard.press('Escape')
+
+  await ada.page.keyboard.press('f')
+  const filters = dialog(ada, 'Filter')
+  await filters.getByRole('button', { name: 'High' }).click()
+  await filters.getByRole('button', { name: 'wood 1' }).click()
+  expect(await axe(ada.page)).toEqual([])
+  await ada.page.keyboard.press('Escape')
+  await ada.page.waitForURL(/priority=high&label=wood/)
+  await ada.see('1 task')
+  expect(await card(ada, `${key}-1`).count()).toBe(0)
+  await ada.button('Views').click()
+  const views = dialog(ada, 'Saved views')
+  await views.getByLabel('Name').fill(`Timber ${evil.slice(0, 40)}`)
+  await views.getByRole('button', { name: 'Save view' }).click()
+  await views.getByRole('link', { name: /^Timber/ }).waitFor()
+  await ada.page.keyboard.press('Escape')
+  await ada.page.getByRole('button', { name: 'Remove the filter label wood' }).click()
+  await ada.page.waitForURL((url) => !url.search.includes('label'))
+  await ada.button('Clear').click()
+  await card(ada, `${key}-1`).waitFor()
+  await ada.button('Views').click()
+  await views.getByRole('link', { name: /^Timber/ }).click()
+  await ada.page.waitForURL(/label=wood/)
+  await card(ada, `${key}-4`).waitFor()
+  // Nothing matches: the way out is there.
+  await ada.page.getByRole('searchbox').fill('nothing like it')
+  await ada.page.keyboard.press('Enter')
+  await ada.button('Clear filters').click()
+  await card(ada, `${key}-1`).waitFor()
+  await ada.leave()
+}, 300_000)
+
+test('a card goes by pointer and by m; two changes of one field meet; the panel becomes a page', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(t, boss.email)
+  const { slug } = await newProject(ada)
+  const task = await newTask(ada, slug, { title: 'Rope' })
+  const other = await newTask(ada, slug, { title: 'Sail' })
+  await ada.goto(`/projects/${slug}/tasks`)
+  await card(ada, other.key).dragTo(column(ada, 'In progress').getByRole('list'))
+  await column(ada, 'In progress').getByText('Sail').waitFor()
+  await card(ada, task.key).focus()
+  await ada.page.keyboard.press('m')
+  await ada.see(`Arrow keys move ${task.key}`)
+  await ada.page.keyboard.press('ArrowRight')
+  await column(ada, 'In progress').getByText('Rope').waitFor()
+  await ada.page.keyboard.press('Enter')
+  await ada.page.keyboard.press('Enter')
+  const panel = ada.page.getByRole('region', { name: task.key, exact: true })
+  await panel.getByRole('button', { name: 'Rope' }).click()
+  // The other change comes after the page has sent its own, and before the server has read it.
+  const theirs = (patch: object) =>
+    ada.page.route(
+      `**/api/tasks/${task.id}`,
+      async (route) => {
+        await call(ada, 'PATCH', `/api/tasks/${task.key}`, patch)
+        await route.continue()
+      },
+      { times: 1 },
+    )
+  await theirs({ title: 'Rope of hemp' })
+  await panel.getByLabel('Edit the title').fill('Rope of steel')
+  await ada.page.keyboard.press('Enter')
+  const met = panel.getByRole('alert', { name: 'Two changes met' })
+  await met.getByText('Rope of hemp').waitFor()
+  await met.getByText('Rope of steel').waitFor()
+  await met.getByRole('button', { name: 'Write mine' }).click()
+  await panel.getByRole('button', { name: 'Rope of steel' }).waitFor()
+  // Of another field: both changes are kept, and nobody is asked.
+  await theirs({ labels: ['rigging'] })
+  await panel.getByRole('button', { name: 'Due: not set' }).click()
+  await panel.getByLabel('Due').fill('2030-05-01')
+  await ada.page.keyboard.press('Enter')
+  await panel.getByText('rigging').waitFor()
+  expect(await read(ada, task.key)).toMatchObject({ title: 'Rope of steel', labels: ['rigging'] })
+
+  await panel.getByRole('button', { name: 'Add a task (Related)' }).click()
+  await dialog(ada, `Which task is ${task.key} related to?`).getByRole('textbox').fill(other.key)
+  await dialog(ada, /related/)
+    .getByRole('button', { name: /Sail/ })
+    .click()
+  await panel.getByRole('link', { name: /Sail/ }).waitFor()
+  await panel.getByRole('link', { name: 'Open as a page' }).click()
+  await ada.page.waitForURL(`**/tasks/${task.key}`)
+  await ada.page.getByRole('heading', { name: 'Rope of steel', level: 1 }).waitFor()
+  await ada.page.getByText('History').click()
+  await ada.see(/changed due date of/)
+  await ada.see(/moved .* from todo to in progress/)
+  await ada.button(`Remove ${other.key} (Related)`).click()
+  await ada.page.getByRole('link', { name: /Sail/ }).waitFor({ state: 'detached' })
+  await ada.button('Delete').click()
+  await ada.page.waitForURL(`**/projects/${slug}/tasks`)
+  await ada.button('Undo').click()
+  await card(ada, task.key).waitFor()
+  expect(ada.refused.filter((line) => !line.endsWith('404'))).toEqual([
+    `PATCH /api/tasks/${task.id} 412`,
+    `PATCH /api/tasks/${task.id} 412`,
+  ])
+  await ada.leave(...ada.refused)
+}, 300_000)
+
+test('the graph marks the longest chain and follows the filters; every view shows stored text as text', async () => {
+  const boss = await person(t)
+  const viewer = await member(t, boss, 'viewer', 'Vera')
+  for (const look of looks) {
+    const ada = await signedIn(t, boss.email, look)
+    const { id, slug, key } = await newProject(ada, `Lantern ${evil.slice(0, 40)}`)
+    const label = evil.slice(0, 40)
+    await newTask(ada, slug, { title: evil, labels: [label], dueAt: '2030-01-01', assignee: 'me' })
+    await newTask(ada, slug, { title: 'Next', blockedBy: [`${key}-1`], labels: [label] })
+    await newTask(ada, slug, { title: 'Last', blockedBy: [`${key}-2`] })
+    await call(ada, 'POST', '/api/views', {
+      name: evil.slice(0, 80),
+      query: 'view=list',
+      projectId: id,
+      shared: true,
+    })
+    const tasks = `/projects/${slug}/tasks`
+    await expectSound(ada, `${tasks}?view=list&status=todo,blocked`, 'main .li')
+    await expectSound(ada, `${tasks}?view=timeline`, 'main .timerow')
+    await expectSound(ada, `${tasks}?view=graph`, 'main .gnode')
+    await ada.see(`Longest open chain, 3 tasks: ${key}-1 → ${key}-2 → ${key}-3`)
+    await expectSound(ada, `${tasks}?view=graph&label=${encodeURIComponent(label)}`, 'main .gnode')
+    await ada.see(`Longest open chain of these, 2 tasks: ${key}-1 → ${key}-2`)
+    expect(await ada.page.getByRole('button', { name: /Last.*Outside the filters/ }).count()).toBe(1)
+    await ada.goto(`${tasks}?view=graph&priority=low`)
+    await ada.button('Clear filters').click()
+    await ada.page.getByRole('button', { name: new RegExp(`${key}-3`) }).click()
+    await ada.page.waitForURL(/view=graph&open=/)
+    await ada.page
+      .getByRole('region', { name: `${key}-3`, exact: true })
+      .getByText('Waits for', { exact: true })
+      .waitFor()
+    const team = await teamOf(ada)
+    await ada.leave()
+    if (look !== looks[0]) continue
+
+    const vera = await signedIn(t, viewer.email, look)
+    for (const view of ['board', 'list', 'timeline', 'graph']) {
+      await vera.goto(`${tasks}?view=${view}&team=${team}`)
+      await vera.page.locator('main :is([data-task], .gnode)').first().focus()
+      for (const keys of ['x', 'p', 'c', 'm']) await vera.page.keyboard.press(keys)
+      expect(await vera.page.getByRole('button', { name: /^(New task|Add to|Move )/ }).count()).toBe(0)
+      expect(await vera.page.getByRole('checkbox').count()).toBe(0)
+      expect(await vera.page.getByRole('dialog').count()).toBe(0)
+    }
+    await vera.button('Views').click()
+    await dialog(vera, 'Saved views').getByRole('link').waitFor()
+    expect(
+      await dialog(vera, 'Saved views')
+        .getByRole('button', { name: /^(Save|Delete)/ })
+        .count(),
+    ).toBe(0)
+    await vera.leave()
+  }
+}, 300_000)
