@@ -54,12 +54,12 @@ function TunnelSheet({ tunnel }: { tunnel: Tunnel }) {
   return (
     <section className="sheet pad stack" aria-label={tunnel.name}>
       <header className="row wrap">
-        <h2 className="h2">{tunnel.name}</h2>
-        <span className="mono t12 soft grow">{tunnel.slug}</span>
+        <h2 className="h2 grow">{tunnel.name}</h2>
         {tunnel.paused && <span className="flag warn">{words.paused}</span>}
         <span className={`flag ${tones[tunnel.status]}`}>{words.status[tunnel.status]}</span>
       </header>
       <p className="row wrap t12 soft">
+        <span className="mono">{tunnel.slug}</span>
         {hostname && <span>{words.machine(hostname, [os, architecture].join(' '))}</span>}
         {lastSeenAt && (
           <time dateTime={lastSeenAt} title={dayAndTime(lastSeenAt)}>
