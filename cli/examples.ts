@@ -8,6 +8,11 @@ export const examples: Record<string, string[]> = {
   profiles: ['tutti profiles', 'tutti profiles use work'],
   'profiles use': ['tutti profiles use work'],
   search: ['tutti search lock', 'tutti search "data folder" --kind note --kind task'],
+  ask: [
+    'tutti ask "Why is the folder locked?"',
+    'tutti ask --repo owner/name "Where is it locked?"',
+    'tutti ask --chat last "Since when?"',
+  ],
   link: ['tutti link TUT', 'tutti link', 'tutti link --remove'],
   now: ['tutti now', 'tutti now --hours 8 --json'],
   watch: ['tutti watch', 'tutti watch -p TUT --type task.completed', 'tutti watch --json | jq .description'],

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { AiSession, Message } from '../../src/features/assistant/schema.ts'
-import { type Person, person, type TestApp } from '../support/app.ts'
+import { type Person, person, type TestApp, testApp } from '../support/app.ts'
 import { type Llama, startLlama } from '../support/llama.ts'
 import { SENTENCE } from '../support/tiny-model.ts'
 import { indexed, write } from './search-support.ts'
-import { ownApp } from './support.ts'
 
 /** The assistant with a real server: llama.cpp, as Debian ships it. */
 let llama: Llama
@@ -12,7 +11,7 @@ let t: TestApp
 beforeAll(async () => {
   llama = await startLlama(8192)
   const model = { CHAT_URL: llama.url, CHAT_MODEL: 'tiny', CHAT_TIMEOUT_SECONDS: '300', CHAT_MAX_SECONDS: '600' }
-  t = await ownApp(undefined, { EMBEDDINGS: 'off', ...model })
+  t = await testApp({ ...model, background: 'off' })
 }, 600_000)
 afterAll(async () => {
   await t.close()

@@ -3,12 +3,12 @@ import type { AiSession, Message, MessagePage, Proposal } from '../../src/featur
 import type { Task } from '../../src/features/tasks/schema.ts'
 import { searchNames } from '../../src/records/names.ts'
 import { fingerprint } from '../contract/tables.ts'
-import { member, type Person, person, type TestApp } from '../support/app.ts'
+import { member, type Person, person, type TestApp, testApp } from '../support/app.ts'
 import { ChatServer } from '../support/chat-server.ts'
 import { exampleHost } from '../support/code-host.ts'
 import { oneOfEach } from '../support/records.ts'
 import { indexed, newProject, newWord, write } from './search-support.ts'
-import { expectEvents, expectRefusal, ownApp, watch } from './support.ts'
+import { expectEvents, expectRefusal, watch } from './support.ts'
 
 /** What the model may ask for while it answers, and what becomes of its proposals. */
 const chat = new ChatServer()
@@ -16,7 +16,7 @@ const host = exampleHost()
 let t: TestApp
 beforeAll(async () => {
   const model = { CHAT_URL: chat.url, CHAT_MODEL: 'talker' }
-  t = watch(await ownApp(undefined, { EMBEDDINGS: 'off', ...model, ...host.settings }))
+  t = watch(await testApp({ ...model, ...host.settings, background: 'off' }))
 })
 afterAll(async () => {
   await t.close()

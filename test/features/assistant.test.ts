@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
 import { loadConfig } from '../../src/config.ts'
 import type {
   AiSession,
@@ -8,10 +9,12 @@ import type {
   MessagePage,
   Source,
 } from '../../src/features/assistant/schema.ts'
-import { apiKey, call, mcpToken, member, type Person, person, type TestApp, unique } from '../support/app.ts'
+import { aiMessages, aiSessions } from '../../src/features/assistant/table.ts'
+import { siteSettings } from '../../src/features/settings/table.ts'
+import { apiKey, call, mcpToken, member, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
 import { ChatServer } from '../support/chat-server.ts'
 import { indexed, newProject, write } from './search-support.ts'
-import { expectRefusal, ownApp, times, watch } from './support.ts'
+import { expectRefusal, times, watch } from './support.ts'
 
 const KEY = 'sk-operators-own-key-12345678'
 const chat = new ChatServer()
@@ -19,9 +22,9 @@ const chat = new ChatServer()
 let t: TestApp
 let quiet: TestApp
 beforeAll(async () => {
-  const model = { CHAT_URL: chat.url, CHAT_MODEL: 'talker', CHAT_KEY: KEY, CHAT_TIMEOUT_SECONDS: '1' }
-  t = watch(await ownApp(undefined, { EMBEDDINGS: 'off', ...model }))
-  quiet = watch(await ownApp(undefined, { EMBEDDINGS: 'off' }))
+  const model = { CHAT_URL: chat.url, CHAT_MODEL: 'talker', CHAT_KEY: KEY }
+  t = watch(await testApp({ ...model, background: 'off' }))
+  quiet = watch(await testApp({ background: 'off' }))
 })
 afterAll(async () => {
   await t.close()
@@ -253,15 +256,6 @@ describe('with a chat model', () => {
       'upstream_failed',
       '',
     ],
-    [
-      'silence',
-      async ({ hungUp }) => {
-        await hungUp
-        return new Response()
-      },
-      'upstream_timeout',
-      '',
-    ],
   ]
   test.each(broken)('%s: the answer failed, and the sources are there', async (_, step, error, content) => {
     const { me, session } = await ready()
@@ -271,12 +265,27 @@ describe('with a chat model', () => {
     expect(JSON.stringify(await stored(me, session))).not.toContain(KEY)
   })
 
+  test('one that says nothing is given up after the time for its first word', async () => {
+    const own = await testApp({ CHAT_URL: chat.url, CHAT_MODEL: 'mute', CHAT_TIMEOUT_SECONDS: '1', background: 'off' })
+    try {
+      const { me, session } = await ready(own)
+      chat.script(async ({ hungUp }) => {
+        await hungUp
+        return new Response()
+      })
+      const answer = await ask(me, session, 'folder?')
+      expect(answer).toMatchObject({ status: 'failed', error: 'upstream_timeout', sources: [{ title: 'Locks' }] })
+    } finally {
+      await own.close()
+    }
+  })
+
   test('a server that does not stream, or refuses tools, is understood too', async () => {
     const { me, session } = await ready()
     const lump = { choices: [{ message: { role: 'assistant', content: 'Locked [1].' } }], usage: { prompt_tokens: 7 } }
     chat.script(() => Response.json(lump))
     expect(await ask(me, session, 'folder?')).toMatchObject({ content: 'Locked [1].', usage: { prompt: 7 } })
-    const own = await ownApp(undefined, { EMBEDDINGS: 'off', CHAT_URL: chat.url, CHAT_MODEL: 'plain' })
+    const own = await testApp({ CHAT_URL: chat.url, CHAT_MODEL: 'plain', background: 'off' })
     try {
       const other = await ready(own)
       chat.script(({ body }) =>
@@ -343,11 +352,22 @@ describe('a question is asked once', () => {
   })
 
   test('two answers at once, and no third; tokens of a day are used up', async () => {
-    const own = await ownApp(undefined, {
-      ...{ EMBEDDINGS: 'off', CHAT_URL: chat.url, CHAT_MODEL: 'talker', CHAT_DAILY_TOKENS: '100', CHAT_PARALLEL: '1' },
+    const own = await testApp({
+      CHAT_URL: chat.url,
+      CHAT_MODEL: 'talker',
+      CHAT_DAILY_TOKENS: '100',
+      CHAT_PARALLEL: '1',
+      background: 'off',
     })
     try {
       const { me, session } = await ready(own)
+      const admin = await person(own, { admin: true })
+      const today = async () => {
+        const { body } = await admin.fetch<AiStatus>('GET', '/api/ai/status')
+        expect(body).toMatchObject({ host: new URL(chat.url).host, local: true })
+        return body.today as NonNullable<AiStatus['today']>
+      }
+      const before = await today()
       const go = Promise.withResolvers<void>()
       chat.script(async () => {
         await go.promise
@@ -367,11 +387,10 @@ describe('a question is asked once', () => {
       // Deleting the chat gives nothing back.
       await me.fetch('DELETE', `/api/ai/sessions/${session.id}`)
       expect(await left()).toBe(0)
-      const admin = await person(own, { admin: true })
-      expect((await admin.fetch<AiStatus>('GET', '/api/ai/status')).body).toMatchObject({
-        today: { users: 1, answers: 3, tokens: 135 },
-        host: new URL(chat.url).host,
-        local: true,
+      expect(await today()).toEqual({
+        users: before.users + 1,
+        answers: before.answers + 3,
+        tokens: before.tokens + 135,
       })
     } finally {
       await own.close()
@@ -402,6 +421,29 @@ describe('who gets what', () => {
     for (const { body } of chat.asked) expect(JSON.stringify(body)).not.toContain('Theirs')
   })
 
+  test('an administrator may switch it off for all', async () => {
+    const { me, session } = await ready(quiet)
+    await quiet.app.db.insert(siteSettings).values({
+      ...{ key: 'assistant', values: { enabled: false }, secrets: {}, version: 1 },
+      updatedAt: new Date().toISOString(),
+    })
+    const own = await testApp({ background: 'off' })
+    try {
+      const call = (path: string, method = 'GET', body?: object) =>
+        fetch(own.url + path, {
+          method,
+          headers: { authorization: `Bearer ${me.token}`, 'content-type': 'application/json' },
+          ...(body && { body: JSON.stringify(body) }),
+        })
+      for (const path of ['/api/ai/status', '/api/ai/sessions', `/api/ai/sessions/${session.id}`])
+        expect([path, (await call(path)).status]).toEqual([path, 404])
+      expect((await call('/api/ai/sessions', 'POST', {})).status).toBe(404)
+    } finally {
+      await quiet.app.db.delete(siteSettings).where(eq(siteSettings.key, 'assistant'))
+      await own.close()
+    }
+  })
+
   test('a team that switched the assistant off gives nothing', async () => {
     const { me, session } = await ready()
     expect((await ask(me, session, 'folder?')).sources).toHaveLength(1)
@@ -422,6 +464,10 @@ describe('who gets what', () => {
       ((await who.fetch<{ text: string }>('GET', '/api/sync/export')).body.text ?? '').split('\n')
     expect((await lines(me)).find((line) => line.startsWith('{"chat"'))).toContain('Which folder is locked?')
     expect((await lines(colleague)).join()).not.toContain('Which folder is locked?')
+    await me.fetch('PATCH', `/api/teams/${me.organizationId}/members/${colleague.userId}`, { role: 'owner' })
+    expect((await me.fetch('DELETE', '/api/auth/account', { confirm: me.email })).status).toBe(200)
+    expect(await t.app.db.$count(aiSessions, eq(aiSessions.id, session.id))).toBe(0)
+    expect(await t.app.db.$count(aiMessages, eq(aiMessages.sessionId, session.id))).toBe(0)
   })
 })
 
