@@ -39,7 +39,7 @@ export function ProposalCard({ proposal, sessionId, messageId, projectId, mayAcc
   return (
     <section className="sheet pad stack" aria-label={titleOf(proposal)}>
       <header className="row wrap">
-        <h3 className="h2 grow">{titleOf(proposal)}</h3>
+        <h2 className="h2 grow">{titleOf(proposal)}</h2>
         {!isOpen && (
           <span className={`flag ${proposal.state === 'accepted' ? 'good' : 'info'}`}>
             {text[proposal.state as 'accepted']}
@@ -147,7 +147,11 @@ const TaskList = ({ tasks }: { tasks: readonly Listed[] }) => (
           <p className="answer">{`${text.criteria}: ${acceptance.join(' · ')}`}</p>
         )}
         <p className="soft t12">
-          {[priority && `${text.priority} ${priority}`, ...(labels ?? []), ...(blockedBy ?? [])]
+          {[
+            priority && `${text.priority} ${priority}`,
+            ...(labels ?? []),
+            ...(blockedBy?.length ? [text.after(blockedBy.join(', '))] : []),
+          ]
             .filter(Boolean)
             .join(' · ')}
         </p>

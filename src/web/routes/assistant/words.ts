@@ -60,6 +60,7 @@ export const words = {
     choose: 'Choose a project',
     priority: 'priority',
     criteria: 'Accepted when',
+    after: (titles: string) => `after ${titles}`,
     read: (numbers: string) => `Had read ${numbers}`,
   },
 } as const
