@@ -16,6 +16,8 @@ export const isWrite = (route: RouteLike): boolean => actionOf(route).kind === '
 /** Live events: any credential of the web API may listen, and each event needs the scope of its kind. */
 export const isLive = (route: RouteLike): boolean =>
   /^hub\.|^tunnels\.connectService$/.test(actionOf(route).id) || isOfMachine(route)
+/** A WebSocket, which has no answer of its own. */
+export const isSocket = ({ path }: RouteLike): boolean => path.endsWith('/ws') || path === '/api/tunnels/reverse'
 /** Only for the credential of a tunnel's machine. */
 export const isOfMachine = (route: RouteLike): boolean => ruleOf(route).kinds.every((kind) => kind === 'tunnel')
 
