@@ -50,8 +50,13 @@ async function signInLink(): Promise<URL> {
 async function take(link: URL): Promise<void> {
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
   try {
-    const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, timezoneId: 'UTC' })
+    const context = await browser.newContext({
+      viewport: { width: 1440, height: 900 },
+      timezoneId: 'UTC',
+      locale: 'en-GB',
+    })
     const page = await context.newPage()
+    const blank = await context.newPage()
     await page.clock.setFixedTime(at)
     await page.goto(link.href)
     await page.getByRole('button').first().click()
@@ -63,11 +68,28 @@ async function take(link: URL): Promise<void> {
       for (const [name, open] of Object.entries(scenes)) {
         await open(page, link.origin)
         await page.locator('main h1').first().waitFor()
+        // Who is here comes last, by the live connection.
+        await page.locator('.crowd').waitFor()
         await page.waitForLoadState('networkidle')
-        await page.screenshot({ path: join(out, `${name}-${theme}.png`) })
+        await Bun.write(join(out, `${name}-${theme}.webp`), await toWebp(blank, await page.screenshot()))
       }
     }
   } finally {
     await browser.close()
   }
+}
+
+/** Returns the picture at half the size of the PNG, made by the browser itself. */
+async function toWebp(blank: Page, png: Buffer): Promise<Buffer> {
+  const data = await blank.evaluate<string>(`(async () => {
+    const image = new Image()
+    image.src = 'data:image/png;base64,${png.toString('base64')}'
+    await image.decode()
+    const canvas = document.createElement('canvas')
+    canvas.width = image.naturalWidth
+    canvas.height = image.naturalHeight
+    canvas.getContext('2d').drawImage(image, 0, 0)
+    return canvas.toDataURL('image/webp', 0.9)
+  })()`)
+  return Buffer.from(data.slice(data.indexOf(',') + 1), 'base64')
 }

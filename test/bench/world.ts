@@ -128,7 +128,11 @@ async function fillTasks(server: Process, token: string): Promise<string> {
 }
 
 /** POST where there is a body, otherwise GET. */
-export async function call<T>(server: Process, path: string, how: { body?: object; token?: string }): Promise<T> {
+export async function call<T>(
+  server: Pick<Process, 'url'>,
+  path: string,
+  how: { body?: object; token?: string },
+): Promise<T> {
   const response = await fetch(server.url + path, {
     method: how.body ? 'POST' : 'GET',
     headers: { 'content-type': 'application/json', ...(how.token && { authorization: `Bearer ${how.token}` }) },
