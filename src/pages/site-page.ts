@@ -31,6 +31,8 @@ const meta = (name: string, value: string | null): string =>
   value ? `<meta ${name.startsWith('og:') ? 'property' : 'name'}="${name}" content="${html(value)}">` : ''
 const link = ({ href, text }: { href: string; text: string }): string => `<a href="${html(href)}">${html(text)}</a>`
 
+const noticeOf = ({ banner }: SiteFrame): string =>
+  banner ? `<aside class="banner ${html(banner.type)}" aria-label="Notice">${html(banner.text)}</aside>` : ''
 const signIn = { href: '/login', text: 'Sign in' }
 
 export const sitePage = (frame: SiteFrame, page: SitePage): string => `<!doctype html>
@@ -46,7 +48,7 @@ ${frame.feed ? `<link rel="alternate" type="application/atom+xml" href="${html(f
 <a class="skip" href="#content">Skip to the content</a>
 <header class="bar"><a href="/"><strong>${html(frame.siteName)}</strong></a>
 <nav aria-label="${html(frame.siteName)}">${frame.nav.map(link).join('')}</nav></header>
-${frame.banner ? `<p class="banner ${html(frame.banner.type)}" role="note">${html(frame.banner.text)}</p>` : ''}
+${noticeOf(frame)}
 <main id="content">${page.body}</main>
 <footer><p>${html([frame.siteName, frame.tagline].filter(Boolean).join(' · '))}</p>
 <nav class="legal" aria-label="Legal">${[...frame.legal, signIn].map(link).join('')}</nav></footer>

@@ -6,6 +6,7 @@ import type { CommunityPost } from '../../../features/community/schema.ts'
 import { Editor } from '../../components/editor.tsx'
 import { Markdown } from '../../components/markdown.tsx'
 import { ProblemBox } from '../../components/states.tsx'
+import { useCrumbs } from '../../crumbs.ts'
 import { Waiting } from '../admin/frame.tsx'
 import { communityPostQuery, deleteOwn, editPost, reportPost, writePost } from './queries.ts'
 import { words } from './words.ts'
@@ -13,14 +14,17 @@ import { words } from './words.ts'
 const MOST = 20_480
 const w = words.write
 
-const Frame = ({ title, children }: { title: string; children: ReactNode }) => (
-  <div className="scroll">
-    <div className="page stack s5">
-      <h1 className="h1">{title}</h1>
-      {children}
+function Frame({ title, children }: { title: string; children: ReactNode }) {
+  useCrumbs({ label: title })
+  return (
+    <div className="scroll">
+      <div className="page stack s5">
+        <h1 className="h1">{title}</h1>
+        {children}
+      </div>
     </div>
-  </div>
-)
+  )
+}
 
 interface FormProps {
   saved?: CommunityPost
