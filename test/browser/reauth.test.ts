@@ -94,7 +94,7 @@ test('tabs that renew at the same moment do not end the session', async () => {
   // All of them hear that they are signed out before any of them does something about it.
   let waiting = tabs.length
   const told = Promise.withResolvers<void>()
-  await ada.context.route('**/api/auth/me', async (route) => {
+  await ada.context.route('**/api/frame', async (route) => {
     const response = await route.fetch()
     if (--waiting === 0) told.resolve()
     await told.promise
