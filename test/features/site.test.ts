@@ -176,7 +176,7 @@ describe('a public page', () => {
     expect(Object.fromEntries(first.headers)).toMatchObject({
       'cache-control': 'public, max-age=60, stale-while-revalidate=600',
       'content-security-policy':
-        "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        "default-src 'none'; style-src 'self'; img-src 'self' data:; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     })
     expect(first.headers.get('set-cookie')).toBeNull()
     const etag = first.headers.get('etag') as string
