@@ -6,7 +6,8 @@ import { type CommonOptions, settingsOf } from './settings.ts'
 /**
  * Returns the settings of a demo. Its folder is its own or given with --data-dir, and its database is embedded: the
  * environment and the configuration file name the places of a real installation. It sends nothing, because its people
- * and hosts exist nowhere.
+ * and hosts exist nowhere. Its statements may take a minute: five weeks of work are stored in seconds, also on a slow or
+ * busy machine.
  */
 export const demoSettings = (options: CommonOptions): Config => ({
   ...settingsOf({ ...options, dataDir: options.dataDir ?? './tutti-demo' }),
@@ -15,6 +16,7 @@ export const demoSettings = (options: CommonOptions): Config => ({
   BACKUP_DIR: undefined,
   SMTP_URL: undefined,
   OUTBOUND: 'off',
+  DB_STATEMENT_TIMEOUT_MS: 60_000,
 })
 
 /** Returns a clock that always shows this time. */
