@@ -201,7 +201,7 @@ describe('rights that are missing', () => {
       // Where the row itself decides: 403 for what a viewer sees, 404 for what only its owner does.
       for (const route of withIds.filter((r) => writes.includes(r))) {
         const personal =
-          /api-keys|passkeys|settings\/sessions|mcp-tokens|auth\/device|notifications|invites\/:token|api\/(sync|ai)|\/chat$/.test(
+          /api-keys|passkeys|settings\/sessions|mcp-tokens|auth\/device|notifications|invites\/:token|api\/(sync|ai|community|public)|\/chat$/.test(
             route.path,
           ) && own(route)
         wrong.check(
