@@ -56,9 +56,10 @@ async function connectV2(
     name,
     protocol: client.getNegotiatedProtocolVersion(),
     instructions: () => client.getInstructions(),
-    list: async () => (await client.listTools(undefined, { cacheMode: 'bypass' })).tools.map((t) => t.name),
-    tools: async () => (await client.listTools(undefined, { cacheMode: 'bypass' })).tools,
-    call: async (tool, args = {}) => (await client.callTool({ name: tool, arguments: args })) as Result,
+    list: async () =>
+      (await client.listTools(undefined, { cacheMode: 'bypass', ...patiently })).tools.map((t) => t.name),
+    tools: async () => (await client.listTools(undefined, { cacheMode: 'bypass', ...patiently })).tools,
+    call: async (tool, args = {}) => (await client.callTool({ name: tool, arguments: args }, patiently)) as Result,
     onToolsChanged: (tell) => client.setNotificationHandler('notifications/tools/list_changed', tell),
     close: async () => {
       if (transport instanceof v2.StreamableHTTPClientTransport) await transport.terminateSession()
@@ -74,9 +75,10 @@ async function connectV1(name: string, transport: V1Sse | V1Http): Promise<McpCl
     name,
     protocol: transport instanceof V1Http ? transport.protocolVersion : undefined,
     instructions: () => client.getInstructions(),
-    list: async () => (await client.listTools()).tools.map((t) => t.name),
-    tools: async () => (await client.listTools()).tools,
-    call: async (tool, args = {}) => (await client.callTool({ name: tool, arguments: args })) as Result,
+    list: async () => (await client.listTools(undefined, patiently)).tools.map((t) => t.name),
+    tools: async () => (await client.listTools(undefined, patiently)).tools,
+    call: async (tool, args = {}) =>
+      (await client.callTool({ name: tool, arguments: args }, undefined, patiently)) as Result,
     onToolsChanged: () => undefined,
     close: async () => {
       if (transport instanceof V1Http) await transport.terminateSession()
