@@ -30,6 +30,11 @@ export function RepoPage() {
           <header className="row wide wraps">
             <h1 className="h1 grow">{name}</h1>
             <span className={tones[repo.status]}>{words.status[repo.status]}</span>
+            {repo.syncedAt && (
+              <Link className="btn small" to="/assistant" search={{ repositoryId: repo.id }}>
+                {words.ask}
+              </Link>
+            )}
             {repo.can?.sync === true && (
               <button type="button" className="btn small" disabled={sync.isPending} onClick={() => sync.mutate()}>
                 <RefreshCw className="i s14" aria-hidden />

@@ -12,6 +12,7 @@ export const words = {
   visibility: 'Visible to',
   private: 'those with access',
   public: 'everybody',
+  ask: 'Ask about its files',
   sync: 'Sync',
   syncing: 'Syncing…',
   syncText: 'A sync reads branches, the last commit and open pull requests from the host, with your own token.',
