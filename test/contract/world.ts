@@ -247,9 +247,11 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
   return known
 }
 
-/** What only administrators make: texts of the public site, none of them published. */
+/** What only administrators make: texts of a public site that has all its parts, none of them published. */
 async function siteRows(t: TestApp): Promise<Pick<World, 'paths' | 'fields'>> {
   const admin = await person(t, { admin: true })
+  for (const key of ['blog', 'marketplace', 'contact', 'community'])
+    await admin.fetch('PATCH', `/api/admin/settings/${key}`, { enabled: true })
   const rows: Record<string, string> = {
     '/api/admin/settings/:key': 'general',
     '/api/public/settings/:key': 'tracker',
@@ -498,6 +500,13 @@ export const workable: Record<string, object> = {
   'workflow.updateIn': { taskIds: [], blockedBy: [], ...movesNowhere },
   'workflow.advance': movesNowhere,
   'workflow.override': { status: 'checked' },
+  // Others of the same loop have it.
+  ...Object.fromEntries(
+    ['Page', 'Post', 'Category'].flatMap((kind) => [
+      [`site.create${kind}`, { slug: undefined }],
+      [`site.update${kind}`, { slug: undefined }],
+    ]),
+  ),
   'skills.update': { scope: 'team' },
   'agents.create': { skills: [] },
   'agents.update': { scope: 'team', skills: [] },

@@ -122,7 +122,7 @@ export const siteRoutes = (http: Http) =>
       response: Deleted,
     })
     .post('/api/admin/settings/generate-sitemap', ({ ctx }) => generateSitemap(ctx, {}), {
-      ...on(generateSitemap, 'Where the sitemap is, and how many addresses it has'),
+      ...on(generateSitemap, 'Where the sitemap is, and how many addresses it has', { answers: [409] }),
       response: Sitemap,
     })
     .get('/api/public/pages/:slug', ({ ctx, params }) => visitors.readPage(ctx, params), {
