@@ -8,7 +8,7 @@ import { proofOf } from '../../src/http/policy.ts'
 import { buildHttp } from '../../src/http/server.ts'
 import type { TSchema } from '../../src/schema.ts'
 import { type Answer, call, type Person, person } from '../support/app.ts'
-import { ask, broken, isOfMachine, isPublic, nameOf, operationOf, routes, ruleOf, t, Wrong } from './ask.ts'
+import { ask, broken, isOfMachine, isPublic, isSocket, nameOf, operationOf, routes, ruleOf, t, Wrong } from './ask.ts'
 import { columnNames } from './tables.ts'
 import { bodyOf, fill, paramsOf, type World, world } from './world.ts'
 
@@ -246,7 +246,7 @@ describe('what may be sent', () => {
       // A form is read before the query is checked.
       const form = isUpload(route.hooks) ? bodyOf(route, a) : undefined
       // A WebSocket has no other answer to a plain request.
-      const good = route.path === '/api/ws' ? 426 : 200
+      const good = isSocket(route) ? 426 : 200
       for (const [name, schema] of properties(route.hooks.query)) {
         const bad =
           schema.type === 'number'
