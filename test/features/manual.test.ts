@@ -12,7 +12,18 @@ beforeAll(async () => {
 })
 
 /** States and values that look like names of tools. */
-const words = new Set(['in_progress', 'in_review', 'in_testing', 'in_docs', 'needs_edits', 'changes_requested'])
+const words = new Set([
+  'in_progress',
+  'in_review',
+  'in_testing',
+  'in_docs',
+  'needs_edits',
+  'changes_requested',
+  // What an answer of the assistant says.
+  'no_model',
+  'upstream_failed',
+  'upstream_timeout',
+])
 
 describe('the manual', () => {
   test('is there for anyone, in reading order, and every listed page opens', async () => {

@@ -831,7 +831,13 @@ test('every table with rows of a project goes with it when it is moved or delete
   // Triggers keep the numbers of tasks, which name nothing but their project.
   const exempt = ['event_days', 'events', 'mcp_tokens', 'task_counts', 'task_days']
   expect(rows.flat().filter((name) => !exempt.includes(name as string))).toEqual(
-    // Passages, sessions and views only carry the team's id: their features handle `projectMoved`.
-    [...t.app.records.inProjects.map((table) => getTableName(table)), 'passages', 'sessions', 'views'].sort(),
+    // Chats, passages, sessions and views only carry the team's id: their features handle `projectMoved`.
+    [
+      ...t.app.records.inProjects.map((table) => getTableName(table)),
+      'ai_sessions',
+      'passages',
+      'sessions',
+      'views',
+    ].sort(),
   )
 })

@@ -147,7 +147,10 @@ describe.each(kinds)('at %s', (kind) => {
       data: { url, status: 'ready' },
     })
     expect(host.asked.every(({ headers }) => !headers.has('authorization'))).toBe(true)
-    expect((await ada.fetch<Repository>('GET', `/api/repos/${made.body.id}`)).body).toEqual(made.body)
+    expect((await ada.fetch<Repository>('GET', `/api/repos/${made.body.id}`)).body).toEqual({
+      ...made.body,
+      can: { sync: true, remove: true },
+    })
   })
 
   test('by any of its names, and once for a project', async () => {

@@ -1,10 +1,11 @@
 import type { Feature } from '../../feature.ts'
 import * as events from './events.ts'
 import { exportChats } from './exported.ts'
+import { moveChats } from './of-project.ts'
 import { assistantRoutes } from './routes.ts'
 
 export const assistant: Feature = {
   events: Object.values(events),
   routes: assistantRoutes,
-  hooks: [exportChats],
+  hooks: [exportChats, moveChats],
 }

@@ -8,6 +8,7 @@ import { isOpen } from '../../records/open.ts'
 import * as projects from '../projects/rows.ts'
 import { filtersOf, hasAnyStatus } from './filters.ts'
 import type { GraphQuery, TaskGraph } from './graph-schema.ts'
+import { requireThere } from './lists.ts'
 import { selectItems, toItem, visibleTo, withProject } from './rows.ts'
 import { taskDependencies, tasks } from './table.ts'
 
@@ -23,6 +24,7 @@ export const graph = read(
   member('tasks:read'),
   async (ctx, { ref, open, kind, ...filters }: GraphQuery & { ref: string }): Promise<TaskGraph> => {
     const { id: projectId } = await projects.find(ctx, ref)
+    await requireThere(ctx, filters)
     const matching = Object.values(filters).some((value) => value !== undefined)
       ? sql`select ${tasks.id} from ${withProject} where ${and(
           ...(await filtersOf(ctx, { ...filters, projectId })),

@@ -143,8 +143,11 @@ export const counts = read(
   },
 )
 
-/** Throws `not_found` for a task, story or epic that the caller does not see: a count of none would mislead. */
-async function requireThere(ctx: Ctx, { parentId, storyId, epicId }: Omit<TaskCountsQuery, 'by'>): Promise<void> {
+/** Throws `not_found` for a task, story or epic that the caller does not see: none would mislead. */
+export async function requireThere(
+  ctx: Ctx,
+  { parentId, storyId, epicId }: Pick<TaskCountsQuery, 'parentId' | 'storyId' | 'epicId'>,
+): Promise<void> {
   if (parentId) await find(ctx, parentId)
   const rights = rightsOf(ctx.actor)
   const seen = async (table: typeof stories | typeof epics, id: string) =>
