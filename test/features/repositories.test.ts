@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type { Message } from '../../src/features/assistant/schema.ts'
-import type { PullOpened, Repository, RepositoryPage } from '../../src/features/repositories/schema.ts'
+import type {
+  PullOpened,
+  Repository,
+  RepositoryDetail,
+  RepositoryPage,
+} from '../../src/features/repositories/schema.ts'
 import { saveToken } from '../../src/outside/codehosts/host-address.ts'
 import type { Hosted } from '../../src/outside/codehosts/schema.ts'
 import { ways } from '../mcp/support.ts'
@@ -147,7 +152,7 @@ describe.each(kinds)('at %s', (kind) => {
       data: { url, status: 'ready' },
     })
     expect(host.asked.every(({ headers }) => !headers.has('authorization'))).toBe(true)
-    expect((await ada.fetch<Repository>('GET', `/api/repos/${made.body.id}`)).body).toEqual({
+    expect((await ada.fetch<RepositoryDetail>('GET', `/api/repos/${made.body.id}`)).body).toEqual({
       ...made.body,
       can: { sync: true, remove: true },
     })
