@@ -97,7 +97,8 @@ describe("another tenant's ids", () => {
 
   test('an instance administrator sees no more of a team than anybody else', () =>
     unchanged(async (wrong) => {
-      for (const route of withIds.filter(own))
+      // They look at posts of the community before others do, and these are of no team.
+      for (const route of withIds.filter((r) => own(r) && !r.path.includes('/community/')))
         wrong.check(nameOf(route), await ask(route, admin, fill(route.path, a), bodyOf(route, b)), 404)
     }))
 

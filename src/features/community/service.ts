@@ -152,8 +152,8 @@ export const report = write(
   writing,
   async (ctx, { id, reason }: CommunityReport & { id: string }): Promise<Reported> => {
     await requireOn(ctx)
-    const user = await verifiedUser(ctx)
     const post = await find(ctx, id)
+    const user = await verifiedUser(ctx)
     if (post.authorId === user.id) throw new AppError('conflict', 'This is your own post. You can delete it.')
     const made = await ctx.db
       .insert(communityReports)
