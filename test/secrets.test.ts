@@ -83,9 +83,10 @@ describe('configuration', () => {
         'CODEHOST_CLIENT_SECRET',
       ]),
     )
-    expect(
-      Object.keys(settings).filter((name) => /SECRET|_KEY$|TOKEN|PASSWORD/.test(name) && !secret.includes(name)),
-    ).toEqual([])
+    // The tokens of a chat model are counted; they open nothing.
+    const counts = ['CHAT_CONTEXT_TOKENS', 'CHAT_DAILY_TOKENS']
+    const sounding = Object.keys(settings).filter((name) => /SECRET|_KEY$|TOKEN|PASSWORD/.test(name))
+    expect(sounding.filter((name) => !secret.includes(name))).toEqual(counts)
   })
 
   test.each([

@@ -6,8 +6,8 @@ import { type CommonOptions, settingsOf } from './settings.ts'
 /**
  * Returns the settings of a demo. Its folder is its own or given with --data-dir, and its database is embedded: the
  * environment and the configuration file name the places of a real installation. It sends nothing, because its people
- * and hosts exist nowhere. Its statements may take a minute: five weeks of work are stored in seconds, also on a slow or
- * busy machine.
+ * and hosts exist nowhere. Its statements may take a minute, because a slow or busy machine needs more than the default
+ * to store five weeks of work.
  */
 export const demoSettings = (options: CommonOptions): Config => ({
   ...settingsOf({ ...options, dataDir: options.dataDir ?? './tutti-demo' }),
