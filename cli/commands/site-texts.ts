@@ -5,6 +5,7 @@ import { control } from '../operating/control.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { note, plain, print } from '../terminal/output.ts'
 import { Refusal } from '../terminal/report.ts'
+import { instantOf } from '../terminal/times.ts'
 
 export type Noun = 'pages' | 'posts'
 type Common = CommonOptions & { json?: boolean }
@@ -45,7 +46,7 @@ async function idOf(noun: Noun, ref: string, common: CommonOptions): Promise<str
 
 export async function showText(noun: Noun, ref: string, { json, ...common }: Common): Promise<void> {
   const text = await control(settingsOf(common), commands[noun].get, { id: await idOf(noun, ref, common) })
-  print(json, text, line(noun, text), '', ...text.content.split('\n').map(plain))
+  print(json, text, line(noun, text), '', text.content.trimEnd())
 }
 
 interface Writing extends Common {
@@ -61,15 +62,21 @@ interface Writing extends Common {
 /** Returns the fields that the options set. The text comes from a file, or with `-` from standard input. */
 async function fieldsOf({ title, slug, description, file, publish, draft, at }: Writing): Promise<object> {
   const content = file === undefined ? undefined : await (file === '-' ? Bun.stdin : Bun.file(file)).text()
-  const status = draft ? 'draft' : publish || at ? 'published' : undefined
+  const status = draft ? 'draft' : publish || at !== undefined ? 'published' : undefined
   return {
     ...(title !== undefined && { title }),
     ...(slug !== undefined && { slug }),
     ...(description !== undefined && { description }),
     ...(content !== undefined && { content }),
     ...(status && { status }),
-    ...(at && { publishedAt: new Date(at).toISOString() }),
+    ...(at !== undefined && { publishedAt: instantGiven(at) }),
   }
+}
+
+function instantGiven(text: string): string {
+  const at = instantOf(text)
+  if (at === undefined) throw new Refusal('--at takes an instant, such as 2026-12-24T09:00Z.', 2)
+  return at
 }
 
 export async function createText(noun: Noun, title: string, options: Writing): Promise<void> {
