@@ -43,11 +43,12 @@ export async function handled(
       body: typeof body === 'object' ? JSON.stringify(body) : body,
     }),
   )
-  const bytes = Buffer.from(await response.arrayBuffer())
+  const chunks: Uint8Array[] = []
+  for await (const chunk of response.body ?? []) chunks.push(chunk)
   return {
     status: response.status,
     get text() {
-      return bytes.toString()
+      return Buffer.concat(chunks).toString()
     },
   }
 }

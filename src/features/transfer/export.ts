@@ -19,7 +19,7 @@ import { type Kind, kindNamed } from './kinds.ts'
 import { order, parts, personFields } from './parts.ts'
 import type { ExportQuery } from './schema.ts'
 
-const PAGE = 500
+const PAGE = 100
 
 /** Agents do not take everything away, nor does somebody who acts as another. */
 const people: Rule = { kinds: ['session', 'api_key'], scope: null, role: 'viewer', own: true }
@@ -228,6 +228,8 @@ export function streamOf({ lines, end }: Source, format: 'ndjson' | 'json'): Rea
   return new ReadableStream({
     async pull(controller) {
       try {
+        // A reader that takes everything at once would hold the event loop for a whole page of records.
+        await new Promise(setImmediate)
         const { text, isLast } = await next()
         controller.enqueue(new TextEncoder().encode(text))
         if (!isLast) return
