@@ -423,10 +423,11 @@ describe('who gets what', () => {
 
   test('an administrator may switch it off for all', async () => {
     const { me, session } = await ready(quiet)
-    await quiet.app.db.insert(siteSettings).values({
-      ...{ key: 'assistant', values: { enabled: false }, secrets: {}, version: 1 },
-      updatedAt: new Date().toISOString(),
-    })
+    const values = { enabled: false }
+    await quiet.app.db
+      .insert(siteSettings)
+      .values({ key: 'assistant', values, secrets: {}, version: 1, updatedAt: new Date().toISOString() })
+      .onConflictDoUpdate({ target: siteSettings.key, set: { values } })
     const own = await testApp({ background: 'off' })
     try {
       const call = (path: string, method = 'GET', body?: object) =>

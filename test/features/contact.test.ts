@@ -18,6 +18,7 @@ beforeAll(async () => {
   t = watch(await testApp({ background: 'off' }, clock.now))
   admin = await person(t, { admin: true })
   await t.app.db.delete(siteSettings)
+  await t.app.db.delete(contactMessages)
 })
 afterAll(async () => {
   await t.app.db.delete(siteSettings)

@@ -19,6 +19,7 @@ beforeAll(async () => {
   other = await testApp()
   closed = await testApp({ REGISTRATION: 'closed', background: 'off' })
   admin = await person(t, { admin: true })
+  await t.app.db.delete(siteSettings)
 })
 afterAll(async () => {
   await t.app.db.delete(siteSettings)
