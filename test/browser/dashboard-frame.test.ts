@@ -185,7 +185,16 @@ test('a server that stopped is told; what one writes is refused and kept, and al
   await ada.see(`${task.key} went back`)
   await cardIn('Todo').waitFor()
 
+  // A part whose script is not loaded yet breaks nothing, and comes when the server is back.
+  await ada.page.route(/\/(web|health)\//, (route) => (stopped ? route.abort('connectionrefused') : route.fallback()))
+  const missing = ada.page.waitForEvent('requestfailed', (request) => request.url().includes('/health/live'))
+  await ada.page.keyboard.press('?')
+  await missing
+  await cardIn('Todo').waitFor()
+
   stopped = false
+  await ada.page.getByRole('dialog').getByText('Everywhere').waitFor()
+  await ada.page.keyboard.press('Escape')
   await ada.page.getByText('You can go on reading').waitFor({ state: 'detached' })
   await comment.press('Control+Enter')
   await panel.locator('.msg').getByText('Written before the break').waitFor()

@@ -1,16 +1,11 @@
-import {
-  type ComponentProps,
-  cloneElement,
-  type KeyboardEvent,
-  lazy,
-  type ReactElement,
-  Suspense,
-  useState,
-} from 'react'
+import { type ComponentProps, cloneElement, type KeyboardEvent, type ReactElement, Suspense, useState } from 'react'
+import { lazy } from '../lazy.ts'
 import type { Menu } from './menu.tsx'
 
 const load = async () => ({ default: (await import('./menu.tsx')).Menu })
 const Loaded = lazy(load)
+/** So that it is there when it is opened. What fails now is tried again then. */
+const loadAhead = () => void load().catch(() => undefined)
 
 interface Props extends Omit<ComponentProps<typeof Menu>, 'trigger' | 'open'> {
   trigger: ReactElement<ComponentProps<'button'>>
@@ -28,11 +23,11 @@ export function LazyMenu({ trigger, ...menu }: Props) {
     'aria-haspopup': 'menu',
     'aria-expanded': false,
     onPointerEnter: (event) => {
-      void load()
+      loadAhead()
       onPointerEnter?.(event)
     },
     onFocus: (event) => {
-      void load()
+      loadAhead()
       onFocus?.(event)
     },
     onClick: open,

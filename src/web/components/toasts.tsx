@@ -1,5 +1,6 @@
 /** Short messages at the edge of the page. What shows them is loaded with the first one, which few visits need. */
-import { lazy, Suspense, useSyncExternalStore } from 'react'
+import { Suspense, useSyncExternalStore } from 'react'
+import { lazy } from '../lazy.ts'
 
 export interface ToastText {
   title: string

@@ -1,8 +1,9 @@
 /** What stands around every page: the bar above, the sidebar, the foot line; on a phone a head and a bar of tabs. */
 import { Outlet, useRouteContext } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { Suspense, useEffect, useState } from 'react'
 import { FootProvider } from '../components/foot.tsx'
 import { setShortcuts } from '../keys.ts'
+import { lazy } from '../lazy.ts'
 import { follow, useLiveState } from '../live.ts'
 import { useQuestion } from '../reauth.ts'
 import { words } from '../words.ts'

@@ -1,7 +1,8 @@
 /** The keys that work everywhere, and what they open. */
 import { useNavigate } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useRef } from 'react'
+import { Suspense, useEffect, useRef } from 'react'
 import { type Command, listen, useCommands } from '../keys.ts'
+import { lazy } from '../lazy.ts'
 import { undoLast } from '../undo.ts'
 import { words } from '../words.ts'
 import { usePlaces, useProjectSlug } from './here.ts'

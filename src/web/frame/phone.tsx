@@ -1,8 +1,9 @@
 /** The frame of a phone: a head that names the page, a bar of five tabs, and behind "More" everything else. */
 import { Link } from '@tanstack/react-router'
 import { ChevronLeft, Ellipsis, FolderKanban, Menu as MenuIcon, Search, SquareKanban } from 'lucide-react'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { Mark } from '../components/glyphs.tsx'
+import { lazy } from '../lazy.ts'
 import { words } from '../words.ts'
 import { useCrumbsHere, usePlaces, useProjectSlug } from './here.ts'
 import { openPalette } from './overlays.ts'

@@ -1,11 +1,12 @@
 /** One chat: its messages, the answer that is being written, and a field for the next question. */
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useRouteContext } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { Suspense, useEffect, useRef, useState } from 'react'
 import type { AiSession, AiSessionRead } from '../../../features/assistant/schema.ts'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { Compose } from '../../components/talk.tsx'
 import { useCrumbs } from '../../crumbs.ts'
+import { lazy } from '../../lazy.ts'
 import { projectsQuery } from '../../session.ts'
 import { askIn, dismiss, useWriting, type Writing } from './asking.ts'
 import { MessageTurn, QuestionTurn, WritingTurn } from './message.tsx'

@@ -1,9 +1,10 @@
 /** What the reader has reported to those who run the server, and their answers. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { Markdown } from '../../components/markdown.tsx'
 import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { lazy } from '../../lazy.ts'
 import { day, dayAndTime } from '../../times.ts'
 import { issuesQuery } from './queries.ts'
 import { words } from './words.ts'

@@ -1,10 +1,11 @@
 /** What agents and people remember, by scope, tag, age and importance, or by meaning. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useRouteContext } from '@tanstack/react-router'
-import { lazy, Suspense, useCallback, useState } from 'react'
+import { Suspense, useCallback, useState } from 'react'
 import { LongList } from '../../components/long-list.tsx'
 import { type FilterChoice, QueryBar } from '../../components/query-bar.tsx'
 import { AfterAMoment, Empty, NoMatch, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { lazy } from '../../lazy.ts'
 import { words as common } from '../../words.ts'
 import { type About, useAbouts } from './about.ts'
 import { hitsQuery, memoriesQuery } from './queries.ts'

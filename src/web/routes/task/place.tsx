@@ -1,9 +1,10 @@
 /** What a task belongs to: story, epic, the task that it is a part of, features. */
 import { Link } from '@tanstack/react-router'
 import { Pencil } from 'lucide-react'
-import { lazy, type ReactNode, Suspense, useState } from 'react'
+import { type ReactNode, Suspense, useState } from 'react'
 import type { TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
 import { Prop } from '../../components/section.tsx'
+import { lazy } from '../../lazy.ts'
 import { words } from './words.ts'
 
 const Chooser = lazy(() => import('./chooser.tsx'))

@@ -1,10 +1,11 @@
 /** What the task waits for, what it frees, its parts, what it is related to, and other records. */
 import { Link } from '@tanstack/react-router'
 import { Plus, X } from 'lucide-react'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/work.ts'
 import { StatusGlyph } from '../../components/glyphs.tsx'
+import { lazy } from '../../lazy.ts'
 import { statusNames } from '../../words.ts'
 import { Section } from './section.tsx'
 import { words } from './words.ts'

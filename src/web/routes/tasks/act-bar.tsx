@@ -1,11 +1,12 @@
 /** What can be done with the selected tasks: a floating bar, and keys that also work on the one with the focus. */
 import { useRouteContext } from '@tanstack/react-router'
 import { Calendar, Circle, SignalHigh, Tag, UserPlus, X } from 'lucide-react'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { Kbd, useFoot } from '../../components/foot.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCommands } from '../../keys.ts'
+import { lazy } from '../../lazy.ts'
 import { type Change, type Outcome, useBatch } from './batch.ts'
 import type { Field } from './picker.tsx'
 import type { Selection } from './selection.ts'

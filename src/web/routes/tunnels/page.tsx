@@ -1,11 +1,12 @@
 /** The machines that the team can reach, with what they offer and to whom. */
 import { useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import type { Tunnel } from '../../../features/tunnels/schema.ts'
 import { CopyLine } from '../../components/copy-line.tsx'
 import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
+import { lazy } from '../../lazy.ts'
 import { ago, dayAndTime } from '../../times.ts'
 import { words as common } from '../../words.ts'
 import { tunnelsQuery, useTunnel } from './queries.ts'
