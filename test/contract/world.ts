@@ -278,7 +278,7 @@ async function siteRows(t: TestApp): Promise<Pick<World, 'paths' | 'fields'>> {
 }
 
 /** Hidden, as a post is before an administrator has looked at it. */
-async function communityPost({ app }: TestApp, author: Person): Promise<Record<string, string>> {
+export async function communityPost({ app }: TestApp, author: Person): Promise<Record<string, string>> {
   const at = new Date().toISOString()
   const [made] = await app.db
     .insert(communityPosts)

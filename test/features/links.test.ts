@@ -265,7 +265,10 @@ describe('what works once', () => {
     const secrets = await Promise.all(
       purposes.map(async (purpose) => ({ purpose, secret: await issueFor(ctx, { purpose, who: ada }) })),
     )
-    const routes = t.server.routes.filter((route) => route.method === 'POST' && route.hooks.body?.properties?.token)
+    // The contact form takes whatever it gets: with a wrong token the message is spam, and nobody is told.
+    const routes = t.server.routes.filter(
+      ({ method, path, hooks }) => method === 'POST' && hooks.body?.properties?.token && path !== '/api/public/contact',
+    )
     expect(routes.map((r) => r.path)).toEqual(
       expect.arrayContaining(['/api/auth/magic-link/verify', '/api/auth/magic-link/code', '/api/setup']),
     )
