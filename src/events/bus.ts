@@ -53,7 +53,7 @@ export class Bus {
 
   /** Calls the follower for every batch after the returned position, which includes everything visible now. */
   async follow(follower: Follower): Promise<{ position: Position; leave: () => void }> {
-    await this.#tail.start()
+    await this.#begin()
     if (!(await this.#tail.read())) throw new Error('the events cannot be read')
     this.#followers.add(follower)
     const leave = () => {
@@ -66,6 +66,12 @@ export class Bus {
   /** Delivers to followers what is visible now. Returns false if it cannot be read. A follower must not wait for it. */
   catchUp(): Promise<boolean> {
     return this.#tail.read()
+  }
+
+  /** Starts to read. The history is learnt first, so that a change right after is noticed. */
+  async #begin(): Promise<void> {
+    this.#epoch ??= await epochOf(this.driver).catch(() => undefined)
+    await this.#tail.start()
   }
 
   /** Calls back when another history of events has begun: positions of the one before mean nothing in it. */
@@ -135,7 +141,7 @@ export class Bus {
       this.#announce = undefined
     }
     if (!isShared) return
-    await this.#tail.start()
+    await this.#begin()
     await this.driver.listen(CHANNEL, (origin) => {
       if (origin !== this.instanceId) void this.#tail.read()
     })
