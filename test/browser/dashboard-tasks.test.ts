@@ -219,7 +219,8 @@ test('a card goes by pointer and by m; two changes of one field meet; the panel 
   await ada.page.getByRole('link', { name: /Sail/ }).waitFor({ state: 'detached' })
   await ada.button('Delete').click()
   await ada.page.waitForURL(`**/projects/${slug}/tasks`)
-  await ada.button('Undo').click()
+  const message = ada.page.locator('.toast', { hasText: `${task.key} deleted` })
+  await message.getByRole('button', { name: 'Undo' }).click()
   await card(ada, task.key).waitFor()
   expect(ada.refused.filter((line) => !line.endsWith('404'))).toEqual([
     `PATCH /api/tasks/${task.id} 412`,
