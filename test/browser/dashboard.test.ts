@@ -36,6 +36,8 @@ test('a plan is begun, moved and finished by keyboard alone', async () => {
   await panel.getByLabel('Write a comment').fill('Works **without** a network')
   await ada.page.keyboard.press('Control+Enter')
   await panel.locator('strong', { hasText: 'without' }).waitFor()
+  // Moves are sent one after the other.
+  await ada.page.waitForLoadState('networkidle')
   expect(await statusOf(ada, `${key}-1`)).toBe('in_progress')
   await panel.getByRole('button', { name: 'Complete' }).press('Enter')
   await panel.getByText('Done').waitFor()

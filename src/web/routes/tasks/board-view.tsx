@@ -1,5 +1,5 @@
 /** The board of the page's query: its states, its moves, and what is selected on it. */
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { TaskGroups } from '../../../features/tasks/list-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
@@ -33,6 +33,7 @@ export function BoardView({ project, search, may, bar, nothing, onOpen, onTotal,
   const { set } = useFoot()
   const more = useMore(project.id, search)
   const query = boardQuery(project.id, search, more.depths)
+  const cache = useQueryClient()
   const { data: board, error } = useQuery(query)
   const items = useMemo(() => board?.groups.flatMap((group) => group.items) ?? [], [board])
   const { scrollers, reveal } = useReveal(board)
@@ -78,6 +79,7 @@ export function BoardView({ project, search, may, bar, nothing, onOpen, onTotal,
     <>
       <Board
         board={board}
+        now={() => cache.getQueryData(query.queryKey) ?? board}
         open={search.open}
         onOpen={onOpen}
         onMove={move}

@@ -22,6 +22,8 @@ export interface BoardProps {
   onNear: ((group: Group) => void) | undefined
   /** How to bring a card of each column into view, by its place there. */
   scrollers: RefObject<Map<Status, (place: number) => void>>
+  /** The board with moves that are not drawn yet: a second key may come before that. */
+  now(): TaskGroups
   selection: Selection
   /** The card that arrow keys move without Alt. */
   moving: string | undefined

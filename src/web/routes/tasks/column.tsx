@@ -26,14 +26,14 @@ interface ColumnProps extends BoardProps {
 }
 
 export function Column({ group, focused, stepped, ...props }: ColumnProps) {
-  const { board, open, onOpen, onMove, onAdd, may, selection, moving } = props
+  const { open, onOpen, onMove, onAdd, may, selection, moving } = props
   const name = statusNames[group.value]
   const canAdd = may && (group.value === 'backlog' || group.value === 'todo')
   const { list, over } = useDrops(group, onMove)
   const rows = useRows({ ...props, group, list, focused, stepped })
   /** What cards call must know the board as it is then, although unchanged cards are not drawn anew. */
-  const latest = useRef(board)
-  latest.current = board
+  const now = useRef(props.now)
+  now.current = props.now
   const card = ({ index }: VirtualItem) => {
     const task = group.items[index] as TaskItem
     return (
@@ -55,7 +55,7 @@ export function Column({ group, focused, stepped, ...props }: ColumnProps) {
           menu: () => props.onMenu(task),
           moved: props.onMoved,
           step: (step) => {
-            const move = stepOf(latest.current, task, step)
+            const move = stepOf(now.current(), task, step)
             stepped.current = task.id
             if (move) onMove(move)
           },
