@@ -226,6 +226,8 @@ describe('tutti config', () => {
     else if (name.endsWith('_URL') || name === 'GOOGLE_ISSUER') values[name] = secretUrl('http')
     else if (name === 'DB_CONNECTION') values[name] = 'pgsql'
     else if (name === 'EMBEDDINGS_DIMENSIONS') values[name] = '512'
+    else if (name === 'TUNNEL_PORT') values[name] = '4343'
+    else if (name === 'TUNNEL_DOMAIN') values[name] = 'tunnels.example'
     else if (name === 'CODEHOST_PROVIDER') values[name] = 'gitea'
     else if (name === 'HOST') values[name] = '127.0.0.9'
     else if (name === 'TRUSTED_PROXIES') values[name] = '10.0.0.1,10.0.0.2'

@@ -44,6 +44,10 @@ test('a member sees who is there, and changes nothing of the team', async () => 
   await visitor.page.waitForURL(/\/team\?team=/)
   await visitor.page.getByRole('region', { name: 'Invites' }).getByText(email).waitFor()
   expect(await visitor.page.locator('main').getByRole('combobox').count()).toBe(0)
-  expect(await visitor.page.locator('main').getByRole('button').allTextContents()).toEqual(['Leave', 'Create', 'Connect'])
+  expect(await visitor.page.locator('main').getByRole('button').allTextContents()).toEqual([
+    'Leave',
+    'Create',
+    'Connect',
+  ])
   await visitor.leave()
 }, 300_000)

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { tools } from '../../src/feature.ts'
 import { indexed } from '../features/search-support.ts'
-import { mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
-import { EXAMPLE_TOKEN } from '../support/code-host.ts'
+import { mcpToken, member, type Person, person, type TestApp, testApp } from '../support/app.ts'
+import { EXAMPLE_TOKEN, exampleHost } from '../support/code-host.ts'
 import { type McpClient, ways } from './support.ts'
 
 /**
@@ -32,7 +32,8 @@ const fixed = (text: string): string =>
     .replace(/,"indexing":\{[^}]*\}/g, '')
 
 beforeAll(async () => {
-  t = await sharedApp()
+  // With a code host of its own, where nobody else has opened a pull request.
+  t = await testApp(exampleHost().settings)
   ada = await person(t)
   grace = await member(t, ada, 'member', 'Grace Hopper')
   const { body } = await ada.fetch<{ id: string }>('POST', '/api/agents', { name: 'Claude Code', scope: 'team' })
@@ -40,7 +41,10 @@ beforeAll(async () => {
   client = (await ways['v2 client, HTTP 2026-07-28']?.(t.url, token)) as McpClient
   await ada.fetch('PUT', '/api/settings/integrations/user/github', { secret: EXAMPLE_TOKEN })
 })
-afterAll(() => client.close())
+afterAll(async () => {
+  await client.close()
+  await t.close()
+})
 
 const called = new Set<string>()
 
