@@ -1,6 +1,6 @@
 /**
- * Parts of a page that are loaded when they are needed. While the server is out of reach they wait for it: a dialog or a
- * message that is missing must not break the page around it, just when something is to be told.
+ * Parts of a page that are loaded when they are needed. While the server is out of reach they wait for it: a dialog or
+ * a message that is missing must not break the page around it, just when something is to be told.
  */
 import { type ComponentType, type LazyExoticComponent, lazy as lazyOnce } from 'react'
 
