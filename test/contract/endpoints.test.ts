@@ -1,10 +1,14 @@
 import { expect, test } from 'bun:test'
 import { sharedApp } from '../support/app.ts'
 
-/** Every row of the specification is a route of the running server. Only tunnels may still be missing, all 13 of them. */
-const isLater = (row: string): boolean => / \/api\/tunnels\b/.test(row)
+/** What the server does not have yet: actions on the machine of a tunnel. */
+const missing = [
+  'GET /api/tunnels/:id/actions',
+  'POST /api/tunnels/:id/actions',
+  'GET /api/tunnels/:id/actions/history',
+]
 
-test('all 216 endpoints of the specification are routes of the server', async () => {
+test('all 216 endpoints of the specification but those of actions of tunnels are routes of the server', async () => {
   const { server, url } = await sharedApp()
   const known = new Set(server.routes.map(({ method, path }) => `${method} ${path.replace(/:\w+/g, ':')}`))
   const rows = (await Bun.file(`${import.meta.dir}/endpoints.tsv`).text())
@@ -14,7 +18,6 @@ test('all 216 endpoints of the specification are routes of the server', async ()
     .map((line) => line.split('\t').slice(0, 2).join(' '))
   expect([rows.length, new Set(rows).size]).toEqual([216, 216])
   const absent = rows.filter((row) => !known.has(row.replace(/:\w+/g, ':')))
-  expect(absent.filter((row) => !isLater(row))).toEqual([])
-  expect(rows.length - absent.length).toBeGreaterThanOrEqual(216 - 13)
+  expect(absent.toSorted()).toEqual(missing.toSorted())
   expect((await fetch(`${url}/health`)).status).toBe(200)
 })

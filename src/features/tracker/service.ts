@@ -120,26 +120,43 @@ interface Mirrored {
   issues: RemoteIssue[]
 }
 
+/** Issues in one statement. */
+const AT_ONCE = 200
+const newest = {
+  title: sql`excluded.title`,
+  state: sql`excluded.state`,
+  labels: sql`excluded.labels`,
+  author: sql`excluded.author`,
+  url: sql`excluded.url`,
+  updatedAt: sql`excluded.updated_at`,
+}
+
 /** Stores what was read, in one transaction for each repository. */
 const store = write(
   'tracker.store',
   admin,
   async (ctx, { repo, issues }: Mirrored): Promise<{ added: number; changed: number }> => {
+    // A list that changes while it is read in pages may name an issue twice.
+    const rows = [
+      ...new Map(
+        issues.map((issue) => [issue.number, { ...issue, repo, updatedAt: issue.updatedAt ?? ctx.now }]),
+      ).values(),
+    ]
     let [added, changed] = [0, 0]
-    for (const { updatedAt, ...issue } of issues) {
-      const row = { ...issue, repo, updatedAt: updatedAt ?? ctx.now }
-      const [made] = await ctx.db
+    for (let from = 0; from < rows.length; from += AT_ONCE) {
+      const stored = await ctx.db
         .insert(trackedIssues)
-        .values(row)
+        .values(rows.slice(from, from + AT_ONCE))
         .onConflictDoUpdate({
           target: [trackedIssues.repo, trackedIssues.number],
-          set: row,
+          set: newest,
           setWhere: sql`${trackedIssues.updatedAt} <> excluded.updated_at or ${trackedIssues.title} <> excluded.title
             or ${trackedIssues.state} <> excluded.state or ${trackedIssues.labels} <> excluded.labels`,
         })
         .returning({ isNew: sql<boolean>`(xmax = 0)` })
-      if (made?.isNew) added++
-      else if (made) changed++
+      const fresh = stored.filter(({ isNew }) => isNew).length
+      added += fresh
+      changed += stored.length - fresh
     }
     await note(ctx, repo, { syncedAt: ctx.now, error: null })
     ctx.emit(trackerSynced, { userId: ctx.actor.userId, data: { repo, added, changed } })
