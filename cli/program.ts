@@ -98,7 +98,7 @@ mcp
   .action(async (options) => (await import('./commands/cost.ts')).cost(options))
 program
   .command('connect')
-  .description("Add this server, with a new token, to an agent program's settings")
+  .description("Add this server to an agent program's settings; it signs in by itself, or gets a new token")
   .addArgument(
     new Argument('<program>').choices([
       'claude-code',
@@ -113,6 +113,7 @@ program
   )
   .option('--print', 'only print the settings; creates no token and writes nothing')
   .option('--expires <time>', 'lifetime of the token, such as 30d or 12w, at most 90d (default: 90d)')
+  .option('--token', 'create a token, also for a program that can sign in by itself')
   .option('--stdio', 'connect through `tutti mcp`, which keeps the token out of the file')
   .option('--no-hooks', 'do not install hooks')
   .option('-p, --project <project>', "default project of the agent's calls")
@@ -120,6 +121,7 @@ program
     '--toolsets <names>',
     `only these toolsets, separated by commas: ${toolsetNames.join(', ')} (default: all tools)`,
   )
+  .option('--tunnel <tunnel/server>', 'connect to an MCP server of a machine instead, such as build-1/fs')
   .option('-y, --yes', 'replace an existing entry')
   .option('--json', 'print JSON')
   .option('--profile <name>', 'profile to use (see: tutti profiles)')
@@ -234,13 +236,18 @@ configured(service.command('install').description('Start the server now and when
   .option('--host <address>', 'address to listen on')
   .option('--port <number>', 'port to listen on')
   .option('--user <name>', 'user that runs the server (only as root)')
+  .option('--tunnel', 'install the tunnel of this machine instead of a server')
   .option('--print', 'only print the unit file')
   .option('-y, --yes', 'replace an existing unit file')
   .option('--json', 'print JSON')
-  .action(async (options) => (await import('./commands/service.ts')).install(options))
+  .action(async ({ tunnel, ...options }) => {
+    const service = await import('./commands/service.ts')
+    return tunnel ? service.installTunnel(options) : service.install(options)
+  })
 service
   .command('uninstall')
   .description('Stop and remove the service; data is kept')
+  .option('--tunnel', 'remove the service of the tunnel')
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/service.ts')).uninstall(options))
 configured(service.command('status').description('Show whether the service is installed and running'))

@@ -38,9 +38,12 @@ export const root = (): Command =>
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
 
 /** Adds a noun with all its verbs. */
-export async function addNoun(program: Command, name: string, { about, load }: (typeof nouns)[string]): Promise<void> {
-  const [{ build }, { verbs }] = await Promise.all([import('./nouns/noun.ts'), load()])
-  build(program.command(name).description(about), verbs)
+export async function addNoun(program: Command, name: string, noun: (typeof nouns)[string]): Promise<void> {
+  const { about, load, extend } = noun
+  const [{ build }, { verbs }, more] = await Promise.all([import('./nouns/noun.ts'), load(), extend?.()])
+  const command = program.command(name).description(about)
+  build(command, verbs)
+  more?.extend(command)
 }
 
 export async function run(program: Command): Promise<void> {

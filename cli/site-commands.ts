@@ -35,6 +35,7 @@ function addTexts(command: Command, noun: Noun, local: (command: Command) => Com
   command.description(`Manage ${one[noun].replace(/^\w+/, noun)}, on the server itself`)
   local(command.command('list').description('List them, those changed last first'))
     .option('--search <text>', 'only those whose title contains it')
+    .option('--deleted', 'instead those deleted in the last 30 days')
     .action(async (options) => (await load()).listTexts(noun, options))
   local(command.command('show').description(`Print a ${one[noun]}`))
     .argument('<ref>', 'slug or id')
@@ -49,4 +50,7 @@ function addTexts(command: Command, noun: Noun, local: (command: Command) => Com
   local(command.command('delete').description(`Delete a ${one[noun]}`))
     .argument('<ref>', 'slug or id')
     .action(async (ref, options) => (await load()).deleteText(noun, ref, options))
+  local(command.command('restore').description(`Restore a ${one[noun]} that was deleted in the last 30 days`))
+    .argument('<ref>', 'slug or id')
+    .action(async (ref, options) => (await load()).restoreText(noun, ref, options))
 }

@@ -1,6 +1,11 @@
 import { type Command, Option } from 'commander'
 
 const repeated = (value: string, before: string[] = []): string[] => [...before, value]
+const list = (value: string): string[] =>
+  value
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean)
 const whoOption = () => {
   const option = new Option(
     '--who <who>',
@@ -26,24 +31,7 @@ export function addTunnel(program: Command, remote: (command: Command) => Comman
 The machine dials out to the server, so it needs no open port. What it offers,
 and to whom, is decided by tunnel.json on the machine itself.`,
     )
-  remote(tunnel.command('up').description('Connect this machine, until Ctrl-C'))
-    .addOption(
-      new Option('--http <service>', 'offer a local port or address, such as web=3000 (repeatable)').argParser(
-        repeated,
-      ),
-    )
-    .addOption(whoOption())
-    .option('--name <name>', "name of the tunnel (default: this machine's)")
-    .addOption(accessOption())
-    .option('--claim <nonce>', 'claim a tunnel that somebody registered; needs --server and no sign-in')
-    .action(async (options) => (await import('./commands/tunnel-up.ts')).up(options))
-  tunnel
-    .command('add')
-    .description('Offer a service of this machine; takes effect with the next: tutti tunnel up')
-    .argument('<service>', 'port or address, such as web=3000 or api=unix:/run/api.sock')
-    .addOption(whoOption())
-    .option('--json', 'print JSON')
-    .action(async (service, options) => (await import('./commands/tunnel-up.ts')).add(service, options))
+  addUp(tunnel, remote)
   remote(tunnel.command('list').description('List the tunnels of your team')).action(async (options) =>
     (await import('./commands/tunnel.ts')).list(options),
   )
@@ -57,7 +45,92 @@ and to whom, is decided by tunnel.json on the machine itself.`,
     .option('--pause', 'let nobody through; the machine stays connected')
     .option('--resume', 'let people through again')
     .action(async (ref, options) => (await import('./commands/tunnel.ts')).update(ref, options))
+  addActions(tunnel, remote)
+  addLocal(tunnel)
   remote(tunnel.command('rm').description('Delete a tunnel and cut its machine off'))
     .argument('<tunnel>', 'id or slug')
     .action(async (ref, options) => (await import('./commands/tunnel.ts')).remove(ref, options))
+}
+
+/** Commands that connect this machine. */
+function addUp(tunnel: Command, remote: (command: Command) => Command): void {
+  remote(tunnel.command('up').description('Connect this machine, until Ctrl-C'))
+    .addOption(
+      new Option('--http <service>', 'offer a local port or address, such as web=3000 (repeatable)').argParser(
+        repeated,
+      ),
+    )
+    .addOption(
+      new Option(
+        '--mcp <server>',
+        "offer an MCP server: a command or address, such as fs='npx -y some-server /srv' (repeatable)",
+      ).argParser(repeated),
+    )
+    .addOption(whoOption())
+    .option('--name <name>', "name of the tunnel (default: this machine's)")
+    .addOption(accessOption())
+    .option('--claim <nonce>', 'claim a tunnel that somebody registered; needs --server and no sign-in')
+    .action(async (options) => (await import('./commands/tunnel-up.ts')).up(options))
+  tunnel
+    .command('add')
+    .description('Offer a service or an MCP server of this machine; takes effect with the next: tutti tunnel up')
+    .argument('<service>', 'port or address, such as web=3000 or api=unix:/run/api.sock; with --mcp a command')
+    .option('--mcp', "it is an MCP server: fs='npx -y some-server /srv', or db=http://127.0.0.1:3001/mcp")
+    .option('--tools <names>', 'the tools of the MCP server that may be used, separated by commas (default: all)', list)
+    .addOption(whoOption())
+    .option('--json', 'print JSON')
+    .action(async (service, options) => (await import('./commands/tunnel-up.ts')).add(service, options))
+}
+
+/** Commands that use the machines of others. */
+function addActions(tunnel: Command, remote: (command: Command) => Command): void {
+  remote(tunnel.command('run').description('Run a command that a machine offers you, and print its output'))
+    .argument('<tunnel>', 'id or slug')
+    .argument('[command]', 'its name (default: list the commands)')
+    .argument('[params...]', 'its parameters, as name=value')
+    .action(async (ref, command, params, options) =>
+      (await import('./commands/tunnel-run.ts')).run(ref, command, params, options),
+    )
+  remote(tunnel.command('tools').description('List the tools of an MCP server on a machine'))
+    .argument('<server>', 'tunnel and server, such as build-1/fs')
+    .action(async (place, options) => (await import('./commands/tunnel-run.ts')).tools(place, options))
+  remote(tunnel.command('call').description('Call a tool of an MCP server on a machine'))
+    .argument('<server>', 'tunnel and server, such as build-1/fs')
+    .argument('<tool>', 'name of the tool')
+    .argument('[arguments...]', 'its arguments, as name=value; values may be JSON')
+    .action(async (place, tool, given, options) =>
+      (await import('./commands/tunnel-run.ts')).call(place, tool, given, options),
+    )
+  remote(tunnel.command('open').description('Open a service on a port of this computer, with your login'))
+    .argument('<service>', 'tunnel and service, such as build-1/web')
+    .option('--port <port>', 'port of this computer (default: a free one)')
+    .action(async (place, options) => (await import('./commands/tunnel-open.ts')).open(place, options))
+}
+
+/** Commands about the tunnel that runs on this machine. They need neither a server nor a login. */
+function addLocal(tunnel: Command): void {
+  tunnel
+    .command('logs')
+    .description('List the last requests to this machine')
+    .option('-f, --follow', 'also print those that come, until Ctrl-C')
+    .option('--json', 'print JSON')
+    .action(async (options) => (await import('./commands/tunnel-here.ts')).logs(options))
+  tunnel
+    .command('replay')
+    .description('Send a request of the log to its service again')
+    .argument('<number>', 'its number in the log')
+    .option('--json', 'print JSON')
+    .action(async (n, options) => (await import('./commands/tunnel-here.ts')).replay(n, options))
+  tunnel
+    .command('confirm')
+    .description('Allow an action that waits for a confirmation at this machine')
+    .argument('[action]', 'id, or its beginning (default: list those that wait)')
+    .option('--decline', 'decline it instead')
+    .option('--json', 'print JSON')
+    .action(async (id, options) => (await import('./commands/tunnel-here.ts')).confirm(id, options))
+  tunnel
+    .command('down')
+    .description('Disconnect this machine')
+    .option('--json', 'print JSON')
+    .action(async (options) => (await import('./commands/tunnel-here.ts')).down(options))
 }

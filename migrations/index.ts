@@ -58,6 +58,11 @@ import m55 from './0055_tunnels.sql' with { type: 'text' }
 import m56 from './0056_task_sums_by_statement.sql' with { type: 'text' }
 import m57 from './0057_dependency_ids.sql' with { type: 'text' }
 import m58 from './0058_task_orders_of_team.sql' with { type: 'text' }
+import m59 from './0059_site_cover_alt.sql' with { type: 'text' }
+import m60 from './0060_grants.sql' with { type: 'text' }
+import m61 from './0061_tunnel_actions.sql' with { type: 'text' }
+import m62 from './0062_skill_calls.sql' with { type: 'text' }
+import m63 from './0063_tunnel_instances.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -118,4 +123,9 @@ export const migrations: Migration[] = [
   { id: '0056_task_sums_by_statement', sql: m56 },
   { id: '0057_dependency_ids', sql: m57 },
   { id: '0058_task_orders_of_team', sql: m58 },
+  { id: '0059_site_cover_alt', sql: m59 },
+  { id: '0060_grants', sql: m60 },
+  { id: '0061_tunnel_actions', sql: m61 },
+  { id: '0062_skill_calls', sql: m62 },
+  { id: '0063_tunnel_instances', sql: m63 },
 ]

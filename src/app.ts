@@ -2,12 +2,14 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, s
 import { join } from 'node:path'
 import { migrations } from '../migrations/index.ts'
 import { contextOf } from './action.ts'
+import { urlOf } from './address.ts'
 import { system } from './auth/actor.ts'
 import { Authenticator } from './auth/authenticate.ts'
 import { createJwt } from './auth/jwt.ts'
 import { createSeal } from './auth/seal.ts'
 import { fingerprint } from './auth/secrets.ts'
-import { type Config, urlOf } from './config.ts'
+import type { Config } from './config.ts'
+import { ClockWatch } from './db/clock.ts'
 import { newId } from './db/columns.ts'
 import type { Driver } from './db/driver.ts'
 import { openDatabase, ownFolder } from './db/index.ts'
@@ -20,7 +22,7 @@ import { Catalogue } from './events/catalogue.ts'
 import { events, features, jobs, records, tools } from './feature.ts'
 import { gatherHooks } from './hooks.ts'
 import { Jobs } from './jobs/queue.ts'
-import { workersOf } from './live/hooks.ts'
+import { watchable, workersOf } from './live/hooks.ts'
 import { Hub } from './live/hub.ts'
 import { createLog, type Log } from './log.ts'
 import { ToolCosts } from './mcp/costs.ts'
@@ -48,9 +50,10 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
   const driver = options.driver ?? (await openDatabase(config, log))
   try {
     ownFolder(config.DATA_DIR)
-    const applied = await migrate(driver, migrations, () =>
-      snapshot(driver, join(config.DATA_DIR, 'snapshots'), clock(), log),
-    )
+    const applied = await migrate(driver, migrations, {
+      beforeChange: () => snapshot(driver, join(config.DATA_DIR, 'snapshots'), clock(), log),
+      onBlocked: (attempt) => log.warn('a table that has to change is in use; trying again', { attempt }),
+    })
     if (applied.length > 0) log.info('database migrated', { applied })
     const secret = await masterSecret(config, driver)
     const background: (() => Promise<void>)[] = []
@@ -58,6 +61,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     await options.prepare?.(app)
     if (options.background !== false) {
       for (const feature of features) await feature.prepare?.(app)
+      await app.clockWatch.start()
       await app.bus.start()
       await app.jobs.start(app)
       for (const feature of features) if (feature.background) background.push(feature.background(app))
@@ -87,6 +91,7 @@ function assemble(
   const app: App = {
     ...base,
     instanceId,
+    clockWatch: new ClockWatch(driver, log),
     db,
     bus,
     jobs: new Jobs(driver, wanted, log),
@@ -102,6 +107,7 @@ function assemble(
     toolCosts: new ToolCosts(tools),
     live: new Hub({
       ...{ driver, db, bus, auth, events: catalogue, records, log, clock, instanceId },
+      watchable: async (actor, ids) => (await watchable.call(contextOf(app, actor), { actor, ids })).flat(),
       workersOf: async (organizationIds) => (await workersOf.call(contextOf(app, system), { organizationIds })).flat(),
     }),
     tunnels: new Switchboard(),
@@ -121,6 +127,7 @@ function assemble(
 async function end(app: App, background: readonly (() => Promise<void>)[]): Promise<void> {
   app.live.stop()
   app.bus.stop()
+  app.clockWatch.stop()
   await Promise.all([app.jobs.stop(), ...background.map((stop) => stop())])
   app.mailer.close()
   app.embedder.close()

@@ -7,8 +7,10 @@ export interface AgentClient {
   format: 'json' | 'toml'
   /** Keys that lead to the server's entry; for TOML, the name of its table. */
   path: readonly string[]
-  /** The entry for a direct connection. */
-  http: (server: string, token: string) => Record<string, unknown>
+  /** The entry for a direct connection with a token, at the address that announces no sign-in. `path`: another one. */
+  http: (server: string, token: string, path?: string) => Record<string, unknown>
+  /** The entry of a program that signs in by itself, and what the person runs to do so. Only for programs we tried. */
+  signIn?: { entry: (server: string) => Record<string, unknown>; command: string }
   /** A command of the program itself that adds the entry, if it has one. */
   command?: (server: string, token: string) => string
   /** The entry for a connection through a local command, such as `tutti mcp`. */
@@ -63,9 +65,10 @@ const agentClients = {
     title: 'Claude Code',
     format: 'json',
     path: ['mcpServers', 'tutti'],
-    http: (server, token) => ({ type: 'http', url: `${server}/mcp`, headers: bearer(token) }),
+    http: (server, token, path = '/mcp/token') => ({ type: 'http', url: `${server}${path}`, headers: bearer(token) }),
     command: (server, token) =>
-      `claude mcp add --transport http tutti ${server}/mcp \\\n  --header "Authorization: Bearer ${token}"`,
+      `claude mcp add --transport http tutti ${server}/mcp/token \\\n  --header "Authorization: Bearer ${token}"`,
+    signIn: { entry: (server) => ({ type: 'http', url: `${server}/mcp` }), command: 'claude mcp login tutti' },
     stdio: (words) => ({ type: 'stdio', ...command(words) }),
     hooks: claudeHooks,
   },
@@ -73,7 +76,8 @@ const agentClients = {
     title: 'Codex',
     format: 'toml',
     path: ['mcp_servers', 'tutti'],
-    http: (server, token) => ({ url: `${server}/mcp`, http_headers: bearer(token) }),
+    http: (server, token, path = '/mcp/token') => ({ url: `${server}${path}`, http_headers: bearer(token) }),
+    signIn: { entry: (server) => ({ url: `${server}/mcp` }), command: 'codex mcp login tutti' },
     stdio: command,
     hooks: { ...claudeHooks, note: 'Codex runs hooks only after you have trusted them: /hooks' },
   },
@@ -81,7 +85,7 @@ const agentClients = {
     title: 'Cursor',
     format: 'json',
     path: ['mcpServers', 'tutti'],
-    http: (server, token) => ({ url: `${server}/mcp`, headers: bearer(token) }),
+    http: (server, token, path = '/mcp/token') => ({ url: `${server}${path}`, headers: bearer(token) }),
     stdio: command,
     hooks: { start: 'sessionStart', beforeCompaction: 'preCompact', grouped: false, version: 1 },
   },
@@ -89,7 +93,7 @@ const agentClients = {
     title: 'VS Code',
     format: 'json',
     path: ['servers', 'tutti'],
-    http: (server, token) => ({ type: 'http', url: `${server}/mcp`, headers: bearer(token) }),
+    http: (server, token, path = '/mcp/token') => ({ type: 'http', url: `${server}${path}`, headers: bearer(token) }),
     stdio: (words) => ({ type: 'stdio', ...command(words) }),
     hooks: { ...claudeHooks, grouped: false, version: 1 },
   },
@@ -97,7 +101,7 @@ const agentClients = {
     title: 'Gemini CLI',
     format: 'json',
     path: ['mcpServers', 'tutti'],
-    http: (server, token) => ({ httpUrl: `${server}/mcp`, headers: bearer(token) }),
+    http: (server, token, path = '/mcp/token') => ({ httpUrl: `${server}${path}`, headers: bearer(token) }),
     stdio: command,
     hooks: { start: 'SessionStart', beforeCompaction: 'PreCompress', grouped: true },
   },
@@ -106,27 +110,31 @@ const agentClients = {
     format: 'json',
     // The format of its first version, which the second one reads too.
     path: ['mcp', 'tutti'],
-    http: (server, token) => ({
+    http: (server, token, path = '/mcp/token') => ({
       type: 'remote',
-      url: `${server}/mcp`,
+      url: `${server}${path}`,
       enabled: true,
       oauth: false,
       headers: bearer(token),
     }),
+    signIn: {
+      entry: (server) => ({ type: 'remote', url: `${server}/mcp`, enabled: true }),
+      command: 'opencode mcp auth tutti',
+    },
     stdio: (words) => ({ type: 'local', command: words, enabled: true }),
   },
   windsurf: {
     title: 'Windsurf',
     format: 'json',
     path: ['mcpServers', 'tutti'],
-    http: (server, token) => ({ serverUrl: `${server}/mcp`, headers: bearer(token) }),
+    http: (server, token, path = '/mcp/token') => ({ serverUrl: `${server}${path}`, headers: bearer(token) }),
     stdio: command,
   },
   zed: {
     title: 'Zed',
     format: 'json',
     path: ['context_servers', 'tutti'],
-    http: (server, token) => ({ url: `${server}/mcp`, headers: bearer(token) }),
+    http: (server, token, path = '/mcp/token') => ({ url: `${server}${path}`, headers: bearer(token) }),
     stdio: command,
   },
 } satisfies Record<string, AgentClient>

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { readSettings } from './text/setting-file.ts'
+import { conflictsOf } from './text/setting-conflicts.ts'
+import { ConfigError, readSettings } from './text/setting-file.ts'
 import {
   addresses,
   anyUrl,
@@ -11,9 +12,7 @@ import {
   host,
   hosts,
   number,
-  overlaps,
   type Parse,
-  pairs,
   secret,
   size,
   smtpUrl,
@@ -21,6 +20,8 @@ import {
   webUrl,
   withoutSecrets,
 } from './text/setting-values.ts'
+
+export { ConfigError } from './text/setting-file.ts'
 
 /** The only reader of the environment. Every setting is one entry here; all problems are reported together. */
 interface Setting<T> {
@@ -57,12 +58,22 @@ export const settings = {
     undefined as 'pglite' | 'pgsql' | undefined,
   ),
   DATABASE_URL: setting(
-    'Address of an external Postgres with pgvector; append ?sslmode=require for TLS',
+    'Address of an external Postgres with pgvector; append ?sslmode=require for TLS; several hosts separated by commas: the one that accepts writes',
     databaseUrl,
     none,
     true,
   ),
-  DB_POOL_SIZE: setting('Connections to the external Postgres; a backup uses one of them', number(2, 200), 10),
+  LISTEN_URL: setting(
+    'Address of that Postgres that leads around a connection pooler, for notifications and migrations; unset: DATABASE_URL',
+    databaseUrl,
+    none,
+    true,
+  ),
+  DB_POOL_SIZE: setting(
+    'Connections to the external Postgres; two are kept for reads, one of which a backup uses',
+    number(2, 200),
+    10,
+  ),
   DB_DURABILITY: setting(
     'full: every confirmed write is on disk; relaxed: a power cut may lose the last 200 ms',
     choice('full', 'relaxed'),
@@ -165,6 +176,11 @@ export const settings = {
     choice('on', 'off'),
     'on' as const,
   ),
+  OAUTH: setting(
+    'auto: agents may sign in with a browser where the address is https or this computer; on: always; off: never',
+    choice('auto', 'on', 'off'),
+    'auto' as 'auto' | 'on' | 'off',
+  ),
   TUNNEL_PORT: setting(
     'Port for services of tunnels, apart from PORT; unset: they cannot be opened',
     number(0, 65_535),
@@ -175,6 +191,12 @@ export const settings = {
     'on: tunnels may be opened to anybody; off: only to members',
     choice('on', 'off'),
     'off' as const,
+  ),
+  INSTANCE_URL: setting('Address at which other instances on the same database reach this one', webUrl, none),
+  INSTANCE_NETWORK: setting(
+    'public: INSTANCE_URL must be https://; private: only instances can reach it, so that http:// is allowed',
+    choice('public', 'private'),
+    'public' as const,
   ),
   TUNNEL_RATE: setting('Requests per second through each tunnel; twice as many at once', number(1, 1_000_000), 100),
   METRICS_TOKEN: setting('Bearer token for /metrics; administrators can always read it', secret(16), none, true),
@@ -204,15 +226,6 @@ export type Config = Values & {
   readonly sources: Readonly<Record<Name, SettingSource>>
   /** The KEY=VALUE file that was read, if any. */
   readonly file?: string
-}
-
-export class ConfigError extends Error {
-  constructor(readonly problems: string[]) {
-    super(
-      `The configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n${problems.map((p) => `  - ${p}`).join('\n')}`,
-    )
-    this.name = 'ConfigError'
-  }
 }
 
 export interface ConfigInput {
@@ -251,16 +264,7 @@ export function loadConfig({ env = process.env, options = {}, file }: ConfigInpu
     }
   })
   const DB_CONNECTION = values.DB_CONNECTION ?? (values.DATABASE_URL ? 'pgsql' : 'pglite')
-  if (DB_CONNECTION === 'pgsql' && !values.DATABASE_URL)
-    problems.push('DB_CONNECTION is pgsql, so DATABASE_URL must be set')
-  if (DB_CONNECTION === 'pglite' && values.DATABASE_URL)
-    problems.push('DATABASE_URL is set but DB_CONNECTION is pglite; unset one of them')
-  for (const [one, other] of pairs)
-    if (values[one] && !values[other]) problems.push(`${one} is set, so ${other} must be set too`)
-  if (values.CHAT_MAX_SECONDS <= values.CHAT_TIMEOUT_SECONDS)
-    problems.push('CHAT_MAX_SECONDS must be greater than CHAT_TIMEOUT_SECONDS')
-  if (values.TUNNEL_DOMAIN && values.APP_URL && overlaps(values.TUNNEL_DOMAIN, new URL(values.APP_URL).hostname))
-    problems.push('TUNNEL_DOMAIN must be apart from the host of APP_URL: neither the same, nor above or below it')
+  problems.push(...conflictsOf({ ...values, DB_CONNECTION }))
   if (problems.length > 0) throw new ConfigError(problems)
   const read = path === undefined ? join(dataDir, 'config.env') : resolve(path)
   return {
@@ -280,15 +284,6 @@ const forEachName = <T>(make: (name: Name) => T): Record<Name, T> =>
 /** Reads every setting with its own type. */
 const readValues = (read: <T>(name: Name, setting: Setting<T>) => T): Values =>
   Object.fromEntries(names.map((name) => [name, read<unknown>(name, settings[name] as Setting<unknown>)])) as Values
-
-/**
- * Returns the address that users open. For a loopback address it uses `localhost`: passkeys need a name, and browsers
- * keep cookies of 127.0.0.1 and localhost apart.
- */
-export function urlOf({ APP_URL, HOST }: Pick<Config, 'APP_URL' | 'HOST'>, port: number): string {
-  const local = ['127.0.0.1', '::1', '0.0.0.0', '::', 'localhost'].includes(HOST)
-  return APP_URL ?? `http://${local ? 'localhost' : HOST.includes(':') ? `[${HOST}]` : HOST}:${port}`
-}
 
 function defaultDataDir(): string {
   if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support', 'tutti')

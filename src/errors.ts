@@ -35,6 +35,7 @@ export const codes = {
   internal: [500, 'Internal server error'],
   upstream_failed: [502, 'Upstream service failed'],
   unavailable: [503, 'Temporarily unavailable'],
+  'unavailable.unknown': [503, 'Outcome unknown'],
   upstream_timeout: [504, 'Upstream service timed out'],
   disk_full: [507, 'Disk full'],
 } as const satisfies Record<string, readonly [number, string]>

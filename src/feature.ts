@@ -6,6 +6,7 @@ import * as contents from './features/index.ts'
 import type { Registration } from './hooks.ts'
 import type { Http } from './http/context.ts'
 import type { JobDefinition } from './jobs/queue.ts'
+import type { Accept } from './live/socket.ts'
 import type { Tool } from './mcp/tool.ts'
 import { inOrder } from './mcp/toolsets.ts'
 import { type RecordKind, Records } from './records/kind.ts'
@@ -27,6 +28,8 @@ export interface SiteRequest {
   params: Record<string, string>
   query: URLSearchParams
   ifNoneMatch: string | null
+  /** The address of this server, as the caller knows it. */
+  base: string
 }
 
 /** A page of the public site with its own headers; the server adds those that every response has. */
@@ -39,8 +42,33 @@ export interface SiteAnswer {
 /** Returns a page of the public site, the same for every reader. Undefined, for `/` only: the usual page. */
 export type SitePageOf = (ctx: Ctx, request: SiteRequest) => Promise<SiteAnswer | undefined>
 
-/** Takes a form of the public site, which browsers send without any script. */
-export type SiteFormOf = (ctx: Ctx, fields: URLSearchParams) => Promise<SiteAnswer>
+/** Who sent a form. */
+export interface Sender {
+  base: string
+  /** Returns the context of the signed-in person; throws 401 without one. */
+  signedIn(): Promise<Ctx>
+}
+
+/** Takes a form that browsers send without any script; `ctx` is nobody's. */
+export type SiteFormOf = (ctx: Ctx, fields: URLSearchParams, sender: Sender) => Promise<SiteAnswer>
+
+/**
+ * An endpoint of a standard that has its own errors. Programs call it, also from pages of other origins, and no
+ * credential of the caller is read. Undefined: there is nothing here.
+ */
+export type OpenEndpoint = (
+  ctx: Ctx,
+  request: { base: string; body: Uint8Array; contentType: string },
+) => Promise<SiteAnswer | undefined>
+
+/** A request of another instance on the same database. The feature checks its signature. */
+export interface InternalRequest {
+  request: Request
+  params: Record<string, string>
+  /** Turns it into a WebSocket; false if it did not ask for that. */
+  upgrade(data: { accept: Accept }): boolean
+}
+export type Internal = (app: App, request: InternalRequest) => Promise<void>
 
 /** What a feature offers to the surfaces; exported by its index.ts. */
 export interface Feature {
@@ -57,12 +85,18 @@ export interface Feature {
   pages?: Readonly<Record<string, PageOf>>
   /** Pages of the public site, by path. */
   site?: Readonly<Record<string, SitePageOf>>
+  /** Returns a page of the public site that is in memory; undefined if it has to be made. */
+  keptPage?: (app: App, request: Pick<SiteRequest, 'path' | 'ifNoneMatch'>) => SiteAnswer | undefined
   /** Forms of the public site, by the path that they are sent to. */
   forms?: Readonly<Record<string, SiteFormOf>>
+  /** Endpoints of standards, by method and path: `POST /oauth/token`. */
+  open?: Readonly<Record<string, OpenEndpoint>>
   /** Handlers of the commands that the command line sends to a running server, through its control socket. */
   control?: readonly Handler[]
   /** Its handlers for hooks of the features below it. */
   hooks?: readonly Registration[]
+  /** What other instances ask of this one, by path under `/internal/`. */
+  internal?: Readonly<Record<string, Internal>>
   /** Runs at each start of a server, before it takes requests; not for one-off commands. */
   prepare?: (app: App) => Promise<void>
   /** Starts work that runs beside requests; returns a function that stops it. */

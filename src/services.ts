@@ -2,6 +2,7 @@ import type { Authenticator } from './auth/authenticate.ts'
 import type { Jwt } from './auth/jwt.ts'
 import type { Seal } from './auth/seal.ts'
 import type { Config } from './config.ts'
+import type { ClockWatch } from './db/clock.ts'
 import type { Driver } from './db/driver.ts'
 import type { Db } from './db/session.ts'
 import type { Embedder } from './embeddings/embedder.ts'
@@ -25,6 +26,8 @@ export interface App {
   /** Identifies this process among the instances on one database. */
   readonly instanceId: string
   readonly driver: Driver
+  /** Whether the clock of this machine can be trusted. */
+  readonly clockWatch: ClockWatch
   readonly db: Db
   readonly bus: Bus
   readonly jobs: Jobs

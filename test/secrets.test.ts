@@ -29,6 +29,15 @@ describe('configuration', () => {
     }
   }
 
+  test('services of tunnels are apart from the dashboard', () => {
+    const apart = (TUNNEL_DOMAIN: string) =>
+      problemsOf({ TUNNEL_DOMAIN, TUNNEL_PORT: '4243', APP_URL: 'https://tutti.example.com' }).length === 0
+    for (const domain of ['tutti.example.com', 'TUTTI.example.com', 'example.com', 'com', 't.tutti.example.com'])
+      expect([domain, apart(domain)]).toEqual([domain, false])
+    for (const domain of ['tunnels.example.com', 'tutti.example.org', 'notexample.com'])
+      expect([domain, apart(domain)]).toEqual([domain, true])
+  })
+
   test('an empty environment is enough, and opens nothing to the outside', () => {
     const config = loadConfig({ env: { DATA_DIR: fresh() } })
     expect(config).toMatchObject({

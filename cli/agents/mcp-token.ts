@@ -59,6 +59,7 @@ interface Wanted {
   expiresInDays?: number
   organizationId?: string
   projectId?: string
+  scopes?: string[]
   toolsets?: string[]
 }
 

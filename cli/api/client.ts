@@ -49,6 +49,11 @@ export class Client {
     return this.#withToken(send)
   }
 
+  /** Returns a token that is valid as far as is known, for addresses that this client does not ask itself. */
+  token(): Promise<string | undefined> {
+    return this.#withToken(async (token) => token)
+  }
+
   /** Calls `send` with a token that is valid as far as is known, and renews it if the server says otherwise. */
   async #withToken<T>(send: (token?: string) => Promise<T>): Promise<T> {
     let held = this.keeper?.credential()

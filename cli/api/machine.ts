@@ -4,8 +4,6 @@ import { type Machine, machineProblems } from '../../src/tunnel/machine.ts'
 import { configFolder } from '../terminal/environment.ts'
 import { Refusal } from '../terminal/refusal.ts'
 
-export type Services = Machine['services']
-
 /** What this machine offers through its tunnel, with the tunnel's credential. */
 export const machinePath = (): string => join(configFolder(), 'tunnel.json')
 

@@ -15,6 +15,7 @@ import { isRestoring, refuseRestoring } from '../../src/db/restoring.ts'
 import { AppError } from '../../src/errors.ts'
 import { makeCommand } from '../../src/features/backups/control.ts'
 import { createLog } from '../../src/log.ts'
+import { placeOf, serversOf } from '../../src/text/database-address.ts'
 import { type CommonOptions, requireDatabase, settingsOf } from '../operating/settings.ts'
 import { note, print } from '../terminal/output.ts'
 import { Refusal } from '../terminal/report.ts'
@@ -144,7 +145,7 @@ async function loadInto(config: Config, replace: boolean | undefined, work: Work
     const { tables, rows } = await work(driver, () => requireExclusive(driver, name))
     const secret = config.TUTTI_SECRET ?? keptSecret(config)
     return {
-      into: placeOf(config),
+      into: sourceOf(config),
       tables,
       rows,
       replaced,
@@ -219,8 +220,8 @@ export async function move({ to: place, replace, json, verbose, ...common }: Opt
   const to = place === '-' ? (await Bun.stdin.text()).trim() : place
   const target: Config =
     to === 'embedded'
-      ? { ...config, DB_CONNECTION: 'pglite', DATABASE_URL: undefined }
-      : { ...config, DB_CONNECTION: 'pgsql', DATABASE_URL: postgresUrl(to) }
+      ? { ...config, DB_CONNECTION: 'pglite', DATABASE_URL: undefined, LISTEN_URL: undefined }
+      : { ...config, DB_CONNECTION: 'pgsql', DATABASE_URL: postgresUrl(to), LISTEN_URL: undefined }
   if (target.DB_CONNECTION === config.DB_CONNECTION && target.DATABASE_URL === config.DATABASE_URL)
     throw new Refusal(`The data is already there. Use --to ${to === 'embedded' ? 'postgres://…' : 'embedded'}`)
   await refuseServing(config)
@@ -228,7 +229,7 @@ export async function move({ to: place, replace, json, verbose, ...common }: Opt
   try {
     await refuseRestoring(from)
     await requireExclusive(from, name)
-    if (!(await hasData(from))) throw new Refusal(`There is no data to move in ${placeOf(config)}.`, 4)
+    if (!(await hasData(from))) throw new Refusal(`There is no data to move in ${sourceOf(config)}.`, 4)
     const { rows } = await from.query("select value from meta where key = 'secret'")
     const done = await loadInto(target, replace, (driver, checkExclusive) =>
       load(driver, () => dump(from, { at: new Date().toISOString() }), {
@@ -244,8 +245,8 @@ export async function move({ to: place, replace, json, verbose, ...common }: Opt
     )
     print(
       json,
-      { from: placeOf(config), ...done },
-      `Moved ${rowsOf(done)} from ${placeOf(config)} to ${done.into}; every row was read back and compared.` +
+      { from: sourceOf(config), ...done },
+      `Moved ${rowsOf(done)} from ${sourceOf(config)} to ${done.into}; every row was read back and compared.` +
         earlier(done),
     )
   } finally {
@@ -257,12 +258,12 @@ export async function move({ to: place, replace, json, verbose, ...common }: Opt
       : 'Set DATABASE_URL to that address and start the server with the same data folder, which contains the secret.',
   )
   // The rest of the data folder is still needed.
-  const old = config.DB_CONNECTION === 'pglite' ? join(config.DATA_DIR, 'db') : placeOf(config)
+  const old = config.DB_CONNECTION === 'pglite' ? join(config.DATA_DIR, 'db') : sourceOf(config)
   note(`The data in ${old} was not changed. Delete it when you no longer need it.`)
 }
 
 function postgresUrl(text: string): string {
-  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text))
+  if (serversOf(text).length === 0)
     throw new Refusal(
       '--to must be postgres://user:password@host:5432/database, - to read that from standard input, or embedded',
     )
@@ -274,10 +275,9 @@ async function refuseServing(config: Config): Promise<void> {
 }
 
 /** Describes a database without its password. */
-function placeOf({ DB_CONNECTION, DATABASE_URL, DATA_DIR }: Config): string {
+function sourceOf({ DB_CONNECTION, DATABASE_URL, DATA_DIR }: Config): string {
   if (DB_CONNECTION !== 'pgsql') return DATA_DIR
-  const { host, pathname } = new URL(DATABASE_URL as string)
-  return `postgres://${host}${pathname}`
+  return placeOf(DATABASE_URL as string)
 }
 
 /** Shows progress: a line for each table with rows if `verbose`, else one line that changes, on a terminal only. */

@@ -1,42 +1,56 @@
 import { hostname } from 'node:os'
-import { type AgentClient, type AgentClientName, clients, settingsText } from '../../src/clients.ts'
+import { type AgentClient, type AgentClientName, type AgentHooks, clients, settingsText } from '../../src/clients.ts'
 import { toolsetNames } from '../../src/mcp/toolsets.ts'
+import { checkSettings, lifetime, PLACEHOLDER, secretIn } from '../agents/entries.ts'
 import { agentFiles } from '../agents/files.ts'
 import { withHooks } from '../agents/hooks.ts'
 import { keepToken, makeToken, revoke, revokeSecret } from '../agents/mcp-token.ts'
-import { editSettings, isInGit, readSettings, valueAt, withValue, writeSettings } from '../agents/settings-file.ts'
+import { editSettings, readSettings, valueAt, withValue, writeSettings } from '../agents/settings-file.ts'
 import type { Client } from '../api/client.ts'
 import { signedInClient, type Where } from '../api/profiles.ts'
+import { isTerminal } from '../terminal/environment.ts'
 import { bold, note, print } from '../terminal/output.ts'
-import { confirm } from '../terminal/question.ts'
 import { Refusal } from '../terminal/report.ts'
-import { day, daysOf, left } from '../terminal/times.ts'
+import { day, left } from '../terminal/times.ts'
 
-interface Options extends Where {
+export interface Options extends Where {
   print?: boolean
   stdio?: boolean
+  token?: boolean
   hooks: boolean
   project?: string
   expires?: string
   toolsets?: string
+  tunnel?: string
   yes?: boolean
   json?: boolean
 }
 
-/** What `--print` shows in the place of a token. */
-const PLACEHOLDER = 'YOUR_TOKEN'
+/** What both ways to connect need. */
+interface Place {
+  program: AgentClientName
+  agent: AgentClient
+  who: ReturnType<typeof signedInClient>
+  /** The file with the program's settings. */
+  file: string
+  hooks?: AgentHooks & { file: string }
+  /** The token in the entry that is replaced. */
+  earlier?: string
+}
 
-/** Creates a token for an agent's program and adds this server to its settings. */
+/** Adds this server to the settings of an agent's program: for signing in by itself, or with a new token. */
 export async function connect(program: AgentClientName, options: Options): Promise<void> {
-  const { print: printOnly, stdio, project, expires, toolsets, yes, json, hooks: wantsHooks, ...where } = options
+  if (options.tunnel !== undefined)
+    return (await import('./connect-tunnel.ts')).connectTunnel(program, options.tunnel, options)
+  const { print: printOnly, stdio, yes, json, hooks: wantsHooks, profile, server: named } = options
   const agent = clients[program]
   const files: { settings: string; hooks?: string } = agentFiles[program]
   const file = files.settings
   const hooks = wantsHooks && agent.hooks && files.hooks ? { ...agent.hooks, file: files.hooks } : undefined
-  const days = lifetime(expires)
-  const who = signedInClient(where)
+  const days = lifetime(options.expires)
+  const selected = toolsetsOf(options.toolsets)
+  const who = signedInClient({ profile, server: named })
   const { server } = who.client
-  const selected = toolsetsOf(toolsets)
   const narrowed = selected ? ['--toolsets', selected.join(',')] : []
   const stdioEntry = () => agent.stdio([process.execPath, 'mcp', '--server', server, ...narrowed])
   if (printOnly) {
@@ -49,12 +63,52 @@ export async function connect(program: AgentClientName, options: Options): Promi
   // Everything that can be refused is refused before anything is created or written.
   if (hooks) withHooks(hooks.file, hooks)
   await checkSettings(agent, file, { stdio, yes })
-  const earlier = secretIn(valueAt(readSettings(file), agent.path), server)
+  const earlier = secretIn(valueAt(readSettings(file), agent.path), `${server}/mcp`, `${server}/mcp/token`)
+  const place = { program, agent, who, file, hooks, earlier }
+  const signIn = await signInFor(agent, server, options)
+  if (signIn) return withSignIn(place, signIn)
   const token = stdio
     ? await keepToken(who, days)
-    : await tokenFor(agent, who.client, { project, days, toolsets: selected })
+    : await tokenFor(agent, who.client, { project: options.project, days, toolsets: selected })
+  const lines = await withToken(place, token, stdio ? stdioEntry() : agent.http(server, token.token), stdio)
+  const { expiresAt } = token
+  print(json, { program, server, file, hooks: hooks?.file ?? null, expiresAt }, ...lines)
+}
+
+/**
+ * Returns how the program signs in by itself, if it can and a person is here to do it. What they choose on the command
+ * line is a matter of a token: a program that signs in asks for it on its page.
+ */
+async function signInFor(
+  { signIn }: AgentClient,
+  server: string,
+  { stdio, token, json, project, expires, toolsets }: Options,
+): Promise<AgentClient['signIn']> {
+  if (!signIn || stdio || token || json || project || expires || toolsets || !isTerminal(1)) return undefined
+  const described = await fetch(`${server}/.well-known/oauth-protected-resource/mcp`).catch(() => undefined)
+  return described?.ok ? signIn : undefined
+}
+
+async function withSignIn(
+  { agent, who, file, hooks, earlier }: Place,
+  { entry, command }: NonNullable<AgentClient['signIn']>,
+): Promise<void> {
+  const { server } = who.client
+  writeSettings(file, editSettings(file, agent.path, entry(server)))
+  if (hooks) writeSettings(hooks.file, withHooks(hooks.file, hooks))
+  if (earlier) await revokeSecret(who.client, earlier)
+  const lines = [`${bold(agent.title)} knows ${server} as "tutti" (${file}).`, `Sign it in: ${command}`]
+  print(false, {}, ...lines)
+}
+
+/** Writes the entry, and returns what to tell the user. A token that nobody got to know is revoked. */
+async function withToken(
+  { program, agent, who, file, hooks, earlier }: Place,
+  token: Awaited<ReturnType<typeof tokenFor>>,
+  entry: Record<string, unknown>,
+  stdio: boolean | undefined,
+): Promise<string[]> {
   try {
-    const entry = stdio ? stdioEntry() : agent.http(server, token.token)
     writeSettings(file, editSettings(file, agent.path, entry), { secret: !stdio })
     if (hooks) writeSettings(hooks.file, withHooks(hooks.file, hooks))
   } catch (error) {
@@ -63,16 +117,17 @@ export async function connect(program: AgentClientName, options: Options): Promi
   }
   // Only now: until the file was written, the program may have used the earlier token.
   if (earlier) await revokeSecret(who.client, earlier)
-  const lines = [`${bold(agent.title)} is connected to ${server} as "tutti" (${file}).`]
-  if (hooks)
-    lines.push(
-      `In linked folders, it loads the project's context when a session starts ` +
-        `and saves a checkpoint before its context is compacted (${hooks.file}).`,
-    )
-  if (hooks?.note) lines.push(hooks.note)
-  lines.push(expiryLine(program, token.expiresAt, stdio))
-  const { expiresAt } = token
-  print(json, { program, server, file, hooks: hooks?.file ?? null, expiresAt }, ...lines)
+  return [
+    `${bold(agent.title)} is connected to ${who.client.server} as "tutti" (${file}).`,
+    ...(hooks
+      ? [
+          `In linked folders, it loads the project's context when a session starts ` +
+            `and saves a checkpoint before its context is compacted (${hooks.file}).`,
+        ]
+      : []),
+    ...(hooks?.note ? [hooks.note] : []),
+    expiryLine(program, token.expiresAt, stdio),
+  ]
 }
 
 const expiryLine = (program: string, expiresAt: string, stdio: boolean | undefined): string =>
@@ -80,42 +135,12 @@ const expiryLine = (program: string, expiresAt: string, stdio: boolean | undefin
     stdio ? 'tutti mcp renews it before that.' : `to renew it: tutti connect ${program} --yes`
   }`
 
-function lifetime(text: string | undefined): number | undefined {
-  const days = text === undefined ? undefined : daysOf(text)
-  if (text !== undefined && !days) throw new Refusal('--expires must be a number of days, such as 30d or 12w')
-  return days
-}
-
 function toolsetsOf(text: string | undefined): string[] | undefined {
   const names = text?.split(',').map((name) => name.trim())
   const unknown = names?.find((name) => !toolsetNames.includes(name))
   if (unknown !== undefined)
     throw new Refusal(`There is no toolset ${JSON.stringify(unknown)}. Toolsets: ${toolsetNames.join(', ')}`)
   return names
-}
-
-/** Returns the token in an entry for this server, which the new entry replaces. */
-function secretIn(entry: unknown, server: string): string | undefined {
-  const text = JSON.stringify(entry) ?? ''
-  return text.includes(JSON.stringify(`${server}/mcp`)) ? /svc_(?:live|test)_\w+/.exec(text)?.[0] : undefined
-}
-
-/** Refuses settings that cannot be edited, would publish a token, or have an entry that the user wants to keep. */
-async function checkSettings(
-  { path }: AgentClient,
-  file: string,
-  { stdio, yes }: Pick<Options, 'stdio' | 'yes'>,
-): Promise<void> {
-  editSettings(file, path, { url: 'https://tutti.invalid' })
-  const taken = `${file} already has a server named tutti.`
-  if (valueAt(readSettings(file), path) !== undefined && !yes && !(await confirm(`${taken} Replace it?`)))
-    throw new Refusal(`${taken} Use --yes to replace it, or --print to edit the file yourself.`, 5)
-  if (!stdio && !yes && isInGit(file))
-    throw new Refusal(
-      `${file} is in a git repository, so a token in it could be committed. ` +
-        `Use --stdio to keep the token out, or --yes.`,
-      5,
-    )
 }
 
 /** These settings are for all folders of a user, so the token is bound to a project only if they name one. */

@@ -29,7 +29,10 @@ export async function migrate({ dryRun, json, ...common }: Options): Promise<voi
 
   const server = await runningServer(config)
   if (server) {
-    const { applied, pending } = planFrom(server.applied ?? [], migrations)
+    const { applied, pending } = planFrom(
+      (server.applied ?? []).map((id) => ({ id })),
+      migrations,
+    )
     if (pending.length > 0 && !dryRun)
       throw new Refusal(
         `Tutti ${server.version ?? '(an older version)'} is running on this database. ` +

@@ -1,6 +1,6 @@
 import { openDatabase } from '../../src/db/index.ts'
 import type { HttpServer } from '../../src/http/server.ts'
-import { createLog } from '../../src/log.ts'
+import { createLog, type Log } from '../../src/log.ts'
 import { version } from '../../src/version.ts'
 import { demoSettings, demoText, prepare, stoppedClock, withdrawLink } from '../operating/demo.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
@@ -20,6 +20,7 @@ export async function serve({ demo, at, trial, ...options }: Options): Promise<v
   const config = demo ? demoSettings(options) : settingsOf(options)
   const asked = stopRequest(trial)
   const log = createLog(config.LOG_LEVEL)
+  const isStarted = endHangingStart(asked, log)
   // The database opens on its own threads while this one loads the rest of the program: a third faster start.
   const opening = openDatabase(config, log)
   opening.catch(() => undefined)
@@ -59,14 +60,52 @@ export async function serve({ demo, at, trial, ...options }: Options): Promise<v
   if (link) console.log(demoText(config, server.url + link))
   else if (!trial && !(await accounts.firstAdmin(ctx, {})))
     console.log(setupText(`${server.url}/setup#${await accounts.issueSetupToken(ctx, {})}`))
+  isStarted()
   app.log.info('ready', { version, database: app.driver.kind, dataDir: config.DATA_DIR })
 
-  app.log.info('stopping', { signal: await asked })
-  await server.stop()
+  const signal = await asked
+  log.info('stopping', { signal })
+  await stop(server, signal === 'SIGTERM' && app.driver.kind === 'postgres')
   control.stop()
   if (link) await withdrawLink(ctx)
   await app.close()
   process.exit(0)
+}
+
+/** Milliseconds in which load balancers notice that an instance is about to stop; it serves requests meanwhile. */
+const LEAVE_MS = 3000
+
+/**
+ * Other instances serve what comes, once load balancers have noticed; `hasOthers` waits for that. A person at a
+ * terminal waits for nothing.
+ */
+async function stop(server: HttpServer, hasOthers: boolean): Promise<void> {
+  if (hasOthers) {
+    server.leave()
+    await Bun.sleep(LEAVE_MS)
+  }
+  await server.stop()
+}
+
+/** Milliseconds that a start has to end after the server was asked to stop. */
+const START_ENDS_MS = 3000
+
+/**
+ * Ends the process if it is asked to stop during a start that hangs, for example behind a lock of the database. Returns
+ * a function to call when the start is over.
+ */
+function endHangingStart(asked: Promise<string>, log: Log): () => void {
+  let isStarted = false
+  void asked.then(async (signal) => {
+    if (isStarted) return
+    await Bun.sleep(START_ENDS_MS)
+    if (isStarted) return
+    log.warn('stopped before the start was over', { signal })
+    process.exit(0)
+  })
+  return () => {
+    isStarted = true
+  }
 }
 
 const setupText = (link: string): string => `

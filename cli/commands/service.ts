@@ -3,8 +3,11 @@ import { homedir, userInfo } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { type Config, settings } from '../../src/config.ts'
 import { runningServer } from '../../src/control/client.ts'
-import { type Manager, manager } from '../operating/service-managers.ts'
+import { readMachine } from '../api/machine.ts'
+import { runningTunnel } from '../api/tunnel-control.ts'
+import { type Managed, type Manager, manager } from '../operating/service-managers.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
+import { environmentOfTunnel } from '../terminal/environment.ts'
 import { note, print, record } from '../terminal/output.ts'
 import { Refusal } from '../terminal/report.ts'
 
@@ -15,7 +18,7 @@ interface Options extends CommonOptions {
   json?: boolean
 }
 
-const managed = (): Manager => manager(process.platform, homedir(), userInfo().uid)
+const managed = (what?: Managed): Manager => manager(process.platform, homedir(), userInfo().uid, what)
 
 /** Registers the server with the system's service manager, which starts it now and after every restart. */
 export async function install({ print: printOnly, user, yes, json, ...common }: Options): Promise<void> {
@@ -29,13 +32,7 @@ export async function install({ print: printOnly, user, yes, json, ...common }: 
   const unit = service.unit(commandOf(config), user)
   if (printOnly) return print(json, { file: service.file, unit }, unit.trimEnd())
 
-  const before = existsSync(service.file) ? readFileSync(service.file, 'utf8') : undefined
-  if (before !== undefined && before !== unit && !yes)
-    throw new Refusal(
-      `${service.file} already exists with other content. ` +
-        `See the new content with --print; replace the file with --yes.`,
-      5,
-    )
+  requireNoOther(service, unit, yes)
   const server = await runningServer(config)
   if (server && server.pid !== pidOf(service))
     throw new Refusal(
@@ -43,10 +40,7 @@ export async function install({ print: printOnly, user, yes, json, ...common }: 
       5,
     )
   if (user) requireOwnFolder(config.DATA_DIR, user)
-  mkdirSync(dirname(service.file), { recursive: true })
-  writeFileSync(service.file, unit)
-  note(`Wrote ${service.file}`)
-  for (const words of service.install) run(words)
+  write(service, unit)
   const up = await untilUp(config)
   if (!up) throw new Refusal(`The server does not start. Check its log: ${service.log}`, 6)
   print(
@@ -62,8 +56,66 @@ export async function install({ print: printOnly, user, yes, json, ...common }: 
     )
 }
 
-export async function uninstall({ json }: { json?: boolean }): Promise<void> {
-  const service = managed()
+/** Registers the tunnel of this machine, with the file that `tutti tunnel up` has written. */
+export async function installTunnel({
+  print: printOnly,
+  yes,
+  json,
+}: Pick<Options, 'print' | 'yes' | 'json'>): Promise<void> {
+  const service = managed('tunnel')
+  if (basename(process.execPath).startsWith('bun'))
+    throw new Refusal('This command runs from source. Build and install the binary first: ./install.sh')
+  if (!readMachine())
+    throw new Refusal('This machine has no tunnel yet. Connect it once: tutti tunnel up --http web=3000')
+  const unit = service.unit([process.execPath, 'tunnel', 'up'], undefined, environmentOfTunnel())
+  if (printOnly) return print(json, { file: service.file, unit }, unit.trimEnd())
+  requireNoOther(service, unit, yes)
+  const other = await runningTunnel()
+  if (other && other.pid !== pidOf(service))
+    throw new Refusal(`A tunnel already runs on this machine (pid ${other.pid}). Stop it first: tutti tunnel down`, 5)
+  write(service, unit)
+  const up = await untilTunnel(service)
+  if (!up) throw new Refusal(`The tunnel does not start. Check its log: ${service.log}`, 6)
+  print(
+    json,
+    { file: service.file, tunnel: up.slug, pid: up.pid, online: up.online },
+    up.online
+      ? `${up.slug} is online, and connects again whenever this computer starts.`
+      : `${up.slug} is running, but has not reached its server yet. It tries again by itself. Its log: ${service.log}`,
+  )
+  for (const words of service.stay) tryTo(words)
+}
+
+/** Waits until the service has started, and for a while longer until it has reached its server. */
+async function untilTunnel(service: Manager) {
+  const deadline = Date.now() + 30_000
+  for (;;) {
+    const tunnel = await runningTunnel()
+    const own = tunnel?.pid === pidOf(service) ? tunnel : undefined
+    if (own?.online || Date.now() > deadline) return own
+    await Bun.sleep(100)
+  }
+}
+
+function requireNoOther({ file }: Manager, unit: string, yes: boolean | undefined): void {
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : undefined
+  if (before !== undefined && before !== unit && !yes)
+    throw new Refusal(
+      `${file} already exists with other content. See the new content with --print; replace the file with --yes.`,
+      5,
+    )
+}
+
+/** Writes the unit file, and starts the service. */
+function write({ file, install: commands }: Manager, unit: string): void {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, unit)
+  note(`Wrote ${file}`)
+  for (const words of commands) run(words)
+}
+
+export async function uninstall({ json, tunnel }: { json?: boolean; tunnel?: boolean }): Promise<void> {
+  const service = managed(tunnel ? 'tunnel' : 'server')
   const { file, stop, remove, forget } = service
   if (!existsSync(file)) throw new Refusal(`The service is not installed: ${file} does not exist.`, 4)
   for (const words of remove) run(words)

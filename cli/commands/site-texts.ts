@@ -12,12 +12,20 @@ type Common = CommonOptions & { json?: boolean }
 type Text = Page | Post
 type Listed = Pick<Text, 'id' | 'title' | 'slug' | 'status' | 'publishedAt' | 'live'>
 
+interface Query {
+  limit: number
+  search?: string
+  slug?: string
+  deleted?: boolean
+}
+
 interface Commands {
-  list: Command<{ limit: number; search?: string }, { items: Listed[]; nextCursor: string | null }>
+  list: Command<Query, { items: Listed[]; nextCursor: string | null }>
   get: Command<{ id: string }, Text>
   create: Command<{ title: string }, Text>
   update: Command<{ id: string }, Text>
   remove: Command<{ id: string }, { id: string; deleted: true }>
+  restore: Command<{ id: string }, Text>
 }
 const commands: Record<Noun, Commands> = { pages: pageCommands, posts: postCommands }
 const paths: Record<Noun, string> = { pages: '/p/', posts: '/blog/' }
@@ -28,19 +36,26 @@ const stateOf = ({ live, status, publishedAt }: Listed): string =>
 const line = (noun: Noun, text: Listed): string =>
   plain(`${paths[noun]}${text.slug}  ${text.title}  (${stateOf(text)})`)
 
-export async function listTexts(noun: Noun, { json, search, ...common }: Common & { search?: string }): Promise<void> {
-  const page = await control(settingsOf(common), commands[noun].list, { limit: LIMIT, ...(search && { search }) })
+interface Listing extends Common {
+  search?: string
+  deleted?: boolean
+}
+
+export async function listTexts(noun: Noun, { json, search, deleted, ...common }: Listing): Promise<void> {
+  const query = { limit: LIMIT, ...(search && { search }), ...(deleted && { deleted }) }
+  const page = await control(settingsOf(common), commands[noun].list, query)
   print(json, page, ...page.items.map((text) => line(noun, text)))
   if (!json && page.items.length === 0) note(`No ${noun}.`)
   if (!json && page.nextCursor) note(`Only the ${LIMIT} changed last are shown. Use --search to find others.`)
 }
 
-/** Returns the id of a text that is given by its id or slug. */
-async function idOf(noun: Noun, ref: string, common: CommonOptions): Promise<string> {
+/** Returns the id of a text that is given by its id or slug. Of deleted ones with the same slug, the last is meant. */
+async function idOf(noun: Noun, ref: string, common: CommonOptions, deleted = false): Promise<string> {
   if (/^[0-9a-f]{8}-[0-9a-f-]{27}$/i.test(ref)) return ref
-  const { items } = await control(settingsOf(common), commands[noun].list, { limit: LIMIT })
-  const found = items.find(({ slug }) => slug === ref)
-  if (!found) throw new Refusal(`There is nothing with the slug ${ref} among the ${noun}. See: tutti ${noun} list`)
+  const query = { limit: 1, slug: ref, ...(deleted && { deleted }) }
+  const [found] = (await control(settingsOf(common), commands[noun].list, query)).items
+  const list = `tutti ${noun} list${deleted ? ' --deleted' : ''}`
+  if (!found) throw new Refusal(`There is nothing with the slug ${ref} among the ${noun}. See: ${list}`)
   return found.id
 }
 
@@ -96,4 +111,9 @@ export async function updateText(noun: Noun, ref: string, options: Writing): Pro
 export async function deleteText(noun: Noun, ref: string, { json, ...common }: Common): Promise<void> {
   const gone = await control(settingsOf(common), commands[noun].remove, { id: await idOf(noun, ref, common) })
   print(json, gone, `Deleted ${ref}.`)
+}
+
+export async function restoreText(noun: Noun, ref: string, { json, ...common }: Common): Promise<void> {
+  const text = await control(settingsOf(common), commands[noun].restore, { id: await idOf(noun, ref, common, true) })
+  print(json, text, line(noun, text))
 }

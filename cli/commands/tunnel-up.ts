@@ -1,76 +1,114 @@
 import { hostname } from 'node:os'
 import type { TunnelClaimed, TunnelRegistered } from '../../src/features/tunnels/schema.ts'
-import { Agent, type Served } from '../../src/tunnel/agent.ts'
+import type { Ended } from '../../src/tunnel/actions.ts'
+import { Agent } from '../../src/tunnel/agent.ts'
 import type { Machine } from '../../src/tunnel/machine.ts'
 import { version } from '../../src/version.ts'
 import { stopSignal } from '../api/events.ts'
 import { helped } from '../api/hints.ts'
-import { machinePath, readMachine, type Services, writeMachine } from '../api/machine.ts'
+import { machinePath, readMachine, writeMachine } from '../api/machine.ts'
 import { serverOf, signedInClient, type Where } from '../api/profiles.ts'
+import { Desk, type Entry, serveControl } from '../api/tunnel-control.ts'
+import { environmentForCommands } from '../terminal/environment.ts'
 import { dim, guarded, jsonText, note, plain, print } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
+import { type McpServers, mcpServerOf, type Services, serviceOf } from './tunnel-entries.ts'
 
 interface Options extends Where {
   json?: boolean
   http?: string[]
+  mcp?: string[]
   who?: string[]
   name?: string
   access?: string
   claim?: string
 }
 
-/** `web=3000`, `api=http://127.0.0.1:8080` or `db=unix:/run/db.sock`. */
-function serviceOf(text: string, who: string[] | undefined): Services {
-  const [, name, target] = /^([a-z0-9]+(?:-[a-z0-9]+)*)=(.+)$/.exec(text) ?? []
-  if (!name || !target)
-    throw new Refusal(`${plain(text).slice(0, 60)} is not a service. Write a name and a port: web=3000`)
-  const url = /^\d{1,5}$/.test(target) ? `http://127.0.0.1:${target}` : target.replace(/\/$/, '')
-  return { [name]: { url, ...(who && { who }) } }
+interface Addition {
+  who?: string[]
+  mcp?: boolean
+  tools?: string[]
+  json?: boolean
 }
 
-/** Adds a service to tunnel.json of this machine. */
-export function add(service: string, { who, json }: { who?: string[]; json?: boolean }): void {
+/** Adds a service or an MCP server to tunnel.json of this machine. */
+export function add(entry: string, { who, mcp, tools, json }: Addition): void {
   const machine = readMachine()
   if (!machine) throw new Refusal('This machine has no tunnel yet. Connect it first: tutti tunnel up --http web=3000')
-  const added = serviceOf(service, who)
-  writeMachine({ ...machine, services: { ...machine.services, ...added } })
+  if (tools && !mcp) throw new Refusal('--tools is for MCP servers: add --mcp.')
+  const added = mcp ? mcpServerOf(entry, who, tools) : serviceOf(entry, who)
+  writeMachine(
+    mcp
+      ? { ...machine, mcp: { ...machine.mcp, ...(added as McpServers) } }
+      : { ...machine, services: { ...machine.services, ...(added as Services) } },
+  )
   const [name] = Object.keys(added)
   print(json, added, `Added ${name} to ${machinePath()}. It is offered with the next: tutti tunnel up`)
 }
 
-export async function up({ json, http, who, name, access, claim, ...where }: Options): Promise<void> {
+export async function up({ json, http, mcp, who, name, access, claim, ...where }: Options): Promise<void> {
   const known = readMachine()
   const services: Services = Object.assign({}, known?.services, ...(http ?? []).map((text) => serviceOf(text, who)))
-  const machine = { ...(await machineOf(known, { name, access, claim }, where)), services }
+  const servers: McpServers = Object.assign({}, known?.mcp, ...(mcp ?? []).map((text) => mcpServerOf(text, who)))
+  const machine = { ...(await machineOf(known, { name, access, claim }, where)), services, mcp: servers }
   writeMachine(machine)
-  if (Object.keys(services).length === 0) note('No services are offered yet. Add one: --http web=3000')
+  if (Object.keys({ ...services, ...servers }).length === 0)
+    note('Nothing is offered yet. Add a service: --http web=3000')
   const stop = stopSignal()
+  const desk = new Desk(json)
   const agent = new Agent({
     machine,
-    onState: (state, detail) =>
-      json
-        ? emit({ state, tunnel: machine.slug })
-        : note(
-            state === 'online'
-              ? `${machine.slug} is online at ${detail}. Press Ctrl-C to stop.`
-              : 'The connection was lost. Connecting again.',
-          ),
-    onServed: (served) => emit(json ? served : lineOf(served)),
+    env: environmentForCommands(),
+    keepsRequests: true,
+    confirm: (question, signal) => desk.ask(question, signal),
+    onAction: (ended) => emit(json ? ended : actionLine(ended)),
+    onState: (state, detail) => {
+      desk.isOnline = state === 'online'
+      if (json) emit({ state, tunnel: machine.slug })
+      else if (desk.isOnline) note(`${machine.slug} is online at ${detail}. Press Ctrl-C to stop.`)
+      else note('The connection was lost. Connecting again.')
+    },
+    onServed: (served, kept) => {
+      const entry = desk.served(served, kept)
+      emit(json ? served : lineOf(entry))
+    },
   })
   stop.addEventListener('abort', () => agent.stop(), { once: true })
-  if ((await agent.run()) === 'refused')
+  const close = await serveControl(desk.control(machine.slug, () => agent.stop()))
+  const end = await agent.run().finally(close)
+  if (end === 'refused')
     throw new Refusal(
       `The server refused the credential of this machine: the tunnel was deleted, or another machine claimed it. To start anew, remove ${machinePath()}`,
     )
 }
 
-const emit = (what: string | object): void => console.log(typeof what === 'string' ? what : jsonText(what))
+let unwritten: string[] = []
 
-const lineOf = ({ service, method, target, user, status, ms }: Served): string =>
+/** Prints a line. What comes in one turn is written at once: a busy service has thousands of requests a second. */
+function emit(what: string | object): void {
+  if (unwritten.push(typeof what === 'string' ? what : jsonText(what)) > 1) return
+  setImmediate(() => {
+    const lines = unwritten
+    unwritten = []
+    console.log(lines.join('\n'))
+  })
+}
+
+/** The time of day here. Not by `toLocaleTimeString`, which takes longer than a request through the tunnel. */
+const timeOfDay = (date: Date): string =>
+  [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':')
+
+export const lineOf = ({ n, at, service, method, target, user, status, ms }: Entry): string =>
   guarded(
-    `${dim(new Date().toLocaleTimeString('sv-SE'))}  ${service}  ${method} ${plain(target)}  ${status}  ${Math.round(ms)} ms  ${dim(plain(user ?? 'anyone'))}`,
+    `${dim(`${n}  ${timeOfDay(new Date(at))}`)}  ${service}  ${method} ${plain(target)}  ${status}  ${Math.round(ms)} ms  ${dim(plain(user ?? 'anyone'))}`,
     1,
   )
+
+const actionLine = ({ type, params, user, state, ms }: Ended): string => {
+  const what = [type, params.command, params.tool].filter((part) => typeof part === 'string').join(' ')
+  const time = dim(timeOfDay(new Date()))
+  return guarded(`${time}  ${plain(what)}  ${state}  ${Math.round(ms)} ms  ${dim(plain(user))}`, 1)
+}
 
 interface Wanted {
   name?: string
@@ -86,7 +124,8 @@ async function machineOf(known: Machine | undefined, { name, access, claim }: Wa
     if (!where.server) throw new Refusal('--claim also needs --server, the address of the server.')
     const server = serverOf(where.server)
     const claimed = await claimWith(server, { nonce: claim, ...about })
-    return { ...claimed, server, services: known?.services ?? {} }
+    const { services = {}, commands, mcp, workspaces } = known ?? {}
+    return { ...claimed, server, services, commands, mcp, workspaces }
   }
   const { client } = signedInClient(where)
   const { nonce } = await helped(client, () =>

@@ -105,7 +105,7 @@ class Waiting {
    * so nothing is missed between. Returns at once if it was reached before.
    */
   async done(signal: AbortSignal): Promise<void> {
-    if (this.isDone) return
+    if (this.isDone) return this.#readStates()
     const topics = [...this.#records.keys()].map((id) => `record:${id}`)
     for await (const message of follow(this.client, topics, signal)) {
       if (message.op === undefined) await this.#hear(message)

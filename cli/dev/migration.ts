@@ -42,10 +42,24 @@ if (statements.length === 0) {
   process.exit(0)
 }
 const id = `${String(files.length + 1).padStart(4, '0')}_${name}`
-await Bun.write(join(folder, `${id}.sql`), `${statements.join('\n')}\n`)
+const mark = statements.every(onlyAdds) ? '-- expand\n' : ''
+await Bun.write(join(folder, `${id}.sql`), `${mark}${statements.join('\n')}\n`)
 await Bun.write(snapshotPath, `${JSON.stringify(after, null, 2)}\n`)
 await writeIndex([...files.map((f) => f.replace('.sql', '')), id])
 console.log(`migrations/${id}.sql`)
+
+/**
+ * Whether the version before can run on what a statement adds, because it neither has to write it nor is refused by it.
+ * The author decides about statements that are written by hand: see `Migration` in `src/db/migrate.ts`.
+ */
+function onlyAdds(statement: string): boolean {
+  const isNew = /^create (table|index|sequence|type) /i.test(statement)
+  const isColumn = /^alter table \S+ add column /i.test(statement)
+  const isRequired = / not null/i.test(statement) && !/ default /i.test(statement)
+  const table = /^alter table (\S+) add constraint .* foreign key/i.exec(statement)?.[1]
+  const isOfNewTable = statements.some((other) => other.toLowerCase().startsWith(`create table ${table} (`))
+  return isNew || (isColumn && !isRequired) || isOfNewTable
+}
 
 async function writeIndex(ids: string[]): Promise<void> {
   const imports = ids.map((m, i) => `import m${i + 1} from './${m}.sql' with { type: 'text' }`)

@@ -1,7 +1,15 @@
+import type { Command } from 'commander'
 import type { Verb } from './noun.ts'
 
+interface Noun {
+  about: string
+  load: () => Promise<{ verbs: readonly Verb[] }>
+  /** Adds commands that are no verbs of the noun. */
+  extend?: () => Promise<{ extend(noun: Command): void }>
+}
+
 /** The kinds of things to work with on a server. Each is loaded when it is used, which keeps every command fast. */
-export const nouns: Record<string, { about: string; load: () => Promise<{ verbs: readonly Verb[] }> }> = {
+export const nouns: Record<string, Noun> = {
   projects: { about: 'Manage projects', load: () => import('./projects.ts') },
   tasks: { about: 'Manage tasks', load: () => import('./tasks.ts') },
   epics: { about: 'Manage epics', load: () => import('./epics.ts') },
@@ -20,6 +28,11 @@ export const nouns: Record<string, { about: string; load: () => Promise<{ verbs:
   trash: { about: 'List and restore what was deleted', load: () => import('./trash.ts') },
   teams: { about: 'Manage teams', load: () => import('./teams.ts') },
   tokens: { about: 'Manage MCP tokens for agents', load: () => import('./tokens.ts') },
+  oauth: {
+    about: 'Manage programs that sign in with your account',
+    load: () => import('./oauth.ts'),
+    extend: () => import('../oauth-commands.ts'),
+  },
   integrations: { about: 'Connect your accounts of code hosts and chats', load: () => import('./integrations.ts') },
   webhooks: { about: 'Send your notifications to an address', load: () => import('./webhooks.ts') },
 }

@@ -21,6 +21,8 @@ export interface Field {
   required?: true
   /** Whether `none` clears the value: when a record is updated, or with every verb. */
   clears?: 'on update' | 'always'
+  /** Of a list: an update leaves the values that it does not name. */
+  keeps?: true
   /** For a reference: the path of the list it refers to, such as /api/tasks. */
   among?: string
   /** Values that completion offers. The server checks the value, so that it may know more of them. */
@@ -73,6 +75,8 @@ export const choice = (flag: string, choices: readonly string[], fallback?: stri
 })
 export const eitherOf = (words: readonly string[]): string => words.join(', ').replace(/, (?=[^,]*$)/, ' or ')
 export const many = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'list', as })
+/** Values that are added to those of a record, or removed from them: the others stay. */
+export const some = (flag: string, about: string, as: string): Field => ({ ...many(flag, about, as), keeps: true })
 export const count = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'number', as })
 export const flag = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'flag', as })
 export const time = (flag: string, about: string, as?: string): Field => ({
@@ -125,8 +129,9 @@ function optionFor(field: Field, verb: Verb): Option {
   return option
 }
 
-function aboutOf({ kind, about, clears }: Field, verb: Verb): string {
-  if (kind === 'list') return `${about} (repeatable${verb.name === 'update' ? '; replaces all existing ones' : ''})`
+function aboutOf({ kind, about, clears, keeps }: Field, verb: Verb): string {
+  const replaces = verb.name === 'update' && !keeps
+  if (kind === 'list') return `${about} (repeatable${replaces ? '; replaces all existing ones' : ''})`
   return clears && verb.name === 'update' ? `${about}; none clears it` : about
 }
 

@@ -1,4 +1,6 @@
+import { evidenceLine } from '../../src/features/tasks/evidence-line.ts'
 import type { Task, TaskDetail } from '../../src/features/tasks/schema.ts'
+import { isClosed } from '../../src/records/work.ts'
 import { paragraphs, plain, record } from '../terminal/output.ts'
 import { ago, dayOrHour, left } from '../terminal/times.ts'
 import { type Shown, shown } from './noun.ts'
@@ -34,6 +36,11 @@ export function one(task: Task | TaskDetail): Shown {
       ? ['', ...task.acceptance.map((a, i) => `${i + 1}. [${a.done ? 'x' : ' '}] ${plain(a.text)}`)]
       : []),
     ...(task.completionNotes ? ['', ...paragraphs(`Done: ${task.completionNotes}`)] : []),
+    // The completion notes have the evidence of a task that is done.
+    ...(isClosed(task.status) ? [] : (detail?.evidence ?? [])).flatMap((one) => [
+      '',
+      ...paragraphs(`Evidence: ${plain(evidenceLine(one))}`),
+    ]),
     ...(detail?.comments ?? []).flatMap((c) => [
       '',
       ...paragraphs(`${plain(c.author.name)}, ${ago(c.createdAt)}: ${c.body}`),

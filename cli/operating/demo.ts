@@ -13,6 +13,7 @@ export const demoSettings = (options: CommonOptions): Config => ({
   ...settingsOf({ ...options, dataDir: options.dataDir ?? './tutti-demo' }),
   DB_CONNECTION: 'pglite',
   DATABASE_URL: undefined,
+  LISTEN_URL: undefined,
   BACKUP_DIR: undefined,
   SMTP_URL: undefined,
   OUTBOUND: 'off',

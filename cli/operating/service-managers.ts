@@ -5,7 +5,8 @@ import { Refusal } from '../terminal/report.ts'
 /** A system's service manager: where its unit file is, what is in it, and which commands to run. */
 export interface Manager {
   file: string
-  unit(command: readonly string[], user?: string): string
+  /** `env`: what the service needs of the environment; others can read it. */
+  unit(command: readonly string[], user?: string, env?: Readonly<Record<string, string>>): string
   /** Commands that enable and start the service, after the file was written. */
   install: string[][]
   /** Commands that keep the service running after its user signs out; not every user may run them. */
@@ -20,10 +21,13 @@ export interface Manager {
   log: string
 }
 
+/** What can run as a service: the server, or the tunnel of this machine. */
+export type Managed = 'server' | 'tunnel'
+
 /** Root's service belongs to the system; every other user has their own. */
-export function manager(platform: NodeJS.Platform, home: string, uid: number): Manager {
-  if (platform === 'linux') return systemd(uid === 0)
-  if (platform === 'darwin') return launchd(home, uid)
+export function manager(platform: NodeJS.Platform, home: string, uid: number, what: Managed = 'server'): Manager {
+  if (platform === 'linux') return systemd(uid === 0, what)
+  if (platform === 'darwin') return launchd(home, uid, what)
   throw new Refusal(
     'No supported service manager. Use systemd on Linux or launchd on macOS, or start `tutti serve` yourself.',
   )
@@ -55,68 +59,76 @@ ProtectControlGroups=yes
 ProtectClock=yes
 PrivateDevices=yes`
 
-function systemd(root: boolean): Manager {
+function systemd(root: boolean, what: Managed): Manager {
   const systemctl = ['systemctl', ...(root ? [] : ['--user'])]
+  const name = what === 'tunnel' ? 'tutti-tunnel' : 'tutti'
   return {
-    file: root ? '/etc/systemd/system/tutti.service' : join(userConfig(), 'systemd', 'user', 'tutti.service'),
-    unit: (command, user) => {
+    file: root ? `/etc/systemd/system/${name}.service` : join(userConfig(), 'systemd', 'user', `${name}.service`),
+    unit: (command, user, env = {}) => {
       if (/["'\\]/.test(command[0] as string))
         throw new Refusal('systemd cannot start a program with quotes or \\ in its path. Install it elsewhere.')
       return `[Unit]
-Description=Tutti
+Description=Tutti${what === 'tunnel' ? ' tunnel' : ''}
 ${root ? 'Wants=network-online.target\nAfter=network-online.target\n' : ''}
 [Service]
 ExecStart=${command.map(word).join(' ')}
-${user ? `User=${user}\n` : ''}Restart=on-failure
+${Object.entries(env)
+  .map(([name, value]) => `Environment=${word(`${name}=${value}`, 0)}\n`)
+  .join('')}${user ? `User=${user}\n` : ''}Restart=on-failure
 RestartSec=2
 # Exit code 2: invalid settings, which a restart does not fix.
 RestartPreventExitStatus=2
 # Open requests are finished before the server stops.
 TimeoutStopSec=30
 UMask=0077
-${HARDENING}
-${root ? `${ROOT_HARDENING}\n` : ''}
+${what === 'tunnel' ? '' : `${HARDENING}\n${root ? `${ROOT_HARDENING}\n` : ''}`}
 [Install]
 WantedBy=${root ? 'multi-user' : 'default'}.target
 `
     },
     install: [
       [...systemctl, 'daemon-reload'],
-      [...systemctl, 'enable', 'tutti'],
-      [...systemctl, 'restart', 'tutti'],
+      [...systemctl, 'enable', name],
+      [...systemctl, 'restart', name],
     ],
     stay: root ? [] : [['loginctl', 'enable-linger']],
-    start: [...systemctl, 'start', 'tutti'],
-    stop: [...systemctl, 'stop', 'tutti'],
-    remove: [[...systemctl, 'disable', 'tutti']],
+    start: [...systemctl, 'start', name],
+    stop: [...systemctl, 'stop', name],
+    remove: [[...systemctl, 'disable', name]],
     forget: [[...systemctl, 'daemon-reload']],
-    pid: [...systemctl, 'show', '--property=MainPID', 'tutti'],
-    log: `journalctl ${root ? '' : '--user '}-u tutti`,
+    pid: [...systemctl, 'show', '--property=MainPID', name],
+    log: `journalctl ${root ? '' : '--user '}-u ${name}`,
   }
 }
 
 // ---- launchd
 
 const xml = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-const LABEL = 'dev.tutti.server'
 
-function launchd(home: string, uid: number): Manager {
+const variables = (env: Readonly<Record<string, string>>): string => {
+  const lines = Object.entries(env).map(([name, value]) => `<key>${name}</key><string>${xml(value)}</string>`)
+  return lines.length > 0 ? `  <key>EnvironmentVariables</key><dict>${lines.join('')}</dict>\n` : ''
+}
+
+function launchd(home: string, uid: number, what: Managed): Manager {
+  const label = `dev.tutti.${what}`
+  const logFile = what === 'tunnel' ? 'tutti-tunnel.log' : 'tutti.log'
   const root = uid === 0
-  const file = join(root ? '/Library/LaunchDaemons' : join(home, 'Library', 'LaunchAgents'), `${LABEL}.plist`)
-  const log = root ? '/Library/Logs/tutti.log' : join(home, 'Library', 'Logs', 'tutti.log')
+  const file = join(root ? '/Library/LaunchDaemons' : join(home, 'Library', 'LaunchAgents'), `${label}.plist`)
+  const log = root ? `/Library/Logs/${logFile}` : join(home, 'Library', 'Logs', logFile)
   const domain = root ? 'system' : `gui/${uid}`
   const start = ['launchctl', 'bootstrap', domain, file]
-  const stop = ['launchctl', 'bootout', `${domain}/${LABEL}`]
+  const stop = ['launchctl', 'bootout', `${domain}/${label}`]
   return {
     file,
-    unit: (command, user) => `<?xml version="1.0" encoding="UTF-8"?>
+    unit: (command, user, env = {}) => `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <plist version="1.0">
 <dict>
-  <key>Label</key><string>${LABEL}</string>
+  <key>Label</key><string>${label}</string>
   <key>ProgramArguments</key>
   <array>${command.map((text) => `<string>${xml(text)}</string>`).join('')}</array>
-${user ? `  <key>UserName</key><string>${xml(user)}</string>\n` : ''}  <key>RunAtLoad</key><true/>
+${variables(env)}${user ? `  <key>UserName</key><string>${xml(user)}</string>\n` : ''}  <key>RunAtLoad</key><true/>
   <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
   <key>ExitTimeOut</key><integer>30</integer>
   <key>Umask</key><integer>63</integer>
@@ -131,7 +143,7 @@ ${user ? `  <key>UserName</key><string>${xml(user)}</string>\n` : ''}  <key>RunA
     stop,
     remove: [],
     forget: [],
-    pid: ['launchctl', 'print', `${domain}/${LABEL}`],
+    pid: ['launchctl', 'print', `${domain}/${label}`],
     log,
   }
 }

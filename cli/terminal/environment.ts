@@ -14,8 +14,16 @@ export const configFolder = (): string =>
 export const coloured = (stream: 1 | 2): boolean =>
   !env.NO_COLOR && (env.FORCE_COLOR ? env.FORCE_COLOR !== '0' : env.TERM !== 'dumb' && isTerminal(stream))
 
+const terminals = new Map<1 | 2, boolean>()
+
 /** Avoids `process.stdout.isTTY`, which loads streams and sockets and makes short commands three times slower. */
 export function isTerminal(stream: 1 | 2): boolean {
+  const known = terminals.get(stream) ?? findTerminal(stream)
+  terminals.set(stream, known)
+  return known
+}
+
+function findTerminal(stream: 1 | 2): boolean {
   try {
     return fstatSync(stream).isCharacterDevice() && process.getBuiltinModule('node:tty').isatty(stream)
   } catch {
@@ -34,6 +42,15 @@ export const userConfig = (): string => env.XDG_CONFIG_HOME || join(homedir(), '
 export const claudeFolder = (): string | undefined => env.CLAUDE_CONFIG_DIR || undefined
 export const codexFolder = (): string | undefined => env.CODEX_HOME || undefined
 
+/**
+ * What the tunnel of this machine needs as a service: where its settings are, and where the programs are that
+ * tunnel.json names.
+ */
+export const environmentOfTunnel = (): Record<string, string> => ({
+  ...(env.PATH && { PATH: env.PATH }),
+  ...(env.XDG_CONFIG_HOME && { XDG_CONFIG_HOME: env.XDG_CONFIG_HOME }),
+})
+
 export const mcpTokenFromEnvironment = (): string | undefined => env.TUTTI_MCP_TOKEN || undefined
 
 /**
@@ -45,3 +62,8 @@ export function environmentForGit(): Record<string, string | undefined> & { PATH
   const folders = (env.PATH ?? '').split(delimiter).filter((path) => isAbsolute(path))
   return { ...Object.fromEntries(kept), PATH: folders.join(delimiter) }
 }
+
+/** What programs that others start on this machine may know of its environment: nothing that holds a credential. */
+const forCommands = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'SystemRoot', 'USERPROFILE']
+export const environmentForCommands = (): Record<string, string> =>
+  Object.fromEntries(forCommands.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])))

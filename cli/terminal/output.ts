@@ -6,8 +6,12 @@ import { coloured, isTerminal } from './environment.ts'
  */
 const control = /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u200c\u200d]]/gv
 
+/** Text that needs no look at each character, as most lines of a log. */
+const ordinary = /^[\x20-\x7e]*$/
+
 /** Makes one line of text from a server safe to print: it must not control the terminal. */
-export const plain = (text: string): string => text.replace(control, ' ').replace(/ {2,}/g, ' ').trim()
+export const plain = (text: string): string =>
+  (ordinary.test(text) ? text : text.replace(control, ' ')).replace(/ {2,}/g, ' ').trim()
 
 const style =
   (on: number) =>
@@ -23,7 +27,9 @@ const styledOrControl = /\p{Cc}\[[012]m|[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u200c\u20
  * Removes control characters from a line just before it is printed, except our own styles if the stream shows colours.
  */
 export const guarded = (text: string, stream: 1 | 2): string =>
-  text.replace(styledOrControl, (found) => (styles.has(found) && coloured(stream) ? found : ''))
+  ordinary.test(text)
+    ? text
+    : text.replace(styledOrControl, (found) => (styles.has(found) && coloured(stream) ? found : ''))
 
 const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 

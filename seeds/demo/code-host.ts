@@ -5,6 +5,14 @@ export const HOST = 'https://git.northlight.example'
 export const LANTERN = `${HOST}/northlight/lantern`
 export const HARBOUR = `${HOST}/northlight/harbour`
 
+/** The address of what a web program says of itself: its id where people let it in. */
+export const CLIENT_DOCUMENT = 'https://reading-room.example/oauth/client.json'
+const clientDocument = {
+  client_id: CLIENT_DOCUMENT,
+  client_name: 'Reading Room',
+  redirect_uris: ['https://reading-room.example/callback'],
+}
+
 interface Repository {
   language: string
   topics: string[]
@@ -55,10 +63,13 @@ const repositories: Record<string, Repository> = {
   },
 }
 
-/** Responds like the API of a Gitea server, as far as connecting a repository and checking evidence need it. */
+/**
+ * Responds like the API of a Gitea server, as far as connecting a repository and checking evidence need it, and like
+ * the site of a program that people let in.
+ */
 export const codeHost = (now: Date): Outbound => ({
   send: async (url) => {
-    const body = responseOf(new URL(url).pathname, now)
+    const body = url === CLIENT_DOCUMENT ? clientDocument : responseOf(new URL(url).pathname, now)
     return {
       status: body === undefined ? 404 : 200,
       headers: { 'content-type': 'application/json' },

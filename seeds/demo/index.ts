@@ -1,6 +1,7 @@
 import type { App } from '../../src/services.ts'
 import { cast } from './cast.ts'
 import { chatSteps } from './chats.ts'
+import { copySteps } from './copies.ts'
 import { decisionSteps } from './decisions.ts'
 import { featureSteps } from './features.ts'
 import { harbourTasks } from './harbour.ts'
@@ -10,11 +11,13 @@ import { memorySteps } from './memories.ts'
 import { noteSteps } from './notes.ts'
 import { plans } from './plan.ts'
 import { play } from './play.ts'
+import { programSteps } from './programs.ts'
 import { sessionSteps } from './sessions.ts'
 import { siteSteps } from './site.ts'
 import { specSteps } from './specs.ts'
 import { stepsOf } from './tasks.ts'
 import { todaySteps } from './today.ts'
+import { tunnelSteps } from './tunnels.ts'
 import { weekSteps } from './weeks.ts'
 
 /** Of steps with the same moment, those of an earlier file come first. */
@@ -32,6 +35,9 @@ const script = [
   ...siteSteps,
   ...weekSteps,
   ...chatSteps,
+  ...tunnelSteps,
+  ...programSteps,
+  ...copySteps,
   ...todaySteps,
 ]
 

@@ -79,12 +79,12 @@ const planned = (at: Moment, by: Person, ref: string, epics: Epics): Step => ({
 const begun = (at: Moment, by: Person, slug: string, title: string): Step =>
   act(at, by, updateEpic, (id) => ({ slug, epicId: id(`epic ${title}`), status: 'in_progress' as const }))
 
-const closed = (at: Moment, by: Person, epic: string, story: string): Step =>
+const story = (at: Moment, by: Person, epic: string, title: string, status: 'in_progress' | 'done'): Step =>
   act(at, by, updateStory, (id) => ({
     slug: 'lantern',
     epicId: id(`epic ${epic}`),
-    storyId: id(`story ${story}`),
-    status: 'done' as const,
+    storyId: id(`story ${title}`),
+    status,
   }))
 
 export const plans: Step[] = [
@@ -95,5 +95,9 @@ export const plans: Step[] = [
   begun(ago(32, '09:00'), 'ben', 'harbour', 'A server that needs no care'),
   begun(ago(27, '09:00'), 'ada', 'lantern', 'One shelf, many readers'),
   begun(ago(26, '09:00'), 'chiara', 'lantern', 'Reads for everyone'),
-  closed(ago(3, '17:00'), 'ada', 'One shelf, many readers', 'A shelf for a family'),
+  story(ago(34, '09:01'), 'ada', 'Offline first', 'A book on a plane', 'in_progress'),
+  story(ago(30, '09:00'), 'ben', 'Offline first', 'Downloads that finish', 'in_progress'),
+  story(ago(33, '09:01'), 'ben', 'Sync you can trust', 'Nothing is lost', 'in_progress'),
+  story(ago(26, '09:01'), 'chiara', 'Reads for everyone', 'Large, clear, loud', 'in_progress'),
+  story(ago(3, '17:00'), 'ada', 'One shelf, many readers', 'A shelf for a family', 'done'),
 ]

@@ -48,7 +48,20 @@ export const siteSteps: Step[] = [
     'What a downloaded book can do on a train.',
     'Since this week a downloaded book opens with **no network at all**.\n\n## What changed\n\nThe reader asks only the store.',
   ),
-  post(5, 'How we work with agents', 'Three agents, four people, one board.', 'Every change has a task and a review.'),
+  post(
+    5,
+    'How we work with agents',
+    'Three agents, four people, one board.',
+    `Three agents have worked beside us since spring. What we learned:
+
+- **One board.** An agent takes a task as a person does, and everybody sees who holds what.
+- **Evidence before opinion.** A change is done when a test fails without it, not when somebody says so.
+- **Questions are work.** An agent that asks gets an answer the same day, or the task goes back.
+
+> The best sign that it works: nobody asks any more who wrote a line.
+
+Next month we write about what went wrong.`,
+  ),
   act(ago(9, '11:00'), 'ada', sponsors.create, {
     name: 'Riverbank Library',
     url: 'https://riverbank.example',
@@ -65,6 +78,10 @@ export const siteSteps: Step[] = [
       await community.moderate(await stage.as('system'), { id, status: 'visible', pinned: true })
     },
   },
+  act(ago(1, '10:15'), 'dana', posts.create, {
+    title: 'How do you show what is on a phone?',
+    content: 'Our readers ask "is it on my phone?". What do your libraries put on the shelf: a mark, a word, nothing?',
+  }),
   {
     at: minutesAgo(90),
     by: 'nobody',

@@ -2,10 +2,13 @@ import type { Ctx } from '../../src/action.ts'
 import * as activity from '../../src/features/activity/service.ts'
 import * as announcements from '../../src/features/notifications/announcements.ts'
 import { comment } from '../../src/features/tasks/comments.ts'
+import { detail } from '../../src/features/tasks/detail.ts'
+import { verify } from '../../src/features/tasks/evidence.ts'
 import { claim } from '../../src/features/tasks/leases.ts'
 import { renewLeases } from '../../src/features/tasks/renewal.ts'
 import type { Acceptance } from '../../src/features/tasks/schema.ts'
 import * as tasks from '../../src/features/tasks/service.ts'
+import { LANTERN } from './code-host.ts'
 import { act, minutesAgo, type Step, type Who } from './script.ts'
 
 /** The title of the last thing that the demo creates: a demo without it was interrupted. */
@@ -34,6 +37,19 @@ const ticks = (minutes: number, by: Who, ref: string, done: number): Step => ({
   run: async (ctx) => {
     const { acceptance } = await tasks.get(ctx, { ref })
     await tasks.update(ctx, { ref, acceptance: acceptance.map((c: Acceptance, i) => ({ ...c, done: i < done })) })
+  },
+})
+
+const proves = (minutes: number, by: Who, ref: string, ...evidence: string[]): Step =>
+  act(minutesAgo(minutes), by, tasks.update, { ref, evidence })
+
+/** Checks a piece of evidence of a task: the first one, the second one, … */
+const verifies = (minutes: number, by: Who, ref: string, place: number): Step => ({
+  at: minutesAgo(minutes),
+  by,
+  run: async (ctx) => {
+    const { evidence } = await detail(ctx, { ref })
+    await verify(ctx, { ref, evidenceId: evidence[place - 1]?.id ?? '' })
   },
 })
 
@@ -68,9 +84,11 @@ const claude: Step[] = [
   logs(41, 'claude', 'LAN-42', 'commit', 'c41e77a Name the block that is missing', {
     files: ['reader/missing.ts', 'test/offline.ts'],
   }),
+  proves(39, 'claude', 'LAN-42', 'Pages come from the block store, past the network layer', '8f2c1d0', 'c41e77a'),
   asks(31, 'claude', 'LAN-42', 'May I switch the checksum on before LAN-47 lands?'),
   logs(23, 'claude', 'LAN-42', 'test', 'Run 1184: 214 of 214 pass', { run: 1184, passed: 214 }),
   ticks(22, 'claude', 'LAN-42', 1),
+  proves(21, 'claude', 'LAN-42', 'Reader tests pass, 214 of 214', `${LANTERN}/actions/runs/1184`),
   says(
     20,
     'claude',
@@ -101,6 +119,7 @@ const team: Step[] = [
   says(28, 'ben', 'LAN-42', 'Please keep the checksum on read, it costs 2 ms. LAN-47 gives you the call.'),
   ticks(14, 'ada', 'LAN-42', 2),
   says(14, 'ada', 'LAN-42', 'Watched the traffic on a phone in flight mode: nothing was sent.'),
+  verifies(13.8, 'ada', 'LAN-42', 2),
   act(minutesAgo(13), 'ben', tasks.update, {
     ref: 'LAN-47',
     acceptance: [

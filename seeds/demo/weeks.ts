@@ -7,6 +7,7 @@ import { comment } from '../../src/features/tasks/comments.ts'
 import { relate } from '../../src/features/tasks/dependencies.ts'
 import { claim } from '../../src/features/tasks/leases.ts'
 import * as tasks from '../../src/features/tasks/service.ts'
+import * as views from '../../src/features/views/service.ts'
 import { HARBOUR, HOST, LANTERN } from './code-host.ts'
 import { act, ago, type Moment, people, type Step, type Who } from './script.ts'
 
@@ -127,6 +128,21 @@ const linked: Step[] = [
   })),
 ]
 
+/** Queries of the tasks that people come back to. */
+const saved: Step[] = [
+  act(ago(21, '09:40'), 'ben', views.create, (id) => ({
+    name: 'Offline, not done yet',
+    query: 'view=list&label=offline&status=backlog,todo,in_progress,blocked,in_review',
+    projectId: id('lantern'),
+    shared: true,
+  })),
+  act(ago(20, '10:05'), 'ada', views.create, (id) => ({
+    name: 'Mine, by date',
+    query: 'view=list&assignee=me&sort=dueAt',
+    projectId: id('lantern'),
+  })),
+]
+
 /** Problems with Tutti itself, as people report them to the administrator. */
 const reported: Step[] = [
   act(
@@ -159,6 +175,7 @@ export const weekSteps: Step[] = [
   ...connected,
   ...talk,
   ...linked,
+  ...saved,
   ...reported,
   // Ada has read what came before yesterday.
   act(ago(2, '17:30'), 'ada', notifications.readAll, {}),

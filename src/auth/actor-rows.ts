@@ -85,6 +85,7 @@ export function ofToken(row: TokenRow): Actor {
     ...personOf(row),
     credentialId: row.credential_id,
     kind: 'mcp_token',
+    ...(row.granted && { granted: true as const }),
     bound: true,
     scopes: textArray(row.scopes),
     memberships: new Map([[organizationId, role]]),
@@ -92,7 +93,8 @@ export function ofToken(row: TokenRow): Actor {
     ...nothingShared,
     organizationId,
     ...(row.own_space && { ownSpace: true as const }),
-    expiresAt: toIso(row.expires_at),
+    // One that renews itself has no end to warn of.
+    ...(!row.granted && { expiresAt: toIso(row.expires_at) }),
     toolsets: textArray(row.toolsets),
     projectId: row.project_id,
     ...(row.agent_id !== null && {

@@ -34,7 +34,10 @@ export interface Actor {
   readonly name: string
   /** Instance administrator. */
   readonly admin: boolean
-  /** The session, key or token. Idempotency keys, limits and audit entries refer to it. */
+  /**
+   * The session, key or token; of a token that a program got by sign-in, its permission. Idempotency keys,
+   * limits and audit entries refer to it.
+   */
   readonly credentialId: string | null
   readonly scopes: readonly string[]
   /** The organizations this credential can access, with the user's role in each. */
@@ -55,7 +58,9 @@ export interface Actor {
   readonly bound?: true
   /** For an MCP token: it is bound to its user's own space, and therefore also sees their personal records. */
   readonly ownSpace?: true
-  /** For an MCP token: when it expires. */
+  /** For an MCP token: a program got it by sign-in, and can ask for more scopes. */
+  readonly granted?: true
+  /** For an MCP token that does not renew itself: when it expires. */
   readonly expiresAt?: string
   readonly toolsets?: readonly string[]
   /** The agent that acts for the user: always for an MCP token, unless its agent was deleted. */
@@ -102,6 +107,8 @@ const nothing = {
 }
 export const anonymous: Actor = { ...nothing, kind: 'anonymous', name: 'anonymous' }
 export const system: Actor = { ...nothing, kind: 'system', name: 'system', admin: true }
+/** Whoever uses the command line on the server itself. The audit log tells them apart from the server's own work. */
+export const operator: Actor = { ...system, name: 'operator' }
 
 export const organizationsOf = (actor: Actor, role: Role = 'viewer'): string[] =>
   [...actor.memberships].filter(([, held]) => atLeast(held, role)).map(([id]) => id)

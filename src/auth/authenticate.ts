@@ -159,7 +159,7 @@ export class Authenticator {
       if (kind === 'api_key') await this.driver.query('update api_keys set last_used_at = $2 where id = $1', [id, at])
       if (kind === 'mcp_token')
         await this.driver.query(
-          'update mcp_tokens set last_used_at = $2, last_used_ip = $3, use_count = use_count + $4 where id = $1',
+          `update ${actor.granted ? 'oauth_grants' : 'mcp_tokens'} set last_used_at = $2, last_used_ip = $3, use_count = use_count + $4 where id = $1`,
           [id, at, ip, count],
         )
     }

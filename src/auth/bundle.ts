@@ -15,6 +15,7 @@ import {
 import { promisify } from 'node:util'
 import { zstdCompressSync, zstdDecompress } from 'node:zlib'
 import { AppError } from '../errors.ts'
+import { depthOf } from '../text/json-depth.ts'
 
 /**
  * The file that is carried between a device without a network and its server: a line that names the format, a line
@@ -31,6 +32,8 @@ export interface Most {
   /** Of the expanded content. */
   bytes: number
   lines: number
+  /** How deep a line may be nested. Default: any depth. */
+  depth?: number
 }
 /** More than any server sends. */
 const MOST: Most = { bytes: 512 << 20, lines: 1_000_000 }
@@ -190,7 +193,7 @@ async function linesOf(packed: Buffer, most: Most): Promise<object[]> {
   for (let at = 0, paused = 0; at < text.length; ) {
     const next = text.indexOf(10, at)
     const end = next < 0 ? text.length : next
-    if (end > at) lines.push(parsed(text.toString('utf8', at, end)))
+    if (end > at) lines.push(parsed(text.toString('utf8', at, end), most.depth))
     at = end + 1
     if (at - paused < SLICE) continue
     paused = at
@@ -199,7 +202,8 @@ async function linesOf(packed: Buffer, most: Most): Promise<object[]> {
   return lines
 }
 
-function parsed(line: string): object {
+function parsed(line: string, most?: number): object {
+  if (most !== undefined && depthOf(line) > most) throw damaged(`it is nested more than ${most} levels deep`)
   try {
     return JSON.parse(line) as object
   } catch {

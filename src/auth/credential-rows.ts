@@ -38,6 +38,8 @@ export interface KeyRow extends CredentialRow, Shared {
 }
 
 export interface TokenRow extends CredentialRow {
+  /** A program got it by sign-in: its credential is the permission that it belongs to. */
+  granted: boolean
   scopes: string
   organization_id: string
   toolsets: string
@@ -81,14 +83,19 @@ const bySession = `select ${person}, ${credential}, ${shared}, c.via, c.authenti
 const byUser = `select ${person}, ${shared} from users u where u.id = $1`
 const ofKey = `select ${person}, ${credential}, ${shared}, c.scopes::text, c.organization_id
   from api_keys c join users u on u.id = c.user_id`
-const ofToken = `select ${person}, ${credential}, c.scopes::text, c.organization_id, c.toolsets::text, c.project_id,
+const bearer = `c.scopes::text, c.organization_id, c.toolsets::text, c.project_id,
   coalesce(o.sandbox_of, o.id) as member_of,
   o.personal and o.created_by_id = c.user_id and o.sandbox_of is null as own_space,
   a.id as agent_id, a.name as agent_name, a.client as agent_client,
-  coalesce(a.for_id = c.user_id, false) as agent_for_user
-  from mcp_tokens c join users u on u.id = c.user_id
+  coalesce(a.for_id = c.user_id, false) as agent_for_user`
+const ofBearer = `join users u on u.id = c.user_id
   join organizations o on o.id = c.organization_id and o.deleted_at is null
   left join agents a on a.id = c.agent_id and a.deleted_at is null`
+const ofToken = `select ${person}, coalesce(c.grant_id, c.id) as credential_id, c.expires_at, c.revoked_at,
+  c.grant_id is not null as granted, ${bearer} from mcp_tokens c ${ofBearer}`
+/** A permission outlives its tokens: an open stream lives as long as it does. */
+const ofGrant = `select ${person}, c.id as credential_id, least(c.expires_at, c.idle_until) as expires_at, c.revoked_at,
+  true as granted, ${bearer} from oauth_grants c ${ofBearer}`
 
 /** The credential of a tunnel works until it is replaced or the tunnel is deleted. */
 const ofTunnel = `select ${person}, c.token_id as credential_id, timestamptz '9999-12-31' as expires_at,
@@ -98,7 +105,10 @@ const ofTunnel = `select ${person}, c.token_id as credential_id, timestamptz '99
 
 const keyBy = { hash: `${ofKey} where c.hash = $1`, id: `${ofKey} where c.id = $1` }
 const tunnelBy = { hash: `${ofTunnel} where c.token_hash = $1`, id: `${ofTunnel} where c.token_id = $1` }
-const tokenBy = { hash: `${ofToken} where c.hash = $1`, id: `${ofToken} where c.id = $1` }
+const tokenBy = {
+  hash: `${ofToken} where c.hash = $1`,
+  id: `${ofToken} where c.id = $1 and c.grant_id is null union all ${ofGrant} where c.id = $1`,
+}
 
 async function first<R>(driver: Driver, text: string, key: string): Promise<R | undefined> {
   const { columns, rows } = await driver.query(text, [key])

@@ -1,5 +1,5 @@
 import { createHmac, randomInt } from 'node:crypto'
-import { and, eq, gt, isNull, lt, ne, sql } from 'drizzle-orm'
+import { and, eq, gt, isNotNull, isNull, lt, ne, sql } from 'drizzle-orm'
 import type { Ctx } from '../action.ts'
 import { newId } from '../db/columns.ts'
 import { deriveKey, hashSecret, kindOf, newSecret } from './secrets.ts'
@@ -18,6 +18,8 @@ export type Purpose =
   | 'oauth'
   | 'live_ticket'
   | 'tunnel_entry'
+  | 'grant_consent'
+  | 'grant_code'
 
 interface Issue {
   purpose: Purpose
@@ -102,6 +104,15 @@ export async function redeemSecret(
     .set({ usedAt: ctx.now })
     .where(and(usable(ctx, purpose), eq(table.hash, hashSecret(secret)), browser))
     .returning(shown)
+  return found
+}
+
+/** Reads a secret that was used before; undefined for one that was not, or is unknown. */
+export async function spentSecret(ctx: Ctx, purpose: Purpose, secret: string): Promise<Redeemed | undefined> {
+  const [found] = await ctx.db
+    .select(shown)
+    .from(table)
+    .where(and(eq(table.purpose, purpose), eq(table.hash, hashSecret(secret)), isNotNull(table.usedAt)))
   return found
 }
 

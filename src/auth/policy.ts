@@ -40,6 +40,10 @@ export interface Rule {
 /** All resources and toolsets, filled as actions and tools are defined. Checked when a credential is created. */
 export const known = { resources: new Set<string>(), toolsets: new Set<string>() }
 
+/** Lets a token that is restricted in toolsets use the MCP servers of machines. It has no tools of this server. */
+export const TUNNELS_TOOLSET = 'tunnels'
+known.toolsets.add(TUNNELS_TOOLSET)
+
 const everyKind = ['session', 'api_key', 'mcp_token'] as const
 
 /** For an organization's records: any credential with the scope, and a role (default: viewer reads, member writes). */

@@ -21,15 +21,21 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const BODY = 32
 const SUM = 6
 
-/** A short random suffix for names that must be neither guessable nor countable. */
-export const randomTail = (): string => randomBase62(6).toLowerCase()
+/**
+ * A random suffix for names that must be neither guessable nor countable. Where many records have one name, six letters
+ * are not enough: two of 10,000 are equal in one case of thirty.
+ */
+export const randomTail = (length = 6): string => randomBase62(length).toLowerCase()
 
-function randomBase62(length: number): string {
+const randomBase62 = (length: number): string =>
+  base62(length, () => crypto.getRandomValues(new Uint8Array(length * 2)))
+
+/** Returns text made of bytes, of which `more` gives as many as are needed. */
+function base62(length: number, more: (counter: number) => Uint8Array): string {
   let out = ''
-  while (out.length < length) {
+  for (let counter = 0; out.length < length; counter++) {
     // 248 = 4 × 62: larger bytes are dropped, so every character is equally likely.
-    for (const byte of crypto.getRandomValues(new Uint8Array(length * 2)))
-      if (byte < 248 && out.length < length) out += alphabet[byte % 62]
+    for (const byte of more(counter)) if (byte < 248 && out.length < length) out += alphabet[byte % 62]
   }
   return out
 }
@@ -44,10 +50,13 @@ function checksum(text: string): string {
   return out
 }
 
-export function newSecret(kind: SecretKind): string {
-  const head = prefixes[kind] + randomBase62(BODY)
-  return head + checksum(head)
-}
+export const newSecret = (kind: SecretKind): string => withSum(prefixes[kind] + randomBase62(BODY))
+
+/** Makes a secret of bytes that only we can compute, so that it need not be stored to be given out again. */
+export const secretFrom = (kind: SecretKind, bytes: (counter: number) => Uint8Array): string =>
+  withSum(prefixes[kind] + base62(BODY, bytes))
+
+const withSum = (head: string): string => head + checksum(head)
 
 /**
  * Returns the kind of a well-formed secret with a correct checksum, else undefined. Longer prefixes are tried before

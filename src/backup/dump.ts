@@ -26,7 +26,7 @@ export async function* dump(driver: Driver, { at, secret }: { at: string; secret
   await refuseRestoring(driver)
   if ((await appliedIds(driver)).length === 0)
     throw new AppError('not_found', 'This database is empty: there is nothing to back up yet.')
-  const snapshot = await driver.begin()
+  const snapshot = await driver.begin({ readOnly: true })
   try {
     await snapshot.query('set transaction isolation level repeatable read, read only')
     await settle(snapshot)

@@ -1,7 +1,7 @@
 import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { contextOf } from '../action.ts'
-import { system } from '../auth/actor.ts'
+import { operator } from '../auth/actor.ts'
 import { AppError, problem } from '../errors.ts'
 import { toAppError } from '../http/problem.ts'
 import type { App } from '../services.ts'
@@ -13,7 +13,7 @@ import { SOCKET_NAME, withSocket } from './socket.ts'
 function runNamed(app: App, name: string, input: unknown): Promise<unknown> {
   const handler = handlers.get(name)
   if (!handler) throw new AppError('not_found', `This server has no control command ${name}.`)
-  return handler.run(contextOf(app, system), input)
+  return handler.run(contextOf(app, operator), input)
 }
 
 /** Runs a command in this process. */

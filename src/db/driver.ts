@@ -4,13 +4,20 @@
  */
 export interface Driver extends Queryable {
   readonly kind: 'pglite' | 'postgres'
-  /** `BEGIN` travels with the first statement, so an empty transaction costs nothing. */
-  begin(): Promise<Transaction>
+  /**
+   * `BEGIN` travels with the first statement, so an empty transaction costs nothing. `readOnly`: it changes nothing, so
+   * it takes no place of one that does.
+   */
+  begin(options?: { readOnly?: boolean }): Promise<Transaction>
   /** Several statements without parameters and without a time limit: migrations, maintenance. */
   exec(sql: string): Promise<void>
   /** Notifies every instance on this database, including this one. Payloads are short: ids, never content. */
   notify(channel: string, payload: string): Promise<void>
   listen(channel: string, onMessage: (payload: string) => void): Promise<void>
+  /** Whether notifications arrive at the moment. If not, callers of `listen` have to poll. */
+  readonly isListening: boolean
+  /** Tries whether notifications arrive; returns why not. */
+  whyNotListening(): Promise<string | undefined>
   /** What `/health`, `/metrics` and `tutti doctor` show. Never throws and never waits. */
   status(): DriverStatus
   /** Copies the database's files. Only the embedded database offers it. */

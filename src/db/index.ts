@@ -22,6 +22,7 @@ export async function openDatabase(config: Config, log: Log, exclusive?: Exclusi
     const { openPostgres } = await import('./postgres/database.ts')
     return openPostgres({
       url: config.DATABASE_URL as string,
+      listenUrl: config.LISTEN_URL,
       poolSize: config.DB_POOL_SIZE,
       statementTimeout: config.DB_STATEMENT_TIMEOUT_MS,
       log: tell,

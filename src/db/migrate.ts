@@ -1,81 +1,170 @@
 import { AppError } from '../errors.ts'
+import { version as ourVersion } from '../version.ts'
+import { buildIndexes } from './concurrent.ts'
 import { DbError, type Driver } from './driver.ts'
+import { isConcurrent, kindOf, LOCK, type Migration } from './migration.ts'
 import { refuseRestoring } from './restoring.ts'
 
-export interface Migration {
-  id: string
-  sql: string
-}
+export type { Migration } from './migration.ts'
 
 export interface MigrationPlan {
   applied: string[]
   pending: Migration[]
+  /** What the next version has added, which this one runs beside. */
+  newer?: string[]
 }
 
-/** An arbitrary number, equal in every instance, so that only one migrates at a time. */
-const LOCK = 7_866_914
+/** A migration as the database remembers it. Rows of earlier versions have neither kind nor version. */
+export interface Applied {
+  id: string
+  kind?: string
+  /** The version that applied it. */
+  version?: string
+}
 
-export async function planMigrations(driver: Driver, migrations: readonly Migration[]): Promise<MigrationPlan> {
+export interface MigrateOptions {
+  /** Runs before a database with data changes: the snapshot. */
+  beforeChange?: () => Promise<void>
+  /** Called when another transaction holds a table that has to change, and before the next try. */
+  onBlocked?: (attempt: number) => void | Promise<void>
+  /** Milliseconds to wait for a table. Everybody else who needs it waits behind us. Default: 2000. */
+  lockTimeoutMs?: number
+  version?: string
+}
+
+const LOCK_TIMEOUT_MS = 2000
+const TRIES = 5
+/** Milliseconds between two tries, in which those who waited behind us go on. */
+const PAUSE_MS = 1000
+/** SQLSTATEs of a lock that could not be had in time, and of two transactions that wait for each other. */
+const BLOCKED = new Set(['55P03', '40P01'])
+
+export async function planMigrations(
+  driver: Driver,
+  migrations: readonly Migration[],
+  version = ourVersion,
+): Promise<MigrationPlan> {
   await refuseRestoring(driver)
-  return planFrom(await appliedIds(driver), migrations)
+  return planFrom(await appliedRows(driver), migrations, version)
 }
 
 /** Also called with the applied ids that a running server reports. */
-export function planFrom(applied: string[], migrations: readonly Migration[]): MigrationPlan {
+export function planFrom(
+  rows: readonly Applied[],
+  migrations: readonly Migration[],
+  version = ourVersion,
+): MigrationPlan {
   const known = new Set(migrations.map((m) => m.id))
-  const newer = applied.filter((id) => !known.has(id))
-  if (newer.length > 0)
+  const newer = rows.filter(({ id }) => !known.has(id))
+  const refused = newer.filter((row) => row.kind !== 'expand' || !isNext(row.version, version))
+  if (refused.length > 0) {
+    const ids = refused.map(({ id }) => id).join(', ')
     throw new AppError(
       'conflict',
-      `This database was written by a newer Tutti (it has ${newer.join(', ')}). Start that version, or restore a backup made before it.`,
+      `This database was written by a newer Tutti (it has ${ids}). Start that version, or restore a backup made before it.`,
     )
-  return { applied, pending: migrations.filter((m) => !applied.includes(m.id)) }
+  }
+  const applied = rows.map(({ id }) => id)
+  const pending = migrations.filter((m) => !applied.includes(m.id))
+  return { applied, pending, ...(newer.length > 0 && { newer: newer.map(({ id }) => id) }) }
+}
+
+/** Whether a version is at most the next minor one after ours. */
+function isNext(version: string | undefined, ours: string): boolean {
+  const [major, minor = 0] = ours.split('.').map(Number)
+  const [otherMajor, otherMinor = 0] = (version ?? '').split('.').map(Number)
+  return otherMajor === major && otherMinor <= minor + 1
 }
 
 /**
- * Runs pending migrations in one transaction. `beforeChange` runs only before a database with data changes (the
- * snapshot). An advisory lock makes several instances on one Postgres take turns; the second finds nothing pending.
+ * Runs pending migrations: those that need a transaction in one, then the indexes that are built beside running writes.
+ * An advisory lock makes several instances on one Postgres take turns; the second finds nothing pending. A table that
+ * somebody else holds is waited for only briefly, several times: whoever needs the table waits behind us.
  */
 export async function migrate(
   driver: Driver,
   migrations: readonly Migration[],
-  beforeChange?: () => Promise<void>,
+  options: MigrateOptions = {},
 ): Promise<string[]> {
-  const { applied, pending } = await planMigrations(driver, migrations)
+  const { version = ourVersion } = options
+  const { applied, pending } = await planMigrations(driver, migrations, version)
   if (pending.length === 0) return []
-  if (applied.length > 0) await beforeChange?.()
-  try {
-    await driver.exec(`begin; ${takeTurns} ${scriptOf(pending)}\ncommit;`)
-  } catch (error) {
-    await driver.exec('rollback').catch(() => undefined)
-    const plan = await planMigrations(driver, migrations)
-    if (plan.pending.length === 0) return []
-    throw new Error(`Migration failed, nothing was changed: ${error instanceof DbError ? error.message : error}`, {
-      cause: error,
-    })
+  if (applied.length > 0) await options.beforeChange?.()
+  // An empty table is indexed at once, and the embedded database has no other writers.
+  const isApart = (m: Migration) => applied.length > 0 && driver.kind === 'postgres' && isConcurrent(m)
+  const together = pending.filter((m) => !isApart(m))
+  if (together.length > 0 && !(await runTogether(driver, together, options))) return []
+  for (const migration of pending.filter(isApart)) {
+    const isDone = async () => (await appliedIds(driver)).includes(migration.id)
+    await buildIndexes(driver, migration, { isDone, record: `${withMarks}\n${record(migration, version)}` })
   }
   return pending.map((m) => m.id)
+}
+
+/** Runs migrations in one transaction. Returns false if another instance has done so meanwhile. */
+async function runTogether(driver: Driver, pending: readonly Migration[], options: MigrateOptions): Promise<boolean> {
+  const { version = ourVersion, lockTimeoutMs = LOCK_TIMEOUT_MS, onBlocked } = options
+  const script = `begin; ${takeTurns} set local lock_timeout = ${lockTimeoutMs}; ${scriptOf(pending, version)}\ncommit;`
+  for (let attempt = 1; ; attempt++)
+    try {
+      await driver.exec(script)
+      return true
+    } catch (error) {
+      await driver.exec('rollback').catch(() => undefined)
+      const applied = new Set(await appliedIds(driver))
+      if (pending.every(({ id }) => applied.has(id))) return false
+      const isBlocked = error instanceof DbError && BLOCKED.has(error.code)
+      if (!isBlocked || attempt === TRIES) throw failed(error, isBlocked)
+      await onBlocked?.(attempt)
+      await Bun.sleep(Math.min(PAUSE_MS, lockTimeoutMs))
+    }
+}
+
+function failed(error: unknown, isBlocked: boolean): Error {
+  const reason = error instanceof DbError ? error.message : String(error)
+  const advice = isBlocked
+    ? ` (${TRIES} tries). Another transaction uses a table that has to change, such as a long report or a backup. Start again when it has ended.`
+    : ''
+  return new Error(`Migration failed, nothing was changed: ${reason}${advice}`, { cause: error })
 }
 
 /** Start of a script that changes tables: holds the migration lock until the transaction ends. */
 export const takeTurns = `select pg_advisory_xact_lock(${LOCK});`
 
 /** The SQL that applies these migrations, to be run inside a transaction. */
-export const scriptOf = (pending: readonly Migration[]): string =>
+export const scriptOf = (pending: readonly Migration[], version = ourVersion): string =>
   [
     'create table if not exists migrations (id text primary key, applied_at timestamptz not null default now());',
-    ...pending.map((m) => `${guard(m.id)}\n${m.sql}\n${record(m.id)}`),
+    withMarks,
+    ...pending.map((m) => {
+      const sql = isConcurrent(m)
+        ? m.sql.replaceAll(/^create (unique )?index concurrently/gim, 'create $1index')
+        : m.sql
+      return `${guard(m.id)}\n${sql}\n${record(m, version)}`
+    }),
   ].join('\n')
 
+/** The version before decides by these whether it may run. */
+const withMarks = 'alter table migrations add column if not exists kind text, add column if not exists version text;'
 /** Fails the whole script if another instance applied this migration while we waited for the lock. */
 const guard = (id: string) =>
   `do $$ begin if exists (select from migrations where id = '${id}') then raise exception 'already applied'; end if; end $$;`
-const record = (id: string) => `insert into migrations (id) values ('${id}');`
+const record = (m: Migration, version: string) =>
+  `insert into migrations (id, kind, version) values ('${m.id}', '${kindOf(m)}', '${version}');`
 
-export async function appliedIds(driver: Driver): Promise<string[]> {
+export const appliedIds = async (driver: Driver): Promise<string[]> => (await appliedRows(driver)).map(({ id }) => id)
+
+async function appliedRows(driver: Driver): Promise<Applied[]> {
   try {
-    const { rows } = await driver.query('select id from migrations order by id')
-    return rows.map((row) => String(row[0]))
+    // As JSON, because tables of earlier versions lack the columns.
+    const { rows } = await driver.query(
+      "select id, to_jsonb(m)->>'kind', to_jsonb(m)->>'version' from migrations m order by id",
+    )
+    return rows.map(([id, kind, version]) => ({
+      id: String(id),
+      ...(kind !== null && { kind: String(kind) }),
+      ...(version !== null && { version: String(version) }),
+    }))
   } catch (error) {
     if (error instanceof DbError && error.code === '42P01') return []
     throw error

@@ -1,5 +1,6 @@
 import type { Driver } from '../db/driver.ts'
 import { drizzleOver } from '../db/session.ts'
+import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { epochOf } from './epoch.ts'
 import type { AppEvent } from './event.ts'
@@ -10,9 +11,11 @@ export type Listener = (event: AppEvent) => void
 export type Follower = (batch: Batch) => Promise<void>
 
 const CHANNEL = 'tutti_events'
-/** Polls at every tick while a connection is open, otherwise at every fifth. */
+/** Polls at every tick while a connection is open or notifications do not arrive, otherwise at every fifth. */
 const TICK_MS = 1000
 const QUIET_TICKS = 5
+/** Longest rest between two deliveries. */
+const MOST_REST_MS = 50
 
 /**
  * Delivers events after their commit: directly to listeners in this process, and through NOTIFY to other instances on
@@ -24,11 +27,16 @@ const QUIET_TICKS = 5
 export class Bus {
   readonly #listeners = new Set<Listener>()
   readonly #followers = new Set<Follower>()
+  /** Followers that are being added. */
+  #joining = 0
   readonly #audiences = new Set<() => boolean>()
   readonly #restarts = new Set<() => void>()
   /** The history of events that the positions belong to. */
   #epoch: string | undefined
   readonly #tail: Tail
+  /** Until then nothing is read because of a commit, and the timer for what was committed meanwhile. */
+  #restsUntil = 0
+  #soon: Timer | undefined
   #announce: (() => void) | undefined
   #stop: (() => void) | undefined
 
@@ -53,14 +61,26 @@ export class Bus {
 
   /** Calls the follower for every batch after the returned position, which includes everything visible now. */
   async follow(follower: Follower): Promise<{ position: Position; leave: () => void }> {
-    await this.#begin()
-    if (!(await this.#tail.read())) throw new Error('the events cannot be read')
-    this.#followers.add(follower)
+    this.#joining++
+    try {
+      await this.#begin()
+      if (!(await this.#tail.read()))
+        throw new AppError('unavailable', 'The events cannot be read. Try again in a moment.', { retryAfter: 2 })
+      this.#followers.add(follower)
+    } finally {
+      this.#joining--
+      this.#rest()
+    }
     const leave = () => {
       this.#followers.delete(follower)
-      if (this.#followers.size === 0 && this.driver.kind !== 'postgres') this.#tail.stop()
+      this.#rest()
     }
     return { position: this.#tail.position as Position, leave }
+  }
+
+  /** Stops reading where nobody follows or is about to. Other instances on the same Postgres are read in any case. */
+  #rest(): void {
+    if (this.#followers.size === 0 && this.#joining === 0 && this.driver.kind !== 'postgres') this.#tail.stop()
   }
 
   /** Delivers to followers what is visible now. Returns false if it cannot be read. A follower must not wait for it. */
@@ -97,7 +117,21 @@ export class Bus {
   deliver(events: readonly AppEvent[]): void {
     this.#dispatch(events)
     this.#announce?.()
-    if (this.#followers.size > 0) void this.#tail.read()
+    if (this.#followers.size > 0) this.#readSoon()
+  }
+
+  /**
+   * Reads at once, or after a rest as long as the last delivery took: telling a thousand clients of each event by
+   * itself would leave no time for those who write. What is committed meanwhile is read and told together.
+   */
+  #readSoon(): void {
+    const wait = this.#restsUntil - performance.now()
+    if (wait <= 0) void this.#tail.read()
+    else
+      this.#soon ??= setTimeout(() => {
+        this.#soon = undefined
+        void this.#tail.read()
+      }, wait).unref()
   }
 
   #dispatch(events: readonly AppEvent[]): void {
@@ -113,6 +147,7 @@ export class Bus {
   }
 
   async #onBatch(batch: Batch): Promise<void> {
+    const began = performance.now()
     this.#dispatch(batch.rows.flatMap(({ seq: _, ...event }) => (event.origin === this.instanceId ? [] : event)))
     for (const follow of this.#followers) {
       try {
@@ -121,6 +156,8 @@ export class Bus {
         this.log.error('follower of events failed', { error })
       }
     }
+    const ended = performance.now()
+    this.#restsUntil = ended + Math.min(ended - began, MOST_REST_MS)
   }
 
   /** Starts reading the events of other instances. The embedded database has only one process. */
@@ -130,20 +167,21 @@ export class Bus {
     const poll = setInterval(() => {
       const isDue = ++ticks % QUIET_TICKS === 0
       if (isDue && (isShared || this.#followers.size > 0)) void this.#checkHistory()
-      if (this.#followers.size > 0 || (isShared && (isDue || [...this.#audiences].some((isOpen) => isOpen()))))
-        void this.#tail.read()
+      const isWatched = () => !this.driver.isListening || [...this.#audiences].some((isOpen) => isOpen())
+      if (this.#followers.size > 0 || (isShared && (isDue || isWatched()))) void this.#tail.read()
     }, TICK_MS)
     poll.unref()
     let pending: Timer | undefined
     this.#stop = () => {
       clearInterval(poll)
       clearTimeout(pending)
+      clearTimeout(this.#soon)
       this.#announce = undefined
     }
     if (!isShared) return
     await this.#begin()
     await this.driver.listen(CHANNEL, (origin) => {
-      if (origin !== this.instanceId) void this.#tail.read()
+      if (origin !== this.instanceId) this.#readSoon()
     })
     // For what was committed before the notifications began.
     await this.#tail.read()

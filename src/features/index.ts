@@ -34,6 +34,7 @@ export { views } from './views/index.ts'
 // ---- work
 export { agents } from './agents/index.ts'
 export { tokens } from './tokens/index.ts'
+export { grants } from './grants/index.ts'
 export { tasks } from './tasks/index.ts'
 export { planning } from './planning/index.ts'
 export { specs } from './specs/index.ts'

@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts'
+import { depthOf, MOST_DEPTH } from '../text/json-depth.ts'
 
-const DEPTH = 32
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
@@ -26,29 +26,14 @@ export function parseJson(bytes: Uint8Array): unknown {
   } catch {
     throw new AppError('invalid.malformed', 'The body is not valid UTF-8.')
   }
-  if (depthOf(text) > DEPTH) throw new AppError('invalid', `The JSON is nested more than ${DEPTH} levels deep.`)
+  if (depthOf(text) > MOST_DEPTH)
+    throw new AppError('invalid', `The JSON is nested more than ${MOST_DEPTH} levels deep.`)
   if (/"__proto__"\s*:/.test(text)) throw new AppError('invalid', 'A field must not be named __proto__.')
   try {
     return JSON.parse(text)
   } catch (error) {
     throw new AppError('invalid.malformed', `The body cannot be read. ${(error as Error).message}.`)
   }
-}
-
-function depthOf(text: string): number {
-  let depth = 0
-  let most = 0
-  let quoted = false
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i)
-    if (quoted) {
-      if (c === 92) i++
-      else if (c === 34) quoted = false
-    } else if (c === 34) quoted = true
-    else if (c === 123 || c === 91) most = Math.max(most, ++depth)
-    else if (c === 125 || c === 93) depth--
-  }
-  return most
 }
 
 export const tooLarge = (most: number) => new AppError('too_large', `The body is larger than ${most} bytes.`)

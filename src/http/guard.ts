@@ -1,5 +1,6 @@
-import { isIP } from 'node:net'
 import type { Server } from 'bun'
+import { loopback } from '../address.ts'
+import { clientAddress } from '../auth/client-address.ts'
 import { Buckets, tooMany } from '../auth/limits.ts'
 import type { Config } from '../config.ts'
 import { newId } from '../db/columns.ts'
@@ -22,7 +23,6 @@ type Listening = Pick<Server<unknown>, 'requestIP' | 'timeout'>
 /** Turns a request into a WebSocket; returns false if it did not ask for that. */
 export type Upgrade = (request: Request, data: SocketData) => boolean
 
-const loopback = new Set(['localhost', '127.0.0.1', '[::1]'])
 const literal = /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/i
 /** A server has few names, but a caller may write them in many ways. */
 const MOST_HOSTS = 100
@@ -37,6 +37,8 @@ export class Guard {
   readonly perToken: Buckets
   readonly perReader: Buckets
   readonly uploads = new Uploads()
+  /** Paths that pages of every origin may call: nothing there depends on a cookie. */
+  readonly open = new Set<string>()
   readonly #seen = new WeakMap<Request, Seen>()
   readonly #hosts: Set<string>
   readonly #passed = new Set<string>()
@@ -50,7 +52,8 @@ export class Guard {
     // Public pages come from memory: ten times as many as other requests without a credential.
     this.perReader = new Buckets(10 * config.RATE_LIMIT_ANONYMOUS, 10 * config.RATE_LIMIT_ANONYMOUS)
     this.#hosts = new Set([...loopback, ...config.ALLOWED_HOSTS.map((h) => h.toLowerCase())])
-    if (config.APP_URL) this.#hosts.add(new URL(config.APP_URL).hostname.toLowerCase())
+    for (const url of [config.APP_URL, config.INSTANCE_URL])
+      if (url) this.#hosts.add(new URL(url).hostname.toLowerCase())
     this.#public = !loopback.has(config.HOST) && config.HOST !== '::1'
   }
 
@@ -69,9 +72,9 @@ export class Guard {
   check(request: Request): Seen {
     const seen = this.#note(request)
     const host = request.headers.get('host') ?? ''
-    this.#checkHost(host, request.url)
+    if (!isProbe(request.url)) this.#checkHost(host, request.url)
     const origin = request.headers.get('origin')
-    if (origin !== null && !this.#ours(origin, host))
+    if (origin !== null && !this.#ours(origin, host) && !this.open.has(URL.parse(request.url)?.pathname ?? ''))
       throw new AppError('forbidden.origin', 'Requests from this origin are not allowed.')
     return seen
   }
@@ -108,6 +111,11 @@ export class Guard {
     }
     this.#seen.set(request, seen)
     return seen
+  }
+
+  /** Notes the address of the client whose request another instance has handed over. */
+  relayed(request: Request, ip: string | null): void {
+    this.#seen.set(request, { requestId: this.seen(request).requestId, ip })
   }
 
   seen(request: Request): Seen {
@@ -155,23 +163,23 @@ export class Guard {
     return origin === `http://${host}` || origin === `https://${host}`
   }
 
-  /** X-Forwarded-For counts only when sent by a listed proxy, and only its last address that is not a proxy. */
   #addressOf(request: Request): string | null {
     const direct = this.#server?.requestIP(request)?.address ?? null
-    const trusted = this.config.TRUSTED_PROXIES
-    const isTrusted = (address: string) => trusted.includes(address.replace(/^::ffff:/i, ''))
-    if (!direct || !isTrusted(direct)) return direct
-    const chain = (request.headers.get('x-forwarded-for') ?? '').split(',').map(bareAddress)
-    const client = chain.filter((address) => address && !isTrusted(address)).at(-1)
-    return client && isIP(client) ? client : direct
+    return clientAddress(request.headers, direct, this.config.TRUSTED_PROXIES)
   }
 }
 
-/** Some proxies add the port and brackets; with them, every connection would count as its own network. */
-const bareAddress = (text: string): string => {
-  const [, v4, v6] = /^(?:(\d+(?:\.\d+){3}):\d+|\[(.*)\](?::\d+)?)$/.exec(text.trim()) ?? []
-  return v4 ?? v6 ?? text.trim()
-}
+/**
+ * Whether a request asks for the health of this server. Load balancers ask by HTTP/1.0 without a Host, or with the
+ * address of the instance as Host. Nothing there depends on who asks.
+ */
+export const isProbe = (url: string): boolean =>
+  // Most addresses are not parsed.
+  url.includes('/health') && /^(?:https?:\/\/[^/?#]*)?\/health(?:\/live|\/ready)?(?:\?|$)/.test(url)
+
+/** Returns a probe without Host with an address that a router can read. Any other request stays as it is. */
+export const withHost = (request: Request): Request =>
+  request.url.startsWith('/') && isProbe(request.url) ? new Request(`http://localhost${request.url}`, request) : request
 
 /** Decided by APP_URL, not by what a request claims. */
 export const isSecure = (config: Config): boolean => config.APP_URL?.startsWith('https:') ?? false

@@ -14,8 +14,11 @@ const SILENT_MS = 30_000
 
 type Needed = Pick<App, 'driver' | 'clock'>
 
+/** Returns why no further requests should be sent to this instance, if so. */
+export type Unready = () => 'stopping' | 'clock' | undefined
+
 const Health = object({
-  status: oneOf(['ok', 'busy', 'read_only', 'down']),
+  status: oneOf(['ok', 'busy', 'read_only', 'down', 'stopping', 'clock']),
   version: text(50, { example: '1.0.0' }),
   database: object({
     kind: oneOf(['pglite', 'postgres']),
@@ -44,13 +47,19 @@ export const healthRoute: RouteLike = {
   },
 }
 
-export function addHealth(server: Elysia, app: Needed, waitMs = WAIT_MS): void {
+export function addHealth(
+  server: Elysia,
+  app: Needed,
+  unready: Unready = () => undefined,
+  waitMs: number = WAIT_MS,
+): void {
   const ping = pinger(app)
   const health = async () => healthOf(app, await ping(waitMs))
+  const ready = async () => healthOf(app, await ping(waitMs), unready())
   server
     .get('/health', health, { query: nothing })
     .get('/health/live', () => ({ status: 'ok' }))
-    .get('/health/ready', health)
+    .get('/health/ready', ready)
 }
 
 /** What is known of the database: whether it responded last, and how long a ping has been waiting since. */
@@ -97,9 +106,10 @@ function pinger({ driver, clock }: Needed): (waitMs: number) => Promise<Pinged> 
   }
 }
 
-function healthOf({ driver }: Needed, { alive, ms, waitingMs }: Pinged): Response {
+function healthOf({ driver }: Needed, { alive, ms, waitingMs }: Pinged, unready?: ReturnType<Unready>): Response {
   const { version: database, readOnly } = driver.status()
-  const status = !alive ? 'down' : waitingMs !== undefined ? 'busy' : readOnly ? 'read_only' : 'ok'
+  const status = unready ?? (!alive ? 'down' : waitingMs !== undefined ? 'busy' : readOnly ? 'read_only' : 'ok')
+  const isFine = alive && unready === undefined
   const body = {
     status,
     version,
@@ -113,7 +123,7 @@ function healthOf({ driver }: Needed, { alive, ms, waitingMs }: Pinged): Respons
     },
   }
   return Response.json(body, {
-    status: alive ? 200 : 503,
-    headers: alive ? headers : { ...headers, 'retry-after': '1' },
+    status: isFine ? 200 : 503,
+    headers: isFine ? headers : { ...headers, 'retry-after': '1' },
   })
 }

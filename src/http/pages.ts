@@ -1,9 +1,10 @@
 import type { Elysia } from 'elysia'
 import { contextOf } from '../action.ts'
+import { baseOf } from '../address.ts'
 import { anonymous } from '../auth/actor.ts'
 import { networkOf } from '../auth/limits.ts'
 import { AppError } from '../errors.ts'
-import { features, type SiteAnswer, type SiteFormOf, type SitePageOf } from '../feature.ts'
+import { features, type OpenEndpoint, type SiteAnswer, type SiteFormOf, type SitePageOf } from '../feature.ts'
 import { accountPages } from '../pages/account-pages.ts'
 import { assets, pageHeaders } from '../pages/pages.ts'
 import { Reference } from '../pages/reference.ts'
@@ -20,14 +21,17 @@ export function addPages(server: Elysia, app: App, guard: Guard, routes: () => R
   let reference: Reference | undefined
   let document: string | undefined
   const page = (body: string, withSearch = false) =>
-    new Response(body, { headers: { ...headers, ...pageHeaders(withSearch) } })
+    new Response(body, { headers: { ...headers, ...pageHeaders(withSearch ? "'self'" : undefined) } })
   const apiReference = () => {
     reference ??= new Reference(routes())
     return reference
   }
 
   server
-    .get('/assets/:name', ({ params }) => assetOf(params.name))
+    .get('/assets/:name', ({ params, request }) => {
+      admitReader(guard, request)
+      return assetOf(params.name)
+    })
     .get('/api/reference', ({ request }) => page(apiReference().index(searched(request)), true))
     .get('/api/reference/:tag', ({ params }) => page(apiReference().group(params.tag), true))
     .get('/api/openapi.json', () => {
@@ -43,10 +47,42 @@ export function addPages(server: Elysia, app: App, guard: Guard, routes: () => R
   const site = siteOf(app, guard)
   // Who is signed in sees the dashboard at `/`, so the dashboard has that address.
   for (const [path, render] of features.flatMap((feature) => Object.entries(feature.site ?? {})))
-    if (path !== '/') server.get(path, ({ params, request }) => site(render, params, request))
+    if (path !== '/')
+      server.get(path, async ({ params, request, set }) => written(await site(render, params, request), set))
   const form = formOf(app, guard)
   for (const [path, take] of features.flatMap((feature) => Object.entries(feature.forms ?? {})))
     server.post(path, ({ request }) => form(take, request), { parse: 'none' })
+  addOpen(server, app, guard)
+}
+
+/** Any page may read the answers: they hold nothing that depends on who asks, and no cookie is read. */
+const forPages = {
+  'access-control-allow-origin': '*',
+  'access-control-allow-headers': 'authorization, content-type, mcp-protocol-version',
+  'access-control-allow-methods': 'GET, POST',
+  'access-control-max-age': '86400',
+}
+
+/** Adds the endpoints of standards, which programs call without a credential, as often as the limit allows. */
+function addOpen(server: Elysia, app: App, guard: Guard): void {
+  const run = async (take: OpenEndpoint, request: Request): Promise<Response> => {
+    const seen = guard.seen(request)
+    const wait = guard.perNetwork.take(networkOf(seen.ip))
+    if (wait > 0) throw guard.limited(guard.perNetwork, wait)
+    const body = request.method === 'POST' ? await readBytes(request, MOST_FORM, MOST_FORM) : new Uint8Array()
+    const contentType = request.headers.get('content-type') ?? ''
+    const userAgent = request.headers.get('user-agent')
+    const ctx = contextOf(app, anonymous, { requestId: seen.requestId, from: seen, userAgent })
+    const answer = await take(ctx, { base: baseOf(app, request), body, contentType })
+    if (!answer) throw new AppError('not_found', 'There is nothing here.')
+    return sent({ ...answer, headers: { ...forPages, ...answer.headers } })
+  }
+  for (const [name, take] of features.flatMap(({ open }) => Object.entries(open ?? {}))) {
+    const [method, path] = name.split(' ') as ['GET' | 'POST', string]
+    guard.open.add(path)
+    server.route(method, path, ({ request }) => run(take, request), { parse: 'none' })
+    server.options(path, () => new Response(null, { status: 204, headers: { ...headers, ...forPages } }))
+  }
 }
 
 /** Bytes of a form: its longest text, encoded, and the rest. */
@@ -62,12 +98,34 @@ const formOf =
     if (!/^application\/x-www-form-urlencoded\b/i.test(request.headers.get('content-type') ?? ''))
       throw new AppError('unsupported_media', 'Send the form as application/x-www-form-urlencoded.')
     const body = new TextDecoder().decode(await readBytes(request, MOST_FORM, MOST_FORM))
-    const ctx = contextOf(app, anonymous, { requestId: seen.requestId, from: seen })
-    return sent(await take(ctx, new URLSearchParams(body)))
+    const call = { requestId: seen.requestId, from: seen, userAgent: request.headers.get('user-agent') }
+    const signedIn = async () => {
+      const secret = guard.credential(request)
+      if (!secret) throw new AppError('unauthenticated', 'Sign in first.')
+      return contextOf(app, await app.auth.authenticate(secret, seen), call)
+    }
+    const sender = { base: baseOf(app, request), signedIn }
+    return sent(await take(contextOf(app, anonymous, call), new URLSearchParams(body), sender))
   }
 
 const sent = ({ body, status, headers: own }: SiteAnswer): Response =>
   new Response(body, { status, headers: { ...headers, ...own } })
+
+/**
+ * Returns the text of a page, with its status and headers in `set`. Elysia would copy the headers of a Response one by
+ * one and its body as a stream, which is most of what a page from memory costs.
+ */
+function written(
+  answer: SiteAnswer | undefined,
+  set: { status?: number | string; headers: object },
+): Response | string {
+  if (!answer) return new Response(null, { status: 404 })
+  const { body, status, headers: own } = answer
+  if (typeof body !== 'string') return sent(answer)
+  set.status = status
+  Object.assign(set.headers, own)
+  return body
+}
 
 /** Returns the public home page that the site has, if any. */
 export const homeOf = (app: App, guard: Guard): ((request: Request) => Promise<Response | undefined>) => {
@@ -75,27 +133,61 @@ export const homeOf = (app: App, guard: Guard): ((request: Request) => Promise<R
   const site = siteOf(app, guard)
   return async (request) => {
     if (!render) return undefined
-    const response = await site(render, {}, request)
-    return response.status === 404 ? undefined : response
+    const answer = await site(render, {}, request)
+    return answer && sent(answer)
   }
+}
+
+/** Throws 429 if a network reads public pages and their files too often. */
+function admitReader(guard: Guard, request: Request): void {
+  const wait = guard.perReader.take(networkOf(guard.seen(request).ip))
+  if (wait > 0) throw guard.limited(guard.perReader, wait)
 }
 
 /** Serves pages of the public site: to anybody, as often as the limit of a network allows. */
 const siteOf =
   (app: App, guard: Guard) =>
-  async (render: SitePageOf, params: Record<string, string>, request: Request): Promise<Response> => {
-    const wait = guard.perReader.take(networkOf(guard.seen(request).ip))
-    if (wait > 0) throw guard.limited(guard.perReader, wait)
+  (render: SitePageOf, params: Record<string, string>, request: Request): Promise<SiteAnswer | undefined> => {
+    admitReader(guard, request)
     const url = URL.parse(request.url)
-    const answer = await render(contextOf(app, anonymous), {
+    return render(contextOf(app, anonymous, { from: guard.seen(request) }), {
       path: url?.pathname ?? '/',
       params,
       query: url?.searchParams ?? new URLSearchParams(),
       ifNoneMatch: request.headers.get('if-none-match'),
+      base: baseOf(app, request),
     })
-    if (!answer) return new Response(null, { status: 404 })
-    return sent(answer)
   }
+
+/**
+ * Returns a public page that is in memory, at once: a promise, and the way through the router, would cost more than the
+ * page. Undefined for everything else, and for what has to be refused.
+ */
+export const keptPageOf = (app: App, guard: Guard): ((request: Request) => Response | undefined) => {
+  const kept = features.flatMap((feature) => feature.keptPage ?? [])
+  return (request) => {
+    const { url, method } = request
+    if (method !== 'GET' || url.includes('?')) return undefined
+    const asked = { path: pathIn(url), ifNoneMatch: request.headers.get('if-none-match') }
+    for (const find of kept) {
+      const answer = find(app, asked)
+      if (answer) return admitted(guard, request, answer)
+    }
+    return undefined
+  }
+}
+
+const pathIn = (url: string): string => url.slice(url.indexOf('/', url.indexOf('//') + 2))
+
+function admitted(guard: Guard, request: Request, { body, status, headers: own }: SiteAnswer): Response | undefined {
+  try {
+    const { requestId, ip } = guard.check(request)
+    if (guard.perReader.take(networkOf(ip)) > 0) return undefined
+    return new Response(body, { status, headers: { ...headers, ...own, 'x-request-id': requestId } })
+  } catch {
+    return undefined
+  }
+}
 
 const searched = (request: Request): string =>
   (URL.parse(request.url)?.searchParams.get('q') ?? '').trim().slice(0, 100)

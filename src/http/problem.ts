@@ -29,7 +29,7 @@ function fromDatabase(error: DbError): AppError {
       })
     case 'unknown':
       return new AppError(
-        'unavailable',
+        'unavailable.unknown',
         'The connection to the database was lost while saving: your change may or may not be stored. Check, or repeat it with the same Idempotency-Key.',
         { ...details, retryAfter: 1 },
       )

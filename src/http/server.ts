@@ -1,21 +1,22 @@
 import type { Server } from 'bun'
 import { type AnyElysia, Elysia } from 'elysia'
+import { urlOf } from '../address.ts'
 import { networkOf } from '../auth/limits.ts'
 import { sameText } from '../auth/secrets.ts'
-import { urlOf } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { features, tools } from '../feature.ts'
-import { createMcp } from '../mcp/server.ts'
+import { HANDOVER_PATH } from '../mcp/handover.ts'
+import { createMcp, type Mcp } from '../mcp/server.ts'
 import type { App } from '../services.ts'
 import { type SocketData, socketHandlers } from '../ws/socket.ts'
 import { http } from './context.ts'
 import { addDashboard } from './dashboard.ts'
-import { Guard } from './guard.ts'
+import { Guard, withHost } from './guard.ts'
 import { headers } from './headers.ts'
 import { addHealth, healthRoute } from './health.ts'
 import { Metrics } from './metrics.ts'
 import { documented, type RouteLike, routesOf } from './openapi.ts'
-import { addPages, homeOf } from './pages.ts'
+import { addPages, homeOf, keptPageOf } from './pages.ts'
 import { logError, problemResponse, toAppError } from './problem.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -25,7 +26,9 @@ export interface HttpServer {
   readonly port: number
   readonly routes: readonly RouteLike[]
   handle(request: Request): Promise<Response>
-  /** Refuses new requests with 503 while running ones finish. */
+  /** Reports that this instance is about to stop, so that load balancers choose others. Requests are still served. */
+  leave(): void
+  /** Accepts no new connections and refuses further requests with 503, while running ones finish. */
   stop(drainMs?: number): Promise<void>
 }
 
@@ -41,7 +44,7 @@ export function buildHttp(app: App, { checkAnswers = false }: HttpOptions = {}) 
   const guard = new Guard(app.config)
   const metrics = new Metrics()
   const mcp = createMcp(app, guard, tools)
-  const state = { draining: false, running: 0 }
+  const state = { leaving: false, draining: false, running: 0 }
 
   const routers = features.flatMap((feature) => (feature.routes ? [feature.routes(http(app, guard))] : []))
   const described = describedBy(routers)
@@ -55,7 +58,9 @@ export function buildHttp(app: App, { checkAnswers = false }: HttpOptions = {}) 
     .onRequest(({ request, set }) => {
       const seen = guard.check(request)
       set.headers['x-request-id'] = seen.requestId
-      if (state.draining)
+      // Connections that stay open would be cut when the server stops, maybe with a request on its way.
+      if (state.leaving) set.headers.connection = 'close'
+      if (state.draining && !isInternal(request))
         throw new AppError('unavailable', 'The server is stopping. Try again in a moment.', { retryAfter: 2 })
     })
     .onError(({ error, request, query }) => {
@@ -70,29 +75,45 @@ export function buildHttp(app: App, { checkAnswers = false }: HttpOptions = {}) 
     })
   // Not by a router in between: adding a route takes a while, and there are hundreds.
   for (const router of routers) server.use(router)
+  server.get('/metrics', async ({ request }) => {
+    await mayReadMetrics(app, guard, request)
+    return new Response(
+      await metrics.render(app, {
+        mcp_streams: mcp.streams,
+        live_connections: app.live.size,
+        http_running: state.running,
+      }),
+      {
+        headers: { ...headers, 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
+      },
+    )
+  })
+  addMcp(server, mcp)
+  addInternal(server, app, guard)
+  addHealth(server, app, () => (state.leaving ? 'stopping' : app.clockWatch.isTrusted ? undefined : 'clock'))
+  addPages(server, app, guard, routes)
+  addDashboard(server, homeOf(app, guard))
+  return { server, guard, metrics, mcp, state, routes }
+}
+
+function addMcp(server: Elysia, mcp: Mcp): void {
   server
-    .get('/metrics', async ({ request }) => {
-      await mayReadMetrics(app, guard, request)
-      return new Response(
-        await metrics.render(app, {
-          mcp_streams: mcp.streams,
-          live_connections: app.live.size,
-          http_running: state.running,
-        }),
-        {
-          headers: { ...headers, 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
-        },
-      )
-    })
     .get('/mcp/sse', ({ request }) => mcp.openStream(request), { parse: 'none' })
     .post('/mcp/sse', ({ request }) => mcp.streamable(request), { parse: 'none' })
     .delete('/mcp/sse', ({ request }) => mcp.streamable(request), { parse: 'none' })
     .post('/mcp/messages', async ({ request, set }) => asText(await mcp.message(request), set), { parse: 'none' })
+    .post(HANDOVER_PATH, async ({ request, set }) => asText(await mcp.handedOver(request), set), { parse: 'none' })
     .all('/mcp', ({ request }) => mcp.streamable(request), { parse: 'none' })
-  addHealth(server, app)
-  addPages(server, app, guard, routes)
-  addDashboard(server, homeOf(app, guard))
-  return { server, guard, metrics, mcp, state, routes }
+    // For programs with a token: the address that announces no sign-in, which some would prefer to their token.
+    .all('/mcp/token', ({ request }) => mcp.streamable(request), { parse: 'none' })
+    .all('/mcp/tunnels/:slug/:server', ({ request, params }) => mcp.local(request, params), { parse: 'none' })
+}
+
+function addInternal(server: Elysia, app: App, guard: Guard): void {
+  for (const [path, take] of features.flatMap(({ internal }) => Object.entries(internal ?? {})))
+    server.get(path, ({ request, params }) =>
+      take(app, { request, params: params as Record<string, string>, upgrade: (data) => guard.upgrade(request, data) }),
+    )
 }
 
 /** Returns copies of the routes, which stay as they are when the checks of answers are removed. */
@@ -144,6 +165,9 @@ async function mayReadMetrics(app: App, guard: Guard, request: Request): Promise
     throw new AppError('forbidden', 'Metrics are for administrators of this instance.')
 }
 
+/** Whether another instance sent the request. Its clients are served to the end. */
+const isInternal = ({ url }: Request): boolean => URL.parse(url)?.pathname.startsWith('/internal/') ?? false
+
 /** Longer requests are cut off, so that slow clients cannot hold connections. */
 const IDLE_SECONDS = 30
 
@@ -151,6 +175,18 @@ export function startHttp(app: App, options: HttpOptions = {}): HttpServer {
   const { server, guard, metrics, mcp, state, routes } = buildHttp(app, options)
   const { HOST, PORT } = app.config
   const fetch = server.fetch
+  const keptPage = keptPageOf(app, guard)
+  const routed = async (request: Request, started: number): Promise<Response> => {
+    state.running++
+    try {
+      const response = await fetch(request)
+      metrics.request(response.status, performance.now() - started)
+      return response
+    } finally {
+      state.running--
+      guard.uploads.end(request)
+    }
+  }
   const listening: Server<SocketData> = Bun.serve<SocketData>({
     hostname: HOST,
     port: PORT,
@@ -161,17 +197,13 @@ export function startHttp(app: App, options: HttpOptions = {}): HttpServer {
     reusePort: false,
     development: false,
     websocket: socketHandlers(app.live, app.log),
-    async fetch(request) {
+    fetch(asked) {
       const started = performance.now()
-      state.running++
-      try {
-        const response = await fetch(request)
-        metrics.request(response.status, performance.now() - started)
-        return response
-      } finally {
-        state.running--
-        guard.uploads.end(request)
-      }
+      const request = withHost(asked)
+      const page = state.leaving ? undefined : keptPage(request)
+      if (!page) return routed(request, started)
+      metrics.request(page.status, performance.now() - started)
+      return page
     },
     error(error) {
       app.log.error('request failed outside the router', { error })
@@ -187,14 +219,38 @@ export function startHttp(app: App, options: HttpOptions = {}): HttpServer {
     port: listening.port as number,
     routes: routes(),
     handle: async (request) => fetch(request),
+    leave() {
+      state.leaving = true
+    },
     async stop(drainMs = 10_000) {
-      state.draining = true
+      state.leaving = state.draining = true
       app.live.stop()
       app.tunnels.drain()
       await mcp.close()
-      const deadline = Date.now() + drainMs
-      while (state.running > 0 && Date.now() < deadline) await Bun.sleep(20)
+      await drained(app, state, listening, Date.now() + drainMs)
       await listening.stop(true)
     },
+  }
+}
+
+/**
+ * Waits until nothing runs, and closes the listener meanwhile: a refused connection has sent nothing, so a load
+ * balancer can repeat it elsewhere. With other instances, machines connect to them first; until then their requests
+ * pass here.
+ */
+async function drained(
+  { config, tunnels }: App,
+  state: { running: number },
+  listening: Server<SocketData>,
+  deadline: number,
+): Promise<void> {
+  const hasOthers = config.INSTANCE_URL !== undefined
+  let isOpen = true
+  while ((state.running > 0 || tunnels.isBusy(hasOthers)) && Date.now() < deadline) {
+    if (isOpen && !(hasOthers && tunnels.isBusy(true))) {
+      isOpen = false
+      void listening.stop()
+    }
+    await Bun.sleep(20)
   }
 }

@@ -52,7 +52,7 @@ export class Company {
       throw invalid('/state', `state exceeds ${hubLimits.state} bytes.`, 'too_long')
     if (listener.presentAt.size >= hubLimits.topics && !listener.presentAt.has(topic))
       throw new AppError('invalid', `A connection is present at no more than ${hubLimits.topics} places.`)
-    listener.presentAt.add(topic)
+    listener.arrive(topic)
     const isHidden = listener.actor.session?.impersonatorId || (await this.#hides(listener.actor))
     // Meanwhile they may have left, or lost the right to the place.
     if (!isHidden && listener.presentAt.has(topic))
@@ -60,7 +60,7 @@ export class Company {
   }
 
   away(listener: Listener, topic: Topic): void {
-    if (listener.presentAt.delete(topic)) this.#presence.away(topic, partyOf(listener.actor), listener)
+    if (listener.depart(topic)) this.#presence.away(topic, partyOf(listener.actor), listener)
   }
 
   left(listener: Listener): void {

@@ -1,7 +1,8 @@
 import type { Actor } from '../auth/actor.ts'
-import type { Authenticator } from '../auth/authenticate.ts'
+import { type Authenticator, rightsChangedBy } from '../auth/authenticate.ts'
 import { AppError } from '../errors.ts'
-import type { Bus } from '../events/bus.ts'
+import type { Catalogue } from '../events/catalogue.ts'
+import type { AppEvent } from '../events/event.ts'
 import { requireRoom } from './limits.ts'
 
 /** Far below every idle timeout between server and client: ours is 30 s. */
@@ -27,6 +28,10 @@ export interface Listener {
   actor: Actor
   /** When the credential was last checked, as `Date.now()`. */
   lookedAt: number
+  /** The credential could not be checked after its rights may have changed: the client is told nothing until it is. */
+  isUnsure?: boolean
+  /** Ends when the credential was checked for the first time; the client is told nothing before. */
+  ready?: Promise<void>
 }
 
 /** Keeps connections alive, limits them per credential, and closes them when their credential is no longer valid. */
@@ -34,20 +39,14 @@ export class Connections<C extends Connection, L extends Listener> {
   readonly #open = new Map<C, L>()
   /** The credentials of connections that are being set up. */
   readonly #reserved: string[] = []
-  readonly #leave: (() => void)[]
   readonly #ticking: Timer
 
   constructor(
     private readonly auth: Authenticator,
-    bus: Bus,
-    /** Called after `listener.actor` was updated. */
-    private readonly onLookedUp: (listener: L) => void,
+    private readonly events: Catalogue,
+    /** Called after `listener.actor` was updated; `wasUnsure`: the client may not have been told of some events. */
+    private readonly onLookedUp: (listener: L, wasUnsure: boolean) => void,
   ) {
-    const unwatch = auth.watch((concerns) => {
-      for (const [connection, listener] of this.#open)
-        if (concerns(listener.actor)) void this.#lookAgain(connection, listener)
-    })
-    this.#leave = [unwatch, bus.pollWhile(() => this.#open.size > 0)]
     this.#ticking = setInterval(() => this.#tick(), KEEP_ALIVE_MS)
     this.#ticking.unref()
   }
@@ -82,15 +81,22 @@ export class Connections<C extends Connection, L extends Listener> {
   /** Checks the credential once more, because it may have been revoked while the connection was being set up. */
   add(connection: C, listener: L): void {
     this.#open.set(connection, listener)
-    void this.#lookAgain(connection, listener)
+    listener.ready = this.#lookAgain(connection, listener)
   }
 
   delete(connection: C): void {
     this.#open.delete(connection)
   }
 
+  /** Reads again the rights that these events may have changed. Whatever is told after it includes their effect. */
+  async renew(rows: readonly AppEvent[]): Promise<void> {
+    const changes = rows.flatMap((row) => rightsChangedBy(this.events, row) ?? [])
+    if (changes.length === 0) return
+    const stale = [...this.#open].filter(([, { actor }]) => changes.some((concerns) => concerns(actor)))
+    await Promise.all(stale.map(([connection, listener]) => this.#lookAgain(connection, listener)))
+  }
+
   close(): void {
-    for (const leave of this.#leave) leave()
     clearInterval(this.#ticking)
     for (const connection of [...this.#open.keys()]) connection.close()
   }
@@ -107,8 +113,11 @@ export class Connections<C extends Connection, L extends Listener> {
     listener.lookedAt = Date.now()
     try {
       listener.actor = await this.auth.look(connection.owner.secret)
-      this.onLookedUp(listener)
+      const wasUnsure = listener.isUnsure === true
+      listener.isUnsure = false
+      this.onLookedUp(listener, wasUnsure)
     } catch (error) {
+      listener.isUnsure = true
       if (error instanceof AppError && error.code === 'unauthenticated') connection.close()
       // The database is unreachable: check the credential again with the next keep-alive.
       else listener.lookedAt = 0

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Actor } from '../auth/actor.ts'
 import { AppError } from '../errors.ts'
 import type { AppEvent } from '../events/event.ts'
 import { hubLimits } from './limits.ts'
@@ -9,6 +11,8 @@ export class Crowd {
   readonly #all = new Set<Listener>()
   readonly #byTopic = new Map<Topic, Set<Listener>>()
   readonly #byCredential = new Map<string, number>()
+  /** The last known actor of each credential. */
+  readonly #actors = new Map<string, Actor>()
   /** Places taken, including those of connections that are being set up. */
   #taken = 0
 
@@ -23,6 +27,11 @@ export class Crowd {
 
   [Symbol.iterator](): IterableIterator<Listener> {
     return this.#all.values()
+  }
+
+  /** Calls `work` for all who are connected now; it may close some of them. */
+  each(work: (listener: Listener) => void): void {
+    for (const listener of [...this.#all]) work(listener)
   }
 
   /** Takes a place before anything is awaited, so that requests in parallel cannot pass the limits. */
@@ -42,11 +51,15 @@ export class Crowd {
     const left = (this.#byCredential.get(credentialId) ?? 0) - 1
     this.#taken--
     if (left > 0) this.#byCredential.set(credentialId, left)
-    else this.#byCredential.delete(credentialId)
+    else {
+      this.#byCredential.delete(credentialId)
+      this.#actors.delete(credentialId)
+    }
   }
 
   add(listener: Listener): void {
     this.#all.add(listener)
+    this.#actors.set(listener.credentialId, listener.actor)
     if (listener.actor.userId) this.#index(listener, ownTopic(listener.actor.userId))
   }
 
@@ -75,12 +88,33 @@ export class Crowd {
     return this.#byTopic.get(topic) ?? nobody
   }
 
-  /** Returns who listens to a topic of the event. Whether they may hear it is another matter. */
-  of(event: AppEvent): Set<Listener> {
+  /** Returns who listens to a topic of these events, each once. Whether they may hear them is another matter. */
+  of(events: readonly AppEvent[]): Iterable<Listener> {
+    const rooms = new Set(events.flatMap((event) => this.#rooms(event)))
+    if (rooms.size === 1) for (const only of rooms) return [...only]
     const found = new Set<Listener>()
-    for (const topic of event.userId ? [ownTopic(event.userId), ...topicsOf(event)] : topicsOf(event))
-      for (const listener of this.on(topic)) found.add(listener)
+    for (const room of rooms) for (const listener of room) found.add(listener)
     return found
+  }
+
+  /** Returns true if anybody listens to a topic of the event. */
+  hears = (event: AppEvent): boolean => this.#rooms(event).length > 0
+
+  /** Returns true if one of them wants the record with it. */
+  wantsRecord(event: AppEvent): boolean {
+    for (const room of this.#rooms(event)) for (const { records } of room) if (records) return true
+    return false
+  }
+
+  #rooms(event: AppEvent): ReadonlySet<Listener>[] {
+    const topics = event.userId ? [ownTopic(event.userId), ...topicsOf(event)] : topicsOf(event)
+    return topics.map((topic) => this.on(topic)).filter(({ size }) => size > 0)
+  }
+
+  /** Returns the actor of the open connections of a credential, if it is this one: one object serves them all. */
+  shared(actor: Actor): Actor {
+    const known = this.#actors.get(actor.credentialId as string)
+    return known && isDeepStrictEqual(known, actor) ? known : actor
   }
 
   #index(listener: Listener, topic: Topic): void {

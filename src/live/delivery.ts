@@ -1,17 +1,29 @@
+import type { Actor } from '../auth/actor.ts'
 import type { Position } from '../events/position.ts'
 import { between, toCursor } from '../events/position.ts'
 import type { Read } from '../events/reader.ts'
 import type { Batch } from '../events/tail.ts'
 import { recordsOf } from './attached.ts'
-import type { Audience } from './audience.ts'
+import type { Audience, Hearing } from './audience.ts'
 import type { Crowd } from './crowd.ts'
 import type { HubApp } from './following.ts'
 import type { Listener } from './listener.ts'
 import { messageOf, shapeOf } from './messages.ts'
-import { isWanted } from './topics.ts'
+import { isWanted, type Topic, topicsOf } from './topics.ts'
 
 /** Messages that are sent without letting other work run in between. */
 const SLICE = 500
+
+/** An event on its way to listeners. Its JSON is made once, for the first who wants it. */
+interface Outgoing {
+  readonly row: Read
+  readonly topics: readonly Topic[]
+  readonly position: Position
+  readonly cursor: string
+  readonly record: object | undefined
+  plain?: string
+  complete?: string
+}
 
 /** Sends each event of a batch to those who are `live`, subscribed to it and may hear it. */
 export class Delivery {
@@ -24,14 +36,48 @@ export class Delivery {
     private readonly epoch: () => string,
   ) {}
 
-  /** The rights of all listeners must be current. */
+  /**
+   * The rights of all listeners must be current. A listener gets all its events of the batch at once, because writing
+   * to its socket costs far more than a further event in the same write.
+   */
   async send({ rows, before, after }: Batch): Promise<void> {
-    const wanted = rows.filter((row) => this.audience.typeOf(row) && this.crowd.of(row).size > 0)
+    const wanted = rows.filter((row) => this.audience.typeOf(row) && this.crowd.hears(row))
     if (wanted.length === 0) return
-    await this.audience.places.load(wanted.map(({ projectId }) => projectId))
-    const withRecords = wanted.filter((row) => [...this.crowd.of(row)].some(({ records }) => records))
+    const withRecords = wanted.filter((row) => this.crowd.wantsRecord(row))
     const records = await recordsOf(this.app, withRecords)
-    for (const row of wanted) await this.#event(row, between(before, after, row.seq), records.get(row.id))
+    const projects = wanted.map(({ projectId }) => projectId)
+    while (!this.audience.places.knows(projects)) await this.audience.places.load(projects)
+    const events = wanted.map((row): Outgoing => {
+      const position = between(before, after, row.seq)
+      const cursor = toCursor(this.epoch(), position)
+      return { row, topics: topicsOf(row), position, cursor, record: records.get(row.id) }
+    })
+    const now = Date.now()
+    for (const { listener, hearings } of this.#audienceOf(wanted)) {
+      if (listener.state !== 'live' || listener.isClosed) continue
+      const own = events.filter(({ topics }, i) => isWanted(topics, hearings[i] as Hearing, listener.topics))
+      if (own.length === 0) continue
+      const full = listener.events(own, (event) => this.#jsonFor(listener, event), now)
+      if (full) this.fallBehind(listener, full.position)
+      this.#sent += own.length
+      if (this.#sent < SLICE) continue
+      this.#sent = 0
+      await new Promise(setImmediate)
+    }
+  }
+
+  /**
+   * Returns who may hear of the events, and how. It is decided for all before anything is sent: what other work does in
+   * between comes after these events. Connections of one credential share an actor, so the rule is asked once for them.
+   */
+  #audienceOf(rows: readonly Read[]): { listener: Listener; hearings: readonly Hearing[] }[] {
+    const known = new Map<Actor, readonly Hearing[]>()
+    return Array.from(this.crowd.of(rows), (listener) => {
+      const { actor } = listener
+      const hearings = known.get(actor) ?? rows.map((row) => this.audience.hears(actor, row))
+      known.set(actor, hearings)
+      return { listener, hearings }
+    })
   }
 
   /** A listener that is not `live` is served from this position. */
@@ -40,20 +86,13 @@ export class Delivery {
     listener.position = position
   }
 
-  async #event(row: Read, position: Position, record: object | undefined): Promise<void> {
-    const cursor = toCursor(this.epoch(), position)
-    let plain: string | undefined
-    let complete: string | undefined
-    const shape = shapeOf(this.app.events, row)
-    const now = Date.now()
-    for (const listener of this.crowd.of(row)) {
-      if (listener.state !== 'live' || listener.isClosed) continue
-      if (!isWanted(row, this.audience.hears(listener.actor, row), listener.topics)) continue
-      if (listener.records && record) complete ??= messageOf(cursor, shape, record)
-      else plain ??= messageOf(cursor, shape)
-      listener.event((listener.records && complete) || (plain as string), cursor, now)
-      if (listener.isFull) this.fallBehind(listener, position)
-      if (++this.#sent % SLICE === 0) await new Promise(setImmediate)
+  #jsonFor({ records }: Listener, event: Outgoing): string {
+    const { row, cursor, record } = event
+    if (records && record) {
+      event.complete ??= messageOf(cursor, shapeOf(this.app.events, row), record)
+      return event.complete
     }
+    event.plain ??= messageOf(cursor, shapeOf(this.app.events, row))
+    return event.plain
   }
 }

@@ -1,3 +1,4 @@
+import type { Actor } from '../auth/actor.ts'
 import type { Follower } from '../events/bus.ts'
 import { epochOf } from '../events/epoch.ts'
 import type { Position } from '../events/position.ts'
@@ -16,9 +17,17 @@ export type HubApp = Pick<
   'driver' | 'db' | 'bus' | 'auth' | 'events' | 'records' | 'log' | 'clock' | 'instanceId'
 > & {
   workersOf(organizationIds: readonly string[]): Promise<Worker[]>
+  watchable(actor: Actor, ids: readonly string[]): Promise<string[]>
 }
 
-/** Follows the events while somebody is connected. */
+interface Follows {
+  start?(position: Position): void
+  batch: Follower
+  /** Called about every second. */
+  tick?(): Promise<void>
+}
+
+/** Follows the events while somebody is connected, for the hub and for MCP streams. */
 export class Following {
   /** Names the history of events that positions belong to. */
   epoch = ''
@@ -27,8 +36,8 @@ export class Following {
   #timer: Timer | undefined
 
   constructor(
-    private readonly app: HubApp,
-    private readonly on: { start(position: Position): void; batch: Follower; tick(): Promise<void> },
+    private readonly app: Pick<App, 'driver' | 'bus'>,
+    private readonly on: Follows,
   ) {}
 
   /** Concurrent callers share one start. */
@@ -51,9 +60,8 @@ export class Following {
   async #begin(): Promise<void> {
     this.epoch = await epochOf(this.app.driver)
     const { position, leave } = await this.app.bus.follow(this.on.batch)
-    this.on.start(position)
+    this.on.start?.(position)
     this.#leave = leave
-    this.#timer = setInterval(() => void this.on.tick(), TICK_MS)
-    this.#timer.unref()
+    if (this.on.tick) this.#timer = setInterval(() => void this.on.tick?.(), TICK_MS).unref()
   }
 }

@@ -1,3 +1,4 @@
+import type { Actor } from '../auth/actor.ts'
 import { hook } from '../hooks.ts'
 
 /** An agent that holds the lease of a task. */
@@ -14,3 +15,6 @@ export interface Worker {
 
 /** Returns the agents that work on tasks of these organizations now. */
 export const workersOf = hook<{ organizationIds: readonly string[] }, Worker[]>('live.workersOf')
+
+/** Returns those of the ids whose topic `record:<id>` the actor may watch although they are no records. */
+export const watchable = hook<{ actor: Actor; ids: readonly string[] }, string[]>('live.watchable')

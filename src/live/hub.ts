@@ -5,6 +5,7 @@ import { rightsAfter } from '../events/reader.ts'
 import type { Batch } from '../events/tail.ts'
 import { version } from '../version.ts'
 import { Audience } from './audience.ts'
+import { Board } from './board.ts'
 import { Company } from './company.ts'
 import { Crowd } from './crowd.ts'
 import { Delivery } from './delivery.ts'
@@ -13,7 +14,7 @@ import { hubLimits } from './limits.ts'
 import { type Closing, Listener, type Outlet } from './listener.ts'
 import { Places } from './places.ts'
 import type { State } from './presence.ts'
-import { Replay } from './replay.ts'
+import { positionAt, Replay } from './replay.ts'
 import { LiveRights } from './rights.ts'
 import { isTopic, refusals, type Topic, Topics } from './topics.ts'
 
@@ -25,6 +26,8 @@ export class Hub {
   readonly audience: Audience
   readonly topics: Topics
   readonly company: Company
+  /** Tells what is no event. */
+  readonly board: Board
   readonly #crowd = new Crowd()
   readonly #rights: LiveRights
   readonly #replay: Replay
@@ -44,6 +47,7 @@ export class Hub {
     this.audience = new Audience(app, places)
     this.topics = new Topics(app, this.audience)
     this.company = new Company(app, this.#crowd)
+    this.board = new Board(app, this.#crowd)
     this.#rights = new LiveRights(
       app,
       this.#crowd,
@@ -91,12 +95,12 @@ export class Hub {
     const listener = new Listener(actor, 0, outlet, this.#position, Date.now())
     try {
       await this.#following.start()
-      const renewed = await this.#rights.decide(() => this.app.auth.again(actor))
+      const renewed = await this.#rights.opening(actor)
       if ('ended' in renewed) {
         outlet.close(renewed.ended)
         throw new AppError('unauthenticated', 'The credential has ended.')
       }
-      listener.actor = renewed.actor
+      listener.actor = this.#crowd.shared(renewed.actor)
       listener.expiresAt = Date.parse(renewed.expiresAt)
     } catch (error) {
       listener.isClosed = true
@@ -139,9 +143,7 @@ export class Hub {
     void this.#serve(listener)
   }
 
-  cursorAt(position: Position): string {
-    return toCursor(this.#following.epoch, position)
-  }
+  cursorAt = (position: Position): string => toCursor(this.#following.epoch, position)
 
   async subscribe(
     listener: Listener,
@@ -153,7 +155,7 @@ export class Hub {
       throw new AppError('invalid', `A connection has at most ${hubLimits.topics} topics.`)
     const isFirst = !listener.hasSubscribed
     if (cursor !== undefined && !isFirst) throw invalid('/cursor', 'Only the first subscribe takes a cursor.')
-    const from = cursor === undefined ? undefined : this.#replay.positionOf(cursor)
+    const from = cursor === undefined ? undefined : positionAt(this.#following.epoch, cursor)
     listener.hasSubscribed = true
     const { refused, reason } = await this.#decide(listener, known, from).catch((error: unknown) => {
       if (isFirst) listener.hasSubscribed = false
@@ -198,9 +200,7 @@ export class Hub {
   }
 
   /** Clients connect again; a cursor of another history is then answered with `reset`. */
-  #closeAll(): void {
-    for (const listener of [...this.#crowd]) this.close(listener, 'away')
-  }
+  readonly #closeAll = (): void => this.#crowd.each((listener) => this.close(listener, 'away'))
 
   #revoke(listener: Listener, topics: Topic[]): void {
     const subscribed = topics.filter((topic) => listener.topics.has(topic))
@@ -253,13 +253,12 @@ export class Hub {
   async #tick(): Promise<void> {
     try {
       if (this.#isLost) await this.#recover()
-      const now = Date.now()
-      await this.#rights.renew([...this.#crowd].filter(({ expiresAt }) => expiresAt <= now))
+      await this.#rights.renew([...this.#crowd].filter(({ expiresAt }) => expiresAt <= Date.now()))
     } catch (error) {
       this.app.log.debug('rights of live connections cannot be read', { error })
     }
     const now = Date.now()
-    for (const listener of [...this.#crowd]) this.#look(listener, now)
+    this.#crowd.each((listener) => this.#look(listener, now))
     await this.company.tick(now).catch((error: unknown) => this.app.log.debug('presence not told', { error }))
   }
 

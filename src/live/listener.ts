@@ -16,8 +16,10 @@ export type Closing = keyof typeof closing
 
 /** The way to one client, in any protocol. */
 export interface Outlet {
-  /** Sends the JSON of an event. */
-  event(json: string, cursor: string): void
+  /** Sends the JSON of an event. Returns false if some of what was sent so far waits for the client. */
+  event(json: string, cursor: string): boolean
+  /** Runs `send`, and writes what it sends at once. */
+  together?(send: () => void): void
   notice(notice: Notice): void
   /** Bytes that wait for the client. */
   readonly waiting: number
@@ -28,6 +30,14 @@ export interface Outlet {
 
 /** Bytes that may wait for a client before it gets nothing more until it has read them. */
 const MOST_WAITING = 256 << 10
+/** Characters of events that are written at once. What exceeds the 16 KiB of Bun's buffer is written piece by piece. */
+const MOST_WRITTEN = 12 << 10
+
+const nowhere: ReadonlySet<Topic> = new Set()
+
+interface Sendable {
+  readonly cursor: string
+}
 
 /**
  * One client of the hub. `held`: it has not subscribed yet. `live`: it gets each event as it is read. `behind`: it is
@@ -43,8 +53,8 @@ export class Listener {
   isServing = false
   isClosed = false
   hasSubscribed = false
-  /** The places where it is seen. */
-  readonly presentAt = new Set<Topic>()
+  /** The places where it is seen. Most are nowhere, and share one empty set. */
+  presentAt: ReadonlySet<Topic> = nowhere
   /** It was not told of a change of those present, because it did not read. */
   missedPresence = false
   /** The position when it connected. */
@@ -92,9 +102,37 @@ export class Listener {
     this.isReplaying = true
   }
 
-  event(json: string, cursor: string, now: number): void {
+  /** It is seen at a place from now on. */
+  arrive(topic: Topic): void {
+    if (!this.presentAt.has(topic)) this.presentAt = new Set(this.presentAt).add(topic)
+  }
+
+  /** Returns false if it was not seen there. */
+  depart(topic: Topic): boolean {
+    if (!this.presentAt.has(topic)) return false
+    const left = new Set(this.presentAt)
+    left.delete(topic)
+    this.presentAt = left.size > 0 ? left : nowhere
+    return true
+  }
+
+  /** Sends events until the client is full. Returns the last one that was sent then; undefined if all were. */
+  events<E extends Sendable>(events: readonly E[], jsonOf: (event: E) => string, now: number): E | undefined {
     this.sentAt = now
-    this.outlet.event(json, cursor)
+    let full: E | undefined
+    let at = 0
+    const send = () => {
+      for (let bytes = 0; full === undefined && at < events.length && bytes < MOST_WRITTEN; at++) {
+        const event = events[at] as E
+        const json = jsonOf(event)
+        bytes += json.length
+        if (!this.outlet.event(json, event.cursor) && this.isFull) full = event
+      }
+    }
+    while (full === undefined && at < events.length)
+      if (events.length > 1 && this.outlet.together) this.outlet.together(send)
+      else send()
+    return full
   }
 
   notice(notice: Notice, now: number): void {

@@ -12,7 +12,14 @@ export type Notice =
   | { op: 'revoked'; topics: string[] }
   | { op: 'tick'; cursor: string }
   | { op: 'presence'; topic: string; [part: string]: unknown }
+  | Posted
   | { op: 'error'; ref?: unknown; code: string; detail: string }
+
+/** What is told to those who watch a topic now and is kept nowhere: it is no event, and cannot be replayed. */
+export type Posted =
+  | { op: 'output'; topic: string; actionId: string; n: number; line: string }
+  | { op: 'action'; topic: string; tunnelId: string; actionId: string; state: string }
+  | { op: 'requests'; topic: string; tunnelId: string; items: readonly object[] }
 
 /** Why missed events cannot be replayed. `epoch`: restored or moved. `age`: over 24 h. `count`: over 10,000 events. */
 export type ResetReason = 'epoch' | 'age' | 'count'

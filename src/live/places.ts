@@ -48,6 +48,11 @@ export class Places {
     this.#known.clear()
   }
 
+  /** Returns true if all of the projects are known now; another event may have made one be forgotten since `load`. */
+  knows(ids: readonly (string | null)[]): boolean {
+    return ids.every((id) => id === null || this.#known.has(id))
+  }
+
   /** Reads those of the projects that are not known. */
   async load(ids: Iterable<string | null>): Promise<void> {
     for (;;) {

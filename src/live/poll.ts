@@ -1,15 +1,17 @@
 import type { Ctx } from '../action.ts'
+import type { Actor } from '../auth/actor.ts'
 import { AppError } from '../errors.ts'
 import { epochOf } from '../events/epoch.ts'
 import { between, type Position, toCursor } from '../events/position.ts'
 import { positionNow, readAfter } from '../events/reader.ts'
 import { type Attached, recordsOf } from './attached.ts'
 import { Audience } from './audience.ts'
+import { watchable } from './hooks.ts'
 import { hubLimits } from './limits.ts'
 import { type ResetReason, shapeOf } from './messages.ts'
 import { Places } from './places.ts'
-import { Replay } from './replay.ts'
-import { isTopic, isWanted, refusals, Topics } from './topics.ts'
+import { positionAt, refusalOf } from './replay.ts'
+import { isTopic, isWanted, refusals, Topics, topicsOf } from './topics.ts'
 
 const AT_ONCE = 500
 
@@ -19,29 +21,32 @@ interface Wanted {
   records?: boolean
 }
 
+const watchableBy = (ctx: Ctx) => async (actor: Actor, ids: readonly string[]) =>
+  (await watchable.call(ctx, { actor, ids })).flat()
+
 /**
  * Returns the events after a cursor, for clients that ask every few seconds instead of holding a connection; without a
  * cursor only the present one. A page holds what 500 rows of the log contain for the caller, which may be nothing.
  */
-export async function poll({ app, actor: asked }: Ctx, { topics, cursor, records }: Wanted) {
+export async function poll(ctx: Ctx, { topics, cursor, records }: Wanted) {
+  const { app, actor: asked } = ctx
   const epoch = await epochOf(app.driver)
   // Rights are read after the events, so that none that follows a revocation is shown.
   const audience = new Audience(app, new Places(app.driver, app.events))
-  const replay = new Replay(app, audience, () => epoch)
-  const from = cursor === undefined ? undefined : replay.positionOf(cursor)
+  const from = cursor === undefined ? undefined : positionAt(epoch, cursor)
   const now = await positionNow(app.db)
-  const reset = from && (await replay.refusal(from, now))
+  const reset = from && (await refusalOf(app, from, now))
   const page = from && !reset ? await readAfter(app.db, from as Position, AT_ONCE) : undefined
   const renewed = await app.auth.again(asked)
   if ('ended' in renewed) throw new AppError('unauthenticated', 'The credential has ended.')
   const { actor } = renewed
   const known = new Set(topics.filter(isTopic))
   if (known.size > hubLimits.topics) throw new AppError('invalid', `There are at most ${hubLimits.topics} topics.`)
-  const refused = await new Topics(app, audience).refused(actor, [...known])
+  const refused = await new Topics({ ...app, watchable: watchableBy(ctx) }, audience).refused(actor, [...known])
   const granted = known.difference(refused)
   const rows = page?.rows.filter((row) => audience.typeOf(row)) ?? []
   await audience.places.load(rows.map(({ projectId }) => projectId))
-  const heard = rows.filter((row) => isWanted(row, audience.hears(actor, row), granted))
+  const heard = rows.filter((row) => isWanted(topicsOf(row), audience.hears(actor, row), granted))
   const attached = records ? await recordsOf(app, heard) : new Map<string, Attached>()
   return {
     events: heard.map((row) => {

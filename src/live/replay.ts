@@ -2,44 +2,89 @@ import { sql } from 'drizzle-orm'
 import { toIso } from '../db/columns.ts'
 import { AppError } from '../errors.ts'
 import { between, covers, type Position, toCursor } from '../events/position.ts'
-import { isAfter, positionOf, readEvents } from '../events/reader.ts'
+import { isAfter, positionOf, type Read, readEvents } from '../events/reader.ts'
 import { events } from '../events/table.ts'
 import type { App } from '../services.ts'
 import { recordsOf } from './attached.ts'
 import type { Audience } from './audience.ts'
+import { Kept } from './kept.ts'
 import { hubLimits } from './limits.ts'
 import type { Listener } from './listener.ts'
 import { messageOf, type ResetReason, shapeOf } from './messages.ts'
-import { isWanted } from './topics.ts'
+import { isWanted, type Topic, topicsOf } from './topics.ts'
 
 const AT_ONCE = 500
 
+/** An event of a page. Its message without the record is the same for all who read the page. */
+interface Missed {
+  readonly row: Read
+  readonly topics: readonly Topic[]
+  readonly position: Position
+  readonly cursor: string
+  json?: string
+}
+
+interface Missing extends Record<string, unknown> {
+  readonly missed: number
+  readonly oldest: string | Date | null
+}
+
+interface Page {
+  readonly events: readonly Missed[]
+  /** After this page. */
+  readonly position: Position
+}
+
+type On = Pick<App, 'db' | 'clock'>
+
+/** Returns the position that a client's cursor names, or `epoch` if it is from another history of events. */
+export function positionAt(epoch: string, cursor: string): Position | 'epoch' {
+  const position = positionOf(epoch, cursor)
+  if (position === 'malformed') throw new AppError('invalid.cursor', 'This is no cursor of this server.')
+  return position === 'foreign' ? 'epoch' : position
+}
+
+/** Returns why the events between the two positions cannot be replayed, if so. */
+export async function refusalOf(
+  on: On,
+  from: Position | 'epoch',
+  to: Position,
+  count = (after: Position): Promise<Missing> => countAfter(on, after),
+): Promise<ResetReason | undefined> {
+  if (from === 'epoch' || from.high > to.high) return 'epoch'
+  const { missed, oldest } = await count(from)
+  if (missed > hubLimits.replayEvents) return 'count'
+  const ageMs = oldest === null ? 0 : on.clock().getTime() - Date.parse(toIso(oldest))
+  return ageMs > hubLimits.replayHours * 3_600_000 ? 'age' : undefined
+}
+
+/** Counts the events after a position, up to one more than can be replayed. */
+async function countAfter({ db }: On, from: Position): Promise<Missing> {
+  const most = hubLimits.replayEvents + 1
+  const { rows } = await db.execute<Missing>(sql`
+    select count(*)::int as missed, min(at) as oldest from (select ${events.at} as at from ${events}
+      where ${isAfter(from, most)} order by ${events.seq} limit ${most}) missed`)
+  return rows[0] ?? { missed: 0, oldest: null }
+}
+
 /** Serves listeners from the log, with the rights they have now. */
 export class Replay {
+  /** What lies between two positions never changes once the later one is reached, so it is read once for all. */
+  readonly #pages = new Kept<Page>()
+  readonly #missed = new Kept<Missing>()
+  #turns: Promise<unknown> = Promise.resolve()
+
   constructor(
     private readonly app: Pick<App, 'db' | 'events' | 'records' | 'clock'>,
     private readonly audience: Audience,
     private readonly epoch: () => string,
   ) {}
 
-  /** Returns the position that a client's cursor names, or `epoch` if it is from another history of events. */
-  positionOf(cursor: string): Position | 'epoch' {
-    const position = positionOf(this.epoch(), cursor)
-    if (position === 'malformed') throw new AppError('invalid.cursor', 'This is no cursor of this server.')
-    return position === 'foreign' ? 'epoch' : position
-  }
-
   /** Returns why the events between the two positions cannot be replayed, if so. */
-  async refusal(from: Position | 'epoch', to: Position): Promise<ResetReason | undefined> {
-    if (from === 'epoch' || from.high > to.high) return 'epoch'
-    const most = hubLimits.replayEvents
-    const { rows } = await this.app.db.execute<{ missed: number; oldest: string | Date | null }>(sql`
-      select count(*)::int as missed, min(at) as oldest from (select ${events.at} as at from ${events}
-        where ${isAfter(from, most + 1)} order by ${events.seq} limit ${most + 1}) missed`)
-    const { missed = 0, oldest = null } = rows[0] ?? {}
-    if (missed > most) return 'count'
-    const ageMs = oldest === null ? 0 : this.app.clock().getTime() - Date.parse(toIso(oldest))
-    return ageMs > hubLimits.replayHours * 3_600_000 ? 'age' : undefined
+  refusal(from: Position | 'epoch', to: Position): Promise<ResetReason | undefined> {
+    return refusalOf(this.app, from, to, (after) =>
+      this.#missed.get(this.#keyOf(after, to), () => countAfter(this.app, after)),
+    )
   }
 
   /**
@@ -48,25 +93,50 @@ export class Replay {
    */
   async page(listener: Listener, to: Position): Promise<void> {
     const from = listener.position
+    const page = await this.#pages.get(this.#keyOf(from, to), () => this.#read(from, to))
+    await this.#turn()
+    const projects = page.events.map(({ row }) => row.projectId)
+    await this.audience.places.load(projects)
+    const isNews = ({ row, topics }: Missed) =>
+      !listener.had?.isIn(row.seq) && isWanted(topics, this.audience.hears(listener.actor, row), listener.topics)
+    const withRecord = listener.records ? page.events.filter(isNews).map(({ row }) => row) : []
+    const records = await recordsOf(this.app, withRecord)
+    while (!this.audience.places.knows(projects)) await this.audience.places.load(projects)
+    // The client went back further meanwhile, or has gone.
+    if (listener.position !== from || listener.isClosed) return
+    const news = page.events.filter(isNews)
+    const full = listener.events(news, (event) => this.#jsonOf(event, records.get(event.row.id)), Date.now())
+    listener.position = (full ?? page).position
+  }
+
+  async #read(from: Position, to: Position): Promise<Page> {
     const read = await readEvents(this.app.db, from, AT_ONCE)
     const rows = read.filter((row) => covers(to, row.seq) && this.audience.typeOf(row))
-    await this.audience.places.load(rows.map(({ projectId }) => projectId))
-    // The client went back further meanwhile.
-    if (listener.position !== from) return
-    const isNews = (row: (typeof rows)[number]) =>
-      !listener.had?.isIn(row.seq) && isWanted(row, this.audience.hears(listener.actor, row), listener.topics)
-    const records = listener.records ? await recordsOf(this.app, rows.filter(isNews)) : new Map<string, object>()
-    const now = Date.now()
-    for (const row of rows) {
-      if (listener.isClosed) return
-      if (!isNews(row)) continue
-      const position = between(from, to, row.seq)
-      const cursor = toCursor(this.epoch(), position)
-      listener.event(messageOf(cursor, shapeOf(this.app.events, row), records.get(row.id)), cursor, now)
-      listener.position = position
-      if (listener.isFull) return
-    }
     const last = read.length < AT_ONCE ? undefined : read.at(-1)
-    listener.position = last && last.seq <= to.high ? between(from, to, last.seq) : to
+    return {
+      events: rows.map((row) => {
+        const position = between(from, to, row.seq)
+        return { row, topics: topicsOf(row), position, cursor: toCursor(this.epoch(), position) }
+      }),
+      position: last && last.seq <= to.high ? between(from, to, last.seq) : to,
+    }
+  }
+
+  #jsonOf(event: Missed, record: object | undefined): string {
+    const { row, cursor } = event
+    if (record) return messageOf(cursor, shapeOf(this.app.events, row), record)
+    event.json ??= messageOf(cursor, shapeOf(this.app.events, row))
+    return event.json
+  }
+
+  /** After a restore, positions mean other events. */
+  #keyOf(from: Position, to: Position): string {
+    return `${this.epoch()} ${JSON.stringify([from, to], ['high', 'holes', 'from', 'to'])}`
+  }
+
+  /** Waits for its turn. A page is sent at a time, and other work runs between two. */
+  #turn(): Promise<unknown> {
+    this.#turns = this.#turns.then(() => new Promise(setImmediate))
+    return this.#turns
   }
 }

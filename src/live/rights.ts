@@ -1,3 +1,4 @@
+import type { Actor } from '../auth/actor.ts'
 import { type Renewed, rightsChangedBy } from '../auth/authenticate.ts'
 import type { Read } from '../events/reader.ts'
 import type { App } from '../services.ts'
@@ -10,6 +11,8 @@ import { isPlace, placeOf, presenceOf, type Topic, type Topics } from './topics.
 export class LiveRights {
   /** Counts the events that changed rights, so that what was decided before one is decided again after it. */
   #changes = 0
+  /** Reads for connections that open, by credential, and the changes before each. */
+  readonly #opening = new Map<string, { changes: number; found: Promise<Renewed> }>()
 
   constructor(
     private readonly app: Pick<App, 'auth' | 'events'>,
@@ -48,6 +51,23 @@ export class LiveRights {
       const renewed = await this.app.auth.again((group[0] as Listener).actor)
       for (const listener of group) await this.#take(listener, renewed)
     }
+  }
+
+  /**
+   * Reads the rights of a connection that opens. Those of a credential that open at the same time share a read, unless
+   * rights have changed since it began.
+   */
+  opening(actor: Actor): Promise<Renewed> {
+    const id = actor.credentialId as string
+    return this.decide(() => {
+      const known = this.#opening.get(id)
+      if (known?.changes === this.#changes) return known.found
+      const found = this.app.auth.again(actor).finally(() => {
+        if (this.#opening.get(id)?.found === found) this.#opening.delete(id)
+      })
+      this.#opening.set(id, { changes: this.#changes, found })
+      return found
+    })
   }
 
   /** Reads all rights again, because the events that changed some of them were not read. */

@@ -42,8 +42,9 @@ export class SseClient implements Outlet {
     return this.#isClosed ? 0 : ROOM - (this.#controller.desiredSize ?? ROOM)
   }
 
-  event(json: string, cursor: string): void {
+  event(json: string, cursor: string): boolean {
     this.#write(`id: ${cursor}\ndata: ${json}\n\n`)
+    return this.waiting === 0
   }
 
   notice(notice: Notice): void {

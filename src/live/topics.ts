@@ -2,11 +2,10 @@ import { sql } from 'drizzle-orm'
 import type { Actor } from '../auth/actor.ts'
 import { rightsOf } from '../auth/rights.ts'
 import { and } from '../db/conditions.ts'
-import type { Db } from '../db/session.ts'
 import type { AppEvent } from '../events/event.ts'
-import type { Records } from '../records/kind.ts'
 import { mayRead } from '../records/readable.ts'
 import { type Audience, type Hearing, readsEverything, seesProject } from './audience.ts'
+import type { HubApp } from './following.ts'
 
 /** What a client subscribes to: `organization:<id>`, `project:<id>`, `record:<id>`, `presence:<one of these>`, `me`. */
 export type Topic = string
@@ -33,10 +32,13 @@ export const topicsOf = ({ organizationId, projectId, subjectId }: AppEvent): To
 /** `me` of a user, among the topics of all users. */
 export const ownTopic = (userId: string): Topic => `me:${userId}`
 
-/** Returns true if the event is for a listener who hears it in this way and has subscribed to these topics. */
-export function isWanted(event: AppEvent, { shared, own }: Hearing, topics: ReadonlySet<Topic>): boolean {
+/**
+ * Returns true if an event of the topics `of` is for a listener who hears it in this way and has subscribed to these
+ * topics.
+ */
+export function isWanted(of: readonly Topic[], { shared, own }: Hearing, topics: ReadonlySet<Topic>): boolean {
   if (own) return true
-  return shared && topicsOf(event).some((topic) => topics.has(topic))
+  return shared && of.some((topic) => topics.has(topic))
 }
 
 /** Returns the topics that were not granted, as clients are told. */
@@ -48,7 +50,7 @@ export const refusals = (topics: readonly Topic[], granted: ReadonlySet<Topic>):
 /** Decides which topics a listener may subscribe to, by the rights they have now. */
 export class Topics {
   constructor(
-    private readonly on: { readonly db: Db; readonly records: Records },
+    private readonly on: Pick<HubApp, 'db' | 'records' | 'watchable'>,
     private readonly audience: Audience,
   ) {}
 
@@ -59,7 +61,7 @@ export class Topics {
     const projects = ids('project')
     const [, readable] = await Promise.all([
       this.audience.places.load(projects),
-      this.#readable(actor, new Set(ids('record'))),
+      this.#watchable(actor, new Set(ids('record'))),
     ])
     return new Set(topics.filter((topic) => !this.#may(actor, topic, places.get(topic) ?? null, readable)))
   }
@@ -71,6 +73,12 @@ export class Topics {
     if (kind === 'record') return readable.has(id)
     const project = this.audience.places.get(id)
     return kind === 'project' && project !== undefined && seesProject(actor, project)
+  }
+
+  async #watchable(actor: Actor, ids: ReadonlySet<string>): Promise<Set<string>> {
+    const readable = await this.#readable(actor, ids)
+    const others = [...ids].filter((id) => !readable.has(id))
+    return others.length === 0 ? readable : readable.union(new Set(await this.on.watchable(actor, others)))
   }
 
   /** Returns those of the records that the listener may read. One statement for all kinds. */

@@ -1,5 +1,7 @@
 import { ProtocolError, ProtocolErrorCode, type RequestId } from '@modelcontextprotocol/server'
 import { type Ctx, contextOf } from '../action.ts'
+import type { Actor } from '../auth/actor.ts'
+import { scopeHolds } from '../auth/policy.ts'
 import { check, decode } from '../check.ts'
 import { AppError } from '../errors.ts'
 import type { Guard } from '../http/guard.ts'
@@ -32,6 +34,20 @@ export class Calls {
     private readonly catalogue: Catalogue,
     private readonly names: Names,
   ) {}
+
+  /**
+   * Throws 403 for a call that needs another scope, if the program can ask its person for it. The result of a call
+   * tells all others.
+   */
+  requireScope(actor: Actor, params: unknown): void {
+    const { name, arguments: args } = (params ?? {}) as { name?: unknown; arguments?: Arguments }
+    const tool = actor.granted && typeof name === 'string' ? this.catalogue.get(name) : undefined
+    if (!tool) return
+    const { action } = callOf(tool, typeof args === 'object' && args !== null ? args : {})
+    const { scope } = action.rule
+    if (scope && !scopeHolds(actor.scopes, scope))
+      throw new AppError('forbidden', `${tool.name} needs the scope ${scope}, which you were not given.`, { scope })
+  }
 
   async run(name: string, args: Arguments, caller: Caller, signal: AbortSignal): Promise<Told> {
     const { requestId, owner } = caller

@@ -49,3 +49,15 @@ export const connectionChanged = hook<{ connection: string; isOpen: boolean }>('
 
 /** A token is used by a program that this process has not reported yet; it may not name itself. Handled by tokens. */
 export const clientIntroduced = hook<{ client?: string; version?: string }>('mcp.clientIntroduced')
+
+/** A request to an MCP server of a machine. */
+export interface LocalMcpRequest {
+  slug: string
+  server: string
+  request: Request
+  /** The JSON-RPC message; undefined for GET and DELETE. */
+  message?: { method?: unknown; params?: unknown }
+}
+
+/** Passes a request on to an MCP server of a machine. Handled by tunnels. */
+export const localMcp = hook<LocalMcpRequest, Response>('mcp.localMcp')

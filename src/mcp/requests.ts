@@ -1,4 +1,5 @@
 import { isJsonContentType } from '@modelcontextprotocol/server'
+import { baseOf, challengeOf, programsSignIn } from '../address.ts'
 import { networkOf } from '../auth/limits.ts'
 import { prefixes } from '../auth/secrets.ts'
 import { AppError } from '../errors.ts'
@@ -26,9 +27,17 @@ export class Requests {
     this.#stopping = true
   }
 
-  /** Identifies the sender and runs `work`. Errors become a problem body, as the message is not JSON-RPC yet. */
-  async answer(request: Request, work: (sender: Sender, url: URL) => Promise<Response>): Promise<Response> {
+  /**
+   * Identifies the sender and runs `work`. Errors become a problem body, as the message is not JSON-RPC yet. `asked` is
+   * the path that the client asked for, if another instance handed the request over.
+   */
+  async answer(
+    request: Request,
+    work: (sender: Sender, url: URL) => Promise<Response>,
+    asked?: string,
+  ): Promise<Response> {
     const url = new URL(request.url)
+    if (asked) url.pathname = asked
     const seen = this.guard.seen(request)
     try {
       if (this.#stopping)
@@ -39,8 +48,24 @@ export class Requests {
       const wait = error.status === 401 ? this.guard.perNetwork.take(networkOf(seen.ip)) : 0
       if (wait > 0) error = this.guard.limited(this.guard.perNetwork, wait)
       logError(this.app.log, error, { requestId: seen.requestId, method: request.method, path: url.pathname })
-      return problemResponse(error, url.pathname, seen.requestId, {}, request)
+      const response = problemResponse(error, url.pathname, seen.requestId, {}, request)
+      const challenge = this.#challenge(error, request, url)
+      if (challenge) response.headers.set('www-authenticate', challenge)
+      return response
     }
+  }
+
+  /**
+   * Returns how a program can sign in, or get the scopes that it lacks. Only at the address that announces it:
+   * elsewhere programs would prefer signing in to the token that they have.
+   */
+  #challenge({ status, details }: AppError, request: Request, { pathname }: URL): string | undefined {
+    if (pathname !== '/mcp' || !programsSignIn(this.app)) return undefined
+    const base = baseOf(this.app, request)
+    if (status === 401) return challengeOf(base, 'read write')
+    return status === 403 && details.scope
+      ? challengeOf(base, details.scope.endsWith('write') ? 'read write' : 'read', 'error="insufficient_scope", ')
+      : undefined
   }
 
   async read(request: Request): Promise<Message> {
@@ -63,6 +88,12 @@ export class Requests {
   count({ owner }: Sender): void {
     const wait = this.guard.perCredential.take(owner.credentialId)
     if (wait > 0) throw this.guard.limited(this.guard.perCredential, wait)
+  }
+
+  /** Counts the call of a tool that is not ours. */
+  countCall({ owner }: Sender): void {
+    const wait = this.guard.perToken.take(owner.credentialId)
+    if (wait > 0) throw this.guard.limited(this.guard.perToken, wait)
   }
 
   async #identify(request: Request, url: URL, seen: Seen): Promise<Sender> {

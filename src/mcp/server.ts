@@ -9,8 +9,10 @@ import { Calls } from './calls.ts'
 import { Catalogue } from './catalogue.ts'
 import { chosenName, connectionOf, newConnection, Reports } from './connection.ts'
 import { EventStream } from './event-stream.ts'
+import { HANDOVER_PATH, Handover } from './handover.ts'
 import { callersProject } from './hooks.ts'
 import { instructionsFor } from './instructions.ts'
+import { askMachine } from './machine.ts'
 import { type Asking, Offer } from './offer.ts'
 import { authInfoOf, type Behind, type Caller, callerOf, newServer, type Sender } from './protocol.ts'
 import { Requests } from './requests.ts'
@@ -29,8 +31,12 @@ export interface Mcp {
   streamable(request: Request): Promise<Response>
   /** HTTP+SSE: the stream of events. */
   openStream(request: Request): Promise<Response>
-  /** HTTP+SSE: a message to the session that the stream named. */
+  /** HTTP+SSE: a message to the session that the stream named, here or on another instance. */
   message(request: Request): Promise<Response>
+  /** HTTP+SSE: a message that landed on another instance. */
+  handedOver(request: Request): Promise<Response>
+  /** Streamable HTTP to an MCP server of a machine: `/mcp/tunnels/:slug/:server`. */
+  local(request: Request, place: { slug: string; server: string }): Promise<Response>
   /** Number of open streams, for /metrics. */
   readonly streams: number
   /** Waits a moment for running calls to end, then closes every stream. */
@@ -48,6 +54,7 @@ class McpEndpoints implements Mcp {
   readonly #catalogue: Catalogue
   readonly #offer: Offer
   readonly #streams: Streams
+  readonly #handover: Handover
   readonly #sessions = new Map<string, SseConnection>()
   /** The streams whose end is the end of a connection. */
   readonly #connected = new Set<EventStream>()
@@ -67,14 +74,13 @@ class McpEndpoints implements Mcp {
     const offer = new Offer(catalogue, names)
     const calls = new Calls(app, guard, catalogue, names)
     this.#requests = new Requests(app, guard)
+    this.#handover = new Handover(app)
     this.#reports = new Reports(app)
     this.#calls = calls
     this.#catalogue = catalogue
     this.#offer = offer
     this.#streams = new Streams(
-      app.auth,
-      app.bus,
-      app.events,
+      app,
       catalogue,
       (actor, selection) => offer.seesPrompts(actor, selection),
       async (actor, event) => {
@@ -119,6 +125,7 @@ class McpEndpoints implements Mcp {
       const message = await this.#requests.read(request)
       const asking = { ...(await this.#requests.refreshed(sender)), selection, connection }
       if (message.method !== 'tools/call') this.#requests.count(asking)
+      else this.#calls.requireScope(asking.actor, message.params)
       await this.#reports.client(asking.actor, message)
       const greets = greetings.has(String(message.method))
       const caller = greets ? { ...asking, instructions: await this.#instructions(asking) } : asking
@@ -148,24 +155,24 @@ class McpEndpoints implements Mcp {
 
   message(request: Request): Promise<Response> {
     return this.#requests.answer(request, async (sender, url) => {
-      const session = this.#sessions.get(url.searchParams.get('sessionId') ?? '')
-      const selection = session && this.#streams.of(session)?.selection
-      if (!selection || session.owner.credentialId !== sender.owner.credentialId)
-        throw new AppError('not_found', 'This token has no such session. Open the stream again: GET /mcp/sse.')
-      const message = await this.#requests.read(request)
-      const caller = { ...(await this.#requests.refreshed(sender)), selection, connection: session.connection }
-      await this.#reports.client(caller.actor, message)
-      if (isCall(message))
-        void session
-          .run(message.id, (signal) => this.#calls.respond(message.id, message.params, caller, signal))
-          // A call that ends after its connection may have claimed a task for it.
-          .finally(() => session.isClosed && this.#ended(session, caller.actor))
-      else {
-        this.#requests.count(caller)
-        session.receive(parsed(message), authInfoOf(caller))
-      }
-      return new Response('Accepted', { status: 202 })
+      const sessionId = url.searchParams.get('sessionId') ?? ''
+      const isElsewhere = !this.#sessions.has(sessionId)
+      const handedOver = isElsewhere && (await this.#handover.send(request, sessionId, sender))
+      return handedOver || this.#accept(request, sender, sessionId)
     })
+  }
+
+  async handedOver(request: Request): Promise<Response> {
+    const sessionId = new URL(request.url).searchParams.get('sessionId') ?? ''
+    const client = this.#handover.received(request, sessionId)
+    if (!client) throw new AppError('not_found', `There is nothing at ${HANDOVER_PATH}.`)
+    this.guard.relayed(request, client.ip)
+    // Never on to a third instance.
+    return this.#requests.answer(request, (sender) => this.#accept(request, sender, sessionId), '/mcp/messages')
+  }
+
+  local(request: Request, place: { slug: string; server: string }): Promise<Response> {
+    return askMachine(this.app, this.guard, this.#requests, request, place)
   }
 
   async close(): Promise<void> {
@@ -174,6 +181,27 @@ class McpEndpoints implements Mcp {
     this.#streams.close()
     await this.#reports.drain()
     await this.#handler.close()
+  }
+
+  /** Takes a message for a session of this process. */
+  async #accept(request: Request, sender: Sender, sessionId: string): Promise<Response> {
+    const session = this.#sessions.get(sessionId)
+    const selection = session && this.#streams.of(session)?.selection
+    if (!selection || session.owner.credentialId !== sender.owner.credentialId)
+      throw new AppError('not_found', 'This token has no such session. Open the stream again: GET /mcp/sse.')
+    const message = await this.#requests.read(request)
+    const caller = { ...(await this.#requests.refreshed(sender)), selection, connection: session.connection }
+    await this.#reports.client(caller.actor, message)
+    if (isCall(message))
+      void session
+        .run(message.id, (signal) => this.#calls.respond(message.id, message.params, caller, signal))
+        // A call that ends after its connection may have claimed a task for it.
+        .finally(() => session.isClosed && this.#ended(session, caller.actor))
+    else {
+      this.#requests.count(caller)
+      session.receive(parsed(message), authInfoOf(caller))
+    }
+    return new Response('Accepted', { status: 202 })
   }
 
   /** A client of 2025-x ends its connection. */
@@ -209,9 +237,11 @@ class McpEndpoints implements Mcp {
     const selection = this.#catalogue.selection(url.searchParams)
     this.#requests.count(sender)
     const instructions = await this.#instructions({ ...sender, selection })
+    using _following = await this.#streams.follow()
     this.#streams.requireRoom(sender.owner)
     const chosen = chosenName(url)
-    const session = new SseConnection(sender.owner, chosen ?? newConnection(), '/mcp/messages', () => {
+    const suffix = this.#handover.suffixFor(sender.owner.credentialId)
+    const session = new SseConnection(sender.owner, chosen ?? newConnection(), '/mcp/messages', suffix, () => {
       this.#sessions.delete(session.sessionId)
       this.#left(request, session, sender.actor)
     })
@@ -237,6 +267,7 @@ class McpEndpoints implements Mcp {
   async #stand(request: Request, sender: Sender, url: URL, connection: string): Promise<Response> {
     const selection = this.#catalogue.selection(url.searchParams)
     this.#requests.count(sender)
+    using _following = await this.#streams.follow()
     this.#streams.requireRoom(sender.owner)
     const stream = new EventStream(sender.owner, connection, () => this.#left(request, stream, sender.actor))
     const tools = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })

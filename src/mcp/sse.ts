@@ -13,15 +13,16 @@ import { EventStream } from './event-stream.ts'
 
 /** One connection of the HTTP+SSE transport: events go out on the stream, messages come in by POST. */
 export class SseConnection extends EventStream implements Transport {
-  /** 256 random bits. Knowing it is not enough: it works only with the token that opened it. */
-  readonly sessionId = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
+  /** 256 random bits and a suffix. Knowing it is not enough: it works only with the token that opened it. */
+  readonly sessionId: string
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage, extra?: MessageExtraInfo) => void
   readonly #running = new Map<RequestId, AbortController>()
 
-  constructor(owner: Owner, connection: string, endpoint: string, ended: () => void) {
+  constructor(owner: Owner, connection: string, endpoint: string, suffix: string, ended: () => void) {
     super(owner, connection, ended)
+    this.sessionId = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url') + suffix
     this.write(`retry: 1000\nevent: endpoint\ndata: ${endpoint}?sessionId=${this.sessionId}\n\n`)
   }
 

@@ -1,11 +1,11 @@
 import type { Actor } from '../auth/actor.ts'
-import type { Authenticator } from '../auth/authenticate.ts'
-import type { Bus } from '../events/bus.ts'
-import type { Catalogue as Events, EventType } from '../events/catalogue.ts'
+import type { EventType } from '../events/catalogue.ts'
 import type { AppEvent } from '../events/event.ts'
 import { concerns, heard, reaches, type Watched } from '../live/audience.ts'
 import { type Connection, Connections, type Listener, type Owner } from '../live/connections.ts'
+import { Following } from '../live/following.ts'
 import { MOST_QUEUED } from '../live/limits.ts'
+import type { App } from '../services.ts'
 import type { Catalogue, Selection } from './catalogue.ts'
 import { expiresSoon } from './instructions.ts'
 import { MINE } from './records.ts'
@@ -92,17 +92,20 @@ export function relay(
   return { stream, response: new Response(body, { status: source.status, headers: source.headers }) }
 }
 
-/** Notifies the open MCP streams of changes to their tools, their prompts and the resources they watch. */
+/**
+ * Notifies the open MCP streams of changes to their tools, their prompts and the resources they watch. Like the hub it
+ * gets its events from the reader, so that lost rights take effect before anything that was committed after them.
+ */
 export class Streams {
   readonly #open: Connections<Connection, Open>
-  readonly #unsubscribe: () => void
+  readonly #following: Following
+  /** Streams that are being opened. */
+  #opening = 0
   /** Ends the presence of each stream's agent. */
   readonly #seen = new Map<Connection, () => void>()
 
   constructor(
-    auth: Authenticator,
-    bus: Bus,
-    events: Events,
+    private readonly app: Pick<App, 'auth' | 'bus' | 'driver' | 'events'>,
     private readonly catalogue: Catalogue,
     private readonly seesPrompts: (actor: Actor, selection: Selection) => boolean,
     /** Whether the caller may read, now, what the event is about. */
@@ -112,11 +115,8 @@ export class Streams {
     /** Shows others that the caller's agent is there, until the result is called. */
     private readonly appear: (actor: Actor) => () => void,
   ) {
-    this.#open = new Connections(auth, bus, (open) => this.#onRights(open))
-    this.#unsubscribe = bus.subscribe((event) => {
-      const type = this.#open.size > 0 ? heard(events, event) : undefined
-      if (type) this.#onEvent(event, type)
-    })
+    this.#open = new Connections(app.auth, app.events, (open, wasUnsure) => this.#onRights(open, wasUnsure))
+    this.#following = new Following(app, { batch: ({ rows }) => this.#onBatch(rows) })
   }
 
   get size(): number {
@@ -135,6 +135,23 @@ export class Streams {
     return this.#open.reserve(owner)
   }
 
+  /** Begins to follow the events. Hold the result until the stream was added, so that it misses none. */
+  async follow(): Promise<Disposable> {
+    this.#opening++
+    const end = () => {
+      this.#opening--
+      this.#rest()
+    }
+    try {
+      await this.#following.start()
+      return { [Symbol.dispose]: end }
+    } catch (error) {
+      end()
+      throw error
+    }
+  }
+
+  /** Call `follow` before. */
   add(stream: Connection, actor: Actor, selection: Selection, tell: Tell, watched: Watched = new Map()): Open {
     const open = { key: this.catalogue.key(actor, selection), selection, actor, lookedAt: Date.now(), tell, watched }
     this.#open.add(stream, open)
@@ -146,11 +163,25 @@ export class Streams {
     this.#open.delete(stream)
     this.#seen.get(stream)?.()
     this.#seen.delete(stream)
+    this.#rest()
   }
 
   close(): void {
-    this.#unsubscribe()
     this.#open.close()
+    this.#following.stop()
+  }
+
+  /** Stops following where nobody listens. */
+  #rest(): void {
+    if (this.#open.size === 0 && this.#opening === 0) this.#following.stop()
+  }
+
+  async #onBatch(rows: readonly AppEvent[]): Promise<void> {
+    await this.#open.renew(rows)
+    for (const event of rows) {
+      const type = heard(this.app.events, event)
+      if (type) this.#onEvent(event, type)
+    }
   }
 
   #onEvent(event: AppEvent, type: EventType): void {
@@ -166,7 +197,8 @@ export class Streams {
 
   /** Tells a client of a change, if it may read the record. If that cannot be checked, it is not told. */
   async #tell(open: Open, event: AppEvent, ownWork: EventType | false): Promise<void> {
-    if (!(await this.mayHear(open.actor, event).catch(() => false))) return
+    await open.ready
+    if (open.isUnsure || !(await this.mayHear(open.actor, event).catch(() => false))) return
     this.#updated(open, event.subjectId)
     if (!ownWork) return
     for (const uri of open.watched.get(MINE) ?? []) open.tell.updated(uri)
@@ -192,8 +224,15 @@ export class Streams {
     open.checking = checking
   }
 
-  #onRights(open: Open): void {
+  /** Tells a client of everything it watches, after a time in which it was told nothing. */
+  #catchUp(open: Open): void {
+    this.#check(open)
+    for (const subject of [...open.watched.keys()]) this.#updated(open, subject)
+  }
+
+  #onRights(open: Open, wasUnsure: boolean): void {
     this.#warn(open)
+    if (wasUnsure) this.#catchUp(open)
     const key = this.catalogue.key(open.actor, open.selection)
     if (key === open.key) return
     open.key = key

@@ -30,6 +30,9 @@ interface Surroundings {
  * only another token may see.
  */
 export async function listen(on: Surroundings, request: Request, message: Message, caller: Caller): Promise<Response> {
+  using _following = await on.streams.follow()
+  // Nobody waits any more, so no place is taken.
+  if (request.signal.aborted) return new Response(null, { status: 499 })
   using _place = on.streams.reserve(caller.owner)
   const watched: Open['watched'] = new Map()
   const parsedBody = await readable(on, message, caller, watched)

@@ -3,6 +3,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { isPublicAddress } from './addresses.ts'
+import { TooLarge } from './too-large.ts'
 
 /**
  * The only way to addresses that users give. Users must not reach through us what only this machine can reach. So names
@@ -19,6 +20,10 @@ export interface OutboundRequest {
   headers?: Record<string, string>
   body?: string
   signal?: AbortSignal
+  /** How many redirects to follow. Default: 3. */
+  redirects?: number
+  /** How long the response may be. Default: 5 MiB. */
+  mostBytes?: number
 }
 
 export interface OutboundResponse {
@@ -106,8 +111,8 @@ async function follow(
     const answer = await exchange(options, url, sent)
     const location = [301, 302, 303, 307, 308].includes(answer.status) ? answer.headers.location : undefined
     if (typeof location !== 'string') return answer
-    if (hops === REDIRECTS)
-      throw new AppError('upstream_failed', `${url.hostname} redirects more than ${REDIRECTS} times.`)
+    const most = request.redirects ?? REDIRECTS
+    if (hops === most) throw new AppError('upstream_failed', `${url.hostname} redirects more than ${most} times.`)
     const next = checkOutboundUrl(URL.parse(location, url.href)?.href ?? '')
     sent = redirected(sent, answer.status, next.origin === url.origin)
     url = next
@@ -116,7 +121,7 @@ async function follow(
 
 async function exchange(options: OutboundOptions, url: URL, request: Limited): Promise<OutboundResponse> {
   const { resolve = resolveByDns, dial = (address) => address, ca } = options
-  const { method = 'GET', headers = {}, body, signal } = request
+  const { method = 'GET', headers = {}, body, signal, mostBytes = MOST_BYTES } = request
   const addresses = await addressesOf(url, resolve, signal)
   // Uses the checked addresses and resolves nothing again: the name's DNS records may have changed meanwhile.
   const lookup: LookupFunction = (_host, _options, done) =>
@@ -138,7 +143,7 @@ async function exchange(options: OutboundOptions, url: URL, request: Limited): P
         lookup,
         signal,
       },
-      (answer) => receive(answer, url.hostname).then(resolve, reject),
+      (answer) => receive(answer, url.hostname, mostBytes).then(resolve, reject),
     )
     call.on('error', reject)
     call.end(body)
@@ -157,14 +162,14 @@ async function addressesOf(
   return found
 }
 
-const receive = (answer: IncomingMessage, host: string): Promise<OutboundResponse> =>
+const receive = (answer: IncomingMessage, host: string, most: number): Promise<OutboundResponse> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
     answer.on('data', (chunk: Buffer) => {
       size += chunk.length
-      if (size <= MOST_BYTES) chunks.push(chunk)
-      else answer.destroy(new AppError('upstream_failed', `${host} sent more than ${MOST_BYTES} bytes.`))
+      if (size <= most) chunks.push(chunk)
+      else answer.destroy(new TooLarge(host, most))
     })
     answer.on('end', () =>
       resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) }),
@@ -178,7 +183,8 @@ function redirected({ headers = {}, ...request }: Limited, status: number, sameO
   const kept = sameOrigin
     ? headers
     : Object.fromEntries(Object.entries(headers).filter(([name]) => harmless.has(name.toLowerCase())))
-  return status >= 307 ? { ...request, headers: kept } : { signal: request.signal, headers: kept }
+  const { signal, redirects, mostBytes } = request
+  return status >= 307 ? { ...request, headers: kept } : { signal, redirects, mostBytes, headers: kept }
 }
 
 async function resolveByDns(host: string): Promise<string[]> {

@@ -5,7 +5,7 @@ const field = (label: string, attributes: string): string => `<label>${html(labe
 const email = field('E-mail', 'name="email" type="email" required maxlength="254" autocomplete="username"')
 const newPassword = (least: number, label = 'Password'): string =>
   `${field(label, `name="password" type="password" required minlength="${least}" maxlength="128" autocomplete="new-password" aria-describedby="rule"`)}
-<span id="rule" class="soft">At least ${least} characters. A few unrelated words make a good one.</span>`
+<span id="rule" class="soft small">At least ${least} characters. A few unrelated words make a good one.</span>`
 const alert = '<p role="alert"></p>'
 
 /** Disabled until the script is ready: see onSubmit() in api.js. */

@@ -3,6 +3,7 @@ import docsCss from './docs.css' with { type: 'text' }
 import enterCss from './enter.css' with { type: 'text' }
 import icon from './icon.svg' with { type: 'text' }
 import apiScript from './scripts/api.js' with { type: 'text' }
+import consentScript from './scripts/consent.js' with { type: 'text' }
 import deviceScript from './scripts/device.js' with { type: 'text' }
 import linksScript from './scripts/links.js' with { type: 'text' }
 import loginScript from './scripts/login.js' with { type: 'text' }
@@ -43,10 +44,13 @@ export const shell = (title: string, body: string, { script, kind }: Shell = {})
   `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${html(title)}</title>
 <link rel="icon" href="/assets/icon.svg"><link rel="stylesheet" href="/assets/tutti.css">${kind ? `<link rel="stylesheet" href="/assets/${kind}.css">` : ''}${script ? `<script type="module" src="${script}"></script>` : ''}<body${kind ? ` class="${kind}"` : ''}>${kind === 'enter' ? score : bar}<main>${body}</main></html>`
 
-/** The headers of a page. Only one with a search may send a form by itself: others have passwords in theirs. */
-export const pageHeaders = (withSearch = false) => ({
+/**
+ * The headers of a page. `forms`: where it may send forms by itself, without a script. Default: nowhere, since most
+ * have passwords in theirs.
+ */
+export const pageHeaders = (forms = "'none'") => ({
   'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': csp(withSearch ? "'self'" : "'none'"),
+  'content-security-policy': csp(forms),
   'cache-control': 'no-cache',
 })
 
@@ -59,6 +63,7 @@ export const assets: Record<string, { type: string; body: string }> = {
   ...Object.fromEntries(
     Object.entries({
       api: apiScript,
+      consent: consentScript,
       device: deviceScript,
       links: linksScript,
       login: loginScript,

@@ -29,7 +29,12 @@ export interface SitePage {
 
 const meta = (name: string, value: string | null): string =>
   value ? `<meta ${name.startsWith('og:') ? 'property' : 'name'}="${name}" content="${html(value)}">` : ''
-const link = ({ href, text }: { href: string; text: string }): string => `<a href="${html(href)}">${html(text)}</a>`
+const link = ({ href, text }: { href: string; text: string }, isHere = false): string =>
+  `<a href="${html(href)}"${isHere ? ' aria-current="page"' : ''}>${html(text)}</a>`
+
+/** Links of the navigation; the one of this page says so. */
+const navOf = ({ nav }: SiteFrame, { canonical }: { canonical: string }): string =>
+  nav.map((one) => link(one, new URL(canonical).pathname === one.href)).join('')
 
 const noticeOf = ({ banner }: SiteFrame): string =>
   banner ? `<aside class="banner ${html(banner.type)}" aria-label="Notice">${html(banner.text)}</aside>` : ''
@@ -47,11 +52,11 @@ ${frame.feed ? `<link rel="alternate" type="application/atom+xml" href="${html(f
 <link rel="stylesheet" href="/assets/site.css"></head><body class="site">
 <a class="skip" href="#content">Skip to the content</a>
 <header class="bar"><a href="/"><strong>${html(frame.siteName)}</strong></a>
-<nav aria-label="${html(frame.siteName)}">${frame.nav.map(link).join('')}</nav></header>
+<nav aria-label="${html(frame.siteName)}">${navOf(frame, page)}</nav></header>
 ${noticeOf(frame)}
 <main id="content">${page.body}</main>
 <footer><p>${html([frame.siteName, frame.tagline].filter(Boolean).join(' · '))}</p>
-<nav class="legal" aria-label="Legal">${[...frame.legal, signIn].map(link).join('')}</nav></footer>
+<nav class="legal" aria-label="Legal">${[...frame.legal, signIn].map((one) => link(one)).join('')}</nav></footer>
 </body></html>`
 
 /** A date as people read it, with the exact time for programs. */

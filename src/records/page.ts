@@ -58,9 +58,10 @@ type Position = [value: Param | Placeholder | SQL, id: string | Placeholder]
 
 function sqlOf(column: AnyColumn | SQL, id: AnyColumn, order: 'asc' | 'desc', after: Position | undefined) {
   const [by, beyond] = order === 'asc' ? [asc, sql`>`] : [desc, sql`<`]
+  const type = id.getSQLType() === 'uuid' ? sql`uuid` : sql`text`
   return {
     where: (...filters: (SQL | undefined)[]) =>
-      and(...filters, after && sql`(${column}, ${id}) ${beyond} (${after[0]}, ${after[1]}::uuid)`),
+      and(...filters, after && sql`(${column}, ${id}) ${beyond} (${after[0]}, ${after[1]}::${type})`),
     orderBy: [by(column), by(id)],
   }
 }
@@ -77,7 +78,7 @@ export function keyset<K extends string>(
   const by = sort[key]
   const computed = isComputed(by) ? by : undefined
   const column = computed ? computed.sql : (by as AnyColumn)
-  const after = query.cursor === undefined ? undefined : decode(query.cursor, `${key}.${order}`, by)
+  const after = query.cursor === undefined ? undefined : decode(query.cursor, `${key}.${order}`, by, id)
   const place = (value: string | number) => (computed ? computed.value(value) : sql.param(value, by as AnyColumn))
   return {
     ...sqlOf(column, id, order, after && [place(after[0]), after[1]]),
@@ -136,11 +137,17 @@ const fitsColumn = (column: AnyColumn, value: unknown): boolean =>
     ? isNumber(value, column.getSQLType())
     : typeof value === 'string' && (!column.getSQLType().startsWith('timestamp') || isTime(value))
 
-function decode(cursor: string, expected: string, by: AnyColumn | ComputedOrder): [string | number, string] {
+function decode(
+  cursor: string,
+  expected: string,
+  by: AnyColumn | ComputedOrder,
+  idColumn: AnyColumn,
+): [string | number, string] {
   try {
     const [kind, value, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
     const fits = isComputed(by) ? by.fits(value) : fitsColumn(by, value)
-    if (kind === expected && fits && typeof id === 'string' && uuid.test(id)) return [value as string | number, id]
+    const isId = typeof id === 'string' && (idColumn.getSQLType() !== 'uuid' || uuid.test(id))
+    if (kind === expected && fits && isId) return [value as string | number, id]
   } catch {}
   throw new AppError(
     'invalid.cursor',

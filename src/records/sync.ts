@@ -140,9 +140,27 @@ export interface Copy {
   readonly record: Stored
 }
 
+/** A record as it is read, with its container. */
 interface Row extends Stored {
   readonly $container: Container
 }
+
+type Readable = Pick<PlacedEntity, 'table' | 'columns' | 'version' | 'place'>
+
+const selectFrom = (db: Db, { table, columns, version, place }: Readable, where: SQL | undefined) =>
+  db
+    .select({ ...columns, version: sql`${version}`.mapWith(Number), $container: place.container })
+    .from(table as PgTable)
+    .where(where)
+    .orderBy(table.id)
+    .$dynamic()
+
+const copyOf = ({ $container, id, version, ...rest }: Row): Copy => ({
+  id,
+  version,
+  container: $container,
+  record: { id, version, ...rest },
+})
 
 interface Selection {
   readonly where: SQL | undefined
@@ -151,25 +169,30 @@ interface Selection {
   readonly limit?: number
 }
 
-type Readable = Pick<PlacedEntity, 'table' | 'columns' | 'version' | 'place'>
-
 /** Reads records of an entity, by id. The condition has to hold the reader's rights. */
 export async function readCopies(db: Db, entity: Readable, { where, after, limit }: Selection): Promise<Copy[]> {
-  const { table, columns, version, place } = entity
-  const from = after === undefined ? undefined : sql`${table.id} > ${after}::uuid`
-  const query = db
-    .select({ ...columns, version: sql`${version}`.mapWith(Number), $container: place.container })
-    .from(table as PgTable)
-    .where(and(where, from))
-    .orderBy(table.id)
-    .$dynamic()
+  const from = after === undefined ? undefined : sql`${entity.table.id} > ${after}::uuid`
+  const query = selectFrom(db, entity, and(where, from))
   const rows = await rowsAs<Row>(limit === undefined ? query : query.limit(limit))
-  return rows.map(({ $container, id, version, ...rest }) => ({
-    id,
-    version,
-    container: $container,
-    record: { id, version, ...rest },
-  }))
+  return rows.map(copyOf)
+}
+
+/** An id below all others. */
+export const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * Returns what reads the next records after an id, up to `limit`, each with its container as `$container`. The
+ * statement is built once: for small pages that costs more than everything else.
+ */
+export function pagesOf(
+  db: Db,
+  entity: Readable,
+  where: SQL | undefined,
+  limit: number,
+): (after: string) => Promise<Row[]> {
+  const from = sql`${entity.table.id} > ${sql.placeholder('after')}::uuid`
+  const query = selectFrom(db, entity, and(where, from)).limit(limit).prepare('')
+  return (after) => rowsAs<Row>(query.execute({ after }))
 }
 
 /** Reads those of these records that the caller sees, in any container. */

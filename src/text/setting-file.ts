@@ -1,5 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs'
 
+/** What is wrong with the configuration, all of it at once. */
+export class ConfigError extends Error {
+  constructor(readonly problems: string[]) {
+    super(
+      `The configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n${problems.map((p) => `  - ${p}`).join('\n')}`,
+    )
+    this.name = 'ConfigError'
+  }
+}
+
 interface Reading {
   /** It is a problem if the file does not exist. */
   required: boolean

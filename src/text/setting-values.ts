@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { serversOf, targetOf } from './database-address.ts'
 
 /** Converts the text of a setting to its value. Throws an error that completes the sentence "NAME …". */
 export type Parse<T> = (text: string) => T
@@ -61,9 +62,11 @@ export const smtpUrl: Parse<string> = (value) => {
     throw new Error('must look like smtps://user:password@mail.example.com:465')
   return value
 }
+/** An address of one or several servers of a Postgres cluster. */
 export const databaseUrl: Parse<string> = (value) => {
-  if (!/^postgres(ql)?:\/\//.test(value) || !URL.canParse(value))
-    throw new Error('must look like postgres://user:password@host:5432/database')
+  if (serversOf(value).length === 0) throw new Error('must look like postgres://user:password@host:5432/database')
+  if (!/^(read-write|primary)?$/.test(targetOf(value) ?? ''))
+    throw new Error('must have target_session_attrs=read-write or none: the server that accepts writes is always used')
   return value
 }
 /** An amount of memory, as Postgres writes it. */
@@ -87,23 +90,3 @@ export const withoutSecrets = (text: string): string =>
   text.replace(/^([a-z][a-z0-9+.-]*:\/\/)([^\s/?#]*@)?([^?]*)(\?.*)?$/is, (_, scheme, who, where, query) =>
     [scheme, who ? '(hidden)@' : '', where, query ? '?(hidden)' : ''].join(''),
   )
-
-/** Settings that require another one. */
-export const pairs = [
-  ['AUTH_BACKEND_URL', 'OIDC_CLIENT_ID'],
-  ['OIDC_CLIENT_ID', 'AUTH_BACKEND_URL'],
-  ['CODEHOST_CLIENT_ID', 'CODEHOST_CLIENT_SECRET'],
-  ['CODEHOST_CLIENT_SECRET', 'CODEHOST_CLIENT_ID'],
-  ['GOOGLE_CLIENT_ID', 'GOOGLE_CLIENT_SECRET'],
-  ['GOOGLE_CLIENT_SECRET', 'GOOGLE_CLIENT_ID'],
-  ['SMTP_URL', 'MAIL_FROM'],
-  ['EMBEDDINGS_URL', 'EMBEDDINGS_MODEL'],
-  ['EMBEDDINGS_URL', 'EMBEDDINGS_DIMENSIONS'],
-  ['CHAT_URL', 'CHAT_MODEL'],
-  ['CHAT_MODEL', 'CHAT_URL'],
-  ['TUNNEL_DOMAIN', 'TUNNEL_PORT'],
-  ['TUNNEL_DOMAIN', 'APP_URL'],
-] as const
-
-/** Whether cookies of one host could reach the other. */
-export const overlaps = (a: string, b: string): boolean => a === b || a.endsWith(`.${b}`) || b.endsWith(`.${a}`)

@@ -1,6 +1,13 @@
-import { fromJson, resets, SUBPROTOCOL, Welcome } from './frames.ts'
-import { callHttp, callSocket, isListening } from './local.ts'
+import type { ActionHandler, Question } from './action.ts'
+import { Actions, type Ended, type Reporter } from './actions.ts'
+import { ActionRequest, fromJson, resets, SUBPROTOCOL, Welcome } from './frames.ts'
+import { actionHandlers } from './handlers.ts'
+import { callHttp } from './http/call.ts'
+import { Lines } from './http/line.ts'
+import { callSocket, isListening, Kept } from './local.ts'
 import { isAllowed, type Machine, offerOf } from './machine.ts'
+import { mcpHandlers } from './mcp/handlers.ts'
+import { LocalMcp } from './mcp/local-mcp.ts'
 import { Session } from './session.ts'
 import type { Stream } from './stream.ts'
 
@@ -17,7 +24,16 @@ export interface Served {
 export interface AgentOptions {
   machine: Machine
   onState?(state: 'online' | 'offline', detail: string): void
-  onServed?(served: Served): void
+  /** `kept`: the request, if `keepsRequests` is set and it can be sent again. */
+  onServed?(served: Served, kept?: Kept): void
+  keepsRequests?: boolean
+  onAction?(ended: Ended): void
+  /** Asks a person at the machine. Without it, what needs a confirmation is refused. */
+  confirm?(question: Question, signal: AbortSignal): Promise<boolean>
+  /** The environment of commands. Default: empty. */
+  env?: Readonly<Record<string, string>>
+  /** Default: all that this program knows. */
+  handlers?: Readonly<Record<string, ActionHandler>>
   /** Milliseconds between heartbeats. */
   heartbeatMs?: number
   /** Bounds of the time before the next attempt, in milliseconds. */
@@ -26,28 +42,50 @@ export interface AgentOptions {
 
 /** Bytes that may wait in the connection before streams have to wait. */
 const HIGH_WATER = 512 << 10
-const DRAIN_MS = 10_000
+/** Longer than the server takes to close a replaced connection: only it knows when it opens no more streams. */
+const DRAIN_MS = 12_000
 
 /** The machine's end of a tunnel: connects, and connects again, until it is stopped or its credential is refused. */
 export class Agent {
   readonly #stopped = Promise.withResolvers<void>()
-  #link: Link | undefined
+  readonly #actions: Actions
+  /** The connections that are open: the current one, and those that are being left. */
+  readonly #links = new Set<Link>()
+  /** It outlives connections, so that sessions of clients survive a restart of the server. */
+  readonly #mcp: LocalMcp
+  /** Connections to local services, which requests of any connection may use. */
+  readonly #lines = new Lines()
   #isStopped = false
 
-  constructor(private readonly options: AgentOptions) {}
+  constructor(private readonly options: AgentOptions) {
+    const { machine, env, confirm, onAction: onEnded } = options
+    this.#mcp = new LocalMcp(machine, env)
+    const handlers = options.handlers ?? { ...actionHandlers, ...mcpHandlers(this.#mcp) }
+    this.#actions = new Actions({ machine, handlers, env, confirm, onEnded })
+  }
 
   stop(): void {
     this.#isStopped = true
     this.#stopped.resolve()
-    this.#link?.session.close('stopped')
+    for (const link of this.#links) link.session.close('stopped')
+    this.#mcp.stop()
+    this.#lines.stop()
   }
 
   /** Resolves when the agent was stopped, or with why it gave up. */
   async run(): Promise<'stopped' | 'refused'> {
+    try {
+      return await this.#run()
+    } finally {
+      // No program may outlive the tunnel.
+      await this.#actions.stop()
+    }
+  }
+
+  async #run(): Promise<'stopped' | 'refused'> {
     const [least, most] = this.options.retryMs ?? [500, 30_000]
     for (let wait = least; !this.#isStopped; ) {
-      const link = new Link(this.options, this.#link)
-      this.#link = link
+      const link = this.#connect()
       const end = await link.ended
       if (this.#isStopped) return 'stopped'
       if (end === 'drain') continue
@@ -58,6 +96,18 @@ export class Agent {
       wait = Math.min(most, wait * 2)
     }
     return 'stopped'
+  }
+
+  #connect(): Link {
+    const link = new Link(this.options, this.#actions, this.#mcp, this.#lines, {
+      // The streams of connections that are being left have some time to end.
+      online: () => {
+        for (const other of this.#links) if (other !== link) other.retire()
+      },
+      closed: () => void this.#links.delete(link),
+    })
+    this.#links.add(link)
+    return link
   }
 
   /** A failed handshake does not say why, so the credential is tried where the status can be read. */
@@ -83,13 +133,16 @@ class Link {
   readonly #socket: WebSocket
   #generation: number | undefined
   #timers: Timer[] = []
+  readonly #reporter: Reporter
   wasOnline = false
   #isLeft = false
 
-  /** `earlier`: a connection that is being drained; it gets some time for its streams once this one is up. */
   constructor(
     private readonly options: AgentOptions,
-    private readonly earlier: Link | undefined,
+    private readonly actions: Actions,
+    private readonly mcp: LocalMcp,
+    private readonly lines: Lines,
+    private readonly tell: { online(): void; closed(): void },
   ) {
     const { machine } = options
     const address = new URL('/api/tunnels/reverse', machine.server)
@@ -109,6 +162,7 @@ class Link {
       {
         opened: (stream) => this.#serve(stream),
         settings: (payload) => this.#welcome(fromJson(Welcome, payload)),
+        action: (payload) => this.actions.take(fromJson(ActionRequest, payload)),
         goaway: ({ reason }) => {
           if (reason === 'drain') this.#leave()
           else if (reason === 'revoked') this.#ended.resolve('revoked')
@@ -116,11 +170,18 @@ class Link {
         closed: (reason) => this.#end(reason),
       },
     )
+    const { session } = this
+    this.#reporter = {
+      get isBlocked() {
+        return session.isBlocked
+      },
+      report: (report) => session.result(report),
+    }
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
       if (typeof data === 'string') this.session.close('text', 1003)
       else this.session.receive(new Uint8Array(data))
     }
-    socket.onopen = () => this.session.settings(offerOf(machine))
+    socket.onopen = () => this.session.settings({ ...offerOf(machine), running: actions.running })
     socket.onclose = () => this.session.lost()
   }
 
@@ -148,9 +209,9 @@ class Link {
   #welcome({ generation }: Welcome): void {
     this.#generation = generation
     this.wasOnline = true
+    this.actions.connect(this.#reporter)
     this.options.onState?.('online', this.options.machine.server)
-    const drained = this.earlier?.session
-    if (drained && !drained.isClosed) setTimeout(() => drained.close('drained'), DRAIN_MS).unref()
+    this.tell.online()
     void this.#beat()
     this.#timers = [
       setInterval(() => void this.#beat(), this.options.heartbeatMs ?? 15_000),
@@ -171,7 +232,12 @@ class Link {
     if (taken?.drain) this.#leave()
   }
 
-  /** The next connection is opened first; the streams of this one go on meanwhile. */
+  /** Closes the connection after a while, if the server has not done so. */
+  retire(): void {
+    setTimeout(() => this.session.close('drained'), DRAIN_MS).unref()
+  }
+
+  /** The next connection is opened first; this one goes on meanwhile, and takes new streams until then. */
   #leave(): void {
     this.#isLeft = true
     this.#ended.resolve('drain')
@@ -179,7 +245,9 @@ class Link {
 
   #end(reason: string): void {
     for (const timer of this.#timers) clearInterval(timer)
+    this.actions.disconnect(this.#reporter)
     if (this.wasOnline && !this.#isLeft) this.options.onState?.('offline', reason)
+    this.tell.closed()
     this.#ended.resolve(reason)
   }
 
@@ -188,13 +256,23 @@ class Link {
     const { kind, service: name, method, target, user } = stream.request
     const { machine, onServed } = this.options
     const started = performance.now()
-    const tell = (status: Served['status']) =>
-      onServed?.({ service: name, method, target, user: user?.email ?? null, status, ms: performance.now() - started })
+    const tell = (status: Served['status'], kept?: Kept) =>
+      onServed?.(
+        { service: name, method, target, user: user?.email ?? null, status, ms: performance.now() - started },
+        kept,
+      )
+    if (kind === 'mcp') {
+      void this.mcp.serve(stream, tell)
+      return
+    }
     const service = Object.hasOwn(machine.services, name) ? machine.services[name] : undefined
-    if (!service || kind === 'mcp' || !isAllowed(service.who, user, machine.ownerId)) {
+    if (!service || !isAllowed(service.who, user, machine.ownerId)) {
       tell('refused')
       stream.reset(resets.refused)
-    } else if (kind === 'ws') callSocket(stream, service.url, tell)
-    else callHttp(stream, service.url, tell)
+    } else if (kind === 'ws') callSocket(stream, service.url, (status) => tell(status))
+    else {
+      const kept = this.options.keepsRequests ? new Kept(service.url, stream.request) : undefined
+      callHttp(this.lines, stream, service.url, (status) => tell(status, kept), kept)
+    }
   }
 }

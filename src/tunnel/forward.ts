@@ -1,21 +1,27 @@
-import { MOST_HEAD, type RequestHead, type ResetCode, type ResponseHead, resets, type TunnelUser } from './frames.ts'
+import { check } from '../check.ts'
+import { MOST_HEAD, RequestHead, type ResetCode, type ResponseHead, resets, type TunnelUser } from './frames.ts'
 import { toClient, toService } from './headers.ts'
 import type { Place } from './places.ts'
 import { type Stream, StreamReset } from './stream.ts'
-import type { Connection } from './switchboard.ts'
+import { type Traffic, Unreachable, type Way } from './switchboard.ts'
+import { cancelWith, responseOf } from './waiting.ts'
 
 export const forwardLimits = {
   /** Bytes of a body. */
   body: 1 << 30,
   /** Milliseconds until a service has to begin its response. */
   firstByte: 60_000,
+  /** Milliseconds until an MCP server has to: a tool may work for minutes before it says something. */
+  firstByteOfMcp: 300_000,
 } as const
 
 /** A request that may pass. */
 export interface Admitted {
-  connection: Connection
+  way: Way
   service: string
   user: TunnelUser | null
+  /** Hears of the stream, so that it can end with the rights of its caller. */
+  opened(stream: Stream): void
 }
 
 /** Writes a refusal, as the server writes them elsewhere. */
@@ -31,7 +37,7 @@ const failures: Record<ResetCode, [number, string]> = {
 }
 
 /** Opens a stream for the request; a Response if it cannot be. */
-export function openStream(request: Request, place: Place, to: Admitted, client: string | null, refuse: Refuse) {
+export async function openStream(request: Request, place: Place, to: Admitted, client: string | null, refuse: Refuse) {
   const isSocket = isUpgrade(request)
   const head: RequestHead = {
     kind: isSocket ? 'ws' : 'http',
@@ -41,30 +47,46 @@ export function openStream(request: Request, place: Place, to: Admitted, client:
     headers: toService(request, place, to.user, client),
     user: to.user,
   }
-  const { session, traffic } = to.connection
-  if (!session.isOpen) return refuse(503, 'The machine has too many open requests.')
+  const stream = await openWay(to.way, head, isSocket || request.body !== null, refuse)
+  if (!(stream instanceof Response)) to.opened(stream)
+  return stream
+}
+
+/** Opens a stream on a way and counts it; a Response if it cannot be opened. */
+export async function openWay(way: Way, head: RequestHead, hasBody: boolean, refuse: Refuse) {
+  // The machine would take it for a break of the rules, and end its connection with all requests of others.
+  if (check(RequestHead, head).length > 0)
+    return refuse(400, 'A tunnel does not carry this method, or a header or an address this long.')
   try {
-    const stream = session.open(head, isSocket || request.body !== null)
-    traffic.requests++
+    const stream = await way.open(head, hasBody)
+    way.traffic.requests++
     return stream
   } catch (error) {
-    if (error instanceof RangeError) return refuse(431, `The headers are larger than ${MOST_HEAD} bytes.`)
-    throw error
+    if (error instanceof RangeError)
+      return refuse(431, `There are more than 200 headers, or they are larger than ${MOST_HEAD} bytes.`)
+    if (!(error instanceof Unreachable)) throw error
+    if (error.reason === 'busy') return refuse(503, 'The machine has too many open requests.')
+    return refuse(502, 'The machine of this tunnel is not connected.')
   }
+}
+
+/** Tells the log of the tunnel. */
+export function passed({ method }: Request, { target }: Place, to: Admitted, status: number, started: number): void {
+  const { way, service, user } = to
+  const ms = performance.now() - started
+  way.onPassed?.({ service, method, target, status, ms, user: user?.email ?? null })
 }
 
 export const isUpgrade = ({ headers }: Request): boolean => headers.get('upgrade')?.toLowerCase() === 'websocket'
 
-/** Resolves with the head of the response, or with why there is none. */
-export async function headOf(stream: Stream, refuse: Refuse): Promise<ResponseHead | Response> {
-  const timer = setTimeout(() => stream.reset(resets.timeout), forwardLimits.firstByte)
+/** Resolves with the head of the response, or with why there is none. `request`: whose client may leave meanwhile. */
+export async function headOf(stream: Stream, refuse: Refuse, request?: Request): Promise<ResponseHead | Response> {
+  const { firstByte, firstByteOfMcp } = forwardLimits
   try {
-    return await stream.response()
+    return await responseOf(stream, stream.request.kind === 'mcp' ? firstByteOfMcp : firstByte, request)
   } catch (error) {
     if (!(error instanceof StreamReset)) throw error
     return refuse(...failures[error.code])
-  } finally {
-    clearTimeout(timer)
   }
 }
 
@@ -78,11 +100,13 @@ export async function forward(
   client: string | null,
   refuse: Refuse,
 ): Promise<Response> {
-  const stream = openStream(request, place, to, client, refuse)
+  const started = performance.now()
+  const stream = await openStream(request, place, to, client, refuse)
   if (stream instanceof Response) return stream
-  request.signal.addEventListener('abort', () => stream.reset(resets.cancelled), { once: true })
-  if (request.body) void sendBody(request.body, stream, to.connection)
-  const head = await headOf(stream, refuse)
+  const { traffic } = to.way
+  if (request.body) void sendBody(request.body, stream, traffic)
+  const head = await headOf(stream, refuse, request)
+  passed(request, place, to, head.status, started)
   if (head instanceof Response) return head
   const headers = toClient(head.headers, place.mode)
   if (headers.get('content-type')?.startsWith('text/event-stream')) stream.isIdleLimited = false
@@ -93,10 +117,14 @@ export async function forward(
     if (request.method === 'HEAD' && length && /^\d+$/.test(length)) headers.set('content-length', length)
     return new Response(null, { status: head.status < 200 ? 502 : head.status, headers })
   }
-  return new Response(bodyOf(stream, to.connection), { status: head.status, headers })
+  // A response that came as a whole needs no stream, which would cost more than all the rest.
+  const whole = stream.takeAll()
+  if (!whole) cancelWith(request, stream)
+  else traffic.bytes += whole.length
+  return new Response(whole ?? bodyOf(stream, traffic), { status: head.status, headers })
 }
 
-async function sendBody(body: ReadableStream<Uint8Array>, stream: Stream, { traffic }: Connection): Promise<void> {
+async function sendBody(body: ReadableStream<Uint8Array>, stream: Stream, traffic: Traffic): Promise<void> {
   let sent = 0
   const reader = body.getReader()
   try {
@@ -115,7 +143,7 @@ async function sendBody(body: ReadableStream<Uint8Array>, stream: Stream, { traf
 }
 
 /** The client reads from the stream: what it does not read, the machine does not send. */
-function bodyOf(stream: Stream, { traffic }: Connection): ReadableStream<Uint8Array> {
+export function bodyOf(stream: Stream, traffic: Traffic): ReadableStream<Uint8Array> {
   let received = 0
   return new ReadableStream<Uint8Array>({
     async pull(controller) {

@@ -1,6 +1,19 @@
 import { Type } from '@sinclair/typebox'
 import { check } from '../check.ts'
-import { array, bool, id, int, nullable, object, oneOf, optional, type Static, type TSchema, text } from '../schema.ts'
+import {
+  array,
+  bool,
+  id,
+  int,
+  jsonObject,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  type Static,
+  type TSchema,
+  text,
+} from '../schema.ts'
 
 /**
  * The wire of a tunnel: binary messages of whole frames. The header of a frame has nine bytes: length of the payload
@@ -125,11 +138,47 @@ export type RequestHead = Static<typeof RequestHead>
 export const ResponseHead = object({ status: int({ min: 100, max: 599 }), headers })
 export type ResponseHead = Static<typeof ResponseHead>
 
-/** What a machine offers, as it says after connecting. */
+const people = array(text(40), 100)
+
+/** What a machine offers, as it says after connecting. It checks each request itself: this is only for display. */
 export const Offer = object({
-  services: array(object({ name, who: array(text(40), 100) }), 50),
+  services: array(object({ name, who: people }), 50),
+  commands: optional(
+    array(
+      object({
+        name,
+        description: optional(text(500)),
+        who: people,
+        confirm: bool({ description: 'A person at the machine is asked each time' }),
+        params: jsonObject({ description: 'JSON Schema of the parameters' }),
+        secret: optional(array(text(30), 20, { description: 'Parameters whose values are not shown in the history' })),
+      }),
+      50,
+    ),
+  ),
+  mcp: optional(array(object({ name, who: people }), 20)),
+  workspaces: optional(array(object({ name, who: people }), 20)),
+  running: optional(array(id(), 16, { description: 'Actions that the machine has not finished' })),
 })
 export type Offer = Static<typeof Offer>
+
+/** An action for the machine. It decides itself whether it knows and allows the type. */
+export const ActionRequest = object({ id: id(), type: text(40), params: jsonObject(), user: TunnelUser })
+export type ActionRequest = Static<typeof ActionRequest>
+
+export const endStates = ['succeeded', 'failed', 'refused', 'cancelled', 'timed_out'] as const
+export type EndState = (typeof endStates)[number]
+
+/** What becomes of an action: lines of its output, parts of a long result, a state. The last state ends it. */
+export const ActionReport = object({
+  id: id(),
+  lines: optional(array(Type.Tuple([int({ min: 1 }), text(2000)]), 1000)),
+  part: optional(text(16 << 10, { description: 'Of the JSON of the result, in order' })),
+  state: optional(oneOf(['awaiting_confirmation', 'running', ...endStates])),
+  result: optional(Type.Unknown()),
+  error: optional(text(1000)),
+})
+export type ActionReport = Static<typeof ActionReport>
 
 /** What the server says after a connection. */
 export const Welcome = object({ generation: int({ min: 1 }), tunnelId: id(), ownerId: id(), slug: text(30) })

@@ -3,6 +3,9 @@ import type { Place } from './places.ts'
 
 type Pairs = [string, string][]
 
+/** Names that a request to a service may have: CONNECT and TRACE are for proxies. The machine checks this too. */
+export const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
 /** Headers of one hop, which no proxy passes on. */
 export const ofOneHop: ReadonlySet<string> = new Set([
   'connection',

@@ -1,10 +1,10 @@
-import type { Goodbye } from './frames.ts'
+import { type Goodbye, MOST_PAYLOAD } from './frames.ts'
 import type { Stream } from './stream.ts'
 
 export const sessionLimits = {
   streams: 128,
   /** Credit of a new stream. */
-  credit: 64 << 10,
+  credit: 256 << 10,
   /** Credit that one stream can grow to. */
   mostCredit: 2 << 20,
   /** Credit that all streams together can grow by. */
@@ -15,6 +15,9 @@ export const sessionLimits = {
   quiet: 15_000,
   gone: 45_000,
 } as const
+
+/** How much of its window a stream takes before it gets credit back: little, so that the sender seldom has to wait. */
+export const returnedAt = (window: number): number => Math.min(window / 4, MOST_PAYLOAD)
 
 /** What the owner of a session is told. Errors that handlers throw end the session. */
 export interface SessionEvents {

@@ -1,13 +1,15 @@
-import type { Server, ServerWebSocket } from 'bun'
+import type { Server, ServerWebSocket, WebSocketHandler } from 'bun'
 import { MOST_SOCKET_MESSAGE, SocketBridge } from './bridge.ts'
-import { type Admitted, forward, headOf, isUpgrade, openStream, type Refuse } from './forward.ts'
+import { type Admitted, forward, headOf, isUpgrade, openStream, passed, type Refuse } from './forward.ts'
 import { resets } from './frames.ts'
 import { type Place, placeOf } from './places.ts'
 import type { Stream } from './stream.ts'
-import type { Connection } from './switchboard.ts'
+import type { Traffic } from './switchboard.ts'
 
 /** What the owner of the listener decides. */
 export interface Gate {
+  /** Returns the address of the client; `direct` may be that of a proxy. */
+  clientOf(request: Request, direct: string | null): string | null
   /** Returns who is behind the request and where it goes, or the response that refuses it. */
   admit(request: Request, place: Place, client: string | null): Promise<Admitted | Response>
   refuse: Refuse
@@ -24,13 +26,34 @@ export interface ListenerOptions {
 
 interface SocketData {
   stream: Stream
-  connection: Connection
+  traffic: Traffic
   bridge?: SocketBridge
 }
 
 export interface Listener {
   port: number
+  /** Returns the number of requests and WebSockets that are going on. */
+  serving(): number
   stop(): Promise<void>
+}
+
+/** Joins WebSockets of clients with those of services. */
+const sockets: WebSocketHandler<SocketData> = {
+  maxPayloadLength: MOST_SOCKET_MESSAGE,
+  idleTimeout: 120,
+  sendPings: true,
+  backpressureLimit: 16 << 20,
+  open(socket) {
+    const { stream, traffic } = socket.data
+    socket.data.bridge = new SocketBridge(over(socket), stream, (bytes) => {
+      traffic.bytes += bytes
+    })
+  },
+  message(socket, message) {
+    socket.data.bridge?.receive(message)
+  },
+  drain: (socket) => socket.data.bridge?.drained(),
+  close: (socket, code, reason) => socket.data.bridge?.left(code, reason),
 }
 
 /** Serves the services of connected machines, on a port of its own: nothing of a tunnel runs on the API's origin. */
@@ -45,7 +68,7 @@ export function listen({ host, port, domain, byPath }: ListenerOptions, gate: Ga
     async fetch(request) {
       const place = placeOf(request, domain, byPath)
       if (!place) return gate.refuse(404, 'There is no tunnel at this address.')
-      const client = server.requestIP(request)?.address ?? null
+      const client = gate.clientOf(request, server.requestIP(request)?.address ?? null)
       const admitted = await gate.admit(request, place, client)
       if (admitted instanceof Response) return admitted
       // A service may take its time; who may not reach it may not hold a connection.
@@ -54,29 +77,15 @@ export function listen({ host, port, domain, byPath }: ListenerOptions, gate: Ga
       return upgrade(request, place, admitted, client)
     },
     error: () => gate.refuse(502, 'The request failed.'),
-    websocket: {
-      maxPayloadLength: MOST_SOCKET_MESSAGE,
-      idleTimeout: 120,
-      sendPings: true,
-      backpressureLimit: 16 << 20,
-      open(socket) {
-        const { stream, connection } = socket.data
-        socket.data.bridge = new SocketBridge(over(socket), stream, (bytes) => {
-          connection.traffic.bytes += bytes
-        })
-      },
-      message(socket, message) {
-        socket.data.bridge?.receive(message)
-      },
-      drain: (socket) => socket.data.bridge?.drained(),
-      close: (socket, code, reason) => socket.data.bridge?.left(code, reason),
-    },
+    websocket: sockets,
   })
 
   async function upgrade(request: Request, place: Place, to: Admitted, client: string | null) {
-    const stream = openStream(request, place, to, client, gate.refuse)
+    const started = performance.now()
+    const stream = await openStream(request, place, to, client, gate.refuse)
     if (stream instanceof Response) return stream
     const head = await headOf(stream, gate.refuse)
+    passed(request, place, to, head.status, started)
     if (head instanceof Response) return head
     if (head.status !== 101) {
       stream.reset(resets.cancelled)
@@ -84,12 +93,16 @@ export function listen({ host, port, domain, byPath }: ListenerOptions, gate: Ga
     }
     const protocol = head.headers.find(([name]) => name.toLowerCase() === 'sec-websocket-protocol')?.[1]
     const headers = protocol === undefined ? undefined : { 'sec-websocket-protocol': protocol }
-    if (server.upgrade(request, { data: { stream, connection: to.connection }, headers })) return undefined
+    if (server.upgrade(request, { data: { stream, traffic: to.way.traffic }, headers })) return undefined
     stream.reset(resets.cancelled)
     return gate.refuse(400, 'This is not a WebSocket handshake.')
   }
 
-  return { port: server.port as number, stop: () => server.stop(true) }
+  return {
+    port: server.port as number,
+    serving: () => server.pendingRequests + server.pendingWebSockets,
+    stop: () => server.stop(true),
+  }
 }
 
 const over = (socket: ServerWebSocket<SocketData>) => ({

@@ -1,86 +1,60 @@
-import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpRequest } from 'node:http'
 import { SocketBridge } from './bridge.ts'
 import { type RequestHead, resets } from './frames.ts'
 import { ofOneHop } from './headers.ts'
+import { targetOf } from './http/line.ts'
 import type { Stream } from './stream.ts'
 
 type Pairs = [string, string][]
 
-/** Where a local service listens. */
-function targetOf(url: string): { socketPath: string } | { host: string; port: number } {
-  if (url.startsWith('unix:')) return { socketPath: url.slice('unix:'.length) }
-  const { hostname, port } = new URL(url)
-  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) }
-}
+/** Bytes of a body that is kept for sending it again. */
+const MOST_KEPT = 256 << 10
 
-/** Names that a request to a service may have: CONNECT and TRACE are for proxies. */
-const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+/** A request that can be sent again, in memory. */
+export class Kept {
+  readonly #chunks: Uint8Array[] = []
+  #length = 0
 
-/**
- * Sends a request of a stream to a local service. With `node:http`, because `fetch` adds headers of its own and joins
- * repeated ones. Returns at once; the response goes to the stream. `onHead` hears of its status.
- */
-export function callHttp(stream: Stream, url: string, onHead: (status: number) => void): void {
-  const { method, target, headers } = stream.request
-  if (!methods.has(method)) {
-    stream.reset(resets.refused)
-    return
-  }
-  const hasBody = !stream.isRemotelyEnded
-  const pairs = headers.filter(([name]) => !ofOneHop.has(name.toLowerCase()))
-  if (hasBody && !pairs.some(([name]) => name.toLowerCase() === 'content-length'))
-    pairs.push(['transfer-encoding', 'chunked'])
-  let request: ClientRequest
-  try {
-    request = httpRequest({ ...targetOf(url), method, path: target, setDefaultHeaders: false, headers: pairs.flat() })
-  } catch {
-    // A header or a path that HTTP does not allow.
-    stream.reset(resets.protocol)
-    return
-  }
-  stream.onClosed = () => void request.destroy()
-  request.on('error', () => stream.reset(resets.local))
-  request.on('response', (response) => {
-    onHead(response.statusCode ?? 502)
-    receive(stream, response)
-  })
-  if (hasBody) void sendBody(stream, request)
-  else request.end()
-}
+  constructor(
+    private readonly url: string,
+    private readonly head: RequestHead,
+  ) {}
 
-async function sendBody(stream: Stream, request: ClientRequest): Promise<void> {
-  try {
-    for (let chunk = await stream.read(); chunk; chunk = await stream.read())
-      if (!request.write(chunk.bytes)) await new Promise((resolve) => request.once('drain', resolve))
-    request.end()
-  } catch {
-    request.destroy()
+  add(bytes: Uint8Array): void {
+    this.#length += bytes.length
+    if (this.#length > MOST_KEPT) this.#chunks.length = 0
+    else this.#chunks.push(bytes.slice())
   }
-}
 
-function receive(stream: Stream, response: IncomingMessage): void {
-  const { rawHeaders: raw } = response
-  const headers: Pairs = []
-  for (let i = 0; i + 1 < raw.length; i += 2) headers.push([raw[i] as string, raw[i + 1] as string])
-  try {
-    stream.respond({ status: response.statusCode ?? 502, headers })
-  } catch {
-    stream.reset(resets.tooLarge)
-    return
+  /** The body was too large to be kept. */
+  get isCut(): boolean {
+    return this.#length > MOST_KEPT
   }
-  response.on('data', (chunk: Buffer) => {
-    if (stream.isClosed) return
-    const sent = stream.write(chunk)
-    if (!sent) return
-    response.pause()
-    sent.then(
-      () => response.resume(),
-      () => response.destroy(),
+
+  /** Sends the request to its service once more. */
+  repeat(): Promise<{ status: number; body: string }> {
+    const { method, target, headers } = this.head
+    const pairs = headers.filter(
+      ([name]) => !ofOneHop.has(name.toLowerCase()) && name.toLowerCase() !== 'content-length',
     )
-  })
-  response.on('end', () => stream.end())
-  response.on('error', () => stream.reset(resets.local))
-  response.on('aborted', () => stream.reset(resets.local))
+    const body = Buffer.concat(this.#chunks)
+    if (body.length > 0) pairs.push(['content-length', String(body.length)])
+    const to = targetOf(this.url)
+    const where = 'unix' in to ? { socketPath: to.unix } : { host: to.hostname, port: to.port }
+    return new Promise((resolve, reject) => {
+      const options = { ...where, method, path: target, setDefaultHeaders: false, headers: pairs.flat() }
+      const request = httpRequest(options, (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', reject)
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 502, body: Buffer.concat(chunks).toString().slice(0, MOST_KEPT) }),
+        )
+      })
+      request.on('error', reject)
+      request.end(body)
+    })
+  }
 }
 
 /** Opens a WebSocket to a local service and joins it with the stream. */
@@ -139,10 +113,9 @@ const quiet = { data: () => undefined }
 export async function isListening(url: string): Promise<boolean> {
   const target = targetOf(url)
   try {
-    const socket =
-      'socketPath' in target
-        ? await Bun.connect({ unix: target.socketPath, socket: quiet })
-        : await Bun.connect({ hostname: target.host, port: target.port, socket: quiet })
+    const socket = await ('unix' in target
+      ? Bun.connect({ unix: target.unix, socket: quiet })
+      : Bun.connect({ hostname: target.hostname, port: target.port, socket: quiet }))
     socket.end()
     return true
   } catch {

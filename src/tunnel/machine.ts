@@ -1,17 +1,70 @@
 import { Type } from '@sinclair/typebox'
 import { check } from '../check.ts'
-import { array, id, object, optional, type Static, text } from '../schema.ts'
-import type { Offer, TunnelUser } from './frames.ts'
+import { array, bool, id, int, object, oneOf, optional, type Static, text } from '../schema.ts'
+import { MOST_PAYLOAD, type Offer, type TunnelUser } from './frames.ts'
+import { schemaOf } from './params.ts'
 
-const who = array(
-  text(40, { pattern: '^(owner|members|anyone|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$' }),
-  100,
-)
+const userId = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
+const peopleOr = (more: string) => optional(array(text(40, { pattern: `^(owner|members|${more}${userId})$` }), 100))
+/** Who may use a service. Without it: only the owner. */
+const who = peopleOr('anyone|')
+/** Who may do something else: never anybody without a name. */
+const people = peopleOr('')
+
+const label = Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 30 })
+const variable = Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$', maxLength: 100 })
+const folder = text(4000, { pattern: '^(/|[A-Za-z]:\\\\)', description: 'An absolute path' })
+const argv = Type.Array(text(4000), { minItems: 1, maxItems: 100 })
+const env = optional(Type.Record(variable, text(10_000)))
+const description = optional(text(500))
+
 /** A local address only: a tunnel is no way into the rest of the machine's network. */
+const host = 'http://(127\\.0\\.0\\.1|localhost|\\[::1\\]):[0-9]{1,5}'
 const local = text(500, {
-  pattern: '^(http://(127\\.0\\.0\\.1|localhost|\\[::1\\]):[0-9]{1,5}|unix:/.+)$',
+  pattern: `^(${host}|unix:/.+)$`,
   description: 'http://127.0.0.1:3000, or unix: and the path of a socket',
 })
+
+/** A parameter of a command: one argument. Values that begin with `-` must be listed in `enum`. */
+export const Param = object({
+  type: oneOf(['string', 'integer', 'boolean']),
+  description,
+  optional: optional(bool()),
+  enum: optional(array(text(1000), 100)),
+  pattern: optional(text(1000)),
+  maxLength: optional(int({ min: 1, max: 10_000 })),
+  minimum: optional(Type.Integer()),
+  maximum: optional(Type.Integer()),
+  secret: optional(bool({ description: 'The history does not show its value' })),
+})
+export type Param = Static<typeof Param>
+
+/** `argv` is started without a shell. An argument `{name}` stands for the value of a parameter. */
+export const Command = object({
+  description,
+  argv,
+  folder,
+  env,
+  params: optional(Type.Record(Type.String({ pattern: '^[a-z][a-zA-Z0-9_]*$', maxLength: 30 }), Param)),
+  who: people,
+  confirm: optional(bool({ description: 'Ask at the machine each time' })),
+  seconds: optional(int({ min: 1, max: 600, description: 'Ended after this time. Default: 600' })),
+})
+export type Command = Static<typeof Command>
+
+/** An MCP server on the machine: a program that speaks over its standard streams, or an address. */
+export const McpServer = object({
+  argv: optional(argv),
+  folder: optional(folder),
+  env,
+  url: optional(text(500, { pattern: `^${host}(/[\\x21-\\x7e]*)?$`, description: 'http://127.0.0.1:8000/mcp' })),
+  tools: optional(array(text(200), 500, { description: 'The tools that may be listed and called. Default: all' })),
+  who: people,
+})
+export type McpServer = Static<typeof McpServer>
+
+/** A working copy of a git repository that may be brought up to date. */
+const Workspace = object({ folder, who: people })
 
 /** `tunnel.json`: what this machine offers, and to whom. The server cannot widen it. */
 export const Machine = object({
@@ -21,20 +74,71 @@ export const Machine = object({
   name: text(100),
   slug: text(30),
   token: text(100),
-  services: Type.Record(
-    Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 30 }),
-    object({ url: local, who: optional(who) }),
-  ),
+  services: Type.Record(label, object({ url: local, who }), { maxProperties: 50 }),
+  commands: optional(Type.Record(label, Command, { maxProperties: 50 })),
+  mcp: optional(Type.Record(label, McpServer, { maxProperties: 20 })),
+  workspaces: optional(Type.Record(label, Workspace, { maxProperties: 20 })),
 })
 export type Machine = Static<typeof Machine>
 
 /** Returns what is wrong with the content of a `tunnel.json`. */
-export const machineProblems = (value: unknown): string[] =>
-  check(Machine, value).map((e) => `${e.pointer}: ${e.message}`)
+export function machineProblems(value: unknown): string[] {
+  const problems = check(Machine, value).map((e) => `${e.pointer}: ${e.message}`)
+  if (problems.length > 0) return problems
+  const machine = value as Machine
+  for (const [name, { argv, params = {} }] of Object.entries(machine.commands ?? {}))
+    problems.push(...commandProblems(argv, params).map((problem) => `/commands/${name}: ${problem}`))
+  for (const [name, { argv, url }] of Object.entries(machine.mcp ?? {}))
+    if ((argv === undefined) === (url === undefined)) problems.push(`/mcp/${name}: has either argv or url`)
+  if (Buffer.byteLength(JSON.stringify(offerOf(machine))) > MOST_PAYLOAD - 2000)
+    problems.push('The descriptions and parameters are too long together.')
+  return problems
+}
 
-export const offerOf = ({ services }: Pick<Machine, 'services'>): Offer => ({
-  services: Object.entries(services).map(([name, service]) => ({ name, who: service.who ?? ['owner'] })),
-})
+/** The value of a parameter is an argument of its own, so that it cannot become part of another one. */
+function commandProblems(argv: readonly string[], params: Record<string, Param>): string[] {
+  const problems: string[] = []
+  for (const [i, part] of argv.entries()) {
+    const name = placeholderOf(part)
+    if (name !== undefined && i === 0) problems.push('the program itself cannot be a parameter')
+    if (name !== undefined && !Object.hasOwn(params, name)) problems.push(`argv names {${name}}, which is no parameter`)
+  }
+  const used = new Set(argv.map(placeholderOf))
+  for (const [name, { pattern }] of Object.entries(params)) {
+    if (!used.has(name)) problems.push(`no argument is {${name}}`)
+    if (pattern !== undefined && !isPattern(pattern)) problems.push(`the pattern of ${name} is not valid`)
+  }
+  return problems
+}
+
+/** Returns the parameter that an argument stands for. */
+export const placeholderOf = (argument: string): string | undefined => /^\{([a-z][a-zA-Z0-9_]*)\}$/.exec(argument)?.[1]
+
+function isPattern(source: string): boolean {
+  try {
+    return new RegExp(source, 'u') !== undefined
+  } catch {
+    return false
+  }
+}
+
+const offered = (list: Record<string, { who?: string[] }> = {}) =>
+  Object.entries(list).map(([name, { who }]) => ({ name, who: who ?? ['owner'] }))
+
+export function offerOf(machine: Pick<Machine, 'services' | 'commands' | 'mcp' | 'workspaces'>): Offer {
+  const commands = Object.entries(machine.commands ?? {}).map(([name, command]) => {
+    const { description, who, confirm, params = {} } = command
+    const secret = Object.keys(params).filter((param) => params[param]?.secret)
+    const about = { ...(description && { description }), ...(secret.length > 0 && { secret }) }
+    return { name, ...about, who: who ?? ['owner'], confirm: confirm ?? false, params: schemaOf(params) }
+  })
+  return {
+    services: offered(machine.services),
+    commands,
+    mcp: offered(machine.mcp),
+    workspaces: offered(machine.workspaces),
+  }
+}
 
 /** Returns whether the machine lets this user in. Without `who`: only its owner. */
 export function isAllowed(list: readonly string[] | undefined, user: TunnelUser | null, ownerId: string): boolean {

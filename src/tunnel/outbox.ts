@@ -1,9 +1,9 @@
-import { encode, type Frame, flag, frame, HEADER, MOST_MESSAGE, MOST_PAYLOAD, putHeader } from './frames.ts'
+import { type Frame, flag, frame, HEADER, MOST_MESSAGE, MOST_PAYLOAD, putHeader } from './frames.ts'
 import { affordable, costOf, type Stream } from './stream.ts'
 
 /** What carries messages, such as a WebSocket. */
 export interface Transport {
-  /** Returns false if the sender should wait until `drained` is called. */
+  /** Returns false if the sender should wait until `drained` is called. The bytes may change after the call. */
   send(message: Uint8Array): boolean
   close(code: number, reason: string): void
 }
@@ -11,11 +11,16 @@ export interface Transport {
 /** Bytes of control frames that may wait while the other side does not read. */
 const MOST_CONTROL = 1 << 20
 
+/** The message that is being written, in all sessions: a transport has taken it when `send` returns. */
+const scratch = new Uint8Array(MOST_MESSAGE)
+
 /** Sends control frames first, then the data of streams: one frame of each in turn, as far as their credit goes. */
 export class Outbox {
   /** Streams with something to send, in turn. */
   readonly #round: Stream[] = []
-  readonly #control: Uint8Array[] = []
+  readonly #control: Frame[] = []
+  /** Streams of the message that is being written that have nothing more to send. */
+  readonly #emptied: Stream[] = []
   #controlBytes = 0
   #isBlocked = false
   #isScheduled = false
@@ -33,17 +38,17 @@ export class Outbox {
 
   /** Returns false if too many control frames wait already. */
   control(next: Frame): boolean {
-    const bytes = encode(next)
-    this.#control.push(bytes)
-    this.#controlBytes += bytes.length
+    this.#control.push(next)
+    this.#controlBytes += HEADER + next.payload.length
     this.#flushSoon()
     return this.#controlBytes <= MOST_CONTROL
   }
 
-  /** The stream has something to send, or got credit. */
-  ready(stream: Stream): void {
+  /** The stream has something to send, or got credit. Returns whether all of it can leave now. */
+  ready(stream: Stream): boolean {
     this.#enqueue(stream)
     this.#flushSoon()
+    return !this.#isBlocked && stream.isAffordable
   }
 
   drained(): void {
@@ -59,16 +64,18 @@ export class Outbox {
 
   flush(): void {
     while (!this.#isClosed && !this.#isBlocked && (this.#control.length > 0 || this.#round.length > 0)) {
-      const message = this.#next()
-      if (message.length > 0 && !this.transport.send(message)) this.#isBlocked = true
+      const length = this.#fill()
+      if (length > 0 && !this.transport.send(scratch.subarray(0, length))) this.#isBlocked = true
+      // Only now, because who hears of it may close the session, which writes the next message.
+      for (const stream of this.#emptied.splice(0)) if (stream.out.length === 0) stream.sent()
     }
   }
 
-  /** What is written in one go leaves in one message. */
+  /** What is written while the events of one turn are handled leaves in one message. */
   #flushSoon(): void {
     if (this.#isScheduled || this.#isBlocked || this.#isClosed) return
     this.#isScheduled = true
-    queueMicrotask(() => {
+    setImmediate(() => {
       this.#isScheduled = false
       this.flush()
     })
@@ -80,35 +87,42 @@ export class Outbox {
     this.#round.push(stream)
   }
 
-  #next(): Uint8Array {
-    const message = new Message()
-    while (this.#control[0] && message.fits(this.#control[0].length)) {
-      const bytes = this.#control.shift() as Uint8Array
-      this.#controlBytes -= bytes.length
-      message.add(bytes)
+  /** Writes the next message and returns its length. */
+  #fill(): number {
+    let length = 0
+    let used = 0
+    for (const next of this.#control) {
+      if (length + HEADER + next.payload.length > MOST_MESSAGE) break
+      length = put(length, next, next.payload)
+      used++
     }
-    while (this.#round.length > 0 && message.fits(HEADER + MOST_PAYLOAD)) {
+    this.#controlBytes -= length
+    this.#control.splice(0, used)
+    while (this.#round.length > 0 && length + HEADER + MOST_PAYLOAD <= MOST_MESSAGE) {
       const stream = this.#round.shift() as Stream
       stream.isQueued = false
-      this.#put(stream, message)
+      length = this.#put(stream, length)
       this.#enqueue(stream)
     }
-    return message.bytes()
+    return length
   }
 
-  #put(stream: Stream, message: Message): void {
+  #put(stream: Stream, at: number): number {
     const [next] = stream.out
-    if (!next || !canSend(stream)) return
+    if (!next || !canSend(stream)) return at
     const length = Math.min(next.bytes.length, MOST_PAYLOAD, affordable(stream.sendCredit))
     const isWhole = length === next.bytes.length
     stream.sendCredit -= costOf(length)
+    stream.waiting -= length
     stream.lastByteAt = this.now()
     // The end of a message or of the stream belongs to the last frame of a chunk; the kind of message to all of them.
     const flags = isWhole ? next.flags : next.flags & flag.text
-    message.frame({ type: frame.data, flags, stream: stream.id }, next.bytes.subarray(0, length))
-    if (!isWhole) next.bytes = next.bytes.subarray(length)
-    else stream.out.shift()
-    if (stream.out.length === 0) stream.sent()
+    const bytes = isWhole ? next.bytes : next.bytes.subarray(0, length)
+    const end = put(at, { type: frame.data, flags, stream: stream.id }, bytes)
+    if (isWhole) stream.out.shift()
+    else next.bytes = next.bytes.subarray(length)
+    if (stream.out.length === 0) this.#emptied.push(stream)
+    return end
   }
 }
 
@@ -116,36 +130,9 @@ function canSend({ out: [next], sendCredit }: Stream): boolean {
   return next !== undefined && sendCredit >= costOf(Math.min(next.bytes.length, 1))
 }
 
-/** Collects frames; copies payloads only once, when all are known. */
-class Message {
-  readonly #parts: Uint8Array[] = []
-  #length = 0
-
-  fits(length: number): boolean {
-    return this.#length + length <= MOST_MESSAGE
-  }
-
-  add(bytes: Uint8Array): void {
-    this.#parts.push(bytes)
-    this.#length += bytes.length
-  }
-
-  frame(head: Omit<Frame, 'payload'>, payload: Uint8Array): void {
-    const header = new Uint8Array(HEADER)
-    putHeader(header, 0, payload.length, head)
-    this.add(header)
-    if (payload.length > 0) this.add(payload)
-  }
-
-  bytes(): Uint8Array {
-    const [only] = this.#parts
-    if (this.#parts.length === 1 && only) return only
-    const all = new Uint8Array(this.#length)
-    let at = 0
-    for (const part of this.#parts) {
-      all.set(part, at)
-      at += part.length
-    }
-    return all
-  }
+/** Writes a frame to the message and returns the position after it. */
+function put(at: number, head: Omit<Frame, 'payload'>, payload: Uint8Array): number {
+  const from = putHeader(scratch, at, payload.length, head)
+  scratch.set(payload, from)
+  return from + payload.length
 }

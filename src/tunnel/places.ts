@@ -20,13 +20,26 @@ const isName = (text: string): boolean => text.length <= 30 && name.test(text)
  */
 export function placeOf(request: Request, domain: string, isByPath: boolean): Place | undefined {
   const header = request.headers.get('host')?.toLowerCase()
-  const url = URL.parse(request.url)
-  if (!header || !url || header.includes(',')) return undefined
-  if (url.host !== header.replace(/:80$/, '')) return undefined
+  if (!header || header.includes(',')) return undefined
+  const path = pathOf(request.url, header)
+  if (path === undefined) return undefined
   const [host = ''] = header.split(':')
-  const target = url.pathname + url.search
-  if (host.endsWith(`.${domain}`)) return byHost(host.slice(0, -domain.length - 1), target, header)
-  return isByPath ? byPath(url, header) : undefined
+  if (host.endsWith(`.${domain}`)) return byHost(host.slice(0, -domain.length - 1), path, header)
+  return isByPath ? byPath(path, header) : undefined
+}
+
+const plainHost = /^[a-z0-9.-]+(?::\d{1,5})?$/
+/** A path and query in which nothing has to be resolved. */
+const ordinary = /^(?:\/[\w~-][\w~.-]*)*\/?(?:\?[\w~.=&%+:,-]*)?$/
+
+/** Returns the path and query of an address; undefined if its host is not the one of the header. */
+function pathOf(address: string, header: string): string | undefined {
+  const start = `http://${header}`
+  const rest = plainHost.test(header) && address.startsWith(start) ? address.slice(start.length) : ''
+  // Most are like this; to parse the address would take as long as the rest of the decision.
+  if (rest.startsWith('/') && ordinary.test(rest)) return rest
+  const url = URL.parse(address)
+  return url?.host === header.replace(/:80$/, '') ? url.pathname + url.search : undefined
 }
 
 function byHost(label: string, target: string, host: string): Place | undefined {
@@ -36,8 +49,8 @@ function byHost(label: string, target: string, host: string): Place | undefined 
   return { mode: 'host', slug, service, target, host }
 }
 
-function byPath(url: URL, host: string): Place | undefined {
-  const [, slug = '', service = '', rest = ''] = /^\/t\/([^/]+)\/([^/]+)(\/.*)?$/.exec(url.pathname) ?? []
+function byPath(path: string, host: string): Place | undefined {
+  const [, slug = '', service = '', rest = ''] = /^\/t\/([^/?]+)\/([^/?]+)(.*)$/.exec(path) ?? []
   if (!isName(slug) || !isName(service)) return undefined
-  return { mode: 'path', slug, service, target: (rest || '/') + url.search, host }
+  return { mode: 'path', slug, service, target: rest.startsWith('/') ? rest : `/${rest}`, host }
 }

@@ -15,7 +15,7 @@ import {
   toJson,
   u32,
 } from './frames.ts'
-import { type SessionEvents, sessionLimits } from './limits.ts'
+import { returnedAt, type SessionEvents, sessionLimits } from './limits.ts'
 import { Outbox, type Transport } from './outbox.ts'
 import { type Carrier, costOf, Stream, StreamReset } from './stream.ts'
 
@@ -56,6 +56,11 @@ export class Session implements Carrier {
     return !this.isClosed && !this.#isLeaving && this.#streams.size < sessionLimits.streams
   }
 
+  /** The connection takes nothing at the moment, or has ended. */
+  get isBlocked(): boolean {
+    return this.isClosed || this.#outbox.isBlocked
+  }
+
   /** Opens a stream. `hasBody`: DATA follows. Throws `RangeError` for a head that is too large. */
   open(head: RequestHead, hasBody: boolean): Stream {
     if (!this.isOpen) throw new Error('no stream can be opened')
@@ -79,10 +84,10 @@ export class Session implements Carrier {
     this.#send({ type: frame.result, flags: 0, stream: 0, payload: toJson(value) })
   }
 
-  /** Says that no stream will be opened or accepted any more; those that are open go on. */
+  /** Says that no stream will be opened any more. `drain`: only after the agent has connected anew. Open ones go on. */
   leave(goodbye: Goodbye): void {
     if (this.#isLeaving || this.isClosed) return
-    this.#isLeaving = true
+    this.#isLeaving = goodbye.reason !== 'drain'
     this.#send({ type: frame.goaway, flags: 0, stream: 0, payload: toJson(goodbye) })
   }
 
@@ -115,9 +120,7 @@ export class Session implements Carrier {
     }
   }
 
-  drained(): void {
-    this.#outbox.drained()
-  }
+  drained = (): void => this.#outbox.drained()
 
   /** Call it every few seconds: it pings a quiet connection, and ends what shows no sign of life. */
   tick(): void {
@@ -139,9 +142,7 @@ export class Session implements Carrier {
     this.#send({ type: frame.ping, flags: 0, stream: 0, payload })
   }
 
-  ready(stream: Stream): void {
-    this.#outbox.ready(stream)
-  }
+  ready = (stream: Stream): boolean => this.#outbox.ready(stream)
 
   head(stream: Stream, head: ResponseHead, isEnd: boolean): void {
     const flags = isEnd ? flag.end : 0
@@ -154,11 +155,11 @@ export class Session implements Carrier {
 
   took(stream: Stream, cost: number): void {
     stream.toReturn += cost
-    if (stream.isRemotelyEnded || this.isClosed || stream.toReturn < stream.window / 2) return
+    if (stream.isRemotelyEnded || this.isClosed || stream.toReturn < returnedAt(stream.window)) return
     let given = stream.toReturn
     stream.toReturn = 0
     // The reader keeps up, so a longer way needs more on it.
-    if (stream.isRead && stream.window < sessionLimits.mostCredit) {
+    if (stream.queued * 2 <= stream.window && stream.window < sessionLimits.mostCredit) {
       const more = Math.min(stream.window, sessionLimits.growth - this.#grown)
       this.#grown += more
       stream.window += more
@@ -201,8 +202,9 @@ export class Session implements Carrier {
     else if (type === frame.action) this.events.action?.(payload)
     else if (type === frame.result) this.events.result?.(payload)
     else if (type === frame.goaway) {
-      this.#isLeaving = true
-      this.events.goaway?.(fromJson(Goodbye, payload))
+      const goodbye = fromJson(Goodbye, payload)
+      this.#isLeaving ||= goodbye.reason !== 'drain'
+      this.events.goaway?.(goodbye)
     }
   }
 
@@ -272,8 +274,6 @@ export class Session implements Carrier {
     this.rttMs = Math.max(0, Math.round((this.now() - this.#pingAt) * 10) / 10)
     this.#pingAt = undefined
   }
-
-  // ---- sending
 
   #add(id: number, head: RequestHead): Stream {
     const stream = new Stream(id, head, this, sessionLimits.credit)

@@ -15,8 +15,8 @@ export interface Chunk {
 
 /** What a stream needs of its session. */
 export interface Carrier {
-  /** There is something to send, as far as the credit goes. */
-  ready(stream: Stream): void
+  /** There is something to send, as far as the credit goes. Returns whether all of it can leave now. */
+  ready(stream: Stream): boolean
   head(stream: Stream, head: ResponseHead, isEnd: boolean): void
   reset(stream: Stream, code: ResetCode): void
   /** The consumer took this many bytes, counted with `costOf`. */
@@ -46,6 +46,8 @@ export class Stream {
   window: number
   /** Taken by the consumer, and not yet given back. */
   toReturn = 0
+  /** Bytes that the consumer has not taken. */
+  queued = 0
   lastByteAt = 0
   isLocallyEnded = false
   isRemotelyEnded = false
@@ -54,6 +56,8 @@ export class Stream {
   /** It is in the session's round of streams with something to send. */
   isQueued = false
   readonly out: Chunk[] = []
+  /** Bytes that were written and have not been sent. */
+  waiting = 0
   readonly #in: Chunk[] = []
   #failure: StreamReset | undefined
   #reader: { resolve(chunk: Chunk | null): void; reject(error: Error): void } | undefined
@@ -80,8 +84,9 @@ export class Stream {
     return this.#isDone
   }
 
-  get isRead(): boolean {
-    return this.#in.length === 0
+  /** The credit is enough for all that waits. */
+  get isAffordable(): boolean {
+    return this.sendCredit >= this.waiting + FRAME_COST * (this.out.length + (this.waiting >> 16))
   }
 
   get failure(): StreamReset | undefined {
@@ -109,8 +114,8 @@ export class Stream {
     if (this.isLocallyEnded) throw new Error('written after the end')
     if (bytes.length === 0 && flags === 0) return undefined
     this.out.push({ bytes, flags })
-    this.carrier.ready(this)
-    if (this.out.length === 0 || this.#failure) return undefined
+    this.waiting += bytes.length
+    if (this.carrier.ready(this)) return undefined
     this.#writer ??= Promise.withResolvers<void>()
     return this.#writer.promise
   }
@@ -119,6 +124,7 @@ export class Stream {
   end(bytes: Uint8Array = nothing, flags = 0): void {
     if (this.isClosed || this.isLocallyEnded) return
     this.out.push({ bytes, flags: flags | flag.end })
+    this.waiting += bytes.length
     this.isLocallyEnded = true
     this.carrier.ready(this)
   }
@@ -137,11 +143,20 @@ export class Stream {
   take(): Chunk | null | undefined {
     const chunk = this.#in.shift()
     if (chunk) {
+      this.queued -= chunk.bytes.length
       this.carrier.took(this, costOf(chunk.bytes.length))
       this.#settle()
       return chunk
     }
     return this.isRemotelyEnded && !this.#failure ? null : undefined
+  }
+
+  /** Returns all that there is if nothing more will come. */
+  takeAll(): Uint8Array<ArrayBuffer> | undefined {
+    if (!this.isRemotelyEnded || this.#failure) return undefined
+    const chunks: Uint8Array[] = []
+    for (let chunk = this.take(); chunk; chunk = this.take()) chunks.push(chunk.bytes)
+    return (chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) as Uint8Array<ArrayBuffer>
   }
 
   reset(code: ResetCode = resets.cancelled): void {
@@ -166,6 +181,7 @@ export class Stream {
 
   receive(chunk: Chunk): void {
     const isEnd = (chunk.flags & flag.end) !== 0
+    this.queued += chunk.bytes.length
     if (chunk.bytes.length > 0 || !isEnd || chunk.flags !== flag.end) this.#in.push(chunk)
     else this.carrier.took(this, costOf(0))
     if (isEnd) this.endRemotely()
@@ -190,6 +206,8 @@ export class Stream {
     if (this.#isDone) return
     this.#failure = failure
     this.out.length = 0
+    this.waiting = 0
+    this.queued = 0
     this.#in.length = 0
     this.#reader?.reject(failure)
     this.#writer?.reject(failure)

@@ -1,6 +1,7 @@
-import type { Offer } from './frames.ts'
+import type { Offer, RequestHead } from './frames.ts'
 import type { Place } from './places.ts'
 import type { Session } from './session.ts'
+import type { Stream } from './stream.ts'
 
 /** What decides who may reach a connected machine, as of the last change. */
 export interface TunnelFacts {
@@ -12,15 +13,52 @@ export interface TunnelFacts {
   paused: boolean
 }
 
+/** A request that went through a tunnel, or was refused by its machine. */
+export interface Passed {
+  service: string
+  method: string
+  target: string
+  status: number
+  ms: number
+  user: string | null
+}
+
+/** Counted since they were last written. */
+export interface Traffic {
+  requests: number
+  bytes: number
+}
+
+/** A way to a machine: its connection to this process, or another process that has one. */
+export interface Way {
+  /**
+   * Opens a stream. `hasBody`: DATA follows. Throws `RangeError` for a head that is too large, and `Unreachable` if
+   * there is no way now.
+   */
+  open(head: RequestHead, hasBody: boolean): Stream | Promise<Stream>
+  readonly traffic: Traffic
+  /** Hears of each request. */
+  onPassed?(passed: Passed): void
+}
+
+/** No stream can be opened to a machine. */
+export class Unreachable extends Error {
+  constructor(readonly reason: 'busy' | 'gone') {
+    super(`the machine is ${reason}`)
+  }
+}
+
 /** A machine that is connected to this process. */
-export interface Connection {
+export interface Connection extends Way {
+  open(head: RequestHead, hasBody: boolean): Stream
   facts: TunnelFacts
   readonly generation: number
   readonly session: Session
   offer: Offer
-  /** Counted since they were last written. */
-  readonly traffic: { requests: number; bytes: number }
 }
+
+/** Milliseconds that the streams of a connection have to end once it was replaced. */
+const RETIRE_MS = 10_000
 
 /** The machines that are connected to this process, by tunnel. */
 export class Switchboard {
@@ -33,6 +71,19 @@ export class Switchboard {
   placeOf: (request: Request) => Place | undefined = () => undefined
   /** The port of the listener, once it runs. */
   listening: number | undefined
+  /** Opens a stream through another process that has the machine, at this address and with this signature. */
+  openThrough: (address: string, signature: string, head: RequestHead, hasBody: boolean) => Promise<Stream> =
+    async () => {
+      throw new Unreachable('gone')
+    }
+  /** The number of requests that the listener is serving. */
+  serving: () => number = () => 0
+  /** Connections that were replaced while this process is being drained; their streams go on for a while. */
+  readonly #retired = new Set<Connection>()
+  /** Connections on which another process is about to open streams. */
+  readonly #held = new Map<Connection, number>()
+  /** Machines whose connection is being stored: others may know of it before it is here. */
+  readonly #opening = new Map<string, Promise<void>>()
   #isDraining = false
 
   get size(): number {
@@ -50,6 +101,40 @@ export class Switchboard {
     for (const { session } of this.#byId.values()) session.leave({ reason: 'drain' })
   }
 
+  /** Takes no new streams to a connection that was replaced, and calls `close` when those that are open have ended. */
+  retire(connection: Connection, close: () => void): void {
+    this.remove(connection)
+    this.#retired.add(connection)
+    const end = Date.now() + RETIRE_MS
+    const timer = setInterval(() => {
+      const { session } = connection
+      const isUsed = session.streams > 0 || this.#held.has(connection)
+      if (!session.isClosed && isUsed && Date.now() < end) return
+      clearInterval(timer)
+      this.#retired.delete(connection)
+      if (!session.isClosed) close()
+    }, 20)
+  }
+
+  /** Keeps a connection from being closed when it is retired. Returns a function that lets it go. */
+  hold(connection: Connection): () => void {
+    this.#held.set(connection, (this.#held.get(connection) ?? 0) + 1)
+    let isHeld = true
+    return () => {
+      if (!isHeld) return
+      isHeld = false
+      const left = (this.#held.get(connection) ?? 1) - 1
+      if (left > 0) this.#held.set(connection, left)
+      else this.#held.delete(connection)
+    }
+  }
+
+  /** Whether requests are going on. `untilMoved`: also whether machines are still connected here. */
+  isBusy(untilMoved: boolean): boolean {
+    if (this.serving() > 0 || this.#retired.size > 0) return true
+    return [...this.#byId.values()].some(({ session }) => untilMoved || session.streams > 0)
+  }
+
   get all(): Iterable<Connection> {
     return this.#byId.values()
   }
@@ -60,6 +145,20 @@ export class Switchboard {
 
   bySlug(slug: string): Connection | undefined {
     return this.#bySlug.get(slug)
+  }
+
+  /** A connection of this tunnel will be added, or fails, when `work` ends. */
+  opening(tunnelId: string, work: Promise<void>): void {
+    this.#opening.set(tunnelId, work)
+    void work.finally(() => {
+      if (this.#opening.get(tunnelId) === work) this.#opening.delete(tunnelId)
+    })
+  }
+
+  /** Like `of`, but waits for a connection that is being stored. */
+  async soon(tunnelId: string): Promise<Connection | undefined> {
+    await this.#opening.get(tunnelId)
+    return this.of(tunnelId)
   }
 
   /** Takes the place of an earlier connection of the tunnel, which is returned. */

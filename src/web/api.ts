@@ -14,6 +14,7 @@ import type { codeRoutes } from '../features/codes/routes.ts'
 import type { communityRoutes } from '../features/community/routes.ts'
 import type { contactRoutes } from '../features/contact/routes.ts'
 import type { decisionRoutes } from '../features/decisions/routes.ts'
+import type { grantRoutes } from '../features/grants/routes.ts'
 import type { homeRoutes } from '../features/home/routes.ts'
 import type { hubRoutes } from '../features/hub/routes.ts'
 import type { integrationRoutes } from '../features/integrations/routes.ts'
@@ -40,6 +41,7 @@ import type { skillRoutes } from '../features/skills/routes.ts'
 import type { specRoutes } from '../features/specs/routes.ts'
 import type { sponsorRoutes } from '../features/sponsors/routes.ts'
 import type { storyRoutes } from '../features/stories/routes.ts'
+import type { syncRoutes } from '../features/sync/routes.ts'
 import type { taskRoutes } from '../features/tasks/routes.ts'
 import type { teamRoutes } from '../features/teams/routes.ts'
 import type { tokenRoutes } from '../features/tokens/routes.ts'
@@ -68,6 +70,7 @@ export const attachments = client<ReturnType<typeof attachmentRoutes>>().api
 export const decisions = client<ReturnType<typeof decisionRoutes>>().api
 export const features = client<ReturnType<typeof workflowRoutes>>().api
 export const codes = client<ReturnType<typeof codeRoutes>>().api
+export const grants = client<ReturnType<typeof grantRoutes>>().api
 export const homes = client<ReturnType<typeof homeRoutes>>().api
 export const hub = client<ReturnType<typeof hubRoutes>>().api
 export const issues = client<ReturnType<typeof issueRoutes>>().api
@@ -92,6 +95,7 @@ export const integrations = client<ReturnType<typeof integrationRoutes>>().api
 export const connections = client<ReturnType<typeof oauthRoutes>>().api
 export const passkeys = client<ReturnType<typeof passkeyRoutes>>().api
 export const uploads = client<ReturnType<typeof uploadRoutes>>().api
+export const sync = client<ReturnType<typeof syncRoutes>>().api
 export const tasks = client<ReturnType<typeof taskRoutes>>().api
 export const views = client<ReturnType<typeof viewRoutes>>().api
 export const teams = client<ReturnType<typeof teamRoutes>>().api

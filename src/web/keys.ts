@@ -104,9 +104,21 @@ let begun: { possible: Possible[]; until: number } | undefined
 
 const startOf = (command: Command): Possible => ({ command, presses: parseKeybinding(command.keys ?? '') })
 
+/** ⌘↵ in a field of several lines sends its form. Returns whether it did. */
+function submits({ key, ctrlKey, metaKey, target }: KeyboardEvent): boolean {
+  if (key !== 'Enter' || !(ctrlKey || metaKey) || !(target instanceof HTMLTextAreaElement) || !target.form) return false
+  const button = target.form.querySelector<HTMLButtonElement>('[type=submit]')
+  if (!button?.disabled) target.form.requestSubmit()
+  return true
+}
+
 /** Finds what the press means, given what was pressed before it, and does it. */
 export function press(event: KeyboardEvent): void {
   if (event.isComposing || event.defaultPrevented || modifiers.has(event.key) || isPressing(event)) return
+  if (submits(event)) {
+    event.preventDefault()
+    return
+  }
   const goesOn = begun && event.timeStamp <= begun.until
   const possible = goesOn
     ? (begun?.possible ?? [])

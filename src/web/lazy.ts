@@ -2,6 +2,7 @@
  * Parts of a page that are loaded when they are needed. While the server is out of reach they wait for it: a dialog or
  * a message that is missing must not break the page around it, just when something is to be told.
  */
+import { lazyRouteComponent } from '@tanstack/react-router'
 import { type ComponentType, type LazyExoticComponent, lazy as lazyOnce } from 'react'
 
 const AGAIN = 2000
@@ -10,6 +11,12 @@ const AGAIN = 2000
 // biome-ignore lint/suspicious/noExplicitAny: React's own type says so.
 export const lazy = <C extends ComponentType<any>>(load: () => Promise<{ default: C }>): LazyExoticComponent<C> =>
   lazyOnce(() => onceThere(load))
+
+/**
+ * The router's own, but patient. It would load the document anew if a script is missing, which after an upgrade is
+ * right, but without a connection ends on an error page of the browser.
+ */
+export const lazyPage: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(() => onceThere(load), name)
 
 async function onceThere<T>(load: () => Promise<T>): Promise<T> {
   for (let wasThere = false; ; ) {

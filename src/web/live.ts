@@ -7,26 +7,29 @@ import { nobody, type PresenceMessage, presenceHeard } from './presence.ts'
 import { queries } from './queries.ts'
 import { Stale } from './stale.ts'
 import { store } from './store.ts'
+import { versionWritten } from './written.ts'
 
 /** The first words of the keys of queries that show records of a kind. */
 const shownBy: Record<string, readonly string[]> = {
-  task: ['tasks', 'task', 'plan', 'progress', 'epics', 'trash'],
+  task: ['tasks', 'task', 'at work', 'plan', 'progress', 'epics', 'trash'],
   session: ['sessions', 'session'],
   epic: ['plan', 'epics', 'trash'],
   story: ['plan', 'epics', 'trash'],
   plan: ['plan', 'tasks', 'epics', 'progress'],
-  comment: ['task'],
+  comment: ['task', 'at work'],
   link: ['task', 'feature', 'decision', 'spec'],
   project: ['projects', 'trash'],
   note: ['notes', 'note', 'trash'],
   attachment: ['note'],
   memory: ['memories', 'memory'],
-  notification: ['notifications'],
+  // Of a conflict of a device one hears by the notification about it.
+  notification: ['notifications', 'conflicts'],
   issue: ['issues', 'admin'],
   organization: ['teams'],
   member: ['members', 'teams'],
   agent: ['agents', 'agent', 'trash'],
   mcp_token: ['tokens', 'onboarding'],
+  grant: ['settings'],
   invite: ['invites'],
   mail: ['admin'],
   user: ['admin'],
@@ -45,7 +48,7 @@ const shownBy: Record<string, readonly string[]> = {
   spec: ['specs', 'spec'],
   skill: ['skills', 'skill', 'trash'],
   view: ['views'],
-  tunnel: ['tunnels'],
+  tunnel: ['tunnels', 'tunnel'],
   workspace: ['workspaces', 'projects'],
   repository: ['repositories'],
 }
@@ -56,8 +59,21 @@ const stale = new Stale(
   () => queries.isMutating() > 0,
 )
 
-function heard(type: string): void {
-  for (const key of shownBy[type.split('.')[0] ?? ''] ?? []) stale.add(key)
+/** What the page needs of an event. */
+interface Heard {
+  type: string
+  subjectId?: string | null
+  data?: Record<string, unknown>
+}
+
+/** Changes of a task's fields, which the page shows at once if it made them itself. */
+const ofFields = new Set(['task.updated', 'task.completed'])
+const byFields = new Set(['tasks', 'task', 'at work'])
+
+function heard({ type, subjectId, data }: Heard): void {
+  const version = ofFields.has(type) ? Number(data?.version) : Number.NaN
+  const isNews = () => !(version <= versionWritten(subjectId ?? ''))
+  for (const key of shownBy[type.split('.')[0] ?? ''] ?? []) stale.add(key, byFields.has(key) ? isNews : undefined)
   // Feeds, the home page, the lanes and a replay show everything that happens.
   for (const key of ['newest', 'home', 'now', 'session']) stale.add(key)
 }
@@ -68,12 +84,41 @@ export type LiveState = 'joining' | 'hub' | 'stream' | 'polling' | 'away'
 const state = store<LiveState>('joining')
 export const useLiveState = state.use
 
+// ---- what a page watches besides
+
+/** What is told to those who watch a topic now, and is kept nowhere. */
+export interface Posted {
+  op: string
+  topic: string
+  [part: string]: unknown
+}
+type Take = (notice: Posted) => void
+
+const watched = new Map<string, Set<Take>>()
+let follower: Follower | undefined
+
+/** Hears what is posted on a topic while a page shows it. Without a WebSocket nothing is posted: pages also ask. */
+export function watchTopic(topic: string, take: Take): () => void {
+  const takers = watched.get(topic) ?? new Set()
+  watched.set(topic, takers.add(take))
+  if (takers.size === 1) follower?.say({ op: 'subscribe', topics: [topic] })
+  return () => {
+    takers.delete(take)
+    if (takers.size > 0 || watched.get(topic) !== takers) return
+    watched.delete(topic)
+    follower?.say({ op: 'unsubscribe', topics: [topic] })
+  }
+}
+
 // ---- the connection
 
 interface Message extends PresenceMessage {
+  topic?: string
   op?: string
   cursor?: string
   type?: string
+  subjectId?: string | null
+  data?: Record<string, unknown>
 }
 
 /** Nothing at all for so long means that the connection is dead: the server says something every 25 s. */
@@ -89,15 +134,17 @@ const ways = ['hub', 'stream', 'polling'] as const
 
 /** Follows the events of a team from where it left off, until the function that it returns is called. */
 export function follow(organizationId: string): () => void {
-  const follower = new Follower(`organization:${organizationId}`)
-  void follower.connect()
-  return () => follower.end()
+  const mine = new Follower(`organization:${organizationId}`)
+  follower = mine
+  void mine.connect()
+  return () => mine.end()
 }
 
 class Follower {
   #topic: string
   #cursor: string | undefined
   #close: (() => void) | undefined
+  #socket: WebSocket | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #failures = 0
   /** How often in a row this way was open to the server, and yet nothing came. */
@@ -107,6 +154,11 @@ class Follower {
 
   constructor(topic: string) {
     this.#topic = topic
+  }
+
+  /** Sends an operation, if there is a WebSocket. A new one subscribes to everything that is watched then. */
+  say(operation: object): void {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(operation))
   }
 
   end(): void {
@@ -134,6 +186,7 @@ class Follower {
     address.protocol = address.protocol.replace('http', 'ws')
     address.searchParams.set('ticket', ticket)
     const socket = new WebSocket(address)
+    this.#socket = socket
     this.#close = () => socket.close()
     this.#listen()
     socket.onmessage = ({ data }) => {
@@ -142,7 +195,8 @@ class Follower {
       if (message.op !== 'hello') return this.#take(message)
       this.#works('hub')
       const from = this.#cursor && { cursor: this.#cursor }
-      socket.send(JSON.stringify({ op: 'subscribe', topics: [this.#topic, `presence:${this.#topic}`], ...from }))
+      const topics = [this.#topic, `presence:${this.#topic}`, ...watched.keys()]
+      socket.send(JSON.stringify({ op: 'subscribe', topics, ...from }))
       socket.send(JSON.stringify({ op: 'here', topic: this.#topic }))
     }
     socket.onclose = () => this.#lost()
@@ -186,9 +240,10 @@ class Follower {
   #take(message: Message): void {
     if (message.cursor) this.#cursor = message.cursor
     if (message.op === 'presence') presenceHeard(message)
+    for (const take of (message.op && watched.get(message.topic ?? '')) || []) take(message as Posted)
     // What was missed cannot be told, so everything on screen is asked for again.
     if (message.op === 'reset') void queries.invalidateQueries()
-    if (!message.op && message.type) heard(message.type)
+    if (!message.op && message.type) heard({ ...message, type: message.type })
   }
 
   /** The server was there, but the connection was not, or is no more. */
@@ -215,7 +270,7 @@ class Follower {
     const query = { topics: this.#topic, ...(this.#cursor && { cursor: this.#cursor }) }
     const found = await ok(hub.events.get({ query, headers: { accept: 'application/json' } }))
     if (found.reset) void queries.invalidateQueries()
-    for (const event of found.events) heard(event.type)
+    for (const event of found.events) heard(event)
     this.#cursor = found.cursor
     this.#works('polling')
     if (!this.#ended) this.#timer = setTimeout(() => void this.connect(), POLL)

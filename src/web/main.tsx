@@ -6,7 +6,7 @@ import { createRoot } from 'react-dom/client'
 import { Toasts } from './components/toasts.tsx'
 import { isProblem } from './problem.ts'
 import { queries } from './queries.ts'
-import { router } from './router.tsx'
+import { router } from './router.ts'
 
 // A page restored from the browser's cache is reloaded: the user may have signed out since.
 window.addEventListener('pageshow', ({ persisted }) => persisted && location.reload())

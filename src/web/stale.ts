@@ -7,7 +7,8 @@
 const PAUSE = 700
 
 export class Stale {
-  readonly #keys = new Set<string>()
+  /** For each key, whether any of the changes behind it is news. */
+  readonly #keys = new Map<string, (() => boolean)[]>()
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(
@@ -17,8 +18,9 @@ export class Stale {
     if (typeof document !== 'undefined') document.addEventListener('visibilitychange', () => this.#flush())
   }
 
-  add(key: string): void {
-    this.#keys.add(key)
+  /** `isNews` is asked when the change would be told: the page may know it by then. */
+  add(key: string, isNews = () => true): void {
+    this.#keys.set(key, [...(this.#keys.get(key) ?? []), isNews])
     if (!this.#timer) this.#flush()
   }
 
@@ -30,8 +32,8 @@ export class Stale {
       this.#flush()
     }, PAUSE)
     if (this.isChanging()) return
-    const keys = [...this.#keys]
+    const keys = [...this.#keys].filter(([, changes]) => changes.some((isNews) => isNews()))
     this.#keys.clear()
-    for (const key of keys) this.tell(key)
+    for (const [key] of keys) this.tell(key)
   }
 }

@@ -1,20 +1,31 @@
 /** Times as people read them, in the browser's language and time zone. */
+import { once } from './once.ts'
+
 const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-const short = (value: number, unit: 'second' | 'minute' | 'hour' | 'day'): string =>
-  new Intl.NumberFormat(undefined, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 0 }).format(
-    value,
-  )
+const inUnits = (unit: 'second' | 'minute' | 'hour' | 'day') =>
+  once(() => new Intl.NumberFormat(undefined, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 0 }))
+const units = { second: inUnits('second'), minute: inUnits('minute'), hour: inUnits('hour'), day: inUnits('day') }
+const short = (value: number, unit: keyof typeof units): string => units[unit]().format(value)
+
+/** A format is made once: that takes longer than using it. */
+const dates = (options: Intl.DateTimeFormatOptions) => {
+  const format = once(() => new Intl.DateTimeFormat(undefined, options))
+  return (instant: string | number): string => format().format(new Date(instant))
+}
+
+/** A number of minutes: "16 min". */
+export const minutes = (n: number): string => short(n, 'minute')
 
 /** How long ago, in one unit: "20 sec", "3 min", "2 hr". */
 export function ago(instant: string, now = Date.now()): string {
   const passed = Math.max(0, now - Date.parse(instant))
   if (passed < MINUTE) return short(Math.floor(passed / SECOND), 'second')
   if (passed < HOUR) return short(Math.floor(passed / MINUTE), 'minute')
-  if (passed < 2 * DAY) return short(Math.floor(passed / HOUR), 'hour')
+  if (passed < DAY) return short(Math.floor(passed / HOUR), 'hour')
   return short(Math.floor(passed / DAY), 'day')
 }
 
@@ -31,11 +42,8 @@ export const shareLeft = (since: string, until: string, now = Date.now()): numbe
   return whole <= 0 ? 0 : Math.min(1, Math.max(0, (Date.parse(until) - now) / whole))
 }
 
-export const day = (instant: string): string =>
-  new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' }).format(new Date(instant))
-
-export const dayAndTime = (instant: string): string =>
-  new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(instant))
+export const day = dates({ day: 'numeric', month: 'short' })
+export const dayAndTime = dates({ dateStyle: 'medium', timeStyle: 'short' })
 
 /** A due date and how urgent it is. */
 export function due(instant: string, now = Date.now()): { text: string; urgency: '' | 'soon' | 'over' } {
@@ -47,12 +55,10 @@ export function due(instant: string, now = Date.now()): { text: string; urgency:
 }
 
 /** With seconds: "16:12:08". */
-export const timeOfDay = (instant: string): string =>
-  new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' }).format(new Date(instant))
+export const timeOfDay = dates({ timeStyle: 'medium' })
 
 export const isOlderThan = (instant: string, days: number, now = Date.now()): boolean =>
   now - Date.parse(instant) > days * DAY
 
 /** Hours and minutes. */
-export const clockTime = (at: string | number): string =>
-  new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' }).format(new Date(at))
+export const clockTime = dates({ hour: 'numeric', minute: '2-digit' })

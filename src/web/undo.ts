@@ -3,6 +3,7 @@
  * or by the button of its message.
  */
 import { toast } from './components/toasts.tsx'
+import { queries } from './queries.ts'
 import { words } from './words.ts'
 
 interface Done {
@@ -28,11 +29,24 @@ export function rememberUndo(title: string, undo: () => Promise<unknown>): Done 
   return one
 }
 
-/** Undoes the newest change that was not undone yet. */
-export function undoLast(): void {
+/** Undoes the newest change that was not undone yet. One that is on its way to the server is the newest. */
+export async function undoLast(): Promise<void> {
+  await settled()
   const last = done.at(-1)
-  if (last) void run(last)
+  if (last) await run(last)
 }
+
+/** Resolves when no change is on its way. */
+const settled = (): Promise<void> =>
+  new Promise((resolve) => {
+    const check = () => {
+      if (queries.isMutating() > 0) return
+      stop()
+      resolve()
+    }
+    const stop = queries.getMutationCache().subscribe(check)
+    check()
+  })
 
 async function run(one: Done): Promise<void> {
   const place = done.indexOf(one)

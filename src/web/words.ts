@@ -1,6 +1,8 @@
 /** The words of the frame and of what several pages share. A page's own words stand in its folder. */
 import type { SearchName } from '../records/names.ts'
 import type { Priority, Status } from '../records/work.ts'
+import { once } from './once.ts'
+import { minutes } from './times.ts'
 
 export const words = {
   acting: { as: (name: string) => `You act as ${name}`, stop: 'Stop' },
@@ -16,6 +18,7 @@ export const words = {
   copied: 'Copied',
   undo: 'Undo',
   cancel: 'Cancel',
+  save: 'Save',
   home: 'Tutti, home',
   places: {
     home: 'Home',
@@ -68,6 +71,8 @@ export const words = {
     help: 'Show these keys',
     go: (place: string) => `Go to ${place}`,
     undo: 'Undo',
+    next: 'Next row',
+    previous: 'Row before',
   },
   palette: {
     title: 'Search or jump',
@@ -97,11 +102,15 @@ export const words = {
   inTeamsText: 'The address does not say which one. Choose a team:',
   atWorkNow: 'At work now',
   favourite: 'Favourite',
-  minutesLeft: (n: number) => `${n} min left`,
+  stalledFor: (time: string) => `stalled ${time}`,
+  lastCall: 'last call of the holder',
+  lastChange: 'last change by the holder',
+  minutesLeft: (n: number) => `${minutes(n)} left`,
   tryAgain: 'Try again',
   notFound: 'There is nothing here',
   notFoundText: 'The address may be mistyped, or it was deleted, or you may not see it.',
   toProjects: 'All projects',
+  toSearch: 'Search',
   clearFilters: 'Clear filters',
   filter: 'Filter',
   removeFilter: 'Remove the filter',
@@ -124,9 +133,13 @@ export const priorityNames: Record<Priority, string> = {
   low: 'Low',
 }
 
+// Making a format takes longer than drawing the text.
+const numbers = once(() => new Intl.NumberFormat())
+const plurals = once(() => new Intl.PluralRules('en'))
+
 /** `count(3, 'task')` is "3 tasks". */
 export const count = (n: number, one: string, many = `${one}s`): string =>
-  `${new Intl.NumberFormat().format(n)} ${new Intl.PluralRules('en').select(n) === 'one' ? one : many}`
+  `${numbers().format(n)} ${plurals().select(n) === 'one' ? one : many}`
 
 export const kindNames: Record<SearchName, string> = {
   memory: 'memory',

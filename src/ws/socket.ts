@@ -11,7 +11,7 @@ import type { Log } from '../log.ts'
 import { type Operation, operationOf } from './operations.ts'
 
 /** What Bun keeps with a socket: of a listener of the hub, or of what another feature accepts. */
-export type SocketData = { peer?: Peer } & ({ readonly actor: Actor } | { readonly accept: Accept })
+export type SocketData = { peer?: Peer } & ({ actor: Actor | undefined } | { readonly accept: Accept })
 
 /** Bytes of a message, on any socket. The hub takes less. */
 const MOST_MESSAGE = 1 << 20
@@ -34,19 +34,23 @@ class Client implements Outlet, Peer {
 
   constructor(
     private readonly socket: ServerWebSocket<SocketData>,
-    private readonly actor: Actor,
+    actor: Actor,
     private readonly hub: Hub,
     private readonly log: Log,
   ) {
-    this.#last = this.#open()
+    this.#last = this.#open(actor)
   }
 
   get waiting(): number {
     return this.socket.getBufferedAmount()
   }
 
-  event(json: string): void {
-    this.socket.send(json)
+  event(json: string): boolean {
+    return this.socket.send(json) > 0
+  }
+
+  together(send: () => void): void {
+    this.socket.cork(send)
   }
 
   notice(notice: Notice): void {
@@ -82,9 +86,9 @@ class Client implements Outlet, Peer {
     return this.#allowance >= 0
   }
 
-  async #open(): Promise<void> {
+  async #open(actor: Actor): Promise<void> {
     try {
-      this.#listener = await this.hub.open(this.actor, this)
+      this.#listener = await this.hub.open(actor, this)
       if (this.#isGone) this.hub.left(this.#listener)
     } catch (error) {
       this.log.debug('a live connection could not be opened', { error })
@@ -132,7 +136,12 @@ export const socketHandlers = (hub: Hub, log: Log): WebSocketHandler<SocketData>
   closeOnBackpressureLimit: false,
   open(socket) {
     const { data } = socket
-    data.peer = 'accept' in data ? data.accept(socket) : new Client(socket, data.actor, hub, log)
+    if ('accept' in data) data.peer = data.accept(socket)
+    else {
+      data.peer = new Client(socket, data.actor as Actor, hub, log)
+      // The listener has an actor that stays current, which all connections of the credential share.
+      data.actor = undefined
+    }
   },
   message(socket, message) {
     socket.data.peer?.receive(message)

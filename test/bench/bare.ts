@@ -7,6 +7,7 @@ import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Driver, Statement } from '../../src/db/driver.ts'
 import { openDatabase } from '../../src/db/index.ts'
+import { readEvents } from '../../src/events/reader.ts'
 import * as notes from '../../src/features/notes/service.ts'
 import { createLog } from '../../src/log.ts'
 
@@ -22,6 +23,7 @@ const list = (await record(() => notes.list(ctx, { limit: 50 })))[0] as Statemen
 const created = await record(() => notes.create(ctx, { title: 'bare', content: 'x'.repeat(500) }))
 const insert = created.find((s) => s.text.startsWith('insert into "notes"')) as Statement
 const event = created.find((s) => s.text.startsWith('insert into events')) as Statement
+const events = (await record(() => readEvents(app.db, { high: 0, holes: [] }, 500)))[0] as Statement
 const idAt = insert.params.findIndex((p) => typeof p === 'string' && /^[0-9a-f]{8}-/.test(p))
 const slugAt = insert.params.findIndex((p) => typeof p === 'string' && p.startsWith('bare-'))
 
@@ -39,6 +41,7 @@ const server = Bun.serve({
   routes: {
     '/get': () => answer(get),
     '/list': () => answer(list),
+    '/events': () => answer(events),
     '/create': {
       POST: async (request) => {
         await request.json()

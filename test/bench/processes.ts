@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
 export interface Process {
   url: string
@@ -57,6 +57,10 @@ export function cpuSeconds(pid: number): number {
   return nanoseconds / 1e9
 }
 
+/** CPU seconds of its first thread, which runs the event loop of Bun. */
+export const loopSeconds = (pid: number): number =>
+  Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e9
+
 /** Waits until it has had nothing to do for some seconds: on a busy machine, one calm second tells nothing. */
 export async function quiet({ pid }: Process): Promise<void> {
   let calm = 0
@@ -74,7 +78,10 @@ const CALM_SECONDS = 5
 export const rssMb = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
-/** The most it has had since its start. */
+/** Lets `peakRssMb` begin anew. */
+export const forgetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/clear_refs`, '5')
+
+/** The most it has had since its start, or since `forgetPeak`. */
 export const peakRssMb = (pid: number): number =>
   Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
@@ -82,7 +89,12 @@ export const peakRssMb = (pid: number): number =>
 export async function rate(
   url: string,
   seconds: number,
-  { token, body, connections = 16 }: { token?: string; body?: string; connections?: number } = {},
+  {
+    token,
+    body,
+    connections = 16,
+    headers = {},
+  }: { token?: string; body?: string; connections?: number; headers?: Record<string, string> } = {},
 ): Promise<number> {
   const script = body && `${process.env.TMPDIR ?? '/tmp'}/tutti-wrk-${process.pid}.lua`
   if (script)
@@ -97,6 +109,7 @@ export async function rate(
     `-d${seconds}s`,
     ...(script ? ['-s', script] : []),
     ...(token ? ['-H', `Authorization: Bearer ${token}`] : []),
+    ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
     url,
   ]
   const child = Bun.spawn(args, { stdout: 'pipe' })

@@ -14,6 +14,7 @@ const binary = resolve(import.meta.dir, '../../dist/tutti')
 export const limits = {
   RATE_LIMIT_PER_MINUTE: '1000000',
   RATE_LIMIT_BURST: '1000000',
+  RATE_LIMIT_ANONYMOUS: '1000000',
   RATE_LIMIT_MCP: '1000000',
   RATE_LIMIT_LOGIN: '1000',
 }

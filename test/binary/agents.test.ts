@@ -50,21 +50,21 @@ describe('tutti connect', () => {
 
   const settings: [string, string, string, string[], () => object, object][] = [
     ['claude-code', '.claude.json', '{"numStartups":3,"mcpServers":{"other":{"command":"x"}}}', ['mcpServers'],
-      () => ({ type: 'http', url: `${office.url}/mcp`, headers: bearer }), { type: 'stdio', command: BINARY }],
+      () => ({ type: 'http', url: `${office.url}/mcp/token`, headers: bearer }), { type: 'stdio', command: BINARY }],
     ['codex', '.codex/config.toml', '# mine\nmodel = "o5"\n\n[mcp_servers.other]\ncommand = "x" # stays\n', ['mcp_servers'],
-      () => ({ url: `${office.url}/mcp`, http_headers: bearer }), { command: BINARY }],
+      () => ({ url: `${office.url}/mcp/token`, http_headers: bearer }), { command: BINARY }],
     ['cursor', '.cursor/mcp.json', '{"mcpServers":{"other":{"command":"x"}}}', ['mcpServers'],
-      () => ({ url: `${office.url}/mcp`, headers: bearer }), { command: BINARY }],
+      () => ({ url: `${office.url}/mcp/token`, headers: bearer }), { command: BINARY }],
     ['vscode', '.config/Code/User/mcp.json', '{"inputs":[],"servers":{"other":{"command":"x"}}}', ['servers'],
-      () => ({ type: 'http', url: `${office.url}/mcp`, headers: bearer }), { type: 'stdio', command: BINARY }],
+      () => ({ type: 'http', url: `${office.url}/mcp/token`, headers: bearer }), { type: 'stdio', command: BINARY }],
     ['gemini', '.gemini/settings.json', '{"theme":"x","mcpServers":{"other":{"command":"x"}}}', ['mcpServers'],
-      () => ({ httpUrl: `${office.url}/mcp`, headers: bearer }), { command: BINARY }],
+      () => ({ httpUrl: `${office.url}/mcp/token`, headers: bearer }), { command: BINARY }],
     ['opencode', '.config/opencode/opencode.json', '{"$schema":"y","mcp":{"other":{"command":"x"}}}', ['mcp'],
-      () => ({ type: 'remote', url: `${office.url}/mcp`, enabled: true, oauth: false, headers: bearer }), { type: 'local', enabled: true }],
+      () => ({ type: 'remote', url: `${office.url}/mcp/token`, enabled: true, oauth: false, headers: bearer }), { type: 'local', enabled: true }],
     ['windsurf', '.codeium/windsurf/mcp_config.json', '{"mcpServers":{"other":{"command":"x"}}}', ['mcpServers'],
-      () => ({ serverUrl: `${office.url}/mcp`, headers: bearer }), { command: BINARY }],
+      () => ({ serverUrl: `${office.url}/mcp/token`, headers: bearer }), { command: BINARY }],
     ['zed', '.config/zed/settings.json', '{"theme":"x","context_servers":{"other":{"command":"x"}}}', ['context_servers'],
-      () => ({ url: `${office.url}/mcp`, headers: bearer }), { command: BINARY }],
+      () => ({ url: `${office.url}/mcp/token`, headers: bearer }), { command: BINARY }],
   ] // biome-ignore format: a table
 
   test.each(settings)(
@@ -166,7 +166,7 @@ describe('tutti connect', () => {
       settings: { mcp_servers: { tutti: object } }
     }
     expect(printed.settings.mcp_servers.tutti).toEqual({
-      url: `${office.url}/mcp`,
+      url: `${office.url}/mcp/token`,
       http_headers: { Authorization: 'Bearer YOUR_TOKEN' },
     })
     expect(existsSync(join(h.at, '.codex'))).toBe(false)

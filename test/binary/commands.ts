@@ -13,9 +13,11 @@ export interface Listed {
 
 /** Everything that can be called, or what only groups it; read from the program itself. What is hidden is for programs. */
 export async function allCommands(which: 'callable' | 'groups' = 'callable'): Promise<Listed[]> {
-  for (const [name, { load }] of Object.entries(nouns)) {
+  for (const [name, { load, extend }] of Object.entries(nouns)) {
     const noun = program.commands.find((c) => c.name() === name) as Command
-    if (noun.commands.length === 0) build(noun, (await load()).verbs)
+    if (noun.commands.length > 0) continue
+    build(noun, (await load()).verbs)
+    ;(await extend?.())?.extend(noun)
   }
   const walk = (command: Command, path: string[]): Listed[] =>
     command

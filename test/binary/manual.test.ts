@@ -82,7 +82,7 @@ test('the first five minutes of the README go as they are written', async () => 
   const settings = JSON.parse(readFileSync(join(HOME, '.claude.json'), 'utf8')) as {
     mcpServers: { tutti: { url: string } }
   }
-  expect(settings.mcpServers.tutti.url).toBe(`${server.url}/mcp`)
+  expect(settings.mcpServers.tutti.url).toBe(`${server.url}/mcp/token`)
   const next = Bun.spawnSync(['tutti', 'tasks', 'list', '--json'], { env, cwd })
   expect(JSON.parse(next.stdout.toString())).toMatchObject({ items: [{ key: 'MY-1', status: 'in_progress' }] })
   expect(await server.stop()).toBe(0)

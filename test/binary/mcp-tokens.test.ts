@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { folder, json, PASSWORD, tutti } from '../support/binary.ts'
+import { Program } from '../features/grants-support.ts'
+import { folder, json, onTerminal, PASSWORD, tutti } from '../support/binary.ts'
 import { type Home, Office } from './home.ts'
 
 let office: Office
@@ -126,4 +127,51 @@ test('a token is not written unasked into settings that are kept in git', async 
   writeFileSync(join(at, 'dotfiles', '.gitignore'), 'mcp.json\n')
   writeFileSync(join(at, 'dotfiles', 'mcp.json'), '{}')
   expect(await connect()).toMatchObject({ code: 0 })
+}, 300_000)
+
+test('programs that sign in: their person lists and ends them, operators add and remove them', async () => {
+  const home = await office.signedIn()
+  const dir = ['--data-dir', office.server.dir]
+  const added = await tutti(['oauth', 'clients', 'add', 'Robot', 'http://127.0.0.1/callback', '--json', ...dir])
+  const { id } = JSON.parse(added.out) as { id: string }
+  expect((await tutti(['oauth', 'clients', 'list', ...dir])).out).toBe(
+    `${id}  Robot (added by an administrator, let in 0 times)\n`,
+  )
+  const wrong = await tutti(['oauth', 'clients', 'add', 'Robot', 'http://robot.example/', ...dir])
+  expect(wrong.err).toContain('must begin with https://')
+  expect(wrong.code).not.toBe(0)
+
+  const { body: teams } = await office.api<{ items: { id: string }[] }>('GET', '/api/teams')
+  const program = new Program(office, id)
+  const grace = {
+    token: office.token,
+    organizationId: teams.items[0]?.id as string,
+    fetch: async <T>(method: string, path: string, body?: unknown) => ({
+      ...(await office.api<T>(method, path, body as object)),
+      headers: new Headers(),
+    }),
+  }
+  expect((await home.run('oauth', 'list')).err).toContain('No programs.')
+  const { access_token } = await program.tokens(grace)
+  expect(await works(access_token)).not.toBe(401)
+  const shown = await onTerminal(['oauth', 'list'], { env: home.env, columns: 120 })
+  expect(shown.shown).toMatch(/Robot +Robot \(Grace Hopper\) +write +/)
+  expect((await home.run('oauth', 'end', 'Robot')).out).toBe('Permission ended.\n')
+  expect(await works(access_token)).toBe(401)
+  expect((await tutti(['oauth', 'clients', 'remove', id, ...dir])).out).toBe('Removed. Its permissions have ended.\n')
+  expect((await tutti(['oauth', 'clients', 'list', '--json', ...dir])).out).not.toContain(id)
+}, 300_000)
+
+test('on a terminal, connect leaves signing in to a program that can', async () => {
+  const [home, at] = [await office.signedIn(), folder()]
+  const connect = (...more: string[]) =>
+    onTerminal(['connect', 'codex', '--no-hooks', '--profile', office.host, ...more], {
+      env: { ...home.env, HOME: at },
+      columns: 200,
+    })
+  const settings = () => readFileSync(join(at, '.codex/config.toml'), 'utf8')
+  expect((await connect()).shown).toContain('Sign it in: codex mcp login tutti')
+  expect(settings()).toBe(`[mcp_servers.tutti]\nurl = "${office.url}/mcp"\n`)
+  await connect('--token', '--yes')
+  expect(settings()).toContain(`${office.url}/mcp/token`)
 }, 300_000)

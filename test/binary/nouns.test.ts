@@ -128,7 +128,13 @@ describe('--json', () => {
     expect(shown).toEqual(body)
     // These have another path, which depends on a project, or no pages.
     const apart = ['features', 'epics', 'stories', 'integrations', 'webhooks']
-    const paths = { memory: 'memories', activity: 'activities', tokens: 'mcp-tokens', repositories: 'repos' }
+    const paths = {
+      memory: 'memories',
+      activity: 'activities',
+      tokens: 'mcp-tokens',
+      repositories: 'repos',
+      oauth: 'settings/grants',
+    }
     for (const noun of Object.keys(nouns).filter((n) => !apart.includes(n))) {
       const path = paths[noun as keyof typeof paths] ?? noun
       const { body: page } = await office.api<object>('GET', `/api/${path}?limit=2`)

@@ -220,9 +220,9 @@ describe('tutti config', () => {
   /** A value for every setting there is, with a secret wherever one fits. */
   const values: Record<string, string> = {}
   for (const [name, { about, fallback }] of Object.entries(settings)) {
-    if (name === 'DATABASE_URL') values[name] = secretUrl('postgres')
+    if (name === 'DATABASE_URL' || name === 'LISTEN_URL') values[name] = secretUrl('postgres')
     else if (name === 'SMTP_URL') values[name] = secretUrl('smtps')
-    else if (name === 'APP_URL') values[name] = 'https://tutti.example.com'
+    else if (name === 'APP_URL' || name === 'INSTANCE_URL') values[name] = 'https://tutti.example.com'
     else if (name.endsWith('_URL') || name === 'GOOGLE_ISSUER') values[name] = secretUrl('http')
     else if (name === 'DB_CONNECTION') values[name] = 'pgsql'
     else if (name === 'EMBEDDINGS_DIMENSIONS') values[name] = '512'

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { manager } from '../../cli/operating/service-managers.ts'
+import { Session } from '../../src/tunnel/session.ts'
 import { BINARY, folder, freePort, onTerminal, type Run, tutti } from '../support/binary.ts'
 import { installed, Systemd } from '../support/systemd.ts'
 
@@ -208,6 +209,47 @@ describe.skipIf(!root || !has('systemctl') || !has('unshare'))('with a real syst
     expect([stranger.code, existsSync('/etc/systemd/system/tutti.service')]).toEqual([6, false])
   })
 
+  test('the tunnel of this machine: online, back after a kill, and gone', async () => {
+    const server = fakeServer()
+    const config = join(folder(), AWKWARD)
+    const env = { XDG_CONFIG_HOME: config }
+    const missing = await service(['install', '--tunnel'], env)
+    expect([missing.code, missing.err.includes('has no tunnel yet')]).toEqual([2, true])
+    mkdirSync(join(config, 'tutti'), { recursive: true, mode: 0o700 })
+    const id = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
+    const machine = { tunnelId: id, ownerId: id, name: 'Box', slug: 'box', token: 'svc_tun_x', services: {} }
+    writeFileSync(join(config, 'tutti', 'tunnel.json'), JSON.stringify({ server: server.url, ...machine }), {
+      mode: 0o600,
+    })
+    const done = await service(['install', '--tunnel', '--json'], env)
+    expect([done.code, done.err]).toEqual([0, 'Wrote /etc/systemd/system/tutti-tunnel.service\n'])
+    const { pid, ...said } = JSON.parse(done.out)
+    expect(said).toEqual({ file: '/etc/systemd/system/tutti-tunnel.service', tunnel: 'box', online: true })
+    const main = async () =>
+      Number(/\d+/.exec((await systemd.run(['systemctl', 'show', '-p', 'MainPID', 'tutti-tunnel'])).out)?.[0])
+    expect(await main()).toBe(pid)
+    const connections = server.opened()
+    await systemd.run(['systemctl', 'kill', '--signal=KILL', 'tutti-tunnel'])
+    while (server.opened() === connections) await Bun.sleep(50)
+    expect(await main()).not.toBe(pid)
+    // Once more changes nothing but the process; and a second one beside it is refused.
+    expect(JSON.parse((await service(['install', '--tunnel', '--json'], env)).out).online).toBe(true)
+    const beside = await systemd.tutti(['tunnel', 'up'], env, binary)
+    expect([beside.code, beside.err.includes('A tunnel already runs on this machine.')]).toEqual([5, true])
+    const gone = await service(['uninstall', '--tunnel', '--json'], env)
+    expect(JSON.parse(gone.out)).toEqual({ file: '/etc/systemd/system/tutti-tunnel.service', removed: true })
+    expect((await systemd.run(['systemctl', 'is-active', 'tutti-tunnel'])).code).not.toBe(0)
+    // A tunnel that somebody has started by hand is not taken over.
+    const byHand = systemd.tutti(['tunnel', 'up', '--json'], env, binary)
+    const before = server.opened()
+    while (server.opened() === before) await Bun.sleep(50)
+    const refused = await service(['install', '--tunnel'], env)
+    expect([refused.code, refused.err.includes('tutti tunnel down')]).toEqual([5, true])
+    expect((await systemd.tutti(['tunnel', 'down'], env, binary)).code).toBe(0)
+    expect((await byHand).code).toBe(0)
+    await server.stop()
+  })
+
   test('settings that the server would refuse are refused before anything is written', async () => {
     const bad = join(folder(), 'data')
     mkdirSync(bad, { mode: 0o700 })
@@ -217,6 +259,30 @@ describe.skipIf(!root || !has('systemctl') || !has('unshare'))('with a real syst
     expect((await service(['status', ...at])).code).toBe(4)
   })
 })
+
+/** The part of a server that a machine connects to. */
+function fakeServer() {
+  let opened = 0
+  const server = Bun.serve<{ session?: Session }>({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch(request, self) {
+      if (request.url.endsWith('/api/tunnels/reverse') && self.upgrade(request, { data: {} })) return undefined
+      return Response.json({ leaseUntil: '2026-11-15T09:30:00.000Z', drain: false })
+    },
+    websocket: {
+      open(socket) {
+        opened++
+        const session = new Session('server', { send: (bytes) => socket.send(bytes) !== 0, close: () => undefined }, {})
+        socket.data.session = session
+        const id = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
+        session.settings({ generation: opened, tunnelId: id, ownerId: id, slug: 'box' })
+      },
+      message: (socket, message) => socket.data.session?.receive(message as Buffer),
+    },
+  })
+  return { url: `http://127.0.0.1:${server.port}`, opened: () => opened, stop: () => server.stop(true) }
+}
 
 test('without a service manager it says so, with the exit code for it', async () => {
   const bin = folder()

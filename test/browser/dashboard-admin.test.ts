@@ -46,7 +46,7 @@ test('an administrator suspends somebody, reads the outbox and the audit log, an
   await root.button('Save plan').click()
   await root.see('Saved')
   await root.page.getByRole('link', { name: 'Audit', exact: true }).click()
-  await root.page.getByRole('searchbox', { name: /^Start of the type/ }).fill('user.suspended')
+  await root.page.getByRole('searchbox', { name: /^What the type begins with/ }).fill('user.suspended')
   await root.button('Find').click()
   await root.page.getByRole('cell', { name: 'user.suspended' }).first().waitFor()
   await root.page.getByRole('link', { name: 'Outbox', exact: true }).click()
@@ -64,7 +64,10 @@ test('an administrator suspends somebody, reads the outbox and the audit log, an
   const theirs = live()
   await root.page.getByRole('dialog').getByRole('button', { name: 'Act as' }).click()
   await root.see(`You act as ${name}`)
-  await root.see('30 min left')
+  await root.page
+    .getByText(/\d+ mins? left/)
+    .first()
+    .waitFor()
   expect(await root.me()).toBe(boss.email)
   await theirs
   await root.button('Stop').click()
@@ -83,7 +86,7 @@ test('its pages show what people store as text, and do not exist for others', as
   await mallory.leave()
   for (const look of looks) {
     const root = await signedIn(t, boss.email, look)
-    await expectSound(root, '/admin', 'main .prow')
+    await expectSound(root, '/admin', 'main .setrow')
     for (const path of ['users', 'audit', 'issues', 'settings'])
       await expectSound(root, `/admin/${path}`, 'main tbody tr')
     await expectSound(root, '/admin/announcements', 'main form')

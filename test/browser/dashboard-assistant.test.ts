@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
 import type { AiSession } from '../../src/features/assistant/schema.ts'
+import type { Tree } from '../../src/features/planning/schema.ts'
 import { catchUp } from '../../src/features/search/indexing.ts'
 import { member, person, systemCtx, testApp } from '../support/app.ts'
 import { ChatServer } from '../support/chat-server.ts'
@@ -55,6 +56,35 @@ test('a question is asked, answered, stopped and continued; a proposal is edited
   await ada.page.getByRole('heading', { name: 'Lock the folder' }).first().waitFor()
   const { items } = await call<{ items: { title: string }[] }>(ada, 'GET', `/api/tasks?projectId=${slug}`)
   expect(items.map(({ title }) => title)).toEqual(['Lock the folder'])
+  // A plan is edited down to its tasks; those that waited for one that is left out no longer do.
+  await ada.goto('/assistant')
+  const stories = [
+    {
+      title: 'Locking',
+      tasks: [
+        { ref: 'a', title: 'Draft it' },
+        { title: 'Write it', blockedBy: ['a'] },
+      ],
+    },
+  ]
+  chat.script(
+    ChatServer.calls(['propose_plan', { epics: [{ title: 'Folders', stories }] }]),
+    ChatServer.says('A plan.'),
+  )
+  await ask('Propose a plan for the folder')
+  const plan = ada.page.getByRole('region', { name: 'Proposes a plan' })
+  await plan.getByText('after Draft it').waitFor()
+  await plan.getByRole('button', { name: 'Edit', exact: true }).click()
+  await plan.getByLabel('Title of the story').fill('Locks')
+  await plan.getByLabel('Title of the task').last().fill('Write the lock')
+  await plan.getByRole('button', { name: 'Leave out Draft it' }).click()
+  await plan.getByLabel('In which project').selectOption({ label: 'Engine' })
+  await plan.getByRole('button', { name: 'Accept' }).click()
+  await plan.getByRole('link', { name: 'Folders' }).waitFor()
+  const { epics } = await call<Tree>(ada, 'GET', `/api/projects/${slug}/tree`)
+  expect(
+    epics[0]?.stories.map(({ title, tasks }) => [title, tasks.map((task) => [task.title, task.blockedBy])]),
+  ).toEqual([['Locks', [['Write the lock', []]]]])
   const [session] = (await call<{ items: AiSession[] }>(ada, 'GET', '/api/ai/sessions')).items
   for (const look of looks) {
     const who = await signedIn(t, boss.email, look)
@@ -65,11 +95,11 @@ test('a question is asked, answered, stopped and continued; a proposal is edited
   await ada.goto(`/assistant/${session?.id}`)
   await ada.button('Rename').click()
   await ada.page.getByLabel('Title').fill('Locks')
-  await ada.button('Save').click()
+  await ada.page.keyboard.press('Enter')
   await ada.page.getByRole('link', { name: /^Locks/ }).waitFor()
   await ada.button('Delete').click()
   await ada.page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
-  await ada.see('No chats yet.')
+  await ada.page.getByRole('link', { name: /^Locks/ }).waitFor({ state: 'detached' })
   await ada.leave()
 }, 300_000)
 

@@ -42,6 +42,34 @@ test('the palette jumps to a task by its key, goes to pages and acts on the page
   await ada.leave()
 }, 300_000)
 
+test('a favourite comes first in the sidebar; what has not changed is answered with 304 and shown', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(t, boss.email)
+  const first = await newProject(ada, 'Aardvark')
+  const second = await newProject(ada, 'Zebra')
+  await ada.goto(`/projects/${second.slug}`)
+  const firstListed = ada.page.locator('.side .nav:has(.pdot)').first()
+  await firstListed.getByText('Aardvark').waitFor()
+  const saved = ada.page.waitForResponse((response) => response.request().method() === 'PATCH')
+  await ada.page.getByRole('button', { name: 'Favourite' }).click()
+  await firstListed.getByText('Zebra').waitFor()
+  await saved
+  const cdp = await ada.context.newCDPSession(ada.page)
+  await cdp.send('Network.enable')
+  const statuses: number[] = []
+  cdp.on('Network.responseReceivedExtraInfo', ({ statusCode }) => void statuses.push(statusCode))
+  await ada.goto(`/projects/${first.slug}`)
+  await ada.page.getByRole('heading', { name: 'Aardvark', level: 1 }).waitFor()
+  await firstListed.getByText('Zebra').waitFor()
+  await ada.page.waitForLoadState('networkidle')
+  statuses.splice(0)
+  await ada.page.reload()
+  await ada.page.getByRole('heading', { name: 'Aardvark', level: 1 }).waitFor()
+  await ada.page.waitForLoadState('networkidle')
+  expect(statuses).toContain(304)
+  await ada.leave()
+}, 300_000)
+
 test('search shows what people stored as text, wide and on a phone, where everything is within reach', async () => {
   const boss = await person(t)
   for (const look of looks) {
@@ -204,6 +232,15 @@ test('a server that stopped is told; what one writes is refused and kept, and al
   expect(await ada.page.evaluate('window.before')).toBe(true)
   const stored = await call<{ comments: unknown[]; priority: string }>(ada, 'GET', `/api/tasks/${task.key}`)
   expect([stored.comments.length, stored.priority]).toEqual([1, 'medium'])
+
+  // A page that is not loaded yet opens when the server is back; the browser shows no error of its own meanwhile.
+  stopped = true
+  const away = ada.page.waitForEvent('requestfailed', (request) => request.url().includes('/health/live'))
+  await ada.page.getByRole('link', { name: 'Specs' }).click()
+  await away
+  stopped = false
+  await ada.page.getByRole('heading', { name: 'Specs', level: 1 }).waitFor()
+  expect(await ada.page.evaluate('window.before')).toBe(true)
   const lost = ada.trouble.filter((line) => !line.includes('ERR_CONNECTION_REFUSED'))
   ada.trouble.splice(0, ada.trouble.length, ...lost)
   await ada.leave()

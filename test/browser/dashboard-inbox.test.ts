@@ -58,8 +58,11 @@ test('the badge equals the list after every act, by keys and by buttons', async 
   await ada.page.getByLabel('Write an answer').fill('SHA-256')
   await ada.button('Answer').click()
   await expectNeeds(ada, 2)
-  // What others send comes by itself.
+  // What others send waits behind a pill: nothing moves under the pointer.
   await ask(`@${handle} thanks`)
+  await ada.button('Show 1 new').waitFor()
+  await expectRows(ada, 2)
+  await ada.button('Show 1 new').click()
   await expectNeeds(ada, 3)
   await ada.page.getByRole('link', { name: /^All/ }).click()
   await expectRows(ada, 4)

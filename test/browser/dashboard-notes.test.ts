@@ -16,7 +16,7 @@ const textOf = async (who: Visitor, id: string) =>
 const field = (who: Visitor) => who.page.getByRole('textbox', { name: 'Text of the note' })
 const dialog = (who: Visitor) => who.page.getByRole('dialog')
 
-test('a note is written by keys, saved by itself, linked, published, deleted and restored', async () => {
+test('a note is written by keys, saved by itself, linked, pinned, published, deleted and restored', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   await newNote(ada, { title: 'Runbook', content: 'Stop, wait, start.' })
@@ -45,6 +45,8 @@ test('a note is written by keys, saved by itself, linked, published, deleted and
   await ada.page.getByRole('complementary').getByRole('link', { name: 'Runbook' }).waitFor()
   await ada.page.locator('.prose').getByRole('link', { name: 'Runbook' }).click()
   await ada.page.getByRole('heading', { name: 'Runbook', level: 1 }).waitFor()
+  await ada.button('Pin to the top').click()
+  await ada.button('Unpin').waitFor()
   await ada.page.getByRole('complementary').getByRole('link', { name: 'How we deploy' }).click()
   await ada.page.getByRole('heading', { name: 'How we deploy', level: 1 }).waitFor()
   expect(await textOf(ada, id)).toEndWith('[[Runbook]].')
@@ -55,6 +57,8 @@ test('a note is written by keys, saved by itself, linked, published, deleted and
   const toast = ada.page.locator('.toast', { hasText: 'Deleted' })
   await toast.getByRole('button', { name: 'Undo' }).click()
   await ada.page.getByRole('link', { name: 'How we deploy' }).waitFor()
+  // It was changed later than the pinned one, which stays at the top.
+  expect(await ada.page.locator('.note .ttl').allTextContents()).toEqual(['Runbook', 'How we deploy'])
   // The page may hear of the deletion, and look, before it has left.
   const gone = [`GET /api/notes/${id} 404`, `GET /api/notes/${id}/links 404`]
   await ada.leave(...ada.refused.filter((line) => gone.includes(line)))

@@ -45,6 +45,8 @@ test('an agent claims a task, falls silent and is taken over; its session is rep
   await works(boss, task, 'Make a book open with no network')
   await fallSilent(task)
   await ada.goto('/now')
+  const held = ada.page.getByRole('group', { name: 'At work now' }).getByRole('link', { name: new RegExp(task.key) })
+  await held.getByText('stalled').waitFor()
   const lane = ada.page.getByRole('article').filter({ hasText: task.key })
   await lane.getByText('stalled', { exact: true }).waitFor()
   await lane.getByText('waits for it', { exact: false }).waitFor()

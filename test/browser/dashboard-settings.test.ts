@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { newId } from '../../src/db/columns.ts'
 import { TestClock } from '../features/support.ts'
 import { logged, PASSWORD, type TestApp, testApp, unique } from '../support/app.ts'
-import { evil, expectSound, looks, Visitor } from './support.ts'
+import { call, evil, expectSound, looks, type Made, Visitor } from './support.ts'
 
 /** The settings of an account in a real browser, with a clock that can be moved. */
 const clock = new TestClock()
@@ -64,6 +65,53 @@ test('a profile, a passkey, a key shown once and a session are managed, after a 
   await forEver.click()
   await ada.page.waitForURL('**/login*')
   await ada.leave(...ada.refused)
+}, 300_000)
+
+interface Pushed {
+  receipts: { conflicts?: string[] }[]
+}
+
+/** A device whose change of a note's title meets another one. */
+async function conflict(ada: Visitor, title: string, mine: string): Promise<Made> {
+  const note = await call<Made>(ada, 'POST', '/api/notes', { title })
+  const about = { name: evil.slice(0, 60), platform: 'linux x64', schema: '2026-11-16' }
+  const { deviceId } = await call<{ deviceId: string }>(ada, 'POST', '/api/sync/devices/register', about)
+  const [base, fields] = [{ title: 'What it was' }, { title: mine }]
+  const mutations = [{ mutationId: newId(), entity: 'note', id: note.id, op: 'upsert', fields, base }]
+  const { receipts } = await call<Pushed>(ada, 'POST', '/api/sync/push', { deviceId, mutations })
+  expect(receipts[0]?.conflicts).toHaveLength(1)
+  return note
+}
+
+test('conflicts of devices are shown side by side and decided: the server’s, the device’s, or another value', async () => {
+  for (const look of looks) {
+    const { ada } = await registered(look)
+    await ada.goto('/settings/data')
+    await ada.page.getByRole('link', { name: 'Conflicts' }).click()
+    await ada.page.waitForURL('**/sync/conflicts*')
+    await ada.see('No conflicts')
+    await ada.see('tutti sync')
+    const notes = [
+      await conflict(ada, evil.slice(0, 80), 'Mine'),
+      await conflict(ada, 'Theirs', 'Of the device'),
+      await conflict(ada, 'Rope', 'Cord'),
+    ]
+    await expectSound(ada, '/sync/conflicts', 'main .sdiff')
+    const shown = ada.page.locator('main .conflict')
+    await shown.nth(2).waitFor()
+    await shown.filter({ hasText: 'What it was' }).first().waitFor({ state: 'attached' })
+    await shown.filter({ hasText: 'Mine' }).getByRole('button', { name: 'Take the device’s' }).click()
+    await shown.nth(2).waitFor({ state: 'detached' })
+    await shown.filter({ hasText: 'Of the device' }).getByRole('button', { name: 'Keep the server’s' }).click()
+    await shown.nth(1).waitFor({ state: 'detached' })
+    await shown.getByRole('button', { name: 'Write another value' }).click()
+    await ada.page.getByRole('textbox', { name: 'Value' }).fill('Rope and cord')
+    await ada.page.keyboard.press('Control+Enter')
+    await ada.see('No conflicts')
+    const titles = await Promise.all(notes.map(({ id }) => call<{ title: string }>(ada, 'GET', `/api/notes/${id}`)))
+    expect(titles.map(({ title }) => title)).toEqual(['Mine', 'Theirs', 'Rope and cord'])
+    await ada.leave()
+  }
 }, 300_000)
 
 test('every page of the settings shows what people store as text, and axe finds nothing', async () => {

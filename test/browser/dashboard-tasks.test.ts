@@ -39,6 +39,12 @@ async function scrolledTo(list: Locator, wanted: Locator): Promise<void> {
   }
 }
 
+const boxOf = async (what: Locator) => {
+  const box = await what.boundingBox()
+  if (!box) throw new Error(`not shown: ${what}`)
+  return box
+}
+
 async function manyTasks(who: Visitor, slug: string, n: number): Promise<void> {
   for (let from = 1; from <= n; from += 50) {
     const tasks = Array.from({ length: Math.min(50, n - from + 1) }, (_, place) => ({ title: `Step ${from + place}` }))
@@ -94,6 +100,27 @@ test('a long column goes on; a change of 105 tasks of which the second call is l
   await ada.button('Undo').click()
   await ada.see('Undone: 100 tasks changed')
   expect(await counted()).toEqual({ medium: 105 })
+
+  // What others add waits behind a pill, what one adds is there at once, and nothing else moves.
+  await ada.goto(`/projects/${slug}/tasks?view=list&status=todo`)
+  const top = rows.getByRole('listitem').first()
+  await top.waitFor()
+  await ada.see('Live')
+  const before = await top.textContent()
+  await newTask(ada, slug, { title: 'From somebody else' })
+  const pill = ada.button('Show 1 new task')
+  await pill.waitFor()
+  expect(await top.textContent()).toBe(before)
+  await ada.page.keyboard.press('c')
+  await dialog(ada, /^New task/)
+    .getByRole('textbox')
+    .fill('My own')
+  await ada.page.keyboard.press('Enter')
+  await rows.getByText('My own').waitFor()
+  expect(await rows.getByText('From somebody else').count()).toBe(0)
+  await pill.click()
+  await rows.getByText('From somebody else').waitFor()
+  await pill.waitFor({ state: 'detached' })
   await ada.leave('POST /api/tasks/batch 503', 'POST /api/tasks/batch 503')
 }, 300_000)
 
@@ -156,6 +183,52 @@ test('filters are chips and an address, a view keeps them; a selection is change
   await ada.page.keyboard.press('Enter')
   await ada.button('Clear filters').click()
   await card(ada, `${key}-1`).waitFor()
+  await ada.leave()
+}, 300_000)
+
+test('a card that is held near an edge scrolls its column and the board; evidence is added and verified', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(t, boss.email, { viewport: { width: 900, height: 600 } })
+  const { slug, key } = await newProject(ada)
+  await manyTasks(ada, slug, 30)
+  await ada.goto(`/projects/${slug}/tasks`)
+  await card(ada, `${key}-1`).waitFor()
+  const todo = column(ada, 'Todo').getByRole('list')
+  const strip = ada.page.locator('.board')
+  const scrolled = (list: Locator, side: 'scrollTop' | 'scrollLeft') =>
+    list.evaluate((element, name) => (element as unknown as Record<string, number>)[name] ?? 0, side)
+  const start = await boxOf(card(ada, `${key}-2`))
+  const { mouse } = ada.page
+  await mouse.move(start.x + 30, start.y + 30)
+  await mouse.down()
+  await mouse.move(start.x + 40, start.y + 60, { steps: 4 })
+  const area = await boxOf(todo)
+  while ((await scrolled(todo, 'scrollTop')) < 200) {
+    await mouse.move(area.x + 60, area.y + area.height - 6)
+    await mouse.move(area.x + 64, area.y + area.height - 8)
+  }
+  const board = await boxOf(strip)
+  while ((await scrolled(strip, 'scrollLeft')) < 100) {
+    await mouse.move(board.x + board.width - 6, area.y + 80)
+    await mouse.move(board.x + board.width - 8, area.y + 84)
+  }
+  await mouse.up()
+
+  await ada.goto(`/tasks/${key}-3`)
+  const field = ada.page.getByLabel(/^Add evidence/)
+  await field.fill(evil)
+  await ada.page.keyboard.press('Enter')
+  const evidence = ada.page.getByRole('region', { name: 'Evidence' })
+  await evidence.getByText(evil).waitFor()
+  await evidence.getByText('reported').waitFor()
+  await evidence.getByRole('button', { name: /^Verify/ }).click()
+  await evidence.getByText('verified').waitFor()
+  // The page of a task has the keys of a list.
+  await ada.page.locator('h1').click()
+  await ada.page.keyboard.press('Escape')
+  await ada.page.keyboard.press('p')
+  await ada.page.getByRole('menuitem', { name: 'Critical' }).click()
+  await ada.page.getByRole('button', { name: 'Priority: Critical' }).waitFor()
   await ada.leave()
 }, 300_000)
 
@@ -247,7 +320,7 @@ test('the graph marks the longest chain and follows the filters; every view show
     })
     const tasks = `/projects/${slug}/tasks`
     await expectSound(ada, `${tasks}?view=list&status=todo,blocked`, 'main .li')
-    await expectSound(ada, `${tasks}?view=timeline`, 'main .timerow')
+    await expectSound(ada, `${tasks}?view=timeline`, 'main li .timerow')
     await expectSound(ada, `${tasks}?view=graph`, 'main .gnode')
     await ada.see(`Longest open chain, 3 tasks: ${key}-1 → ${key}-2 → ${key}-3`)
     await expectSound(ada, `${tasks}?view=graph&label=${encodeURIComponent(label)}`, 'main .gnode')

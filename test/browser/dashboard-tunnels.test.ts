@@ -1,13 +1,77 @@
 import { expect, test } from 'bun:test'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { TunnelRegistered } from '../../src/features/tunnels/schema.ts'
-import { Agent } from '../../src/tunnel/agent.ts'
+import type { Machine } from '../../src/tunnel/machine.ts'
 import { call as ask, member, person, testApp } from '../support/app.ts'
+import { BINARY, bareEnv } from '../support/binary.ts'
 import { atEnd } from '../support/cleanup.ts'
-import { call, evil, expectSound, looks, signedIn, teamOf } from './support.ts'
+import { call, evil, expectSound, looks, signedIn, teamOf, type Visitor } from './support.ts'
 
 /** The page of tunnels, and a service behind one, in a real browser. */
 const t = await testApp({ TUNNEL_PORT: '0' })
 atEnd(() => t.close())
+const home = mkdtempSync(join(tmpdir(), 'tutti-machine-'))
+atEnd(() => rmSync(home, { recursive: true, force: true }))
+
+/** Commands whose texts must stay texts. */
+const commands: Machine['commands'] = {
+  greet: {
+    description: evil.slice(0, 400),
+    argv: [
+      'sh',
+      '-c',
+      'echo "$1"; until [ -e "$2" ]; do sleep 0.05; done; echo two',
+      'greet',
+      '{name}',
+      join(home, 'go'),
+    ],
+    folder: home,
+    params: { name: { type: 'string', description: evil.slice(0, 400) } },
+  },
+  hang: { argv: ['sleep', '600'], folder: home },
+}
+
+/** The built program, with a tunnel.json of its own. */
+function tunnelUp(machine: Machine) {
+  mkdirSync(join(home, 'tutti'), { recursive: true })
+  writeFileSync(join(home, 'tutti', 'tunnel.json'), JSON.stringify(machine), { mode: 0o600 })
+  const env = { ...bareEnv, XDG_CONFIG_HOME: home, HOME: home }
+  const child = Bun.spawn([BINARY, 'tunnel', 'up', '--json'], {
+    env,
+    stdin: 'ignore',
+    stdout: 'ignore',
+    stderr: 'ignore',
+  })
+  atEnd(() => child.kill())
+  return child
+}
+
+/** Runs commands on the page of the tunnel, and sees their output as it comes. */
+async function runsCommands(ada: Visitor): Promise<void> {
+  const { page } = ada
+  await ada.goto('/tunnels/preview')
+  await page.getByText('tutti connect codex --tunnel preview/fs').waitFor()
+  const form = page.getByRole('form', { name: 'greet' })
+  await form.getByLabel('name').fill(evil.slice(0, 200))
+  await ada.button('Run greet').click()
+  const output = page.getByRole('region', { name: 'Output' })
+  await output.getByText(evil.slice(0, 60)).waitFor()
+  expect(await output.textContent()).not.toContain('two')
+  writeFileSync(join(home, 'go'), '')
+  await output.getByText('two').waitFor()
+  await page.getByRole('status').locator('xpath=..').getByText('done', { exact: true }).waitFor()
+  await ada.button('Run hang').click()
+  await ada.button('Cancel').click()
+  await page.getByText('Cancelled by', { exact: false }).waitFor()
+  const history = page.getByRole('region', { name: 'History' })
+  await history.getByText('cancelled').waitFor()
+  await history.getByRole('button', { name: 'Show greet' }).click()
+  await output.getByText('two').waitFor()
+  // The request that opened the service before.
+  await page.getByRole('region', { name: 'Requests' }).getByText('GET /deep').first().waitFor()
+}
 
 test('a machine comes online by itself, is opened by signing in, and is governed where one may', async () => {
   const boss = await person(t)
@@ -34,8 +98,9 @@ test('a machine comes online by itself, is opened by signing in, and is governed
     { nonce, ...about },
   )
   const services = { web: { url: `http://127.0.0.1:${service.port}` }, gone: { url: 'http://127.0.0.1:1' } }
-  const agent = new Agent({ machine: { ...claimed.body, server: t.app.url, services }, retryMs: [5, 20] })
-  const running = agent.run()
+  const mcp = { fs: { argv: ['true'] } }
+  const machine: Machine = { ...claimed.body, server: t.app.url, services, commands, mcp }
+  const child = tunnelUp(machine)
 
   const sheet = ada.page.locator('section.sheet', { hasText: 'preview' })
   await sheet.getByText('online', { exact: true }).waitFor()
@@ -50,29 +115,36 @@ test('a machine comes online by itself, is opened by signing in, and is governed
   expect(await page.locator('#cookies').textContent()).toBe('null')
   await page.close()
 
-  await sheet.getByLabel('Access').selectOption('organization')
+  await sheet.getByLabel('Who may use it').selectOption('organization')
   await ada.button('Pause').click()
   await sheet.getByText('paused', { exact: true }).waitFor()
   await ada.button('Resume').click()
   await ada.button('Pause').waitFor()
 
+  await runsCommands(ada)
+
   for (const look of looks) {
     const viewer = await signedIn(t, watcher.email, look)
-    await expectSound(viewer, `/tunnels?team=${await teamOf(ada)}`, 'section.sheet')
+    const team = await teamOf(ada)
+    await expectSound(viewer, `/tunnels?team=${team}`, 'section.sheet')
     expect(await viewer.button('Delete').count()).toBe(0)
+    await expectSound(viewer, `/tunnels/preview?team=${team}`, 'dl.facts dd')
+    for (const name of ['Run greet', 'Delete', 'Pause']) expect(await viewer.button(name).count()).toBe(0)
     await viewer.leave()
   }
   for (const look of looks) {
     const own = await signedIn(t, boss.email, look)
     await expectSound(own, '/tunnels', 'section.sheet')
+    await expectSound(own, '/tunnels/preview', 'form[aria-label=greet]')
     await expectSound(own, '/tunnels/enter', 'h1')
     await own.leave()
   }
 
+  await ada.goto('/tunnels/preview')
   await ada.button('Delete').click()
   await ada.page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
   await ada.see('No machine is connected')
-  expect(await running).toBe('refused')
+  expect(await child.exited).not.toBe(0)
   await service.stop(true)
   await ada.leave()
 }, 300_000)

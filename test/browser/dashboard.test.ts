@@ -141,11 +141,14 @@ test('who is not signed in is sent to sign in and comes back; what does not exis
 }, 300_000)
 
 test('the server knows every address of the dashboard, and no other', async () => {
-  const source = await Bun.file(join(import.meta.dir, '../../src/web/router.tsx')).text()
-  const routed = [...source.matchAll(/ path: '([^']+)'/g)].map(([, path]) => path?.replaceAll('$', ':'))
+  const folder = join(import.meta.dir, '../../src/web/router')
+  const files = [...new Bun.Glob('*.ts').scanSync(folder)]
+  const source = (await Promise.all(files.map((file) => Bun.file(join(folder, file)).text()))).join('\n')
+  const routed = [...source.matchAll(/(?: path: |page(?:With)?\(\s*)'([^']+)'/g)]
   const ofSettings = [...source.matchAll(/ofSettings\('([^']+)'/g)].map(([, path]) => `/settings${path}`)
   // The settings begin with a redirect, whose path is `/` too.
-  expect([...new Set([...routed, ...ofSettings])].sort()).toEqual([...paths].sort())
+  const all = new Set([...routed.map(([, path]) => path?.replaceAll('$', ':')), ...ofSettings])
+  expect([...all].sort()).toEqual([...paths].sort())
 })
 
 test('two people see what the other changes, without asking for it', async () => {

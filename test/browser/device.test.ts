@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { EMAIL, Home, Office } from '../binary/home.ts'
-import { PASSWORD } from '../support/binary.ts'
+import { json, PASSWORD } from '../support/binary.ts'
+import { axe } from './axe.ts'
 import { api, Visitor } from './support.ts'
 
 /** D3 as people go through it: the command line on one side, the page on the other. */
@@ -83,4 +84,74 @@ test('who is not signed in does that first and finds the code again; of somebody
   await eve.page.getByRole('alert').filter({ hasText: 'No device shows this code' }).waitFor()
   await ada.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401')
   await eve.leave(`GET /api/auth/device/${userCode} 404`)
+}, 300_000)
+
+test('a program is let in: sign-in on the way, the question, the choice, back to the program, and its end', async () => {
+  let called: URL | undefined
+  const program = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: (request) => {
+      const url = new URL(request.url)
+      if (url.pathname === '/callback') called = url
+      return new Response('<!doctype html><title>Robot</title>Back in the program', {
+        headers: { 'content-type': 'text/html' },
+      })
+    },
+  })
+  const callback = `${program.url.origin}/callback`
+  const { client_id } = await api<{ client_id: string }>('POST', '/oauth/register', {
+    client_name: '<img src=x onerror=alert(1)>',
+    redirect_uris: ['http://127.0.0.1/callback'],
+  })
+  const verifier = 'v'.repeat(43)
+  const challenge = new Bun.CryptoHasher('sha256').update(verifier).digest('base64url')
+  const ada = await Visitor.open({ colorScheme: 'dark', viewport: { width: 320, height: 700 } })
+  const { email } = await ada.register('Ada Lovelace')
+  await ada.context.clearCookies()
+  // As programs write it: slashes and colons are not encoded, and must survive the detour.
+  await ada.goto(
+    `/oauth/authorize?response_type=code&client_id=${client_id}&redirect_uri=${callback}&state=a*b` +
+      `&code_challenge=${challenge}&code_challenge_method=S256`,
+  )
+  await ada.page.waitForURL('**/login?next=*')
+  await ada.fill({ email, password: PASSWORD })
+  await ada.button('Sign in').click()
+  await ada.see('<img src=x onerror=alert(1)>')
+  await ada.see('Continue only if you have just started it yourself.')
+  expect(await axe(ada.page)).toEqual([])
+  await ada.page.getByLabel('It may').selectOption('Only read')
+  await ada.button('Let it in').click()
+  await ada.see('Back in the program')
+  const { searchParams } = called as URL
+  expect([searchParams.get('state'), searchParams.get('iss')]).toEqual(['a*b', `${ada.url}/mcp`])
+
+  const form = {
+    grant_type: 'authorization_code',
+    code: searchParams.get('code') as string,
+    client_id,
+    redirect_uri: callback,
+    code_verifier: verifier,
+  }
+  const got = await fetch(`${ada.url}/oauth/token`, { method: 'POST', body: new URLSearchParams(form) })
+  const { access_token, scope } = (await got.json()) as { access_token: string; scope: string }
+  expect(scope).toBe('read')
+  const isKnown = async () =>
+    (await fetch(`${ada.url}/mcp`, json('POST', { jsonrpc: '2.0', id: 1, method: 'ping' }, access_token))).status !==
+    401
+  expect(await isKnown()).toBe(true)
+
+  await ada.goto('/settings/grants')
+  await ada.see('reads only')
+  expect(await axe(ada.page)).toEqual([])
+  await ada.button('End <img src=x onerror=alert(1)>').click()
+  await ada.page.getByRole('dialog').getByRole('button', { name: 'End' }).click()
+  await ada.see('No program has signed in yet.')
+  expect(await isKnown()).toBe(false)
+  // Its way back is the one address of another origin, and holds a code, which is of no use to others.
+  const elsewhere = (text: string) => text.includes(program.url.origin) || /^told .* where it came from$/.test(text)
+  ada.trouble.splice(0, Number.POSITIVE_INFINITY, ...ada.trouble.filter((text) => !elsewhere(text)))
+  ada.asked.splice(0, Number.POSITIVE_INFINITY, ...ada.asked.filter(({ href }) => !elsewhere(href)))
+  await ada.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401')
+  await program.stop(true)
 }, 300_000)

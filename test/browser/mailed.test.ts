@@ -187,6 +187,6 @@ test('an invitation is for its address: another account signs out first; a used 
 
   await ada.goto(link)
   await ada.page.getByRole('alert').filter({ hasText: 'was used, withdrawn or replaced' }).waitFor()
-  expect(await ada.button('Accept').isDisabled()).toBe(true)
+  expect(await ada.button('Accept').count()).toBe(0)
   await ada.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401', 'POST /api/invites/preview 410')
 }, 300_000)

@@ -87,7 +87,7 @@ test('by a link in the browser that asked; the address bar and the way back do n
   await ada.page.waitForURL('**/login')
   await ada.goto('/magic')
   await ada.see('Open the link in the mail again')
-  expect(await ada.button('Sign in').isDisabled()).toBe(true)
+  expect(await ada.button('Sign in').count()).toBe(0)
   await ada.leave('POST /api/auth/magic-link/verify 410')
 }, 300_000)
 

@@ -5,13 +5,16 @@ import { newId } from '../../src/db/columns.ts'
 import { aiMessages } from '../../src/features/assistant/table.ts'
 import { communityPosts } from '../../src/features/community/table.ts'
 import { contactMessages } from '../../src/features/contact/table.ts'
+import { oauthClients } from '../../src/features/grants/table.ts'
 import { mails } from '../../src/features/mail/table.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
 import { connectedAccounts } from '../../src/features/oauth/table.ts'
+import { endAction } from '../../src/features/tunnels/dispatch.ts'
 import { featureEvidence } from '../../src/features/workflow/table.ts'
 import { actionOf, exampleOf, isUpload, type RouteLike } from '../../src/http/openapi.ts'
 import { kindInfo, type RecordName, recordNames } from '../../src/records/names.ts'
 import type { TSchema } from '../../src/schema.ts'
+import { CALLBACK, Program } from '../features/grants-support.ts'
 import {
   type Answer,
   call,
@@ -132,6 +135,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
   const { handle } = (await owner.fetch<{ handle: string }>('GET', '/api/auth/me')).body
   const copy = await conflicting(owner, loose.id)
   const site = await siteRows(t)
+  const program = await programOf(t, owner)
   const aiSession = made(await owner.fetch('POST', '/api/ai/sessions', { repositoryId: one.repository.id }))
   const proposed = await proposal(t, aiSession.id)
   const known: World = {
@@ -153,6 +157,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       ...site.paths,
       '/api/notifications/:id': notification,
       '/api/features/:id/evidence/:evidenceId': evidence,
+      '/api/tasks/:id/evidence/:evidenceId': await evidenceOf(owner, one.task.id),
       '/api/projects/:slug': project.id,
       '/api/public/projects/:user': handle,
       '/api/public/projects/:user/:slug': project.slug,
@@ -179,6 +184,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       '/api/settings/sessions/:id': sessions.find((session) => !session.current)?.id as string,
       '/api/mcp-tokens/:id': token.id,
       '/api/tunnels/:id': tunnelId,
+      '/api/settings/grants/:id': program.grant,
       '/api/admin/outbox/:id': mail?.id as string,
       '/api/auth/device/:userCode': device.userCode,
       '/api/docs/:id': 'start',
@@ -241,9 +247,15 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       'links.create.toId': secret.id,
       'links.remove.id': link.id,
     },
-    bodies: { 'tasks.completeMany': { tasks: [one.task.id] } },
+    bodies: {
+      'tasks.completeMany': { tasks: [one.task.id] },
+      'grants.look': { request: program.request },
+      'grants.decide': { request: program.request },
+    },
   }
   await makePlainRows(t, known)
+  // It would end by itself after a minute, maybe while tables are compared.
+  await endAction(systemCtx(t), { id: known.paths['/api/tunnels/:id/actions/:actionId'] as string, state: 'cancelled' })
   return known
 }
 
@@ -267,6 +279,7 @@ async function siteRows(t: TestApp): Promise<Pick<World, 'paths' | 'fields'>> {
     ['posts', { title: unique('News') }],
     ['categories', { name: unique('Operations') }],
     ['sponsors', { name: unique('Engines') }],
+    ['oauth-clients', { name: unique('Robot'), redirectUris: ['https://robot.example/cb'] }],
   ] as const) {
     const { id, slug } = made(await admin.fetch('POST', `/api/admin/${noun}`, body))
     rows[`/api/admin/${noun}/:id`] = id
@@ -275,6 +288,28 @@ async function siteRows(t: TestApp): Promise<Pick<World, 'paths' | 'fields'>> {
   const picture = made(await admin.fetch('POST', '/api/admin/uploads', pictureForm())).id
   const categoryId = rows['/api/admin/categories/:id'] as string
   return { paths: rows, fields: { coverId: picture, logoId: picture, categoryId } }
+}
+
+/** What shows that a task is done. */
+async function evidenceOf(who: Person, task: string): Promise<string> {
+  await who.fetch('PATCH', `/api/tasks/${task}`, { evidence: ['Seen'] })
+  const { body } = await who.fetch<{ evidence: { id: string }[] }>('GET', `/api/tasks/${task}`)
+  return body.evidence[0]?.id as string
+}
+
+/** A program that asks to be let in, and one that was. */
+async function programOf(t: TestApp, who: Person): Promise<{ grant: string; request: string }> {
+  const program = new Program(t, newId())
+  await t.app.db.insert(oauthClients).values({
+    id: program.clientId,
+    kind: 'added',
+    name: 'Robot',
+    redirectUris: [CALLBACK],
+    createdAt: new Date().toISOString(),
+  })
+  await program.tokens(who)
+  const { items } = (await who.fetch<{ items: { id: string }[] }>('GET', '/api/settings/grants')).body
+  return { grant: items[0]?.id as string, request: program.query() }
 }
 
 /** Hidden, as a post is before an administrator has looked at it. */

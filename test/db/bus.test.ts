@@ -71,10 +71,14 @@ describe('on one instance', () => {
   })
 })
 
-test('events of other instances are polled every second while a connection is open, otherwise every five', async () => {
+test('events of other instances are polled every second while a connection is open or notifications do not arrive, otherwise every five', async () => {
   let reads = 0
+  let listening = true
   const driver = {
     kind: 'postgres',
+    get isListening() {
+      return listening
+    },
     listen: async () => undefined,
     query: async (text: string) => {
       if (text.includes('order by')) reads++
@@ -99,6 +103,10 @@ test('events of other instances are polled every second while a connection is op
     open = true
     expect(await readsIn(10)).toBe(10)
     open = false
+    expect(await readsIn(10)).toBe(2)
+    listening = false
+    expect(await readsIn(10)).toBe(10)
+    listening = true
     expect(await readsIn(10)).toBe(2)
     b.stop()
     expect(await readsIn(10)).toBe(0)

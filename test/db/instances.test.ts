@@ -50,7 +50,7 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
 
   async function instance(): Promise<Instance> {
     const id = newId()
-    const driver = await openPostgres({ url, poolSize: 4 })
+    const driver = await openPostgres({ url, poolSize: 8 })
     const bus = new Bus(driver, id, quiet)
     const ear = new Ear()
     bus.subscribe(ear.listen)

@@ -20,7 +20,7 @@ beforeAll(async () => {
   // The embedded database is only looked at where it is tested: it needs a file that a build step makes.
   const embedded = async () =>
     (await import('../../src/db/embedded/index.ts')).openEmbedded({ dir: folder, minFreeBytes: 0 })
-  driver = onPostgres ? await openPostgres({ url, poolSize: 3 }) : await embedded()
+  driver = onPostgres ? await openPostgres({ url, poolSize: 5 }) : await embedded()
   await clear()
 })
 afterAll(async () => {
@@ -149,15 +149,15 @@ describe('what comes before a change', () => {
 
   test('nothing for a fresh database, nothing when there is nothing to do', async () => {
     const { seen, take } = recorder()
-    await migrate(driver, [one], take)
-    await migrate(driver, [one], take)
+    await migrate(driver, [one], { beforeChange: take })
+    await migrate(driver, [one], { beforeChange: take })
     expect(seen).toEqual([])
   })
 
   test('a snapshot of a database with data, once and before anything changes', async () => {
     const { seen, take } = recorder()
     await migrate(driver, [one])
-    await migrate(driver, [one, two, three], take)
+    await migrate(driver, [one, two, three], { beforeChange: take })
     expect(seen).toEqual([['m_one', 'migrations']])
   })
 
@@ -166,9 +166,150 @@ describe('what comes before a change', () => {
     const full = async () => {
       throw new Error('no space left')
     }
-    expect(await failure(migrate(driver, [one, two], full))).toMatchObject({ message: 'no space left' })
+    expect(await failure(migrate(driver, [one, two], { beforeChange: full }))).toMatchObject({
+      message: 'no space left',
+    })
     expect(await applied()).toEqual(['0001_one'])
     expect(await tables()).toEqual(['m_one', 'migrations'])
+  })
+})
+
+describe('the version before, on a database of the next one', () => {
+  const adds: Migration = { id: '0002_adds', sql: '-- expand\nalter table m_one add column extra text;' }
+  const removes: Migration = { id: '0003_removes', sql: 'alter table m_one drop column word;' }
+  const before = { version: '1.4.2' }
+
+  test('runs beside what the next version only adds, and is told of it', async () => {
+    await migrate(driver, [one, adds], { version: '1.5.0' })
+    expect(await migrate(driver, [one], before)).toEqual([])
+    expect(await planMigrations(driver, [one], '1.4.2')).toEqual({
+      applied: ['0001_one', '0002_adds'],
+      pending: [],
+      newer: ['0002_adds'],
+    })
+    // A patch of the same version may have added it, too.
+    expect((await planMigrations(driver, [one], '1.5.3')).newer).toEqual(['0002_adds'])
+  })
+
+  test('refuses what removes or changes, what is two versions ahead, and what says nothing', async () => {
+    await migrate(driver, [one, adds], { version: '1.5.0' })
+    for (const version of ['1.3.9', '0.4.2', '2.4.2'])
+      expect(await failure(migrate(driver, [one], { version }))).toMatchObject({
+        message: expect.stringContaining('newer'),
+      })
+    await migrate(driver, [one, adds, removes], { version: '1.5.0' })
+    const error = (await failure(migrate(driver, [one], before))) as Error
+    expect(error.message).toContain('(it has 0003_removes)')
+    await driver.query("delete from migrations where id = '0003_removes'")
+    expect(await migrate(driver, [one], before)).toEqual([])
+    // As an earlier version would have written it.
+    await driver.exec('alter table migrations drop column kind')
+    expect(((await failure(migrate(driver, [one], before))) as Error).message).toContain('(it has 0002_adds)')
+    // The table gets its columns back with the next change.
+    expect(await migrate(driver, [one, adds, { id: '0004_more', sql: '-- expand\nselect 1;' }], before)).toEqual([
+      '0004_more',
+    ])
+    expect((await driver.query('select kind, version from migrations order by id')).rows.at(-1)).toEqual([
+      'expand',
+      '1.4.2',
+    ])
+  })
+
+  test('a migration that says it only adds removes and changes nothing', () => {
+    const changes = /\b(drop|rename|truncate|delete|update|set not null|alter column)\b/i
+    const wrong = real.filter(
+      ({ sql }) => /^-- (expand|concurrent)\n/.test(sql) && changes.test(sql.replaceAll(/ on (delete|update) /gi, ' ')),
+    )
+    expect(wrong.map(({ id }) => id)).toEqual([])
+  })
+})
+
+describe('indexes that are built beside running writes', () => {
+  const index: Migration = {
+    id: '0002_index',
+    sql: '-- concurrent\ncreate index concurrently "m_one_word" on m_one (word);\n',
+  }
+  const state = async () =>
+    (await driver.query("select indisvalid from pg_index where indexrelid = 'm_one_word'::regclass")).rows.flat()
+
+  test('come with a new database, and are added to one with data', async () => {
+    await migrate(driver, [one, index])
+    expect(await state()).toEqual([true])
+    await driver.exec('drop table migrations, m_one')
+    await migrate(driver, [one])
+    expect(await migrate(driver, [one, index])).toEqual(['0002_index'])
+    expect(await migrate(driver, [one, index])).toEqual([])
+    expect(await state()).toEqual([true])
+    expect((await driver.query("select kind from migrations where id = '0002_index'")).rows).toEqual([['expand']])
+  })
+
+  test.skipIf(!onPostgres)('what an interrupted start has left is built anew, by one instance of several', async () => {
+    await migrate(driver, [one])
+    await driver.exec('create index m_one_word on m_one (id)')
+    await driver.exec("update pg_index set indisvalid = false where indexrelid = 'm_one_word'::regclass")
+    const other = await openPostgres({ url, poolSize: 3 })
+    try {
+      await Promise.all([migrate(driver, [one, index]), migrate(other, [one, index])])
+      expect(await state()).toEqual([true])
+      const { rows } = await driver.query(
+        "select indexdef like '%(word)' from pg_indexes where indexname = 'm_one_word'",
+      )
+      expect(rows).toEqual([[true]])
+      expect(await applied()).toEqual(['0001_one', '0002_index'])
+    } finally {
+      await other.close()
+    }
+  })
+
+  test.skipIf(!onPostgres)('anything else in such a file is refused before it runs', async () => {
+    await migrate(driver, [one])
+    const wrong = { id: '0002_wrong', sql: '-- concurrent\ndrop table m_one;\n' }
+    expect(await failure(migrate(driver, [one, wrong]))).toMatchObject({
+      message: expect.stringContaining('create index concurrently'),
+    })
+    expect(await applied()).toEqual(['0001_one'])
+  })
+})
+
+describe.skipIf(!onPostgres)('a table that somebody reads for long', () => {
+  let others: Driver
+  beforeAll(async () => {
+    others = await openPostgres({ url, poolSize: 3 })
+  })
+  afterAll(() => others.close())
+  const reading = async () => {
+    const reader = await others.begin()
+    await reader.query('select count(*) from m_one')
+    return reader
+  }
+
+  test('others go on between the tries, and the migration follows when the reader has ended', async () => {
+    await migrate(driver, [one])
+    const reader = await reading()
+    const blocked: number[] = []
+    const onBlocked = async (attempt: number) => {
+      blocked.push(attempt)
+      // The reader still reads.
+      if (attempt === 1) await others.query("insert into m_one values (7, 'meanwhile')")
+      if (attempt === 2) await reader.rollback()
+    }
+    expect(await migrate(driver, [one, two], { lockTimeoutMs: 100, onBlocked })).toEqual(['0002_two'])
+    expect(blocked).toEqual([1, 2])
+    expect((await driver.query('select word from m_one where id = 7')).rows).toEqual([['meanwhile']])
+  })
+
+  test('after five tries the start fails, says why, and has changed nothing', async () => {
+    await migrate(driver, [one])
+    const reader = await reading()
+    const blocked: number[] = []
+    const onBlocked = (attempt: number) => void blocked.push(attempt)
+    const error = (await failure(migrate(driver, [one, two], { lockTimeoutMs: 20, onBlocked }))) as Error
+    expect(error.message).toStartWith('Migration failed, nothing was changed: ')
+    expect(error.message).toContain('Another transaction uses a table that has to change')
+    expect(blocked).toEqual([1, 2, 3, 4])
+    expect(await applied()).toEqual(['0001_one'])
+    await reader.rollback()
+    expect(await migrate(driver, [one, two])).toEqual(['0002_two'])
   })
 })
 

@@ -4,7 +4,7 @@ import type { Task } from '../../src/features/tasks/schema.ts'
 import { searchNames } from '../../src/records/names.ts'
 import { fingerprint } from '../contract/tables.ts'
 import { member, type Person, person, type TestApp, testApp } from '../support/app.ts'
-import { ChatServer } from '../support/chat-server.ts'
+import { type Asked, ChatServer } from '../support/chat-server.ts'
 import { exampleHost } from '../support/code-host.ts'
 import { oneOfEach } from '../support/records.ts'
 import { indexed, newProject, newWord, write } from './search-support.ts'
@@ -199,37 +199,82 @@ test('stored text stays material, in every kind of source: it reaches no system 
   })
   const one = await oneOfEach(me, {
     words: (kind) => ({ title: `folder ${kind} ${evil}`.slice(0, 150), text: `folder ${evil}` }),
+    more: { repository: { repo: 'tutti/evil' } },
   })
   await indexed(t)
-  // A model that obeys: it still creates nothing.
-  chat.script(
-    ChatServer.calls(
-      ...searchNames.map((kind) => ['read_record', { kind, id: one[kind].id }] as [string, object]).slice(0, 7),
-      ['propose_tasks', draft],
-    ),
-    ChatServer.says('![x](https://evil.example/?q=1) done [1]'),
-  )
-  const repository = (
-    await me.fetch<{ id: string }>('POST', '/api/repos', { repo: 'tutti/evil', projectId: one.project.id })
-  ).body
-  const session = await start(me, { repositoryId: repository.id })
+  const session = await start(me, { repositoryId: one.repository.id })
   const before = await fingerprint(t.app.driver)
-  const answer = await ask(me, session, 'What does the README say about the folder?')
-  expect(answer.content).toBe('x done [1]')
-  expect(answer.sources.some(({ kind, url }) => kind === 'file' && url?.includes('/blob/'))).toBe(true)
+  const seen = { sources: new Set<string>(), read: new Set<string>() }
+  for (let from = 0; from < searchNames.length; from += 2) {
+    const kinds = searchNames.slice(from, from + 2)
+    // A model that obeys: it still creates nothing.
+    chat.script(
+      ChatServer.calls(
+        ...kinds.map((kind): [string, object] => ['read_record', { kind, id: one[kind].id }]),
+        ['search', { query: 'folder', kinds }],
+        ['propose_tasks', draft],
+      ),
+      ChatServer.says('![x](https://evil.example/?q=1) done [1]'),
+    )
+    const content = 'What does the README say about the folder, tutti?'
+    const asked = await me.fetch<Message>('POST', `/api/ai/sessions/${session.id}/messages`, { content, kinds })
+    expect(asked.body.content).toBe('x done [1]')
+    expect(asked.body.sources.some(({ kind, url }) => kind === 'file' && url?.includes('/blob/'))).toBe(true)
+    expectMaterial(plain)
+    const given = JSON.parse(chat.asked[0]?.body.messages.at(-1)?.content ?? '{}')
+    expect(given.project).toContain('ignore all rules')
+    for (const { kind, text } of given.sources) if (text.includes('ignore all')) seen.sources.add(kind)
+    for (const [i, kind] of kinds.entries())
+      if (JSON.stringify(results()[i]).includes('ignore all')) seen.read.add(kind)
+  }
+  // These belong to no project.
+  chat.script(ChatServer.says('x done [1]'))
+  const elsewhere = { content: 'folder?', kinds: ['skill', 'agent'] }
+  await me.fetch('POST', `/api/ai/sessions/${(await start(me)).id}/messages`, elsewhere)
+  expectMaterial(plain)
+  for (const { kind, text } of JSON.parse(chat.asked[0]?.body.messages.at(-1)?.content ?? '{}').sources)
+    if (text.includes('ignore all')) seen.sources.add(kind)
+  expect([...seen.sources].sort()).toEqual([...searchNames, 'file'].sort())
+  // An epic or a story is read with its project.
+  expect([...seen.read].sort()).toEqual(searchNames.filter((kind) => kind !== 'epic' && kind !== 'story').toSorted())
   const after = await fingerprint(t.app.driver)
   const changed = Object.keys(after).filter((table) => after[table] !== before[table])
   expect(changed.filter((table) => !table.startsWith('ai_'))).toEqual([])
+})
+
+/** What the model was asked last has no stored text but in JSON of the person and of tools. */
+function expectMaterial(plain: Asked | undefined): void {
   for (const { body } of chat.asked) {
     const [system, ...others] = body.messages
     // After the last call, the model gets no tools, and no word about them.
     expect(plain?.body.messages[0]?.content.startsWith(system?.content as string)).toBe(true)
     expect(others.every(({ role }) => role !== 'system')).toBe(true)
     for (const { role, content } of others) if (role !== 'assistant') expect(() => JSON.parse(content)).not.toThrow()
-    expect(others.filter(({ role }) => role === 'assistant').map(({ content }) => content)).toEqual(
-      others.some(({ role }) => role === 'assistant') ? [''] : [],
-    )
+    const said = others.flatMap(({ role, content }) => (role === 'assistant' ? content : []))
+    expect(said.every((text) => text === '' || text === 'x done [1]')).toBe(true)
   }
-  expect(JSON.stringify(chat.asked)).toContain('ignore all rules')
   expect(JSON.stringify(chat.asked)).not.toContain('\\u202e')
+}
+
+test('the files of a very large repository are read folder by folder', async () => {
+  const me = await person(t)
+  await me.fetch('PUT', '/api/settings/integrations/user/github', { secret: [...host.tokens][0] })
+  host.add('tutti/large', { branches: new Map([['main', new Map([['docs/locks.md', 'The folder is locked.']])]]) })
+  const project = await newProject(me)
+  const { id } = (await me.fetch<{ id: string }>('POST', '/api/repos', { repo: 'tutti/large', projectId: project.id }))
+    .body
+  const docs = 'd'.repeat(40)
+  host.fault = ({ path, query }) => {
+    const ref = /\/tutti\/large\/git\/trees\/(\w+)$/.exec(path)?.[1]
+    if (!ref) return undefined
+    if (query.has('recursive')) return Response.json({ tree: [{ path: 'x'.repeat(6 << 20), type: 'blob' }] })
+    const inside = [{ path: 'locks.md', type: 'blob', size: 21 }]
+    return Response.json({ tree: ref === docs ? inside : [{ path: 'docs', type: 'tree', sha: docs }] })
+  }
+  try {
+    const answer = await ask(me, await start(me, { repositoryId: id }), 'What does docs/locks.md say?')
+    expect(answer.sources).toMatchObject([{ kind: 'file', path: 'docs/locks.md', lines: '1-1' }])
+  } finally {
+    host.fault = undefined
+  }
 })

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { loadConfig } from '../../src/config.ts'
+import { reply } from '../../src/features/assistant/reply.ts'
 import type {
   AiSession,
   AiSessionPage,
@@ -475,4 +476,15 @@ describe('who gets what', () => {
 test('the time for a whole answer is longer than the time for its first word, or the server does not start', () => {
   const env = { DATA_DIR: '/nowhere', CHAT_TIMEOUT_SECONDS: '120', CHAT_MAX_SECONDS: '120' }
   expect(() => loadConfig({ env })).toThrow('CHAT_MAX_SECONDS must be greater')
+})
+
+test('a question that is refused leaves nothing running', async () => {
+  const started = spyOn(globalThis, 'setInterval')
+  const request = new Request(t.url, { headers: { accept: 'text/event-stream' } })
+  const refused = await reply(request, () => Promise.reject(new Error('refused'))).catch(
+    (error: Error) => error.message,
+  )
+  const timers = started.mock.calls.filter(([, ms]) => ms === 10_000)
+  started.mockRestore()
+  expect([refused, timers]).toEqual(['refused', []])
 })

@@ -64,6 +64,7 @@ describe('the audit log', () => {
       seq: expect.any(Number),
       at: expect.any(String),
       type: 'user.suspended',
+      description: 'An administrator suspended an account and ended its credentials',
       action: 'admin.suspend',
       actor: { kind: 'session', id: admin.userId, name: 'Ada Lovelace' },
       impersonatorId: null,

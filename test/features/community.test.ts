@@ -4,10 +4,14 @@ import type { CommunityPage, CommunityPost, ModeratedPage } from '../../src/feat
 import type { MarketplacePage, ModeratedItemPage } from '../../src/features/marketplace/schema.ts'
 import type { NotificationPage } from '../../src/features/notifications/schema.ts'
 import { siteSettings } from '../../src/features/settings/table.ts'
+import type { PublicFoundList } from '../../src/features/site/schema.ts'
+import { skills } from '../../src/features/skills/table.ts'
 import { users } from '../../src/features/users/table.ts'
-import { call, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
+import { ways } from '../mcp/support.ts'
+import { apiKey, call, mcpToken, member, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
 import { expectEvent, expectEvents, expectRefusal, watch } from './support.ts'
 
+const connect = ways['v2 client, HTTP 2026-07-28'] as (typeof ways)[string]
 let t: TestApp
 let admin: Person
 let ada: Person
@@ -115,13 +119,72 @@ describe('the community', () => {
     expect((await post(fresh)).status).toBe(429)
   })
 
-  test('shows nothing of a suspended user', async () => {
-    const who = await known()
-    const { id } = (await post(who)).body
-    expect((await open(id)).status).toBe(200)
-    await admin.fetch('PATCH', `/api/admin/users/${who.userId}/suspend`, {})
-    expect([(await open(id)).status, (await listed()).includes(id)]).toEqual([404, false])
+  test('hides what is hidden from keys: an administrator’s, and one without the scope', async () => {
+    await set('community', { moderation: 'before' })
+    const { id } = (await post(ada)).body
+    const path = `/api/public/community/posts/${id}`
+    const by = async (who: Person, scopes?: string[]) =>
+      (await call(t, 'GET', path, undefined, { authorization: `Bearer ${await apiKey(t, who, scopes)}` })).status
+    expect((await admin.fetch('GET', path)).status).toBe(200)
+    expect([await by(admin), await by(ada, ['notes:read']), await by(ada, ['community:read'])]).toEqual([404, 404, 200])
+    await set('community', { moderation: 'after' })
   })
+
+  test('is found by the public search while it is on', async () => {
+    const word = unique('zebrafish')
+    const { body } = await post(ada, { content: `About a ${word}` })
+    const found = async () =>
+      (await call<PublicFoundList>(t, 'GET', `/api/search/public?q=${word}&kinds=community`)).body.items
+    expect(await found()).toMatchObject([
+      { kind: 'community', path: `/api/public/community/posts/${body.id}`, author: { name: 'Ada Lovelace' } },
+    ])
+    await moderate(body.id, { status: 'hidden' })
+    expect(await found()).toEqual([])
+    await moderate(body.id, { status: 'visible' })
+    await set('community', { enabled: false })
+    expect(await found()).toEqual([])
+    await set('community', { enabled: true })
+  })
+})
+
+test('suspending a user hides all that they made public, but not from their team', async () => {
+  await set('marketplace', { enabled: true })
+  const who = await known({ name: unique('Mallory') })
+  const friend = await member(t, who, 'viewer')
+  const word = unique('quagga')
+  const make = async <T = { id: string; slug: string }>(path: string, body: object) =>
+    (await who.fetch<T>('POST', path, body)).body
+  const community = (await post(who, { title: word })).body
+  const skill = await make('/api/skills', { name: word, content: 'x', scope: 'public' })
+  const agent = await make('/api/agents', { name: unique(word), role: word, scope: 'public' })
+  const project = await make('/api/projects', { name: word, visibility: 'public' })
+  const doc = await make('/api/notes', { title: word, content: 'x', scope: 'public', projectId: project.id })
+  const note = await make('/api/notes', { title: word, content: 'x', scope: 'public' })
+  const { handle } = (await who.fetch<{ handle: string }>('GET', '/api/auth/me')).body
+  const team = (await who.fetch<{ slug: string }>('GET', '/api/team')).body.slug
+  const records = [
+    `/public/projects/${handle}/${project.slug}`,
+    `/public/docs/${team}/${project.slug}`,
+    `/public/docs/${team}/${project.slug}/${doc.slug}`,
+    ...[`/notes/public/${note.slug}`, `/skills/public/${skill.slug}`, `/agents/public/${agent.slug}`],
+  ]
+  const paths = [...records, ...records.map((path) => `/api${path}`), `/u/${handle}`, `/community/${community.id}`]
+  const statusesNow = async () => [
+    ...new Set(await Promise.all(paths.map(async (p) => (await fetch(t.url + p)).status))),
+  ]
+  const found = async () =>
+    (await call<PublicFoundList>(t, 'GET', `/api/search/public?q=${word}`)).body.items.map(({ kind }) => kind).sort()
+  const listed = async () =>
+    (await call<MarketplacePage>(t, 'GET', `/api/public/marketplace?search=${word}`)).body.items.length
+  expect([await statusesNow(), await listed()]).toEqual([[200], 2])
+  expect(await found()).toEqual(['agent', 'community', 'doc', 'note', 'project', 'skill'])
+  await admin.fetch('PATCH', `/api/admin/users/${who.userId}/suspend`, {})
+  expect([await statusesNow(), await listed(), await found()]).toEqual([[404], 0, []])
+  for (const path of [`/api/skills/${skill.id}`, `/api/projects/${project.slug}`, `/api/notes/${note.id}`])
+    expect((await friend.fetch('GET', path)).status).toBe(200)
+  await admin.fetch('PATCH', `/api/admin/users/${who.userId}/unsuspend`, {})
+  expect([await statusesNow(), await listed()]).toEqual([[200], 2])
+  await set('marketplace', { enabled: null })
 })
 
 describe('the marketplace', () => {
@@ -155,6 +218,45 @@ describe('the marketplace', () => {
     expect((await reader.fetch('POST', path, { reason: 'x' })).status).toBe(404)
     await hide(false)
     expect((await call(t, 'GET', `/api/skills/public/${skill.slug}`)).status).toBe(200)
+  })
+
+  test('counts the agents that name a skill and the calls of other teams; archived agents are not listed', async () => {
+    const skill = (
+      await ada.fetch<{ id: string; slug: string; name: string }>('POST', '/api/skills', {
+        ...{ name: unique('Counting'), scope: 'public', content: 'x' },
+      })
+    ).body
+    const uses = async () =>
+      (await call<MarketplacePage>(t, 'GET', `/api/public/marketplace?search=${skill.name}`)).body.items[0]?.uses
+    const get = async (who: Person) => {
+      const client = await connect(t.url, await mcpToken(t, who))
+      expect((await client.call('get_skill', { skill: skill.slug })).isError).toBeFalsy()
+      await client.close()
+    }
+    await get(ada)
+    expect(await uses()).toBe(0)
+    await get(readers[0] as Person)
+    await get(readers[0] as Person)
+    expect(await uses()).toBe(2)
+    const name = unique('Archived')
+    const agent = (await ada.fetch<{ id: string }>('POST', '/api/agents', { name, scope: 'public' })).body
+    const agents = async () => (await call<MarketplacePage>(t, 'GET', `/api/public/marketplace?search=${name}`)).body
+    expect((await agents()).items).toHaveLength(1)
+    expect((await ada.fetch('PUT', `/api/agents/${agent.id}`, { status: 'archived' })).status).toBe(200)
+    expect((await agents()).items).toEqual([])
+  })
+
+  test('lets the author of a hidden skill that no team owns still see it', async () => {
+    const alone = await person(t)
+    const skill = (
+      await alone.fetch<{ id: string }>('POST', '/api/skills', {
+        ...{ name: unique('Own'), scope: 'public', content: 'x' },
+      })
+    ).body
+    await t.app.db.update(skills).set({ organizationId: null }).where(eq(skills.id, skill.id))
+    await admin.fetch('PATCH', `/api/admin/marketplace/skill/${skill.id}`, { hidden: true })
+    expect((await alone.fetch('GET', `/api/skills/${skill.id}`)).status).toBe(200)
+    expect((await ada.fetch('GET', `/api/skills/${skill.id}`)).status).toBe(404)
   })
 
   test('is listed page by page', async () => {

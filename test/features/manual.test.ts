@@ -3,6 +3,7 @@ import { nouns } from '../../cli/nouns/index.ts'
 import { settings } from '../../src/config.ts'
 import { tools } from '../../src/feature.ts'
 import type { ManualHits, ManualList, ManualPage } from '../../src/features/manual/schema.ts'
+import { actionStates, actionTypes } from '../../src/features/tunnels/action-schema.ts'
 import { call, person, sharedApp, type TestApp } from '../support/app.ts'
 import { expectNoEvents, expectRefusal, watch } from './support.ts'
 
@@ -12,7 +13,9 @@ beforeAll(async () => {
 })
 
 /** States and values that look like names of tools. */
-const words = new Set([
+const words = new Set<string>([
+  ...actionTypes,
+  ...actionStates,
   'in_progress',
   'in_review',
   'in_testing',
@@ -57,6 +60,7 @@ describe('the manual', () => {
       stories: 'plans',
       integrations: 'notifications',
       trash: 'projects',
+      oauth: 'mcp',
     }
     const inPages = (noun: string) => ids.has(noun) || ids.has(elsewhere[noun] ?? '')
     expect(Object.keys(nouns).filter((noun) => !inPages(noun) && noun !== 'webhooks')).toEqual([])
@@ -85,6 +89,8 @@ describe('the manual', () => {
     }))
     const verbs: Record<string, string[]> = {}
     for (const [noun, { load }] of Object.entries(nouns)) verbs[noun] = (await load()).verbs.map(({ name }) => name)
+    // For operators, on the server itself.
+    verbs.oauth?.push('clients')
     const wrong: string[] = []
     for (const { id } of body.items) {
       const { content } = (await call<ManualPage>(t, 'GET', `/api/docs/${id}`)).body

@@ -109,7 +109,7 @@ describe('creating', () => {
       scope: 'team',
       pinned: false,
     })
-    expect(made.body.slug).toMatch(/^how-we-deploy-[a-z0-9]{6}$/)
+    expect(made.body.slug).toMatch(/^how-we-deploy-[a-z0-9]{10}$/)
     expect(await expectEvent(t, made, 'note.created')).toMatchObject({
       subjectId: made.body.id,
       organizationId: people.author.organizationId,
@@ -307,7 +307,7 @@ describe('who sees and changes what', () => {
 })
 
 describe('finding', () => {
-  test('by tag, project, scope and words; lists carry no bodies', async () => {
+  test('by tag, project, scope, pin and words; lists carry no bodies', async () => {
     const me = await person(t)
     const { id: projectId } = await project(me)
     const a = await write(me, { title: 'Alpha', tags: ['ops', 'red'], content: 'the quick brown fox', scope: 'team' })
@@ -324,6 +324,9 @@ describe('finding', () => {
     expect((await list(me, `?projectId=${projectId}&total=true`)).total).toBe(1)
     expect(await found('?scope=personal')).toEqual(['Gamma quick'])
     expect(await found('?scope=team')).toEqual(['Alpha', 'Beta'])
+    await me.fetch('PUT', `/api/notes/${a.id}`, { pinned: true })
+    expect(await found('?pinned=true')).toEqual(['Alpha'])
+    expect(await found('?pinned=false&tag=ops')).toEqual(['Beta'])
     expect(await found('?search=QUICK')).toEqual(['Alpha', 'Gamma quick'])
     expect(await found('?search=quick%20fox')).toEqual(['Alpha'])
     expect(await found('?search=quick%20-fox')).toEqual(['Gamma quick'])

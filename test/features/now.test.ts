@@ -3,6 +3,7 @@ import { eq, sql } from 'drizzle-orm'
 import { events } from '../../src/events/table.ts'
 import type { Now } from '../../src/features/now/schema.ts'
 import type { Timeline } from '../../src/features/sessions/timeline-schema.ts'
+import type { Task } from '../../src/features/tasks/schema.ts'
 import { callMinutes, tasks } from '../../src/features/tasks/table.ts'
 import { purge } from '../../src/features/upkeep/service.ts'
 import type { McpClient } from '../mcp/support.ts'
@@ -109,12 +110,22 @@ test('who calls but changes nothing for half an hour is stalled, and comes first
   }
   const seen = async (): Promise<boolean> => (await laneOf(made.key))?.stalled === true
   while (!(await seen())) await Bun.sleep(10)
+  const held = async () => {
+    const { body } = await team.owner.fetch<{ items: Task[] }>('GET', '/api/tasks?leased=true')
+    return body.items.find(({ key }) => key === made.key)?.lease
+  }
+  // What others do with the task is no change of the agent.
+  await patch(team.owner, made.id, { priority: 'high' })
+  const lastChangeAt = (await laneOf(made.key))?.lease?.since
+  expect(await held()).toMatchObject({ stalled: true, lastChangeAt })
+  expect(await laneOf(made.key)).toMatchObject({ stalled: true, lastChangeAt })
   const { lanes } = await now()
   expect(lanes[0]?.party.id).toBe(team.member.userId)
   expect(lanes[1]).toMatchObject({ stalled: true, task: { key: made.key } })
   expect(lanes[1]?.calls.length).toBeGreaterThan(20)
   await patch(team.owner, made.id, { assignee: 'me' })
   expect(await laneOf(made.key)).toMatchObject({ party: { type: 'user', id: team.owner.userId }, stalled: false })
+  expect(await held()).toMatchObject({ stalled: false })
 })
 
 test('the reason of a lease names who assigned the task', async () => {
@@ -154,6 +165,41 @@ test('what is given as evidence is stored in the shape of a feature’s', async 
       },
     },
   ])
+})
+
+test('evidence is added while the task is open, once, and a person verifies it', async () => {
+  const made = await newTask(team.owner, team.project)
+  const client = await agent(team.owner)
+  told(await client.call('claim_task', { task: made.key }))
+  told(await client.call('update_task', { task: made.key, evidence: ['bun test: 214 pass'] }))
+  const added = await patch(team.member, made.id, { evidence: ['3f98b0f', 'bun test: 214 pass'] })
+  expect(added.body.version).toBe((await get(team.owner, made.id)).body.version)
+  await patch(team.member, made.id, { evidence: ['3f98b0f'] })
+  const shown = async () => (await get(team.owner, made.id)).body.evidence
+  expect(await shown()).toMatchObject([
+    { level: 'reported', actor: { type: 'agent' }, evidence: { summary: 'bun test: 214 pass' } },
+    { level: 'reported', actor: { type: 'user' }, evidence: { commits: ['3f98b0f'] } },
+  ])
+  const { evidence } = told<{ evidence: string[] }>(await client.call('get_task', { task: made.key }))
+  expect(evidence).toEqual([
+    expect.stringMatching(/^bun test: 214 pass \(reported, /),
+    expect.stringContaining('3f98b0f'),
+  ])
+  // Who completes it with the same evidence adds nothing.
+  told(await client.call('complete_task', { task: made.key, evidence: ['bun test: 214 pass'] }))
+  expect(await shown()).toHaveLength(2)
+
+  const [first] = await shown()
+  const verify = (who: Person, id = first?.id) => who.fetch('POST', `/api/tasks/${made.key}/evidence/${id}/verify`)
+  await expectRefusal(t, await verify(team.viewer), 403, 'forbidden')
+  await expectRefusal(t, await verify(team.member, made.id), 404, 'not_found')
+  expect((await verify(team.member)).body).toMatchObject({ id: first?.id, level: 'verified' })
+  expect((await verify(team.member)).status).toBe(200)
+  expect((await shown()).map(({ level }) => level)).toEqual(['verified', 'reported'])
+  const { rows } = await t.app.db.execute<{ type: string }>(
+    sql`select type from events where subject_id = ${made.id} and (type like 'task.%ver%' or type = 'task.evidence_added')`,
+  )
+  expect(rows.map(({ type }) => type).sort()).toEqual(['task.evidence_added', 'task.evidence_added', 'task.verified'])
 })
 
 test('a replay equals the events of a session, and of others’ sessions shows only the head', async () => {

@@ -8,7 +8,7 @@ import { users } from '../../src/features/users/table.ts'
 import { apiKey, call, PASSWORD, type Person, person, testApp, unique } from '../support/app.ts'
 import { Authenticator, newPasskey } from '../support/authenticator.ts'
 import { keptMail } from '../support/mail.ts'
-import { Visitor } from '../support/providers.ts'
+import { Visitor } from '../support/visitor.ts'
 import { at, bearer, come, connected, link, page, prove, settings, somebody, t } from './oauth-support.ts'
 import { expectEvents, expectNoEvents, failure, statuses, times, watch } from './support.ts'
 

@@ -5,7 +5,8 @@ import type { ConnectedAccountPage, Provider } from '../../src/features/oauth/sc
 import { users } from '../../src/features/users/table.ts'
 import { call, type Person, type TestApp, testApp, unique } from '../support/app.ts'
 import { atEnd } from '../support/cleanup.ts'
-import { type FakeProvider, fakeCodeHost, fakeIssuer, type Subject, Visitor } from '../support/providers.ts'
+import { type FakeProvider, fakeCodeHost, fakeIssuer, type Subject } from '../support/providers.ts'
+import { Visitor } from '../support/visitor.ts'
 import { watch } from './support.ts'
 
 /** Three providers that say what they are told, and an app that trusts them. */

@@ -6,8 +6,9 @@ import type { ConnectedAccountPage, Provider, SignInWays } from '../../src/featu
 import { connectedAccounts } from '../../src/features/oauth/table.ts'
 import { call, logged, sharedApp, testApp, unique } from '../support/app.ts'
 import { kept } from '../support/mail.ts'
-import { type Fault, realProvider, Visitor } from '../support/providers.ts'
+import { type Fault, realProvider } from '../support/providers.ts'
 import { allowing } from '../support/timing.ts'
+import { Visitor } from '../support/visitor.ts'
 import { asJson, at, page, somebody, t } from './oauth-support.ts'
 import { expectEvents, expectNoEvents, statuses, TestClock, times, watch } from './support.ts'
 

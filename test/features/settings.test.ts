@@ -8,6 +8,7 @@ import { secretOf } from '../../src/features/settings/service.ts'
 import { siteSettings } from '../../src/features/settings/table.ts'
 import { settingsOf } from '../../src/features/settings/values.ts'
 import { call, logged, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
+import { mailServer } from '../support/mail.ts'
 import { expectEvent, expectRefusal, statuses, watch } from './support.ts'
 
 let t: TestApp
@@ -147,4 +148,20 @@ test('a test mail is kept in the outbox without a mail server, and five an hour 
   expect(kept.map(({ kind, status }) => [kind, status])).toContainEqual(['test', 'kept'])
   for (let i = 0; i < 4; i++) expect((await send()).status).toBe(200)
   expect((await send()).status).toBe(429)
+})
+
+test('a test mail goes to the mail server at once, and what the server says is told', async () => {
+  const server = await mailServer()
+  const sending = await testApp({ ...server.settings, background: 'off' })
+  const boss = await person(sending, { admin: true })
+  const send = (body: object) => boss.fetch<TestEmailSent>('POST', '/api/admin/settings/test-email', body)
+  const to = `${unique('postmaster')}@example.com`
+  expect((await send({ to })).body).toEqual({ mode: 'smtp', delivered: true, error: null })
+  const mail = await server.mailTo(to)
+  expect([mail.subject, mail.recipients, mail.text?.includes(sending.app.url)]).toEqual(['This is a test', [to], true])
+  void server.refuse(1, 550)
+  const refused = (await send({})).body
+  expect(refused).toMatchObject({ mode: 'smtp', delivered: false, error: expect.stringContaining('Not now') })
+  await sending.close()
+  await server.close()
 })

@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
+import { runCommand } from '../../src/control/server.ts'
+import type { AuditPage } from '../../src/features/admin/schema.ts'
 import type {
   Category,
   CategoryList,
@@ -10,6 +12,7 @@ import type {
   PublicPostPage,
   Sitemap,
 } from '../../src/features/site/content-schema.ts'
+import { pageCommands } from '../../src/features/site/control.ts'
 import type { PublicFoundList } from '../../src/features/site/schema.ts'
 import { call, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
 import { pictureForm } from '../support/pictures.ts'
@@ -106,6 +109,41 @@ describe('a page', () => {
     await make<Page>('pages', { ...live(), slug: page.slug })
   })
 
+  test('is restored for 30 days, at another address if its own was taken', async () => {
+    const page = await make<Page>('pages', live(unique('Undone')))
+    const list = async (query: string) => (await admin.fetch<PagePage>('GET', `/api/admin/pages?${query}`)).body.items
+    const restore = (id: string) => admin.fetch<Page>('POST', `/api/admin/pages/${id}/restore`)
+    const remove = () => admin.fetch('DELETE', `/api/admin/pages/${page.id}`)
+    await remove()
+    expect(await list(`slug=${page.slug}`)).toEqual([])
+    expect(await list(`slug=${page.slug}&deleted=true`)).toMatchObject([{ id: page.id, live: false }])
+    const back = await restore(page.id)
+    expect(back.body).toMatchObject({ slug: page.slug, live: true, content: page.content, version: 3 })
+    await expectEvent(t, back, 'page.restored')
+    expect((await html(`/p/${page.slug}`)).status).toBe(200)
+    expect((await restore(page.id)).body.version).toBe(3)
+    await remove()
+    const other = await make<Page>('pages', { ...live(), slug: page.slug })
+    expect((await restore(page.id)).body.slug).toBe(`${page.slug}-2`)
+    expect((await html(`/p/${page.slug}`)).text).toContain(other.title)
+    await remove()
+    clock.forward({ days: 31 })
+    admin = await person(t, { admin: true })
+    expect(await list(`slug=${page.slug}-2&deleted=true`)).toEqual([])
+    await expectRefusal(t, await restore(page.id), 404, 'not_found')
+    const post = await make<Post>('posts', live())
+    await admin.fetch('DELETE', `/api/admin/posts/${post.id}`)
+    expect((await admin.fetch<Post>('POST', `/api/admin/posts/${post.id}/restore`)).body.live).toBe(true)
+  })
+
+  test('of the command line is the operator’s in the audit log', async () => {
+    const page = await runCommand(t.app, pageCommands.create, { title: unique('By hand') })
+    const found = await runCommand(t.app, pageCommands.list, { slug: page.slug, limit: 1 })
+    expect(found.items.map(({ id }) => id)).toEqual([page.id])
+    const { items } = (await admin.fetch<AuditPage>('GET', '/api/admin/audit?type=page.created&limit=1')).body
+    expect(items[0]).toMatchObject({ subjectId: page.id, actor: { name: 'operator' } })
+  })
+
   test('gets a slug of its own from its title', async () => {
     const title = unique('Same title')
     const slugs = [await make<Page>('pages', { title }), await make<Page>('pages', { title })].map(({ slug }) => slug)
@@ -124,6 +162,8 @@ describe('a page', () => {
     expect(text).toContain(`<img src="${body.path}" alt="">`)
     expect(text).toContain(`<meta property="og:image" content="http://127.0.0.1:9${body.path}">`)
     expect((await put('pages', page.id, { coverId: page.id })).status).toBe(404)
+    await put('pages', page.id, { coverAlt: 'Two "people"' })
+    expect((await html(`/p/${page.slug}`)).text).toContain(`<img src="${body.path}" alt="Two &#34;people&#34;">`)
   })
 })
 
@@ -181,7 +221,12 @@ describe('a public page', () => {
     expect(first.headers.get('set-cookie')).toBeNull()
     const etag = first.headers.get('etag') as string
     expect((await html(`/p/${page.slug}`, { authorization: `Bearer ${admin.token}` })).headers.get('etag')).toBe(etag)
-    expect((await html(`/p/${page.slug}`, { 'if-none-match': etag })).status).toBe(304)
+    const again = await html(`/p/${page.slug}`, { 'if-none-match': etag })
+    expect([again.status, again.text, again.headers.get('x-api-version') !== null]).toEqual([304, '', true])
+    expect(again.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'))
+    // Also what comes from memory is refused under another name, or to a page of another origin.
+    const foreign: Record<string, string>[] = [{ host: 'evil.example' }, { origin: 'https://evil.example' }]
+    for (const headers of foreign) expect((await html(`/p/${page.slug}`, headers)).status).toBe(403)
     await set('general', { siteName: 'Elsewhere' })
     const changed = await html(`/p/${page.slug}`, { 'if-none-match': etag })
     expect([changed.status, changed.text.includes('Elsewhere')]).toEqual([200, true])
@@ -201,6 +246,11 @@ describe('a public page', () => {
     const { body } = await admin.fetch<Sitemap>('POST', '/api/admin/settings/generate-sitemap')
     expect(body).toMatchObject({ url: 'http://127.0.0.1:9/sitemap.xml', indexed: true })
     expect((await sitemap()).match(/<url>/g)?.length).toBe(body.urls)
+    const etag = (await html('/sitemap.xml')).headers.get('etag') as string
+    const again = () => html('/sitemap.xml', { 'if-none-match': etag })
+    expect([(await again()).status, (await again()).text]).toEqual([304, ''])
+    await admin.fetch('DELETE', `/api/admin/pages/${page.id}`)
+    expect((await again()).status).toBe(200)
     await set('seo', { indexing: null })
   })
 
@@ -211,6 +261,18 @@ describe('a public page', () => {
     const home = await html('/')
     expect([home.headers.get('cache-control'), home.text.includes(page.title)]).toEqual(['private, no-cache', true])
     await set('home', { pageSlug: null })
+  })
+
+  test('of a user is rendered once, however its address is written', async () => {
+    const content = `Rope ${unique('and stone')}`
+    const note = { title: unique('Rope'), content, scope: 'public' }
+    const { slug } = (await admin.fetch<{ slug: string }>('POST', '/api/notes', note)).body
+    const render = spyOn(Bun.markdown, 'html')
+    for (const written of [slug, `%${slug.charCodeAt(0).toString(16)}${slug.slice(1)}`, slug.toUpperCase()])
+      expect((await html(`/notes/public/${written}`)).text).toContain(content)
+    const times = render.mock.calls.filter(([text]) => text === content).length
+    render.mockRestore()
+    expect(times).toBe(1)
   })
 
   test('never holds what a text smuggles in', async () => {

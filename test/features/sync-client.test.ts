@@ -100,7 +100,7 @@ describe('what was pulled', () => {
     const computer = new Computer()
     await computer.sync()
     // The copy holds a record's own columns: no leases, links, permissions, or counts of who is at work.
-    const without = ['can', 'links', 'recentActivity', 'embeddingModel', 'discussion', 'stats']
+    const without = ['can', 'links', 'recentActivity', 'embeddingModel', 'stats']
     const own = (record: Row): Row =>
       JSON.parse(JSON.stringify(record, (name, value) => (without.includes(name) ? undefined : value)))
     for (const path of [
@@ -219,6 +219,44 @@ describe('changes', () => {
     expect(await computer.sync()).toMatchObject({ pushed: 1, rejected: 0 })
     expect(known()).toBe(third)
     expect(await read(`/api/notes/${note.id}`)).toMatchObject({ title: 'Back' })
+  })
+
+  test('of blockers, comments on decisions, notes and evidence arrive as what they are', async () => {
+    const computer = new Computer()
+    const [one, two] = [
+      await make('/api/projects/my/tasks', { title: 'First' }),
+      await make('/api/projects/my/tasks', { title: 'Second' }),
+    ]
+    const decision = await make('/api/decisions', { title: 'Why', decision: 'So', projectId: project })
+    await computer.sync()
+    const ties = ({ waitsFor }: Row) => (waitsFor as Row[]).map(({ id }) => id)
+    const bodies = ({ discussion }: Row) => (discussion as Row[]).map(({ body }) => body)
+    computer.offline('PATCH', `/api/tasks/${two}`, { blockedBy: [one] })
+    computer.offline('POST', `/api/decisions/${decision}/comments`, { body: 'What about macOS?' })
+    expect(ties(computer.offline('GET', `/api/tasks/${two}`))).toEqual([one])
+    expect(computer.offline<{ blockedBy: string[] }>('GET', `/api/tasks/${two}`).blockedBy).toHaveLength(1)
+    expect(bodies(computer.offline('GET', `/api/decisions/${decision}`))).toEqual(['What about macOS?'])
+    expect(await computer.sync()).toMatchObject({ pushed: 2, rejected: 0 })
+    expect(ties(await read(`/api/tasks/${two}`))).toEqual([one])
+    expect(bodies(await read(`/api/decisions/${decision}`))).toEqual(['What about macOS?'])
+    computer.offline('PATCH', `/api/tasks/${two}`, { blockedBy: [] })
+    expect(ties(computer.offline('GET', `/api/tasks/${two}`))).toEqual([])
+    const said = { notes: 'Only on Linux.\n\nmacOS later.', evidence: ['abcdef1', 'https://ci.example/7', '214 pass'] }
+    computer.offline('POST', `/api/tasks/${two}/complete`, said)
+    expect(await computer.sync()).toMatchObject({ pushed: 2, rejected: 0 })
+    await ada.fetch('POST', `/api/tasks/${one}/complete`, said)
+    const [there, here] = [await read(`/api/tasks/${one}`), await read(`/api/tasks/${two}`)]
+    expect(ties(here)).toEqual([])
+    expect(here.completionNotes).toBe(there.completionNotes)
+    const evidence = { summary: '214 pass', commits: ['abcdef1'], links: ['https://ci.example/7'] }
+    for (const task of [here, there]) expect(task.evidence).toMatchObject([{ level: 'reported', evidence }])
+    // More evidence for a task that is done is added to what is there.
+    computer.offline('POST', `/api/tasks/${two}/complete`, { evidence: ['fedcba9'] })
+    await computer.sync()
+    expect((await read(`/api/tasks/${two}`)).evidence).toMatchObject([
+      { evidence },
+      { evidence: { commits: ['fedcba9'] } },
+    ])
   })
 
   test('of a token are made with its rights', async () => {

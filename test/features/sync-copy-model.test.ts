@@ -262,7 +262,7 @@ test('copies converge and lose nothing, whatever gets lost on the way', async ()
       expect(lost.map(({ id, value }) => `${id} ${value}`)).toEqual([])
       for (const { copy } of devices) copy.delete()
     }),
-    process.env.SOAK ? { numRuns: 6000 } : { numRuns: 60, seed: 14 },
+    process.env.SOAK ? { numRuns: Number(process.env.HISTORIES ?? 6000) } : { numRuns: 60, seed: 14 },
   )
 }, 600_000)
 

@@ -233,6 +233,9 @@ describe('a bundle', () => {
     expect(await island.carry(changed)).toEqual([422])
     expect(await island.carry(island.write(2, [made]), fingerprint(other.device))).toEqual([422])
     expect(await other.carry(other.write(1, [made]))).toEqual([422])
+    // The embedded database stops at what is nested deeper than its stack.
+    const deep = JSON.parse(`${'['.repeat(40)}${']'.repeat(40)}`) as unknown
+    expect(await island.carry(island.write(2, [{ ...made, base: { title: deep } }]))).toEqual([422])
     expect((await ada.fetch('GET', `/api/notes/${made.id}`)).status).toBe(404)
   })
 })

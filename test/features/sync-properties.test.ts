@@ -1,224 +1,62 @@
-import { beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import fc from 'fast-check'
+import { make } from '../../src/features/backups/service.ts'
 import { merge, mergeLines } from '../../src/features/sync/merge.ts'
-import type { ConflictPage, Status } from '../../src/features/sync/schema.ts'
-import { member, type Person, person, sharedApp, unique } from '../support/app.ts'
-import { type Pending, SyncClient } from '../support/sync-client.ts'
+import {
+  apiKey,
+  call,
+  member,
+  type Person,
+  person,
+  restored,
+  sharedApp,
+  systemCtx,
+  type TestApp,
+  testApp,
+} from '../support/app.ts'
+import { Line } from '../support/line.ts'
+import { SyncClient } from '../support/sync-client.ts'
+import { stepOf, World } from '../support/sync-world.ts'
 
 /**
- * Histories of four devices of two users over three projects: lost answers, cut pushes, changed rights, moves, deletes,
- * wrong clocks, and a restore of the server in between. `./test/run --soak` runs more of them.
+ * Histories with lost answers, cut pushes, changed rights, moves, deletes, wrong clocks, and restores of the server in
+ * between. On Postgres the devices take turns with two instances. `./test/run --soak` runs more of them.
  */
-const HISTORIES = process.env.SOAK ? 300 : 2
+const HISTORIES = process.env.SOAK ? Number(process.env.HISTORIES ?? 300) : 2
 /** Without SOAK, every run plays the same histories. */
 if (!process.env.SOAK) fc.configureGlobal({ seed: 14 })
+const folder = mkdtempSync(join(tmpdir(), 'tutti-sync-'))
 const t = await sharedApp()
-let ada: Person
-let grace: Person
+let servers: TestApp[]
+let people: [Person, Person]
 beforeAll(async () => {
-  ada = await person(t)
-  grace = await member(t, ada, 'member')
+  const ada = await person(t)
+  const grace = await member(t, ada, 'member')
+  // Keys outlive long runs; sessions have to be renewed.
+  people = [
+    { ...ada, token: await apiKey(t, ada) },
+    { ...grace, token: await apiKey(t, grace) },
+  ]
+  servers = t.app.driver.kind === 'postgres' ? [t, await testApp()] : [t]
+})
+afterAll(async () => {
+  for (const server of servers.slice(1)) await server.close()
+  rmSync(folder, { recursive: true, force: true })
 })
 
-const kinds = [
-  'edit',
-  'tag',
-  'text',
-  'create',
-  'delete',
-  'push',
-  'pull',
-  'pull',
-  'push',
-  'rights',
-  'move',
-  'server',
-] as const
-const step = fc.record({
-  kind: fc.constantFrom(...kinds, 'restore' as const),
-  device: fc.nat(3),
-  a: fc.nat(30),
-  b: fc.nat(30),
-  lost: fc.boolean(),
-})
-type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
-
-const FIELDS = ['title', 'content', 'tags', 'links', 'scope', 'projectId', 'pinned']
-
-/** One history, with what a test must remember of it. */
-class World {
-  projects: string[] = []
-  devices: SyncClient[] = []
-  readonly #private = new Set<string>()
-  #snapshot: { notes: unknown; at: string } | undefined
-  #n = 0
-
-  static async create(clock: () => string): Promise<World> {
-    const world = new World()
-    for (let i = 0; i < 3; i++) {
-      const { body } = await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('World') })
-      world.projects.push(body.id)
-      await ada.fetch('POST', '/api/notes', { title: `n${i}`, content: 'a\nb\nc', tags: ['t'], projectId: body.id })
-    }
-    const only = world.projects.map((id) => `project:${id}`)
-    for (const [i, who] of [ada, ada, grace, grace].entries()) {
-      const client = new SyncClient(who, `d${i}`, clock)
-      await client.register(only)
-      await client.pullAll()
-      world.devices.push(client)
-    }
-    await world.#keep()
-    return world
-  }
-
-  async close(): Promise<void> {
-    for (const { person: who, deviceId } of this.devices) await who.fetch('DELETE', `/api/sync/devices/${deviceId}`)
-    for (const id of this.projects) await ada.fetch('DELETE', `/api/projects/${id}`)
-  }
-
-  async run({ kind, device: d, a, b, lost }: Step): Promise<void> {
-    const device = this.devices[d] as SyncClient
-    const ids = device.ids('note')
-    const id = ids[a % Math.max(1, ids.length)]
-    const value = `v${++this.#n}`
-    const project = this.projects[b % 3] as string
-    if (kind === 'edit' && id) device.edit('note', id, 'title', value)
-    if (kind === 'tag' && id)
-      device.edit('note', id, 'tags', [...((device.view(id)?.tags ?? []) as string[]).slice(b % 2), value])
-    if (kind === 'text' && id) device.edit('note', id, 'content', this.#edited(device, id, b, value))
-    if (kind === 'create') device.create('note', { title: value, content: 'a\nb\nc', tags: [], projectId: project })
-    if (kind === 'delete' && id) device.remove('note', id, FIELDS)
-    if (kind === 'push') await this.#push(device, lost, b < 5 ? b : undefined)
-    if (kind === 'pull') await this.#pull(device, lost, 1 + (b % 4))
-    if (kind === 'rights') await this.#toggle(project)
-    if (kind === 'move' || kind === 'server') await this.#change(kind, a, project, value)
-    if (kind === 'restore') await this.#restore()
-  }
-
-  #edited(device: SyncClient, id: string, b: number, value: string): string {
-    const lines = String(device.view(id)?.content ?? '').split('\n')
-    lines[b % lines.length] = value
-    return lines.join('\n')
-  }
-
-  async #push(device: SyncClient, lost: boolean, cut: number | undefined): Promise<void> {
-    const sent = device.pending.slice(0, cut ?? 500)
-    const before = await this.#titles()
-    const known = new Set(device.answered)
-    await device.push({ cut, lost })
-    // No title was overwritten by somebody who had not seen it.
-    const after = await this.#titles()
-    for (const mutation of sent) {
-      const { id, fields, base } = mutation as Pending
-      const now = after.get(id)
-      const was = before.get(id)
-      if (known.has(mutation.mutationId) || fields.title === undefined || now !== fields.title) continue
-      const seen = sent.filter((one) => one.id === id && one.fields.title !== undefined).map((one) => one.base?.title)
-      if (base !== null && was !== undefined && was !== now) expect(seen).toContain(was)
-    }
-  }
-
-  async #titles(): Promise<Map<string, string>> {
-    const { rows } = await t.app.driver.query('select id, title from notes where project_id = any($1::uuid[])', [
-      `{${this.projects.join(',')}}`,
-    ])
-    return new Map(rows.map(([id, title]) => [String(id), String(title)]))
-  }
-
-  async #pull(device: SyncClient, lost: boolean, limit: number): Promise<void> {
-    device.limit = limit
-    await device.pull({ lost })
-    if (!lost) this.#expectNothingLost(device)
-  }
-
-  /** P3: nothing of a container that the user has lost. */
-  #expectNothingLost(device: SyncClient): void {
-    if (device.person === ada) return
-    expect(device.all().filter(({ container }) => this.#private.has(container.slice(8)))).toEqual([])
-  }
-
-  async #toggle(project: string): Promise<void> {
-    if (this.#private.has(project)) await ada.fetch('POST', `/api/projects/${project}/share`, { visibility: 'team' })
-    else await ada.fetch('DELETE', `/api/projects/${project}/share`)
-    if (!this.#private.delete(project)) this.#private.add(project)
-  }
-
-  /** Somebody changes or moves a note at the server. */
-  async #change(kind: 'move' | 'server', a: number, projectId: string, title: string): Promise<void> {
-    const all = [...(await this.#live())]
-    const id = all[a % Math.max(1, all.length)]
-    if (id) await ada.fetch('PUT', `/api/notes/${id}`, kind === 'move' ? { projectId } : { title })
-  }
-
-  async #live(): Promise<string[]> {
-    const { rows } = await t.app.driver.query(
-      'select id from notes where project_id = any($1::uuid[]) and deleted_at is null order by id',
-      [`{${this.projects.join(',')}}`],
-    )
-    return rows.map(([id]) => String(id))
-  }
-
-  /** Remembers the notes, as a backup does. */
-  async #keep(): Promise<void> {
-    const { rows } = await t.app.driver.query(
-      `select coalesce(jsonb_agg(to_jsonb(n) - 'search'), '[]')::text, now()::text from notes n
-        where project_id = any($1::uuid[])`,
-      [`{${this.projects.join(',')}}`],
-    )
-    this.#snapshot = { notes: rows[0]?.[0], at: String(rows[0]?.[1]) }
-  }
-
-  /** Brings back the notes of the snapshot; receipts and cursors since then are lost, and the epoch is another. */
-  async #restore(): Promise<void> {
-    const projects = `{${this.projects.join(',')}}`
-    const devices = `{${this.devices.map(({ deviceId }) => deviceId).join(',')}}`
-    const columns = `id, created_at, updated_at, version, deleted_at, organization_id, created_by_id, project_id, title,
-      slug, content, tags, links, scope, pinned, mentions`
-    await t.app.driver.query('delete from notes where project_id = any($1::uuid[])', [projects])
-    await t.app.driver.query(
-      `insert into notes (${columns}) select ${columns} from jsonb_populate_recordset(null::notes, $1::text::jsonb)`,
-      [this.#snapshot?.notes],
-    )
-    await t.app.driver.query('delete from sync_receipts where device_id = any($1::uuid[])', [devices])
-    await t.app.driver.query("update meta set value = $1 where key = 'epoch'", [Bun.randomUUIDv7()])
-  }
-
-  /** Everything is pushed and pulled; then all must agree. */
-  async expectConverged(): Promise<void> {
-    for (let round = 0; round < 2; round++)
-      for (const device of this.devices) {
-        device.limit = undefined
-        await device.push()
-        await device.pullAll()
-      }
-    for (const device of this.devices) {
-      const fresh = new SyncClient(device.person, 'fresh')
-      await fresh.register(this.projects.map((id) => `project:${id}`))
-      await fresh.pullAll()
-      await device.person.fetch('DELETE', `/api/sync/devices/${fresh.deviceId}`)
-      expect(device.pending).toEqual([])
-      expect(device.all()).toEqual(fresh.all())
-      const { body } = await device.person.fetch<Status>('GET', `/api/sync/status?deviceId=${device.deviceId}`)
-      expect(device.differing(body.containers)).toEqual([])
-      await this.#expectDecided(device)
-    }
-  }
-
-  /** P2: every conflict that a receipt names is kept, with what the device wanted. */
-  async #expectDecided(device: SyncClient): Promise<void> {
-    const named = device.receipts.flatMap(({ conflicts = [] }) => conflicts)
-    if (named.length === 0) return
-    const { body } = await device.person.fetch<ConflictPage>('GET', '/api/sync/conflicts?limit=100')
-    const kept = new Set(body.items.map(({ id }) => id))
-    if (body.nextCursor === null) expect(named.filter((id) => !kept.has(id))).toEqual([])
-  }
-}
+/** Random times: clocks of devices mean nothing. */
+const clocks = fc
+  .infiniteStream(fc.date({ noInvalidDate: true }))
+  .map((dates) => () => dates.next().value.toISOString())
 
 test('devices converge, lose no edit, and overwrite nothing unseen, whatever happens', async () => {
-  const history = fc.array(step, { minLength: 15, maxLength: 30, size: 'max' })
+  const history = fc.array(stepOf(['restore']), { minLength: 15, maxLength: 30, size: 'max' })
   await fc.assert(
-    fc.asyncProperty(history, fc.infiniteStream(fc.date({ noInvalidDate: true })), async (steps, clocks) => {
-      const world = await World.create(() => clocks.next().value.toISOString())
+    fc.asyncProperty(history, clocks, async (steps, clock) => {
+      const world = await World.create(servers, people, clock)
       try {
         for (const one of steps) await world.run(one)
         await world.expectConverged()
@@ -229,6 +67,26 @@ test('devices converge, lose no edit, and overwrite nothing unseen, whatever hap
     { numRuns: HISTORIES, endOnFailure: true },
   )
 })
+
+test('so do devices of a server that is restored from its backup, with everything that they had not sent', async () => {
+  const history = fc.array(stepOf([]), { minLength: 6, maxLength: 9, size: 'max' })
+  await fc.assert(
+    fc.asyncProperty(history, history, history, clocks, async (before, lost, after, clock) => {
+      const world = await World.create(servers, people, clock)
+      const file = join(folder, `${Bun.randomUUIDv7()}.backup`)
+      for (const one of before) await world.run(one)
+      await make(systemCtx(t), { path: file })
+      for (const one of lost) await world.run(one)
+      const other = await restored(t, file)
+      await world.moveTo(other)
+      for (const one of after) await world.run(one)
+      await world.expectConverged()
+      await world.close()
+      await other.close()
+    }),
+    { numRuns: process.env.SOAK ? 5 : 1, endOnFailure: true },
+  )
+}, 600_000)
 
 test('merging with what was not changed changes nothing', () => {
   const text = fc.array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 12 }).map((lines) => lines.join('\n'))
@@ -251,6 +109,12 @@ test('merging with what was not changed changes nothing', () => {
   )
 })
 
+test('large sets are merged in the time that they take to read', () => {
+  const many = (name: string) => Array.from({ length: 100_000 }, (_, i) => `${name}${i}`)
+  const result = merge('set', many('a'), ['kept'], many('b'))
+  expect(result === 'conflict' ? [] : result.value).toHaveLength(100_001)
+})
+
 test('lines that both changed are a conflict, others are merged; sizes bound the work', () => {
   expect(mergeLines('a\nb\nc', 'A\nb\nc', 'a\nb\nC')).toBe('A\nb\nC')
   expect(mergeLines('a\nb\nc', 'A\nb\nc', 'X\nb\nc')).toBeUndefined()
@@ -263,6 +127,7 @@ test('lines that both changed are a conflict, others are merged; sizes bound the
 })
 
 test('random pushes are refused or decided on, and never break the server', async () => {
+  const [ada] = people
   const client = new SyncClient(ada, 'fuzz')
   await client.register()
   const { deviceId } = client
@@ -295,14 +160,48 @@ test('random pushes are refused or decided on, and never break the server', asyn
   const body = fc.oneof(
     { weight: 5, arbitrary: fc.array(mutation, { maxLength: 4 }).map((mutations) => ({ deviceId, mutations })) },
     { weight: 1, arbitrary: fc.jsonValue() },
+    { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 300 }) },
   )
   await fc.assert(
     fc.asyncProperty(body, async (sent) => {
-      const { status, body: answer } = await ada.fetch('POST', '/api/sync/push', sent)
+      const text = typeof sent === 'string' ? sent : JSON.stringify(sent)
+      const { status, body: answer } = await ada.fetch('POST', '/api/sync/push', text, {
+        'content-type': 'application/json',
+      })
       if (status >= 500 || ![200, 400, 413, 415, 422].includes(status))
         throw new Error(`${status} ${JSON.stringify(answer)}`)
     }),
     { numRuns: 50 * HISTORIES },
   )
   await ada.fetch('DELETE', `/api/sync/devices/${deviceId}`)
+})
+
+test('a push is refused as a whole if it is too large, or if only half of it arrives', async () => {
+  const [ada] = people
+  const client = new SyncClient(ada, 'large')
+  await client.register()
+  const { deviceId } = client
+  const note = (content: string) => {
+    const ids = { mutationId: Bun.randomUUIDv7(), id: Bun.randomUUIDv7() }
+    return { ...ids, entity: 'note', op: 'upsert', fields: { title: ids.id, content } }
+  }
+  const stored = async (list: { id: string }[]) => {
+    const found = await Promise.all(list.map(({ id }) => ada.fetch('GET', `/api/notes/${id}`)))
+    return found.filter(({ status }) => status === 200).length
+  }
+  const many = Array.from({ length: 501 }, () => note('x'))
+  expect((await ada.fetch('POST', '/api/sync/push', { deviceId, mutations: many })).status).toBe(422)
+  const large = Array.from({ length: 9 }, () => note('x'.repeat(1_000_000)))
+  const refused = await ada.fetch('POST', '/api/sync/push', { deviceId, mutations: large })
+  expect(refused.status).toBe(413)
+  const long = [note('x'.repeat(1 << 20)), note('x')]
+  const answer = await ada.fetch<{ receipts: object[] }>('POST', '/api/sync/push', { deviceId, mutations: long })
+  expect(answer.body.receipts).toMatchObject([{ status: 'rejected', code: 'too_large' }, { status: 'applied' }])
+  const line = await Line.to(t.url)
+  line.breakNext('request')
+  const headers = { authorization: `Bearer ${ada.token}`, connection: 'close' }
+  const half = [note('x'.repeat(100)), note('y'.repeat(100))]
+  await expect(call(line, 'POST', '/api/sync/push', { deviceId, mutations: half }, headers)).rejects.toThrow()
+  line.close()
+  expect(await Promise.all([many, large, long, half].map((list) => stored(list.slice(0, 3))))).toEqual([0, 0, 1, 0])
 })

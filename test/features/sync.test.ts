@@ -134,7 +134,7 @@ test('a field that both changed is a conflict: the stored value stays, the other
   for (const who of [ada, grace]) {
     const { body } = await who.fetch<ConflictPage>('GET', `/api/sync/conflicts?recordId=${id}`)
     expect(body.items).toMatchObject([
-      { id: conflictId, kind: 'field', field: 'title', mine: 'Mine', server: 'Theirs' },
+      { id: conflictId, kind: 'field', field: 'title', mine: 'Mine', server: 'Theirs', title: 'Theirs' },
     ])
   }
   const stranger = await person(t)
@@ -257,6 +257,31 @@ test('a rejected mutation stops no other, and every mutation is applied once', a
   await client.pullAll()
   expect(client.pending).toEqual([])
   expect(client.rejected).toHaveLength(4)
+})
+
+test('one event names the receipts of a push, and the next push those that were not named', async () => {
+  const client = await device(ada)
+  for (const title of ['One', 'Two', 'Three']) client.create('note', { projectId: project, title })
+  const named = async () => {
+    const { rows } = await t.app.driver.query(
+      `select jsonb_array_length(data -> 'mutations') from events
+        where type = 'sync_device.applied' and subject_id = $1 order by seq`,
+      [client.deviceId],
+    )
+    return rows.flat().map(Number)
+  }
+  await client.push({})
+  expect(await named()).toEqual([3])
+  // As if the server had ended before it was written.
+  await t.app.driver.query(`delete from events where type = 'sync_device.applied' and subject_id = $1`, [
+    client.deviceId,
+  ])
+  await client.pullAll()
+  expect(client.pending).toHaveLength(3)
+  await client.push()
+  expect(await named()).toEqual([3])
+  await client.pullAll()
+  expect(client.pending).toEqual([])
 })
 
 test('a moved record leaves one container and arrives in the other', async () => {

@@ -75,6 +75,7 @@ test("somebody else's lease: people may go on but not claim, a key may only talk
     claim: held,
     release: held,
     remove: held,
+    verify: 'forbidden',
   })
   const refused = await Promise.all([
     key('PATCH', `/api/tasks/${task.id}`, { title: 'Mine' }),

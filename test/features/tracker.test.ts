@@ -71,8 +71,13 @@ test('continues with what changed since', async () => {
 })
 
 test('lists what the token can read, for administrators', async () => {
-  const { body } = await admin.fetch<TrackedRepositoryList>('GET', '/api/admin/github/repos?available=true')
-  expect(body.items.map(({ repo, tracked }) => [repo, tracked])).toEqual([['tutti/tutti', true]])
+  for (const available of ['1', 'true']) {
+    const path = `/api/admin/github/repos?available=${available}`
+    const { body } = await admin.fetch<TrackedRepositoryList>('GET', path)
+    expect(body.items.map(({ repo, tracked }) => [repo, tracked])).toEqual([['tutti/tutti', true]])
+  }
+  const named = (await admin.fetch<TrackedRepositoryList>('GET', '/api/admin/github/repos?available=0')).body.items
+  expect(named.map(({ repo }) => repo)).toEqual(['tutti/tutti', 'tutti/gone'])
   const ada = await person(t)
   for (const path of ['repos', 'issues'])
     await expectRefusal(t, await ada.fetch('GET', `/api/admin/github/${path}`), 403, 'forbidden')

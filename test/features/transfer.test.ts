@@ -5,6 +5,7 @@ import { system } from '../../src/auth/actor.ts'
 import { fingerprint, type Head, type Keys, keysOf, newSeeds, open, pack, rawPublic } from '../../src/auth/bundle.ts'
 import { SCHEMA } from '../../src/features/sync/devices.ts'
 import { compared } from '../../src/features/transfer/changes.ts'
+import { exportLines } from '../../src/features/transfer/export.ts'
 import type { ImportResult, Line } from '../../src/features/transfer/schema.ts'
 import { purge } from '../../src/features/upkeep/service.ts'
 import { apiKey, call, mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
@@ -135,6 +136,18 @@ describe('an export', () => {
     const token = await mcpToken(t, ada)
     const refused = await fetch(`${t.url}/api/sync/export`, { headers: { authorization: `Bearer ${token}` } })
     expect(refused.status).toBe(403)
+  })
+
+  test('ends with the right to it, also in the middle', async () => {
+    const me = await person(t)
+    const key = await apiKey(t, me)
+    const { pages, end } = await exportLines(contextOf(t.app, await t.app.auth.authenticate(key)), {})
+    // Its head, and the projects, for which the rights were read.
+    for (const _ of ['head', 'projects']) await pages.next()
+    const keys = await me.fetch<{ items: { id: string }[] }>('GET', '/api/settings/api-keys')
+    await me.fetch('DELETE', `/api/settings/api-keys/${keys.body.items[0]?.id}`)
+    await expect(pages.next()).rejects.toMatchObject({ code: 'unauthenticated' })
+    end()
   })
 })
 

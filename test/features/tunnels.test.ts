@@ -3,6 +3,7 @@ import type { Tunnel, TunnelClaimed, TunnelRegistered, TunnelStatus } from '../.
 import { Agent, type AgentOptions, type Served } from '../../src/tunnel/agent.ts'
 import type { Machine } from '../../src/tunnel/machine.ts'
 import { apiKey, call, mcpToken, member, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
+import { until } from '../support/until.ts'
 import { expectEvent, expectEvents, expectRefusal, statuses, TestClock, times, watch } from './support.ts'
 
 const clock = new TestClock()
@@ -14,14 +15,6 @@ let stranger: Person
 const machineAbout = { hostname: 'build-1', os: 'linux', architecture: 'x64', clientVersion: '1.0.0' }
 
 /** Waits for something that another part of the process does. */
-async function until<T>(what: () => T | undefined | false | Promise<T | undefined | false>): Promise<T> {
-  for (;;) {
-    const found = await what()
-    if (found) return found
-    await Bun.sleep(5)
-  }
-}
-
 beforeAll(async () => {
   t = watch(await testApp({ TUNNEL_PORT: '0', TUNNEL_PUBLIC: 'on', TUNNEL_RATE: '1000000' }, clock.now))
   owner = await person(t)
@@ -121,10 +114,22 @@ describe('a connected machine', () => {
   let agent: Agent
   let running: Promise<string>
   const served: Served[] = []
+  /** What a service says that is no web server. */
+  let odd = ''
+  const strange = Bun.listen({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: { data: (socket) => void socket.write(odd) },
+  })
 
   /** Registers, claims and connects a machine with these services. */
-  async function connected(services: Machine['services'], options: Partial<AgentOptions> = {}, fields: object = {}) {
-    const { nonce, tunnel: made } = (await register(owner, { name: unique('Box'), ...fields })).body
+  async function connected(
+    services: Machine['services'],
+    options: Partial<AgentOptions> = {},
+    fields: object = {},
+    who = owner,
+  ) {
+    const { nonce, tunnel: made } = (await register(who, { name: unique('Box'), ...fields })).body
     const { body } = await claim(nonce)
     const { tunnelId, ownerId, name, slug, token } = body
     const machine: Machine = { server: t.url, tunnelId, ownerId, name, slug, token, services }
@@ -180,11 +185,13 @@ describe('a connected machine', () => {
       team: { url, who: ['members'] },
       open: { url, who: ['anyone'] },
       gone: { url: 'http://127.0.0.1:1' },
+      odd: { url: `http://127.0.0.1:${strange.port}` },
     }))
   })
   afterAll(async () => {
     agent.stop()
     await running
+    strange.stop(true)
     await service.stop(true)
   })
 
@@ -295,6 +302,47 @@ describe('a connected machine', () => {
     )
   })
 
+  test('no request of a client and no response of a service ends the connection of the machine', async () => {
+    const say = async (method: string, target: string, more: Record<string, string> = {}): Promise<string> => {
+      const headers = { host: `web--${tunnel.slug}.localhost:${t.app.tunnels.listening}`, ...by(owner), ...more }
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+      let said = ''
+      const socket = await Bun.connect({
+        hostname: '127.0.0.1',
+        port: t.app.tunnels.listening as number,
+        socket: {
+          data: (_, bytes) => {
+            said += bytes.toString('latin1')
+          },
+        },
+      })
+      socket.write(`${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`)
+      await until(() => said.includes('\r\n\r\n'))
+      socket.terminate()
+      return said.slice('HTTP/1.1 '.length, 12)
+    }
+    const many = Object.fromEntries(times(196, (i) => [`x-${i}`, 'y']))
+    const { generation } = t.app.tunnels.of(tunnel.id) ?? {}
+    expect(await say('GET', '/', many)).toBe('400')
+    expect(await say('GET', '/', { x: 'y'.repeat(15_000) })).toBe('200')
+    for (const method of ['M-SEARCH', 'PROPFIND', 'CONNECT', 'TRACE']) expect(await say(method, '/')).toMatch(/^[45]/)
+    for (const target of ['/\xe9?\xe9', `/${'y'.repeat(14_000)}`, '/a/%2e%2e/..//b\\c?"<>', '*', '//x', '/?\x01'])
+      expect(await say('GET', target)).toMatch(/^[2345]/)
+    // It says that a body follows, and Bun drops the body of a GET.
+    expect(await say('GET', '/', { 'content-length': '0' })).toBe('200')
+    // Services that say what the wire does not carry.
+    for (const response of [
+      'HTTP/1.1 999 No\r\n\r\n',
+      `HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(300)}\r\n`,
+      'no HTTP at all\r\n\r\n',
+    ]) {
+      odd = response
+      expect((await at('odd', '/', { headers: by(owner) })).status).toBeGreaterThan(400)
+    }
+    expect(t.app.tunnels.of(tunnel.id)?.generation).toBe(generation as number)
+    expect((await at('web', '/', { headers: by(owner) })).status).toBe(200)
+  })
+
   test('by path, pages are sandboxed and nothing is stored for the origin', async () => {
     const response = await fetch(`http://127.0.0.1:${t.app.tunnels.listening}/t/${tunnel.slug}/web/x?y=1`, {
       headers: by(owner),
@@ -304,6 +352,15 @@ describe('a connected machine', () => {
     expect(response.headers.get('content-security-policy')).not.toContain('allow-same-origin')
     expect(response.headers.getSetCookie()).toEqual([])
     expect(response.headers.get('clear-site-data')).toBeNull()
+    // A browser cannot sign in there, and is told what to do instead.
+    const page = await fetch(`http://127.0.0.1:${t.app.tunnels.listening}/t/${tunnel.slug}/web/`, {
+      headers: { accept: 'text/html', 'sec-fetch-mode': 'navigate' },
+    })
+    expect([page.status, page.headers.get('set-cookie')]).toEqual([401, null])
+    expect(page.headers.get('content-security-policy')).toContain('sandbox')
+    const text = await page.text()
+    expect(text).toContain(`tutti tunnel open ${tunnel.slug}/web`)
+    expect(text).toContain(`http://web--${tunnel.slug}.localhost:${t.app.tunnels.listening}/`)
     // The API's own port knows nothing of it.
     expect((await fetch(`${t.url}/t/${tunnel.slug}/web/`, { headers: by(owner) })).status).toBe(404)
   })
@@ -391,6 +448,36 @@ describe('a connected machine', () => {
     ]
     for (const forged of forgeries)
       expect((await at('web', '/', { method: 'POST', headers: { cookie, ...forged } })).status).toBe(401)
+  })
+
+  test('who is suspended or leaves the team is cut off at once, with their requests', async () => {
+    const url = `http://127.0.0.1:${service.port}`
+    const admin = await person(t, { admin: true })
+    const ways: ((who: Person) => Promise<{ status: number }>)[] = [
+      ({ userId }) => admin.fetch('PATCH', `/api/admin/users/${userId}/suspend`, {}),
+      ({ userId }) => owner.fetch('DELETE', `/api/teams/${owner.organizationId}/members/${userId}`),
+    ]
+    for (const way of ways) {
+      const leaver = await member(t, owner, 'member')
+      const theirs = await connected({ web: { url } }, {}, {}, leaver)
+      const open = at('web', '/slow', { headers: by(leaver) }, theirs.tunnel.slug)
+      await until(() => t.app.tunnels.of(theirs.tunnel.id)?.session.streams === 1)
+      expect((await way(leaver)).status).toBe(200)
+      // Refused if the request is ended first, failed if the machine is.
+      expect([403, 502]).toContain((await open).status)
+      expect(await theirs.ended).toBe('refused')
+      expect(t.app.tunnels.of(theirs.tunnel.id)).toBeUndefined()
+      expect((await beat(theirs.machine.token)).status).toBe(401)
+    }
+  })
+
+  test('a new claim cuts the machine before it off', async () => {
+    const first = await connected({ web: { url: `http://127.0.0.1:${service.port}` } })
+    const { nonce } = (await register(owner, { tunnelId: first.tunnel.id })).body
+    expect(t.app.tunnels.of(first.tunnel.id)).toBeDefined()
+    expect((await claim(nonce)).status).toBe(200)
+    expect(await first.ended).toBe('refused')
+    expect((await beat(first.machine.token)).status).toBe(401)
   })
 
   test('a later connection takes the place of an earlier one, and losing the right cuts it', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { roles } from '../../src/auth/policy.ts'
+import { type Role, roles } from '../../src/auth/policy.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
 import type { Workspace, WorkspacePage } from '../../src/features/workspaces/schema.ts'
 import { type Person, person } from '../support/app.ts'
@@ -158,11 +158,15 @@ describe('sharing it with another team', () => {
     // Grace is admin of the owning team; of the other she is nothing, viewer, member, and then admin.
     await expectRefusal(t, await addTeam(people.admin, space, other, 'editor'), 404, 'not_found')
     await join(other, people.admin, 'viewer')
+    const give = async (role: Role) => {
+      const path = `/api/teams/${other.id}/members/${people.admin.userId}`
+      expect((await ada.fetch('PATCH', path, { role })).body).toMatchObject({ role })
+    }
     for (const role of ['viewer', 'member'] as const) {
-      await ada.fetch('PATCH', `/api/teams/${other.id}/members/${people.admin.userId}`, { role })
+      await give(role)
       await expectRefusal(t, await addTeam(people.admin, space, other, 'editor'), 404, 'not_found')
     }
-    await ada.fetch('PATCH', `/api/teams/${other.id}/members/${people.admin.userId}`, { role: 'admin' })
+    await give('admin')
     const shared = await addTeam(people.admin, space, other, 'editor')
     expect(shared.status).toBe(201)
     expect(shared.headers.get('location')).toBe(`/api/workspaces/${space.id}/teams/${other.id}`)

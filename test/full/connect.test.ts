@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { linesOf } from '../../src/text/lines.ts'
 import { Office } from '../binary/home.ts'
-import { folder, tutti } from '../support/binary.ts'
+import { BINARY, bareEnv, folder, tutti } from '../support/binary.ts'
 import { install, programs, run } from './install.ts'
 
 /** What `tutti connect` writes is read by the programs themselves, in a home with nothing else in it and without a login. */
@@ -63,6 +64,56 @@ describe.if(process.env.FULL === '1')('tutti connect for programs of others', ()
     test('opencode', async () => {
       const { run } = await connected('opencode', ...args)
       expect((await run(programs.opencode, ['mcp', 'list'])).out).toMatch(/tutti.*connected/)
+    }, 300_000)
+  })
+
+  describe('an MCP server of a machine', () => {
+    let machine: Bun.Subprocess
+    let asked: string
+    beforeAll(async () => {
+      asked = join(folder(), 'asked')
+      const at = folder()
+      mkdirSync(join(at, '.config/tutti'), { recursive: true })
+      writeFileSync(join(at, '.config/tutti/credentials.json'), signedIn, { mode: 0o600 })
+      const server = `local=${process.execPath} ${join(import.meta.dir, '../tunnel/mcp-server.ts')} machine ${asked}`
+      const child = Bun.spawn([BINARY, 'tunnel', 'up', '--json', '--name', 'Build', '--mcp', server], {
+        env: { ...bareEnv, HOME: at, XDG_CONFIG_HOME: join(at, '.config') },
+        stdin: 'ignore',
+        stdout: 'pipe',
+        stderr: 'inherit',
+      })
+      machine = child
+      for await (const line of linesOf(child.stdout)) if (line.includes('"online"')) break
+    }, 120_000)
+    afterAll(async () => {
+      machine.kill()
+      await machine.exited
+    })
+    /** What the server on the machine was asked since the last time. */
+    const methods = () => {
+      const list = existsSync(asked) ? readFileSync(asked, 'utf8').split('\n') : []
+      rmSync(asked, { force: true })
+      return list
+    }
+
+    test('Claude Code', async () => {
+      const { run } = await connected('claude-code', '--tunnel', 'build/local')
+      expect((await run(programs.claude, ['mcp', 'list'])).out).toMatch(/build-local: .* ✔ Connected/)
+      expect(methods()).toContain('initialize')
+    }, 300_000)
+
+    test('opencode', async () => {
+      const { run } = await connected('opencode', '--tunnel', 'build/local')
+      expect((await run(programs.opencode, ['mcp', 'list'])).out).toMatch(/build-local.*connected/)
+      expect(methods()).toContain('tools/list')
+    }, 300_000)
+
+    test('Codex', async () => {
+      const { run } = await connected('codex', '--tunnel', 'build/local')
+      const provider = `model_providers.none={name="none",base_url="${office.url}/v1",wire_api="responses",request_max_retries=0,stream_max_retries=0}`
+      const model = ['-c', provider, '-c', 'model_provider="none"', '-c', 'model="none"']
+      await run(programs.codex, ['exec', '--skip-git-repo-check', ...model, 'hello'])
+      expect(methods()).toContain('tools/list')
     }, 300_000)
   })
 

@@ -43,13 +43,20 @@ export async function installInto(
   if (existsSync(done) && readFileSync(done, 'utf8') === wanted) return
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), wanted)
-  const { code, out } = await run([process.execPath, 'install', '--ignore-scripts', ...options], {
-    cwd: folder,
-    env: { HOME: process.env.HOME },
-  })
-  if (code !== 0) throw new Error(`The programs to test with could not be installed:\n${out}`)
+  // A download that stalls is begun again: what came so far is in the package manager's cache.
+  const seconds = [120, 240, 360]
+  for (const [attempt, limit] of seconds.entries()) {
+    const { code, out } = await run([process.execPath, 'install', '--ignore-scripts', ...options], {
+      cwd: folder,
+      env: { HOME: process.env.HOME },
+      seconds: limit,
+    })
+    if (code === 0) break
+    if (attempt === seconds.length - 1) throw new Error(`The programs to test with could not be installed:\n${out}`)
+  }
   writeFileSync(done, wanted)
 }
+
 /** Runs to its end and gives what it said, of both kinds. */
 export async function run(
   command: readonly string[],

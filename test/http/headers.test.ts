@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { API_VERSION } from '../../src/http/openapi.ts'
 import { type Answer, call, logged, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
+import { until } from '../support/until.ts'
 import { serverOver } from './server.ts'
 
 /** What every answer carries, whatever it says. */
@@ -254,6 +255,17 @@ describe('when we are at fault', () => {
     expect(logged.join('')).not.toContain('pa55word')
   })
 
+  test('503 of its own kind: a commit was sent, and its outcome is unknown', async () => {
+    const { DbError } = await import('../../src/db/driver.ts')
+    fails = () => {
+      throw new DbError('unknown', 'the connection was lost while committing')
+    }
+    const answer = await notes()
+    isProblem(answer, 503, 'unavailable.unknown', '/api/notes')
+    expect(answer.headers.get('retry-after')).toBe('1')
+    expect(answer.body.detail).toContain('Idempotency-Key')
+  })
+
   test('503 to a renewal: the browser is still taken as signed in', async () => {
     const { DbError } = await import('../../src/db/driver.ts')
     const away = await serverOver(t, {
@@ -272,8 +284,8 @@ describe('when we are at fault', () => {
     isProblem(await notes(), 507, 'disk_full', '/api/notes')
   })
 
-  test('503 with Retry-After: the server is stopping', async () => {
-    // One request that is still running keeps the server open, so that the next one can be turned away.
+  test('a server that is about to stop is not ready, and serves everything until it stops', async () => {
+    // One request that is still running keeps the server open.
     const reached = Promise.withResolvers<void>()
     const held = Promise.withResolvers<void>()
     const slow = await serverOver(t, {
@@ -287,12 +299,23 @@ describe('when we are at fault', () => {
     })
     const running = call(slow, 'GET', '/health')
     await reached.promise
-    const stopped = slow.server.stop(5000)
-    const answer = await call(slow, 'GET', '/api/docs')
-    isProblem(answer, 503, 'unavailable', '/api/docs')
-    expect(answer.headers.get('retry-after')).toBe('2')
+    slow.server.leave()
+    const ready = call<{ status: string }>(slow, 'GET', '/health/ready')
+    const served = await call(slow, 'GET', '/api/docs')
+    // A connection that stays open would be cut later.
+    expect([served.status, served.headers.get('connection')]).toEqual([200, 'close'])
+    const stopped = slow.server.stop(60_000)
+    // The listener closes while the first request is still running.
+    await until(() =>
+      call(slow, 'GET', '/api/docs').then(
+        () => false,
+        ({ code }) => code === 'ECONNREFUSED',
+      ),
+    )
     held.resolve()
     expect((await running).status).toBe(200)
+    const { status, body } = await ready
+    expect([status, body.status]).toEqual([503, 'stopping'])
     await stopped
     await slow.app.close()
   })

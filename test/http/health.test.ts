@@ -27,8 +27,9 @@ const driver = new Proxy<Driver>(t.app.driver, {
     return typeof value === 'function' ? value.bind(target) : value
   },
 })
+let unready: 'stopping' | 'clock' | undefined
 const server = new Elysia()
-addHealth(server, { driver, clock: clock.now }, 1)
+addHealth(server, { driver, clock: clock.now }, () => unready, 1)
 
 type Health = { status: string; database: { ok: boolean; waitingMs?: number } }
 async function probe(path = '/health'): Promise<[number, Health]> {

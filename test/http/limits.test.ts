@@ -57,6 +57,18 @@ describe('plain requests', () => {
     expect((await call(app, 'GET', '/health')).status).toBe(200)
   })
 
+  test('public pages and their files have a limit of their own, ten times as high', async () => {
+    const app = await limited({ RATE_LIMIT_ANONYMOUS: '1' })
+    const reader = from(`${network()}::1`)
+    const status = async (path: string) => (await fetch(app.url + path, { headers: reader })).status
+    expect(await status('/api/search/public')).toBe(200)
+    expect(await status('/api/search/public')).toBe(429)
+    // Time passes meanwhile, so a few more may be let through.
+    let admitted = 0
+    while ((await status(admitted % 2 ? '/robots.txt' : '/assets/site.css')) === 200) admitted++
+    expect(admitted).toBeGreaterThanOrEqual(10)
+  })
+
   test('who has no credential is counted by network', async () => {
     const app = await limited({ RATE_LIMIT_ANONYMOUS: '3' })
     const [here, there] = [network(), network()]

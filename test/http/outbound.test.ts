@@ -5,6 +5,7 @@ import { isPublicAddress } from '../../src/outside/addresses.ts'
 import { checkOutboundUrl, createOutbound, type OutboundOptions } from '../../src/outside/outbound.ts'
 import { failure } from '../features/support.ts'
 import { asIfPublic, certificateFor, PUBLIC } from '../support/tls.ts'
+import { until } from '../support/until.ts'
 
 /** The way out for addresses that users give: to a real TLS server on loopback, which only the seam of the test makes reachable. */
 const HOST = 'hooks.example.com'
@@ -366,7 +367,3 @@ describe('redirects', () => {
     }
   })
 })
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await Bun.sleep(5)
-}

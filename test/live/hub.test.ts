@@ -95,7 +95,10 @@ describe('a connection', () => {
     const { actor } = await ada.ctx()
     const open = async (onEvent: (count: number) => void = () => undefined) => {
       const got: string[] = []
-      const event = (json: string) => onEvent(got.push((JSON.parse(json) as { id: string }).id))
+      const event = (json: string): boolean => {
+        onEvent(got.push((JSON.parse(json) as { id: string }).id))
+        return outlet.waiting === 0
+      }
       const outlet = { event, notice: () => undefined, waiting: 0, close: () => undefined }
       t.app.live.reserve(actor)
       const listener = await t.app.live.open(actor, outlet)
@@ -129,6 +132,33 @@ describe('a connection', () => {
       expect(got).toHaveLength(451)
       t.app.live.left(listener)
     }
+  })
+
+  test('hears of an event whose project is looked up again while others are told', async () => {
+    const got: string[] = []
+    const open = async (who: Person) => {
+      const { actor } = await who.ctx()
+      const event = (json: string): boolean => {
+        got.push(`${who.userId} ${(JSON.parse(json) as { subjectId: string }).subjectId}`)
+        // As an event that changes who sees the project does, at any moment.
+        t.app.live.audience.places.clear()
+        return true
+      }
+      t.app.live.reserve(actor)
+      const listener = await t.app.live.open(actor, {
+        event,
+        notice: () => undefined,
+        waiting: 0,
+        close: () => undefined,
+      })
+      await t.app.live.subscribe(listener, [`project:${project.id}`])
+      return listener
+    }
+    const listeners = [await open(ada), await open(grace)]
+    const { id } = await note(ada, 'for both')
+    await t.app.bus.catchUp()
+    expect(got).toEqual([`${ada.userId} ${id}`, `${grace.userId} ${id}`])
+    for (const listener of listeners) t.app.live.left(listener)
   })
 
   test('with a cursor of another history, or of the future, is reset', async () => {

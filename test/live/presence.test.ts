@@ -99,7 +99,7 @@ test('a record that moves to where somebody sees nothing takes its topics along'
 test('who loses the right to a place while they arrive is not seen there', async () => {
   const topic = `organization:${ada.organizationId}`
   const { actor } = await grace.ctx()
-  const outlet = { event: () => undefined, notice: () => undefined, waiting: 0, close: () => undefined }
+  const outlet = { event: () => true, notice: () => undefined, waiting: 0, close: () => undefined }
   t.app.live.reserve(actor)
   const listener = await t.app.live.open(actor, outlet)
   const { company } = t.app.live

@@ -7,28 +7,24 @@ export interface Message {
   [field: string]: unknown
 }
 
-/** A client of the hub that keeps everything it gets. */
-export class LiveClient {
+/** What a client of the hub gets, all of it. */
+export class Heard {
   readonly got: Message[] = []
   closed: { code: number; reason: string } | undefined
+  /** Called with each message. */
+  onMessage: (message: Message) => void = () => undefined
   #changed: (() => void)[] = []
 
-  private constructor(readonly socket: WebSocket) {
-    socket.onmessage = ({ data }) => {
-      this.got.push(JSON.parse(String(data)) as Message)
-      this.#wake()
-    }
-    socket.onclose = ({ code, reason }) => {
-      this.closed = { code, reason }
-      this.#wake()
-    }
+  protected receive(json: string): void {
+    const message = JSON.parse(json) as Message
+    this.got.push(message)
+    this.onMessage(message)
+    this.#wake()
   }
 
-  static async open(t: Pick<TestApp, 'url'>, token: string, query = ''): Promise<LiveClient> {
-    const headers = query === '' ? { authorization: `Bearer ${token}` } : undefined
-    const client = new LiveClient(new WebSocket(`${t.url.replace('http', 'ws')}/api/ws${query}`, { headers } as never))
-    await client.until('hello')
-    return client
+  protected ended(code: number, reason: string): void {
+    this.closed ??= { code, reason }
+    this.#wake()
   }
 
   get events(): Message[] {
@@ -38,10 +34,6 @@ export class LiveClient {
   /** The names of events, and of what else the server said. */
   get names(): string[] {
     return this.got.map(({ op, type }) => op ?? type)
-  }
-
-  send(message: object | string): void {
-    this.socket.send(typeof message === 'string' ? message : JSON.stringify(message))
   }
 
   /** Waits for the nth message of this `op` or type of event. */
@@ -62,6 +54,30 @@ export class LiveClient {
     return this.closed
   }
 
+  #wake(): void {
+    for (const go of this.#changed.splice(0)) go()
+  }
+}
+
+/** A client of the hub over a WebSocket. */
+export class LiveClient extends Heard {
+  private constructor(readonly socket: WebSocket) {
+    super()
+    socket.onmessage = ({ data }) => this.receive(String(data))
+    socket.onclose = ({ code, reason }) => this.ended(code, reason)
+  }
+
+  static async open(t: Pick<TestApp, 'url'>, token: string, query = ''): Promise<LiveClient> {
+    const headers = query === '' ? { authorization: `Bearer ${token}` } : undefined
+    const client = new LiveClient(new WebSocket(`${t.url.replace('http', 'ws')}/api/ws${query}`, { headers } as never))
+    await client.until('hello')
+    return client
+  }
+
+  send(message: object | string): void {
+    this.socket.send(typeof message === 'string' ? message : JSON.stringify(message))
+  }
+
   async subscribe(topics: string[], more: object = {}): Promise<Message> {
     const nth = this.got.filter(({ op }) => op === 'subscribed').length + 1
     this.send({ op: 'subscribe', topics, ...more })
@@ -73,7 +89,56 @@ export class LiveClient {
     await this.end()
   }
 
-  #wake(): void {
-    for (const go of this.#changed.splice(0)) go()
+  /** Like a lost network: nothing is said to the server. */
+  async cut(): Promise<void> {
+    this.socket.terminate()
+    await this.end()
   }
+}
+
+/** A client of the hub that reads server-sent events. */
+export class StreamClient extends Heard {
+  readonly #abort = new AbortController()
+
+  static async open(
+    t: Pick<TestApp, 'url'>,
+    token: string,
+    topics: readonly string[],
+    cursor?: string,
+  ): Promise<StreamClient> {
+    const client = new StreamClient()
+    const response = await fetch(`${t.url}/api/events?topics=${topics.join(',')}`, {
+      headers: { authorization: `Bearer ${token}`, ...(cursor && { 'last-event-id': cursor }) },
+      signal: client.#abort.signal,
+    })
+    void client.#read(response.body as ReadableStream<Uint8Array>)
+    await client.until('subscribed')
+    return client
+  }
+
+  async #read(body: ReadableStream<Uint8Array>): Promise<void> {
+    const decoder = new TextDecoder()
+    let text = ''
+    try {
+      for await (const chunk of body) {
+        text += decoder.decode(chunk, { stream: true })
+        const parts = text.split('\n\n')
+        text = parts.pop() as string
+        for (const part of parts) {
+          const data = /^data: (.*)$/m.exec(part)?.[1]
+          if (data) this.receive(data)
+        }
+      }
+    } catch {
+      // The test has ended it.
+    }
+    this.ended(1006, '')
+  }
+
+  async close(): Promise<void> {
+    this.#abort.abort()
+    await this.end()
+  }
+
+  cut = (): Promise<void> => this.close()
 }

@@ -21,7 +21,7 @@ const fixed = (text: string): string =>
     .replace(/\b01[0-9a-f]{6}-[0-9a-f]{4}(-[0-9a-f]{4}(-[0-9a-f]{4}(-[0-9a-f]{12})?)?)?/g, '<id>')
     .replace(/\b20\d\d-\d\d-\d\dT\d\d:\d\d(:\d\d\.\d+)?Z/g, '<time>')
     .replace(/\b20\d\d-\d\d-\d\d( \d\d:\d\d)?\b/g, '<date>')
-    .replace(/\b(\w+(?:-\w+)*)-[a-z0-9]{6}\b(?=["`])/g, '$1-<random>')
+    .replace(/\b(\w+(?:-\w+)*)-[a-z0-9]{6,10}\b(?=["`])/g, '$1-<random>')
     // It is left out where a record was changed in the millisecond in which it was made.
     .replace(/"createdAt":"<time>",/g, '')
     .replace(/http:\/\/[\w.]+:\d+/g, '<url>')

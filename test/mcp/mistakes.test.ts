@@ -34,7 +34,7 @@ describe('an unknown argument', () => {
     [
       'create_task',
       { title: 'T', evidence: [] },
-      'evidence is an argument of complete_task. create_task takes: title,',
+      'evidence is an argument of update_task and complete_task. create_task takes: title,',
     ],
     ['get_project', { surprise: 1 }, 'surprise is not an argument of get_project, which takes: project.'],
   ])('of %s names the right one: %j', async (name, args, sentence) => {

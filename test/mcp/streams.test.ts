@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { connect } from 'node:net'
 import * as members from '../../src/features/organizations/members.ts'
 import * as tokens from '../../src/features/tokens/service.ts'
@@ -131,6 +131,44 @@ describe('when rights end', () => {
         members.removeMember(await ada.ctx(), { id: ada.organizationId, userId: grace.userId }),
       ),
     ).toBeLessThan(allowing(1000))
+  })
+
+  test('nothing that was committed after it is told, however long the check of the rights takes', async () => {
+    const hopper = await member(t, ada, 'member')
+    const ctx = await hopper.ctx()
+    const inTeam = { ...ctx, actor: { ...ctx.actor, organizationId: ada.organizationId } }
+    const { token: hers } = await tokens.createToken(inTeam, { name: 'hers', organizationId: ada.organizationId })
+    const made = await ada.fetch<{ id: string }>('POST', '/api/projects', { name: 'Open' })
+    const task = await ada.fetch<{ id: string; key: string }>('POST', `/api/projects/${made.body.id}/tasks`, {
+      title: 'Watched',
+    })
+    const resourceSubscriptions = [`tutti://task/${task.body.key}`]
+    const response = await listen(hers as string, { resourceSubscriptions }, { base: t.url })
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    let text = ''
+    const read = async () => {
+      const { done, value } = await reader.read()
+      text += new TextDecoder().decode(value)
+      return !done
+    }
+    while (!text.includes('acknowledged')) await read()
+    const rename = (title: string) => ada.fetch('PATCH', `/api/tasks/${task.body.id}`, { title })
+    await rename('Before')
+    while (!text.includes('resources/updated')) await read()
+    text = ''
+    const { promise: checked, resolve: go } = Promise.withResolvers<void>()
+    const look = t.app.auth.look.bind(t.app.auth)
+    const slow = spyOn(t.app.auth, 'look').mockImplementation(async (secret) => {
+      if (secret === hers) await checked
+      return look(secret)
+    })
+    await members.removeMember(await ada.ctx(), { id: ada.organizationId, userId: hopper.userId })
+    await rename('After')
+    await until(() => slow.mock.calls.some(([secret]) => secret === hers))
+    slow.mockRestore()
+    go()
+    while (await read());
+    expect(text).not.toContain('resources/updated')
   })
 
   test('a subscription of the newest protocol ends too', async () => {

@@ -2,13 +2,20 @@ import { getTableName } from 'drizzle-orm'
 import type { Driver } from '../../src/db/driver.ts'
 import { records } from '../../src/feature.ts'
 
+/** The table of each entity, as cases of SQL. */
+const tables = records.synced.map(({ entity, table }) => `when '${entity}' then '${getTableName(table)}'`)
+
 /**
  * In tests, and only there, the database itself checks what sync relies on: whoever changes a synced record leaves an
  * event of its container that names the record, and another in the container that the record has left. The check runs
  * at the commit, for every row, whatever changed it: an action, a cascade, a bulk update. A transaction without any
- * event is a test that arranges something, and is left alone; so is upkeep, which removes what was deleted long ago.
+ * event is a test that arranges something, and is left alone; so is upkeep, which removes what was deleted long ago. A
+ * new link must be named in the containers of both of its ends; it goes with either of them.
  */
 const check = `
+create or replace function test_sync_table(entity text) returns text language sql immutable as $$
+  select case entity ${tables.join(' ')} end $$;
+
 create or replace function test_sync_container(entity text, r jsonb) returns text language sql stable as $$
   select case when entity in ('comment', 'dependency')
     then (select 'project:' || project_id from tasks where id = (r ->> 'task_id')::uuid)
@@ -30,6 +37,21 @@ create or replace function test_sync_there(container text) returns boolean langu
     when 'user' then exists (select 1 from users where id = split_part(container, ':', 2)::uuid)
     else false end $$;
 
+create or replace function test_sync_ends(r jsonb) returns text[] language plpgsql stable as $$
+declare
+  ends text[];
+  side text;
+  other jsonb;
+begin
+  foreach side in array array['from', 'to'] loop
+    continue when test_sync_table(r ->> (side || '_type')) is null;
+    execute format('select to_jsonb(x) from %I x where id = $1', test_sync_table(r ->> (side || '_type')))
+      into other using (r ->> (side || '_id'))::uuid;
+    ends := ends || test_sync_container(r ->> (side || '_type'), other);
+  end loop;
+  return ends;
+end $$;
+
 create or replace function test_sync_named(entity text, record uuid, container text, r jsonb) returns boolean
 language plpgsql as $$
 declare
@@ -39,7 +61,7 @@ begin
     (r ->> 'from_id')::uuid, (r ->> 'to_id')::uuid], null) loop
     if exists (select 1 from events e where e.subject_id = subject and e.xmin = pg_current_xact_id()::xid
       and (subject = record or record::text in (e.data ->> 'linkId', e.data ->> 'commentId'))
-      and (entity = 'link' or container = test_sync_of(e))) then return true; end if;
+      and container = test_sync_of(e)) then return true; end if;
   end loop;
   return exists (select 1 from events e where e.seq > (select max(seq) - 2000 from events)
     and e.xmin = pg_current_xact_id()::xid and e.data -> 'changed' -> entity ? record::text
@@ -52,6 +74,7 @@ declare
   was jsonb := case when tg_op = 'INSERT' then null else to_jsonb(old) end;
   becomes jsonb := case when tg_op = 'DELETE' then null else to_jsonb(new) end;
   r jsonb := coalesce(becomes, was);
+  places text[];
   place text;
 begin
   if was ->> 'deleted_at' is not null and (becomes is null or becomes ->> 'deleted_at' is not null) then
@@ -59,12 +82,14 @@ begin
   end if;
   if tg_op = 'UPDATE' and not exists (select 1 from unnest(tg_argv[1:]) column_name
     where was -> column_name is distinct from becomes -> column_name) then return null; end if;
-  foreach place in array array[test_sync_container(entity, becomes), test_sync_container(entity, was)] loop
-    if place is null and (entity <> 'link' or becomes is null) then continue; end if;
+  places := case entity when 'link' then test_sync_ends(becomes)
+    else array[test_sync_container(entity, becomes), test_sync_container(entity, was)] end;
+  foreach place in array coalesce(places, '{}') loop
+    continue when place is null;
     if test_sync_named(entity, (r ->> 'id')::uuid, place, r) then continue; end if;
     if exists (select 1 from events e where e.seq > (select max(seq) - 2000 from events)
         and e.xmin = pg_current_xact_id()::xid and e.action not like 'upkeep.%')
-      and (entity = 'link' or test_sync_there(place)) then
+      and test_sync_there(place) then
       raise exception 'sync: % % of % was changed (%), but no event of that container names it',
         entity, r ->> 'id', place, tg_op;
     end if;

@@ -38,6 +38,7 @@ const groups: Record<string, Group> = {
   full: { env: { TEST_DB: 'pglite' }, processes: 5 },
   binary: { processes: 16 },
   faults: { processes: 7, onDisk: true },
+  cluster: { processes: 1 },
   browser: { processes: 6 },
 }
 

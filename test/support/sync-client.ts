@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Change, Mutation, Page, Pushed, Receipt, Registered, Sum } from '../../src/features/sync/schema.ts'
 import type { Answer, Person } from './app.ts'
+import type { Cut, Line } from './line.ts'
 
 /**
  * The smallest client of sync that keeps its promises, as the manual describes them. Only pull changes the copy; a
@@ -40,6 +41,8 @@ export class SyncClient {
     readonly person: Person,
     readonly name: string,
     private readonly clock: () => string = () => new Date().toISOString(),
+    /** The line that the person's requests take, if a test breaks it. */
+    private readonly line?: Line,
   ) {}
 
   async register(only?: string[]): Promise<Registered> {
@@ -98,16 +101,29 @@ export class SyncClient {
 
   // ---- the protocol
 
-  /** Sends what is pending. `cut`: only that many arrive. `lost`: the answer does not come back. */
-  async push({ cut, lost = false }: { cut?: number; lost?: boolean } = {}): Promise<Receipt[]> {
-    const batch = this.pending.slice(0, cut ?? 500)
+  /** Sends what is pending. `most`: only the first ones. `cut`: where the connection breaks. */
+  async push({ most = 500, cut }: { most?: number; cut?: Cut } = {}): Promise<Receipt[]> {
+    const batch = this.pending.slice(0, most)
     if (batch.length === 0) return []
-    for (const mutation of this.pending) mutation.sent = true
+    for (const mutation of batch) mutation.sent = true
     const mutations = batch.map(({ sent: _, ...mutation }) => mutation)
-    const answer = await this.person.fetch<Pushed>('POST', '/api/sync/push', { deviceId: this.deviceId, mutations })
+    const sending = () => this.person.fetch<Pushed>('POST', '/api/sync/push', { deviceId: this.deviceId, mutations })
+    const answer = await this.#over(cut, sending)
+    if (cut === 'response') for (const { mutationId } of batch) this.answered.add(mutationId)
+    if (!answer) return []
     if (answer.status !== 200) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`)
     for (const { mutationId } of answer.body.receipts) this.answered.add(mutationId)
-    return lost ? [] : answer.body.receipts
+    return answer.body.receipts
+  }
+
+  /** Returns the answer to a request, or undefined if the connection is to break meanwhile. */
+  async #over<T>(cut: Cut | undefined, request: () => Promise<T>): Promise<T | undefined> {
+    if (!cut) return request()
+    if (!this.line) throw new Error('there is no line to break')
+    this.line.breakNext(cut)
+    const answer = await request().catch(() => undefined)
+    if (answer) throw new Error('the connection did not break')
+    return undefined
   }
 
   async ask(): Promise<Answer<Page>> {
@@ -120,14 +136,14 @@ export class SyncClient {
   }
 
   /** Takes one page; starts over where the server says so. Returns whether there are more. */
-  async pull({ lost = false }: { lost?: boolean } = {}): Promise<boolean> {
-    const answer = await this.ask()
+  async pull({ cut }: { cut?: Cut } = {}): Promise<boolean> {
+    const answer = await this.#over(cut, () => this.ask())
+    if (!answer) return true
     if (answer.status === 410) {
       this.startOver()
       return true
     }
     if (answer.status !== 200) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`)
-    if (lost) return true
     this.apply(answer.body)
     return answer.body.hasMore
   }

@@ -5,6 +5,7 @@ import { encode, frame, type RequestHead, resets, toJson } from '../../src/tunne
 import { isAllowed, machineProblems } from '../../src/tunnel/machine.ts'
 import { Session } from '../../src/tunnel/session.ts'
 import type { Stream, StreamReset } from '../../src/tunnel/stream.ts'
+import { until } from '../support/until.ts'
 
 /** An agent against a server that wants more than its machine allows. */
 const owner = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
@@ -20,13 +21,6 @@ const served: Served[] = []
 const sessions: { session: Session; socket: ServerWebSocket<unknown> }[] = []
 let beats: string[] = []
 
-async function until<T>(what: () => T | undefined | false): Promise<T> {
-  for (;;) {
-    const found = what()
-    if (found) return found
-    await Bun.sleep(5)
-  }
-}
 const current = () => until(() => sessions.findLast(({ session }) => !session.isClosed)?.session)
 
 beforeAll(async () => {

@@ -169,6 +169,7 @@ export const taskRoutes = [
   }),
   route('PATCH', `${PATH}/:id`, (call) => {
     const { world, body } = call
+    if (body.evidence !== undefined) throw needsServer('Evidence cannot be added to an open task')
     const before = find(call)
     const after = world.update('task', before.id, fieldsOf(world, body, before))
     block(world, after, body)

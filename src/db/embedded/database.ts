@@ -152,6 +152,12 @@ export class EmbeddedDatabase implements EmbeddedDriver {
     this.#bus.notify(channel, payload)
   }
 
+  readonly isListening = true
+
+  async whyNotListening(): Promise<undefined> {
+    return undefined
+  }
+
   async listen(channel: string, onMessage: (payload: string) => void): Promise<void> {
     this.#bus.listen(channel, onMessage)
   }

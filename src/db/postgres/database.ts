@@ -1,150 +1,201 @@
-import { SQL } from 'bun'
-import { DbError, type Driver, type QueryOptions } from '../driver.ts'
+import type { SQL } from 'bun'
+import { serversOf } from '../../text/database-address.ts'
+import type { Driver, DriverStatus, QueryOptions, Result, Transaction } from '../driver.ts'
 import { Deadlines } from './deadlines.ts'
-import { begin, type Client, type Run } from './transaction.ts'
-import { columnsOf, keepJsonStrings, type Rows, toDbError, toParam } from './values.ts'
+import { type Held, hold } from './held.ts'
+import { Listener } from './listener.ts'
+import { findPrimary, Pool } from './pool.ts'
+import { type Client, type Log, type Reach, type Run, runner } from './run.ts'
+import { connect, openSession, type Session, type SessionOptions, settingLocally, settingsOf } from './sessions.ts'
+import { Slots } from './slots.ts'
+import { begin, runWith } from './transaction.ts'
+import { toDbError } from './values.ts'
 
-export interface PostgresOptions {
+export interface PostgresOptions extends Partial<SessionOptions> {
+  /** May name several servers; the one that accepts writes is used. */
   url: string
-  poolSize?: number
-  /** Milliseconds. */
-  statementTimeout?: number
-  /** Milliseconds that a transaction may stay idle between statements. */
-  transactionTimeout?: number
-  /** `application_name` of this process's connections. */
-  name?: string
-  log?: (level: 'info' | 'warn' | 'error', message: string, fields?: object) => void
+  /** An address that leads around a pooler, for notifications and scripts. Default: `url`. */
+  listenUrl?: string
+  log?: Log
 }
 
-/** What this process has noticed about the server. */
-interface Reach {
-  opened: boolean
-  closed: boolean
-  /** Why the server cannot be reached. */
-  away?: string
+/** Connections that are kept for reads: commits may wait for a standby, and must not stop everything else. */
+const FOR_READS = 2
+
+export async function openPostgres({ url, listenUrl, log, ...given }: PostgresOptions): Promise<Driver> {
+  const options = { poolSize: 10, statementTimeout: 5000, transactionTimeout: 30_000, name: 'tutti', ...given }
+  const servers = serversOf(url)
+  const server = await findPrimary(servers, options.name)
+  const session = await openSession(server, options)
+  const { isPooled, isLimited } = session
+  if (isPooled && !isLimited)
+    log?.('warn', 'a pooler is in front of Postgres; time limits are set in every transaction', {
+      advice: limitingRole(options.statementTimeout),
+    })
+  const pool = new Pool(
+    { servers, name: options.name, connect: (to) => connect(to, options, isPooled ? {} : settingsOf(options)), log },
+    server,
+    session.sql,
+  )
+  return new Postgres(pool, session, options, listenUrl, log)
 }
 
-export async function openPostgres(options: PostgresOptions): Promise<Driver> {
-  const { statementTimeout = 5000, log } = options
-  const sql = connect(options, statementTimeout)
-  const reach: Reach = { opened: false, closed: false }
-  // The server's own limit does not help when it is unreachable: a connection into a black hole never answers.
-  const overdue = new Deadlines(statementTimeout + 2000)
-  const run = runner(reach, overdue, log)
-  const version = await versionOf(sql, run, options.url)
-  reach.opened = true
+/** Saves the statement that sets the limits before every other. */
+export const limitingRole = (statementTimeout: number): string =>
+  `To save that, run: alter role current_user set statement_timeout = ${statementTimeout}; alter role current_user set jit = off`
 
-  return {
-    kind: 'postgres',
+class Postgres implements Driver {
+  readonly kind = 'postgres'
+  readonly #reach: Reach = { closed: false }
+  readonly #overdue: Deadlines
+  readonly #run: Run
+  readonly #shared: Client
+  /** How many connections may be used for writes at once. */
+  readonly #writers: Slots
+  /** A statement that limits a transaction, where connections cannot have settings. */
+  readonly #limits: string | undefined
+  readonly #listener: Listener
 
-    query: (text, params = [], options?: QueryOptions) =>
-      options?.timeout === undefined || options.timeout === statementTimeout
-        ? run(sql, text, params)
-        : withTimeout(sql, options.timeout, (c) => run(c, text, params, false)),
-
-    begin: () => begin(sql, run, overdue),
-
-    exec: (text) => withTimeout(sql, 0, (c) => runScript(c, text)),
-
-    async notify(channel, payload) {
-      await run(sql, 'select pg_notify($1, $2)', [channel, payload])
-    },
-
-    async listen(channel, onMessage) {
-      await sql.listen(channel, (payload: string) => onMessage(payload))
-    },
-
-    status: () => ({
-      ok: !reach.away && !reach.closed,
-      version: `PostgreSQL ${version}`,
-      detail: (reach.away ? { away: reach.away } : {}) as Record<string, string>,
-    }),
-
-    async close() {
-      reach.closed = true
-      overdue.stop()
-      await sql.close({ timeout: 5 })
-    },
+  constructor(
+    private readonly pool: Pool,
+    private readonly session: Session,
+    private readonly options: SessionOptions,
+    private readonly listenUrl: string | undefined,
+    log: Log | undefined,
+  ) {
+    const { poolSize, statementTimeout } = options
+    // The server's own limit does not help when it is unreachable: a connection into a black hole never answers.
+    this.#overdue = new Deadlines(statementTimeout + 2000)
+    this.#run = runner({ reach: this.#reach, overdue: this.#overdue, log, onLost: () => pool.seek() })
+    this.#shared = {
+      get sql() {
+        return pool.sql
+      },
+    }
+    this.#writers = new Slots(Math.max(1, poolSize - (poolSize > 3 ? FOR_READS : 1)), this.#overdue)
+    this.#limits = session.isPooled ? settingLocally(options) : undefined
+    this.#listener = this.#newListener(log)
   }
-}
 
-const connect = (
-  { url, poolSize = 10, transactionTimeout = 30_000, name = 'tutti' }: PostgresOptions,
-  statementTimeout: number,
-): SQL =>
-  new SQL(url, {
-    max: poolSize,
-    connectionTimeout: 5,
-    idleTimeout: 300,
-    connection: {
-      application_name: name,
-      TimeZone: 'UTC',
-      // JIT-compiling one of our longer statements takes many times as long as running it.
-      jit: 'off',
-      statement_timeout: statementTimeout,
-      idle_in_transaction_session_timeout: transactionTimeout,
-    },
-  })
+  #newListener(log?: Log): Listener {
+    return new Listener({
+      connect: (onClosed) => this.#aside(onClosed),
+      notify: (channel, payload) => this.#notify(channel, payload),
+      log,
+    })
+  }
 
-/** Runs statements, and logs when the server goes away and when it is back. */
-const runner =
-  (reach: Reach, overdue: Deadlines, log: PostgresOptions['log']): Run =>
-  async (on, text, params, limited = true) => {
+  query(text: string, params: readonly unknown[] = [], { timeout }: QueryOptions = {}): Promise<Result> {
+    const { statementTimeout } = this.options
+    const settings =
+      timeout !== undefined && timeout !== statementTimeout
+        ? settingLocally({ ...this.options, statementTimeout: timeout })
+        : this.session.isLimited
+          ? undefined
+          : this.#limits
+    const writes = isWrite(text)
+    // Reads share connections and are sent one behind the other; nothing that may wait for a standby is among them.
+    if (!writes && settings === undefined) return this.#run(this.#shared, text, params)
+    return this.#alone(writes, (held) =>
+      settings === undefined
+        ? this.#run(held, text, params)
+        : runWith(held, this.#run, settings, { text, params }, timeout === undefined),
+    )
+  }
+
+  async #alone<T>(writes: boolean, work: (held: Held) => Promise<T>): Promise<T> {
+    const held = await this.#hold(writes)
     try {
-      const asked = on.unsafe(text, params.map(toParam)).values() as Promise<Rows>
-      const rows = await (limited ? overdue.watch(asked) : asked)
-      keepJsonStrings(rows)
-      if (reach.away) {
-        log?.('info', 'the database is reachable again')
-        reach.away = undefined
-      }
-      return {
-        rows,
-        // A getter, because few callers need the columns.
-        get columns() {
-          return columnsOf(rows)
-        },
-        count: rows.count ?? rows.length,
-      }
-    } catch (error) {
-      const db = toDbError(error)
-      if (db.code === 'unavailable' && reach.opened && !reach.away && !reach.closed) {
-        reach.away = db.message
-        log?.('warn', 'the database is unreachable', { reason: db.message })
-      }
-      throw db
+      return await work(held)
+    } finally {
+      held.release()
     }
   }
 
-const versionOf = (sql: SQL, run: Run, url: string): Promise<string> =>
-  run(sql, 'show server_version', []).then(
-    (r) => String(r.rows[0]?.[0]),
-    (error: DbError) => {
-      const { host, pathname } = new URL(url)
-      throw new DbError(error.code, `postgres://${host}${pathname}: ${error.message}`, undefined, { cause: error })
-    },
-  )
+  #hold(writes: boolean): Promise<Held> {
+    return hold(this.pool.sql, this.#overdue, writes ? this.#writers : undefined)
+  }
 
-async function runScript(client: Client, text: string): Promise<void> {
-  try {
-    await client.unsafe(text).simple()
-  } catch (error) {
-    // A script that began a transaction must not return its connection with the transaction open.
-    await client.unsafe('rollback').catch(() => undefined)
-    throw toDbError(error)
+  async begin({ readOnly = false }: { readOnly?: boolean } = {}): Promise<Transaction> {
+    return begin(await this.#hold(!readOnly), this.#run, this.#limits)
+  }
+
+  /** Uses a connection of its own, which needs no limit and which a failed script may leave in any state. */
+  async exec(text: string): Promise<void> {
+    const sql = await this.#aside()
+    const isLimited = this.session.isPooled && !this.listenUrl
+    try {
+      await sql
+        .unsafe(isLimited && /^\s*begin\b/i.test(text) ? `set local statement_timeout = 0; ${text}` : text)
+        .simple()
+    } catch (error) {
+      throw toDbError(error)
+    } finally {
+      await sql.close({ timeout: 0 })
+    }
+  }
+
+  /** Opens a connection of its own, around a pooler if there is a way. */
+  async #aside(onClosed?: (error: Error | null) => void): Promise<SQL> {
+    const { listenUrl, session, options, pool } = this
+    const server = listenUrl ? await findPrimary(serversOf(listenUrl), options.name) : pool.server
+    const settings = session.isPooled && !listenUrl ? {} : settingsOf({ statementTimeout: 0, transactionTimeout: 0 })
+    return connect(server, { ...options, poolSize: 1 }, settings, onClosed)
+  }
+
+  async notify(channel: string, payload: string): Promise<void> {
+    const { heard } = this.#listener
+    await this.#notify(channel, payload)
+    this.#listener.expect(channel, heard)
+  }
+
+  async #notify(channel: string, payload: string): Promise<void> {
+    await this.#alone(true, (held) => this.#run(held, 'select pg_notify($1, $2)', [channel, payload]))
+  }
+
+  listen(channel: string, onMessage: (payload: string) => void): Promise<void> {
+    return this.#listener.listen(channel, onMessage)
+  }
+
+  get isListening(): boolean {
+    return this.#listener.isLive
+  }
+
+  async whyNotListening(): Promise<string | undefined> {
+    if (this.#listener.isUsed) return this.#listener.reason
+    const listener = this.#newListener()
+    await listener.listen('tutti_doctor', () => undefined)
+    const { reason } = listener
+    await listener.close()
+    return reason
+  }
+
+  status(): DriverStatus {
+    const { away, closed } = this.#reach
+    return {
+      ok: !away && !closed,
+      version: `PostgreSQL ${this.session.version}`,
+      detail: {
+        ...(away !== undefined && { away }),
+        ...(this.session.isPooled && { pooled: true, limited: this.session.isLimited }),
+        ...(this.#listener.isUsed && { listening: this.isListening }),
+      },
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#reach.closed = true
+    await this.#listener.close()
+    this.#overdue.stop()
+    await this.pool.close()
   }
 }
 
-/** Sets the limit on a reserved connection; used only by migrations, maintenance and jobs. */
-async function withTimeout<T>(sql: SQL, timeout: number, work: (client: Client) => Promise<T>): Promise<T> {
-  const connection = await sql.reserve().catch((error: unknown) => {
-    throw toDbError(error)
-  })
-  try {
-    await connection.unsafe(`set statement_timeout = ${Number(timeout)}`)
-    return await work(connection)
-  } finally {
-    await connection.unsafe('reset statement_timeout').catch(() => undefined)
-    connection.release()
-  }
-}
+/**
+ * Whether a statement changes something, so that its commit may have to wait for a standby. A `with` may contain a
+ * change; what only mentions one is taken for it, which costs nothing but a place.
+ */
+const isWrite = (text: string): boolean =>
+  /^\s*(?:select|show|values)\b/i.test(text)
+    ? false
+    : !/^\s*with\b/i.test(text) || /\b(?:insert|update|delete)\b/i.test(text)

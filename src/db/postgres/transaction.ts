@@ -1,23 +1,27 @@
-import type { ReservedSQL, SQL } from 'bun'
 import { DbError, type Result, type Statement, type Transaction } from '../driver.ts'
-import type { Deadlines } from './deadlines.ts'
+import type { Held } from './held.ts'
+import type { Client, Run } from './run.ts'
 import { toDbError } from './values.ts'
 
-export type Client = Pick<SQL, 'unsafe'>
-export type Run = (on: Client, text: string, params: readonly unknown[], limited?: boolean) => Promise<Result>
-
-/** Reserves a connection. BEGIN is sent together with the first statement, so an empty transaction sends nothing. */
-export async function begin(sql: SQL, run: Run, overdue: Deadlines): Promise<Transaction> {
-  const connection = await reserve(sql, overdue)
+/**
+ * Begins a transaction on a connection, which it releases at the end. BEGIN is sent together with the first statement,
+ * so an empty transaction sends nothing. `settings`: a statement that follows BEGIN.
+ */
+export function begin(connection: Held, run: Run, settings?: string): Transaction {
   let started: Promise<unknown> | undefined
   let ended = false
   const deferred: Statement[] = []
   // BEGIN is not awaited: Bun sends it and the first statement back to back on the reserved connection.
   const start = () => {
-    started ??= connection.unsafe('begin').then(
-      () => undefined,
-      (error: unknown) => error,
+    if (started) return
+    // `then` sends a statement; Promise.all alone would do so after those that follow.
+    const sent = ['begin', ...(settings ? [settings] : [])].map((text) =>
+      connection.sql.unsafe(text).then(
+        () => undefined,
+        (error: unknown) => error,
+      ),
     )
+    started = Promise.all(sent).then((errors) => errors.find((error) => error !== undefined))
   }
   const finish = async (statement: 'commit' | 'rollback') => {
     ended = true
@@ -65,18 +69,6 @@ export async function begin(sql: SQL, run: Run, overdue: Deadlines): Promise<Tra
   }
 }
 
-function reserve(sql: SQL, overdue: Deadlines): Promise<ReservedSQL> {
-  const reserving = sql.reserve()
-  return overdue.watch(reserving).catch((error: unknown) => {
-    // The caller has given up, but the connection still arrives: without this the pool would lose it for ever.
-    void reserving.then(
-      (late) => late.release(),
-      () => undefined,
-    )
-    throw toDbError(error)
-  })
-}
-
 const commit = (connection: Client, run: Run) =>
   run(connection, 'commit', []).catch((error: DbError) => {
     if (error.code !== 'unavailable') throw error
@@ -97,4 +89,22 @@ async function commitWith(connection: Client, run: Run, last: readonly Statement
   // An error from Postgres decides. If only the connection failed, COMMIT may have arrived nevertheless.
   const failed = failures.find((e) => e.code !== 'unavailable' && e.code !== 'unknown') ?? failures.at(-1)
   if (failed) throw failed
+}
+
+/** Runs one statement in a transaction of its own, after a statement with settings; all are sent at once. */
+export async function runWith(
+  connection: Held,
+  run: Run,
+  settings: string,
+  { text, params }: Statement,
+  limited: boolean,
+): Promise<Result> {
+  const [begun, set, result, committed] = await Promise.allSettled([
+    run(connection, 'begin', [], limited),
+    run(connection, settings, [], limited),
+    run(connection, text, params, limited),
+    run(connection, 'commit', [], limited),
+  ])
+  for (const step of [begun, set, result, committed]) if (step.status === 'rejected') throw step.reason
+  return (result as PromiseFulfilledResult<Result>).value
 }

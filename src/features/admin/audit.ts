@@ -43,5 +43,9 @@ export const audit = read('admin.audit', admin, async (ctx, query: AuditQuery): 
     )
     .orderBy(...page.orderBy)
     .limit(page.limit)
-  return page.page(rows.map(withActor))
+  const described = rows.map((row) => ({
+    ...withActor(row),
+    description: ctx.app.events.get(row.type)?.description ?? row.type,
+  }))
+  return page.page(described)
 })

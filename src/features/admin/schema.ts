@@ -187,6 +187,7 @@ export const AuditEntry = object({
   seq: int({ max: Number.MAX_SAFE_INTEGER, example: 4711 }),
   at: instant(),
   type: text(100, { example: 'user.signed_in' }),
+  description: text(300, { example: 'A user signed in', description: 'What the type means' }),
   action: text(100, { example: 'accounts.signIn' }),
   actor: object({
     kind: text(20, { example: 'session' }),

@@ -64,8 +64,8 @@ export async function find(ctx: Ctx, id: string): Promise<AdminUser> {
 export const get = read('admin.user', admin, async (ctx, { id }: { id: string }): Promise<AdminUserDetail> => {
   const user = await find(ctx, id)
   const { db, now } = ctx
-  const secrets = (table: typeof loginSessions | typeof apiKeys | typeof mcpTokens) =>
-    db.$count(table, and(eq(table.userId, id), isNull(table.revokedAt), gt(table.expiresAt, now)))
+  const secrets = (table: typeof loginSessions | typeof apiKeys | typeof mcpTokens, counted?: SQL) =>
+    db.$count(table, and(counted, eq(table.userId, id), isNull(table.revokedAt), gt(table.expiresAt, now)))
   const counts = {
     teams: await db.$count(
       memberships,
@@ -80,7 +80,7 @@ export const get = read('admin.user', admin, async (ctx, { id }: { id: string })
     issues: await db.$count(issueTable, eq(issueTable.userId, id)),
     sessions: await secrets(loginSessions),
     apiKeys: await secrets(apiKeys),
-    mcpTokens: await secrets(mcpTokens),
+    mcpTokens: await secrets(mcpTokens, isNull(mcpTokens.grantId)),
   }
   const [known] = await db
     .select({ password: sql<boolean>`${users.passwordHash} is not null` })

@@ -88,8 +88,7 @@ async function begin(ctx: Ctx, keyed: Ctx, place: Place, { emit, ...question }: 
       leave()
       return await earlier(ctx, stored, emit)
     }
-    const session = await find(ctx, stored.sessionId)
-    const history = place.id ? await historyOf(ctx, stored) : []
+    const [session, history] = await Promise.all([find(ctx, stored.sessionId), place.id ? historyOf(ctx, stored) : []])
     const prepared: Prepared = { ...gathered, session, history, question: question.content, answerId: stored.answerId }
     return { path: pathOf(stored), answer: new Answer(ctx, prepared, emit).write().finally(leave) }
   } catch (error) {
@@ -128,10 +127,16 @@ async function gather(
   const asker = await askerIn(ctx, place)
   const sources = new Sources()
   const files = await filesOf(ctx, asker, place)
-  if (files) sources.add(await files.passages(content, paths, PASSAGES))
   const limit = files ? FEWER_PASSAGES : PASSAGES
-  sources.add(await recordsFor(asker.ctx, { query: content, kinds, projectId: asker.project?.id, limit }))
-  return { asker, sources, files, card: await cardOf(asker) }
+  // At once: they wait for the code host, the model for embeddings and the database.
+  const [passages, records, card] = await Promise.all([
+    files?.passages(content, paths, PASSAGES) ?? [],
+    recordsFor(asker.ctx, { query: content, kinds, projectId: asker.project?.id, limit }),
+    cardOf(asker),
+  ])
+  sources.add(passages)
+  sources.add(records)
+  return { asker, sources, files, card }
 }
 
 /** Opens the repository of a chat, if the asker still sees it and its team has not switched the assistant off. */

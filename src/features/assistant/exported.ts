@@ -1,7 +1,9 @@
-import { eq } from 'drizzle-orm'
+import { eq, gt, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { userIdOf } from '../../auth/actor.ts'
+import { nobody, userIdOf } from '../../auth/actor.ts'
 import { refusalOf } from '../../auth/policy.ts'
+import { anyOf, idList } from '../../db/columns.ts'
+import { and } from '../../db/conditions.ts'
 import { exportedToo } from '../transfer/hooks.ts'
 import { message, reading, visible } from './rows.ts'
 import { aiMessages, aiSessions } from './table.ts'
@@ -13,18 +15,29 @@ export const exportChats = exportedToo.handle((ctx) => ({
   },
 }))
 
+/** Chats that are read at once: a person may have 500 with 200 messages each. */
+const AT_ONCE = 20
+
 async function* chatsOf(ctx: Ctx): AsyncGenerator<object> {
-  const sessions = await ctx.db
-    .select(visible)
-    .from(aiSessions)
-    .where(eq(aiSessions.userId, userIdOf(ctx.actor)))
-    .orderBy(aiSessions.id)
-  for (const session of sessions) {
-    const messages = await ctx.db
+  const own = eq(aiSessions.userId, userIdOf(ctx.actor))
+  for (let after = nobody; ; ) {
+    const chats = await ctx.db
+      .select(visible)
+      .from(aiSessions)
+      .where(and(own, gt(aiSessions.id, sql`${after}::uuid`)))
+      .orderBy(aiSessions.id)
+      .limit(AT_ONCE)
+    const last = chats.at(-1)
+    if (!last) return
+    const ids = idList(chats.map(({ id }) => id))
+    const rows = await ctx.db
       .select(message)
       .from(aiMessages)
-      .where(eq(aiMessages.sessionId, session.id))
-      .orderBy(aiMessages.createdAt, aiMessages.id)
-    yield { chat: { ...session, messages } }
+      .where(anyOf(aiMessages.sessionId, ids))
+      .orderBy(aiMessages.sessionId, aiMessages.createdAt, aiMessages.id)
+    const byChat = Map.groupBy(rows, ({ sessionId }) => sessionId)
+    for (const chat of chats) yield { chat: { ...chat, messages: byChat.get(chat.id) ?? [] } }
+    if (chats.length < AT_ONCE) return
+    after = last.id
   }
 }

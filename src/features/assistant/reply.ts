@@ -17,6 +17,7 @@ export async function reply(request: Request, begin: Begin): Promise<Response> {
   const body = wantsEvents(request) ? new Events() : new Whole()
   const signal = AbortSignal.any([request.signal, body.gone.signal])
   const { answer, path } = await begin((happening) => body.add(happening), signal)
+  body.stayOpen()
   answer.then(
     () => body.end(),
     (error: unknown) => body.fail(error),
@@ -29,7 +30,7 @@ abstract class Body {
   readonly stream: ReadableStream<Uint8Array>
   protected abstract readonly quiet: string
   #controller!: ReadableStreamDefaultController<Uint8Array>
-  readonly #timer: Timer
+  #timer: Timer | undefined
 
   constructor() {
     this.stream = new ReadableStream<Uint8Array>({
@@ -38,6 +39,10 @@ abstract class Body {
       },
       cancel: () => this.#stop(),
     })
+  }
+
+  /** Sends something now and then until the end. Not before the question was accepted: nobody would read it. */
+  stayOpen(): void {
     this.#timer = setInterval(() => this.write(this.quiet), QUIET_MS)
   }
 

@@ -4,7 +4,7 @@ import { html } from '../../pages/pages.ts'
 import { dateOf } from '../../pages/site-page.ts'
 import { isId } from '../../records/rows.ts'
 import { framed } from '../site/frame.ts'
-import { served } from '../site/serve.ts'
+import { pageOf, served } from '../site/serve.ts'
 import type { CommunityPage } from './schema.ts'
 import { get, list } from './service.ts'
 
@@ -18,7 +18,7 @@ const entry = (post: Item): string =>
 
 const overview: SitePageOf = async (ctx, { query, ...request }) => {
   const cursor = query.get('cursor') ?? undefined
-  return served(ctx, { ...request, path: `${request.path}?${cursor ?? ''}` }, async () => {
+  return served(ctx, pageOf(request, cursor), async () => {
     const pinned = cursor ? [] : (await list(ctx, { pinned: true, limit: LIMIT })).items
     const { items, nextCursor } = await list(ctx, { pinned: false, limit: LIMIT, ...(cursor && { cursor }) })
     const posts = [...pinned, ...items]

@@ -1,5 +1,6 @@
 import type { Feature } from '../../feature.ts'
 import * as events from './events.ts'
+import { communityFound } from './found.ts'
 import { communityPages } from './html.ts'
 import { communityRoutes } from './routes.ts'
 
@@ -7,4 +8,5 @@ export const community: Feature = {
   events: Object.values(events),
   routes: communityRoutes,
   site: communityPages,
+  hooks: [communityFound],
 }

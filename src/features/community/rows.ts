@@ -1,9 +1,9 @@
 import { eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
+import { account, admin, type Rule, refusalOf } from '../../auth/policy.ts'
 import { and, or } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
-import { settingsOf } from '../settings/values.ts'
 import type { User } from '../users/schema.ts'
 import { activeUser } from '../users/service.ts'
 import { users } from '../users/table.ts'
@@ -30,23 +30,23 @@ export const withAuthor = (ctx: Ctx) =>
     .from(communityPosts)
     .innerJoin(users, eq(users.id, communityPosts.authorId))
     .$dynamic()
+const reading = account('community:read')
 type Row = Awaited<ReturnType<typeof withAuthor>>[number]
 
-/** Finds a post that the caller may read: a visible one, their own, or any if they are an administrator. */
+/**
+ * Finds a post that the caller may read: a visible one, their own, or any if they are an administrator. A key of an
+ * administrator administers nothing, and one without the scope does not see what its user has written.
+ */
 export async function find(ctx: Ctx, id: string): Promise<Row> {
-  const { actor } = ctx
-  const mine = actor.userId ? eq(communityPosts.authorId, actor.userId) : undefined
-  const readable = actor.admin ? undefined : or(isShown(), mine)
+  const { actor, app } = ctx
+  const may = (rule: Rule): boolean => refusalOf(actor, rule, 'community.get', app.clock) === undefined
+  const mine = actor.userId && may(reading) ? eq(communityPosts.authorId, actor.userId) : undefined
+  const readable = may(admin) ? undefined : or(isShown(), mine)
   const [found] = await withAuthor(ctx).where(
     and(eq(communityPosts.id, id), isNull(communityPosts.deletedAt), readable),
   )
   if (!found) throw notFound('community_post', id)
   return found
-}
-
-/** Requires that the community is switched on. */
-export async function requireOn(ctx: Ctx): Promise<void> {
-  if (!(await settingsOf(ctx)).community.enabled) throw new AppError('not_found', 'This server has no community.')
 }
 
 /** Returns the caller, who must have proved their address: otherwise anybody could post under any number of names. */

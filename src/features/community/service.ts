@@ -8,11 +8,11 @@ import { keptHtml } from '../../pages/markdown.ts'
 import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import { visibleText } from '../../text/text.ts'
-import { settingsOf } from '../settings/values.ts'
+import { requireOn, settingsOf } from '../settings/values.ts'
 import type { User } from '../users/schema.ts'
 import { users } from '../users/table.ts'
 import { postChanged, postRemoved, postReported, postWritten } from './events.ts'
-import { find, isShown, listed, requireOn, verifiedUser } from './rows.ts'
+import { find, isShown, listed, verifiedUser } from './rows.ts'
 import type {
   CommunityCreate,
   CommunityPage,
@@ -43,7 +43,7 @@ const clean = <T extends CommunityPatch>(input: T): T => ({
 })
 
 export const list = read('community.list', anyone, async (ctx, query: CommunityQuery): Promise<CommunityPage> => {
-  await requireOn(ctx)
+  await requireOn(ctx, 'community')
   const page = keyset({ createdAt: communityPosts.createdAt }, communityPosts.id, query, { sort: 'createdAt' })
   const filters = and(isShown(), query.pinned === undefined ? undefined : eq(communityPosts.pinned, query.pinned))
   const rows = await ctx.db
@@ -57,7 +57,7 @@ export const list = read('community.list', anyone, async (ctx, query: CommunityQ
 })
 
 export const get = read('community.get', anyone, async (ctx, { id }: { id: string }): Promise<CommunityPost> => {
-  await requireOn(ctx)
+  await requireOn(ctx, 'community')
   return shown(await find(ctx, id))
 })
 
@@ -87,7 +87,7 @@ const store = write('community.store', writing, async (ctx, input: CommunityCrea
 
 /** Counts before the transaction, so that attempts that fail count too. */
 export const create = flow('community.create', writing, async (ctx, input: CommunityCreate, keyed) => {
-  await requireOn(ctx)
+  await requireOn(ctx, 'community')
   const { id } = await verifiedUser(ctx)
   const { driver, clock } = ctx.app
   await countAttempt(driver, `community:${id}`, PER_DAY, DAY_MS / 1000, clock(), 'posts')
@@ -96,7 +96,7 @@ export const create = flow('community.create', writing, async (ctx, input: Commu
 
 /** Finds a post of the caller. Those of others cannot be changed, also by those who see them. */
 async function findOwn(ctx: Ctx, id: string) {
-  await requireOn(ctx)
+  await requireOn(ctx, 'community')
   const found = await find(ctx, id)
   if (found.authorId !== ctx.actor.userId) throw new AppError('forbidden', 'Only its author changes a post.')
   return found
@@ -151,7 +151,7 @@ export const report = write(
   'community.report',
   writing,
   async (ctx, { id, reason }: CommunityReport & { id: string }): Promise<Reported> => {
-    await requireOn(ctx)
+    await requireOn(ctx, 'community')
     const post = await find(ctx, id)
     const user = await verifiedUser(ctx)
     if (post.authorId === user.id) throw new AppError('conflict', 'This is your own post. You can delete it.')

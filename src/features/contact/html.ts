@@ -20,7 +20,7 @@ const headers = {
 }
 
 const field = (name: (typeof names)[number], label: string, value = '', more = ''): string =>
-  `<label for="${name}">${label}</label><input id="${name}" name="${name}" value="${html(value)}" ${more}>`
+  `<label>${label} <input name="${name}" value="${html(value)}" ${more}></label>`
 
 const lead = '<p class="lead">Write to the people who run this site.</p>'
 
@@ -30,8 +30,8 @@ ${problem ? `<p class="warn" role="alert">${html(problem)}</p>` : lead}
 ${field('name', 'Your name', values.name, 'maxlength="100" autocomplete="name"')}
 ${field('email', 'Your e-mail address', values.email, 'type="email" required maxlength="254" autocomplete="email"')}
 ${field('subject', 'Subject', values.subject, 'maxlength="200"')}
-<label for="message">Message</label><textarea id="message" name="message" rows="8" required minlength="10"
-maxlength="5000">${html(values.message ?? '')}</textarea>
+<label>Message <textarea name="message" rows="8" required minlength="10"
+maxlength="5000">${html(values.message ?? '')}</textarea></label>
 <p class="trap" aria-hidden="true"><label for="website">Leave this empty</label>
 <input id="website" name="website" tabindex="-1" autocomplete="off"></p>
 <input type="hidden" name="token" value="${html(secret)}"><button type="submit">Send</button></form>`

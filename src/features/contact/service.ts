@@ -4,13 +4,13 @@ import { countAttempt, networkOf } from '../../auth/limits.ts'
 import { admin, anyone } from '../../auth/policy.ts'
 import { contains } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
-import { AppError, notFound } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import { visibleText } from '../../text/text.ts'
 import { oneLine } from '../mail/message.ts'
 import { queueMail } from '../mail/service.ts'
-import { settingsOf } from '../settings/values.ts'
+import { requireOn, settingsOf } from '../settings/values.ts'
 import { messageDeleted, messageReceived, messageUpdated } from './events.ts'
 import type {
   ContactMessage,
@@ -43,12 +43,8 @@ const visible = {
   reason: contactMessages.reason,
 }
 
-async function requireOn(ctx: Ctx): Promise<void> {
-  if (!(await settingsOf(ctx)).contact.enabled) throw new AppError('not_found', 'This server has no contact form.')
-}
-
 export const token = read('contact.token', anyone, async (ctx, _: Record<string, never>): Promise<ContactToken> => {
-  await requireOn(ctx)
+  await requireOn(ctx, 'contact')
   return { token: newToken(ctx) }
 })
 
@@ -97,7 +93,7 @@ async function tell(ctx: Ctx, row: Pick<ContactMessage, 'name' | 'email' | 'subj
 
 /** Takes a message of a visitor. Spam is stored too and gets the same answer, so that its sender learns nothing. */
 export const send = flow('contact.send', anyone, async (ctx, input: ContactSend): Promise<ContactReceived> => {
-  await requireOn(ctx)
+  await requireOn(ctx, 'contact')
   const { driver, clock } = ctx.app
   await countAttempt(driver, `contact:${networkOf(ctx.ip)}`, OF_NETWORK, HOUR, clock(), 'messages')
   await countAttempt(driver, 'contact', OF_ALL, HOUR, clock(), 'messages')

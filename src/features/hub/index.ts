@@ -1,4 +1,10 @@
 import type { Feature } from '../../feature.ts'
 import { hubRoutes } from './routes.ts'
 
-export const hub: Feature = { routes: hubRoutes, prepare: (app) => app.live.company.start() }
+export const hub: Feature = {
+  routes: hubRoutes,
+  prepare: async (app) => {
+    await app.live.company.start()
+    await app.live.board.start()
+  },
+}

@@ -3,6 +3,7 @@ import { type Ctx, read, write } from '../../action.ts'
 import { seesPersonal, userIdOf } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
+import { nameMoved } from '../../records/changed.ts'
 import type { RecordName } from '../../records/names.ts'
 import { keyset } from '../../records/page.ts'
 import { isSeen } from '../../records/readable.ts'
@@ -155,7 +156,8 @@ export const remove = write(
 
 /**
  * Emits the event in the team of the first end that the caller may change, so nobody can write into a stranger's feed.
- * It does not name the other end, which not everyone there may see. Personal records emit no event.
+ * It does not name the other end, which not everyone there may see. Of a personal record only its owner hears. Where
+ * an end is in another place, an event that nobody hears names the link there too: devices follow places.
  */
 function announce(
   ctx: Ctx,
@@ -164,11 +166,15 @@ function announce(
   [from, to]: [Found, Found],
 ): void {
   const isPersonal = [from, to].some((end) => end.organizationId === null || end.type === 'session')
+  const { organizationId, projectId } = from
+  const place = isPersonal ? { organizationId: null, userId: ctx.actor.userId } : { organizationId, projectId }
   ctx.emit(event, {
     subjectId: from.id,
-    ...(isPersonal ? { userId: ctx.actor.userId } : { organizationId: from.organizationId, projectId: from.projectId }),
+    ...place,
     data: { linkId: id, kind, noun: from.type, title: from.title, other: to.type },
   })
+  // Devices follow places, so the link is named where its other end is too.
+  for (const end of [from, to]) nameMoved(ctx, 'link', id, { ...end, userId: ctx.actor.userId }, place)
 }
 
 /** Announces a link that another instance made. Throws unless the caller may change both its ends in this team. */

@@ -7,11 +7,13 @@ import agents from './pages/agents.md' with { type: 'text' }
 import api from './pages/api.md' with { type: 'text' }
 import assistant from './pages/assistant.md' with { type: 'text' }
 import cli from './pages/cli.md' with { type: 'text' }
+import dashboard from './pages/dashboard.md' with { type: 'text' }
 import decisions from './pages/decisions.md' with { type: 'text' }
 import features from './pages/features.md' with { type: 'text' }
 import knowledge from './pages/knowledge.md' with { type: 'text' }
 import links from './pages/links.md' with { type: 'text' }
 import live from './pages/live.md' with { type: 'text' }
+import machines from './pages/machines.md' with { type: 'text' }
 import mcp from './pages/mcp.md' with { type: 'text' }
 import memory from './pages/memory.md' with { type: 'text' }
 import notes from './pages/notes.md' with { type: 'text' }
@@ -47,6 +49,7 @@ const page = (group: string, id: string, content: string, about: string): Manual
 /** In reading order. */
 const pages = [
   page('Begin', 'start', start, 'Start the server, sign in, connect an agent'),
+  page('Begin', 'dashboard', dashboard, 'The pages in the browser, favourites, keys'),
   page('Begin', 'cli', cli, 'Everyday commands, and those that run a server'),
   page('Begin', 'offline', offline, 'A copy on your computer, and what it can do'),
   page('Begin', 'access', access, 'Signing in, roles, credentials, administrators'),
@@ -76,6 +79,12 @@ const pages = [
   page('Connect and run', 'live', live, 'Hear of changes as they happen'),
   page('Connect and run', 'sync', sync, 'How programs keep a copy and send changes'),
   page('Connect and run', 'operating', operating, 'Settings, backups, upgrades'),
+  page(
+    'Connect and run',
+    'machines',
+    machines,
+    'Run several instances behind a proxy, and what happens when one fails',
+  ),
   page('Connect and run', 'site', site, 'Pages, a blog and settings of the instance'),
 ]
 const itemOf = ({ content: _, ...item }: ManualPage): ManualItem => item

@@ -1,12 +1,12 @@
 import type { SitePageOf } from '../../feature.ts'
 import { html } from '../../pages/pages.ts'
 import { framed } from '../site/frame.ts'
-import { served } from '../site/serve.ts'
+import { pageOf, served } from '../site/serve.ts'
 import { list } from './service.ts'
 
 const page: SitePageOf = async (ctx, { query, ...request }) => {
   const cursor = query.get('cursor') ?? undefined
-  return served(ctx, { ...request, path: `${request.path}?${cursor ?? ''}` }, async () => {
+  return served(ctx, pageOf(request, cursor), async () => {
     const { items, nextCursor } = await list(ctx, { limit: 40, ...(cursor && { cursor }) })
     const entries = items.map(
       ({

@@ -11,8 +11,9 @@ import { agents } from '../agents/table.ts'
 import { notify } from '../notifications/service.ts'
 import { hiddenRecords } from '../organizations/hidden-table.ts'
 import { organizations } from '../organizations/table.ts'
-import { settingsOf } from '../settings/values.ts'
-import { skills } from '../skills/table.ts'
+import { requireOn } from '../settings/values.ts'
+import { skillCalls, skills } from '../skills/table.ts'
+import { notBySuspended } from '../users/suspended.ts'
 import { users } from '../users/table.ts'
 import { itemModerated, itemReported } from './events.ts'
 import type {
@@ -42,6 +43,8 @@ interface Row extends Record<string, unknown> {
   reports: number
   hidden: boolean
   reason: string | null
+  /** Everybody sees it in the marketplace. */
+  listed: boolean
 }
 
 /** SQL: what is public by the choice of its owners, hidden or not, of teams that exist. */
@@ -50,26 +53,39 @@ const published = (t: typeof skills | typeof agents): SQL =>
     select 1 from ${organizations} where ${organizations.id} = ${t.organizationId}
       and ${organizations.deletedAt} is null and ${organizations.sandboxOf} is null))`
 
-const part = (kind: SQL, t: typeof skills | typeof agents, description: SQLWrapper, uses: SQL): SQL => sql`
+interface Part {
+  description: SQLWrapper
+  uses: SQL
+  /** Besides its author not being suspended: it is listed for everybody. */
+  isListed: SQL
+}
+
+const part = (kind: SQL, t: typeof skills | typeof agents, { description, uses, isListed }: Part): SQL => sql`
   select ${kind} as kind, ${t.id} as id, ${t.name} as name, ${t.slug} as slug, ${description} as description,
     ${users.id} as owner, ${users.handle} as handle, ${users.name} as author, ${uses} as uses, ${t.updatedAt} as at,
     (select count(*)::int from ${marketplaceReports} where ${marketplaceReports.recordId} = ${t.id}) as reports,
-    ${hiddenRecords.recordId} is not null as hidden, ${hiddenRecords.reason} as reason
+    ${hiddenRecords.recordId} is not null as hidden, ${hiddenRecords.reason} as reason,
+    ${hiddenRecords.recordId} is null and ${notBySuspended(t.createdById)} and ${isListed} as listed
   from ${t} left join ${users} on ${users.id} = ${t.createdById}
     left join ${hiddenRecords} on ${hiddenRecords.recordId} = ${t.id}
   where ${published(t)}`
 
-/** Agents that name the skill. */
+/** Agents that name the skill, and calls by which agents of other teams have read it. */
 const usesOfSkill = sql`(select count(*)::int from ${agents} a
-  where a.deleted_at is null and a.skills @> jsonb_build_array(${skills.id}::text))`
+    where a.deleted_at is null and a.skills @> jsonb_build_array(${skills.id}::text))
+  + coalesce((select ${skillCalls.calls} from ${skillCalls} where ${skillCalls.skillId} = ${skills.id}), 0)`
 
-const all = sql`(${part(sql`'skill'`, skills, skills.description, usesOfSkill)}
-  union all ${part(sql`'agent'`, agents, agents.role, sql`0`)}) items`
+const ofSkills = part(sql`'skill'`, skills, { description: skills.description, uses: usesOfSkill, isListed: sql`true` })
+const ofAgents = part(sql`'agent'`, agents, {
+  description: agents.role,
+  uses: sql`0`,
+  isListed: sql`${agents.status} = 'active'`,
+})
+const all = sql`(${ofSkills} union all ${ofAgents}) items`
 
-const conditionsOf = (kind?: string, search?: string, hidden?: boolean): SQL[] => [
+const conditionsOf = (kind?: string, search?: string): SQL[] => [
   ...(kind ? [sql`kind = ${kind}`] : []),
   ...(search ? [sql`name ilike ${`%${search.replace(/[\\%_]/g, '\\$&')}%`}`] : []),
-  ...(hidden === undefined ? [] : [sql`hidden = ${hidden}`]),
 ]
 
 /** Rows after the cursor, which is the time and id of the last one before. */
@@ -92,7 +108,7 @@ async function rowsOf(ctx: Ctx, conditions: SQL[], limit: number): Promise<{ row
   return { rows: page, nextCursor: last ? Buffer.from(`${toIso(last.at)} ${last.id}`).toString('base64url') : null }
 }
 
-const item = ({ owner: _, handle, author, at, ...row }: Row): ModeratedItem => ({
+const item = ({ owner: _, listed: __, handle, author, at, ...row }: Row): ModeratedItem => ({
   ...row,
   author: handle && author ? { handle, name: author } : null,
   updatedAt: toIso(at),
@@ -102,21 +118,19 @@ export const listAll = read(
   'marketplace.listAll',
   admin,
   async (ctx, { search, kind, hidden, limit = 50, cursor }: ModeratedItemQuery): Promise<ModeratedItemPage> => {
-    const { rows, nextCursor } = await rowsOf(ctx, [...conditionsOf(kind, search, hidden), ...after(cursor)], limit)
+    const filters = [...conditionsOf(kind, search), ...(hidden === undefined ? [] : [sql`hidden = ${hidden}`])]
+    const { rows, nextCursor } = await rowsOf(ctx, [...filters, ...after(cursor)], limit)
     return { items: rows.map(item), nextCursor }
   },
 )
-
-async function requireOn(ctx: Ctx): Promise<void> {
-  if (!(await settingsOf(ctx)).marketplace.enabled) throw new AppError('not_found', 'This server has no marketplace.')
-}
 
 export const list = read(
   'marketplace.list',
   anyone,
   async (ctx, { search, kind, limit = 50, cursor }: MarketplaceQuery): Promise<MarketplacePage> => {
-    await requireOn(ctx)
-    const { rows, nextCursor } = await rowsOf(ctx, [...conditionsOf(kind, search, false), ...after(cursor)], limit)
+    await requireOn(ctx, 'marketplace')
+    const filters = [...conditionsOf(kind, search), sql`listed`]
+    const { rows, nextCursor } = await rowsOf(ctx, [...filters, ...after(cursor)], limit)
     return { items: rows.map(item).map(({ reports: _, hidden: __, reason: ___, ...shown }) => shown), nextCursor }
   },
 )
@@ -162,9 +176,9 @@ export const report = write(
   'marketplace.report',
   account('marketplace:write'),
   async (ctx, { kind, id, reason }: ByItem & Report): Promise<ReportMade> => {
-    await requireOn(ctx)
+    await requireOn(ctx, 'marketplace')
     const found = await find(ctx, { kind, id })
-    if (found.hidden) throw notFound(kind, id)
+    if (!found.listed) throw notFound(kind, id)
     const made = await ctx.db
       .insert(marketplaceReports)
       .values({ recordId: id, userId: userIdOf(ctx.actor), reason: visibleText(reason).trim(), createdAt: ctx.now })

@@ -6,6 +6,7 @@ import { prepare } from '../../db/session.ts'
 import { notFound } from '../../errors.ts'
 import { byReference, changeVersioned, idStarts } from '../../records/rows.ts'
 import { mayBePublic, ofTeamOrProject } from '../projects/visible.ts'
+import { notBySuspended } from '../users/suspended.ts'
 import type { Note } from './schema.ts'
 import { notes } from './table.ts'
 
@@ -39,7 +40,7 @@ export const visibleTo = (rights: Rights, state = live): SQL => {
 
 /** SQL condition: anybody may read the note, if its team exists. Uses the partial index by its literals. */
 export const isPublished = sql`${notes.scope} = 'public' and ${notes.deletedAt} is null
-  and ${mayBePublic(notes.projectId)}`
+  and ${mayBePublic(notes.projectId)} and ${notBySuspended(notes.createdById)}`
 
 const byId = prepare((db) =>
   db

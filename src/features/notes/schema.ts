@@ -114,6 +114,7 @@ export const NoteQuery = object({
   until: optional(time({ description: 'Changed before' })),
   projectId: projectFilter,
   scope: optional(oneOf(scopes)),
+  pinned: optional(bool({ description: 'true: only pinned notes; false: only others' })),
 })
 export type NoteQuery = Static<typeof NoteQuery>
 export const NotePage = object({ ...pageOf(NoteItem).properties, can: optional(permissions(['create'])) })

@@ -74,12 +74,14 @@ const linkingTo = prepare((db) =>
 )
 
 /** The filters of a list, as values or as placeholders. `tags`: a literal of a list; `words`: of a search. */
-type Filters = Partial<
-  Record<'organizationId' | 'projectId' | 'tags' | 'words' | 'since' | 'until' | 'scope', string | Placeholder>
->
+type Filters = Partial<Record<Filter, string | Placeholder>>
+type Filter = 'organizationId' | 'projectId' | 'tags' | 'words' | 'since' | 'until' | 'scope' | 'pinned'
 
 /** The conditions of a list: what both halves have in common, and what makes each of them. */
-function conditionsOf(rights: Rights, { tags, words, since, until, projectId, scope, organizationId }: Filters) {
+function conditionsOf(
+  rights: Rights,
+  { tags, words, since, until, projectId, scope, pinned, organizationId }: Filters,
+) {
   return {
     filters: [
       visibleTo(rights),
@@ -89,6 +91,7 @@ function conditionsOf(rights: Rights, { tags, words, since, until, projectId, sc
       until === undefined ? undefined : lt(notes.updatedAt, until),
       projectId === undefined ? undefined : eq(notes.projectId, projectId),
       scope === undefined ? undefined : sql`${notes.scope} = ${scope}`,
+      pinned === undefined ? undefined : sql`${notes.pinned} = (${pinned}::text)::boolean`,
     ],
     // Without an organization there is a project among the filters.
     ofTeam: organizationId === undefined ? sql`true` : eq(notes.organizationId, organizationId),
@@ -133,6 +136,7 @@ export const list = read(
       since: query.since,
       until: query.until,
       scope: query.scope,
+      pinned: query.pinned === undefined ? undefined : String(query.pinned),
     }
     const filters = (Object.keys(values) as (keyof typeof values)[]).filter((name) => values[name] !== undefined)
     const rows = await pageOf(ctx.db, { ...page.form, filters }, { ...rights, ...values, ...page.values })
@@ -178,7 +182,7 @@ export const create = write(
       createdById: userIdOf(ctx.actor),
       projectId: place.projectId,
       title: input.title.trim().toWellFormed(),
-      slug: `${slugify(input.title) || 'note'}-${randomTail()}`,
+      slug: `${slugify(input.title) || 'note'}-${randomTail(10)}`,
       tags: (input.tags ?? []).map((tag) => tag.toWellFormed()),
       scope: place.scope,
       pinned: input.pinned ?? false,

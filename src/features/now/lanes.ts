@@ -5,6 +5,7 @@ import type { Party } from '../../records/party.ts'
 import { can } from '../tasks/refusals.ts'
 import type { Found } from '../tasks/rows.ts'
 import type { Lease } from '../tasks/schema.ts'
+import type { Progress } from '../tasks/stalled.ts'
 import type { Lane } from './schema.ts'
 
 /** Sorts what is held and what changed into lanes: a person, then the agents that work for them. */
@@ -25,11 +26,9 @@ interface Facts {
   marks: readonly Mark[]
   waiting: Map<string, Lane['waiting']>
   calls: Map<string, Lane['calls']>
+  /** What agents have done, by the id of the task that they hold. */
+  progress: ReadonlyMap<string, Progress>
 }
-
-const MINUTE = 60_000
-const CALLED_WITHIN = 5 * MINUTE
-const UNCHANGED_FOR = 30 * MINUTE
 
 const nameOf = ({ type, id }: Pick<Party, 'type' | 'id'>): string => `${type} ${id}`
 const partyOf = (row: Mark): Party => {
@@ -54,11 +53,12 @@ export function lanesOf(ctx: Ctx, facts: Facts): Lane[] {
   return inGroups(lanes)
 }
 
-function heldLane(ctx: Ctx, held: Held, marks: readonly Mark[], { waiting, calls }: Facts): Lane {
+function heldLane(ctx: Ctx, held: Held, marks: readonly Mark[], { waiting, calls, progress }: Facts): Lane {
   const { task, lease } = held
   const { id, key, title, status, version } = task
-  const lastChangeAt = marks[0] && marks[0].at > lease.since ? marks[0].at : lease.since
-  const since = (at: string): number => Date.parse(ctx.now) - Date.parse(at)
+  // People's changes are not looked up beyond the span.
+  const lastMark = marks[0] && marks[0].at > lease.since ? marks[0].at : lease.since
+  const { stalled, lastChangeAt } = progress.get(id) ?? { stalled: false, lastChangeAt: lastMark }
   const { update, release, comment } = can(ctx, held)
   return {
     party: lease.holder,
@@ -71,7 +71,7 @@ function heldLane(ctx: Ctx, held: Held, marks: readonly Mark[], { waiting, calls
       expiresAt: lease.expiresAt,
       sessionId: lease.sessionId,
     },
-    stalled: since(lease.lastSeenAt) <= CALLED_WITHIN && since(lastChangeAt) >= UNCHANGED_FOR,
+    stalled,
     lastChangeAt,
     waiting: (waiting.get(id) ?? []).map((one) => ({ id: one.id, key: one.key, title: one.title })),
     marks: drawn(marks),
@@ -80,7 +80,7 @@ function heldLane(ctx: Ctx, held: Held, marks: readonly Mark[], { waiting, calls
   }
 }
 
-const idleLane = (party: Party, marks: readonly Mark[], { calls }: Facts): Lane => ({
+const idleLane = (party: Party, marks: readonly Mark[], { calls }: Pick<Facts, 'calls'>): Lane => ({
   party,
   for: party.for ?? null,
   task: null,
@@ -125,5 +125,4 @@ function inGroups(lanes: readonly Lane[]): Lane[] {
   return sorted.sort((a, b) => rank(a) - rank(b)).flat()
 }
 
-const idleHead = (party: Party): Lane =>
-  idleLane(party, [], { held: [], marks: [], waiting: new Map(), calls: new Map() })
+const idleHead = (party: Party): Lane => idleLane(party, [], { calls: new Map() })

@@ -44,7 +44,7 @@ const Lane = object({
     }),
   ),
   stalled: bool({ description: 'It holds a task and calls, but has changed nothing for 30 minutes' }),
-  lastChangeAt: nullable(instant()),
+  lastChangeAt: nullable(instant({ description: 'When it last changed anything' })),
   waiting: Type.Array(object({ id: id(), key: HeldTask.properties.key, title: HeldTask.properties.title }), {
     description: 'Open tasks that wait for the one it holds',
   }),

@@ -10,6 +10,7 @@ import { seenBy } from '../activity/service.ts'
 import { projects } from '../projects/table.ts'
 import { scopeOf } from '../tasks/next.ts'
 import { parentIsBlocked, selectFound, selectItems, toFound, toItem, visibleTo } from '../tasks/rows.ts'
+import { progressOf } from '../tasks/stalled.ts'
 import { callMinutes, pickOrder, startable, taskDependencies, tasks } from '../tasks/table.ts'
 import { type Held, lanesOf, type Mark } from './lanes.ts'
 import type { Lane, Now, NowQuery } from './schema.ts'
@@ -28,10 +29,18 @@ export const now = read(
     const hours = Number(given)
     const from = new Date(Date.parse(ctx.now) - hours * HOUR).toISOString()
     const held = await heldTasks(ctx)
-    const [marks, waiting, ready] = await Promise.all([marksSince(ctx, from), waitingFor(ctx, held), readyTasks(ctx)])
+    const [marks, waiting, ready, progress] = await Promise.all([
+      marksSince(ctx, from),
+      waitingFor(ctx, held),
+      readyTasks(ctx),
+      progressOf(
+        ctx,
+        held.map(({ task }) => task),
+      ),
+    ])
     const credentials = [...held.map((one) => one.leaseCredentialId), ...marks.map((mark) => mark.credentialId)]
     const calls = await callsOf(ctx, from, hours, [...new Set(credentials.filter((id) => id !== null))])
-    return { at: ctx.now, hours, lanes: lanesOf(ctx, { held, marks, waiting, calls }), ready }
+    return { at: ctx.now, hours, lanes: lanesOf(ctx, { held, marks, waiting, calls, progress }), ready }
   },
 )
 

@@ -13,6 +13,7 @@ import type { Keyset, Page } from '../../records/page.ts'
 import { requireRestorer } from '../../records/restoring.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
 import type { Author, Scope } from '../../records/scopes.ts'
+import { notBySuspended } from '../users/suspended.ts'
 import { users } from '../users/table.ts'
 import { hiddenRecords } from './hidden-table.ts'
 import { organizations } from './table.ts'
@@ -36,19 +37,23 @@ const RESTORE_DAYS = 30
 
 /**
  * Contains literals, not parameters, so that Postgres can use the partial index. A sandbox publishes nothing, and what
- * an administrator has hidden is seen by its own team only.
+ * an administrator has hidden, or whose author is suspended, is seen by its own team only.
  */
 export const isPublic = (t: Shared): SQL =>
   sql`${t.scope} = 'public' and ${t.deletedAt} is null and (${t.organizationId} is null or exists (
     select 1 from ${organizations} where ${organizations.id} = ${t.organizationId}
       and ${organizations.deletedAt} is null and ${organizations.sandboxOf} is null))
-    and not exists (select 1 from ${hiddenRecords} where ${hiddenRecords.recordId} = ${t.id})`
+    and not exists (select 1 from ${hiddenRecords} where ${hiddenRecords.recordId} = ${t.id})
+    and ${notBySuspended(t.createdById)}`
 
 const isPersonal = (t: Shared, rights: Rights): SQL =>
   and(isNull(t.organizationId), eq(t.createdById, rights.personal), eq(t.scope, 'personal'))
 
-export const visibleTo = (t: Shared, rights: Rights): SQL =>
-  and(isNull(t.deletedAt), or(isPersonal(t, rights), anyOf(t.organizationId, rights.organizations), isPublic(t)))
+/** Authors see what no team owns in any case: also what they made public and an administrator has hidden. */
+export const visibleTo = (t: Shared, rights: Rights): SQL => {
+  const own = and(isNull(t.organizationId), eq(t.createdById, rights.personal))
+  return and(isNull(t.deletedAt), or(own, anyOf(t.organizationId, rights.organizations), isPublic(t)))
+}
 
 type Columns = Record<string, PgColumn | SQL>
 

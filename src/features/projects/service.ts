@@ -15,7 +15,7 @@ import { projectArchived, projectCreated, projectRestored, projectUpdated } from
 import { projectStats, projectWork } from './hooks.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
 import { can } from './refusals.ts'
-import { about, change, find, live, visible, visibleTo, writable } from './rows.ts'
+import { about, change, find, visible, visibleTo, writable } from './rows.ts'
 import type {
   Project,
   ProjectCreate,
@@ -28,6 +28,7 @@ import type {
   PublicProject,
 } from './schema.ts'
 import { projects } from './table.ts'
+import { isPublic } from './visible.ts'
 import { checkProjectSettings, keepingAcceptance, requireGatekeeper } from './workflow-settings.ts'
 
 /** Lists the projects in a place (a team or workspace) that the caller may see. */
@@ -211,14 +212,7 @@ export const getPublic = read(
           isNull(organizations.sandboxOf),
         ),
       )
-      .where(
-        and(
-          eq(users.handle, user.toLowerCase()),
-          eq(projects.slug, slug.toLowerCase()),
-          eq(projects.visibility, 'public'),
-          live,
-        ),
-      )
+      .where(and(eq(users.handle, user.toLowerCase()), eq(projects.slug, slug.toLowerCase()), isPublic))
       // A person may own this slug in two organizations; the older project keeps the address.
       .orderBy(projects.createdAt, projects.id)
       .limit(1)

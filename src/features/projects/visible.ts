@@ -3,6 +3,7 @@ import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { Rights } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
+import { notBySuspended } from '../users/suspended.ts'
 import { visibleTo } from './rows.ts'
 import { projects } from './table.ts'
 
@@ -11,7 +12,8 @@ export const inVisibleProject = (projectId: PgColumn, rights: Rights): SQL =>
   sql`exists (select 1 from ${projects} where ${projects.id} = ${projectId} and ${visibleTo(rights)})`
 
 /** SQL condition: anybody may read the project. Contains literals, so that Postgres can use the partial indexes. */
-export const isPublic = sql`${projects.visibility} = 'public' and ${projects.deletedAt} is null`
+export const isPublic = sql`${projects.visibility} = 'public' and ${projects.deletedAt} is null
+  and ${notBySuspended(projects.createdById)}`
 
 /**
  * THE RULE for records that are published: one of a project is public only while the project is, so un-sharing the

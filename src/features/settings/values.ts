@@ -1,5 +1,6 @@
 import type { Ctx } from '../../action.ts'
 import type { Db } from '../../db/session.ts'
+import { AppError } from '../../errors.ts'
 import type { App } from '../../services.ts'
 import { settingUpdated } from './events.ts'
 import { fieldsOf, type SettingKey, settingKeys, type ValuesOf } from './registry.ts'
@@ -76,4 +77,12 @@ export async function settingsOf({ app, db, unit }: Pick<Ctx, 'app' | 'db' | 'un
   // A change during the read may not be in it.
   if (read.generation === memory.generation) memory.kept = read
   return read.values
+}
+
+/** The parts of the site that can be switched off, and what people call them. */
+const parts = { blog: 'blog', community: 'community', contact: 'contact form', marketplace: 'marketplace' } as const
+
+/** Requires that a part of the site is switched on. One that is off does not exist: 404. */
+export async function requireOn(ctx: Ctx, part: keyof typeof parts): Promise<void> {
+  if (!(await settingsOf(ctx))[part].enabled) throw new AppError('not_found', `This server has no ${parts[part]}.`)
 }

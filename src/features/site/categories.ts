@@ -30,6 +30,13 @@ async function find(ctx: Ctx, id: string): Promise<Category> {
   return found
 }
 
+/** Returns the fields as they are stored. Characters that readers cannot see are removed. */
+const clean = <T extends CategoryPatch>(input: T): T => ({
+  ...input,
+  ...(input.name !== undefined && { name: visibleText(input.name).trim() }),
+  ...(input.description && { description: visibleText(input.description) }),
+})
+
 const about = ({ id, name, slug }: Category) => ({ subjectId: id, data: { title: name, slug } })
 
 export const listCategories = read(
@@ -43,11 +50,11 @@ export const listCategories = read(
 export const createCategory = write(
   'site.createCategory',
   admin,
-  async (ctx, { name, slug: given, description }: CategoryCreate): Promise<Category> => {
-    const slug = await newSlug(ctx, 'category', name, given)
+  async (ctx, { slug: given, ...input }: CategoryCreate): Promise<Category> => {
+    const slug = await newSlug(ctx, 'category', input.name, given)
     const [made] = await ctx.db
       .insert(siteCategories)
-      .values({ name: visibleText(name).trim(), slug, description, createdAt: ctx.now, updatedAt: ctx.now })
+      .values({ ...clean(input), slug, createdAt: ctx.now, updatedAt: ctx.now })
       .returning(plain)
     if (!made) throw new Error('insert returned nothing')
     await keepSlug(ctx, 'category', made.id, slug)
@@ -67,7 +74,7 @@ export const updateCategory = write(
     await changeVersioned(ctx, siteCategories, {
       columns: plain,
       before,
-      set: { ...patch, ...(patch.name !== undefined && { name: visibleText(patch.name).trim() }) },
+      set: clean(patch),
       what: 'this category',
       again: () => find(ctx, id),
     })

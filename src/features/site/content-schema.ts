@@ -34,10 +34,13 @@ const excerpt = nullable(text(500, { example: 'Twice a day, without anybody wait
 const status = oneOf(['draft', 'published'])
 const tags = array(title(40, { example: 'operations' }), 20, { uniqueItems: true })
 const coverId = nullable(id({ description: 'A picture from `POST /api/admin/uploads`' }))
+const coverAlt = nullable(
+  text(300, { example: 'Two people at a desk', description: 'What the cover shows, for those who cannot see it' }),
+)
 const publishedAt = nullable(time({ description: 'A later time schedules it. Default, once published: now' }))
 const position = int({ max: 10_000, example: 1, description: 'Order of the pages in the head of the site' })
 
-const common = { title: heading, slug, description, status, coverId }
+const common = { title: heading, slug, description, status, coverId, coverAlt }
 const ofPage = { nav: bool({ description: 'Linked from the head of every page' }), position }
 const ofPost = { excerpt, categoryId: nullable(id()), tags }
 const read = { ...recordFields, ...common, publishedAt: nullable(instant()) }
@@ -66,7 +69,13 @@ export const PostPatch = partial(object(postInput))
 export type PostPatch = Static<typeof PostPatch>
 
 const search = optional(text(100, { example: 'deploy', description: 'Only those whose title contains it' }))
-const filters = { ...paging('updatedAt', 'createdAt'), search, status: optional(status) }
+const filters = {
+  ...paging('updatedAt', 'createdAt'),
+  search,
+  status: optional(status),
+  slug: optional(text(80, { example: 'how-we-deploy', description: 'Only the one with this slug' })),
+  deleted: optional(bool({ description: 'true: instead those deleted in the last 30 days, which can be restored' })),
+}
 export const PageQuery = object(filters)
 export type PageQuery = Static<typeof PageQuery>
 export const PostQuery = object({ ...filters, categoryId: optional(id()) })
@@ -91,7 +100,15 @@ export type CategoryPatch = Static<typeof CategoryPatch>
 // ---- what visitors read
 
 const picture = nullable(text(100, { example: '/uploads/5f0c2b9e-4f43-4e5e-9d1c-0f6f0a7b1c2d' }))
-const shown = { title: heading, slug, description, publishedAt: instant(), updatedAt: instant(), cover: picture }
+const shown = {
+  title: heading,
+  slug,
+  description,
+  publishedAt: instant(),
+  updatedAt: instant(),
+  cover: picture,
+  coverAlt,
+}
 const html = text(1_000_000, { example: '<p>We deploy <strong>twice a day</strong>.</p>', description: 'Safe HTML' })
 const category = nullable(object({ name, slug }))
 

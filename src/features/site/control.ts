@@ -22,6 +22,7 @@ export const pageCommands = {
   create: command<PageCreate, Page>('site.createPage'),
   update: command<PagePatch & ById, Page>('site.updatePage'),
   remove: command<ById, Removed>('site.removePage'),
+  restore: command<ById, Page>('site.restorePage'),
 }
 export const postCommands = {
   list: command<PostQuery, PostPage>('site.listPosts'),
@@ -29,4 +30,5 @@ export const postCommands = {
   create: command<PostCreate, Post>('site.createPost'),
   update: command<PostPatch & ById, Post>('site.updatePost'),
   remove: command<ById, Removed>('site.removePost'),
+  restore: command<ById, Post>('site.restorePost'),
 }

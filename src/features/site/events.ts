@@ -19,6 +19,11 @@ export const pageDeleted = define('page.deleted', {
   description: 'A page of the public site was deleted',
   data: named,
 })
+export const pageRestored = define('page.restored', {
+  ...of('page'),
+  description: 'A page of the public site was restored',
+  data: named,
+})
 export const postCreated = define('post.created', {
   ...of('post'),
   description: 'A post of the blog was created',
@@ -32,6 +37,11 @@ export const postUpdated = define('post.updated', {
 export const postDeleted = define('post.deleted', {
   ...of('post'),
   description: 'A post of the blog was deleted',
+  data: named,
+})
+export const postRestored = define('post.restored', {
+  ...of('post'),
+  description: 'A post of the blog was restored',
   data: named,
 })
 export const categoryCreated = define('category.created', {

@@ -1,10 +1,13 @@
 import type { SitePageOf } from '../../feature.ts'
 import { html } from '../../pages/pages.ts'
+import { visibleText } from '../../text/text.ts'
 import { settingsOf } from '../settings/values.ts'
 import { readPosts } from './public.ts'
 import { served } from './serve.ts'
 
 const NEWEST = 50
+/** XML takes neither control characters, which are not visible, nor these. */
+const noXml = /[\ufffe\uffff]/g
 
 /** The newest posts as an Atom feed. */
 export const feed: SitePageOf = (ctx, request) =>
@@ -32,5 +35,5 @@ ${general.tagline ? `<subtitle>${html(general.tagline)}</subtitle>` : ''}<update
 <author><name>${html(general.siteName)}</name></author><link rel="self" href="${html(`${url}/feed.xml`)}"/>
 <link rel="alternate" href="${html(`${url}/blog`)}"/>
 ${entries.join('\n')}</feed>`
-    return { body, type: 'application/atom+xml; charset=utf-8' }
+    return { body: visibleText(body).replace(noXml, ''), type: 'application/atom+xml; charset=utf-8' }
   })

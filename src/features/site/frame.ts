@@ -1,6 +1,7 @@
 import type { Ctx } from '../../action.ts'
 import type { SiteFrame } from '../../pages/site-page.ts'
 import { sitePage } from '../../pages/site-page.ts'
+import { visibleText } from '../../text/text.ts'
 import { settingsOf } from '../settings/values.ts'
 import { navigation } from './public.ts'
 
@@ -37,14 +38,15 @@ async function frameOf(ctx: Ctx): Promise<SiteFrame> {
   }
 }
 
-/** Returns the whole HTML of a public page. */
+/** Returns the whole HTML of a public page, without characters that hide text from its readers or turn it around. */
 export async function framed(ctx: Ctx, { title, description, path, cover, type, body }: Shown): Promise<string> {
   const { general, seo } = await settingsOf(ctx)
   const frame = await frameOf(ctx)
   const image = cover ?? (seo.imageId ? `/uploads/${seo.imageId}` : null)
   // A function, so that `$&` in a title stays as it is.
   const heading = (seo.titleTemplate ?? `%s · ${general.siteName}`).replaceAll('%s', () => title)
-  return sitePage(frame, {
+  // Records of users, names and settings are stored as they were written.
+  const whole = sitePage(frame, {
     title,
     heading,
     description: description || seo.description,
@@ -53,4 +55,5 @@ export async function framed(ctx: Ctx, { title, description, path, cover, type, 
     type,
     body,
   })
+  return visibleText(whole)
 }

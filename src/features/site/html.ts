@@ -7,13 +7,14 @@ import { feed } from './feed.ts'
 import { framed } from './frame.ts'
 import { findCategory, readPage, readPost, readPosts } from './public.ts'
 import { recordPages } from './records-html.ts'
-import { served } from './serve.ts'
+import { pageOf, served } from './serve.ts'
 import { robots, sitemap } from './sitemap.ts'
 
 /** The public pages of the site. */
 const LIMIT = 20
 
-const cover = (path: string | null): string => (path ? `<p><img src="${html(path)}" alt=""></p>` : '')
+const coverOf = ({ cover, coverAlt }: Pick<PublicPost, 'cover' | 'coverAlt'>): string =>
+  cover ? `<p><img src="${html(cover)}" alt="${html(coverAlt ?? '')}"></p>` : ''
 
 const byline = ({ publishedAt, category, tags }: PublicPostItem): string =>
   `<p class="soft small">${[
@@ -25,7 +26,7 @@ const byline = ({ publishedAt, category, tags }: PublicPostItem): string =>
     .join(' · ')}</p>`
 
 const article = (post: PublicPost): string =>
-  `<article><h1>${html(post.title)}</h1>${byline(post)}${cover(post.cover)}${post.html}</article>`
+  `<article><h1>${html(post.title)}</h1>${byline(post)}${coverOf(post)}${post.html}</article>`
 
 const entry = (post: PublicPostItem): string =>
   `<li><h2><a href="/blog/${html(post.slug)}">${html(post.title)}</a></h2>${byline(post)}<p>${html(
@@ -41,7 +42,7 @@ const page: SitePageOf = async (ctx, { params: { slug = '' }, ...request }) =>
   served(ctx, request, async () => {
     const found = await readPage(ctx, { slug })
     if (found.slug !== slug) return { movedTo: `/p/${found.slug}` }
-    const body = `<article><h1>${html(found.title)}</h1>${cover(found.cover)}${found.html}</article>`
+    const body = `<article><h1>${html(found.title)}</h1>${coverOf(found)}${found.html}</article>`
     return { body: await framed(ctx, { ...found, path: `/p/${slug}`, body }) }
   })
 
@@ -57,7 +58,7 @@ const post: SitePageOf = async (ctx, { params: { slug = '' }, ...request }) =>
 
 const blog: SitePageOf = async (ctx, { query, ...request }) => {
   const cursor = query.get('cursor') ?? undefined
-  return served(ctx, { ...request, path: `${request.path}?${cursor ?? ''}` }, async () => {
+  return served(ctx, pageOf(request, cursor), async () => {
     const { items, nextCursor } = await readPosts(ctx, { limit: LIMIT, ...(cursor && { cursor }) })
     const next = nextCursor && `/blog?cursor=${nextCursor}`
     return { body: await framed(ctx, { title: 'Blog', path: '/blog', body: `<h1>Blog</h1>${list(items, next)}` }) }
@@ -66,7 +67,7 @@ const blog: SitePageOf = async (ctx, { query, ...request }) => {
 
 const category: SitePageOf = async (ctx, { params: { slug = '' }, query, ...request }) => {
   const cursor = query.get('cursor') ?? undefined
-  return served(ctx, { ...request, path: `${request.path}?${cursor ?? ''}` }, async () => {
+  return served(ctx, pageOf(request, cursor), async () => {
     const { items, nextCursor } = await readPosts(ctx, { category: slug, limit: LIMIT, ...(cursor && { cursor }) })
     const found = await findCategory(ctx, slug)
     const path = `/blog/category/${found.slug}`
@@ -84,7 +85,7 @@ const home: SitePageOf = async (ctx, request) => {
   if (!pageSlug) return undefined
   const found = await readPage(ctx, { slug: pageSlug }).catch(() => undefined)
   if (!found) return undefined
-  const body = `<article><h1>${html(found.title)}</h1>${cover(found.cover)}${found.html}</article>`
+  const body = `<article><h1>${html(found.title)}</h1>${coverOf(found)}${found.html}</article>`
   const answer = await served(ctx, { ...request, path: '/' }, async () => ({
     body: await framed(ctx, { ...found, path: '/', body }),
   }))

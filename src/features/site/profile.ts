@@ -16,6 +16,7 @@ const MOST = 100
 
 interface Profile {
   name: string
+  handle: string
   bio: string | null
   made: { href: string; text: string }[]
 }
@@ -68,5 +69,5 @@ export async function profileOf(ctx: Ctx, handle: string): Promise<Profile> {
     ).map(({ text, slug }) => ({ text, href: `/agents/public/${slug}` })),
   ]
   if (made.length === 0) throw notFound('user', handle)
-  return { name: user.name, bio: user.bio, made }
+  return { name: user.name, handle: user.handle, bio: user.bio, made }
 }

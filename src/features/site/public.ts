@@ -3,10 +3,10 @@ import { type Ctx, read } from '../../action.ts'
 import { anyone } from '../../auth/policy.ts'
 import { hasAll } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
-import { AppError, notFound } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import { keptHtml } from '../../pages/markdown.ts'
 import { keyset } from '../../records/page.ts'
-import { settingsOf } from '../settings/values.ts'
+import { requireOn } from '../settings/values.ts'
 import type {
   PublicCategoryList,
   PublicPage,
@@ -30,6 +30,7 @@ const columns = {
   publishedAt: siteTexts.publishedAt,
   updatedAt: siteTexts.updatedAt,
   coverId: siteTexts.coverId,
+  coverAlt: siteTexts.coverAlt,
   tags: siteTexts.tags,
   categoryName: siteCategories.name,
   categorySlug: siteCategories.slug,
@@ -43,18 +44,20 @@ interface Row {
   publishedAt: string | null
   updatedAt: string
   coverId: string | null
+  coverAlt: string | null
   tags: string[]
   categoryName: string | null
   categorySlug: string | null
 }
 
-const common = ({ title, slug, description, publishedAt, updatedAt, coverId }: Row) => ({
+const common = ({ title, slug, description, publishedAt, updatedAt, coverId, coverAlt }: Row) => ({
   title,
   slug,
   description,
   publishedAt: publishedAt ?? updatedAt,
   updatedAt,
   cover: coverId && `/uploads/${coverId}`,
+  coverAlt,
 })
 const item = (row: Row): PublicPostItem => ({
   ...common(row),
@@ -77,10 +80,6 @@ async function findLive(ctx: Ctx, kind: 'page' | 'post', slug: string) {
   const row = found.find((one) => one.slug === slug.toLowerCase()) ?? found[0]
   if (!row) throw notFound(kind, slug)
   return { row, html: await keptHtml(`${row.id} ${row.version}`, row.content, false) }
-}
-
-export async function requireOn(ctx: Ctx, key: 'blog' | 'marketplace' | 'contact' | 'community'): Promise<void> {
-  if (!(await settingsOf(ctx))[key].enabled) throw new AppError('not_found', 'This server does not offer it.')
 }
 
 export const readPage = read('site.readPage', anyone, async (ctx, { slug }: { slug: string }): Promise<PublicPage> => {

@@ -1,6 +1,7 @@
 import type { Ctx } from '../../action.ts'
+import { hashSecret } from '../../auth/secrets.ts'
 import type { SitePageOf } from '../../feature.ts'
-import { safeHtml } from '../../pages/markdown.ts'
+import { keptHtml } from '../../pages/markdown.ts'
 import { html } from '../../pages/pages.ts'
 import { dateOf } from '../../pages/site-page.ts'
 import * as agents from '../agents/service.ts'
@@ -15,6 +16,8 @@ import { type Made, served } from './serve.ts'
 
 type Author = { handle: string; name: string } | null
 interface Shown {
+  /** The one address of the record, however it was written in the request. */
+  path: string
   title: string
   lead?: string | null
   text: string
@@ -32,15 +35,17 @@ const by = (author: Author, updatedAt?: string): string =>
     .join(' · ')}</p>`
 
 /** A text by a user: search engines are told not to follow its links. */
-async function page(ctx: Ctx, path: string, { title, lead, text, author, updatedAt, more = '' }: Shown): Promise<Made> {
-  const body = `<article><h1>${html(title)}</h1>${lead ? `<p class="lead">${html(lead)}</p>` : ''}${by(author, updatedAt)}${await safeHtml(text, true)}${more}</article>`
+async function page(ctx: Ctx, { path, title, lead, text, author, updatedAt, more = '' }: Shown): Promise<Made> {
+  // By its text: an address can be written in many ways, and each would have it rendered again.
+  const shown = await keptHtml(`text ${hashSecret(text)}`, text, true)
+  const body = `<article><h1>${html(title)}</h1>${lead ? `<p class="lead">${html(lead)}</p>` : ''}${by(author, updatedAt)}${shown}${more}</article>`
   return { body: await framed(ctx, { title, description: lead?.slice(0, 300), path, type: 'article', body }) }
 }
 
 const record =
   (read: (ctx: Ctx, params: Record<string, string>) => Promise<Shown>): SitePageOf =>
   (ctx, { params, ...request }) =>
-    served(ctx, request, async () => page(ctx, request.path, await read(ctx, params)))
+    served(ctx, request, async () => page(ctx, await read(ctx, params)))
 
 const list = (items: { href: string; text: string }[]): string =>
   items.length > 0
@@ -48,52 +53,63 @@ const list = (items: { href: string; text: string }[]): string =>
     : ''
 
 const note = record(async (ctx, { slug = '' }) => {
-  const { title, content, author, updatedAt } = await docs.getPublic(ctx, { slug })
-  return { title, text: content, author, updatedAt }
+  const { title, slug: own, content, author, updatedAt } = await docs.getPublic(ctx, { slug })
+  return { path: `/notes/public/${own}`, title, text: content, author, updatedAt }
 })
 
 const skill = record(async (ctx, { slug = '' }) => {
-  const { name, description, content, author, updatedAt } = await skills.getPublic(ctx, { slug })
-  return { title: name, lead: description, text: content, author, updatedAt }
+  const { name, slug: own, description, content, author, updatedAt } = await skills.getPublic(ctx, { slug })
+  return { path: `/skills/public/${own}`, title: name, lead: description, text: content, author, updatedAt }
 })
 
 const agent = record(async (ctx, { slug = '' }) => {
   const found = await agents.getPublic(ctx, { slug })
   const used = found.skills.map(({ name, slug: of }) => ({ href: `/skills/public/${of}`, text: name }))
   const more = used.length > 0 ? `<h2>Skills</h2>${list(used)}` : ''
-  const { name, role, persona, author, updatedAt } = found
-  return { title: name, lead: role, text: persona ?? '', author, updatedAt, more }
+  const { name, slug: own, role, persona, author, updatedAt } = found
+  return { path: `/agents/public/${own}`, title: name, lead: role, text: persona ?? '', author, updatedAt, more }
 })
 
 const project = record(async (ctx, { user = '', slug = '' }) => {
-  const { name, description, owner, updatedAt } = await projects.getPublic(ctx, { user, slug })
-  return { title: name, text: description ?? '', author: owner, updatedAt }
+  const { name, slug: own, description, owner, updatedAt } = await projects.getPublic(ctx, { user, slug })
+  return {
+    path: `/public/projects/${owner.handle}/${own}`,
+    title: name,
+    text: description ?? '',
+    author: owner,
+    updatedAt,
+  }
 })
 
 const documents: SitePageOf = (ctx, { params: { team = '', project: name = '' }, ...request }) =>
   served(ctx, request, async () => {
     const { items } = await docs.list(ctx, { team, project: name, limit: 200 })
-    const base = `/public/docs/${team}/${name}`
+    const base = docsOf(team, name)
     const body = `<h1>Documents</h1>${list(items.map(({ title, slug }) => ({ href: `${base}/${slug}`, text: title })))}`
     return { body: await framed(ctx, { title: `Documents of ${name}`, path: base, body }) }
   })
 
+const docsOf = (team: string, project: string): string =>
+  `/public/docs/${encodeURIComponent(team.toLowerCase())}/${encodeURIComponent(project.toLowerCase())}`
+
 const document = record(async (ctx, { team = '', project: name = '', slug = '' }) => {
   const found = await docs.get(ctx, { team, project: name, slug })
+  const base = docsOf(team, name)
   const links = [...found.mentions, ...found.backlinks].map((other) => ({
-    href: `/public/docs/${team}/${name}/${other.slug}`,
+    href: `${base}/${other.slug}`,
     text: other.title,
   }))
   const more = links.length > 0 ? `<h2>See also</h2>${list(links)}` : ''
-  return { title: found.title, text: found.content, author: found.author, updatedAt: found.updatedAt, more }
+  const { title, content, author, updatedAt } = found
+  return { path: `${base}/${found.slug}`, title, text: content, author, updatedAt, more }
 })
 
 const profile: SitePageOf = (ctx, { params: { handle = '' }, ...request }) =>
   served(ctx, request, async () => {
-    const { name, bio, made } = await profileOf(ctx, handle)
+    const { name, handle: own, bio, made } = await profileOf(ctx, handle)
     const about = bio ? `<p class="lead">${html(bio)}</p>` : ''
     return {
-      body: await framed(ctx, { title: name, path: request.path, body: `<h1>${html(name)}</h1>${about}${list(made)}` }),
+      body: await framed(ctx, { title: name, path: `/u/${own}`, body: `<h1>${html(name)}</h1>${about}${list(made)}` }),
     }
   })
 

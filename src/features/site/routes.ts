@@ -67,6 +67,11 @@ export const siteRoutes = (http: Http) =>
       params: byId,
       response: Deleted,
     })
+    .post('/api/admin/pages/:id/restore', ({ ctx, params }) => texts.restorePage(ctx, params), {
+      ...on(texts.restorePage, 'Restore a page that was deleted in the last 30 days'),
+      params: byId,
+      response: Page,
+    })
     .get('/api/admin/posts', ({ ctx, query }) => texts.listPosts(ctx, query), {
       ...on(texts.listPosts, 'Posts of the blog, without their texts'),
       query: PostQuery,
@@ -92,6 +97,11 @@ export const siteRoutes = (http: Http) =>
       ...on(texts.removePost, 'Delete a post; it is gone for visitors at once'),
       params: byId,
       response: Deleted,
+    })
+    .post('/api/admin/posts/:id/restore', ({ ctx, params }) => texts.restorePost(ctx, params), {
+      ...on(texts.restorePost, 'Restore a post that was deleted in the last 30 days'),
+      params: byId,
+      response: Post,
     })
     .get('/api/admin/categories', ({ ctx }) => categories.listCategories(ctx, {}), {
       ...on(categories.listCategories, 'Categories of posts, with the number of their posts'),

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { instant, int, nullable, object, oneOf, optional, type Static, text } from '../../schema.ts'
 import { Part, q } from '../search/schema.ts'
 
-export const publicKinds = ['doc', 'note', 'project', 'skill', 'agent', 'profile', 'page', 'post'] as const
+export const publicKinds = ['doc', 'note', 'project', 'skill', 'agent', 'profile', 'page', 'post', 'community'] as const
 export const PublicFound = object({
   kind: oneOf(publicKinds),
   title: text(500, { example: 'How we deploy' }),

@@ -18,7 +18,7 @@ export const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-const caching = 'public, max-age=60, stale-while-revalidate=600'
+export const caching = 'public, max-age=60, stale-while-revalidate=600'
 
 /** What a page is made of: a text with its type, or where it has moved. */
 export type Made = { body: string; type?: string; cache?: string } | { movedTo: string }
@@ -87,23 +87,36 @@ function finished(made: Made): Pick<Kept, 'answer' | 'etag' | 'size'> {
   return { answer: { status: 200, headers, body: made.body }, etag, size: made.body.length }
 }
 
-/**
- * Returns the page of a path, from memory if it was made within the last second and nothing changed since. A reader
- * who has it gets 304.
- */
-export async function served(
-  ctx: Ctx,
-  { path, ifNoneMatch }: Pick<SiteRequest, 'path' | 'ifNoneMatch'>,
-  make: () => Promise<Made>,
-): Promise<SiteAnswer> {
+type Asked = Pick<SiteRequest, 'path' | 'ifNoneMatch'>
+
+/** Returns the page of a path if it was made within the last second and nothing has changed since. */
+function keptOf({ pages, generation }: Memory, path: string): Kept | undefined {
+  const kept = pages.get(path)
+  const isFresh = kept && kept.generation === generation && performance.now() - kept.at < KEEP_MS
+  return isFresh ? kept : undefined
+}
+
+const answered = ({ etag, answer }: Kept, { ifNoneMatch }: Asked): SiteAnswer =>
+  etag === '' || !ifNoneMatch?.includes(etag) ? answer : { ...answer, status: 304, body: null }
+
+/** Returns a page from memory. What stands at `/` depends on its reader. */
+export function keptPage(app: App, asked: Asked): SiteAnswer | undefined {
+  const kept = asked.path === '/' ? undefined : keptOf(memoryOf(app), asked.path)
+  return kept && answered(kept, asked)
+}
+
+/** Returns what is asked for of a list that comes in pages: each of them is kept by itself. */
+export const pageOf = <R extends Asked>(request: R, cursor: string | undefined): R =>
+  cursor === undefined ? request : { ...request, path: `${request.path}?${cursor}` }
+
+/** Returns the page of a path, from memory if it is there. A reader who has it gets 304. */
+export async function served(ctx: Ctx, asked: Asked, make: () => Promise<Made>): Promise<SiteAnswer> {
   const memory = memoryOf(ctx.app)
   const { generation } = memory
-  const now = performance.now()
-  let kept = memory.pages.get(path)
-  if (!kept || kept.generation !== generation || now - kept.at >= KEEP_MS) {
-    kept = { ...finished(await make()), generation, at: now }
-    keep(memory, path, kept)
-  }
-  if (kept.etag === '' || !ifNoneMatch?.includes(kept.etag)) return kept.answer
-  return { ...kept.answer, status: 304, body: null }
+  const known = keptOf(memory, asked.path)
+  if (known) return answered(known, asked)
+  const at = performance.now()
+  const kept = { ...finished(await make()), generation, at }
+  keep(memory, asked.path, kept)
+  return answered(kept, asked)
 }

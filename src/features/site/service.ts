@@ -14,6 +14,7 @@ import { asked, finder, wordsOf } from '../search/query.ts'
 import { settingsOf } from '../settings/values.ts'
 import { skills } from '../skills/table.ts'
 import { users } from '../users/table.ts'
+import { alsoFound, matching } from './matching.ts'
 import { type PublicFindQuery, type PublicFound, type PublicFoundList, publicKinds } from './schema.ts'
 import { siteTexts, type TextKind } from './table.ts'
 import { isLive } from './texts.ts'
@@ -32,8 +33,6 @@ interface Row extends Record<string, unknown> {
   at: string | null
 }
 
-/** For very common words only the newest records of a kind are ranked, because ranking reads each of them. */
-const NEWEST = 100
 /** Characters that are searched for matches to show, of all results together and of one. */
 const LOOKED_AT = 200_000
 const LONGEST = 20_000
@@ -49,34 +48,12 @@ const openTeam = (organizationId: SQLWrapper): SQL =>
     and ${organizations.deletedAt} is null and ${organizations.sandboxOf} is null`
 const author = (createdById: SQLWrapper): SQL => sql`left join ${users} on ${users.id} = ${createdById}`
 
-interface Source {
-  title: SQLWrapper
-  intro?: SQLWrapper
-  text: SQLWrapper
-  path: SQL
-  at: SQLWrapper
-  search: SQLWrapper
-}
-
-/**
- * Selects the best matches of one kind. Each kind has its own limit, so that none is read completely. The words are
- * ranked as alternatives (`words || words`), in linear time: ranking words that must all occur compares each position
- * of each with those of all others.
- */
-const from = (kind: SQL, { title, intro = sql`null`, text, path, at, search }: Source, rest: SQL, limit: number) =>
-  sql`(select kind, title, intro, text, path, handle, name, at, ts_rank(search, words || words) as rank
-  from (
-    select ${kind} as kind, ${title} as title, ${intro} as intro, ${text} as text, ${path} as path,
-      ${users.handle} as handle, ${users.name} as name, ${at} as at, ${search} as search, asked.words as words
-    from asked, ${rest} and ${search} @@ asked.words order by ${at} desc limit ${NEWEST}) newest
-  order by rank desc, at desc limit ${limit})`
-
 /** A public note of a public project is a document of the project and has a path below it. */
 const ofNotes = (kinds: ReadonlySet<PublicKind>, limit: number): SQL => {
   const inProject = sql`${projects.id} is not null`
   const which =
     kinds.has('doc') && kinds.has('note') ? sql`true` : kinds.has('doc') ? inProject : sql`not (${inProject})`
-  return from(
+  return matching(
     sql`case when ${inProject} then 'doc' else 'note' end`,
     {
       title: notes.title,
@@ -95,7 +72,7 @@ const ofNotes = (kinds: ReadonlySet<PublicKind>, limit: number): SQL => {
 }
 
 const ofProjects = (limit: number): SQL =>
-  from(
+  matching(
     sql`'project'`,
     {
       title: projects.name,
@@ -111,7 +88,7 @@ const ofProjects = (limit: number): SQL =>
   )
 
 const ofSkills = (limit: number): SQL =>
-  from(
+  matching(
     sql`'skill'`,
     {
       title: skills.name,
@@ -126,7 +103,7 @@ const ofSkills = (limit: number): SQL =>
   )
 
 const ofAgents = (limit: number): SQL =>
-  from(
+  matching(
     sql`'agent'`,
     {
       title: agents.name,
@@ -142,7 +119,7 @@ const ofAgents = (limit: number): SQL =>
 
 /** Pages and posts of the site. They have no author: the site speaks. */
 const ofTexts = (kind: TextKind, now: string, limit: number): SQL =>
-  from(
+  matching(
     sql`${kind}::text`,
     {
       title: siteTexts.title,
@@ -199,7 +176,8 @@ export const findPublic = read(
       wanted.has('profile') && ofPeople(q, limit),
       wanted.has('page') && ofTexts('page', ctx.now, limit),
       wanted.has('post') && blog.enabled && ofTexts('post', ctx.now, limit),
-    ].filter((branch) => branch !== false)
+      ...(await alsoFound.call(ctx, { limit })).map((more) => more && wanted.has(more.kind) && more.matches),
+    ].filter((branch) => branch !== false && branch !== undefined)
     return { items: branches.length > 0 ? await found(ctx, q, branches, limit) : [], nextCursor: null }
   },
 )

@@ -7,7 +7,7 @@ import type { SitePageOf } from '../../feature.ts'
 import { html } from '../../pages/pages.ts'
 import { settingsOf } from '../settings/values.ts'
 import type { Sitemap } from './content-schema.ts'
-import { served } from './serve.ts'
+import { caching, served } from './serve.ts'
 import { siteTexts, type TextKind } from './table.ts'
 import { isLive } from './texts.ts'
 
@@ -15,7 +15,7 @@ import { isLive } from './texts.ts'
 const MOST = 50_000
 /** Rows that are read at once, so that a large site neither fills the memory nor holds the database. */
 const BATCH = 1000
-const xml = { 'content-type': 'application/xml; charset=utf-8', 'cache-control': 'public, max-age=60' }
+const xml = { 'content-type': 'application/xml; charset=utf-8', 'cache-control': caching }
 
 const paths: Record<TextKind, string> = { page: '/p/', post: '/blog/' }
 
@@ -24,10 +24,27 @@ async function kindsOf(ctx: Ctx): Promise<TextKind[]> {
   return seo.indexing ? ['page', ...(blog.enabled ? (['post'] as const) : [])] : []
 }
 
-async function count(ctx: Ctx): Promise<number> {
-  let sum = 0
-  for (const kind of await kindsOf(ctx)) sum += await ctx.db.$count(siteTexts, isLive(kind, ctx.now))
-  return sum
+/**
+ * Returns how many addresses there are, and a tag that changes with them: with a change of a text, with one that is
+ * deleted, and with one whose time has come.
+ */
+async function contents(ctx: Ctx): Promise<{ urls: number; etag: string }> {
+  const kinds = await kindsOf(ctx)
+  const facts: unknown[] = [ctx.app.url, kinds]
+  let urls = 0
+  for (const kind of kinds) {
+    const [row] = await ctx.db
+      .select({
+        urls: sql`count(*)`.mapWith(Number),
+        changed: sql<string | null>`max(${siteTexts.updatedAt})::text`,
+        published: sql<string | null>`max(${siteTexts.publishedAt})::text`,
+      })
+      .from(siteTexts)
+      .where(isLive(kind, ctx.now))
+    urls += row?.urls ?? 0
+    facts.push(row)
+  }
+  return { urls, etag: `W/"${Bun.hash(JSON.stringify(facts)).toString(36)}"` }
 }
 
 /** Yields the addresses of all live texts, in the order of their ids. */
@@ -73,18 +90,21 @@ function streamed(parts: AsyncGenerator<string>): ReadableStream<Uint8Array> {
 }
 
 /** All public addresses, or from 50,000 on a list of such lists. Empty unless search engines may list the site. */
-export const sitemap: SitePageOf = async (ctx, { query }) => {
+export const sitemap: SitePageOf = async (ctx, { query, ifNoneMatch }) => {
   const given = Number(query.get('page'))
   const number = Number.isInteger(given) && given > 0 ? given : undefined
-  const files = Math.ceil((await count(ctx)) / MOST)
-  if (files <= 1 || number) return { status: 200, headers: xml, body: streamed(file(ctx, number ?? 1)) }
+  const { urls, etag } = await contents(ctx)
+  const headers = { ...xml, etag }
+  if (ifNoneMatch?.includes(etag)) return { status: 304, headers, body: null }
+  const files = Math.ceil(urls / MOST)
+  if (files <= 1 || number) return { status: 200, headers, body: streamed(file(ctx, number ?? 1)) }
   const parts = Array.from(
     { length: files },
     (_, i) => `<sitemap><loc>${html(`${ctx.app.url}/sitemap.xml?page=${i + 1}`)}</loc></sitemap>`,
   )
   const body = `<?xml version="1.0" encoding="utf-8"?>
 <sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${parts.join('\n')}</sitemapindex>`
-  return { status: 200, headers: xml, body }
+  return { status: 200, headers, body }
 }
 
 export const robots: SitePageOf = (ctx, request) =>
@@ -102,7 +122,7 @@ export const generateSitemap = read(
     const { APP_URL } = ctx.app.config
     if (!APP_URL)
       throw new AppError('conflict', 'The address of this server is not known. Set APP_URL, then restart the server.')
-    const urls = await count(ctx)
+    const { urls } = await contents(ctx)
     return { url: `${APP_URL}/sitemap.xml`, urls, indexed: (await settingsOf(ctx)).seo.indexing }
   },
 )

@@ -31,7 +31,11 @@ export async function newSlug(ctx: Ctx, kind: SlugKind, title: string, given?: s
     await requireFree(ctx, kind, given)
     return given
   }
-  const wanted = slugify(title) || kind
+  return freeSlug(ctx, kind, slugify(title) || kind)
+}
+
+/** Returns the slug, or if another record has it, one with a number. */
+export async function freeSlug(ctx: Ctx, kind: SlugKind, wanted: string): Promise<string> {
   const others = await taken(ctx, kind, (slug) => sql`${slug} ~ ${`^${wanted}(-[0-9]+)?$`}`)
   return untaken(wanted, others)
 }

@@ -27,6 +27,8 @@ export const siteTexts = pgTable(
     categoryId: uuid().references(() => siteCategories.id, { onDelete: 'set null' }),
     tags: textList().notNull(),
     coverId: uuid().references(() => uploads.id, { onDelete: 'set null' }),
+    /** What the cover shows, for those who cannot see it. */
+    coverAlt: text(),
     createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
     search: searchOver('title', 'description', 'excerpt', 'content'),
   },

@@ -5,7 +5,7 @@ import { contains } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { changeVersioned } from '../../records/rows.ts'
+import { changeVersioned, deletedLately, thereOrLately } from '../../records/rows.ts'
 import { visibleText } from '../../text/text.ts'
 import { requireSitePicture } from '../uploads/site.ts'
 import type {
@@ -20,17 +20,26 @@ import type {
   PostPatch,
   PostQuery,
 } from './content-schema.ts'
-import { pageCreated, pageDeleted, pageUpdated, postCreated, postDeleted, postUpdated } from './events.ts'
-import { keepSlug, newSlug, requireFree } from './slugs.ts'
+import {
+  pageCreated,
+  pageDeleted,
+  pageRestored,
+  pageUpdated,
+  postCreated,
+  postDeleted,
+  postRestored,
+  postUpdated,
+} from './events.ts'
+import { freeSlug, keepSlug, newSlug, requireFree } from './slugs.ts'
 import { siteCategories, siteTexts, type TextKind } from './table.ts'
 
 const events = {
-  page: { created: pageCreated, updated: pageUpdated, deleted: pageDeleted },
-  post: { created: postCreated, updated: postUpdated, deleted: postDeleted },
+  page: { created: pageCreated, updated: pageUpdated, deleted: pageDeleted, restored: pageRestored },
+  post: { created: postCreated, updated: postUpdated, deleted: postDeleted, restored: postRestored },
 }
 
 type Row = typeof siteTexts.$inferSelect
-type Listed = Omit<Row, 'content' | 'search' | 'deletedAt' | 'createdById' | 'kind'>
+type Listed = Omit<Row, 'content' | 'search' | 'createdById' | 'kind'>
 type Input = PagePatch & PostPatch
 
 const listed = {
@@ -49,6 +58,8 @@ const listed = {
   categoryId: siteTexts.categoryId,
   tags: siteTexts.tags,
   coverId: siteTexts.coverId,
+  coverAlt: siteTexts.coverAlt,
+  deletedAt: siteTexts.deletedAt,
 }
 const visible = { ...listed, content: siteTexts.content }
 
@@ -61,24 +72,25 @@ export const isLive = (kind: TextKind, now: string): SQL =>
     isNull(siteTexts.deletedAt),
   )
 
-const liveAt = (now: string, { status, publishedAt }: Pick<Row, 'status' | 'publishedAt'>): boolean =>
-  status === 'published' && publishedAt !== null && publishedAt <= now
+const liveAt = (now: string, { status, publishedAt, deletedAt }: Listed): boolean =>
+  deletedAt === null && status === 'published' && publishedAt !== null && publishedAt <= now
 
-const asPage = <T extends Listed>(now: string, { excerpt: _, categoryId: __, tags: ___, ...row }: T) => ({
-  ...row,
-  live: liveAt(now, row),
-})
-const asPost = <T extends Listed>(now: string, { nav: _, position: __, ...row }: T) => ({
-  ...row,
-  live: liveAt(now, row),
-})
+const asPage = <T extends Listed>(now: string, text: T) => {
+  const { excerpt: _, categoryId: __, tags: ___, deletedAt: ____, ...row } = text
+  return { ...row, live: liveAt(now, text) }
+}
+const asPost = <T extends Listed>(now: string, text: T) => {
+  const { nav: _, position: __, deletedAt: ___, ...row } = text
+  return { ...row, live: liveAt(now, text) }
+}
 
 async function listTexts(ctx: Ctx, kind: TextKind, query: PostQuery) {
   const orders = { updatedAt: siteTexts.updatedAt, createdAt: siteTexts.createdAt }
   const page = keyset(orders, siteTexts.id, query, { sort: 'updatedAt' })
   const filters = and(
     eq(siteTexts.kind, kind),
-    isNull(siteTexts.deletedAt),
+    query.deleted ? deletedLately(siteTexts.deletedAt, ctx.now) : isNull(siteTexts.deletedAt),
+    query.slug ? eq(siteTexts.slug, query.slug) : undefined,
     query.search ? contains(siteTexts.title, query.search) : undefined,
     query.status && eq(siteTexts.status, query.status),
     query.categoryId ? eq(siteTexts.categoryId, query.categoryId) : undefined,
@@ -92,11 +104,16 @@ async function listTexts(ctx: Ctx, kind: TextKind, query: PostQuery) {
   return { page, rows, total: query.total ? await ctx.db.$count(siteTexts, filters) : undefined }
 }
 
-async function find(ctx: Ctx, kind: TextKind, id: string): Promise<Listed & { content: string }> {
+async function find(
+  ctx: Ctx,
+  kind: TextKind,
+  id: string,
+  state: SQL = isNull(siteTexts.deletedAt),
+): Promise<Listed & { content: string }> {
   const [found] = await ctx.db
     .select(visible)
     .from(siteTexts)
-    .where(and(eq(siteTexts.id, id), eq(siteTexts.kind, kind), isNull(siteTexts.deletedAt)))
+    .where(and(eq(siteTexts.id, id), eq(siteTexts.kind, kind), state))
   if (!found) throw notFound(kind, id)
   return found
 }
@@ -110,12 +127,13 @@ async function checkReferences(ctx: Ctx, { coverId, categoryId }: Input): Promis
 }
 
 /** Returns the fields as they are stored. Characters that readers cannot see are removed. */
-const clean = ({ title, content, description, excerpt, ...rest }: Input): Input => ({
+const clean = ({ title, content, description, excerpt, coverAlt, ...rest }: Input): Input => ({
   ...rest,
   ...(title !== undefined && { title: visibleText(title).trim() }),
   ...(content !== undefined && { content: visibleText(content) }),
   ...(description !== undefined && { description: description && visibleText(description) }),
   ...(excerpt !== undefined && { excerpt: excerpt && visibleText(excerpt) }),
+  ...(coverAlt !== undefined && { coverAlt: coverAlt && visibleText(coverAlt) }),
 })
 
 /** What is published without a time is published now. */
@@ -180,9 +198,28 @@ async function removeText(ctx: Ctx, kind: TextKind, id: string): Promise<{ id: s
   return { id, deleted: true }
 }
 
+/** Restores a text that was deleted in the last 30 days. It gets another slug if its own was taken meanwhile. */
+async function restoreText(ctx: Ctx, kind: TextKind, id: string) {
+  const before = await find(ctx, kind, id, thereOrLately(siteTexts.deletedAt, ctx.now))
+  checkVersion(ctx, before)
+  if (before.deletedAt === null) return before
+  const slug = await freeSlug(ctx, kind, before.slug)
+  const after = await changeVersioned(ctx, siteTexts, {
+    columns: visible,
+    before,
+    set: { deletedAt: null, slug },
+    what: `this ${kind}`,
+    again: () => find(ctx, kind, id),
+  })
+  await keepSlug(ctx, kind, id, slug)
+  ctx.emit(events[kind].restored, { subjectId: id, data: { title: after.title, slug } })
+  return after
+}
+
 type ById = { id: string }
 const versioned = { versioned: true } as const
 const removing = { versioned: true, destructive: true } as const
+const restoring = { versioned: true, idempotent: true } as const
 
 // ---- pages
 
@@ -208,6 +245,12 @@ export const updatePage = write(
   versioned,
 )
 export const removePage = write('site.removePage', admin, (ctx, { id }: ById) => removeText(ctx, 'page', id), removing)
+export const restorePage = write(
+  'site.restorePage',
+  admin,
+  async (ctx, { id }: ById): Promise<Page> => asPage(ctx.now, await restoreText(ctx, 'page', id)),
+  restoring,
+)
 
 // ---- posts
 
@@ -233,3 +276,9 @@ export const updatePost = write(
   versioned,
 )
 export const removePost = write('site.removePost', admin, (ctx, { id }: ById) => removeText(ctx, 'post', id), removing)
+export const restorePost = write(
+  'site.restorePost',
+  admin,
+  async (ctx, { id }: ById): Promise<Post> => asPost(ctx.now, await restoreText(ctx, 'post', id)),
+  restoring,
+)

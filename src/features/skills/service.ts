@@ -1,10 +1,11 @@
-import { and, eq } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { anyone, member, memberOrAlone, permissionOf, type Refusal, refusalOf } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf, hasAll, idList, matches } from '../../db/columns.ts'
+import { prepare } from '../../db/session.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { nameMoved } from '../../records/changed.ts'
 import { keyset } from '../../records/page.ts'
@@ -36,7 +37,7 @@ import {
   type SkillPatch,
   type SkillQuery,
 } from './schema.ts'
-import { skills } from './table.ts'
+import { skillCalls, skills } from './table.ts'
 
 const listed = {
   id: skills.id,
@@ -132,12 +133,29 @@ export const get = read(
 
 const FOUND = 50
 
+const isOfOthers = ({ actor }: Ctx, { scope, organizationId, createdById }: Skill): boolean =>
+  scope === 'public' &&
+  organizationId !== actor.organizationId &&
+  (organizationId !== null || createdById !== actor.userId)
+
+/** Counts that another team has read a public skill. It is a figure of the marketplace, not a change of the skill. */
+const countCall = prepare((db) =>
+  db
+    .insert(skillCalls)
+    .values({ skillId: sql.placeholder('id'), calls: 1 })
+    .onConflictDoUpdate({ target: skillCalls.skillId, set: { calls: sql`${skillCalls.calls} + 1` } }),
+)
+
 /** Returns one skill with its content; without a reference the list, the team's skills before public ones of others. */
 export const getOrList = read(
   'skills.getOrList',
   member('skills:read'),
   async (ctx, { ref }: { ref?: string }): Promise<Skill | SkillPage> => {
-    if (ref !== undefined) return find(ctx, ref)
+    if (ref !== undefined) {
+      const skill = await find(ctx, ref)
+      if (isOfOthers(ctx, skill)) await countCall(ctx.db, { id: skill.id })
+      return skill
+    }
     const own = await page(ctx, { limit: FOUND }, teamScopes(ctx.actor))
     const all = await page(ctx, { limit: FOUND, total: true }, [...teamScopes(ctx.actor), 'public'])
     const known = new Set(own.items.map(({ id }) => id))

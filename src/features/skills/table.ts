@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { searchOver, softRecord, textList } from '../../db/columns.ts'
 import { organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
@@ -30,3 +30,11 @@ export const skills = pgTable(
     index('skills_search').using('gin', t.search),
   ],
 )
+
+/** How often agents of other teams have read a public skill. */
+export const skillCalls = pgTable('skill_calls', {
+  skillId: uuid()
+    .primaryKey()
+    .references(() => skills.id, { onDelete: 'cascade' }),
+  calls: integer().notNull(),
+})

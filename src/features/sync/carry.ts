@@ -6,6 +6,7 @@ import { deriveKey } from '../../auth/secrets.ts'
 import { check } from '../../check.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { array, object, type Static } from '../../schema.ts'
+import { MOST_DEPTH } from '../../text/json-depth.ts'
 import { users } from '../users/table.ts'
 import { type Device, deviceOf, ownCopy, register } from './devices.ts'
 import { limits } from './limits.ts'
@@ -23,7 +24,7 @@ const { schema, platform, only } = DeviceRegister.properties
 const Request = object({ schema, platform, only, cursor: PullQuery.properties.cursor })
 type Request = Static<typeof Request>
 /** Of a bundle: its changes, and the request before them. */
-const most = { bytes: 64 << 20, lines: 100_001 }
+const most = { bytes: 64 << 20, lines: 100_001, depth: MOST_DEPTH }
 /** Changes that are checked without letting others run. */
 const CHECKED = 1000
 const Changes = array(Mutation, CHECKED)

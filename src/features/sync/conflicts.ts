@@ -137,9 +137,14 @@ async function toConflict(ctx: Ctx, row: Row): Promise<Conflict> {
   const entity = ctx.app.records.synced.find((one) => one.entity === row.entity)
   const found = entity && (await findAny(ctx, entity, row.recordId))
   const record = found?.seen && !found.deleted ? found.record : null
+  const title = found?.seen ? titleOf(found.record) : null
   const server = row.kind === 'field' && row.field ? (record?.[row.field] ?? null) : record
-  return { ...rest, device: { id: deviceId, name: deviceName }, base: values.base, mine: values.mine, server }
+  return { ...rest, title, device: { id: deviceId, name: deviceName }, base: values.base, mine: values.mine, server }
 }
+
+/** Returns what a record is called: its title or name, else the beginning of its text. */
+const titleOf = ({ title, name, body, content }: Fields): string =>
+  String([title, name, body, content].find((text) => typeof text === 'string' && text !== '') ?? '').slice(0, 500)
 
 /** Decides on a conflict. The rules of the web API hold for what is changed, deleted or restored. */
 export const resolve = write(

@@ -2,12 +2,14 @@ import { sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
+import { anyOf, idList } from '../../db/columns.ts'
 import { rowsAs } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import {
   type Container,
   type Fields,
   isPlaced,
+  type PlacedEntity,
   type Stored,
   type SyncEntity,
   splitContainer,
@@ -48,8 +50,8 @@ export interface Found {
 }
 
 /** Throws `AppError` for a mutation that is rejected. */
-export async function judge(ctx: Ctx, entity: SyncEntity, mutation: Mutation): Promise<Verdict> {
-  const found = await findAny(ctx, entity, mutation.id)
+export async function judge(ctx: Ctx, entity: SyncEntity, mutation: Mutation, ahead?: Ahead): Promise<Verdict> {
+  const found = takeAhead(entity, mutation, ahead) ?? (await findAny(ctx, entity, mutation.id))
   if (mutation.op === 'delete') return remove(ctx, entity, mutation, found)
   const isNew = !mutation.base
   if (!found) {
@@ -79,9 +81,12 @@ interface Row extends Stored {
 
 export async function findAny(ctx: Ctx, entity: SyncEntity, id: string): Promise<Found | undefined> {
   if (isLink(entity)) return findLink(ctx, entity, id)
-  if (!isPlaced(entity)) return undefined
+  return isPlaced(entity) ? (await findAll(ctx, entity, [id])).get(id) : undefined
+}
+
+async function findAll(ctx: Ctx, entity: PlacedEntity, ids: readonly string[]): Promise<Map<string, Found>> {
   const { table, columns, version, deletedAt, place } = entity
-  const [row] = await rowsAs<Row>(
+  const rows = await rowsAs<Row>(
     ctx.db
       .select({
         ...columns,
@@ -91,13 +96,47 @@ export async function findAny(ctx: Ctx, entity: SyncEntity, id: string): Promise
         $seen: place.visible(rightsOf(ctx.actor)),
       })
       .from(table as PgTable)
-      .where(sql`${table.id} = ${id}::uuid`),
+      .where(anyOf(table.id, idList(ids))),
   )
-  if (!row) return undefined
-  const { $container: container, $deleted: deleted, $seen, ...record } = row
   // Nobody sees deleted records, so the container tells whether the caller would.
-  const seen = deleted ? (await containersOf(ctx)).includes(container) : $seen
-  return { record: { ...record, id }, container, deleted, seen }
+  const containers = rows.some(({ $deleted }) => $deleted) ? await containersOf(ctx) : []
+  return new Map(
+    rows.map(({ $container: container, $deleted: deleted, $seen, ...record }) => {
+      const seen = deleted ? containers.includes(container) : $seen
+      return [record.id, { record, container, deleted, seen }]
+    }),
+  )
+}
+
+/** Records that were read for several mutations at once, by entity and id. */
+export type Ahead = Map<string, Found>
+
+/** Reads the records that the caller's mutations are about. Those of agents are left out: they have other rights. */
+export async function readAhead(ctx: Ctx, mutations: readonly Mutation[]): Promise<Ahead> {
+  const ahead: Ahead = new Map()
+  const known = mutations.filter(({ via, base }) => via === undefined && base)
+  for (const [name, some] of Map.groupBy(known, ({ entity }) => entity)) {
+    const entity = ctx.app.records.synced.find((one) => one.entity === name)
+    if (!entity || !isPlaced(entity)) continue
+    for (const [id, found] of await findAll(ctx, entity, [...new Set(some.map((one) => one.id))]))
+      ahead.set(`${name} ${id}`, found)
+  }
+  return ahead
+}
+
+/**
+ * Returns a record that was read ahead, once, and only if the user saw what it holds. Then the mutation is applied to
+ * this version or, if it has changed meanwhile, judged again. What else becomes of a mutation is decided on a record
+ * that was read for it alone.
+ */
+function takeAhead({ entity, fields }: SyncEntity, mutation: Mutation, ahead?: Ahead): Found | undefined {
+  const key = `${entity} ${mutation.id}`
+  const found = ahead?.get(key)
+  if (!found || !ahead?.delete(key) || found.deleted || !found.seen) return undefined
+  const { base } = mutation
+  const changed = Object.keys(mutation.op === 'delete' ? fields : (mutation.fields ?? {}))
+  const isSeen = changed.every((field) => field in fields && equalsBase(found.record[field], base?.[field]))
+  return isSeen ? found : undefined
 }
 
 async function findLink(ctx: Ctx, entity: Parameters<typeof readLinks>[1], id: string): Promise<Found | undefined> {

@@ -44,14 +44,15 @@ const isTexts = (value: unknown): value is string[] =>
 function mergeSets(base: unknown, stored: unknown, mine: unknown): Merged {
   const before = base ?? []
   if (!isTexts(before) || !isTexts(stored) || !isTexts(mine)) return 'conflict'
-  const removed = new Set(before.filter((one) => !mine.includes(one)))
-  const added = mine.filter((one) => !before.includes(one))
+  const [had, wanted] = [new Set(before), new Set(mine)]
+  const removed = new Set(before.filter((one) => !wanted.has(one)))
+  const added = mine.filter((one) => !had.has(one))
   return { value: [...new Set([...stored, ...added])].filter((one) => !removed.has(one)), how: 'merged' }
 }
 
 /** Texts that are longer or differ more are conflicts: the time to compare grows with the square of the difference. */
 const MOST_LINES = 20_000
-const MOST_EDITS = 1000
+const MOST_EDITS = 500
 
 function mergeTexts(base: unknown, stored: unknown, mine: unknown): Merged {
   const [from, theirs, ours] = [base, stored, mine].map((text) => (text === null || text === undefined ? '' : text))

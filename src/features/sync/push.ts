@@ -8,7 +8,7 @@ import type { SyncEntity } from '../../records/sync.ts'
 import { storeClashes, tellOfConflicts } from './conflicts.ts'
 import { type Device, deviceOf, ownCopy } from './devices.ts'
 import { syncApplied } from './events.ts'
-import { judge } from './judge.ts'
+import { type Ahead, judge, readAhead } from './judge.ts'
 import { keyOf } from './keys.ts'
 import { limits } from './limits.ts'
 import { receiptsOf, storeReceipt } from './receipts.ts'
@@ -22,13 +22,25 @@ export const push = flow('sync.push', ownCopy, async (ctx, { deviceId, mutations
   const known = new Map((await receiptsOf(ctx, device, ids)).map((receipt) => [receipt.mutationId, receipt]))
   const repeated = [...known.keys()]
   const receipts: Receipt[] = []
-  for (const mutation of mutations) {
-    const receipt = known.get(mutation.mutationId) ?? (await decide(ctx, device, mutation))
-    known.set(mutation.mutationId, receipt)
-    receipts.push(receipt)
+  for (let at = 0; at < mutations.length; at += READ_AHEAD) {
+    const some = mutations.slice(at, at + READ_AHEAD)
+    const ahead = await readAhead(
+      ctx,
+      some.filter(({ mutationId }) => !known.has(mutationId)),
+    )
+    const decided: string[] = []
+    for (const mutation of some) {
+      const { mutationId } = mutation
+      const earlier = known.get(mutationId)
+      const receipt = earlier ?? (await decide(ctx, { device, mutation, ahead }))
+      if (!earlier) decided.push(mutationId)
+      known.set(mutationId, receipt)
+      receipts.push(receipt)
+    }
+    if (decided.length > 0) await announce(ctx, { device, mutations: decided })
   }
-  // A device may have missed the pull that brought these receipts.
-  if (repeated.length > 0) await repeat(ctx, { device, mutations: repeated })
+  // A device may have missed the pull that brought these receipts, or a push may have failed before it announced them.
+  if (repeated.length > 0) await announce(ctx, { device, mutations: repeated })
   const fresh = receipts.filter(({ mutationId }) => !repeated.includes(mutationId))
   const conflicts = fresh.reduce((sum, receipt) => sum + (receipt.conflicts?.length ?? 0), 0)
   if (conflicts > 0) await tellOfConflicts(ctx, { device, conflicts })
@@ -42,20 +54,25 @@ export const push = flow('sync.push', ownCopy, async (ctx, { deviceId, mutations
 interface One {
   device: Device
   mutation: Mutation
+  /** What was read for this and the next mutations. */
+  ahead?: Ahead
 }
+
+/** Mutations whose records are read together. */
+const READ_AHEAD = 100
 
 /** For the inner writes: the actions that they call have rules of their own, also for an agent's token. */
 const inner: Rule = { kinds: ['session', 'api_key', 'mcp_token'], scope: null, role: null }
 
 const ATTEMPTS = 5
 
-async function decide(ctx: Ctx, device: Device, mutation: Mutation): Promise<Receipt> {
-  const one = { device, mutation }
+async function decide(ctx: Ctx, { ahead, ...one }: One): Promise<Receipt> {
+  const { device, mutation } = one
   try {
     const as = await authorOf(ctx, mutation)
     for (let attempt = 1; ; attempt++) {
       try {
-        return await apply({ ...ctx, actor: as }, one)
+        return await apply({ ...ctx, actor: as }, attempt === 1 ? { ...one, ahead } : one)
       } catch (error) {
         if (attempt === ATTEMPTS || !isRace(error)) throw error
         // Another call of the device may have decided on it at the same time.
@@ -85,14 +102,14 @@ const isRace = (error: unknown): boolean =>
   (error instanceof DbError && error.code === UNIQUE_VIOLATION)
 const UNIQUE_VIOLATION = '23505'
 
-const apply = write('sync.apply', inner, async (ctx, { device, mutation }: One): Promise<Receipt> => {
+const apply = write('sync.apply', inner, async (ctx, { device, mutation, ahead }: One): Promise<Receipt> => {
   const entity = entityFor(ctx, mutation)
   const { mutationId } = mutation
-  const { status, clashes, container, created } = await judge(ctx, entity, mutation)
+  const { status, clashes, container, created } = await judge(ctx, entity, mutation, ahead)
   const conflicts = container && (await storeClashes(ctx, device, mutation, container, clashes))
   const key = created ? await keyOf(ctx, entity, mutation.id) : undefined
   const receipt: Receipt = { mutationId, status, ...(conflicts && { conflicts }), ...(key && { key }) }
-  await settle(ctx, device, receipt)
+  storeReceipt(ctx, device, receipt)
   return receipt
 })
 
@@ -102,25 +119,21 @@ const reject = write(
   async (ctx, { device, mutation, code, detail }: One & { code: string; detail: string }): Promise<Receipt> => {
     const { mutationId } = mutation
     const receipt: Receipt = { mutationId, status: 'rejected', code, detail: detail.slice(0, 2000) }
-    await settle(ctx, device, receipt)
+    storeReceipt(ctx, device, receipt)
     return receipt
   },
 )
 
-/** The event comes after those of the change, so that pull sends the change first. */
-async function settle(ctx: Ctx, device: Device, receipt: Receipt): Promise<void> {
-  await storeReceipt(ctx, device, receipt)
-  announce(ctx, device, [receipt.mutationId])
-}
-
-const announce = (ctx: Ctx, device: Device, mutations: string[]): void =>
-  ctx.emit(syncApplied, { subjectId: device.id, userId: device.userId, data: { mutations } })
-
-const repeat = write(
-  'sync.repeat',
+/**
+ * Names mutations whose receipts the next pull brings: one event for many of them, because an event for each would
+ * cost as much as the change. It comes after the events of the changes, so that pull sends those first. Until then the
+ * device has no receipt and pushes them again, so nothing is lost if the server fails in between.
+ */
+const announce = write(
+  'sync.announce',
   inner,
   async (ctx, { device, mutations }: { device: Device; mutations: string[] }): Promise<void> =>
-    announce(ctx, device, mutations),
+    ctx.emit(syncApplied, { subjectId: device.id, userId: device.userId, data: { mutations } }),
 )
 
 /** Returns the entity of a mutation. The scope comes first: a mutation that conflicts calls no action. */

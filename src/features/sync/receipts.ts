@@ -1,6 +1,7 @@
-import { and, eq } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { anyOf, idList } from '../../db/columns.ts'
+import { placeholders, prepareDeferred } from '../../db/session.ts'
 import type { Receipt } from './schema.ts'
 import { syncReceipts } from './table.ts'
 
@@ -35,7 +36,20 @@ const toReceipt = ({ mutationId, status, conflicts, code, detail, key }: Row): R
     ...(key && { key }),
   }) as Receipt
 
-/** Stores what became of a mutation. Throws a unique violation if another call has decided on it meanwhile. */
-export async function storeReceipt(ctx: Ctx, device: { id: string }, receipt: Receipt): Promise<void> {
-  await ctx.db.insert(syncReceipts).values({ deviceId: device.id, at: ctx.now, ...receipt })
+const insert = prepareDeferred((db) =>
+  db.insert(syncReceipts).values({
+    ...placeholders('deviceId', 'mutationId', 'at', 'status', 'code', 'detail', 'key'),
+    // As text, because the encoder of the column would turn null into a JSON value.
+    conflicts: sql`${sql.placeholder('conflicts')}::text::jsonb`,
+  }),
+)
+
+/**
+ * Stores what became of a mutation, together with the commit, which fails with a unique violation if another call has
+ * decided on it meanwhile.
+ */
+export function storeReceipt(ctx: Ctx, device: { id: string }, receipt: Receipt): void {
+  const { mutationId, status, code = null, detail = null, key = null } = receipt
+  const conflicts = receipt.conflicts ? JSON.stringify(receipt.conflicts) : null
+  insert(ctx.db, { deviceId: device.id, mutationId, at: ctx.now, status, conflicts, code, detail, key })
 }

@@ -191,6 +191,7 @@ export const Conflict = object({
   mutationId: id(),
   entity,
   recordId: id(),
+  title: nullable(text(500, { description: 'The title of the record; null if you cannot see it', example: 'Rope' })),
   container,
   kind: oneOf(conflictKinds, {
     description:

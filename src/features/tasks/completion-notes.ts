@@ -27,3 +27,26 @@ export function withNotes(
     )
   return after
 }
+
+/** A paragraph in which `withNotes` lists evidence. */
+const EVIDENCE = /^Evidence:(\n- .+)+$/
+
+/**
+ * Returns what was said between two completion notes of a task: the opposite of `withNotes`. A device sends only the
+ * notes, and what it was given as evidence must arrive as evidence.
+ */
+export function saidIn(before: string | null, after: string): Pick<TaskComplete, 'notes' | 'evidence'> {
+  const known = before ? `${before}\n\n` : ''
+  const said = after.startsWith(known) ? after.slice(known.length) : after
+  const [lists, notes] = partition(said.split('\n\n'), (paragraph) => EVIDENCE.test(paragraph))
+  const evidence = lists.flatMap((list) => list.split('\n- ').slice(1))
+  return {
+    ...(notes.length > 0 && { notes: notes.join('\n\n') }),
+    ...(evidence.length > 0 && { evidence }),
+  }
+}
+
+const partition = <T>(list: readonly T[], belongs: (one: T) => boolean): [T[], T[]] => [
+  list.filter(belongs),
+  list.filter((one) => !belongs(one)),
+]

@@ -80,7 +80,7 @@ async function finish(
   }
   await lockForChange(ctx, before, set)
   const changed = Object.keys(set).length > 0 ? await store(ctx, before, set) : before
-  if (changed !== before) await keepEvidence(ctx, before.id, said)
+  await keepEvidence(ctx, before.id, said.evidence ?? [], said.notes?.trim() || 'Completed')
   const already = before.status === 'done' ? (changed === before ? 'unchanged' : 'added') : undefined
   const forced = force && open.length > 0 && { forced: true, openBlockers: withinProject(before, open) }
   if (already === 'added') ctx.emit(taskUpdated, about(changed, { fields: Object.keys(set) }, before))

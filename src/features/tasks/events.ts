@@ -68,6 +68,18 @@ export const taskCommentDeleted = define('task.comment_deleted', {
   data: { ...shown, commentId: text },
   words: (what) => `deleted a comment on ${what}`,
 })
+export const taskEvidenceAdded = define('task.evidence_added', {
+  ...ofTask,
+  description: 'Somebody added evidence to a task that is not completed by it',
+  data: { ...shown, evidenceId: text },
+  words: (what) => `added evidence to ${what}`,
+})
+export const taskVerified = define('task.verified', {
+  ...ofTask,
+  description: 'A person checked evidence of a task',
+  data: { ...shown, evidenceId: text },
+  words: (what) => `verified evidence of ${what}`,
+})
 export const taskFreed = define('task.freed', {
   ...ofTask,
   description: 'A task no longer waits for another',

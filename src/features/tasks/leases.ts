@@ -17,10 +17,12 @@ import { claimable, leaseOf, namedWorker, type Worker } from './workers.ts'
 const LEASE_MINUTES = 15
 
 /**
- * Returns the columns of a claim. It starts the task, and assigns it to the holder if it has no assignee or is assigned
- * to the previous holder; only these changes raise the version, the lease itself does not.
+ * Returns the columns of a claim; throws if the clock is too wrong to tell which claims have ended. It starts the
+ * task, and assigns it to the holder if it has no assignee or is assigned to the previous holder; only these changes
+ * raise the version, the lease itself does not.
  */
-export function claimed(holder: Worker, now: string, minutes = LEASE_MINUTES, why: string | null = null) {
+export function claimed({ app, now }: Ctx, holder: Worker, minutes = LEASE_MINUTES, why: string | null = null) {
+  app.clockWatch.require()
   const starts = sql`${tasks.status} in ('backlog', 'todo', 'blocked')`
   const adopts = sql`(${tasks.assigneeId} is null or ${tasks.assigneeId} = ${tasks.leaseHolderId})`
   const changes = sql`(${starts} or (${adopts} and ${tasks.assigneeId} is distinct from ${holder.id}::uuid))`
@@ -105,7 +107,7 @@ async function take(
     throw new AppError('conflict', `Your claim on ${before.key} has expired. Claim it again.`)
   const [row] = await ctx.db
     .update(tasks)
-    .set(claimed(holder, ctx.now, minutes ?? (lease ? lengthOf(lease) : undefined), await whoAssigned(ctx, before)))
+    .set(claimed(ctx, holder, minutes ?? (lease ? lengthOf(lease) : undefined), await whoAssigned(ctx, before)))
     .where(and(eq(tasks.id, before.id), eq(tasks.version, before.version), claimable(holder, ctx.now)))
     .returning({ id: tasks.id })
   if (!row) return undefined

@@ -16,6 +16,7 @@ import { filtersOf, hasAnyStatus, isLeased, type ListQuery, onlyProject } from '
 import type { TaskCounts, TaskCountsQuery, TaskGroups, TaskPage } from './list-schema.ts'
 import { find, selectItems, toItem, withProject } from './rows.ts'
 import type { TaskItem } from './schema.ts'
+import { progressOf } from './stalled.ts'
 import { dueOrNever, priorityRank, taskCounts, tasks } from './table.ts'
 
 const byPriority: ComputedOrder = {
@@ -50,11 +51,21 @@ export const list = read('tasks.list', member('tasks:read'), async (ctx, query: 
     .orderBy(...page.orderBy)
     .limit(page.limit)
   const total = query.total ? await ctx.db.$count(withProject, and(...filters)) : undefined
-  return page.page(
+  const found = page.page(
     rows.map((row) => toItem(row, ctx.now)),
     total,
   )
+  return query.leased ? { ...found, items: await withProgress(ctx, found.items) } : found
 })
+
+/** Adds to the leases of agents when they last changed anything, and whether they are stalled. */
+async function withProgress(ctx: Ctx, items: readonly TaskItem[]): Promise<TaskItem[]> {
+  const progress = await progressOf(ctx, items)
+  return items.map((item) => ({
+    ...item,
+    lease: item.lease && { ...item.lease, stalled: false, ...progress.get(item.id) },
+  }))
+}
 
 /** Columns of a board. Cancelled tasks are shown only when they are asked for. */
 const columns = statuses.filter((status) => status !== 'cancelled')

@@ -116,7 +116,7 @@ async function take(
 ): Promise<string | undefined> {
   const [row] = await ctx.db
     .update(tasks)
-    .set(claimed(search.holder, ctx.now, minutes))
+    .set(claimed(ctx, search.holder, minutes))
     .where(sql`${tasks.id} = ${first(ctx, search, { skipLocked })}`)
     .returning({ id: tasks.id })
   return row?.id
@@ -178,7 +178,7 @@ async function goOn(ctx: Ctx, begun: Begun, holder: Worker, minutes: number | un
   const length = (Date.parse(begun.expiresAt) - Date.parse(begun.seenAt)) / 60_000
   const [row] = await ctx.db
     .update(tasks)
-    .set(claimed(holder, ctx.now, minutes ?? length))
+    .set(claimed(ctx, holder, minutes ?? length))
     .where(and(eq(tasks.id, begun.id), isHeldBy(holder, ctx.now)))
     .returning({ id: tasks.id })
   return row !== undefined

@@ -1,6 +1,15 @@
 import type { Ctx } from '../../action.ts'
 import { inPerson } from '../../auth/actor.ts'
-import { member, type Permission, permissionOf, type Refusal, refusalOf, refuse } from '../../auth/policy.ts'
+import {
+  atBrowser,
+  member,
+  type Permission,
+  permissionOf,
+  type Refusal,
+  type Rule,
+  refusalOf,
+  refuse,
+} from '../../auth/policy.ts'
 import type { WayOut } from '../../errors.ts'
 import { inFull } from '../../records/party.ts'
 import { gated, isClosed, type Status } from '../../records/work.ts'
@@ -12,6 +21,8 @@ import { callingWorker, holds, isFromThere, isInSession, type Worker } from './w
 
 /** The rule of every action that changes a task. */
 export const changing = member('tasks:write')
+/** Only a person can say that they checked something, where no agent can sign in. */
+export const verifying = atBrowser('/tasks/{id}')
 
 /**
  * Each returns why the caller may not perform an action on a task that they can see, or undefined. The actions and
@@ -35,12 +46,13 @@ export const refusals = {
   relate: (ctx: Ctx, found: Found) => openProjectRefusal(ctx, found.project, 'Changing this task'),
   remove: (ctx: Ctx, found: Found) =>
     openProjectRefusal(ctx, found.project, 'Deleting this task') ?? heldRefusal(ctx, found),
+  verify: (ctx: Ctx, found: Found) => openProjectRefusal(ctx, found.project, 'Verifying evidence'),
 } satisfies Record<TaskAction, (ctx: Ctx, found: Found) => Refusal | undefined>
 
 /** Returns what the caller may do with a task, for surfaces that offer actions. */
 export const can = (ctx: Ctx, found: Found): Record<TaskAction, Permission> => {
-  const ask = (action: TaskAction): Permission =>
-    permissionOf(refusalOf(ctx.actor, changing, `tasks.${action}`, ctx.app.clock) ?? refusals[action](ctx, found))
+  const ask = (action: TaskAction, rule: Rule = changing): Permission =>
+    permissionOf(refusalOf(ctx.actor, rule, `tasks.${action}`, ctx.app.clock) ?? refusals[action](ctx, found))
   return {
     update: ask('update'),
     complete: ask('complete'),
@@ -49,6 +61,7 @@ export const can = (ctx: Ctx, found: Found): Record<TaskAction, Permission> => {
     comment: ask('comment'),
     relate: ask('relate'),
     remove: ask('remove'),
+    verify: ask('verify', verifying),
   }
 }
 

@@ -7,6 +7,7 @@ import * as comments from './comments.ts'
 import { createMany } from './creation.ts'
 import { remove, restore } from './deletion.ts'
 import { relate } from './dependencies.ts'
+import { verify } from './evidence.ts'
 import { graph } from './graph.ts'
 import { GraphQuery, TaskGraph } from './graph-schema.ts'
 import { claim, release } from './leases.ts'
@@ -29,6 +30,7 @@ import {
   TaskCompleted,
   TaskCreate,
   TaskDetail,
+  TaskEvidence,
   TaskNext,
   TaskPatch,
   TaskRelease,
@@ -139,6 +141,15 @@ export const taskRoutes = (http: Http) =>
       body: TaskComplete,
       response: TaskCompleted,
     })
+    .post(
+      '/api/tasks/:id/evidence/:evidenceId/verify',
+      ({ ctx, params }) => verify(ctx, { ref: params.id, evidenceId: params.evidenceId }),
+      {
+        ...on(verify, 'Mark evidence of a task as checked by you, in person, at a browser'),
+        params: object({ id: ref('The task'), evidenceId: id() }),
+        response: TaskEvidence,
+      },
+    )
     .post('/api/tasks/:id/relations', ({ ctx, params, body }) => relate(ctx, { ...body, ref: params.id }), {
       ...on(relate, 'Relate a task to another one, or remove the relation'),
       params: byRef,

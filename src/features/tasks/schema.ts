@@ -48,6 +48,12 @@ export const Lease = object({
   since: instant(),
   lastSeenAt: instant(),
   expiresAt: instant(),
+  stalled: optional(
+    bool({ description: 'In lists with leased=true: the agent calls, but has changed nothing for 30 minutes' }),
+  ),
+  lastChangeAt: optional(
+    instant({ description: 'In lists with leased=true: when the agent that holds it last changed anything' }),
+  ),
 })
 export type Lease = Static<typeof Lease>
 
@@ -133,7 +139,7 @@ export const TaskEvidence = object({
 export type TaskEvidence = Static<typeof TaskEvidence>
 
 /** Names of the actions on a task. */
-export const taskActions = ['update', 'complete', 'claim', 'release', 'comment', 'relate', 'remove'] as const
+export const taskActions = ['update', 'complete', 'claim', 'release', 'comment', 'relate', 'remove', 'verify'] as const
 export type TaskAction = (typeof taskActions)[number]
 
 const Neighbour = object({ id: id(), key, title: taskTitle, status: oneOf(statuses) })
@@ -155,7 +161,7 @@ export const TaskDetail = object({
     description: 'Records that are linked with it or mention it',
   }),
   comments: Type.Array(Comment, { description: 'The last 20, oldest first' }),
-  evidence: Type.Array(TaskEvidence, { description: 'What was shown when it was done, the last 20, oldest first' }),
+  evidence: Type.Array(TaskEvidence, { description: 'What shows that it is done, the last 20, oldest first' }),
   can: permissions(taskActions),
 })
 export type TaskDetail = Static<typeof TaskDetail>
@@ -196,6 +202,9 @@ export const TaskPatch = partial(
     accepted: Accepted,
     comment: title(20_000, { description: 'A comment to add, besides or instead of a change' }),
     asks,
+    evidence: array(title(500, { example: 'bun test: 214 pass' }), 20, {
+      description: 'Evidence to add: files, commits, test runs, links',
+    }),
   }),
 )
 export type TaskPatch = Static<typeof TaskPatch>

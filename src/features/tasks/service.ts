@@ -11,6 +11,7 @@ import { assigned, consequences, lockForChange, moved, stillOpen, store, tellAss
 import { comment } from './comments.ts'
 import { findBlockers, relate, setBlockers } from './dependencies.ts'
 import { taskCompleted, taskCreated, taskUpdated } from './events.ts'
+import { addEvidence } from './evidence.ts'
 import { lockNeighbours } from './neighbours.ts'
 import { checkPlace, positionAfter, projectFor, takeNumbers } from './places.ts'
 import { blockedRefusal, changing, permitted } from './refusals.ts'
@@ -80,20 +81,24 @@ export const create = write(
   },
 )
 
-/** Changes the given fields and adds the comment. A comment alone may be added to a task that somebody else holds. */
+/**
+ * Changes the given fields, and adds the evidence and the comment. A comment alone may be added to a task that somebody
+ * else holds.
+ */
 export const update = write(
   'tasks.update',
   changing,
   async (
     ctx,
-    { ref, comment: said, asks, dependencyId, ...patch }: TaskPatch & { ref: string; dependencyId?: string },
+    { ref, comment: said, asks, evidence, dependencyId, ...patch }: TaskPatch & { ref: string; dependencyId?: string },
   ): Promise<TaskChanged> => {
-    const isChange = said === undefined || Object.keys(patch).length > 0
-    const found = await permitted(ctx, ref, isChange ? 'update' : 'comment')
+    const isChange = (said ?? evidence) === undefined || Object.keys(patch).length > 0
+    const found = await permitted(ctx, ref, isChange || evidence ? 'update' : 'comment')
     checkVersion(ctx, found.task)
     const changed = isChange
       ? await change(ctx, found, patch, dependencyId)
       : { ...found.task, ...stillOpen(found.task), freed: [], blocked: [] }
+    if (evidence) await addEvidence(ctx, changed, evidence)
     if (said !== undefined) await comment(ctx, { ref: found.task.id, body: said, asks })
     return changed
   },
@@ -103,7 +108,7 @@ export const update = write(
 async function change(
   ctx: Ctx,
   found: Found,
-  patch: Omit<TaskPatch, 'comment' | 'asks'>,
+  patch: Omit<TaskPatch, 'comment' | 'asks' | 'evidence'>,
   dependencyId: string | undefined,
 ): Promise<TaskChanged> {
   const { task: before, project } = found

@@ -1,12 +1,14 @@
 import { and, eq, gt, isNotNull, lte, type SQL, sql } from 'drizzle-orm'
-import { contextOf, write } from '../../action.ts'
+import { type Ctx, contextOf, write } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
 import { machine } from '../../auth/policy.ts'
+import { anyOf, idList } from '../../db/columns.ts'
 import { events } from '../../events/table.ts'
 import type { JobDefinition } from '../../jobs/queue.ts'
 import { type Notice, notify, settle } from '../notifications/service.ts'
 import { notifications } from '../notifications/table.ts'
 import { projects } from '../projects/table.ts'
+import type { TaskItem } from './schema.ts'
 import { tasks } from './table.ts'
 
 /** A worker that called within so many minutes is still there. */
@@ -15,7 +17,7 @@ const CALLED_WITHIN = 5
 const UNCHANGED_FOR = 30
 
 /** SQL: when the holder of a lease last changed anything; at the earliest when they took the task. */
-export const lastChange: SQL<string> = sql<string>`greatest(${tasks.leaseSince}, (
+const lastChange: SQL<string> = sql<string>`greatest(${tasks.leaseSince}, (
   select max(${events.at}) from ${events}
   where ${events.actorKind} = 'agent' and ${events.actorId} = ${tasks.leaseHolderId}
     and ${events.at} >= ${tasks.leaseSince} and ${events.type} <> 'task.renewed'
@@ -35,6 +37,31 @@ const isStalled = (now: string): SQL | undefined =>
     lte(tasks.leaseSince, minutesBefore(now, UNCHANGED_FOR)),
     lte(lastChange, minutesBefore(now, UNCHANGED_FOR)),
   )
+
+/** What is known of an agent that holds a task, beside its calls. */
+export interface Progress {
+  stalled: boolean
+  /** When it last changed anything; at the earliest when it took the task. */
+  lastChangeAt: string
+}
+
+/** Returns what the agents that hold these tasks have done, by the id of the task. */
+export async function progressOf(
+  ctx: Ctx,
+  held: readonly Pick<TaskItem, 'id' | 'lease'>[],
+): Promise<Map<string, Progress>> {
+  const ids = held.filter(({ lease }) => lease?.holder.type === 'agent').map(({ id }) => id)
+  if (ids.length === 0) return new Map()
+  const found = await ctx.db
+    .select({
+      id: tasks.id,
+      lastChangeAt: lastChange.mapWith(tasks.leaseSince),
+      stalled: sql<boolean>`coalesce(${isStalled(ctx.now)}, false)`,
+    })
+    .from(tasks)
+    .where(anyOf(tasks.id, idList(ids)))
+  return new Map(found.map(({ id, ...progress }) => [id, progress]))
+}
 
 /** Notifies the person whose agent is stalled, once for each lease, and settles what was said of those that go on. */
 export const tellOfStalled = write('tasks.tellOfStalled', machine, async (ctx, _: Record<string, never>) => {

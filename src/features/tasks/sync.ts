@@ -15,6 +15,7 @@ import { id, object, text } from '../../schema.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
 import { comment, removeComment } from './comments.ts'
 import { complete } from './completion.ts'
+import { saidIn } from './completion-notes.ts'
 import { remove, restore } from './deletion.ts'
 import { CommentCreate, TaskCreate, TaskPatch } from './schema.ts'
 import { create, update } from './service.ts'
@@ -86,10 +87,9 @@ async function change(ctx: Ctx, before: Stored, { completionNotes, ...fields }: 
   if (completionNotes === undefined) return update(ctx, patch(fields))
   const { status = before.status, ...rest } = fields
   if (status !== 'done') throw invalid('/fields/completionNotes', 'Only a task that is done has completion notes.')
-  const said = checked(Notes, { completionNotes }).completionNotes
-  const known = `${before.completionNotes ?? ''}\n\n`
-  const notes = said.startsWith(known) ? said.slice(known.length) : said
-  const done = await complete(ctx, { ref: before.id, notes })
+  const { completionNotes: after } = checked(Notes, { completionNotes })
+  const said = saidIn(before.completionNotes as string | null, after)
+  const done = await complete(ctx, { ref: before.id, ...said })
   return Object.keys(rest).length > 0 ? update({ ...ctx, expectedVersion: done.version }, patch(rest)) : done
 }
 

@@ -184,7 +184,7 @@ export const taskDays = pgTable(
   (t) => [primaryKey({ columns: [t.projectId, t.day, t.id] })],
 )
 
-/** What was shown when a task was done, in the shape of a feature's evidence. Append-only. */
+/** What shows that a task is done, in the shape of a feature's evidence. Rows are added, and verified. */
 export const taskEvidence = pgTable(
   'task_evidence',
   {

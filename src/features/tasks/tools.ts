@@ -82,7 +82,7 @@ export const taskTools = [
   tool({
     name: 'list_tasks',
     title: 'List tasks',
-    description: 'List tasks without descriptions, last changed first. ready: can be started now.',
+    description: 'List tasks without descriptions, last changed first. ready: can be started.',
     toolset: 'tasks',
     input: object({
       query,
@@ -111,8 +111,7 @@ export const taskTools = [
   tool({
     name: 'update_task',
     title: 'Update task',
-    description:
-      'Change the given fields (asks: a question). Returns tasks unblocked or blocked. To finish: complete_task.',
+    description: 'Change fields (asks: a question). Returns tasks unblocked or blocked. To finish: complete_task.',
     toolset: 'tasks',
     input: object({
       task,
@@ -128,6 +127,7 @@ export const taskTools = [
       accepted,
       comment: optional(title(20_000)),
       asks: optional(bool()),
+      evidence: optional(array(text(500), 20)),
       expectedVersion: optional(expectedVersion),
     }),
     listedAs,
@@ -138,8 +138,7 @@ export const taskTools = [
   tool({
     name: 'complete_task',
     title: 'Complete task',
-    description:
-      'Finish a task, or several. Returns the tasks this unblocked and the next one, claimed with claimNext.',
+    description: 'Finish a task, or several. Returns what this unblocked and the next one, claimed with claimNext.',
     toolset: 'tasks',
     input: object({
       task: optional(task),
@@ -162,7 +161,7 @@ export const taskTools = [
   tool({
     name: 'delete_task',
     title: 'Delete task',
-    description: 'Delete a task created by mistake. If it will not be done, set status cancelled.',
+    description: 'Delete a task created by mistake. Not to be done: status cancelled.',
     toolset: 'tasks',
     input: object({ task, reason: optional(text(1000)) }),
     action: remove,
@@ -171,7 +170,7 @@ export const taskTools = [
   tool({
     name: 'get_task',
     title: 'Get task',
-    description: 'Get a task in full: description, dependencies, who works on it, comments, linked records.',
+    description: 'Get a task in full, with dependencies, who works on it, comments, linked records.',
     toolset: 'tasks',
     input: object({ task }),
     action: tasks.detail,
@@ -181,7 +180,7 @@ export const taskTools = [
   tool({
     name: 'next_task',
     title: 'Next task',
-    description: 'Get the next task and why, claimed for you (claim: false only looks). Explains when there is none.',
+    description: 'Get the next task and why, claimed for you (claim: false only looks).',
     toolset: 'tasks',
     input: object({ project: optional(project), claim: optional(bool()), agent: optional(agent), session, minutes }),
     action: next,
@@ -191,7 +190,7 @@ export const taskTools = [
   tool({
     name: 'claim_task',
     title: 'Claim task',
-    description: 'Claim a task so that nobody else works on it. Your calls renew the claim; release ends it.',
+    description: 'Claim a task so that nobody else works on it. Your calls renew it; release ends it.',
     toolset: 'tasks',
     input: object({
       task,

@@ -1,6 +1,8 @@
 import type { Ctx } from '../../action.ts'
+import { isClosed } from '../../records/work.ts'
 import { named, quoted } from '../../text/quoted.ts'
 import { sameParty, speaker } from '../agents/parties.ts'
+import { evidenceLine } from './evidence-line.ts'
 import type { TaskPage } from './list-schema.ts'
 import type { CompletedMany, CreatedMany } from './many-schema.ts'
 import type { Comment, Task, TaskChanged, TaskDetail, TaskItem } from './schema.ts'
@@ -94,8 +96,7 @@ const heldBy = (task: TaskItem, ctx: Ctx) =>
 export const full = (task: TaskDetail, _: unknown, ctx: Ctx) => {
   const { project: __, can: ___, startedAt: ____, story: _____, epic: ______, parent: _______, ...shown } = task
   const { features: ________, key, title, waitsFor, comments, frees, subtasks, ...others } = shown
-  // Its lines are in the completion notes too.
-  const { evidence: _________, ...rest } = others
+  const { evidence, ...rest } = others
   return {
     key,
     title,
@@ -106,6 +107,8 @@ export const full = (task: TaskDetail, _: unknown, ctx: Ctx) => {
     frees: frees.map(related),
     subtasks: subtasks.map(related),
     comments: comments.map(said),
+    // The completion notes have the evidence of a task that is done.
+    ...(!isClosed(task.status) && evidence.length > 0 && { evidence: evidence.map(evidenceLine) }),
   }
 }
 

@@ -5,6 +5,7 @@ import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { events } from '../../events/table.ts'
 import { statuses } from '../../records/work.ts'
+import { oauthGrants } from '../grants/table.ts'
 import { visibleTo as visibleNotes } from '../notes/rows.ts'
 import { notes } from '../notes/table.ts'
 import { get } from '../organizations/service.ts'
@@ -61,9 +62,10 @@ type Happenings = Pick<Analytics, 'completed' | 'changes' | 'activeMembers' | 'c
 type Row = { day: string | null; kind: string | null; actor: string | null; changes: number; completed: number }
 
 async function happenings(ctx: Ctx, id: string, from: string, dates: string[]): Promise<Happenings> {
-  // Changes by an agent count for the user whose token it used.
-  const person = sql`case ${events.actorKind} when 'agent'
-    then (select ${mcpTokens.userId} from ${mcpTokens} where ${mcpTokens.id} = ${events.credentialId})
+  // Changes by an agent count for the user whose token it used, or who let it in.
+  const person = sql`case ${events.actorKind} when 'agent' then coalesce(
+      (select ${mcpTokens.userId} from ${mcpTokens} where ${mcpTokens.id} = ${events.credentialId}),
+      (select ${oauthGrants.userId} from ${oauthGrants} where ${oauthGrants.id} = ${events.credentialId}))
     else ${events.actorId} end`
   // Reads the events once for both groupings: by day and by user.
   const { rows } = await ctx.db.execute<Row>(sql`

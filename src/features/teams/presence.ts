@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { byRow } from '../../auth/policy.ts'
 import { idList, toIso } from '../../db/columns.ts'
+import { oauthGrants } from '../grants/table.ts'
 import { members } from '../organizations/members.ts'
 import type { MemberQuery } from '../organizations/schema.ts'
 import { apiKeys, mcpTokens } from '../tokens/table.ts'
@@ -58,6 +59,8 @@ async function stored(ctx: Ctx, id: string, people: string, since: string): Prom
         where user_id = any(${people}::uuid[]) and last_used_at is not null
           and (organization_id is null or organization_id = ${id})
       union all select user_id, last_used_at, id from ${mcpTokens}
+        where user_id = any(${people}::uuid[]) and last_used_at is not null and organization_id = ${id}
+      union all select user_id, last_used_at, id from ${oauthGrants}
         where user_id = any(${people}::uuid[]) and last_used_at is not null and organization_id = ${id}
     ) uses group by user_id`)
   return new Map(rows.map((r) => [r.user_id, { at: toIso(r.at), agents: new Set(r.agents?.split(',')) }]))

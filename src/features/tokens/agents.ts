@@ -85,13 +85,20 @@ export async function stopWithoutToken(ctx: Ctx, agentIds: readonly (string | nu
   }
 }
 
-/** Every token has an agent: those of a deleted one get another, so that what they do keeps a name. */
+/** Every token has an agent: those of a deleted one get another, so that what they do keeps a name. Permissions end. */
 export const replaceAgent = onAgentRemoved.handle(async (ctx, { agent }) => {
   const [was] = await ctx.db.select({ client: agents.client }).from(agents).where(eq(agents.id, agent.id))
   const orphans = await ctx.db
     .select()
     .from(mcpTokens)
-    .where(and(eq(mcpTokens.agentId, agent.id), isNull(mcpTokens.revokedAt), gt(mcpTokens.expiresAt, ctx.now)))
+    .where(
+      and(
+        eq(mcpTokens.agentId, agent.id),
+        isNull(mcpTokens.grantId),
+        isNull(mcpTokens.revokedAt),
+        gt(mcpTokens.expiresAt, ctx.now),
+      ),
+    )
   for (const { id, organizationId, userId, name } of orphans) {
     const client = was?.client ?? undefined
     const agentId = await agentOfToken(ctx, { organizationId, userId, token: name, client })

@@ -1,4 +1,4 @@
-import { and, eq, gt, isNotNull, isNull, lte, or } from 'drizzle-orm'
+import { and, eq, gt, isNotNull, isNull, lte, or, type SQL } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
@@ -16,11 +16,18 @@ export const expiry = (now: string, days: number): string => new Date(Date.parse
 
 export async function requireBelowLimit(
   ctx: Ctx,
+  what: string,
   table: PgTable & { userId: PgColumn; revokedAt: PgColumn; expiresAt: PgColumn },
+  counted?: SQL,
 ): Promise<void> {
-  const valid = and(eq(table.userId, userIdOf(ctx.actor)), isNull(table.revokedAt), gt(table.expiresAt, ctx.now))
+  const valid = and(
+    counted,
+    eq(table.userId, userIdOf(ctx.actor)),
+    isNull(table.revokedAt),
+    gt(table.expiresAt, ctx.now),
+  )
   if ((await ctx.db.$count(table, valid)) >= MOST)
-    throw new AppError('conflict', `You already have ${MOST} valid ones. Revoke some first.`)
+    throw new AppError('conflict', `You already have ${MOST} ${what}. Revoke some first.`)
 }
 
 /** Locks the session, so that a concurrent end of the user's credentials also ends the new one. */

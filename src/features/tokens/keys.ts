@@ -57,7 +57,7 @@ export async function insertKey(ctx: Ctx, input: ApiKeyCreate): Promise<ApiKeyCr
   checkNames(input.scopes)
   await lockOwnSession(ctx)
   if (input.organizationId) await organizations.get(ctx, { id: input.organizationId })
-  await requireBelowLimit(ctx, apiKeys)
+  await requireBelowLimit(ctx, 'valid API keys', apiKeys)
   const token = newSecret('api_key')
   const [key] = await ctx.db
     .insert(apiKeys)

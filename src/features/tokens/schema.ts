@@ -20,12 +20,13 @@ import { Login } from '../accounts/schema.ts'
 
 const name = title(100, { example: 'laptop' })
 /** `write` includes `read`; both can be limited to a resource. Keys and tokens cannot administer the instance. */
-const scope = text(60, { pattern: '^((([a-z-]+):)?(read|write))$', example: 'write' })
+export const scope = text(60, { pattern: '^((([a-z-]+):)?(read|write))$', example: 'write' })
 const scopes = array(scope, 50, {
   uniqueItems: true,
   description: 'Default: `write`. Limit to a resource: `notes:read`',
 })
-const toolsets = array(text(40, { pattern: '^[a-z_]+$', example: 'core' }), 20, {
+export const toolsetName = text(40, { pattern: '^[a-z_]+$', example: 'core' })
+const toolsets = array(toolsetName, 20, {
   uniqueItems: true,
   description: 'Toolsets that it can use, such as `core`, `work` or `notes`. Default: all tools',
 })

@@ -1,5 +1,5 @@
-import { eq, sql } from 'drizzle-orm'
-import { read, write } from '../../action.ts'
+import { eq, isNull, sql } from 'drizzle-orm'
+import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { account, byRow, deviceRefusal, person, refuse } from '../../auth/policy.ts'
 import { hashSecret, newSecret, shown } from '../../auth/secrets.ts'
@@ -29,6 +29,9 @@ const DAYS = { live: 90, test: 30 }
 /** A device that was signed in by a code may create tokens for its agents, but none that outlives any session. */
 const MOST_DAYS_BY_DEVICE = 90
 
+/** Those that the caller created. What a program got by sign-in ends with its permission, and is shown there. */
+const isOwn = (ctx: Ctx) => and(eq(mcpTokens.userId, userIdOf(ctx.actor)), isNull(mcpTokens.grantId))
+
 export const listTokens = read(
   'tokens.listTokens',
   account('tokens:read'),
@@ -37,7 +40,7 @@ export const listTokens = read(
       sort: 'createdAt',
     })
     const own = and(
-      eq(mcpTokens.userId, userIdOf(ctx.actor)),
+      isOwn(ctx),
       isActive(ctx, mcpTokens, query.active),
       query.agentId === undefined ? undefined : eq(mcpTokens.agentId, query.agentId),
       query.organizationId === undefined ? undefined : eq(mcpTokens.organizationId, query.organizationId),
@@ -57,7 +60,7 @@ export const getToken = read(
   'tokens.getToken',
   account('tokens:read'),
   async (ctx, { id }: { id: string }): Promise<McpTokenDetail> => {
-    const own = and(eq(mcpTokens.id, id), eq(mcpTokens.userId, userIdOf(ctx.actor)))
+    const own = and(eq(mcpTokens.id, id), isOwn(ctx))
     const [row] = await ctx.db.select(visibleToken).from(mcpTokens).where(own)
     if (!row) throw notFound('mcp_token', id)
     return { ...shownToken(ctx, row), can: { revoke: can(ctx).revoke } }
@@ -89,7 +92,7 @@ export const createToken = write(
     const organizationId =
       kind === 'test' ? await organizations.sandboxOf(ctx, input.organizationId) : input.organizationId
     if (input.projectId) await projects.inOrganization(ctx, input.projectId, organizationId)
-    await requireBelowLimit(ctx, mcpTokens)
+    await requireBelowLimit(ctx, 'valid MCP tokens', mcpTokens, isNull(mcpTokens.grantId))
     const [userId, name] = [userIdOf(ctx.actor), input.name.trim()]
     const agentId = input.agentId
       ? (await findOwnAgent(ctx, input.organizationId, input.agentId)).id
@@ -136,7 +139,7 @@ export const revokeToken = write(
         updatedAt: ctx.now,
         version: sql`${mcpTokens.version} + 1`,
       })
-      .where(and(eq(mcpTokens.id, id), eq(mcpTokens.userId, userId)))
+      .where(and(eq(mcpTokens.id, id), isOwn(ctx)))
       .returning({ name: mcpTokens.name, agentId: mcpTokens.agentId })
     if (!revoked) throw notFound('mcp_token', id)
     await stopWithoutToken(ctx, [revoked.agentId])

@@ -36,6 +36,8 @@ export const mcpTokens = pgTable(
       .notNull()
       .references(() => organizations.id, { onDelete: 'cascade' }),
     kind: text().$type<'live' | 'test'>().notNull(),
+    /** The permission that it belongs to, if a program got it by sign-in. Such tokens are not listed. */
+    grantId: uuid(),
     toolsets: textList().notNull(),
     projectId: uuid(),
     /** The agent that uses it; a call can name another one. */
@@ -51,5 +53,6 @@ export const mcpTokens = pgTable(
     uniqueIndex('mcp_tokens_hash').on(t.hash),
     index('mcp_tokens_user').on(t.userId),
     index('mcp_tokens_organization').on(t.organizationId),
+    index('mcp_tokens_grant').on(t.grantId),
   ],
 )

@@ -32,7 +32,12 @@ export type TrackedRepository = Static<typeof TrackedRepository>
 export const TrackedRepositoryList = object({ items: Type.Array(TrackedRepository) })
 export type TrackedRepositoryList = Static<typeof TrackedRepositoryList>
 export const TrackedRepositoryQuery = object({
-  available: optional(bool({ description: 'Instead those that the token can read' })),
+  available: optional(
+    oneOf(['1', 'true', '0', 'false'], {
+      description: '1 or true: instead those that the token can read',
+      example: '1',
+    }),
+  ),
 })
 export type TrackedRepositoryQuery = Static<typeof TrackedRepositoryQuery>
 

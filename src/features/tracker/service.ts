@@ -58,7 +58,8 @@ export const listRepositories = read(
   admin,
   async (ctx, { available }: TrackedRepositoryQuery): Promise<TrackedRepositoryList> => {
     const { repositories } = (await settingsOf(ctx)).tracker
-    const names = available ? await reachable(ctx) : repositories
+    const isOfToken = available === '1' || available === 'true'
+    const names = isOfToken ? await reachable(ctx) : repositories
     return { items: await described(ctx, names, new Set(repositories)) }
   },
 )

@@ -1,25 +1,33 @@
 import { asc, sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { type Ctx, read } from '../../action.ts'
-import { inOrganization } from '../../auth/actor.ts'
+import { type Actor, inOrganization } from '../../auth/actor.ts'
 import { authorize, type Rule, scopeHolds } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
-import { anyOf, idList } from '../../db/columns.ts'
+import { anyOf } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { rowsAs } from '../../db/session.ts'
 import { AppError } from '../../errors.ts'
-import { type Container, readCopies } from '../../records/sync.ts'
+import { BEFORE_ALL, type Container, pagesOf } from '../../records/sync.ts'
 import { links } from '../links/table.ts'
 import { memberships } from '../organizations/table.ts'
 import { find as findProject } from '../projects/rows.ts'
 import { users } from '../users/table.ts'
 import { filesOf } from './files.ts'
 import { exportedToo } from './hooks.ts'
+import { Ids } from './ids.ts'
 import { type Kind, kindNamed } from './kinds.ts'
 import { order, parts, personFields } from './parts.ts'
 import type { ExportQuery } from './schema.ts'
+import type { Source } from './stream.ts'
 
-const PAGE = 100
+/** Records that are read at once: a few hundred KB each, at most, whose parsing others wait for. */
+const PAGE = 25
+/** Records whose links and files are looked up at once; most have none. */
+const IDS = 500
+
+/** After this time the rights of the caller are read again, also if no event has changed them. */
+const RENEW_MS = 1000
 
 /** Agents do not take everything away, nor does somebody who acts as another. */
 const people: Rule = { kinds: ['session', 'api_key'], scope: null, role: 'viewer', own: true }
@@ -40,27 +48,33 @@ export const exportLines = read('transfer.export', people, async (ctx, { project
     throw new AppError('rate_limited', 'Another export of yours is under way. Wait for its end.', { retryAfter: 10 })
   const only = project === undefined ? undefined : (await findProject(ctx, project)).id
   running.add(userId)
-  return { lines: lines(ctx, only), end: () => void running.delete(userId) }
+  const exported = new Exported(ctx, only)
+  const end = () => {
+    exported.end()
+    running.delete(userId)
+  }
+  return { pages: pages(ctx, exported, only), end }
 })
 
-interface Source {
-  lines: AsyncGenerator<object>
-  /** Must be called when no more lines are read, whatever the reason. */
-  end(): void
+async function* pages(ctx: Ctx, exported: Exported, project: string | undefined): AsyncGenerator<readonly object[]> {
+  const { organizationId } = ctx.actor
+  yield [{ tutti: 'export', version: 1, at: ctx.now, organizationId, project: project ?? null }]
+  for (const entity of order) yield* exported.of(entity)
+  if (project === undefined)
+    for (const more of await exportedToo.call(ctx, {})) for await (const line of more) yield [line]
+  yield [{ people: await exported.people() }]
 }
 
-async function* lines(ctx: Ctx, project: string | undefined): AsyncGenerator<object> {
-  const exported = new Exported(ctx, project)
-  yield { tutti: 'export', version: 1, at: ctx.now, organizationId: ctx.actor.organizationId, project: project ?? null }
-  for (const entity of order) yield* exported.of(entity)
-  if (project === undefined) for (const more of await exportedToo.call(ctx, {})) yield* more
-  yield { people: await exported.people() }
-}
+const peopleIn = Object.entries(personFields)
 
 class Exported {
-  readonly #ids = new Map<string, Set<string>>()
-  readonly #people = new Set<string>()
+  readonly #ids = new Map<string, Ids>()
+  readonly #people = new Ids()
   readonly #containers: Set<Container>
+  /** When the rights of the caller were read, by `performance.now()`; 0 if they may have changed since. */
+  #renewedAt = 0
+  /** Ends the watch for changes of rights. */
+  readonly end: () => void
 
   constructor(
     private ctx: Ctx,
@@ -70,11 +84,20 @@ class Exported {
     this.#containers = new Set<Container>(
       project ? [`project:${project}`] : [`organization:${organizationId}`, `user:${userId}`],
     )
+    this.end = ctx.app.auth.watch((concerns) => {
+      if (concerns(this.ctx.actor)) this.#renewedAt = 0
+    })
   }
 
-  /** Reads the rights of the caller again, before each page: they may end while the export is sent. */
+  /**
+   * Reads the rights of the caller again before a page, if an event may have changed them, and after a second in any
+   * case: they may end while the export is sent.
+   */
   async #renew(): Promise<void> {
     const { app, actor } = this.ctx
+    const now = performance.now()
+    if (this.#renewedAt > 0 && now - this.#renewedAt < RENEW_MS) return
+    this.#renewedAt = now
     const found = await app.auth.again(actor)
     if (!('actor' in found)) throw new AppError('unauthenticated', 'The credential ended during the export.')
     const renewed = inOrganization(found.actor, actor.organizationId as string)
@@ -82,9 +105,9 @@ class Exported {
     this.ctx = { ...this.ctx, actor: renewed }
   }
 
-  #known = (entity: string): Set<string> => this.#ids.get(entity) ?? new Set()
+  #known = (entity: string): Ids => this.#ids.get(entity) ?? new Ids()
 
-  async *of(name: string): AsyncGenerator<Written> {
+  async *of(name: string): AsyncGenerator<Written[]> {
     if (name === 'link') return yield* this.#links()
     if (name === 'file') return yield* this.#files()
     if (Object.hasOwn(parts, name)) return yield* this.#parts(name)
@@ -92,78 +115,83 @@ class Exported {
     if (kind) yield* this.#records(kind)
   }
 
-  async *#records(entity: Kind): AsyncGenerator<Written> {
-    const ids = new Set<string>()
+  async *#records(entity: Kind): AsyncGenerator<Written[]> {
+    const ids = new Ids()
     this.#ids.set(entity.entity, ids)
     const { visible, inContainer } = entity.place
     const within = this.project ? inContainer(`project:${this.project}`) : undefined
-    for (let after: string | undefined; ; ) {
+    let reader: Actor | undefined
+    let pageAfter: ReturnType<typeof pagesOf> = async () => []
+    for (let after = BEFORE_ALL; ; ) {
       await this.#renew()
-      if (!scopeHolds(this.ctx.actor.scopes, entity.scope)) return
-      const where = and(visible(rightsOf(this.ctx.actor)), within)
-      const page = await readCopies(this.ctx.db, entity, { where, after, limit: PAGE })
-      for (const { id, container, record } of page) {
+      const { actor, db } = this.ctx
+      if (!scopeHolds(actor.scopes, entity.scope)) return
+      if (actor !== reader) pageAfter = pagesOf(db, entity, and(visible(rightsOf(actor)), within), PAGE)
+      reader = actor
+      const page = await pageAfter(after)
+      yield page.flatMap(({ $container: container, version, ...record }) => {
         // Projects of the team open their containers; what other teams share publicly is not part of an export.
-        const isOthers = ![undefined, null, this.ctx.actor.organizationId].includes(record.organizationId as string)
+        const isOthers = (record.organizationId ?? actor.organizationId) !== actor.organizationId
         if (entity.entity === 'project' && !isOthers) this.#containers.add(container)
-        if (isOthers || !this.#containers.has(container)) continue
-        ids.add(id)
-        const { version, ...rest } = record
-        yield this.#written(entity.entity, 'version' in entity.columns ? { ...rest, version } : rest)
-      }
-      after = page.at(-1)?.id
-      if (page.length < PAGE) return
+        if (isOthers || !this.#containers.has(container)) return []
+        ids.add(record.id)
+        return this.#written(entity.entity, 'version' in entity.columns ? { ...record, version } : record)
+      })
+      const last = page.at(-1)
+      if (!last || page.length < PAGE) return
+      after = last.id
     }
   }
 
   /** Reads what belongs to the records that were written. */
-  async *#parts(name: string): AsyncGenerator<Written> {
+  async *#parts(name: string): AsyncGenerator<Written[]> {
     const part = parts[name] as (typeof parts)[string]
-    for (const some of chunks(this.#known(part.of))) {
+    for (const some of this.#known(part.of).lists(PAGE)) {
       await this.#renew()
       const rows = await rowsAs<Fields>(
         this.ctx.db
           .select(part.columns)
           .from(part.table as PgTable)
-          .where(anyOf(part.parent, idList(some)))
+          .where(anyOf(part.parent, some))
           .orderBy(...part.key.map((column) => asc(column))),
       )
       // A dependency on a record that is not part of the export would name nothing.
-      for (const row of rows)
-        if (row.blockedById === undefined || this.#known(part.of).has(String(row.blockedById)))
-          yield this.#written(name, row)
+      yield rows
+        .filter(({ blockedById: other }) => other === undefined || this.#known(part.of).has(String(other)))
+        .map((row) => this.#written(name, row))
     }
   }
 
   /** Reads the files in the texts of the records that were written, one at a time. */
-  async *#files(): AsyncGenerator<Written> {
+  async *#files(): AsyncGenerator<Written[]> {
     for (const [kind, ids] of this.#ids)
-      for (const some of chunks(ids)) {
+      for (const some of ids.lists(IDS)) {
         await this.#renew()
         if (!scopeHolds(this.ctx.actor.scopes, 'uploads:read')) return
-        for await (const file of filesOf(this.ctx, kind, some)) yield this.#written('file', file)
+        for await (const file of filesOf(this.ctx, kind, some)) yield [this.#written('file', file)]
       }
   }
 
-  async *#links(): AsyncGenerator<Written> {
+  async *#links(): AsyncGenerator<Written[]> {
     for (const [kind, ids] of this.#ids)
-      for (const some of chunks(ids)) {
+      for (const some of ids.lists(IDS)) {
         await this.#renew()
         if (!scopeHolds(this.ctx.actor.scopes, 'links:read')) return
         const rows = await rowsAs<Fields>(
           this.ctx.db
             .select()
             .from(links)
-            .where(and(sql`${links.fromType} = ${kind}`, anyOf(links.fromId, idList(some))))
+            .where(and(sql`${links.fromType} = ${kind}`, anyOf(links.fromId, some)))
             .orderBy(links.id),
         )
-        for (const row of rows)
-          if (this.#known(String(row.toType)).has(String(row.toId))) yield this.#written('link', row)
+        yield rows
+          .filter(({ toType, toId }) => this.#known(String(toType)).has(String(toId)))
+          .map((row) => this.#written('link', row))
       }
   }
 
   #written(entity: string, record: Fields): Written {
-    for (const [field, type] of Object.entries(personFields))
+    for (const [field, type] of peopleIn)
       if (typeof record[field] === 'string' && (type === undefined || record[type] === 'user'))
         this.#people.add(record[field])
     return { entity, record }
@@ -177,68 +205,14 @@ class Exported {
     await this.#renew()
     if (!scopeHolds(this.ctx.actor.scopes, 'organizations:read')) return []
     const named: { id: string; email: string }[] = []
-    for (const some of chunks(this.#people))
+    for (const some of this.#people.lists(IDS))
       named.push(
         ...(await this.ctx.db
           .selectDistinct({ id: users.id, email: users.email })
           .from(users)
           .innerJoin(memberships, sql`${memberships.userId} = ${users.id}`)
-          .where(
-            and(anyOf(users.id, idList(some)), sql`${memberships.organizationId} = ${this.ctx.actor.organizationId}`),
-          )),
+          .where(and(anyOf(users.id, some), sql`${memberships.organizationId} = ${this.ctx.actor.organizationId}`))),
       )
     return named
   }
-}
-
-function* chunks(ids: ReadonlySet<string>): Generator<string[]> {
-  let some: string[] = []
-  for (const id of ids) {
-    some.push(id)
-    if (some.length < PAGE) continue
-    yield some
-    some = []
-  }
-  if (some.length > 0) yield some
-}
-
-/** Bytes that are sent at once. */
-const CHUNK = 64 << 10
-
-/** Returns the lines as a stream of bytes. The last line has the count of the others and their SHA-256. */
-export function streamOf({ lines, end }: Source, format: 'ndjson' | 'json'): ReadableStream<Uint8Array> {
-  const hash = new Bun.CryptoHasher('sha256')
-  let count = 0
-  const written = (line: object, isLast: boolean): string => {
-    const json = JSON.stringify(line)
-    if (!isLast) hash.update(`${json}\n`)
-    if (format === 'ndjson') return `${json}\n`
-    return `${count === 0 ? '[' : ','}\n${json}${isLast ? '\n]\n' : ''}`
-  }
-  const next = async (): Promise<{ text: string; isLast: boolean }> => {
-    let text = ''
-    while (text.length < CHUNK) {
-      const { value, done } = await lines.next()
-      if (done) return { text: text + written({ end: { count, sha256: hash.digest('hex') } }, true), isLast: true }
-      text += written(value, false)
-      count++
-    }
-    return { text, isLast: false }
-  }
-  return new ReadableStream({
-    async pull(controller) {
-      try {
-        // A reader that takes everything at once would hold the event loop for a whole page of records.
-        await new Promise(setImmediate)
-        const { text, isLast } = await next()
-        controller.enqueue(new TextEncoder().encode(text))
-        if (!isLast) return
-        controller.close()
-      } catch (error) {
-        controller.error(error)
-      }
-      end()
-    },
-    cancel: end,
-  })
 }

@@ -2,7 +2,7 @@ import { and, eq, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { scopeHolds } from '../../auth/policy.ts'
 import { check } from '../../check.ts'
-import { anyOf, idList } from '../../db/columns.ts'
+import { anyOf } from '../../db/columns.ts'
 import { AppError, invalid } from '../../errors.ts'
 import type { RecordName } from '../../records/names.ts'
 import { id, instant, int, nullable, object, oneOf, type Static, text, title } from '../../schema.ts'
@@ -30,17 +30,13 @@ const ImportedFile = object({
 })
 export type ImportedFile = Static<typeof ImportedFile>
 
-/** Reads the files of these records of a kind; the bytes of one at a time. */
-export async function* filesOf(
-  ctx: Ctx,
-  kind: string,
-  ids: readonly string[],
-): AsyncGenerator<Record<string, unknown>> {
+/** Reads the files of these records of a kind, a list `{a,b}`; the bytes of one at a time. */
+export async function* filesOf(ctx: Ctx, kind: string, ids: string): AsyncGenerator<Record<string, unknown>> {
   if (!holders.some((holder) => holder === kind)) return
   const rows = await ctx.db
     .select(columns)
     .from(attachments)
-    .where(and(eq(attachments.kind, kind as RecordName), anyOf(attachments.recordId, idList(ids))))
+    .where(and(eq(attachments.kind, kind as RecordName), anyOf(attachments.recordId, ids)))
     .orderBy(attachments.id)
   for (const row of rows) {
     // Postgres breaks base64 into lines.

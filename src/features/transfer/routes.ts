@@ -1,8 +1,9 @@
 import { type Http, on } from '../../http/context.ts'
-import { exportLines, streamOf } from './export.ts'
+import { exportLines } from './export.ts'
 import { LARGEST_LINE } from './files.ts'
 import { importBatch } from './import.ts'
 import { ExportFile, ExportQuery, ImportBatch, ImportResult } from './schema.ts'
+import { streamOf } from './stream.ts'
 
 export const transferRoutes = (http: Http) =>
   http

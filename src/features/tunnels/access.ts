@@ -1,5 +1,6 @@
 import type { Ctx } from '../../action.ts'
-import { type Refusal, roleRefusal } from '../../auth/policy.ts'
+import { type Refusal, refusalOf, roleRefusal } from '../../auth/policy.ts'
+import { acting, watching } from './rules.ts'
 import type { Access } from './schema.ts'
 
 /** What decides who may reach a tunnel's services. */
@@ -10,11 +11,33 @@ export interface Reachable {
   paused: boolean
 }
 
+/** Returns why the caller has no actions on the machine of a tunnel. `public` is about services only. */
+export const actionsRefusal = (ctx: Ctx, tunnel: Reachable): Refusal | undefined =>
+  roleRefusal(ctx.actor, tunnel.organizationId, 'member', 'Running an action') ?? reachRefusal(ctx, tunnel)
+
+/** Returns why the caller may not run actions on the machine of a tunnel. */
+export const actRefusal = (ctx: Ctx, tunnel: Reachable): Refusal | undefined =>
+  refusalOf(ctx.actor, acting, 'Running an action', ctx.app.clock) ?? actionsRefusal(ctx, tunnel)
+
+type Owned = Pick<Reachable, 'ownerId' | 'organizationId'>
+
+/** Returns whether the caller governs a tunnel: they see all of its history and requests, and may cancel actions. */
+export const governs = ({ actor }: Pick<Ctx, 'actor'>, { ownerId, organizationId }: Owned): boolean =>
+  (ownerId === actor.userId && actor.memberships.has(organizationId)) ||
+  roleRefusal(actor, organizationId, 'admin', '') === undefined
+
+/** Returns why the caller may not see the requests through a tunnel. */
+export function watchRefusal(ctx: Ctx, tunnel: Owned): Refusal | undefined {
+  const refused = refusalOf(ctx.actor, watching, 'Watching a tunnel', ctx.app.clock)
+  if (refused || governs(ctx, tunnel)) return refused
+  return { code: 'forbidden', detail: 'Only the owner of a tunnel and administrators see its requests.' }
+}
+
 /**
  * Returns why the caller may not reach the services of a tunnel. Viewers may not, because a request can change
  * something on the machine. The machine itself checks each request once more.
  */
-export function reachRefusal({ actor, app }: Ctx, tunnel: Reachable): Refusal | undefined {
+export function reachRefusal({ actor, app }: Pick<Ctx, 'actor' | 'app'>, tunnel: Reachable): Refusal | undefined {
   if (tunnel.paused) return { code: 'unavailable', detail: 'This tunnel is paused.', details: { retryAfter: 30 } }
   if (tunnel.access === 'public' && app.config.TUNNEL_PUBLIC === 'on') return undefined
   if (tunnel.access === 'private' && actor.userId !== tunnel.ownerId)

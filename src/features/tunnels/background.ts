@@ -1,10 +1,13 @@
 import type { AppEvent } from '../../events/event.ts'
 import type { App } from '../../services.ts'
+import { openThrough } from '../../tunnel/dial.ts'
 import { listen } from '../../tunnel/listener.ts'
 import { placeOf } from '../../tunnel/places.ts'
-import { tunnelOnline, tunnelUpdated } from './events.ts'
+import { Dispatcher, expireActions } from './dispatch.ts'
+import { tunnelDeleted, tunnelOnline, tunnelUpdated } from './events.ts'
 import { createGate } from './gateway.ts'
 import { actorOf, cut } from './machine-connection.ts'
+import { OpenStreams } from './open-streams.ts'
 import { expireIfDue, factsOf, writeTraffic } from './serving.ts'
 
 const TICK_MS = 5000
@@ -14,10 +17,20 @@ const SELDOM = 4
 /** Runs what tunnels need beside requests: the listener for services, and the end of what has lost its rights. */
 export function serveTunnels(app: App): () => Promise<void> {
   const listener = startListener(app)
+  app.tunnels.openThrough = openThrough
+  const streams = OpenStreams.of(app)
   const unwatch = app.auth.watch((concerns) => {
+    streams.rightsChanged(concerns)
     for (const connection of app.tunnels.all) if (concerns(actorOf(connection))) void recheck(app, connection)
   })
-  const unsubscribe = app.bus.subscribe((event) => void onEvent(app, event))
+  const leave = app.bus.pollWhile(() => app.tunnels.size > 0)
+  const unsubscribe = app.bus.subscribe((event) => {
+    Dispatcher.of(app).onEvent(event)
+    const { type, subjectId } = event
+    const isChange = type === tunnelUpdated.name || type === tunnelDeleted.name
+    if (isChange && subjectId !== null) streams.tunnelChanged(subjectId)
+    void onEvent(app, event)
+  })
   let ticks = 0
   const timer = setInterval(() => {
     for (const { session } of app.tunnels.all) session.tick()
@@ -26,6 +39,7 @@ export function serveTunnels(app: App): () => Promise<void> {
   return async () => {
     clearInterval(timer)
     unwatch()
+    leave()
     unsubscribe()
     for (const connection of [...app.tunnels.all]) cut(connection, 'drain')
     await writeTraffic(app).catch(() => undefined)
@@ -37,6 +51,7 @@ async function seldom(app: App): Promise<void> {
   try {
     await writeTraffic(app)
     await expireIfDue(app)
+    await expireActions(app)
   } catch (error) {
     app.log.debug('tunnels not looked after', { error })
   }
@@ -51,6 +66,7 @@ function startListener(app: App) {
   const listener = listen({ host: HOST, port: TUNNEL_PORT, domain, byPath }, createGate(app))
   const isSecure = TUNNEL_DOMAIN !== undefined && APP_URL?.startsWith('https:')
   app.tunnels.listening = listener.port
+  app.tunnels.serving = listener.serving
   app.tunnels.addressOf = (slug, service) => {
     const host = `${service}--${slug}.${domain}`
     return isSecure ? `https://${host}` : `http://${host}:${listener.port}`
@@ -70,7 +86,11 @@ async function onEvent(app: App, { type, subjectId, data }: AppEvent): Promise<v
   const connection = subjectId === null ? undefined : app.tunnels.of(subjectId)
   if (!connection) return
   // It has connected again, maybe to another process.
-  if (type === tunnelOnline.name && Number(data.generation) > connection.generation) cut(connection, 'replaced')
+  if (type === tunnelOnline.name && Number(data.generation) > connection.generation) {
+    // A machine that was asked to move has done so: what it was doing may end.
+    if (app.tunnels.isDraining) app.tunnels.retire(connection, () => cut(connection, 'replaced'))
+    else cut(connection, 'replaced')
+  }
   if (type !== tunnelUpdated.name) return
   const facts = await factsOf(app, connection.facts.id)
   if (facts) app.tunnels.change(connection, facts)

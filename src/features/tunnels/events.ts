@@ -2,6 +2,7 @@ import { define, number, text, texts } from '../../events/catalogue.ts'
 
 const ofTunnel = { kind: 'tunnel', scope: 'tunnels:read', feed: 'access' } as const
 const data = { name: text, slug: text }
+const phraseOf = (action: unknown, named: unknown): string => [action, named].filter(Boolean).join(' ')
 
 export const tunnelRegistered = define('tunnel.registered', {
   ...ofTunnel,
@@ -25,6 +26,19 @@ export const tunnelDeleted = define('tunnel.deleted', {
   changes: 'rights',
   data: { ...data, userId: text },
 })
+const ofAction = { ...data, actionId: text, action: text, what: text }
+export const tunnelActionRequested = define('tunnel.action_requested', {
+  ...ofTunnel,
+  description: 'Somebody asked the machine of a tunnel for an action',
+  data: ofAction,
+  words: (what, { action, what: named }) => `asked ${what} for ${phraseOf(action, named)}`,
+})
+export const tunnelActionFinished = define('tunnel.action_finished', {
+  ...ofTunnel,
+  description: 'An action on the machine of a tunnel has ended',
+  data: { ...ofAction, state: text },
+  words: (what, { action, what: named, state }) => `ended ${phraseOf(action, named)} on ${what}: ${state}`,
+})
 export const tunnelOnline = define('tunnel.online', {
   ...ofTunnel,
   description: 'The machine of a tunnel connected',
@@ -34,4 +48,9 @@ export const tunnelOffline = define('tunnel.offline', {
   ...ofTunnel,
   description: 'The machine of a tunnel is no longer connected',
   data: { ...data, generation: number },
+})
+export const tunnelToolCalled = define('tunnel.tool_called', {
+  ...ofTunnel,
+  description: 'An agent called a tool of an MCP server on the machine of a tunnel',
+  data: { ...data, server: text, tool: text },
 })

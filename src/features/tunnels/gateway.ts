@@ -1,38 +1,78 @@
-import { contextOf } from '../../action.ts'
+import { createHash } from 'node:crypto'
 import { type Actor, anonymous } from '../../auth/actor.ts'
+import { clientAddress } from '../../auth/client-address.ts'
 import { Buckets, networkOf } from '../../auth/limits.ts'
 import { refuse, scopeHolds } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
 import type { App } from '../../services.ts'
 import type { Admitted, Refuse } from '../../tunnel/forward.ts'
-import type { TunnelUser } from '../../tunnel/frames.ts'
+import type { Offer } from '../../tunnel/frames.ts'
 import type { Gate } from '../../tunnel/listener.ts'
 import type { Place } from '../../tunnel/places.ts'
-import type { Connection, TunnelFacts } from '../../tunnel/switchboard.ts'
+import type { TunnelFacts } from '../../tunnel/switchboard.ts'
 import { reachRefusal } from './access.ts'
 import { ENTRY_PATH, Entries } from './entries.ts'
-import { bySlug, emailOf } from './rows.ts'
+import { OpenStreams } from './open-streams.ts'
+import { bySlug, userOf } from './rows.ts'
+import { type Found, wayTo } from './ways.ts'
 
 const titles: Record<number, string> = { 401: 'Authentication required', 403: 'Not allowed', 404: 'Not found' }
 
-/** A problem document (RFC 9457). Its page is sandboxed, so that it is nothing to the origin. */
+/** Pages of ours on the listener are nothing to its origin. */
+const sealed = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; sandbox allow-top-navigation-by-user-activation",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+}
+
+/** A problem document (RFC 9457). */
 const problem: Refuse = (status, detail) =>
   new Response(JSON.stringify({ type: 'about:blank', title: titles[status] ?? 'Tunnel', status, detail }), {
     status,
     headers: {
+      ...sealed,
       'content-type': 'application/problem+json',
-      'cache-control': 'no-store',
-      'content-security-policy': "default-src 'none'; sandbox",
-      'x-content-type-options': 'nosniff',
       ...(status === 401 && { 'www-authenticate': 'Bearer realm="tutti"' }),
     },
   })
+
+const style =
+  'body{font:16px/1.6 system-ui,sans-serif;max-width:42rem;margin:12vh auto;padding:0 1.5rem}h1{font-size:1.5rem}' +
+  'pre{padding:.75rem 1rem;border:1px solid #8886;border-radius:8px;overflow:auto}'
+const styleHash = createHash('sha256').update(style).digest('base64')
+
+/**
+ * What a browser sees that opens a private service by its path. It cannot sign in there: all tunnels share the address,
+ * so it gets no cookie. The names are those of the address, and say nothing about what exists.
+ */
+function elsewhere({ slug, service, host }: Place): Response {
+  const port = host.split(':')[1]
+  const local = `http://${service}--${slug}.localhost${port ? `:${port}` : ''}/`
+  const body = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Open it another way</title>
+<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
+<style>${style}</style>
+<h1>This address is for programs</h1>
+<p>A browser cannot sign in here, because all tunnels share this address. To open the service, run:</p>
+<pre>tutti tunnel open ${slug}/${service}</pre>
+<p>On the computer where the server runs, you can also open <a href="${local}" rel="noreferrer">${local}</a></p>
+<p>Programs send <code>Tutti-Authorization: Bearer &lt;token&gt;</code>.</p></html>`
+  return new Response(body, {
+    status: 401,
+    headers: {
+      ...sealed,
+      'content-security-policy': `${sealed['content-security-policy']}; style-src 'sha256-${styleHash}'`,
+      'content-type': 'text/html; charset=utf-8',
+    },
+  })
+}
 
 /** Decides for each request to a service who is asking, and whether they may. */
 export function createGate(app: App): Gate {
   const perTunnel = new Buckets(app.config.TUNNEL_RATE * 60, app.config.TUNNEL_RATE * 2)
   const guesses = new Buckets(app.config.RATE_LIMIT_ANONYMOUS, app.config.RATE_LIMIT_ANONYMOUS)
   const entries = new Entries(app)
+  const streams = OpenStreams.of(app)
 
   async function admit(request: Request, place: Place, client: string | null): Promise<Admitted | Response> {
     const isEntry = place.mode === 'host' && place.target.startsWith(`${ENTRY_PATH}?`)
@@ -46,24 +86,23 @@ export function createGate(app: App): Gate {
       if (wait > 0) return problem(429, `Too many attempts. Try again in ${wait} seconds.`)
       if (error.code === 'unauthenticated' && place.mode === 'host' && isNavigation(request))
         return Response.redirect(entries.signIn(request.url), 302)
+      if (error.code === 'unauthenticated' && isNavigation(request)) return elsewhere(place)
       return problem(error.status, error.message)
     }
   }
 
   async function pass(request: Request, place: Place): Promise<Admitted> {
+    const since = streams.changes
     const actor = await callerOf(request, place)
-    const connection = app.tunnels.bySlug(place.slug)
-    const isPublic = connection?.facts.access === 'public' && app.config.TUNNEL_PUBLIC === 'on'
-    // Whether there is such a tunnel is nothing to strangers, and costs them no query.
-    if (actor.kind === 'anonymous' && !isPublic) throw unauthenticated()
-    const tunnel = connection?.facts ?? (await bySlug(app, place.slug))
-    if (!tunnel || (!isPublic && !actor.memberships.has(tunnel.organizationId)))
-      throw new AppError('not_found', 'There is no tunnel at this address.')
-    refuse(reachRefusal(contextOf(app, actor), tunnel))
-    if (!connection) throw new AppError('upstream_failed', 'The machine of this tunnel is not connected.')
+    const { tunnel, way, offer } = await tunnelAt(app, actor, place.slug)
     const wait = perTunnel.take(tunnel.id)
     if (wait > 0) throw new AppError('rate_limited', 'Too many requests through this tunnel.', { retryAfter: wait })
-    return { connection, service: serviceOf(connection, place), user: await userOf(app, actor, tunnel) }
+    return {
+      way,
+      service: serviceOf(offer, place),
+      user: await userOf(app, actor, tunnel),
+      opened: (stream) => streams.add(stream, { actor, tunnelId: tunnel.id }, since),
+    }
   }
 
   /** Programs send `Tutti-Authorization`; browsers have the cookie of the tunnel's host. */
@@ -81,7 +120,29 @@ export function createGate(app: App): Gate {
     return actor
   }
 
-  return { admit, refuse: problem }
+  const clientOf = ({ headers }: Request, direct: string | null) =>
+    clientAddress(headers, direct, app.config.TRUSTED_PROXIES)
+
+  return { admit, clientOf, refuse: problem }
+}
+
+/** Returns the tunnel and the way to its machine, if the caller may reach it. */
+async function tunnelAt(app: App, actor: Actor, slug: string): Promise<Found & { tunnel: TunnelFacts }> {
+  const connection = app.tunnels.bySlug(slug)
+  const { TUNNEL_PUBLIC, INSTANCE_URL } = app.config
+  // Whether there is such a tunnel is nothing to strangers, and costs them no query where none may be public.
+  const mayBePublic =
+    TUNNEL_PUBLIC === 'on' && (connection ? connection.facts.access === 'public' : INSTANCE_URL !== undefined)
+  if (actor.kind === 'anonymous' && !mayBePublic) throw unauthenticated()
+  const tunnel = connection?.facts ?? (await bySlug(app, slug))
+  const isPublic = mayBePublic && tunnel?.access === 'public'
+  if (actor.kind === 'anonymous' && !isPublic) throw unauthenticated()
+  if (!tunnel || (!isPublic && !actor.memberships.has(tunnel.organizationId)))
+    throw new AppError('not_found', 'There is no tunnel at this address.')
+  refuse(reachRefusal({ app, actor }, tunnel))
+  const found = connection ? { way: connection, offer: connection.offer } : await wayTo(app, tunnel.id)
+  if (!found) throw new AppError('upstream_failed', 'The machine of this tunnel is not connected.')
+  return { tunnel, ...found }
 }
 
 const unauthenticated = () =>
@@ -93,15 +154,9 @@ const isNavigation = ({ method, headers }: Request): boolean =>
   (headers.get('accept') ?? '').includes('text/html')
 
 /** Without a name, the only service of the machine is meant. */
-function serviceOf({ offer: { services } }: Connection, { service }: Place): string {
+function serviceOf({ services }: Offer, { service }: Place): string {
   const wanted = service === undefined && services.length === 1 ? services[0]?.name : service
   if (wanted === undefined || !services.some(({ name }) => name === wanted))
     throw new AppError('not_found', 'The machine offers no such service.')
   return wanted
-}
-
-async function userOf(app: App, actor: Actor, tunnel: TunnelFacts): Promise<TunnelUser | null> {
-  const role = actor.memberships.get(tunnel.organizationId)
-  if (!actor.userId || !role) return null
-  return { id: actor.userId, email: await emailOf(app, actor.userId), role }
 }

@@ -9,11 +9,12 @@ import { newId } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
 import { memberships } from '../organizations/table.ts'
+import { lockOwnSession } from '../tokens/credentials.ts'
 import { users } from '../users/table.ts'
 import { change, checkPublic, freeSlug, requireFree } from './changing.ts'
 import { tunnelClaimed, tunnelRegistered } from './events.ts'
 import { about, claimRefusal, find, shown } from './rows.ts'
-import { changing } from './rules.ts'
+import { acting } from './rules.ts'
 import type { TunnelClaim, TunnelClaimed, TunnelRegister, TunnelRegistered } from './schema.ts'
 import { tunnels } from './table.ts'
 
@@ -28,8 +29,9 @@ const CLAIM_MINUTES = 5
  */
 export const register = write(
   'tunnels.register',
-  changing,
+  acting,
   async (ctx, { tunnelId, ...input }: TunnelRegister): Promise<TunnelRegistered> => {
+    if (ctx.actor.kind === 'session') await lockOwnSession(ctx)
     const id = tunnelId === undefined ? await insert(ctx, input) : await again(ctx, tunnelId, input)
     const nonce = randomBytes(32).toString('base64url')
     const expiresAt = after(ctx.now, CLAIM_MINUTES)

@@ -3,13 +3,16 @@ import { type Actor, system } from '../../auth/actor.ts'
 import type { Peer, Socket } from '../../live/socket.ts'
 import { fromJson, type Goodbye, Offer } from '../../tunnel/frames.ts'
 import { Session } from '../../tunnel/session.ts'
-import type { Connection, TunnelFacts } from '../../tunnel/switchboard.ts'
+import { type Connection, type TunnelFacts, Unreachable } from '../../tunnel/switchboard.ts'
+import { RequestLog } from './request-log.ts'
 
 /** What has to be stored about a connection. */
 interface Book {
   opened(ctx: Ctx, input: undefined): Promise<{ generation: number; facts: TunnelFacts }>
   closed(ctx: Ctx, connection: Connection): Promise<void>
   offered(ctx: Ctx, connection: Connection, offer: Offer): Promise<void>
+  /** A payload of RESULT. */
+  reported(connection: Connection, payload: Uint8Array): void
 }
 
 /** Bytes that may wait in the socket before streams have to wait. */
@@ -29,8 +32,8 @@ export function cut({ session }: Connection, reason: Goodbye['reason']): void {
 export class MachineConnection implements Peer {
   readonly #session: Session
   #connection: Connection | undefined
-  /** It arrives before the connection is stored. */
-  #offer: Offer | undefined
+  /** The machine is told to others only once it has said what it offers. */
+  #isOpening = false
 
   constructor(
     private readonly ctx: Ctx,
@@ -40,9 +43,14 @@ export class MachineConnection implements Peer {
     this.#session = new Session(
       'server',
       { send: (bytes) => this.#send(bytes), close: (code, reason) => socket.close(code, reason) },
-      { settings: (payload) => this.#offered(fromJson(Offer, payload)), closed: () => this.#closed() },
+      {
+        settings: (payload) => this.#offered(fromJson(Offer, payload)),
+        result: (payload) => {
+          if (this.#connection) this.book.reported(this.#connection, payload)
+        },
+        closed: () => this.#closed(),
+      },
     )
-    void this.#open()
   }
 
   receive(message: string | Uint8Array): void {
@@ -62,17 +70,24 @@ export class MachineConnection implements Peer {
     return this.socket.send(bytes) >= 0 || this.socket.getBufferedAmount() < HIGH_WATER
   }
 
-  async #open(): Promise<void> {
+  async #open(offer: Offer): Promise<void> {
+    this.#isOpening = true
     const { ctx } = this
     const { app, actor } = ctx
     try {
       const { generation, facts } = await this.book.opened(contextOf(app, actor), undefined)
+      const session = this.#session
       const connection: Connection = {
         facts,
         generation,
-        session: this.#session,
-        offer: { services: [] },
+        session,
+        offer,
         traffic: { requests: 0, bytes: 0 },
+        onPassed: (passed) => RequestLog.of(app).add(facts.id, passed),
+        open: (head, hasBody) => {
+          if (!session.isOpen) throw new Unreachable(session.isClosed ? 'gone' : 'busy')
+          return session.open(head, hasBody)
+        },
       }
       actors.set(connection, actor)
       this.#connection = connection
@@ -80,7 +95,7 @@ export class MachineConnection implements Peer {
       const earlier = app.tunnels.add(connection)
       if (earlier) cut(earlier, 'replaced')
       this.#session.settings({ generation, tunnelId: facts.id, ownerId: facts.ownerId, slug: facts.slug })
-      if (this.#offer) this.#offered(this.#offer)
+      this.#store(offer)
     } catch (error) {
       app.log.warn('a tunnel could not be opened', { error })
       this.#session.close('try again later', 1013)
@@ -88,12 +103,22 @@ export class MachineConnection implements Peer {
   }
 
   #offered(offer: Offer): void {
-    this.#offer = offer
     const connection = this.#connection
-    if (!connection) return
+    if (!connection) {
+      const { app, actor } = this.ctx
+      if (!this.#isOpening && actor.tunnelId) app.tunnels.opening(actor.tunnelId, this.#open(offer))
+      return
+    }
     connection.offer = offer
+    this.#store(offer)
+  }
+
+  #store(offer: Offer): void {
     const { app } = this.ctx
-    this.book.offered(this.ctx, connection, offer).catch((error) => app.log.warn('services not stored', { error }))
+    if (!this.#connection) return
+    this.book
+      .offered(this.ctx, this.#connection, offer)
+      .catch((error) => app.log.warn('services not stored', { error }))
   }
 
   #closed(): void {

@@ -1,8 +1,19 @@
 import { created, type Http, on } from '../../http/context.ts'
-import { Deleted, object, text } from '../../schema.ts'
+import { Deleted, id, object, text } from '../../schema.ts'
 import { SUBPROTOCOL } from '../../tunnel/frames.ts'
+import {
+  ActionInput,
+  HistoryQuery,
+  OfferedActions,
+  TunnelAction,
+  TunnelActionPage,
+  TunnelRequests,
+  WaitQuery,
+} from './action-schema.ts'
+import * as actions from './actions.ts'
 import { enter } from './entries.ts'
 import { claim, register } from './joining.ts'
+import { requests } from './request-log.ts'
 import {
   Entrance,
   Heartbeat,
@@ -26,6 +37,8 @@ import { connectService } from './sockets.ts'
 const byRef = object({
   id: text(100, { minLength: 1, description: 'Id or slug', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }),
 })
+
+const byAction = object({ ...byRef.properties, actionId: id() })
 
 export const tunnelRoutes = (http: Http) =>
   http
@@ -91,19 +104,63 @@ export const tunnelRoutes = (http: Http) =>
       params: byRef,
       response: TunnelStatus,
     })
+    .get('/api/tunnels/:id/requests', ({ ctx, params }) => requests(ctx, { ref: params.id }), {
+      ...on(requests, 'List the last requests through a tunnel'),
+      params: byRef,
+      response: TunnelRequests,
+    })
+    .get('/api/tunnels/:id/actions', ({ ctx, params }) => actions.allowed(ctx, { ref: params.id }), {
+      ...on(actions.allowed, 'List the actions that the machine allows you'),
+      params: byRef,
+      response: OfferedActions,
+    })
+    .post(
+      '/api/tunnels/:id/actions',
+      async ({ ctx, params, query, body, set }) => {
+        const action = await actions.act(ctx, { ...body, wait: query.wait, ref: params.id })
+        return created(set, `/api/tunnels/${action.tunnelId}/actions`, action)
+      },
+      {
+        ...on(actions.act, 'Ask the machine for an action, and wait for its end', { stoppable: true }),
+        params: byRef,
+        query: WaitQuery,
+        body: ActionInput,
+        response: { 201: TunnelAction },
+      },
+    )
+    .get(
+      '/api/tunnels/:id/actions/history',
+      ({ ctx, params, query }) => actions.history(ctx, { ...query, ref: params.id }),
+      {
+        ...on(actions.history, 'List the actions of the last 90 days'),
+        params: byRef,
+        query: HistoryQuery,
+        response: TunnelActionPage,
+      },
+    )
+    .get(
+      '/api/tunnels/:id/actions/:actionId',
+      ({ ctx, params }) => actions.getAction(ctx, { ref: params.id, actionId: params.actionId }),
+      {
+        ...on(actions.getAction, 'Get an action with its output'),
+        params: byAction,
+        response: TunnelAction,
+      },
+    )
     .get(
       '/api/tunnels/:id/ws',
       ({ ctx, params, query, request, guard }) =>
         connectService(ctx, {
           ref: params.id,
           service: query.service,
+          mcp: query.mcp,
           path: query.path,
           protocols: request.headers.get('sec-websocket-protocol'),
           isUpgrade: request.headers.get('upgrade')?.toLowerCase() === 'websocket',
           upgrade: (data) => guard.upgrade(request, data),
         }),
       {
-        ...on(connectService, 'Open a WebSocket to a service behind a tunnel', {
+        ...on(connectService, 'Open a WebSocket to a service or an MCP server behind a tunnel', {
           inAddress: true,
           answers: [426, 502, 504],
         }),

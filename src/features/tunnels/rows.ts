@@ -8,10 +8,12 @@ import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
 import type { App } from '../../services.ts'
+import type { TunnelUser } from '../../tunnel/frames.ts'
 import type { TunnelFacts } from '../../tunnel/switchboard.ts'
 import { users } from '../users/table.ts'
-import { reachRefusal } from './access.ts'
-import { changing } from './rules.ts'
+import { actRefusal, reachRefusal, watchRefusal } from './access.ts'
+import type { StoredOffer } from './action-schema.ts'
+import { acting, changing } from './rules.ts'
 import type { OfferedService, Tunnel } from './schema.ts'
 import { tunnelSessions, tunnels } from './table.ts'
 
@@ -36,13 +38,15 @@ const visible = {
   leaseUntil: tunnelSessions.leaseUntil,
   online: tunnelSessions.online,
   services: tunnelSessions.services,
+  offer: tunnelSessions.offer,
 }
 
-export interface TunnelRow extends Omit<Tunnel, 'status' | 'services' | 'can'> {
+export interface TunnelRow extends Omit<Tunnel, 'status' | 'services' | 'mcpServers' | 'can'> {
   claimedAt: string | null
   leaseUntil: string | null
   online: boolean | null
   services: OfferedService[] | null
+  offer: StoredOffer | null
 }
 
 /** SQL condition: tunnels of the caller's teams. `access` decides who may reach the machine, not who sees its name. */
@@ -72,7 +76,7 @@ export const changeRefusal = (ctx: Ctx, tunnel: Pick<TunnelRow, 'ownerId' | 'org
 
 /** Only the owner may let a machine claim their tunnel: it then serves in their name. */
 export const claimRefusal = (ctx: Ctx, tunnel: Pick<TunnelRow, 'ownerId'>): Refusal | undefined =>
-  refusalOf(ctx.actor, changing, 'Claiming a tunnel', ctx.app.clock) ??
+  refusalOf(ctx.actor, acting, 'Claiming a tunnel', ctx.app.clock) ??
   (tunnel.ownerId === ctx.actor.userId
     ? undefined
     : { code: 'forbidden', detail: 'Only its owner can connect a machine to this tunnel.' })
@@ -84,17 +88,20 @@ export function stateOf(tunnel: Pick<TunnelRow, 'claimedAt' | 'leaseUntil' | 'on
 }
 
 export function shown(ctx: Ctx, tunnel: TunnelRow): Tunnel {
-  const { claimedAt, leaseUntil, online, services, ...rest } = tunnel
+  const { claimedAt, leaseUntil, online, services, offer, ...rest } = tunnel
   const change = permissionOf(changeRefusal(ctx, tunnel))
   return {
     ...rest,
     status: stateOf({ claimedAt, leaseUntil, online }, ctx.now),
     services: (services ?? []).map((service) => ({ ...service, url: addressOf(ctx.app, rest.slug, service.name) })),
+    mcpServers: (offer?.mcp ?? []).map((server) => ({ ...server, url: mcpAddressOf(ctx.app, rest.slug, server.name) })),
     can: {
       update: change,
       remove: change,
       claim: permissionOf(claimRefusal(ctx, tunnel)),
       reach: permissionOf(reachRefusal(ctx, tunnel)),
+      act: permissionOf(actRefusal(ctx, tunnel)),
+      watch: permissionOf(watchRefusal(ctx, tunnel)),
     },
   }
 }
@@ -103,6 +110,10 @@ export function shown(ctx: Ctx, tunnel: TunnelRow): Tunnel {
 export function addressOf({ tunnels: switchboard }: App, slug: string, service: string): string | null {
   return switchboard.addressOf(slug, service) ?? null
 }
+
+/** Returns where agents reach an MCP server of a machine. */
+export const mcpAddressOf = ({ url }: Pick<App, 'url'>, slug: string, server: string): string =>
+  `${url}/mcp/tunnels/${slug}/${server}`
 
 export const about = <D extends object>(
   tunnel: Pick<TunnelRow, 'id' | 'organizationId' | 'ownerId' | 'name' | 'slug'>,
@@ -121,6 +132,17 @@ export async function bySlug({ db }: Pick<Ctx, 'db'>, slug: string): Promise<Tun
     .from(tunnels)
     .where(and(eq(tunnels.slug, slug), isNull(tunnels.deletedAt)))
   return found
+}
+
+/** Returns who is asking, as the machine is told. Null: nobody of its team. */
+export async function userOf(
+  on: Pick<Ctx, 'db'>,
+  actor: Actor,
+  tunnel: { organizationId: string },
+): Promise<TunnelUser | null> {
+  const role = actor.memberships.get(tunnel.organizationId)
+  if (!actor.userId || !role) return null
+  return { id: actor.userId, email: await emailOf(on, actor.userId), role }
 }
 
 const emails = new Map<string, { email: string; at: number }>()

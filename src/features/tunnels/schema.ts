@@ -65,7 +65,16 @@ export const Tunnel = object({
     }),
     50,
   ),
-  can: optional(permissions(['update', 'remove', 'claim', 'reach'])),
+  mcpServers: array(
+    object({
+      name: serviceName,
+      who,
+      url: text(500, { example: 'https://tutti.example.com/mcp/tunnels/build-1/fs' }),
+    }),
+    50,
+    { description: 'MCP servers of the machine, with the address for agents' },
+  ),
+  can: optional(permissions(['update', 'remove', 'claim', 'reach', 'act', 'watch'])),
 })
 export type Tunnel = Static<typeof Tunnel>
 export const TunnelPage = object({ ...pageOf(Tunnel).properties, can: optional(permissions(['register'])) })
@@ -144,7 +153,10 @@ export const TunnelStatus = object({
 export type TunnelStatus = Static<typeof TunnelStatus>
 
 export const ServiceQuery = object({
-  service: slugLike,
+  service: optional(slugLike),
+  mcp: optional(
+    text(30, { minLength: 1, pattern: label, example: 'fs', description: 'An MCP server, instead of a service' }),
+  ),
   path: optional(
     text(4000, {
       pattern: '^/[\\x21-\\x7e]*$',

@@ -8,7 +8,7 @@ import { keyset } from '../../records/page.ts'
 import { change } from './changing.ts'
 import { tunnelDeleted } from './events.ts'
 import { about, changeRefusal, find, select, shown, stateOf, visibleTo } from './rows.ts'
-import { changing, reading } from './rules.ts'
+import { acting, changing, reading } from './rules.ts'
 import type { Tunnel, TunnelPage, TunnelPatch, TunnelQuery, TunnelStatus } from './schema.ts'
 import { tunnelHours, tunnelSessions, tunnels } from './table.ts'
 
@@ -26,7 +26,7 @@ export const list = read('tunnels.list', reading, async (ctx, query: TunnelQuery
     .orderBy(...page.orderBy)
     .limit(page.limit)
   const total = query.total ? await ctx.db.$count(tunnels, filters) : undefined
-  const register = permissionOf(refusalOf(ctx.actor, changing, 'Registering a tunnel', ctx.app.clock))
+  const register = permissionOf(refusalOf(ctx.actor, acting, 'Registering a tunnel', ctx.app.clock))
   return {
     ...page.page(
       rows.map((row) => shown(ctx, row)),

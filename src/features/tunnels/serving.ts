@@ -7,10 +7,12 @@ import type { Accept } from '../../live/socket.ts'
 import type { App } from '../../services.ts'
 import type { Offer } from '../../tunnel/frames.ts'
 import type { Connection, TunnelFacts } from '../../tunnel/switchboard.ts'
+import { Dispatcher } from './dispatch.ts'
 import { tunnelOffline, tunnelOnline } from './events.ts'
 import { MachineConnection } from './machine-connection.ts'
 import { about } from './rows.ts'
 import type { Heartbeat, HeartbeatTaken } from './schema.ts'
+import { storable } from './storable.ts'
 import { tunnelHours, tunnelSessions, tunnels } from './table.ts'
 
 /** Seconds for which a machine counts as connected without a heartbeat. */
@@ -31,7 +33,8 @@ export const connect = flow(
     { upgrade, isOurs }: { upgrade: (data: { accept: Accept }) => boolean; isOurs: boolean },
   ): Promise<void> => {
     tunnelIdOf(ctx)
-    const accept: Accept = (socket) => new MachineConnection(ctx, socket, { opened, closed, offered })
+    const reported = (connection: Connection, payload: Uint8Array) => Dispatcher.of(ctx.app).report(connection, payload)
+    const accept: Accept = (socket) => new MachineConnection(ctx, socket, { opened, closed, offered, reported })
     if (isOurs && upgrade({ accept })) return
     throw new AppError(
       'upgrade_required',
@@ -41,13 +44,14 @@ export const connect = flow(
 )
 
 /** Counts a new connection, which makes every earlier one invalid. */
-const opened = write(
+export const opened = write(
   'tunnels.opened',
   tunnelMachine,
   async (ctx): Promise<{ generation: number; facts: TunnelFacts }> => {
     const id = tunnelIdOf(ctx)
     const fields = {
       instanceId: ctx.app.instanceId,
+      instanceUrl: ctx.app.config.INSTANCE_URL ?? null,
       since: ctx.now,
       leaseUntil: leaseFrom(ctx.now),
       lastSeenAt: ctx.now,
@@ -86,12 +90,24 @@ const closed = write('tunnels.closed', machine, async (ctx, { facts, generation 
   if (tunnel) ctx.emit(tunnelOffline, about(tunnel, { generation }))
 })
 
+async function offered({ app }: Ctx, connection: Connection, offer: Offer): Promise<void> {
+  await keepOffer(app, { tunnelId: connection.facts.id, generation: connection.generation, offer })
+  Dispatcher.of(app).connected(connection, offer)
+}
+
+interface Offered {
+  tunnelId: string
+  generation: number
+  offer: Offer
+}
+
 /** Stores what the machine offers. No audit entry: the machine says so with each connection. */
-async function offered({ app }: Ctx, { facts, generation }: Connection, { services }: Offer): Promise<void> {
-  await app.db
+export async function keepOffer({ db }: App, { tunnelId, generation, offer }: Offered): Promise<void> {
+  const { services, commands, mcp, workspaces } = storable(offer) as Offer
+  await db
     .update(tunnelSessions)
-    .set({ services: services.map((service) => ({ ...service, ok: null })) })
-    .where(and(eq(tunnelSessions.tunnelId, facts.id), eq(tunnelSessions.generation, generation)))
+    .set({ services: services.map((service) => ({ ...service, ok: null })), offer: { commands, mcp, workspaces } })
+    .where(and(eq(tunnelSessions.tunnelId, tunnelId), eq(tunnelSessions.generation, generation)))
 }
 
 /** A flow, because a heartbeat every 15 seconds must not leave an audit entry each. */

@@ -3,18 +3,22 @@ import { refuse } from '../../auth/policy.ts'
 import { AppError, type ErrorCode } from '../../errors.ts'
 import type { Accept, Peer, Socket } from '../../live/socket.ts'
 import { SocketBridge } from '../../tunnel/bridge.ts'
-import { forwardLimits } from '../../tunnel/forward.ts'
-import { type ResetCode, resets } from '../../tunnel/frames.ts'
+import { forwardLimits, openWay } from '../../tunnel/forward.ts'
+import { type RequestHead, type ResetCode, resets, type TunnelUser } from '../../tunnel/frames.ts'
 import { type Stream, StreamReset } from '../../tunnel/stream.ts'
-import type { Connection } from '../../tunnel/switchboard.ts'
+import type { Way } from '../../tunnel/switchboard.ts'
 import { reachRefusal } from './access.ts'
-import { emailOf, find, type TunnelRow } from './rows.ts'
-import { changing } from './rules.ts'
+import { OpenStreams } from './open-streams.ts'
+import { find, type TunnelRow, userOf } from './rows.ts'
+import { acting } from './rules.ts'
+import { wayTo } from './ways.ts'
 
 interface Wanted {
   ref: string
-  service: string
+  service?: string
   path?: string
+  /** An MCP server, instead of a service. */
+  mcp?: string
   /** The subprotocols that the client offers. */
   protocols: string | null
   /** The client asks for a WebSocket. */
@@ -22,40 +26,48 @@ interface Wanted {
   upgrade(data: { accept: Accept }): boolean
 }
 
-/** Joins a WebSocket of a user with one of a service behind a tunnel. */
+/** Joins a WebSocket of a user with a WebSocket of a service, or with an MCP server, behind a tunnel. */
 export const connectService = read(
   'tunnels.connectService',
-  changing,
-  async (ctx, { ref, service, path = '/', protocols, isUpgrade, upgrade }: Wanted): Promise<void> => {
+  acting,
+  async (ctx, { ref, isUpgrade, upgrade, ...wanted }: Wanted): Promise<void> => {
     const tunnel = await find(ctx, ref)
     refuse(reachRefusal(ctx, tunnel))
     if (!isUpgrade) throw new AppError('upgrade_required', 'This is a WebSocket: connect with ws:// or wss://.')
-    const connection = ctx.app.tunnels.of(tunnel.id)
-    if (!connection?.session.isOpen)
-      throw new AppError('upstream_failed', 'The machine of this tunnel is not connected.')
-    const stream = await open(ctx, tunnel, connection, { service, path, protocols })
-    const accept: Accept = (socket) => peerOf(socket, stream, connection)
+    const found = await wayTo(ctx.app, tunnel.id)
+    if (!found) throw new AppError('upstream_failed', 'The machine of this tunnel is not connected.')
+    const stream = await open(ctx, tunnel, found.way, wanted)
+    OpenStreams.of(ctx.app).add(stream, { actor: ctx.actor, tunnelId: tunnel.id })
+    const accept: Accept = (socket) => peerOf(socket, stream, found.way)
     if (upgrade({ accept })) return
     stream.reset(resets.cancelled)
     throw new AppError('upgrade_required', 'This is a WebSocket: connect with ws:// or wss://.')
   },
 )
 
-type Target = Required<Pick<Wanted, 'service' | 'path' | 'protocols'>>
+type Target = Pick<Wanted, 'service' | 'path' | 'mcp' | 'protocols'>
 
-async function open(ctx: Ctx, tunnel: TunnelRow, connection: Connection, to: Target): Promise<Stream> {
-  const { actor, app } = ctx
-  const role = actor.memberships.get(tunnel.organizationId)
-  const user = actor.userId && role ? { id: actor.userId, email: await emailOf(app, actor.userId), role } : null
-  const headers: [string, string][] = [['host', `${to.service}--${tunnel.slug}`]]
-  if (to.protocols !== null) headers.push(['sec-websocket-protocol', to.protocols])
+function headFor({ slug }: TunnelRow, { service, path, mcp, protocols }: Target, user: TunnelUser | null): RequestHead {
+  if ((service === undefined) === (mcp === undefined))
+    throw new AppError('invalid', 'Name a service or an MCP server: ?service= or ?mcp=.')
+  if (mcp !== undefined) return { kind: 'mcp', service: mcp, method: 'CONNECT', target: '/', headers: [], user }
+  const name = service as string
+  const headers: [string, string][] = [['host', `${name}--${slug}`]]
+  if (protocols !== null) headers.push(['sec-websocket-protocol', protocols])
   if (user) headers.push(['tutti-user', user.id], ['tutti-email', user.email])
-  const { service, path: target } = to
-  const stream = connection.session.open({ kind: 'ws', service, method: 'GET', target, headers, user }, true)
-  connection.traffic.requests++
+  return { kind: 'ws', service: name, method: 'GET', target: path ?? '/', headers, user }
+}
+
+async function open(ctx: Ctx, tunnel: TunnelRow, way: Way, to: Target): Promise<Stream> {
+  const head = headFor(tunnel, to, await userOf(ctx, ctx.actor, tunnel))
+  const refusal = (status: number, detail: string) => {
+    throw new AppError(status === 503 ? 'unavailable' : 'upstream_failed', detail)
+  }
+  const stream = (await openWay(way, head, true, refusal)) as Stream
   const timer = setTimeout(() => stream.reset(resets.timeout), forwardLimits.firstByte)
   try {
-    await stream.response()
+    const { status } = await stream.response()
+    if (status !== 101) throw new AppError('upstream_failed', 'The machine did not accept the connection.')
     return stream
   } catch (error) {
     if (!(error instanceof StreamReset)) throw error
@@ -71,7 +83,7 @@ function failureOf(code: ResetCode): [ErrorCode, string] {
   return ['upstream_failed', 'The service did not accept a WebSocket.']
 }
 
-function peerOf(socket: Socket, stream: Stream, { traffic }: Connection): Peer {
+function peerOf(socket: Socket, stream: Stream, { traffic }: Way): Peer {
   const over = {
     send: (message: string | Uint8Array) => socket.send(message),
     close: (code: number, reason: string) => socket.close(code, reason),

@@ -14,6 +14,7 @@ import {
 import { instant, json, softRecord, textList } from '../../db/columns.ts'
 import { organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
+import type { ActionState, ActionType, StoredOffer } from './action-schema.ts'
 import type { Access, OfferedService } from './schema.ts'
 
 /** A machine that dials out to the server, so that its team can reach it. */
@@ -63,6 +64,8 @@ export const tunnelSessions = pgTable('tunnel_sessions', {
   /** Rises with each connection; whoever has an older one is refused. */
   generation: integer().notNull(),
   instanceId: uuid().notNull(),
+  /** Where other processes reach that one; null if the operator has not said so. */
+  instanceUrl: text(),
   since: instant().notNull(),
   leaseUntil: instant().notNull(),
   lastSeenAt: instant().notNull(),
@@ -70,7 +73,43 @@ export const tunnelSessions = pgTable('tunnel_sessions', {
   online: boolean().notNull(),
   rttMs: real(),
   services: json<OfferedService[]>().notNull(),
+  /** What else the machine offers. */
+  offer: json<StoredOffer>(),
 })
+
+/** What was asked of a machine, and what became of it. */
+export const tunnelActions = pgTable(
+  'tunnel_actions',
+  {
+    id: uuid().primaryKey(),
+    tunnelId: uuid()
+      .notNull()
+      .references(() => tunnels.id, { onDelete: 'cascade' }),
+    callerId: uuid().references(() => users.id, { onDelete: 'set null' }),
+    createdAt: instant().notNull(),
+    startedAt: instant(),
+    finishedAt: instant(),
+    type: text().$type<ActionType>().notNull(),
+    /** What it is about, such as the name of a command. */
+    name: text(),
+    /** As they are shown: without secrets. */
+    params: json<Record<string, unknown>>().notNull(),
+    /** As they were sent, encrypted; null once the machine has them. */
+    sealed: text(),
+    state: text().$type<ActionState>().notNull(),
+    result: json<unknown>(),
+    error: text(),
+    /** The end of the output. */
+    output: text(),
+    outputCut: boolean().notNull().default(false),
+  },
+  (t) => [
+    index('tunnel_actions_tunnel').on(t.tunnelId, t.createdAt, t.id),
+    index('tunnel_actions_caller').on(t.callerId),
+    index('tunnel_actions_open').on(t.tunnelId).where(sql`${t.finishedAt} is null`),
+    index('tunnel_actions_created').on(t.createdAt),
+  ],
+)
 
 /** What went through a tunnel, by hour. */
 export const tunnelHours = pgTable(

@@ -1,4 +1,4 @@
 import { command } from '../../control/command.ts'
-import type { Finding } from './doctor.ts'
+import type { Finding } from './finding.ts'
 
 export const checkCommand = command<{ repair?: boolean }, Finding[]>('upkeep.check')

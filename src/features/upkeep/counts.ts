@@ -1,5 +1,5 @@
 import type { Driver } from '../../db/driver.ts'
-import type { Finding } from './doctor.ts'
+import type { Finding } from './finding.ts'
 
 /**
  * Checks the numbers of tasks that triggers keep for each project, by status and by day. They can differ only if

@@ -1,27 +1,12 @@
 import { existsSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { migrations } from '../../../migrations/index.ts'
 import type { Config } from '../../config.ts'
-import { checkIntegrity } from '../../db/check.ts'
 import type { Driver } from '../../db/driver.ts'
-import { planMigrations } from '../../db/migrate.ts'
 import { createEmbedder } from '../../embeddings/embedder.ts'
 import { createMailer } from '../../outside/mailer.ts'
 import { madeIn, markOf } from '../backups/service.ts'
-import { counts, days } from './counts.ts'
-import { expiringTokens } from './expiring-tokens.ts'
-import { readiness } from './readiness.ts'
-
-/** Result of one check of `tutti doctor`. */
-export interface Finding {
-  what: string
-  ok: boolean
-  /** Nothing is broken, but the operator should know. */
-  warning?: true
-  said: string
-  /** What to do about it. */
-  advice?: string
-}
+import { database } from './doctor-database.ts'
+import { because, type Finding } from './finding.ts'
 
 /**
  * Checks what an installation needs besides its files. Changes nothing, except that `repair` corrects what can be
@@ -44,9 +29,6 @@ export async function look(
   ]
 }
 
-const because = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ')
-
 function disk({ DATA_DIR, DB_MIN_FREE_MB: least }: Config): Finding {
   let path = DATA_DIR
   while (!existsSync(path)) path = dirname(path)
@@ -59,111 +41,6 @@ function disk({ DATA_DIR, DB_MIN_FREE_MB: least }: Config): Finding {
     ? { ...found, warning: true, advice: 'That is little: backups and upgrades need space, too.' }
     : found
 }
-
-// ---- the database
-
-async function database(driver: Driver, repair: boolean, quick: boolean): Promise<Finding[]> {
-  try {
-    const { rows } = await driver.query('select pg_size_pretty(pg_database_size(current_database()))')
-    return [
-      { what: 'database', ok: true, said: `${driver.status().version}, ${rows[0]?.[0]}` },
-      await migrationState(driver),
-      ...(quick ? [] : [...(await integrity(driver)), await readiness(driver, repair)]),
-      ...(quick ? [] : [await counts(driver, repair), await days(driver, repair)]),
-      await clock(driver),
-      await expiringTokens(driver),
-    ]
-  } catch (error) {
-    return [
-      {
-        what: 'database',
-        ok: false,
-        said: because(error),
-        advice: 'Restart the server. If that does not help, restore a backup: tutti restore',
-      },
-    ]
-  }
-}
-
-async function migrationState(driver: Driver): Promise<Finding> {
-  const what = 'migrations'
-  try {
-    const { pending } = await planMigrations(driver, migrations)
-    if (pending.length === 0) return { what, ok: true, said: 'up to date' }
-    return {
-      what,
-      ok: true,
-      warning: true,
-      said: `${pending.length} to apply`,
-      advice: 'The next start applies them, or run: tutti migrate',
-    }
-  } catch (error) {
-    return { what, ok: false, said: because(error) }
-  }
-}
-
-async function integrity(driver: Driver): Promise<Finding[]> {
-  const what = 'integrity'
-  const checked = await checkIntegrity(driver)
-  if (!checked)
-    return [
-      {
-        what,
-        ok: true,
-        warning: true,
-        said: 'not checked',
-        advice: 'Ask the administrator of the database to run: pg_amcheck DATABASE',
-      },
-    ]
-  const { tables, indexes, damage } = checked
-  if (damage.length === 0) return [{ what, ok: true, said: `${tables} tables and ${indexes} indexes are intact` }]
-  return damage.map(({ where, said, index }) => ({
-    what,
-    ok: false,
-    said: `${where} is damaged: ${because(said)}`,
-    advice: `Check the disk, keep a copy of the data folder, then restore a good backup: tutti restore FILE --replace${
-      index ? ` (${where} is only an index: on Postgres, "reindex index ${where}" rebuilds it)` : ''
-    }`,
-  }))
-}
-
-/** Codes, leases and sessions depend on the clock, and all instances must agree on the time. */
-async function clock(driver: Driver): Promise<Finding> {
-  const what = 'clock'
-  const before = Date.now()
-  const there = await millis(driver, 'clock_timestamp()')
-  const now = (before + Date.now()) / 2
-  const off = Math.round(Math.max(0, Math.abs(there - now) - (Date.now() - before)) / 1000)
-  // The table does not exist before the first migration.
-  const newest = await millis(driver, '(select at from events order by seq desc limit 1)').catch(() => 0)
-  const said = new Date(now).toISOString()
-  if (off > 30)
-    return {
-      what,
-      ok: false,
-      said: `${off} s different from the database's clock`,
-      advice: 'Set the clocks of both machines by NTP.',
-    }
-  if (newest - now > 60_000)
-    return {
-      what,
-      ok: false,
-      said: `${said}, but something is recorded at ${new Date(newest).toISOString()}`,
-      advice: 'The clock was set back, or was wrong before. Set it by NTP: sessions and codes depend on it.',
-    }
-  if (off > 2)
-    return {
-      what,
-      ok: true,
-      warning: true,
-      said: `${off} s different from the database's clock`,
-      advice: 'Set the clocks of both machines by NTP.',
-    }
-  return { what, ok: true, said }
-}
-
-const millis = async (driver: Driver, moment: string): Promise<number> =>
-  Number((await driver.query(`select (extract(epoch from ${moment}) * 1000)::float8`)).rows[0]?.[0] ?? 0)
 
 // ---- external services
 

@@ -1,5 +1,5 @@
 import type { Driver } from '../../db/driver.ts'
-import type { Finding } from './doctor.ts'
+import type { Finding } from './finding.ts'
 
 /** How long before it expires a token is worth a warning. */
 const TOKEN_DAYS = 7
@@ -13,7 +13,8 @@ export async function expiringTokens(driver: Driver): Promise<Finding> {
     .query(
       `select t.name, u.email, greatest(0, ceil(extract(epoch from t.expires_at - now()) / 86400))::int
       from mcp_tokens t join users u on u.id = t.user_id
-      where t.revoked_at is null and t.expires_at between now() and now() + interval '${TOKEN_DAYS} days'
+      where t.revoked_at is null and t.grant_id is null
+        and t.expires_at between now() and now() + interval '${TOKEN_DAYS} days'
         and (t.last_used_at is null or t.last_used_at > now() - interval '30 days')
       order by t.expires_at, t.id limit ${MOST_TOKENS + 1}`,
     )

@@ -1,5 +1,5 @@
 import type { Driver } from '../../db/driver.ts'
-import type { Finding } from './doctor.ts'
+import type { Finding } from './finding.ts'
 
 /** Tasks per statement: on the embedded database all others wait for it. */
 const BATCH = 2000

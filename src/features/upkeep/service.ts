@@ -11,6 +11,7 @@ import { events, idempotencyKeys } from '../../events/table.ts'
 import { version } from '../../version.ts'
 import { attachments } from '../attachments/table.ts'
 import { deviceCodes } from '../devices/table.ts'
+import { overdue as overdueGrants } from '../grants/overdue.ts'
 import { invites } from '../invites/table.ts'
 import { isGone } from '../links/records.ts'
 import { links } from '../links/table.ts'
@@ -22,6 +23,7 @@ import { syncConflicts, syncCursors, syncDevices, syncReceipts } from '../sync/t
 import { callMinutes, taskCounts, taskDays } from '../tasks/table.ts'
 import { eventDays } from '../teams/table.ts'
 import { importedRecords } from '../transfer/table.ts'
+import { tunnelActions, tunnelHours } from '../tunnels/table.ts'
 import { loginSessions, refreshTokens } from '../users/table.ts'
 import { look } from './doctor.ts'
 
@@ -30,6 +32,7 @@ const EVENT_DAYS = 365
 const NOTIFICATION_DAYS = 180
 const SYNC_DAYS = 90
 const CALL_DAYS = 30
+const TUNNEL_DAYS = 90
 /** Rows per transaction: on the embedded database all others wait for it. */
 const BATCH = 500
 
@@ -174,6 +177,8 @@ export const purge = flow(
     removed.mails = await purgeAll(ctx, past(mails, 'created_at', ago(DELETED_DAYS)))
     removed.notifications = await purgeAll(ctx, past(notifications, 'created_at', ago(NOTIFICATION_DAYS)))
     removed.callMinutes = await purgeAll(ctx, past(callMinutes, 'minute', ago(CALL_DAYS)))
+    removed.tunnelActions = await purgeAll(ctx, past(tunnelActions, 'created_at', ago(TUNNEL_DAYS)))
+    removed.tunnelHours = await purgeAll(ctx, past(tunnelHours, 'hour', ago(TUNNEL_DAYS)))
     removed.invites = await purgeAll(ctx, past(invites, 'expires_at', ago(DELETED_DAYS)))
     removed.syncReceipts = await purgeAll(ctx, past(syncReceipts, 'at', ago(SYNC_DAYS)))
     removed.syncCursors = await purgeAll(ctx, past(syncCursors, 'created_at', ago(SYNC_DAYS)))
@@ -181,6 +186,8 @@ export const purge = flow(
     removed.syncConflicts += await purgeAll(ctx, past(syncConflicts, 'created_at', ago(SYNC_DAYS)))
     // Later than it stops working, so that until then it is told why.
     removed.syncDevices = await purgeAll(ctx, past(syncDevices, 'last_seen_at', ago(2 * SYNC_DAYS)))
+    removed.grants = 0
+    for (const old of overdueGrants(ctx.now)) removed.grants += await purgeAll(ctx, old)
     removed.links = await purgeAll(ctx, {
       table: links,
       where: or(isGone(ctx, links.fromType, links.fromId), isGone(ctx, links.toType, links.toId)),

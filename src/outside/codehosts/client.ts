@@ -1,6 +1,7 @@
 import { AppError } from '../../errors.ts'
 import type { App } from '../../services.ts'
 import { visibleText } from '../../text/text.ts'
+import { TooLarge } from '../too-large.ts'
 import { type HostAddress, saveToken } from './host-address.ts'
 
 /**
@@ -135,7 +136,7 @@ async function bounded(host: string, answer: Response): Promise<Buffer> {
   let size = 0
   for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.length
-    if (size > MOST_BYTES) throw new AppError('upstream_failed', `${host} sent more than ${MOST_BYTES} bytes.`)
+    if (size > MOST_BYTES) throw new TooLarge(host, MOST_BYTES)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -1,4 +1,5 @@
 import { AppError } from '../../errors.ts'
+import { TooLarge } from '../too-large.ts'
 import type { Client } from './client.ts'
 import {
   type Fields,
@@ -199,18 +200,62 @@ function pullFrom({ client, slug: { owner, name } }: Target, d: Dialect, value: 
 
 /** Gitea sends pages, GitHub all at once: both say whether there is more. */
 const TREE_PAGES = 10
+/** Folders that are read one by one, and how many of them at once. */
+const MOST_FOLDERS = 40
+const FOLDERS_AT_ONCE = 8
 
-const files = ({ client, slug, root, get }: Target, d: Dialect): RemoteFiles => ({
-  async tree(ref) {
-    const found: TreeFile[] = []
-    for (let page = 1; page <= TREE_PAGES && found.length < MOST_PATHS; page++) {
-      const { tree, truncated } = fieldsOf((await get(`/git/trees/${enc(ref)}?${d.treePage(page)}`)).body)
-      if (!Array.isArray(tree)) throw client.garbled()
-      found.push(...tree.flatMap((row) => treeFile(fieldsOf(row))))
-      if (truncated !== true || d.treePage(page) === d.treePage(page + 1)) break
+async function treeOf({ client, get }: Target, d: Dialect, ref: string): Promise<TreeFile[]> {
+  const found: TreeFile[] = []
+  for (let page = 1; page <= TREE_PAGES && found.length < MOST_PATHS; page++) {
+    const { tree, truncated } = fieldsOf((await get(`/git/trees/${enc(ref)}?${d.treePage(page)}`)).body)
+    if (!Array.isArray(tree)) throw client.garbled()
+    found.push(...tree.flatMap((row) => treeFile(fieldsOf(row))))
+    if (truncated !== true || d.treePage(page) === d.treePage(page + 1)) break
+  }
+  return found
+}
+
+interface Folder {
+  ref: string
+  /** Put before the names in it. */
+  path: string
+}
+
+async function folderOf({ client, get }: Target, { ref, path }: Folder): Promise<[TreeFile[], Folder[]]> {
+  const { tree } = fieldsOf((await get(`/git/trees/${enc(ref)}`)).body)
+  if (!Array.isArray(tree)) throw client.garbled()
+  const rows = tree.map(fieldsOf).map((row): Fields => ({ ...row, path: `${path}${row.path}` }))
+  const inside = rows.filter(({ type }) => type === 'tree')
+  return [rows.flatMap(treeFile), inside.map((row) => ({ ref: shaOf(client, row.sha), path: `${row.path}/` }))]
+}
+
+/** Reads a commit with very many files folder by folder, those at the top first, as far as the limits allow. */
+async function treeByFolders(target: Target, ref: string): Promise<TreeFile[]> {
+  const found: TreeFile[] = []
+  const waiting: Folder[] = [{ ref, path: '' }]
+  for (let asked = 0; waiting.length > 0 && asked < MOST_FOLDERS && found.length < MOST_PATHS; ) {
+    const some = waiting.splice(0, Math.min(FOLDERS_AT_ONCE, MOST_FOLDERS - asked))
+    asked += some.length
+    for (const [inside, folders] of await Promise.all(some.map((one) => folderOf(target, one)))) {
+      found.push(...inside)
+      waiting.push(...folders)
     }
+  }
+  return found
+}
+
+const files = (target: Target, d: Dialect): RemoteFiles => ({
+  tree: async (ref) => {
+    const found = await treeOf(target, d, ref).catch((error: unknown) => {
+      if (error instanceof TooLarge) return treeByFolders(target, ref)
+      throw error
+    })
     return found.slice(0, MOST_PATHS)
   },
+  ...contentsOf(target, d),
+})
+
+const contentsOf = ({ client, slug, root, get }: Target, d: Dialect): Omit<RemoteFiles, 'tree'> => ({
   fileUrl: (path, ref, from, to) =>
     `${client.place.base}/${slug.owner}/${slug.name}/${d.filePath(path, ref, from, to)}`,
   branch: (branch, from) => d.makeBranch(client, root, branch, from),

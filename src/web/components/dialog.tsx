@@ -1,7 +1,11 @@
 /** Dialogs. Base UI keeps focus and keys right. */
 import { Dialog as Base } from '@base-ui/react/dialog'
 import { X } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { type ReactNode, useRef } from 'react'
+
+/** A form begins with its first field, except where a keyboard on the screen would hide the rest. */
+const firstField = (popup: HTMLElement | null, how: string): HTMLElement | true =>
+  (how !== 'touch' && popup?.querySelector<HTMLElement>('form :is(input, textarea, select):not([type=hidden])')) || true
 
 export function Dialog({
   title,
@@ -14,11 +18,12 @@ export function Dialog({
   onClose(): void
   children: ReactNode
 }) {
+  const popup = useRef<HTMLDivElement>(null)
   return (
     <Base.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Base.Portal>
         <Base.Backdrop className="veil" />
-        <Base.Popup className="dialog">
+        <Base.Popup ref={popup} className="dialog" initialFocus={(how) => firstField(popup.current, how)}>
           <header className="row">
             <Base.Title className="h2 grow">{title}</Base.Title>
             <Base.Close className="ib" aria-label="Close">

@@ -70,14 +70,16 @@ interface Props {
   after: string
   /** What stands above each text. */
   names: readonly [string, string]
+  /** What is compared, where a page has several. Default: the names. */
+  label?: string
 }
 
-export function Diff({ before, after, names }: Props) {
+export function Diff({ before, after, names, label = names.join(', ') }: Props) {
   const rows = useMemo(() => rowsOf(before, after), [before, after])
   if (rows.length === 0) return <p className="soft">{words.same}</p>
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: long lines scroll, and what scrolls must be reachable by keys
-    <section className="sdiff" tabIndex={0} aria-label={`${names[0]}, ${names[1]}`}>
+    <section className="sdiff" tabIndex={0} aria-label={label}>
       <table>
         <colgroup>
           <col className="ln" />

@@ -1,6 +1,7 @@
 /** A field for Markdown: keys and buttons for what is usual, completion of `[[` and `@`, files, and a preview. */
 import { Bold, Italic, Link, List, type LucideIcon, Paperclip } from 'lucide-react'
 import { type ClipboardEvent, type DragEvent, type KeyboardEvent, type RefObject, useRef, useState } from 'react'
+import { capsOf } from '../keys.ts'
 import { type Completing, Completions, useCompletion } from './completions.tsx'
 import { apply, continued, type Edit, linked, listed, marked } from './editing.ts'
 import { Kbd } from './foot.tsx'
@@ -18,6 +19,8 @@ const words = {
   attach: 'Attach a file',
   uploading: (name: string) => `Uploading ${name}…`,
   nothing: 'Nothing to preview.',
+  note: 'a note',
+  person: 'a person',
 }
 
 interface Props {
@@ -208,9 +211,13 @@ function useFiles(field: RefObject<HTMLTextAreaElement | null>, store: Props['on
 
 export const EditorKeys = ({ save }: { save: string }) => (
   <span className="row">
-    <Kbd>⌘S</Kbd>
+    {capsOf('$mod+s').map((cap) => (
+      <Kbd key={cap}>{cap}</Kbd>
+    ))}
     {save}
     <Kbd>[[</Kbd>
+    {words.note}
     <Kbd>@</Kbd>
+    {words.person}
   </span>
 )

@@ -1,28 +1,34 @@
 /** What the foot line says: what is selected with its keys at the left, what is going on at the right. */
-import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react'
+import { createContext, type ReactNode, useCallback, useContext, useEffect, useState } from 'react'
 
 interface FootLine {
   left: ReactNode
   /** Also spoken, as a live region. */
   right: string
 }
-interface FootState extends FootLine {
-  set(line: Partial<FootLine>): void
-}
-const FootContext = createContext<FootState>({ left: null, right: '', set: () => undefined })
+type SetFoot = (line: Partial<FootLine>) => void
+const LineContext = createContext<FootLine>({ left: null, right: '' })
+/** Apart from the line, so that a page which only sets it is not drawn anew by every message. */
+const SetContext = createContext<SetFoot>(() => undefined)
 
 export function FootProvider({ children }: { children: ReactNode }) {
   const [line, setLine] = useState<FootLine>({ left: null, right: '' })
-  const set = useCallback((next: Partial<FootLine>) => setLine((before) => ({ ...before, ...next })), [])
-  const value = useMemo(() => ({ ...line, set }), [line, set])
-  return <FootContext value={value}>{children}</FootContext>
+  const set = useCallback<SetFoot>((next) => setLine((before) => ({ ...before, ...next })), [])
+  return (
+    <SetContext value={set}>
+      <LineContext value={line}>{children}</LineContext>
+    </SetContext>
+  )
 }
 
-export const useFoot = () => useContext(FootContext)
+/** Returns what the foot line says. */
+export const useFootLine = () => useContext(LineContext)
+/** Returns how to change what the foot line says. */
+export const useSetFoot = () => useContext(SetContext)
 
 /** Shows this at the left of the foot line while the component that calls it is there. Give it a constant element. */
 export function useFootLeft(left: ReactNode): void {
-  const { set } = useFoot()
+  const set = useSetFoot()
   useEffect(() => {
     set({ left })
     return () => set({ left: null })

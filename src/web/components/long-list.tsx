@@ -1,11 +1,12 @@
 /** A long list: only the rows on screen are in the page, and the next ones are loaded when the end comes near. */
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { type ReactNode, type RefObject, useEffect, useRef } from 'react'
+import { useCommands } from '../keys.ts'
 import { words } from '../words.ts'
 import { AfterAMoment, NoMatch, ProblemBox, Skeleton } from './states.tsx'
 
 /** What has been loaded of the list, as `useInfiniteQuery` returns it. */
-interface Found<T> {
+export interface Found<T> {
   data: { pages: readonly { items: readonly T[] }[] } | undefined
   error: Error | null
   hasNextPage: boolean
@@ -37,6 +38,7 @@ export function LongList<T extends { id: string }>({ found, size, row, empty, no
     estimateSize: () => size,
     overscan: 6,
   })
+  useSteps(scroll, items.length, (place) => rows.scrollToIndex(place))
   const shown = rows.getVirtualItems()
   const last = shown.at(-1)?.index ?? 0
   useEffect(() => {
@@ -78,7 +80,11 @@ export function LongList<T extends { id: string }>({ found, size, row, empty, no
         {shown.map(({ index, start }) => {
           const item = items[index] as T
           return (
-            <li key={item.id} style={{ position: 'absolute', insetInline: 0, transform: `translateY(${start}px)` }}>
+            <li
+              key={item.id}
+              data-row={index}
+              style={{ position: 'absolute', insetInline: 0, transform: `translateY(${start}px)` }}
+            >
               {row(item)}
             </li>
           )
@@ -87,4 +93,29 @@ export function LongList<T extends { id: string }>({ found, size, row, empty, no
       {isFetchNextPageError && error && <ProblemBox error={error}>{again(fetchNextPage)}</ProblemBox>}
     </div>
   )
+}
+
+/** `j` and `k` focus what the next row, or the one before, leads to. */
+function useSteps(list: RefObject<HTMLElement | null>, count: number, reveal: (place: number) => void): void {
+  const last = useRef(-1)
+  /** The row may come into the page only after it was scrolled to. One with nothing to focus is passed over. */
+  const focus = (place: number, by: number, tries = 20): void => {
+    if (place < 0 || place >= count) return
+    const row = list.current?.querySelector(`[data-row="${place}"]`)
+    const target = row?.querySelector<HTMLElement>('a, button')
+    if (target) {
+      last.current = place
+      target.focus()
+    } else if (row) step(place, by)
+    else if (tries > 0) requestAnimationFrame(() => focus(place, by, tries - 1))
+  }
+  const step = (from: number, by: number) => {
+    reveal(Math.max(0, Math.min(count - 1, from + by)))
+    focus(from + by, by)
+  }
+  const here = () => Number(document.activeElement?.closest('[data-row]')?.getAttribute('data-row') ?? last.current)
+  useCommands([
+    { keys: 'j', label: words.keys.next, scope: 'list', keysOnly: true, run: () => step(here(), 1) },
+    { keys: 'k', label: words.keys.previous, scope: 'list', keysOnly: true, run: () => step(here(), -1) },
+  ])
 }

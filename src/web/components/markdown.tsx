@@ -5,6 +5,8 @@ import { type MouseEvent, useMemo } from 'react'
 
 interface Props {
   text: string
+  /** The title of the page: a first heading that only repeats it is left out. */
+  title?: string
   /** Addresses of the notes that `[[title]]` names, by title in lower case. */
   titles?: ReadonlyMap<string, string>
   /** Opens an address of this site without loading the page again. */
@@ -64,8 +66,14 @@ function toHtml(text: string, named: Props['titles']) {
   })
 }
 
-export function Markdown({ text, titles, onFollow }: Props) {
-  const html = useMemo(() => toHtml(text, titles), [text, titles])
+/** Returns the text without a first heading that is the title of the page. */
+function below(title: string | undefined, text: string): string {
+  const [, heading, rest = ''] = /^#\s+(.+?)\s*(?:\n([\s\S]*))?$/.exec(text) ?? []
+  return title !== undefined && heading === title ? rest : text
+}
+
+export function Markdown({ text, title, titles, onFollow }: Props) {
+  const html = useMemo(() => toHtml(below(title, text), titles), [title, text, titles])
   const follow = (event: MouseEvent<HTMLDivElement>) => {
     const href = event.target instanceof Element ? event.target.closest('a')?.getAttribute('href') : undefined
     const isPlain = !(event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0)

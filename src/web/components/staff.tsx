@@ -110,7 +110,8 @@ export interface Hold {
 /** Nothing has changed since then, although calls came. */
 export interface Stall {
   since: number
-  label: string
+  /** Drawn over the staff, where there is room for it. */
+  label?: string
 }
 
 interface StaffProps {
@@ -144,7 +145,7 @@ export function Staff({ span, name, marks = [], calls = [], hold, stall, now }: 
       {now !== undefined && (
         <line className="nowline" x1={percent(span, now)} x2={percent(span, now)} y1="-80" y2="120" />
       )}
-      {hold && stall && <StallLabel x={percent(span, (stall.since + hold.until) / 2)} text={stall.label} />}
+      {hold && stall?.label && <StallLabel x={percent(span, (stall.since + hold.until) / 2)} text={stall.label} />}
     </svg>
   )
 }
@@ -164,7 +165,7 @@ export function TimeAxis({ span, now, text }: { span: Span; now: number; text(at
     <svg className="staff" height="28" aria-hidden>
       {timesIn(span).map((at) => {
         // What would be under the plate of the present is left out.
-        const hidden = Math.abs(placeIn(span, at) - placeIn(span, now)) < 10
+        const hidden = Math.abs(placeIn(span, at) - placeIn(span, now)) < 14
         return (
           <Fragment key={at}>
             {!hidden && (
@@ -196,7 +197,7 @@ const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 1440].map((minutes) => mi
 /** The beginning, and round times after it: about five in all. */
 export function timesIn(span: Span, most = 6): number[] {
   const step = STEPS.find((length) => (span.until - span.from) / length <= most) ?? 1440 * MINUTE
-  const first = Math.ceil((span.from + step * 0.4) / step) * step
+  const first = Math.ceil((span.from + step * 0.75) / step) * step
   const round = Array.from({ length: most + 1 }, (_, i) => first + i * step).filter(
     (at) => at < span.until - step * 0.2,
   )

@@ -10,24 +10,28 @@ export interface Remark {
   author: Party
   body: string
   createdAt: string
+  /** What kind of remark it is, beside the name. */
+  flag?: ReactNode
 }
 
-export const Talk = ({ remarks }: { remarks: readonly Remark[] }) => (
-  <ul className="stack s4">
-    {remarks.map((remark) => (
-      <li key={remark.id} className="msg">
-        <Avatar party={remark.author} size="m" />
-        <span className="who">
-          <b>{remark.author.name}</b>
-          <time className="soft t12" dateTime={remark.createdAt} title={dayAndTime(remark.createdAt)}>
-            {ago(remark.createdAt)}
-          </time>
-        </span>
-        <Markdown text={remark.body} />
-      </li>
-    ))}
-  </ul>
-)
+export const Talk = ({ remarks }: { remarks: readonly Remark[] }) =>
+  remarks.length > 0 && (
+    <ul className="stack s4">
+      {remarks.map((remark) => (
+        <li key={remark.id} className="msg">
+          <Avatar party={remark.author} size="m" />
+          <span className="who">
+            <b>{remark.author.name}</b>
+            {remark.flag}
+            <time className="soft t12" dateTime={remark.createdAt} title={dayAndTime(remark.createdAt)}>
+              {ago(remark.createdAt)}
+            </time>
+          </span>
+          {remark.body !== '' && <Markdown text={remark.body} />}
+        </li>
+      ))}
+    </ul>
+  )
 
 interface ComposeProps {
   label: string
@@ -61,9 +65,6 @@ export function Compose({ label, submit, maxLength, busy, onSend, children }: Co
         value={text}
         maxLength={maxLength}
         onChange={(event) => setText(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) send()
-        }}
       />
       {children}
       <span className="row">

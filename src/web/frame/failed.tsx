@@ -1,3 +1,4 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router'
 import { Empty, ProblemBox } from '../components/states.tsx'
 import { isProblem } from '../problem.ts'
@@ -9,13 +10,29 @@ export const Missing = () => (
     <Empty title={words.notFound}>
       <p className="soft">{words.notFoundText}</p>
       <p className="voidact">
-        <Link className="btn" to="/projects">
-          {words.toProjects}
-        </Link>
+        <span className="row">
+          <Link className="btn" to="/projects">
+            {words.toProjects}
+          </Link>
+          <Link className="btn" to="/search">
+            {words.toSearch}
+          </Link>
+        </span>
       </p>
     </Empty>
   </div>
 )
+
+/** Asks again for all that is on the page and could not be loaded. */
+export function Retry() {
+  const cache = useQueryClient()
+  const again = () => cache.refetchQueries({ type: 'active', predicate: ({ state }) => state.status === 'error' })
+  return (
+    <button type="button" className="btn small" onClick={() => void again()}>
+      {words.tryAgain}
+    </button>
+  )
+}
 
 /** A page that could not be loaded. What does not exist, or not for this reader, looks like a wrong address. */
 export function Failed({ error, reset }: ErrorComponentProps) {

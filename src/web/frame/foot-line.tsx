@@ -1,9 +1,9 @@
-import { Kbd, useFoot } from '../components/foot.tsx'
+import { Kbd, useFootLine } from '../components/foot.tsx'
 import { useLiveState } from '../live.ts'
 import { words } from '../words.ts'
 
 export function Foot() {
-  const { left, right } = useFoot()
+  const { left, right } = useFootLine()
   const state = useLiveState()
   return (
     <footer className="foot">

@@ -13,8 +13,9 @@ const More = lazy(async () => ({ default: (await import('./more.tsx')).More }))
 
 export function PhoneHead() {
   const crumbs = useCrumbsHere()
-  // A page of one record is named after it, and leads back to the list that it is in.
-  const back = crumbs.length > 2 ? crumbs.at(-2)?.to : undefined
+  const slug = useProjectSlug()
+  // A page of one record is named after it, and leads back to the list that it is in. The tabs lead around a project.
+  const back = crumbs.length > (slug ? 2 : 1) ? crumbs.at(-2)?.to : undefined
   const shown = back ? crumbs.at(-1) : crumbs[0]
   const [open, setOpen] = useState(false)
   return (

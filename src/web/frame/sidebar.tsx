@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { useAtWork } from '../at-work.ts'
 import { useFavourites } from '../favourites.ts'
-import { usePresent } from '../presence.ts'
 import { projectQuery } from '../routes/project/queries.ts'
 import { countQuery, projectsQuery } from '../session.ts'
 import { words } from '../words.ts'
@@ -15,7 +15,9 @@ const SHOWN = 12
 
 export const Sidebar = () => (
   <nav className="side" aria-label={words.main}>
-    <Entries />
+    <div className="sidenav">
+      <Entries />
+    </div>
     <AtWork />
   </nav>
 )
@@ -58,14 +60,14 @@ function Entry({ place: { to, label, icon: Icon } }: { place: Place }) {
       <Icon className="i" aria-hidden />
       <span className="cut">{label}</span>
       {to === '/inbox' && <Badge />}
-      {to === '/now' && <Present />}
+      {to === '/now' && <Held />}
     </Link>
   )
 }
 
-/** How many agents of the team are here. */
-function Present() {
-  const n = usePresent().filter(({ type }) => type === 'agent').length
+/** How many hold a task, as the page of what goes on now counts them. */
+function Held() {
+  const n = useAtWork()?.length ?? 0
   return n > 0 && <span className="n">{words.atWork(n)}</span>
 }
 

@@ -18,7 +18,7 @@ import { openKeys, openPalette } from './overlays.ts'
 
 export const Top = () => (
   <header className="top">
-    <Link className="brand" to="/projects" aria-label={words.home}>
+    <Link className="brand" to="/" aria-label={words.home}>
       <Mark />
       <Wordmark />
     </Link>

@@ -5,25 +5,33 @@ import { call, serve, type World } from '../world.ts'
 export const part: Part = async function* (bench) {
   const model = slowModel()
   try {
-    for (const database of bench.databases) yield* streaming(bench, database, await bench.world(database), model.url)
+    for (const database of bench.databases) yield* streaming(bench, database, await bench.world(database), model)
   } finally {
     model.stop()
   }
 }
 
-/** As fast as a small model on a processor: 2 s for an answer. */
-const PIECES = 100
-const PACE_MS = 20
+/** As fast as a model of a few billion parameters on a processor, with an answer of some sentences: 5 s. */
+const PIECES = 200
+const PACE_MS = 25
+
+interface Model {
+  url: string
+  /** What it was asked last: the prompt with its sources. */
+  asked(): object
+  stop(): void
+}
 
 /** A chat server that says one word after the other, at an even pace whatever the load. */
-function slowModel(): { url: string; stop(): void } {
+function slowModel(): Model {
+  let asked = {}
   const line = (data: unknown) => `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     idleTimeout: 60,
     async fetch(request) {
-      await request.json()
+      asked = (await request.json()) as object
       const pieces = async function* () {
         const started = performance.now()
         for (let i = 1; i <= PIECES; i++) {
@@ -36,16 +44,16 @@ function slowModel(): { url: string; stop(): void } {
       return new Response(pieces() as never, { headers: { 'content-type': 'text/event-stream' } })
     },
   })
-  return { url: `http://127.0.0.1:${server.port}/v1`, stop: () => void server.stop(true) }
+  return { url: `http://127.0.0.1:${server.port}/v1`, asked: () => asked, stop: () => void server.stop(true) }
 }
 
-async function* streaming(bench: Bench, database: string, world: World, model: string): AsyncIterable<Row> {
-  const ours = await serve({ ...world.env, CHAT_URL: model, CHAT_MODEL: 'slow' })
+async function* streaming(bench: Bench, database: string, world: World, model: Model): AsyncIterable<Row> {
+  const ours = await serve({ ...world.env, CHAT_URL: model.url, CHAT_MODEL: 'slow' })
   const { id } = await call<{ id: string }>(ours, '/api/ai/sessions', { body: {}, token: world.token })
-  const question = { messages: [{ role: 'user', content: 'lorem ipsum' }], stream: true }
   const sides = {
     ours: () => timeOf(`${ours.url}/api/ai/sessions/${id}/messages`, { content: 'lorem ipsum' }, world.token),
-    direct: () => timeOf(`${model}/chat/completions`, question),
+    // The same prompt, with the same sources.
+    direct: () => timeOf(`${model.url}/chat/completions`, model.asked()),
   }
   await sides.ours()
   await sides.direct()

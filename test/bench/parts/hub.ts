@@ -1,22 +1,15 @@
 /** The hub, against `ws` on Node, Nchan and a bare `Bun.serve` that inserts the same rows and publishes. */
 import { join } from 'node:path'
 import { bareOf } from '../bare-process.ts'
-import { EACH, type Ear, type Listeners, listen, percentile, socketUrl } from '../listeners.ts'
+import { IDLE, noteBody, otherSide, ourSide, type Side } from '../hub-sides.ts'
+import { type Listeners, percentile } from '../listeners.ts'
 import { nchan } from '../nchan.ts'
 import { type Bench, compare, median, type Part, type Row, ratioOf } from '../part.ts'
-import { type Process, rate, rssMb, start } from '../processes.ts'
-import { call, createPerson, serve, signIn, twin, type World } from '../world.ts'
+import { loopSeconds, rate, rssMb, start } from '../processes.ts'
+import { serve, twin, type World } from '../world.ts'
 
-const IDLE = 10_000
 const MANY = 1000
 const WRITES_PER_SECOND = 100
-
-/** A side of a comparison: how one listens there, and how one makes it say something. */
-interface Side {
-  server: Process
-  open(count: number): Promise<Listeners>
-  say(): Promise<unknown>
-}
 
 export const part: Part = async function* (bench) {
   for (const database of bench.databases) {
@@ -39,40 +32,6 @@ export const part: Part = async function* (bench) {
     for (const server of [ours, bare, node, nginx]) await server?.stop()
   }
 }
-
-async function ourSide(server: Process, world: World, env: World['env']): Promise<Side> {
-  const ears: Ear[] = await keysOf(server, 'ada@example.com')
-  for (let i = 1; ears.length < IDLE / EACH; i++) {
-    await createPerson(env, `ada${i}@example.com`)
-    ears.push(...(await keysOf(server, `ada${i}@example.com`)))
-  }
-  return {
-    server,
-    open: (count) => listen(socketUrl(server, '/api/ws'), count, ears),
-    say: () => call(server, '/api/notes', { body: noteBody, token: world.token }),
-  }
-}
-
-/** As many API keys as a person may have, less those there are. */
-async function keysOf(server: Process, email: string): Promise<Ear[]> {
-  const { token: session } = await signIn(server, email)
-  const { id } = await call<{ id: string }>(server, '/api/team', { token: session })
-  const ears: Ear[] = []
-  for (let i = 0; i < 95; i++) {
-    const body = { name: `hub ${i}` }
-    const { token } = await call<{ token: string }>(server, '/api/settings/api-keys', { body, token: session })
-    ears.push({ token, topic: `organization:${id}` })
-  }
-  return ears
-}
-
-const noteBody = { title: 'bench', content: 'x'.repeat(500), scope: 'team' }
-
-const otherSide = (server: Process): Side => ({
-  server,
-  open: (count) => listen(socketUrl(server, '/listen'), count),
-  say: () => fetch(`${server.url}/create`, { method: 'POST', body: JSON.stringify({ text: 'x'.repeat(600) }) }),
-})
 
 /** What an open, subscribed socket costs in memory. */
 async function* idle({ ours, ws, nchan }: { ours: Side; ws: Side; nchan?: Side }): AsyncIterable<Row> {
@@ -124,6 +83,7 @@ async function* fanOut(bench: Bench, database: string, sides: Record<string, Sid
       ]),
     ),
   )
+  yield await blocked(database, sides.ours as Side, rooms.get('ours') as Listeners)
   for (const listeners of rooms.values()) listeners.close()
   for (const [name, most] of Object.entries(bars)) {
     const other = found[name]
@@ -135,6 +95,25 @@ async function* fanOut(bench: Bench, database: string, sides: Record<string, Sid
       ratio: ratioOf(found.ours as number[], other),
       bar: { most },
     }
+  }
+}
+
+const EVENTS = 50
+
+/** How long the event loop works for one note and its event: at least as long as it is blocked at a time. */
+async function blocked(database: string, { server, say }: Side, listeners: Listeners): Promise<Row> {
+  const before = loopSeconds(server.pid)
+  for (let i = 0; i < EVENTS; i++) {
+    const heard = listeners.next(1)
+    await say()
+    await heard
+  }
+  const ms = ((loopSeconds(server.pid) - before) * 1000) / EVENTS
+  return {
+    what: `event loop for 1 event to ${MANY} sockets, ${database}`,
+    ours: `${ms.toFixed(1)} ms`,
+    value: ms,
+    bar: { most: 10, unit: 'ms' },
   }
 }
 

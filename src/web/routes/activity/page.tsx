@@ -1,7 +1,6 @@
 /** What people and agents did in the team, newest first, by day. New entries wait behind a pill. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
-import { ArrowUp } from 'lucide-react'
 import { useCallback } from 'react'
 import type { ActivityItem } from '../../../features/activity/schema.ts'
 import { kinds, type RecordName } from '../../../records/names.ts'
@@ -9,8 +8,9 @@ import { FeedRow } from '../../components/feed-row.tsx'
 import { LongList } from '../../components/long-list.tsx'
 import { QueryBar } from '../../components/query-bar.tsx'
 import { Empty } from '../../components/states.tsx'
+import { Pill } from '../../components/still.tsx'
 import { agentsQuery, membersQuery, projectsQuery } from '../../session.ts'
-import { dayAndTime } from '../../times.ts'
+import { clockTime, dayAndTime } from '../../times.ts'
 import { feedQuery, newestQuery } from './queries.ts'
 import { type ActivitySearch, noFilter } from './search.ts'
 import { words } from './words.ts'
@@ -77,14 +77,9 @@ function News({ search, shown, onShow }: NewsProps) {
   const place = newest.findIndex(({ id }) => known.has(id))
   const fresh = place < 0 ? newest.length : place
   return (
-    <div className="pill" role="status">
-      {fresh > 0 && (
-        <button type="button" className="btn small main" onClick={onShow}>
-          <ArrowUp className="i s14" aria-hidden />
-          {words.news(fresh)}
-        </button>
-      )}
-    </div>
+    <Pill n={fresh} onShow={onShow}>
+      {words.news(fresh)}
+    </Pill>
   )
 }
 
@@ -98,13 +93,11 @@ function pathOf({ type, subjectId }: ActivityItem): string | undefined {
   return path === undefined ? undefined : `${path}/${subjectId}`
 }
 
-const timeOnly = (at: string) => new Date(at).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })
-
 function Entry({ item }: { item: ActivityItem }) {
   const path = pathOf(item)
   const what = (
     <>
-      {item.actor.for && <span className="soft">{words.for(item.actor.for.name)} </span>}
+      {item.actor.for && <span className="soft hp">{words.for(item.actor.for.name)} </span>}
       {item.description}
     </>
   )
@@ -122,7 +115,7 @@ function Entry({ item }: { item: ActivityItem }) {
       }
       when={
         <time className="t12 soft nowrap" dateTime={item.at} title={dayAndTime(item.at)}>
-          {timeOnly(item.at)}
+          {clockTime(item.at)}
         </time>
       }
     />

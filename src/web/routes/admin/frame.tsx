@@ -3,8 +3,9 @@ import type { UseInfiniteQueryResult, UseQueryResult } from '@tanstack/react-que
 import { Link, useRouteContext } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
-import { Missing } from '../../frame/failed.tsx'
+import { Missing, Retry } from '../../frame/failed.tsx'
 import { isProblem } from '../../problem.ts'
+import { dayAndTime } from '../../times.ts'
 import { words } from './words.ts'
 
 const places = [
@@ -33,6 +34,9 @@ interface FrameProps {
   children: ReactNode
 }
 
+/** On a phone the tabs are one line, which may hide the one of this page. */
+const intoView = (tab: HTMLElement | null) => tab?.scrollIntoView({ block: 'nearest', inline: 'center' })
+
 /** For everybody else these pages do not exist. */
 export function AdminFrame({ at, title, children }: FrameProps) {
   const { me } = useRouteContext({ from: '/inside' })
@@ -44,7 +48,14 @@ export function AdminFrame({ at, title, children }: FrameProps) {
           <h1 className="h1">{title ?? `${words.title}: ${words.sections[at]}`}</h1>
           <nav className="tabs" aria-label={words.title}>
             {places.map(([to, name]) => (
-              <Link key={to} to={to} activeOptions={{ exact: true }}>
+              <Link
+                key={to}
+                to={to}
+                activeOptions={{ exact: true }}
+                activeProps={{}}
+                aria-current={name === at ? 'page' : undefined}
+                ref={name === at ? intoView : undefined}
+              >
                 {words.sections[name]}
               </Link>
             ))}
@@ -60,7 +71,7 @@ export function AdminFrame({ at, title, children }: FrameProps) {
 export function Single<T>({ at, query, children }: SingleProps<T>) {
   if (isProblem(query.error) && query.error.status === 404) return <Missing />
   if (query.data) return children(query.data)
-  return <AdminFrame at={at}>{query.error ? <ProblemBox error={query.error} /> : <Waiting />}</AdminFrame>
+  return <AdminFrame at={at}>{query.error ? <Failure error={query.error} /> : <Waiting />}</AdminFrame>
 }
 
 interface SingleProps<T> {
@@ -85,6 +96,8 @@ interface Column<T> {
   of(item: T): ReactNode
   /** Not on a phone. */
   wide?: boolean
+  /** What can be done: at the end of the row, below a title that only screen readers say. */
+  acts?: boolean
 }
 
 export function Table<T extends { id: string }>({ items, columns }: { items: readonly T[]; columns: Column<T>[] }) {
@@ -95,9 +108,9 @@ export function Table<T extends { id: string }>({ items, columns }: { items: rea
       <table>
         <thead>
           <tr className="t12 soft">
-            {columns.map(({ title, wide }) => (
+            {columns.map(({ title, wide, acts }) => (
               <th key={title} className={wide ? 'hp' : ''}>
-                {title}
+                {acts ? <span className="hide">{title}</span> : title}
               </th>
             ))}
           </tr>
@@ -105,8 +118,8 @@ export function Table<T extends { id: string }>({ items, columns }: { items: rea
         <tbody>
           {items.map((item) => (
             <tr key={item.id}>
-              {columns.map(({ title, wide, of }) => (
-                <td key={title} className={wide ? 'hp' : 'wrapany'}>
+              {columns.map(({ title, wide, acts, of }) => (
+                <td key={title} className={`${wide ? 'hp' : 'wrapany'} ${acts ? 'num' : ''}`}>
                   {of(item)}
                 </td>
               ))}
@@ -125,7 +138,7 @@ interface ListProps<T> {
 
 /** A table over the pages of a list. */
 export function Listed<T extends { id: string }>({ list, columns }: ListProps<T>) {
-  if (list.error && !list.data) return <ProblemBox error={list.error} />
+  if (list.error && !list.data) return <Failure error={list.error} />
   if (!list.data) return <Waiting />
   return (
     <>
@@ -140,6 +153,12 @@ export function Listed<T extends { id: string }>({ list, columns }: ListProps<T>
     </>
   )
 }
+
+export const Failure = ({ error }: { error: Error }) => (
+  <ProblemBox error={error}>
+    <Retry />
+  </ProblemBox>
+)
 
 export const Waiting = () => (
   <AfterAMoment>
@@ -167,3 +186,26 @@ export const Find = ({ label, value, onFind }: { label: string; value: string; o
     </button>
   </form>
 )
+
+/** Who did it, and when. */
+export const Who = ({ entry: { actor, at } }: { entry: { actor: { name: string }; at: string } }) => (
+  <span className="stack who-t">
+    <span>{actor.name}</span>
+    <span className="t12 soft">{dayAndTime(at)}</span>
+  </span>
+)
+
+/** What an entry of the audit log says: in words, and the type by which it is found. */
+export function What({ entry: { type, description } }: { entry: { type: string; description: string } }) {
+  const dot = type.indexOf('.') + 1
+  return (
+    <span className="stack who-t">
+      {description !== type && <span>{description.split(';')[0]}</span>}
+      <span className="t12 soft mono">
+        {type.slice(0, dot)}
+        <wbr />
+        {type.slice(dot)}
+      </span>
+    </span>
+  )
+}

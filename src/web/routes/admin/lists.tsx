@@ -1,12 +1,14 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { CopyLine } from '../../components/copy-line.tsx'
+import { MailAddress } from '../../components/mail-address.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { dayAndTime } from '../../times.ts'
 import { InstanceSettings } from '../site/instance-settings.tsx'
 import { words as siteWords } from '../site/words.ts'
-import { AdminFrame, Find, Listed, Table, Waiting } from './frame.tsx'
+import { AdminFrame, Find, Listed, Table, Waiting, What, Who } from './frame.tsx'
 import {
   auditQuery,
   backupsQuery,
@@ -58,12 +60,14 @@ export function OutboxPage() {
       <Listed
         list={list}
         columns={[
-          { title: columns.to, of: ({ to }) => to },
           {
             title: columns.subject,
-            of: ({ subject, text, error }) => (
+            of: ({ subject, to, text, error }) => (
               <>
-                {subject}
+                <b className="b5">{subject}</b>
+                <p className="t12 soft">
+                  <MailAddress of={to} />
+                </p>
                 {error && <p className="t12 warn">{error}</p>}
                 {text && (
                   <details>
@@ -81,6 +85,7 @@ export function OutboxPage() {
           { title: columns.at, of: ({ createdAt }) => dayAndTime(createdAt), wide: true },
           {
             title: columns.act,
+            acts: true,
             of: ({ id, to, status }) =>
               status === 'failed' && (
                 <button
@@ -110,9 +115,8 @@ export function AuditPage() {
       <Listed
         list={list}
         columns={[
-          { title: columns.at, of: ({ at }) => <span className="nowrap">{dayAndTime(at)}</span> },
-          { title: columns.who, of: ({ actor }) => actor.name },
-          { title: columns.type, of: (entry) => <span title={entry.action}>{entry.type}</span> },
+          { title: columns.who, of: (entry) => <Who entry={entry} /> },
+          { title: columns.type, of: (entry) => <What entry={entry} /> },
           { title: columns.ip, of: ({ ip }) => ip, wide: true },
         ]}
       />
@@ -133,7 +137,7 @@ export function SettingsPage() {
         <Table
           items={data.items.map((item) => ({ ...item, id: item.name }))}
           columns={[
-            { title: columns.name, of: ({ name }) => <span className="mono">{name}</span> },
+            { title: columns.name, of: ({ name }) => <span className="mono nowrap">{name}</span> },
             {
               title: columns.value,
               of: ({ value }) => value ?? <span className="soft">{words.settings.unset}</span>,
@@ -156,7 +160,12 @@ export function BackupsPage() {
     <AdminFrame at="backups">
       {problem && <ProblemBox error={problem} />}
       {!data && !error && <Waiting />}
-      {data && !data.folder && <p>{words.backups.none}</p>}
+      {data && !data.folder && (
+        <div className="stack">
+          <p className="soft">{words.backups.none}</p>
+          <CopyLine label={words.backups.byHand} text={words.backups.command} />
+        </div>
+      )}
       {data?.folder && (
         <>
           <p className="row wraps">

@@ -19,7 +19,7 @@ function Figures() {
   const { database, disk, mail, jobs, connections } = data
   const facts: [string, string][] = [
     [words.state.version, data.version],
-    [words.state.database, `${database.kind}, ${words.bytes(database.bytes)}`],
+    [words.state.database, `${words.state.kinds[database.kind] ?? database.kind}, ${words.bytes(database.bytes)}`],
     [words.state.disk, `${words.bytes(disk.freeBytes)} / ${words.bytes(disk.totalBytes)}`],
     [words.state.memory, words.bytes(data.memory.residentBytes)],
     [words.state.mail, words.state.mailOf(mail.mode, mail.waiting, mail.failed)],
@@ -28,6 +28,9 @@ function Figures() {
   ]
   return <Facts of={facts} />
 }
+
+/** Writes times as the reader's clock does. */
+const withTimes = (text: string): string => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (instant) => dayAndTime(instant))
 
 function Doctor() {
   const { data, error } = useQuery(doctorQuery)
@@ -40,12 +43,12 @@ function Doctor() {
       {data && (
         <ul className="sheet">
           {data.items.map(({ what, ok, warning, said, advice }) => (
-            <li key={`${what} ${said}`} className="prow row padx wraps">
+            <li key={`${what} ${said}`} className="setrow">
               <span className={`flag ${ok ? (warning ? 'warn' : 'good') : 'bad'}`}>
                 {ok ? (warning ? words.state.warning : words.state.ok) : words.state.bad}
               </span>
               <b className="b5">{what}</b>
-              <span className="grow">{said}</span>
+              <span className="grow">{withTimes(said)}</span>
               {advice && <span className="t12 soft">{advice}</span>}
             </li>
           ))}
@@ -67,7 +70,7 @@ function Jobs() {
         <Table
           items={data.items}
           columns={[
-            { title: columns.name, of: ({ name }) => name },
+            { title: columns.name, of: ({ name }) => <span className="mono t12">{name}</span> },
             { title: columns.state, of: ({ state }) => state },
             { title: columns.attempts, of: ({ attempts }) => attempts, wide: true },
             { title: columns.runAt, of: ({ runAt }) => dayAndTime(runAt) },

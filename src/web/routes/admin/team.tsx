@@ -5,6 +5,7 @@ import { type FormEvent, useState } from 'react'
 import type { Role } from '../../../auth/policy.ts'
 import type { AdminTeamDetail } from '../../../features/admin/schema.ts'
 import { Confirm } from '../../components/confirm.tsx'
+import { MailAddress } from '../../components/mail-address.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCrumbs } from '../../crumbs.ts'
@@ -171,7 +172,9 @@ function Members({ team }: Props) {
                 <Link className="b5 link" to="/admin/users/$id" params={{ id }}>
                   {name}
                 </Link>
-                <span className="t12 soft">{email}</span>
+                <span className="t12 soft">
+                  <MailAddress of={email} />
+                </span>
               </span>
             ),
           },
@@ -195,6 +198,7 @@ function Members({ team }: Props) {
           { title: columns.since, of: ({ joinedAt }) => day(joinedAt), wide: true },
           {
             title: columns.act,
+            acts: true,
             of: (member) => (
               <button
                 type="button"
@@ -279,7 +283,7 @@ function Removal({ team, onClose }: Props & { onClose(): void }) {
   const [typed, setTyped] = useState('')
   const remove = useAdminChange(removeTeam)
   const done = () => {
-    toast({ title: w.removeTeamTitle(team.name) })
+    toast({ title: w.teamRemoved(team.name) })
     void navigate({ to: '/admin/teams' })
   }
   return (

@@ -1,12 +1,14 @@
 /** One user: who they are, how they sign in, where they belong, and what an administrator may do. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { Fragment, type ReactNode, useState } from 'react'
 import type { AdminUserDetail } from '../../../features/admin/schema.ts'
+import { MailAddress } from '../../components/mail-address.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { ago, day, dayAndTime } from '../../times.ts'
-import { AdminFrame, Facts, Listed, Single } from './frame.tsx'
+import { ago, day } from '../../times.ts'
+import { programOf } from '../settings/program.ts'
+import { AdminFrame, Facts, Listed, Single, What, Who } from './frame.tsx'
 import {
   setUserRole,
   unsuspend,
@@ -38,10 +40,16 @@ function Shown({ user }: { user: AdminUserDetail }) {
       <Acts user={user} />
       <Facts
         of={[
-          [w.email, user.emailVerifiedAt ? user.email : `${user.email} (${w.unconfirmed})`],
+          [
+            w.email,
+            <Fragment key={user.email}>
+              <MailAddress of={user.email} />
+              {!user.emailVerifiedAt && ` (${w.unconfirmed})`}
+            </Fragment>,
+          ],
           [w.handle, user.handle],
           [w.signIn, signsInBy(user.signIn)],
-          [w.seen, user.lastSeenAt ? ago(user.lastSeenAt) : words.users.never],
+          [w.seen, user.lastSeenAt ? w.ago(ago(user.lastSeenAt)) : words.users.never],
           [w.since, day(user.createdAt)],
           [w.has, w.counts(user.counts)],
         ]}
@@ -71,7 +79,7 @@ function Acts({ user }: { user: AdminUserDetail }) {
   const problem = restore.error ?? setRole.error
   const { can } = user
   const verb = (label: string, act: keyof typeof dialogs) => (
-    <button type="button" className="btn" onClick={() => setAsked(act)}>
+    <button type="button" className="btn small" onClick={() => setAsked(act)}>
       {label}
     </button>
   )
@@ -153,10 +161,17 @@ function Sessions({ id }: { id: string }) {
       <Listed
         list={list}
         columns={[
-          { title: columns.device, of: ({ device, userAgent }) => device ?? userAgent ?? w.unknown },
-          { title: columns.via, of: ({ via, impersonatorId }) => (impersonatorId ? w.actedAs : via), wide: true },
+          {
+            title: columns.device,
+            of: ({ device, userAgent }) => device ?? (userAgent ? programOf(userAgent) : w.unknown),
+          },
+          {
+            title: columns.via,
+            of: ({ via, impersonatorId }) => (impersonatorId ? w.actedAs : via.replace('_', ' ')),
+            wide: true,
+          },
           { title: columns.ip, of: ({ ip }) => ip, wide: true },
-          { title: columns.seen, of: ({ lastSeenAt }) => ago(lastSeenAt) },
+          { title: columns.seen, of: ({ lastSeenAt }) => w.ago(ago(lastSeenAt)) },
           {
             title: columns.state,
             of: ({ revokedAt, expiresAt }) =>
@@ -176,9 +191,8 @@ function History({ id }: { id: string }) {
       <Listed
         list={list}
         columns={[
-          { title: columns.at, of: ({ at }) => <span className="nowrap">{dayAndTime(at)}</span> },
-          { title: columns.who, of: ({ actor }) => actor.name },
-          { title: columns.type, of: ({ type }) => type },
+          { title: columns.who, of: (entry) => <Who entry={entry} /> },
+          { title: columns.type, of: (entry) => <What entry={entry} /> },
         ]}
       />
     </Part>

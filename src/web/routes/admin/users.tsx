@@ -2,6 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { AdminUser } from '../../../features/admin/schema.ts'
+import { MailAddress } from '../../components/mail-address.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { ago, day } from '../../times.ts'
 import { AdminFrame, Find, Listed } from './frame.tsx'
@@ -35,7 +36,9 @@ export function UsersPage() {
                   <Link className="b5 link" to="/admin/users/$id" params={{ id: user.id }}>
                     {user.name}
                   </Link>
-                  <span className="t12 soft">{user.email}</span>
+                  <span className="t12 soft">
+                    <MailAddress of={user.email} />
+                  </span>
                 </span>
               </span>
             ),
@@ -53,6 +56,8 @@ export function UsersPage() {
           { title: columns.since, of: ({ createdAt }) => day(createdAt), wide: true },
           {
             title: columns.act,
+            acts: true,
+            wide: true,
             of: (user) =>
               user.role !== 'admin' && (
                 <span className="row wraps">

@@ -1,3 +1,5 @@
+import { count } from '../../words.ts'
+
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
 
 export const words = {
@@ -26,6 +28,7 @@ export const words = {
   state: {
     version: 'Version',
     database: 'Database',
+    kinds: { pglite: 'embedded', postgres: 'Postgres' } as Record<string, string>,
     disk: 'Free on disk',
     memory: 'Memory',
     mail: 'Mail',
@@ -75,9 +78,22 @@ export const words = {
     passkeys: (n: number) => (n === 1 ? '1 passkey' : `${n} passkeys`),
     mailOnly: 'mailed codes only',
     has: 'Has',
-    counts: ({ teams, projects, notes, sessions, apiKeys, mcpTokens }: Record<string, number>) =>
-      `${teams} teams, ${projects} projects, ${notes} notes, ${sessions} sessions, ` +
-      `${apiKeys} API keys, ${mcpTokens} MCP tokens`,
+    counts: ({
+      teams = 0,
+      projects = 0,
+      notes = 0,
+      sessions = 0,
+      apiKeys = 0,
+      mcpTokens = 0,
+    }: Record<string, number>) =>
+      [
+        count(teams, 'team'),
+        count(projects, 'project'),
+        count(notes, 'note'),
+        count(sessions, 'session'),
+        count(apiKeys, 'API key'),
+        count(mcpTokens, 'MCP token'),
+      ].join(', '),
     role: 'Role on this server',
     roles: { user: 'user', admin: 'administrator' },
     notify: 'Notify',
@@ -99,6 +115,7 @@ export const words = {
     history: 'What happened to the account',
     teamColumns: { name: 'Team', role: 'Role', since: 'Since' },
     sessionColumns: { device: 'Where', via: 'By', ip: 'Address', seen: 'Last seen', state: 'State' },
+    ago: (time: string) => `${time} ago`,
     live: 'open',
     ended: 'ended',
     actedAs: 'an administrator',
@@ -131,6 +148,7 @@ export const words = {
     added: (name: string) => `${name} was added`,
     nobody: (email: string) => `Nobody here has the address ${email}. Invite them on the page of the team.`,
     removeTeam: 'Delete team',
+    teamRemoved: (name: string) => `${name} was deleted`,
     removeTeamTitle: (name: string) => `Delete ${name}?`,
     removeTeamText: 'Its projects, notes and agents are gone for its members. Type the name of the team to confirm.',
   },
@@ -140,15 +158,15 @@ export const words = {
     team: 'team',
   },
   outbox: {
-    columns: { to: 'To', subject: 'Subject', status: 'Status', at: 'At', act: 'Actions' },
+    columns: { subject: 'Mail', status: 'Status', at: 'At', act: 'Actions' },
     resend: 'Send again',
     show: 'Show text',
     resendOf: (to: string) => `Send the mail to ${to} again`,
     kept: 'This server has no mail server: pass these messages on yourself.',
   },
   audit: {
-    columns: { at: 'At', who: 'Who', type: 'What', ip: 'Address' },
-    filter: 'Start of the type, such as user.',
+    columns: { who: 'Who', type: 'What', ip: 'Address' },
+    filter: 'What the type begins with, such as user.signed_in',
   },
   issues: {
     columns: { title: 'Report', who: 'From', status: 'Status', at: 'At' },
@@ -170,7 +188,9 @@ export const words = {
   settings: { columns: { name: 'Setting', value: 'Value', from: 'From', about: 'What it does' }, unset: 'not set' },
   backups: {
     columns: { name: 'File', at: 'At', bytes: 'Size' },
-    none: 'No folder for backups is set (BACKUP_DIR). Make one by hand: tutti backup create',
+    none: 'No backups are scheduled: BACKUP_DIR names no folder for them.',
+    byHand: 'Make one by hand, on the machine that runs the server',
+    command: 'tutti backup tutti.backup',
     plan: (folder: string, hours: number, keep: number) =>
       `Every ${hours} hours into ${folder}; the last ${keep} are kept.`,
     make: 'Make a backup now',

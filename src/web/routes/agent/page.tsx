@@ -12,7 +12,7 @@ import { usePresent } from '../../presence.ts'
 import { ago, dayAndTime } from '../../times.ts'
 import { statusNames } from '../../words.ts'
 import { EditAgent } from './edit.tsx'
-import { agentQuery, agentTokensQuery, useChangeAgent } from './queries.ts'
+import { agentQuery, agentTokensQuery, heldQuery, useChangeAgent } from './queries.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/agents/$id')
@@ -21,6 +21,8 @@ export function AgentPage() {
   const { id } = route.useParams()
   const { data: agent } = useSuspenseQuery(agentQuery(id))
   const change = useChangeAgent(agent)
+  const held = useQuery(heldQuery(agent.id)).data ?? []
+  const tasks = [...held, ...agent.openTasks.filter(({ id }) => !held.some((task) => task.id === id))]
   useCrumbs({ label: words.agents, to: '/agents' }, { label: agent.name })
   return (
     <div className="scroll">
@@ -29,8 +31,8 @@ export function AgentPage() {
         {change.error && <ProblemBox error={change.error} />}
         <Facts agent={agent} />
         <div className="two agentcols">
-          <Section title={words.tasks} empty={agent.openTasks.length === 0}>
-            {agent.openTasks.map((task) => (
+          <Section title={words.tasks} empty={tasks.length === 0}>
+            {tasks.map((task) => (
               <li key={task.id}>
                 <Link className="dep" to="/tasks/$key" params={{ key: task.key }}>
                   <StatusGlyph status={task.status} name={statusNames[task.status]} />
@@ -160,6 +162,6 @@ function Tokens({ agent }: { agent: AgentDetail }) {
 const Section = ({ title, empty, children }: { title: string; empty: boolean; children: ReactNode }) => (
   <section className="sheet pad stack">
     <h2 className="h2">{title}</h2>
-    {empty ? <p className="soft">{words.nothing}</p> : <ul className="stack s1">{children}</ul>}
+    {empty ? <p className="soft">{words.nothing}</p> : <ul className="stack s1 t13">{children}</ul>}
   </section>
 )

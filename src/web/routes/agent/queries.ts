@@ -1,9 +1,17 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { AgentDetail, AgentPatch } from '../../../features/agents/schema.ts'
-import { agents, change, ok, tokens } from '../../api.ts'
+import type { TaskPage } from '../../../features/tasks/list-schema.ts'
+import { agents, change, ok, tasks, tokens } from '../../api.ts'
 
 export const agentQuery = (id: string) =>
   queryOptions({ queryKey: ['agent', id], queryFn: () => ok(agents.agents({ id }).get()) })
+
+/** The tasks that it holds now, whoever they are assigned to. */
+export const heldQuery = (holder: string) =>
+  queryOptions({
+    queryKey: ['tasks', 'held by', holder],
+    queryFn: async () => ((await ok(tasks.tasks.get({ query: { holder, limit: 10 } }))) as TaskPage).items,
+  })
 
 /** The reader's own tokens that work as this agent. */
 export const agentTokensQuery = (agentId: string) =>

@@ -6,7 +6,6 @@ import { agents, ok } from '../../api.ts'
 import { Avatar } from '../../components/party.tsx'
 import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { usePresent } from '../../presence.ts'
-import { ago } from '../../times.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/agents')
@@ -101,7 +100,6 @@ function Row({ agent }: { agent: AgentItem }) {
         </span>
         {here && <span className="flag agent">{here.state?.task ? words.atWork(here.state.task) : words.here}</span>}
         {agent.model && <span className="soft t12 hp">{agent.model}</span>}
-        <span className="soft t12 hp">{words.changed(ago(agent.updatedAt))}</span>
       </Link>
     </li>
   )

@@ -10,6 +10,5 @@ export const words = {
   command: 'tutti connect claude-code',
   atWork: (task: string) => `works on ${task}`,
   here: 'connected',
-  changed: (time: string) => `changed ${time} ago`,
   more: 'Show more',
 } as const

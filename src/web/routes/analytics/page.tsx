@@ -94,13 +94,17 @@ function Bars({ bars, name }: { bars: readonly Bar[]; name: string }) {
   return (
     <svg className="daybars" height={HEIGHT + 20} role="img" aria-label={name}>
       <line className="base" x1="0" x2="100%" y1={HEIGHT} y2={HEIGHT} />
+      <line className="base" x1="0" x2="100%" y1="14" y2="14" />
+      <text x="100%" y="10" textAnchor="end">
+        {most}
+      </text>
       {bars.map(({ date, title, parts }, place) => {
         let top = HEIGHT
         return (
           <g key={date}>
             <title>{title}</title>
             {parts.map(([kind, n]) => {
-              const height = (n / most) * (HEIGHT - 8)
+              const height = (n / most) * (HEIGHT - 14)
               top -= height
               return (
                 <rect

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useRouteContext } from '@tanstack/react-router'
 import { Suspense, useEffect, useRef, useState } from 'react'
 import type { AiSession, AiSessionRead } from '../../../features/assistant/schema.ts'
+import { InlineField } from '../../components/inline-edit.tsx'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { Compose } from '../../components/talk.tsx'
 import { useCrumbs } from '../../crumbs.ts'
@@ -10,7 +11,7 @@ import { lazy } from '../../lazy.ts'
 import { projectsQuery } from '../../session.ts'
 import { askIn, dismiss, useWriting, type Writing } from './asking.ts'
 import { MessageTurn, QuestionTurn, WritingTurn } from './message.tsx'
-import { Back, Status } from './page.tsx'
+import { Status } from './page.tsx'
 import { chatQuery, messagesQuery, repositoryQuery, useRemove, useRename } from './queries.ts'
 import { words } from './words.ts'
 
@@ -113,15 +114,21 @@ function Ask({ id, writing }: { id: string; writing: Writing | undefined }) {
 
 function Head({ chat }: { chat: AiSession }) {
   const [shown, show] = useState<'rename' | 'remove'>()
+  const rename = useRename(chat)
   return (
     <header className="row">
-      <Back />
       {shown === 'rename' ? (
-        <Rename chat={chat} onClose={() => show(undefined)} />
+        <InlineField
+          label={words.name}
+          value={chat.title ?? ''}
+          maxLength={200}
+          onSave={rename.mutate}
+          onDone={() => show(undefined)}
+        />
       ) : (
         <>
           <span className="grow cut">
-            <b className="b5">{chat.title ?? words.untitled}</b> <Subject chat={chat} />
+            <b className="b5 hp">{chat.title ?? words.untitled}</b> <Subject chat={chat} />
           </span>
           <button type="button" className="btn small" onClick={() => show('rename')}>
             {words.rename}
@@ -131,6 +138,7 @@ function Head({ chat }: { chat: AiSession }) {
           </button>
         </>
       )}
+      {rename.error && <span role="alert">{rename.error.message}</span>}
       {shown === 'remove' && <Remove chat={chat} onClose={() => show(undefined)} />}
     </header>
   )
@@ -146,38 +154,6 @@ function Subject({ chat: { projectId, repositoryId } }: { chat: AiSession }) {
     ? words.about.repository(`${repository.owner}/${repository.name}`)
     : project && words.about.project(project)
   return name && <span className="soft t12">{name}</span>
-}
-
-function Rename({ chat, onClose }: { chat: AiSession; onClose(): void }) {
-  const [title, setTitle] = useState(chat.title ?? '')
-  const { mutate, error } = useRename(chat)
-  return (
-    <form
-      className="row grow"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (title.trim()) mutate(title.trim(), { onSuccess: onClose })
-      }}
-    >
-      <input
-        className="input grow"
-        aria-label={words.name}
-        maxLength={200}
-        value={title}
-        // biome-ignore lint/a11y/noAutofocus: the reader has just asked to rename it
-        autoFocus
-        onChange={(event) => setTitle(event.currentTarget.value)}
-        onKeyDown={(event) => event.key === 'Escape' && onClose()}
-      />
-      {error && <span role="alert">{error.message}</span>}
-      <button type="submit" className="btn small main">
-        {words.save}
-      </button>
-      <button type="button" className="btn small" onClick={onClose}>
-        {words.cancel}
-      </button>
-    </form>
-  )
 }
 
 function Remove({ chat, onClose }: { chat: AiSession; onClose(): void }) {

@@ -1,11 +1,12 @@
 /** A question, or an answer with its sources and proposals. An answer is text: nothing in it becomes markup. */
-import { Link } from '@tanstack/react-router'
-import { FileCode2, Sparkles, User } from 'lucide-react'
+import { Link, useRouteContext } from '@tanstack/react-router'
+import { FileCode2, Sparkles } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { Message, Proposal, Source } from '../../../features/assistant/schema.ts'
+import { Avatar } from '../../components/party.tsx'
 import { useAddress } from '../../record-address.ts'
 import { ago, dayAndTime } from '../../times.ts'
-import { words as search } from '../search/words.ts'
+import { kindNames } from '../../words.ts'
 import { ProposalCard } from './proposal.tsx'
 import { words } from './words.ts'
 
@@ -18,10 +19,16 @@ interface Said {
 }
 
 function Turn({ by, text, at, status, children }: Said) {
-  const Icon = by === 'user' ? User : Sparkles
+  const { me } = useRouteContext({ from: '/inside' })
   return (
     <li className="msg">
-      <Icon className="i av" aria-hidden />
+      {by === 'user' ? (
+        <Avatar party={{ type: 'user', id: me.id, name: me.name }} size="m" />
+      ) : (
+        <span className="av m agent">
+          <Sparkles className="i s14" aria-hidden />
+        </span>
+      )}
       <span className="who">
         <b>{by === 'user' ? words.you : words.assistant}</b>
         {at && (
@@ -117,9 +124,12 @@ const Sources = ({ sources }: { sources: readonly Source[] }) =>
 function RecordSource({ source, kind }: { source: Source; kind: Exclude<Source['kind'], 'file'> }) {
   const { to, search: query } = useAddress()(source)
   return (
-    <Link className="link cut" to={to} search={query}>
-      {source.title} <span className="soft">{search.kinds[kind]}</span>
-    </Link>
+    <>
+      <Link className="link cut" to={to} search={query}>
+        {source.title}
+      </Link>
+      <span className="soft">{kindNames[kind]}</span>
+    </>
   )
 }
 

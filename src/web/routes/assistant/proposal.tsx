@@ -2,11 +2,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { Draft, Made, NoteDraft, Proposal, TasksDraft } from '../../../features/assistant/schema.ts'
+import type { Draft, Made, Proposal, TasksDraft } from '../../../features/assistant/schema.ts'
 import type { PlanCreate } from '../../../features/planning/schema.ts'
 import { ProblemBox } from '../../components/states.tsx'
 import { useAddress } from '../../record-address.ts'
 import { projectsQuery } from '../../session.ts'
+import { EditDraft } from './edit-draft.tsx'
 import { useDecide } from './queries.ts'
 import { words } from './words.ts'
 
@@ -160,133 +161,27 @@ const TaskList = ({ tasks }: { tasks: readonly Listed[] }) => (
   </ol>
 )
 
-const Plan = ({ plan }: { plan: PlanCreate }) => (
-  <ul className="stack">
-    {plan.epics.map((epic) => (
-      <li key={epic.title} className="stack s1">
-        <b className="b5">{epic.title}</b>
-        {epic.description && <p className="answer">{epic.description}</p>}
-        {epic.stories?.map((story) => (
-          <div key={story.title} className="stack s1">
-            <span>{story.title}</span>
-            {story.description && <p className="answer">{story.description}</p>}
-            {story.tasks && <TaskList tasks={story.tasks} />}
-          </div>
-        ))}
-      </li>
-    ))}
-  </ul>
-)
-
-// ---- editing
-
-interface Editing<D> {
-  draft: D
-  onChange(draft: D): void
-}
-
-function EditDraft({ draft, onChange }: Editing<Draft>) {
-  if ('tasks' in draft) return <EditTasks draft={draft} onChange={onChange} />
-  if ('epics' in draft) return <EditPlan draft={draft} onChange={onChange} />
-  return <EditNote draft={draft} onChange={onChange} />
-}
-
-const replaced = <T,>(list: readonly T[], place: number, item: T): T[] =>
-  list.map((one, i) => (i === place ? item : one))
-
-function EditTasks({ draft, onChange }: Editing<TasksDraft>) {
-  return (
-    <ol className="stack">
-      {draft.tasks.map((task, place) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: titles change while they are typed
-        <li key={place} className="stack s1">
-          <span className="row">
-            <input
-              className="input grow"
-              aria-label={text.title}
-              maxLength={200}
-              value={task.title}
-              onChange={(event) =>
-                onChange({ tasks: replaced(draft.tasks, place, { ...task, title: event.currentTarget.value }) })
-              }
-            />
-            {draft.tasks.length > 1 && (
-              <button
-                type="button"
-                className="btn small"
-                aria-label={text.drop(task.title)}
-                onClick={() => onChange({ tasks: draft.tasks.filter((_, i) => i !== place) })}
-              >
-                ×
-              </button>
-            )}
-          </span>
-          <textarea
-            className="input"
-            rows={2}
-            aria-label={text.description}
-            maxLength={20_000}
-            value={task.description ?? ''}
-            onChange={(event) =>
-              onChange({ tasks: replaced(draft.tasks, place, { ...task, description: event.currentTarget.value }) })
-            }
-          />
-        </li>
-      ))}
-    </ol>
-  )
-}
-
-/** Of a plan the titles are edited here; all else is edited once it is there. */
-function EditPlan({ draft, onChange }: Editing<PlanCreate>) {
+function Plan({ plan: { epics } }: { plan: PlanCreate }) {
+  const tasks = epics.flatMap(({ stories = [] }) => stories.flatMap((story) => story.tasks ?? []))
+  const titles = new Map(tasks.map(({ ref, title }) => [ref, title]))
+  const named = (refs: readonly string[] = []) => refs.map((ref) => titles.get(ref) ?? ref)
   return (
     <ul className="stack">
-      {draft.epics.map((epic, place) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: titles change while they are typed
-        <li key={place} className="row">
-          <input
-            className="input grow"
-            aria-label={text.title}
-            maxLength={200}
-            value={epic.title}
-            onChange={(event) =>
-              onChange({ epics: replaced(draft.epics, place, { ...epic, title: event.currentTarget.value }) })
-            }
-          />
-          {draft.epics.length > 1 && (
-            <button
-              type="button"
-              className="btn small"
-              aria-label={text.drop(epic.title)}
-              onClick={() => onChange({ epics: draft.epics.filter((_, i) => i !== place) })}
-            >
-              ×
-            </button>
-          )}
+      {epics.map((epic) => (
+        <li key={epic.title} className="stack s1">
+          <b className="b5">{epic.title}</b>
+          {epic.description && <p className="answer">{epic.description}</p>}
+          {epic.stories?.map((story) => (
+            <div key={story.title} className="stack s1 lv2">
+              <span className="b5">{story.title}</span>
+              {story.description && <p className="answer">{story.description}</p>}
+              {story.tasks && (
+                <TaskList tasks={story.tasks.map((task) => ({ ...task, blockedBy: named(task.blockedBy) }))} />
+              )}
+            </div>
+          ))}
         </li>
       ))}
     </ul>
-  )
-}
-
-function EditNote({ draft, onChange }: Editing<NoteDraft>) {
-  return (
-    <div className="stack s1">
-      <input
-        className="input"
-        aria-label={text.title}
-        maxLength={200}
-        value={draft.title}
-        onChange={(event) => onChange({ ...draft, title: event.currentTarget.value })}
-      />
-      <textarea
-        className="input"
-        rows={8}
-        aria-label={text.content}
-        maxLength={50_000}
-        value={draft.content}
-        onChange={(event) => onChange({ ...draft, content: event.currentTarget.value })}
-      />
-    </div>
   )
 }

@@ -4,6 +4,7 @@ import { getRouteApi, Link, useNavigate, useRouteContext } from '@tanstack/react
 import { type ReactNode, Suspense, useState } from 'react'
 import type { DecisionDetail } from '../../../features/decisions/schema.ts'
 import { newKey } from '../../api.ts'
+import { TextForm } from '../../components/inline-edit.tsx'
 import { Markdown } from '../../components/markdown.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { Prop, Section } from '../../components/section.tsx'
@@ -114,59 +115,28 @@ function Alternatives({ decision: { alternatives } }: { decision: DecisionDetail
 }
 
 function Outcome({ decision, onSave }: { decision: DecisionDetail; onSave(outcome: string | null): void }) {
-  const [draft, setDraft] = useState<string>()
+  const [editing, setEditing] = useState(false)
   const may = decision.can?.update === true
   if (!decision.outcome && !may) return null
-  const save = () => {
-    onSave(draft?.trim() ? draft : null)
-    setDraft(undefined)
-  }
-  const edit = may && draft === undefined && (
-    <button type="button" className="btn small quiet" onClick={() => setDraft(decision.outcome ?? '')}>
+  const edit = may && !editing && (
+    <button type="button" className="btn small quiet" onClick={() => setEditing(true)}>
       {decision.outcome ? words.changeOutcome : words.setOutcome}
     </button>
   )
+  const text = decision.outcome ? <Markdown text={decision.outcome} /> : <p className="soft">{words.noOutcome}</p>
   return (
     <Section title={words.outcome} end={edit}>
-      {draft === undefined ? (
-        decision.outcome ? (
-          <Markdown text={decision.outcome} />
-        ) : (
-          <p className="soft">{words.noOutcome}</p>
-        )
+      {editing ? (
+        <TextForm
+          label={words.outcome}
+          value={decision.outcome ?? ''}
+          rows={4}
+          maxLength={20_000}
+          onSave={(draft) => onSave(draft.trim() ? draft : null)}
+          onClose={() => setEditing(false)}
+        />
       ) : (
-        <form
-          className="compose"
-          onSubmit={(event) => {
-            event.preventDefault()
-            save()
-          }}
-        >
-          <textarea
-            className="bare"
-            rows={4}
-            aria-label={words.outcome}
-            value={draft}
-            maxLength={20_000}
-            ref={(field) => {
-              if (field && document.activeElement === document.body) field.focus()
-            }}
-            onChange={(event) => setDraft(event.currentTarget.value)}
-            onKeyDown={(event) => {
-              if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) save()
-              if (event.key === 'Escape') setDraft(undefined)
-            }}
-          />
-          <span className="row">
-            <span className="grow" />
-            <button type="button" className="btn small quiet" onClick={() => setDraft(undefined)}>
-              {words.cancel}
-            </button>
-            <button type="submit" className="btn small main">
-              {words.save}
-            </button>
-          </span>
-        </form>
+        text
       )}
     </Section>
   )
@@ -278,7 +248,7 @@ function Fields({ decision, children }: { decision: DecisionDetail; children: Re
               <Avatar party={decision.author} />
               <span className="cut">{decision.author.name}</span>
             </span>
-            <span className="soft t12">{dayAndTime(decision.updatedAt)}</span>
+            <span className="soft t12 hp">{dayAndTime(decision.updatedAt)}</span>
           </span>
         </Prop>
         {decision.tags.length > 0 && (

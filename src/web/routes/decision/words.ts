@@ -28,7 +28,6 @@ export const words = {
   supersede: 'Supersede…',
   edit: 'Edit…',
   save: 'Save',
-  cancel: 'Cancel',
   newTitle: 'New decision',
   supersedeTitle: (title: string) => `Supersede “${title}”`,
   editTitle: 'Edit the decision',

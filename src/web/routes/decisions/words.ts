@@ -2,13 +2,13 @@ import type { DecisionItem } from '../../../features/decisions/schema.ts'
 
 export const words = {
   title: 'Decisions',
-  log: 'Log a decision',
+  create: 'Log a decision',
   find: 'Find in decisions',
   status: 'status',
   project: 'project',
   none: 'No decisions yet',
   noneText: 'A decision says what was chosen, why, and what else was possible. Agents read them before they work.',
-  command: 'tutti decisions log "Lock the folder with flock" --decision "…"',
+  command: 'tutti decisions create "Lock the folder with flock" --decision "…"',
   noMatch: 'No decision matches these filters.',
   wholeTeam: 'Whole team',
 } as const

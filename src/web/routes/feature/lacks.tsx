@@ -37,14 +37,17 @@ export function Lacks({ feature, gate, onEvidence }: Props) {
       {missing.map((one) => (
         <Lack key={one.item} missing={one} feature={feature} onEvidence={onEvidence} />
       ))}
-      {missing.some(isEvidence) && <Call text={advanceCall(feature.id, missing)} />}
+      {missing.some(isEvidence) && <Call text={advanceCall(shortOf(feature), missing)} />}
       {missing.some(({ item }) => item === 'review') && (
-        <Call text={`submit_review feature: "${feature.id}"\n  verdict: "approved"`} />
+        <Call text={`submit_review feature: "${shortOf(feature)}"\n  verdict: "approved"`} />
       )}
       {missing.length > 0 && <p className="t12 soft">{words.sameForAgents}</p>}
     </section>
   )
 }
+
+/** The beginning of an id names it too. */
+const shortOf = ({ id }: FeatureView): string => id.slice(0, 13)
 
 const Call = ({ text }: { text: string }) => (
   <pre className="code callof" title={words.callOf}>

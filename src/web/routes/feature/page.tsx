@@ -81,6 +81,7 @@ export function FeaturePage() {
             <Lacks feature={feature} gate={gate} onEvidence={addEvidence} />
             {feature.description && (
               <section className="sheet pad stack" aria-label={words.description}>
+                <h2 className="h2">{words.description}</h2>
                 <Markdown text={feature.description} />
               </section>
             )}

@@ -95,7 +95,11 @@ function Needs() {
           {items.slice(0, 5).map((one) => (
             <li key={one.id}>
               {one.from ? <Avatar party={one.from} /> : <span />}
-              <Link className="stack quietlink" to="/inbox" search={(before) => ({ team: before.team, open: one.id })}>
+              <Link
+                className="stack s1 quietlink"
+                to="/inbox"
+                search={(before) => ({ team: before.team, open: one.id })}
+              >
                 <span className="b5">{one.title}</span>
                 <span className="t12 reason">
                   <Reason reason={one.reason} />
@@ -119,10 +123,10 @@ function Mine({ home }: Part) {
     <Sheet title={words.mine} more={home && home.mine.total > 10 && words.all(home.mine.total)}>
       {!home && <Waiting />}
       {home?.mine.items.length === 0 && (
-        <>
+        <div className="stack">
           <p className="soft t13">{words.nothingMine}</p>
           <code className="code">{words.take}</code>
-        </>
+        </div>
       )}
       <ul className="tl">
         {home?.mine.items.map((task) => (
@@ -162,9 +166,9 @@ function AtWork({ home }: Part) {
       <ul className="feed">
         {home?.atWork.map(({ id, key, title, lease }) =>
           lease ? (
-            <li key={id} className="held">
+            <li key={id} className={lease.stalled ? 'held stalled' : 'held'}>
               <LeaseRing party={lease.holder} left={shareLeft(lease.lastSeenAt, lease.expiresAt)} />
-              <Link className="stack quietlink" to="/tasks/$key" params={{ key }}>
+              <Link className="stack s1 quietlink" to="/tasks/$key" params={{ key }}>
                 <span className="cut">
                   <b className="b5">{lease.holder.name}</b>{' '}
                   {lease.holder.for && <span className="soft">{words.for(lease.holder.for.name)}</span>}
@@ -173,9 +177,18 @@ function AtWork({ home }: Part) {
                   {key} {title}
                 </span>
               </Link>
-              <span className="stack t12 soft end">
-                <Clock text={lastCall(lease.lastSeenAt)} title="" />
-                <span className="nowrap">{words.left(minutesUntil(lease.expiresAt))}</span>
+              <span className="stack s1 t12 soft end">
+                <Clock text={lastCall(lease.lastSeenAt)} title={common.lastCall} />
+                {lease.lastChangeAt ? (
+                  <Clock
+                    text={ago(lease.lastChangeAt)}
+                    title={common.lastChange}
+                    change
+                    late={lease.stalled === true}
+                  />
+                ) : (
+                  <span className="nowrap">{common.minutesLeft(minutesUntil(lease.expiresAt))}</span>
+                )}
               </span>
             </li>
           ) : null,

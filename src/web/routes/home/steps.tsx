@@ -10,7 +10,7 @@ const order = ['project', 'token', 'invite'] as const
 export function Steps() {
   const done = new Set(useQuery(stepsQuery).data?.flatMap((step) => (step.done ? [step.id] : [])) ?? [])
   return (
-    <section className="sheet pad steps" aria-labelledby="steps">
+    <section className="sheet pad begin" aria-labelledby="steps">
       <h2 className="h2" id="steps">
         {words.start}
       </h2>

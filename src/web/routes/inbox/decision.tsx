@@ -3,67 +3,43 @@ import { useState } from 'react'
 import type { DecisionDetail } from '../../../features/decisions/schema.ts'
 import { change, decisions, ok } from '../../api.ts'
 import { Markdown } from '../../components/markdown.tsx'
-import { Avatar } from '../../components/party.tsx'
-import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { Talk } from '../../components/talk.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { ago } from '../../times.ts'
 import { decisionQuery } from '../decision/queries.ts'
-import { Field } from './field.tsx'
+import { type AboutProps, Field, Loaded } from './about.tsx'
 import { Heading } from './preview.tsx'
-import type { AboutProps } from './task.tsx'
 import { words } from './words.ts'
 
-export function DecisionPreview({ notification, id, onSettled }: AboutProps) {
-  const { data: decision, error } = useQuery(decisionQuery(id))
-  if (error && !decision)
-    return (
-      <div className="inbody">
-        <ProblemBox error={error} />
-      </div>
-    )
-  if (!decision)
-    return (
-      <AfterAMoment>
-        <div className="inbody">
-          <Skeleton />
-        </div>
-      </AfterAMoment>
-    )
-  return (
-    <>
-      <div className="inbody stack s4">
-        <Heading notification={notification} title={decision.title} />
-        {decision.context && <Markdown text={decision.context} />}
-        <section className="sheet pad">
-          <Markdown text={decision.decision} />
-        </section>
-        {decision.alternatives.length > 0 && (
-          <section className="stack">
-            <h3 className="h2">{words.options}</h3>
-            <ul className="stack s1">
-              {decision.alternatives.map(({ option, cons }) => (
-                <li key={option} className="t13">
-                  {option} {cons && <span className="soft">{cons}</span>}
-                </li>
-              ))}
-            </ul>
+export const DecisionPreview = ({ notification, id, onSettled }: AboutProps) => (
+  <Loaded found={useQuery(decisionQuery(id))}>
+    {(decision) => (
+      <>
+        <div className="inbody stack s4">
+          <Heading notification={notification} title={decision.title} />
+          {decision.context && <Markdown text={decision.context} />}
+          <section className="sheet pad">
+            <Markdown text={decision.decision} />
           </section>
-        )}
-        {decision.discussion.map(({ id: commentId, author, body, createdAt }) => (
-          <div key={commentId} className="msg">
-            <Avatar party={author} size="m" />
-            <div className="who">
-              <b>{author.name}</b>
-              <span className="soft t12">{ago(createdAt)}</span>
-            </div>
-            <Markdown text={body} />
-          </div>
-        ))}
-      </div>
-      <Verdict decision={decision} onSettled={onSettled} />
-    </>
-  )
-}
+          {decision.alternatives.length > 0 && (
+            <section className="stack">
+              <h3 className="h2">{words.options}</h3>
+              <ul className="stack s1">
+                {decision.alternatives.map(({ option, cons }) => (
+                  <li key={option} className="t13">
+                    {option} {cons && <span className="soft">{cons}</span>}
+                  </li>
+                ))}
+              </ul>
+            </section>
+          )}
+          <Talk remarks={decision.discussion} />
+        </div>
+        <Verdict decision={decision} onSettled={onSettled} />
+      </>
+    )}
+  </Loaded>
+)
 
 type Verdict = { status: 'accepted' | 'rejected'; body: string } | { status?: undefined; body: string }
 

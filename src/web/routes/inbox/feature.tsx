@@ -6,58 +6,46 @@ import { LevelGlyph, LevelWord } from '../../components/evidence.tsx'
 import { Kbd } from '../../components/foot.tsx'
 import { Markdown } from '../../components/markdown.tsx'
 import { Avatar } from '../../components/party.tsx'
-import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { type Remark, Talk } from '../../components/talk.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { capsOf, useKey } from '../../keys.ts'
 import { dayAndTime } from '../../times.ts'
 import { partyOf } from '../feature/bars.tsx'
 import { featureQuery } from '../feature/queries.ts'
 import { currentEvidence } from '../feature/track.ts'
-import { Field } from './field.tsx'
+import { type AboutProps, Field, Loaded } from './about.tsx'
 import { Heading } from './preview.tsx'
-import type { AboutProps } from './task.tsx'
 import { words } from './words.ts'
 
-export function FeaturePreview({ notification, id, onSettled }: AboutProps) {
-  const { data: feature, error } = useQuery(featureQuery(id))
-  if (error && !feature)
-    return (
-      <div className="inbody">
-        <ProblemBox error={error} />
-      </div>
-    )
-  if (!feature)
-    return (
-      <AfterAMoment>
-        <div className="inbody">
-          <Skeleton />
+export const FeaturePreview = ({ notification, id, onSettled }: AboutProps) => (
+  <Loaded found={useQuery(featureQuery(id))}>
+    {(feature) => (
+      <>
+        <div className="inbody stack s4">
+          <Heading notification={notification} title={feature.title} />
+          {feature.description && <Markdown text={feature.description} />}
+          <Evidence feature={feature} />
+          <Talk remarks={feature.reviews.map(remarkOf)} />
         </div>
-      </AfterAMoment>
-    )
-  return (
-    <>
-      <div className="inbody stack s4">
-        <Heading notification={notification} title={feature.title} />
-        {feature.description && <Markdown text={feature.description} />}
-        <Evidence feature={feature} />
-        {feature.reviews.map((review) => (
-          <div key={review.id} className="msg">
-            <Avatar party={partyOf(review.actor)} size="m" />
-            <div className="who">
-              <b>{review.actor.name}</b>
-              <span className={review.verdict === 'approved' ? 'flag good' : 'flag warn'}>
-                {review.verdict === 'approved' ? words.approved : words.changesAsked}
-              </span>
-              <span className="soft t12">{dayAndTime(review.createdAt)}</span>
-            </div>
-            {review.comments && <p className="prewrap">{review.comments}</p>}
-          </div>
-        ))}
-      </div>
-      {feature.can.review === true && <Verdict feature={feature} onSettled={onSettled} />}
-    </>
-  )
-}
+        {feature.can.review === true && <Verdict feature={feature} onSettled={onSettled} />}
+      </>
+    )}
+  </Loaded>
+)
+
+const remarkOf = ({ id, actor, verdict, comments, createdAt }: FeatureView['reviews'][number]): Remark => ({
+  id,
+  author: partyOf(actor),
+  body: comments ?? '',
+  createdAt,
+  flag:
+    verdict === 'approved' ? (
+      <span className="flag good">{words.approved}</span>
+    ) : (
+      <span className="flag warn">{words.changesAsked}</span>
+    ),
+})
 
 function Evidence({ feature }: { feature: FeatureView }) {
   const shown = currentEvidence(feature)

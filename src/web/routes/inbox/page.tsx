@@ -2,10 +2,11 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { CheckCheck } from 'lucide-react'
-import { useEffect, useRef } from 'react'
+import { useEffect, useMemo, useRef } from 'react'
 import type { Notification, View } from '../../../features/notifications/schema.ts'
 import { Kbd, useFootLeft } from '../../components/foot.tsx'
 import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { Pill, useStill } from '../../components/still.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCommands } from '../../keys.ts'
 import { countQuery } from '../../session.ts'
@@ -40,7 +41,8 @@ export function InboxPage() {
   const { view = 'needs', open } = route.useSearch()
   const navigate = route.useNavigate()
   const found = useInfiniteQuery(inboxQuery(view))
-  const items = found.data?.pages.flatMap((page) => page.items) ?? []
+  const all = useMemo(() => found.data?.pages.flatMap((page) => page.items) ?? [], [found.data])
+  const { shown: items, waiting, showAll } = useStill(all, view)
   const place = Math.max(
     0,
     items.findIndex(({ id }) => id === open),
@@ -69,6 +71,9 @@ export function InboxPage() {
           <Views view={view} />
           <ReadAll />
         </header>
+        <Pill n={waiting} onShow={showAll}>
+          {words.news(waiting)}
+        </Pill>
         <List found={found} items={items} view={view} current={current} onShow={show} />
       </section>
       {current ? (

@@ -8,6 +8,7 @@ import type {
 } from '../../../features/notifications/schema.ts'
 import { change, notifications, ok } from '../../api.ts'
 import { countQuery } from '../../session.ts'
+import { wrote } from '../../written.ts'
 
 export const inboxQuery = (view: View) =>
   infiniteQueryOptions({
@@ -63,6 +64,8 @@ export function useMark(view: View) {
       await cache.cancelQueries({ queryKey: ['notifications'] })
       const before = { list: cache.getQueryData(lists), counts: cache.getQueryData(counts) }
       const next = marked(mark.notification, mark.patch)
+      // What comes back by an undo is not held back as new.
+      wrote(mark.notification.id, 1)
       if (before.list) cache.setQueryData(lists, after(before.list, view, mark))
       if (before.counts) cache.setQueryData(counts, counted(before.counts, view, mark.notification, next))
       return before

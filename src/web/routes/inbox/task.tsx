@@ -1,63 +1,35 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Notification } from '../../../features/notifications/schema.ts'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'
 import { change, newKey, ok, tasks } from '../../api.ts'
 import { Markdown } from '../../components/markdown.tsx'
-import { Avatar } from '../../components/party.tsx'
-import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { Talk } from '../../components/talk.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { ago, dayAndTime } from '../../times.ts'
 import { taskQuery } from '../task/queries.ts'
-import { Field } from './field.tsx'
+import { type AboutProps, Field, Loaded } from './about.tsx'
 import { Heading } from './preview.tsx'
 import { words } from './words.ts'
 
-export interface AboutProps {
-  notification: Notification
-  id: string
-  onSettled(): void
-}
-
-export function TaskPreview({ notification, id, onSettled }: AboutProps) {
-  const { data: task, error } = useQuery(taskQuery(id))
-  if (error && !task)
-    return (
-      <div className="inbody">
-        <ProblemBox error={error} />
-      </div>
-    )
-  if (!task)
-    return (
-      <AfterAMoment>
-        <div className="inbody">
-          <Skeleton />
+export const TaskPreview = ({ notification, id, onSettled }: AboutProps) => (
+  <Loaded found={useQuery(taskQuery(id))}>
+    {(task) => (
+      <>
+        <div className="inbody stack s4">
+          <Heading notification={notification} title={task.title} />
+          {task.description && <Markdown text={task.description} />}
+          <Talk
+            remarks={task.comments.map((comment) => ({
+              ...comment,
+              flag: comment.asks && <span className="flag agent">{words.question}</span>,
+            }))}
+          />
         </div>
-      </AfterAMoment>
-    )
-  return (
-    <>
-      <div className="inbody stack s4">
-        <Heading notification={notification} title={task.title} />
-        {task.description && <Markdown text={task.description} />}
-        {task.comments.map((comment) => (
-          <div key={comment.id} className="msg">
-            <Avatar party={comment.author} size="m" />
-            <div className="who">
-              <b>{comment.author.name}</b>
-              {comment.asks && <span className="flag agent">{words.question}</span>}
-              <time className="soft t12" dateTime={comment.createdAt} title={dayAndTime(comment.createdAt)}>
-                {ago(comment.createdAt)}
-              </time>
-            </div>
-            <Markdown text={comment.body} />
-          </div>
-        ))}
-      </div>
-      <Answer task={task} reason={notification.reason} onSettled={onSettled} />
-    </>
-  )
-}
+        <Answer task={task} reason={notification.reason} onSettled={onSettled} />
+      </>
+    )}
+  </Loaded>
+)
 
 /** A comment is the answer. What is typed stays until the server has it. */
 function Answer({ task, reason, onSettled }: { task: TaskDetail; reason: string; onSettled(): void }) {

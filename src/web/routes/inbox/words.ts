@@ -31,6 +31,7 @@ export const words = {
   end: 'That is all that needs you.',
   more: (n: number) => `${count(n, 'more is', 'more are')} unread`,
   loadMore: 'Show more',
+  news: (n: number) => `Show ${n} new`,
   unreadDot: 'unread',
   done: 'Done',
   notDone: 'Not done',

@@ -74,14 +74,12 @@ export function Importance({ value }: { value: number }) {
 
 export const Hit = ({ hit }: { hit: MemoryHit }) => (
   <li className="hit">
-    <Link className="b5" to="/memories/$id" params={{ id: hit.id }}>
-      {hit.title ?? hit.content.slice(0, 80)}
+    <Link className="b5 cut2" to="/memories/$id" params={{ id: hit.id }}>
+      {hit.title ?? hit.content}
     </Link>
     {hit.title && <p className="cut2">{hit.content}</p>}
     <p className="row tight wrap soft t12">
-      <span className="num">{words.score(hit.score)}</span>
-      <span>{hit.age}</span>
-      <span>{hit.origin}</span>
+      <span>{[words.score(hit.score), hit.age, hit.origin].join(' · ')}</span>
       {hit.tags.map((tag) => (
         <span key={tag}>#{tag}</span>
       ))}

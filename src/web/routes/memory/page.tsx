@@ -5,6 +5,7 @@ import { type ReactNode, useState } from 'react'
 import type { MemoryRead } from '../../../features/memory/schema.ts'
 import { Markdown } from '../../components/markdown.tsx'
 import { Avatar } from '../../components/party.tsx'
+import { Prop } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { isProblem } from '../../problem.ts'
@@ -63,13 +64,6 @@ export function MemoryPage() {
   )
 }
 
-const Prop = ({ name, children }: { name: string; children: ReactNode }) => (
-  <div className="prop">
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-)
-
 const When = ({ at }: { at: string }) => (
   <time dateTime={at} title={dayAndTime(at)}>
     {ago(at)}
@@ -88,8 +82,10 @@ function Side({ memory, children }: { memory: MemoryRead; children: ReactNode })
           </Link>
         </Prop>
         <Prop name={words.author}>
-          <Avatar party={memory.author} />
-          {memory.author.name}
+          <span className="row tight">
+            <Avatar party={memory.author} />
+            <span>{memory.author.name}</span>
+          </span>
         </Prop>
         <Prop name={words.importance}>
           <Importance value={memory.importance} />

@@ -1,9 +1,10 @@
 /** One note: its text, read or written, and around it who sees it, what it links to and what links to it. */
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { useCallback, useMemo, useRef, useState } from 'react'
+import { useCallback, useMemo, useState } from 'react'
 import type { NoteRead } from '../../../features/notes/schema.ts'
 import { Kbd, useFootLeft } from '../../components/foot.tsx'
+import { asTitle, InlineEdit } from '../../components/inline-edit.tsx'
 import { Markdown } from '../../components/markdown.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
@@ -52,7 +53,16 @@ function Body({ note }: { note: NoteRead }) {
       <div className="body">
         <div className="txt">
           <header className="row">
-            <Title note={note} may={may} onChange={(title) => change.mutate({ title })} />
+            <InlineEdit
+              label={words.editTitle}
+              hint={words.editTitle}
+              value={note.title}
+              may={may}
+              maxLength={200}
+              look={asTitle}
+              around={(title) => <h1 className="h1 grow">{title}</h1>}
+              onSave={(title) => change.mutate({ title })}
+            />
             {may && !isWriting && (
               <button type="button" className="btn small" onClick={() => setWriting(true)}>
                 {words.edit}
@@ -85,49 +95,6 @@ const Reading = ({ note, titles, onFollow }: ReadingProps) =>
     <p className="soft">{words.empty}</p>
   ) : (
     <article className="prose">
-      <Markdown text={note.content} titles={titles} onFollow={onFollow} />
+      <Markdown text={note.content} title={note.title} titles={titles} onFollow={onFollow} />
     </article>
   )
-
-function Title({ note, may, onChange }: { note: NoteRead; may: boolean; onChange(title: string): void }) {
-  const [editing, setEditing] = useState(false)
-  /** Left by a key, so the focus goes back to where it came from. */
-  const returning = useRef(false)
-  const save = (text: string) => {
-    setEditing(false)
-    if (text.trim() !== '' && text.trim() !== note.title) onChange(text.trim())
-  }
-  if (editing)
-    return (
-      <input
-        className="input h1 grow"
-        aria-label={words.editTitle}
-        defaultValue={note.title}
-        maxLength={200}
-        ref={(field) => field?.focus()}
-        onBlur={(event) => save(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          returning.current = event.key === 'Enter' || event.key === 'Escape'
-          if (event.key === 'Enter') save(event.currentTarget.value)
-          if (event.key === 'Escape') setEditing(false)
-        }}
-      />
-    )
-  if (!may) return <h1 className="h1 grow">{note.title}</h1>
-  return (
-    <h1 className="h1 grow">
-      <button
-        type="button"
-        className="inline"
-        title={words.editTitle}
-        onClick={() => setEditing(true)}
-        ref={(button) => {
-          if (returning.current) button?.focus()
-          returning.current = false
-        }}
-      >
-        {note.title}
-      </button>
-    </h1>
-  )
-}

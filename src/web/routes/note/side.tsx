@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useRouteContext } from '@tanstack/react-router'
 import { Globe, Lock, Pin, Trash2, Users } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
 import type { NoteLinks, NotePatch, NoteRead } from '../../../features/notes/schema.ts'
+import { InlineEdit } from '../../components/inline-edit.tsx'
 import { Avatar } from '../../components/party.tsx'
+import { Prop } from '../../components/section.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { copyText } from '../../copy.ts'
 import { membersQuery, projectsQuery } from '../../session.ts'
@@ -57,13 +58,6 @@ export function Side({ note, links, onChange }: Props) {
   )
 }
 
-const Prop = ({ name, children }: { name: string; children: ReactNode }) => (
-  <div className="prop">
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-)
-
 const seen = { personal: Lock, team: Users, public: Globe }
 function Seen({ scope }: Pick<NoteRead, 'scope'>) {
   const Icon = seen[scope]
@@ -96,45 +90,22 @@ const Titles = ({ title, notes }: { title: string; notes: NoteLinks['backlinks']
 
 const tagsIn = (text: string): string[] => [...new Set(text.split(',').map((tag) => tag.trim()))].filter(Boolean)
 
-/** The tags; a click makes them a field that is saved on Enter or when it is left. */
 function Tags({ note, onChange }: Omit<Props, 'links'>) {
-  const [editing, setEditing] = useState(false)
   const may = note.can?.update === true
-  const before = note.tags.join(', ')
-  const save = (text: string) => {
-    setEditing(false)
-    if (text !== before) onChange({ tags: tagsIn(text) })
-  }
-  if (before === '' && !may) return null
-  const shown =
-    before === '' ? <span className="soft">{words.notSet}</span> : note.tags.map((tag) => `#${tag}`).join(' ')
-  if (editing)
-    return (
-      <Prop name={words.tags}>
-        <input
-          className="input slim"
-          aria-label={words.tags}
-          placeholder={words.withCommas}
-          defaultValue={before}
-          ref={(field) => field?.focus()}
-          onBlur={(event) => save(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key === 'Enter') save(event.currentTarget.value)
-            if (event.key === 'Escape') setEditing(false)
-          }}
-        />
-      </Prop>
-    )
+  const value = note.tags.join(', ')
+  if (value === '' && !may) return null
   return (
     <Prop name={words.tags}>
-      {may ? (
-        <button type="button" className="inline" onClick={() => setEditing(true)}>
-          <span className="hide">{words.tags}: </span>
-          {shown}
-        </button>
-      ) : (
-        shown
-      )}
+      <InlineEdit
+        label={words.tags}
+        value={value}
+        may={may}
+        placeholder={words.withCommas}
+        clears
+        onSave={(text) => onChange({ tags: tagsIn(text) })}
+      >
+        {value === '' ? <span className="soft">{words.notSet}</span> : note.tags.map((tag) => `#${tag}`).join(' ')}
+      </InlineEdit>
     </Prop>
   )
 }

@@ -1,97 +1,43 @@
 /** The notes of the team and one's own, by words, tag, project and who sees them. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
-import { Globe, Lock, Pin, Plus } from 'lucide-react'
-import { useCallback, useState } from 'react'
+import { Globe, Lock, Pin } from 'lucide-react'
 import type { NoteItem } from '../../../features/notes/schema.ts'
-import { Kbd, useFootLeft } from '../../components/foot.tsx'
-import { LongList } from '../../components/long-list.tsx'
 import { Avatar } from '../../components/party.tsx'
-import { QueryBar } from '../../components/query-bar.tsx'
-import { Empty } from '../../components/states.tsx'
-import { useKey } from '../../keys.ts'
+import { byProject, choices, RecordList } from '../../components/record-list.tsx'
 import { membersQuery, projectsQuery } from '../../session.ts'
 import { ago, dayAndTime } from '../../times.ts'
 import { CreateDialog } from './create.tsx'
 import { notesQuery } from './queries.ts'
-import { isWhole, type NoteSearch, noFilter, scopes } from './search.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/notes')
-
-const keys = (
-  <span className="row">
-    <Kbd>c</Kbd>
-    {words.keys.create}
-  </span>
-)
 
 export function NotesPage() {
   const { team } = useRouteContext({ from: '/inside' })
   const search = route.useSearch()
   const navigate = route.useNavigate()
-  const narrow = useCallback(
-    (change: Partial<NoteSearch>) => void navigate({ search: (before) => ({ ...before, ...change }) }),
-    [navigate],
-  )
-  const found = useInfiniteQuery(notesQuery(team.id, search))
-  const may = found.data?.pages[0]?.can?.create === true
-  const [adding, setAdding] = useState(false)
-  useKey('c', () => may && setAdding(true))
-  useFootLeft(keys)
-  return (
-    <>
-      <div className="viewbar">
-        <h1 className="h2">{words.title}</h1>
-        <Filters search={search} onChange={narrow} />
-        <span className="grow" />
-        {may && (
-          <button type="button" className="btn main small newtask" onClick={() => setAdding(true)}>
-            <Plus className="i s14" aria-hidden />
-            {words.newNote} <Kbd>c</Kbd>
-          </button>
-        )}
-      </div>
-      <LongList
-        found={found}
-        size={52}
-        row={(note) => <Row note={note} onTag={(tag) => narrow({ tag })} />}
-        empty={<Nothing />}
-        noMatch={isWhole(search) ? undefined : words.noMatch}
-        onClear={() => narrow(noFilter)}
-      />
-      {adding && <CreateDialog project={search.project} onClose={() => setAdding(false)} />}
-    </>
-  )
-}
-
-function Filters({ search, onChange }: { search: NoteSearch; onChange(change: Partial<NoteSearch>): void }) {
-  const { team } = useRouteContext({ from: '/inside' })
   const projects = useQuery(projectsQuery(team.id)).data ?? []
-  const filters = [
-    {
-      name: 'scope',
-      label: words.who,
-      values: scopes.map((scope) => ({ value: scope, label: words.scopes[scope] })),
-      chosen: search.scope,
-    },
-    {
-      name: 'project',
-      label: words.project,
-      values: projects.map(({ slug, name }) => ({ value: slug, label: name })),
-      chosen: search.project,
-    },
-    { name: 'tag', label: words.tag, values: [], chosen: search.tag },
-  ]
-  return <QueryBar filters={filters} find={{ label: words.find, text: search.q }} onChange={onChange} />
+  const narrow = (change: object) => void navigate({ search: (before) => ({ ...before, ...change }) })
+  const found = useInfiniteQuery(notesQuery(team.id, search))
+  return (
+    <RecordList
+      words={{ ...words, create: words.newNote }}
+      found={found}
+      filters={[
+        { name: 'scope', label: words.who, values: choices(words.scopes), chosen: search.scope },
+        byProject(words.project, projects, search.project),
+        { name: 'tag', label: words.tag, values: [], chosen: search.tag },
+      ]}
+      q={search.q}
+      onNarrow={narrow}
+      may={found.data?.pages[0]?.can?.create === true}
+      create={(close) => <CreateDialog project={search.project} onClose={close} />}
+      size={52}
+      row={(note) => <Row note={note} onTag={(tag) => narrow({ tag })} />}
+    />
+  )
 }
-
-const Nothing = () => (
-  <Empty title={words.none}>
-    <p className="soft">{words.noneText}</p>
-    <code className="code">{words.command}</code>
-  </Empty>
-)
 
 function Row({ note, onTag }: { note: NoteItem; onTag(tag: string): void }) {
   const { team } = useRouteContext({ from: '/inside' })

@@ -6,26 +6,42 @@ import type { NoteSearch } from './search.ts'
 /** How many notes are loaded at once. */
 const PAGE = 50
 
-export const notesQuery = (team: string, { q, tag, scope, project }: NoteSearch) =>
-  infiniteQueryOptions({
+/** Which page: of the pinned notes or of the others; of both together where words are searched for. */
+interface Place {
+  pinned?: boolean
+  cursor?: string
+}
+
+export const notesQuery = (team: string, { q, tag, scope, project }: NoteSearch) => {
+  const read = async (place: Place) => {
+    const page = await ok(
+      notes.notes.get({
+        query: {
+          ...(q && { search: q }),
+          ...(tag && { tag }),
+          ...(scope && { scope }),
+          ...(project && { projectId: project }),
+          ...place,
+          limit: PAGE,
+          sort: 'updatedAt',
+        },
+      }),
+    )
+    return { ...page, next: page.nextCursor ? { ...place, cursor: page.nextCursor } : undefined }
+  }
+  return infiniteQueryOptions({
     queryKey: ['notes', team, { q, tag, scope, project }],
-    queryFn: ({ pageParam }) =>
-      ok(
-        notes.notes.get({
-          query: {
-            ...(q && { search: q }),
-            ...(tag && { tag }),
-            ...(scope && { scope }),
-            ...(project && { projectId: project }),
-            ...(pageParam && { cursor: pageParam }),
-            limit: PAGE,
-            sort: 'updatedAt',
-          },
-        }),
-      ),
-    initialPageParam: '',
-    getNextPageParam: (page) => page.nextCursor,
+    queryFn: async ({ pageParam }) => {
+      const page = await read(pageParam)
+      if (!pageParam.pinned || page.next) return page
+      // The pinned ones are at the top, and the others follow at once.
+      const others = await read({ pinned: false })
+      return { ...others, items: [...page.items, ...others.items] }
+    },
+    initialPageParam: (q ? {} : { pinned: true }) as Place,
+    getNextPageParam: (page) => page.next,
   })
+}
 
 export function useCreate() {
   const cache = useQueryClient()

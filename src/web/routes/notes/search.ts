@@ -19,7 +19,3 @@ export const noteSearch = ({ q, tag, scope, project }: Record<string, unknown>):
   ...(scopes.includes(scope as Scope) && { scope: scope as Scope }),
   ...(isText(project) && { project }),
 })
-
-export const noFilter: NoteSearch = { q: undefined, tag: undefined, scope: undefined, project: undefined }
-
-export const isWhole = ({ q, tag, scope, project }: NoteSearch): boolean => !(q || tag || scope || project)

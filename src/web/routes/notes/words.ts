@@ -16,5 +16,4 @@ export const words = {
   whose: 'Who sees it',
   noProject: 'No project',
   create: 'Create and write',
-  keys: { create: 'new note' },
 } as const

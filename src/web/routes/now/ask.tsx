@@ -22,9 +22,6 @@ export function Ask({ title, onSend, onClose }: { title: string; onSend(text: st
           maxLength={20_000}
           value={text}
           onChange={(event) => setText(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) send()
-          }}
         />
         <span className="row">
           <span className="grow" />

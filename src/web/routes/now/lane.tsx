@@ -43,7 +43,11 @@ export function LaneRow({ lane, under, you, chosen, span, now, busy, onChoose, o
           <h2 className="row tight">
             <b className="b6 nm cut">{party.name}</b>
             {you && <span className="soft t12 nowrap">{words.you}</span>}
-            {lane.for && <span className="soft t12 nowrap">{words.for(lane.for.name)}</span>}
+            {lane.for && (
+              <span className="soft t12 nowrap" title={lane.for.name}>
+                {words.for(lane.for.name.split(' ')[0] ?? '')}
+              </span>
+            )}
             {stalled && (
               <span className="flag warn">
                 <TriangleAlert className="i s12" aria-hidden />

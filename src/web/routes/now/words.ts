@@ -1,6 +1,5 @@
+import { minutes } from '../../times.ts'
 import { count } from '../../words.ts'
-
-const minutes = (n: number): string => `${n} min`
 
 export const words = {
   title: 'Now',

@@ -2,8 +2,9 @@
 import { useSuspenseQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { ClipboardPaste, Plus } from 'lucide-react'
-import { Suspense, useMemo, useState } from 'react'
-import { Kbd, useFoot, useFootLeft } from '../../components/foot.tsx'
+import { type ReactNode, Suspense, useMemo, useState } from 'react'
+import type { Tree } from '../../../features/planning/schema.ts'
+import { Kbd, useFootLeft, useSetFoot } from '../../components/foot.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { useKey } from '../../keys.ts'
@@ -17,6 +18,7 @@ import { treeQuery, useChange, useRemove } from './queries.ts'
 import { PlanTree } from './tree.tsx'
 import { words } from './words.ts'
 
+const About = lazy(() => import('./about.tsx'))
 const OutlineDialog = lazy(() => import('./outline-dialog.tsx'))
 const TaskPanel = lazy(async () => ({ default: (await import('../task/panel.tsx')).TaskPanel }))
 
@@ -46,7 +48,7 @@ export function PlanPage() {
   const [adding, setAdding] = useState<Adding>()
   const [pasting, setPasting] = useState(false)
   const acts = useActs(slug)
-  useCrumbs({ label: project.name, to: `/projects/${project.slug}` }, { label: words.plan })
+  useNamed(project, tree, epicId, storyId)
   useKey('Escape', () => show(undefined))
   useKey('c', () => may && setAdding({ kind: 'epic', parent: null, epicId: null, to: project.name }), {
     label: words.newEpic,
@@ -72,12 +74,13 @@ export function PlanPage() {
   )
   return (
     <>
-      <h1 className="hide">{words.title(project.name)}</h1>
-      {(rows.length > 0 || adding) && (
-        <div className="viewbar">
-          {adding ? null : <span className="grow" />}
-          {buttons}
-        </div>
+      <Bar project={project} isShown={rows.length > 0 || adding !== undefined}>
+        {buttons}
+      </Bar>
+      {epicId && (
+        <Suspense>
+          <About slug={slug} epicId={epicId} storyId={storyId} />
+        </Suspense>
       )}
       {adding && <AddForm slug={slug} adding={adding} onClose={() => setAdding(undefined)} />}
       {rows.length === 0 ? (
@@ -112,9 +115,49 @@ export function PlanPage() {
   )
 }
 
+interface BarProps {
+  project: { name: string; stats: { tasksDone: number; tasks: number } }
+  isShown: boolean
+  children: ReactNode
+}
+
+/** On a phone the bar makes room for a task that is open; the heading stays. */
+const Bar = ({ project: { name, stats }, isShown, children }: BarProps) => (
+  <>
+    <h1 className="hide">{words.title(name)}</h1>
+    {isShown && (
+      <div className="viewbar">
+        <b className="h2 hp" aria-hidden>
+          {words.plan}
+        </b>
+        <span className="soft t13 hp">{words.done(stats.tasksDone, stats.tasks)}</span>
+        <span className="grow" />
+        {children}
+      </div>
+    )}
+  </>
+)
+
+/** Names the epic or story that the address names, as part of the plan. */
+function useNamed(
+  { name, slug }: { name: string; slug: string },
+  { epics }: Tree,
+  epicId: string | undefined,
+  storyId: string | undefined,
+): void {
+  const epic = epics.find(({ id }) => id === epicId)
+  const named = epic?.stories.find(({ id }) => id === storyId) ?? epic
+  const home = `/projects/${slug}`
+  useCrumbs(
+    { label: name, to: home },
+    { label: words.plan, ...(named && { to: `${home}/plan` }) },
+    ...(named ? [{ label: named.title }] : []),
+  )
+}
+
 /** What is done with entries. Each act is said in the foot line, and a deletion can be undone. */
 function useActs(slug: string) {
-  const { set } = useFoot()
+  const set = useSetFoot()
   const { mutate } = useChange(slug, (entry, error) => {
     set({ right: words.movedBack(entry.title) })
     toast({ title: words.movedBack(entry.title), text: error.message, bad: true })

@@ -1,10 +1,21 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { PlanCreate } from '../../../features/planning/schema.ts'
+import type { Epic } from '../../../features/stories/schema.ts'
 import { change, ok, planning, restoreAt, stories, tasks } from '../../api.ts'
 import { type Entry, type Kind, type Move, moved, withFields } from './model.ts'
 
 export const treeQuery = (slug: string) =>
   queryOptions({ queryKey: ['plan', slug], queryFn: () => ok(planning.projects({ slug }).tree.get()) })
+
+/** The epic or story that the address names, with its text. */
+export const aboutQuery = (slug: string, epicId: string, storyId?: string) =>
+  queryOptions({
+    queryKey: ['plan', slug, epicId, storyId],
+    queryFn: (): Promise<Epic> => {
+      const epic = stories.projects({ slug }).epics({ epicId })
+      return storyId ? ok(epic.stories({ storyId }).get()) : ok(epic.get())
+    },
+  })
 
 /** Where an entry is kept, below /api. */
 const pathOf = (slug: string, { kind, id, epicId }: Entry): string => {

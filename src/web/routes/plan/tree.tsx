@@ -9,6 +9,7 @@ import { type KeyboardEvent, useCallback, useState } from 'react'
 import type { Tree } from '../../../features/planning/schema.ts'
 import { Meter } from '../../components/chart.tsx'
 import { StatusGlyph } from '../../components/glyphs.tsx'
+import { InlineField } from '../../components/inline-edit.tsx'
 import { LazyMenu } from '../../components/lazy-menu.tsx'
 import { Avatar, LeaseRing } from '../../components/party.tsx'
 import { Cell, TreeGrid } from '../../components/tree.tsx'
@@ -120,7 +121,18 @@ function Cells({ entry, isRenaming, onRenaming, ...props }: CellProps) {
         <StatusGlyph status={entry.status} name={statusNames[entry.status]} />
         {entry.key && <span className="soft t12 tkey">{entry.key}</span>}
         {isRenaming ? (
-          <Rename entry={entry} onRename={props.onRename} onDone={() => onRenaming(undefined)} />
+          <InlineField
+            label={words.rename}
+            value={entry.title}
+            className="input grow"
+            maxLength={200}
+            onSave={(title) => props.onRename(entry, title)}
+            onDone={(byKey) => {
+              // The keys go on with the row.
+              if (byKey) document.activeElement?.closest<HTMLElement>('[role=row]')?.focus()
+              onRenaming(undefined)
+            }}
+          />
         ) : (
           <Title slug={props.slug} entry={entry} onOpen={props.onOpen} />
         )}
@@ -129,14 +141,14 @@ function Cells({ entry, isRenaming, onRenaming, ...props }: CellProps) {
         {entry.kind !== 'task' && all > 0 && (
           <>
             <Meter all={all} agents={agents} people={done - agents} />
-            <span className="soft t12 num nowrap">{words.progress(done, all)}</span>
+            <span className="soft t12 num nowrap stat">{words.progress(done, all)}</span>
           </>
         )}
       </Cell>
-      <Cell className="soft t12 num hp">{estimate ?? ''}</Cell>
+      <Cell className="soft t12 num nowrap hp">{estimate ? words.points(estimate) : ''}</Cell>
       <Cell className="who">
         {lease ? (
-          <LeaseRing party={lease.holder} left={shareLeft(lease.since, lease.expiresAt)} />
+          <LeaseRing party={lease.holder} left={shareLeft(lease.lastSeenAt, lease.expiresAt)} />
         ) : (
           assignee && <Avatar party={assignee} />
         )}
@@ -180,37 +192,6 @@ function Title({ slug, entry, onOpen }: { slug: string; entry: Entry; onOpen(key
     >
       {title}
     </Link>
-  )
-}
-
-interface RenameProps {
-  entry: Entry
-  onRename(entry: Entry, title: string): void
-  onDone(): void
-}
-
-function Rename({ entry, onRename, onDone }: RenameProps) {
-  const [title, setTitle] = useState(entry.title)
-  const save = () => {
-    const next = title.trim()
-    if (next !== '' && next !== entry.title) onRename(entry, next)
-    onDone()
-  }
-  return (
-    <input
-      className="input grow"
-      aria-label={words.rename}
-      maxLength={200}
-      value={title}
-      // biome-ignore lint/a11y/noAutofocus: it appears because the reader asked to type here
-      autoFocus
-      onChange={(event) => setTitle(event.currentTarget.value)}
-      onBlur={save}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter') save()
-        if (event.key === 'Escape') onDone()
-      }}
-    />
   )
 }
 

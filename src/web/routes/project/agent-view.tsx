@@ -3,6 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { SquareTerminal } from 'lucide-react'
 import { useDeferredValue, useState } from 'react'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { dayAndTime } from '../../times.ts'
 import { briefQuery } from './queries.ts'
 import { words } from './words.ts'
 
@@ -105,14 +106,26 @@ function Budget({
   )
 }
 
+/** Times in titles are written for agents. */
+const readable = (title: string): string =>
+  title.replace(/\d{4}-\d\d-\d\d \d\d:\d\d/, (at) => dayAndTime(`${at.replace(' ', 'T')}Z`))
+
+/** Returns the first lines of a part as one, without the marks of a list. */
+const beginning = (text: string): string =>
+  text
+    .slice(0, 300)
+    .replace(/^- /, '')
+    .replaceAll(/\n(- )?/g, ' · ')
+
 const Parts = ({ parts }: { parts: readonly Part[] }) => (
   <ol className="brief">
     {parts.map(({ title, tokens, text }) => (
       <li key={title}>
         <details>
           <summary className="bh">
-            <b>{title}</b>
+            <b>{readable(title)}</b>
             <span className="num">{number(tokens)}</span>
+            <span className="cut">{beginning(text)}</span>
           </summary>
           <pre>{text}</pre>
         </details>

@@ -50,7 +50,7 @@ function Settings({ project, onClose }: Props) {
         <label className="field">
           <span>{words.edit.description}</span>
           <textarea
-            className="input"
+            className="input area"
             rows={3}
             maxLength={10_000}
             value={description}

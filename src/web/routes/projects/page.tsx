@@ -11,14 +11,13 @@ import { LongList } from '../../components/long-list.tsx'
 import { Empty } from '../../components/states.tsx'
 import { useKey } from '../../keys.ts'
 import { lazy } from '../../lazy.ts'
-import { ago } from '../../times.ts'
 import { projectsQuery } from './queries.ts'
 import { words } from './words.ts'
 
 const CreateProject = lazy(() => import('./create.tsx'))
 const route = getRouteApi('/inside/projects')
 
-const ROW = 52
+const ROW = 56
 
 export function ProjectsPage() {
   const { team } = useRouteContext({ from: '/inside' })
@@ -29,7 +28,7 @@ export function ProjectsPage() {
   const [adding, setAdding] = useState(false)
   useKey('c', () => may && setAdding(true), { label: words.newProject })
   const add = may && (
-    <button type="button" className="btn main small" onClick={() => setAdding(true)}>
+    <button type="button" className="btn main small newtask" onClick={() => setAdding(true)}>
       <Plus className="i s14" aria-hidden />
       {words.newProject} <Kbd>c</Kbd>
     </button>
@@ -61,9 +60,9 @@ export function ProjectsPage() {
           }
         />
         <span className="grow" />
-        <Link className="btn small quiet" to="/trash">
+        <Link className="btn small quiet" to="/trash" aria-label={words.trash}>
           <Trash2 className="i s14" aria-hidden />
-          {words.trash}
+          <span className="hp">{words.trash}</span>
         </Link>
         {add}
       </div>
@@ -92,26 +91,22 @@ interface Shown {
   key: string
   name: string
   description: string | null
-  updatedAt: string
   stats?: Pick<ProjectWork, Counted> | undefined
 }
 
-function Row({ project: { slug, key, name, description, updatedAt, stats } }: { project: Shown }) {
+function Row({ project: { slug, key, name, description, stats } }: { project: Shown }) {
   return (
-    <div className="prow">
-      <Link className="row wide" to="/projects/$slug" params={{ slug }}>
-        <span className="pkey soft t12">{key}</span>
-        <span className="grow stack">
-          <b className="b5 cut">{name}</b>
-          {description && <span className="soft t12 cut">{description}</span>}
-        </span>
-        {stats && stats.agentsAtWork > 0 && <span className="flag agent hp">{words.agents(stats.agentsAtWork)}</span>}
-        {stats && stats.openGates > 0 && <span className="flag info hp">{words.gates(stats.openGates)}</span>}
-        {stats && <Done {...stats} />}
-        {stats && <span className="soft t12 num stat">{words.done(stats.tasksDone, stats.tasks)}</span>}
-        <span className="soft t12 hp when">{words.changed(ago(updatedAt))}</span>
-      </Link>
-    </div>
+    <Link className="recrow prow" to="/projects/$slug" params={{ slug }}>
+      <span className="pkey soft t12">{key}</span>
+      <span className="grow stack s1">
+        <b className="b5 cut">{name}</b>
+        {description && <span className="soft t12 cut">{description}</span>}
+      </span>
+      {stats && stats.agentsAtWork > 0 && <span className="flag agent hp">{words.agents(stats.agentsAtWork)}</span>}
+      {stats && stats.openGates > 0 && <span className="flag info hp">{words.gates(stats.openGates)}</span>}
+      {stats && stats.tasks > 0 && <Done {...stats} />}
+      {stats && <span className="soft t12 num stat">{words.done(stats.tasksDone, stats.tasks)}</span>}
+    </Link>
   )
 }
 

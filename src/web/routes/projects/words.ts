@@ -20,8 +20,7 @@ export const words = {
   name: 'Name',
   description: 'Description',
   create: 'Create',
-  done: (done: number, all: number) => `${done} of ${all}`,
+  done: (done: number, all: number) => (all === 0 ? 'no tasks' : `${done} of ${all}`),
   gates: (n: number) => count(n, 'open gate'),
   agents: (n: number) => `${count(n, 'agent')} at work`,
-  changed: (time: string) => `changed ${time} ago`,
 } as const

@@ -27,20 +27,24 @@ export function RepoPage() {
     <section className="panel whole" aria-label={name}>
       <div className="body">
         <div className="txt">
-          <header className="row wide wraps">
-            <h1 className="h1 grow">{name}</h1>
-            <span className={tones[repo.status]}>{words.status[repo.status]}</span>
-            {repo.syncedAt && (
-              <Link className="btn small" to="/assistant" search={{ repositoryId: repo.id }}>
-                {words.ask}
-              </Link>
-            )}
-            {repo.can?.sync === true && (
-              <button type="button" className="btn small" disabled={sync.isPending} onClick={() => sync.mutate()}>
-                <RefreshCw className="i s14" aria-hidden />
-                {sync.isPending ? words.syncing : words.sync}
-              </button>
-            )}
+          <header className="row wide wraps phead">
+            <span className="row wraps grow">
+              <h1 className="h1">{name}</h1>
+              <span className={tones[repo.status]}>{words.status[repo.status]}</span>
+            </span>
+            <span className="row">
+              {repo.syncedAt && (
+                <Link className="btn small" to="/assistant" search={{ repositoryId: repo.id }}>
+                  {words.ask}
+                </Link>
+              )}
+              {repo.can?.sync === true && (
+                <button type="button" className="btn small" disabled={sync.isPending} onClick={() => sync.mutate()}>
+                  <RefreshCw className="i s14" aria-hidden />
+                  {sync.isPending ? words.syncing : words.sync}
+                </button>
+              )}
+            </span>
           </header>
           <Trouble repo={repo} error={sync.error} />
           <Pulls repo={repo} />
@@ -93,12 +97,16 @@ const Pulls = ({ repo: { pullRequests } }: { repo: RepositoryDetail }) => (
 const LastCommit = ({ repo: { lastCommit } }: { repo: RepositoryDetail }) => (
   <Section title={words.commit}>
     {lastCommit ? (
-      <p className="row wraps">
-        <span className="mono t12 soft">{lastCommit.sha.slice(0, 8)}</span>
-        <span className="grow cut">{lastCommit.title}</span>
-        {lastCommit.author && <span className="soft t12">{words.by(lastCommit.author)}</span>}
-        {lastCommit.at && <span className="soft t12">{dayAndTime(lastCommit.at)}</span>}
-      </p>
+      <>
+        <p className="row">
+          <span className="mono t12 soft">{lastCommit.sha.slice(0, 8)}</span>
+          <span className="grow t13">{lastCommit.title}</span>
+        </p>
+        <p className="row tight soft t12">
+          {lastCommit.author && <span>{words.by(lastCommit.author)}</span>}
+          {lastCommit.at && <span>{dayAndTime(lastCommit.at)}</span>}
+        </p>
+      </>
     ) : (
       <p className="soft">{words.noCommit}</p>
     )}
@@ -110,7 +118,7 @@ const Branches = ({ repo: { branches, defaultBranch } }: { repo: RepositoryDetai
     {branches.length === 0 && <p className="soft">{words.noBranches}</p>}
     <ul>
       {branches.map((branch) => (
-        <li key={branch} className="row">
+        <li key={branch} className="dep">
           <span className="mono t12 cut">{branch}</span>
           {branch === defaultBranch && <span className="flag">{words.default}</span>}
         </li>
@@ -170,8 +178,8 @@ function Fields({ repo, onRemove }: { repo: RepositoryDetail; onRemove(): void }
 }
 
 function Removal({ repo, onClose }: { repo: RepositoryDetail; onClose(): void }) {
-  const remove = useRemove(repo)
   const navigate = useNavigate()
+  const remove = useRemove(repo, () => navigate({ to: '/team' }))
   return (
     <Confirm
       title={words.removeTitle(`${repo.owner}/${repo.name}`)}
@@ -179,7 +187,7 @@ function Removal({ repo, onClose }: { repo: RepositoryDetail; onClose(): void })
       cancel={words.cancel}
       busy={remove.isPending}
       error={remove.error}
-      onConfirm={() => remove.mutate(undefined, { onSuccess: () => void navigate({ to: '/team' }) })}
+      onConfirm={() => remove.mutate()}
       onClose={onClose}
     >
       <p>{words.removeText}</p>

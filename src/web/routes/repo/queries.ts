@@ -13,10 +13,14 @@ export function useSync(id: string) {
   })
 }
 
-export function useRemove({ id, version }: { id: string; version: number }) {
+/** Removes a repository. Its page is left before events can have it read again. */
+export function useRemove({ id, version }: { id: string; version: number }, leave: () => Promise<unknown>) {
   const cache = useQueryClient()
   return useMutation({
     mutationFn: () => ok(repositories.repos({ id }).delete(undefined, change(version))),
-    onSuccess: () => cache.invalidateQueries({ queryKey: ['repositories', 'of'] }),
+    onSuccess: async () => {
+      await leave()
+      await cache.invalidateQueries({ queryKey: ['repositories', 'of'] })
+    },
   })
 }

@@ -10,6 +10,7 @@ import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/stat
 import { useCrumbs } from '../../crumbs.ts'
 import { useAddress } from '../../record-address.ts'
 import { ago } from '../../times.ts'
+import { kindNames } from '../../words.ts'
 import { meaningQuery, wordsQuery } from './queries.ts'
 import type { FindSearch } from './search.ts'
 import { words } from './words.ts'
@@ -125,8 +126,8 @@ function ByMeaning({ search }: { search: FindSearch }) {
               key={source.number}
               found={source}
               title={source.title}
-              text={source.text}
-              note={source.meaning === null ? words.kinds[source.kind] : words.near(source.meaning)}
+              text={plain(source.text)}
+              note={words.source(kindNames[source.kind], source.meaning)}
             />
           ))}
         </ul>
@@ -180,9 +181,17 @@ function Row({ found, title, text, note }: RowProps) {
   )
 }
 
+/** Headings, tables and emphasis make no sense in an excerpt, which is one line. */
+const plain = (text: string): string =>
+  text
+    .replace(/(^|\s)#{1,6} /g, '$1')
+    .replace(/\s*\|[\s|:-]*/g, ' · ')
+    .replace(/^ · | · $/g, '')
+    .replaceAll('**', '')
+
 /** A text in pieces, of which some matched. */
 const Pieces = ({ of }: { of: readonly Part[] }) =>
   of.map(({ text, match }, place) =>
     // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no names, and their order never changes
-    match ? <mark key={place}>{text}</mark> : text,
+    match ? <mark key={place}>{text}</mark> : plain(text),
   )

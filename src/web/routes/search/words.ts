@@ -15,7 +15,7 @@ export const words = {
   answer: 'Answer',
   sources: 'Sources',
   total: (kind: string, n: number) => `${kind}, ${n}`,
-  near: (n: number) => `${Math.round(n * 100)} % alike`,
+  source: (kind: string, near: number | null) => (near === null ? kind : `${kind}, ${Math.round(near * 100)} % alike`),
   kinds: {
     memory: 'Memories',
     note: 'Notes',

@@ -124,8 +124,15 @@ function Head({ timeline, title, scale }: { timeline: Timeline; title: string; s
             [...new Set(timeline.holds.map(({ key }) => key))].join(', '),
           ]
             .filter(Boolean)
-            .map((fact) => (
-              <span key={fact}>{fact}</span>
+            .map((fact, place) => (
+              <span key={fact}>
+                {place > 0 && (
+                  <span className="hp" aria-hidden>
+                    ·{' '}
+                  </span>
+                )}
+                {fact}
+              </span>
             ))}
         </p>
       </div>

@@ -47,7 +47,7 @@ export function SessionsPage() {
                   <span className={session.status === 'active' ? 'flag agent' : 'flag'}>
                     {words.states[session.status]}
                   </span>
-                  <span className="soft t12 nowrap">{words.changed(ago(session.updatedAt))}</span>
+                  <span className="soft t12 nowrap hp">{words.changed(ago(session.updatedAt))}</span>
                 </Link>
               </li>
             ))}

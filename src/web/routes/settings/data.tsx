@@ -1,17 +1,22 @@
-import { useMutation, useSuspenseQuery } from '@tanstack/react-query'
-import { useRouteContext } from '@tanstack/react-router'
+import { useMutation, useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import { Link, useRouteContext } from '@tanstack/react-router'
 import { useState } from 'react'
-import { accounts, ok, readFile } from '../../api.ts'
+import type { Status } from '../../../features/sync/schema.ts'
+import { accounts, ok, readFile, sync } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
+import { CopyLine } from '../../components/copy-line.tsx'
 import { Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { meQuery } from '../../session.ts'
-import { Page } from './parts.tsx'
+import { ago } from '../../times.ts'
+import { Items, Line, Page } from './parts.tsx'
+import { devicesQuery, useChange } from './queries.ts'
 import { titles, dataWords as w, words } from './words.ts'
 
 export const Settings = () => (
   <Page title={titles.data}>
     <Export />
+    <Devices />
     <Delete />
   </Page>
 )
@@ -41,6 +46,66 @@ function Export() {
         </p>
       </div>
     </Section>
+  )
+}
+
+type Device = Status['devices'][number]
+
+/** The devices that keep a copy, and the way to what they could not agree on. */
+function Devices() {
+  const { data, error } = useQuery(devicesQuery)
+  const [leaving, setLeaving] = useState<Device>()
+  return (
+    <Section title={w.devices}>
+      <div className="stack">
+        <p className="soft">{w.devicesText}</p>
+        {data?.devices.length === 0 ? (
+          <CopyLine label={w.noDevices} text={w.devicesLine} />
+        ) : (
+          <Items
+            items={data?.devices}
+            error={error}
+            label={w.devices}
+            item={(device) => (
+              <>
+                <Line name={device.name} facts={[device.platform, w.deviceSeen(ago(device.lastSeenAt))]} />
+                <button
+                  type="button"
+                  className="btn small"
+                  aria-label={w.removeOf(device.name)}
+                  onClick={() => setLeaving(device)}
+                >
+                  {w.removeDevice}
+                </button>
+              </>
+            )}
+          />
+        )}
+        <p>
+          <Link className="btn" to="/sync/conflicts">
+            {w.conflicts(data?.openConflicts ?? 0)}
+          </Link>
+        </p>
+      </div>
+      {leaving && <Leaving device={leaving} onClose={() => setLeaving(undefined)} />}
+    </Section>
+  )
+}
+
+function Leaving({ device: { id, name }, onClose }: { device: Device; onClose(): void }) {
+  const remove = useChange(() => ok(sync.sync.devices({ id }).delete()), onClose)
+  return (
+    <Confirm
+      title={w.removeTitle(name)}
+      verb={w.removeDevice}
+      cancel={words.cancel}
+      busy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => remove.mutate(undefined)}
+      onClose={onClose}
+    >
+      <p>{w.removeText}</p>
+    </Confirm>
   )
 }
 

@@ -122,12 +122,12 @@ export function Secret({ text, onStored }: { text: string; onStored(): void }) {
   return (
     <section className="sheet pad stack" aria-label={w.secret}>
       <b className="b5">{w.once}</b>
-      <p className="code line">
-        <code className="grow secret" ref={shown}>
+      <div className="secret">
+        <code className="mono grow" ref={shown}>
           {text}
         </code>
         <CopyButton text={text} source={shown} name={w.secret} />
-      </p>
+      </div>
       <p>
         <button type="button" className="btn main" onClick={onStored}>
           {w.stored}

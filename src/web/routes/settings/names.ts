@@ -5,6 +5,7 @@ export const pages = [
   'passkeys',
   'sessions',
   'keys',
+  'grants',
   'accounts',
   'integrations',
   'preferences',

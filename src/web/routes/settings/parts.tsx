@@ -2,6 +2,7 @@
 import { type ComponentProps, type ReactNode, useId } from 'react'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
+import { Retry } from '../../frame/failed.tsx'
 import { words } from './words.ts'
 
 export function Page({ title, about, children }: { title: string; about?: ReactNode; children: ReactNode }) {
@@ -97,7 +98,12 @@ interface ItemsProps<T> {
 
 /** A short list, with its states. */
 export function Items<T extends { id: string }>({ items, error, item, label }: ItemsProps<T>) {
-  if (error && !items) return <ProblemBox error={error} />
+  if (error && !items)
+    return (
+      <ProblemBox error={error}>
+        <Retry />
+      </ProblemBox>
+    )
   if (!items)
     return (
       <AfterAMoment>
@@ -118,8 +124,8 @@ export function Items<T extends { id: string }>({ items, error, item, label }: I
 
 /** The name of an item and what else is known of it. */
 export const Line = ({ name, facts }: { name: ReactNode; facts: readonly (string | false | null | undefined)[] }) => (
-  <span className="grow stack s0 cut">
+  <span className="grow stack s0">
     <b className="b5 cut">{name}</b>
-    <span className="soft t12">{facts.filter(Boolean).join(' · ')}</span>
+    <span className="soft t12 wrapany">{facts.filter(Boolean).join(' · ')}</span>
   </span>
 )

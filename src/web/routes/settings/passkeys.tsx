@@ -3,6 +3,7 @@ import { type ReactNode, useState } from 'react'
 import type { Passkey } from '../../../features/passkeys/schema.ts'
 import { change, ok, passkeys } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
+import { InlineField } from '../../components/inline-edit.tsx'
 import { Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { ago } from '../../times.ts'
@@ -82,25 +83,16 @@ function One({ passkey, onRemove }: { passkey: Passkey; onRemove(): void }) {
   const rename = useChange((name: string) =>
     ok(passkeys.settings.passkeys({ id: passkey.id }).patch({ name }, change(passkey.version))),
   )
-  const save = (name: string) => {
-    setRenaming(false)
-    if (name.trim() !== '' && name.trim() !== passkey.name) rename.mutate(name.trim())
-  }
   const used = passkey.lastUsedAt ? words.used(ago(passkey.lastUsedAt)) : words.never
   return (
     <>
       {isRenaming ? (
-        <input
-          className="input slim grow"
-          aria-label={words.name}
-          defaultValue={passkey.name}
+        <InlineField
+          label={words.name}
+          value={passkey.name}
           maxLength={100}
-          ref={(field) => field?.focus()}
-          onBlur={(event) => save(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key === 'Enter') save(event.currentTarget.value)
-            if (event.key === 'Escape') setRenaming(false)
-          }}
+          onSave={rename.mutate}
+          onDone={() => setRenaming(false)}
         />
       ) : (
         <Line name={passkey.name} facts={[used, passkey.backedUp && w.backedUp]} />

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
-import { useRef } from 'react'
 import type { Invite } from '../../../features/invites/schema.ts'
 import { invites, ok } from '../../api.ts'
+import { PicturePicker } from '../../components/picture-picker.tsx'
 import { Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
@@ -56,32 +56,16 @@ export function Settings() {
 function Picture() {
   const me = useSuspenseQuery(meQuery).data
   const save = useAccountChange(savePicture)
-  const picker = useRef<HTMLInputElement>(null)
   return (
     <Section title={w.picture}>
       <div className="row">
         {me.avatarUrl && <img className="portrait" src={me.avatarUrl} alt="" width={48} height={48} />}
-        <button type="button" className="btn" disabled={save.isPending} onClick={() => picker.current?.click()}>
-          {w.choosePicture}
-        </button>
+        <PicturePicker label={w.choosePicture} busy={save.isPending} onFile={save.mutate} />
         {me.avatarUrl && (
           <button type="button" className="btn quiet" disabled={save.isPending} onClick={() => save.mutate(null)}>
             {w.removePicture}
           </button>
         )}
-        <input
-          ref={picker}
-          className="hide"
-          type="file"
-          tabIndex={-1}
-          accept="image/png,image/jpeg,image/webp,image/gif"
-          aria-label={w.choosePicture}
-          onChange={(event) => {
-            const [file] = event.currentTarget.files ?? []
-            if (file) save.mutate(file)
-            event.currentTarget.value = ''
-          }}
-        />
       </div>
       {save.error && <ProblemBox error={save.error} />}
     </Section>

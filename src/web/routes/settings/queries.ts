@@ -1,7 +1,19 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { ProfilePatch } from '../../../features/accounts/schema.ts'
 import type { User } from '../../../features/users/schema.ts'
-import { accounts, change, connections, integrations, ok, passkeys, sendFile, tokens, uploads } from '../../api.ts'
+import {
+  accounts,
+  change,
+  connections,
+  grants,
+  integrations,
+  ok,
+  passkeys,
+  sendFile,
+  sync,
+  tokens,
+  uploads,
+} from '../../api.ts'
 import { meQuery } from '../../session.ts'
 
 /** Everything that the settings show begins with this word, so that one change renews all of it. */
@@ -15,6 +27,11 @@ export const keysQuery = queryOptions({
   queryKey: [KEY, 'keys'],
   queryFn: async () => (await ok(tokens.settings['api-keys'].get({ query: { limit: 200 } }))).items,
 })
+export const grantsQuery = (organizationId?: string) =>
+  queryOptions({
+    queryKey: [KEY, 'grants', organizationId],
+    queryFn: () => ok(grants.settings.grants.get({ query: { limit: 200, ...(organizationId && { organizationId }) } })),
+  })
 export const passkeysQuery = queryOptions({
   queryKey: [KEY, 'passkeys'],
   queryFn: async () => (await ok(passkeys.settings.passkeys.get({ query: { limit: 100 } }))).items,
@@ -30,6 +47,10 @@ export const waysQuery = queryOptions({
 export const integrationsQuery = queryOptions({
   queryKey: [KEY, 'integrations'],
   queryFn: async () => (await ok(integrations.settings.integrations.user.get())).items,
+})
+export const devicesQuery = queryOptions({
+  queryKey: [KEY, 'devices'],
+  queryFn: () => ok(sync.sync.status.get({ query: {} })),
 })
 export const preferencesQuery = queryOptions({
   queryKey: [KEY, 'preferences'],

@@ -5,18 +5,9 @@ import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { ago } from '../../times.ts'
 import { Items, Line, Page } from './parts.tsx'
+import { programOf } from './program.ts'
 import { sessionsQuery, useChange } from './queries.ts'
 import { accountWords, titles, sessionWords as w } from './words.ts'
-
-const browsers = { 'Edg/': 'Edge', 'OPR/': 'Opera', 'Firefox/': 'Firefox', 'Chrome/': 'Chrome', 'Safari/': 'Safari' }
-const systems = ['Android', 'iPhone', 'iPad', 'Windows', 'Mac OS', 'Linux']
-
-/** Returns "Firefox on Linux" for a user agent, or the user agent itself. */
-function programOf(agent: string): string {
-  const browser = Object.entries(browsers).find(([mark]) => agent.includes(mark))?.[1]
-  const system = systems.find((name) => agent.includes(name))
-  return browser && system ? `${browser} on ${system}` : agent
-}
 
 const nameOf = ({ device, userAgent }: LoginSession): string => device ?? programOf(userAgent ?? w.unknown)
 

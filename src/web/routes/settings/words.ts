@@ -1,3 +1,4 @@
+import { count } from '../../words.ts'
 import type { SettingsPage } from './names.ts'
 
 /** Names of the pages, for their list and their titles. */
@@ -7,6 +8,7 @@ export const titles: Record<SettingsPage, string> = {
   passkeys: 'Passkeys',
   sessions: 'Where you are signed in',
   keys: 'API keys',
+  grants: 'Programs you let in',
   accounts: 'Connected accounts',
   integrations: 'Integrations',
   preferences: 'Preferences',
@@ -113,6 +115,22 @@ export const keyWords = {
   confirmText: 'Programs that use it are refused from now on. This cannot be undone.',
 } as const
 
+export const grantWords = {
+  about: 'Programs of agents that signed in with your account. Agents with a token of their own are listed under',
+  tokens: 'Tokens',
+  empty: 'No program has signed in yet. Add the server to one, then sign in from there:',
+  line: 'tutti connect claude-code',
+  by: (host: string) => `by ${host}`,
+  unproven: 'name not verified',
+  as: (agent: string) => `works as ${agent}`,
+  may: (write: boolean) => (write ? 'reads and changes' : 'reads only'),
+  end: 'End',
+  confirm: (name: string) => `End the permission of ${name}?`,
+  confirmText: 'It is refused from now on, and its connections close. It can ask you again.',
+  team: 'Others in this team',
+  teamAbout: 'You own this team, so you can end what its members let in.',
+} as const
+
 export const accountWords = {
   about: 'Other accounts you can sign in with.',
   providers: { github: 'GitHub', google: 'Google', oidc: 'single sign-on' },
@@ -176,6 +194,17 @@ export const dataWords = {
   exportText: 'Everything that you see in this team, with comments, links and versions, as lines of JSON.',
   download: 'Download',
   downloading: 'Preparing…',
+  devices: 'Copies on devices',
+  devicesText:
+    'Devices on which you work without the server. Where their changes met those of others, you decide which stay.',
+  noDevices: 'None yet. On the computer that is to keep a copy:',
+  devicesLine: 'tutti sync on',
+  conflicts: (n: number) => (n === 0 ? 'Conflicts' : `Decide on ${count(n, 'conflict')}`),
+  deviceSeen: (time: string) => `seen ${time} ago`,
+  removeDevice: 'Remove',
+  removeOf: (name: string) => `Remove ${name}`,
+  removeTitle: (name: string) => `Remove ${name}?`,
+  removeText: 'It is signed out and gets no more changes. What it has not sent yet stays on it.',
   delete: 'Delete your account',
   deleteText:
     'Your personal notes, keys, tokens and sessions are deleted for ever. What you wrote in teams stays with them, without your name.',

@@ -14,12 +14,15 @@ import { words } from './words.ts'
 const MOST = 20_480
 const w = words.write
 
-function Frame({ title, children }: { title: string; children: ReactNode }) {
+function Frame({ title, about, children }: { title: string; about?: string; children: ReactNode }) {
   useCrumbs({ label: title })
   return (
     <div className="scroll">
       <div className="page stack s5">
-        <h1 className="h1">{title}</h1>
+        <header>
+          <h1 className="h1">{title}</h1>
+          {about && <p className="soft">{about}</p>}
+        </header>
         {children}
       </div>
     </div>
@@ -70,15 +73,8 @@ function useDone() {
 export function NewPostPage() {
   const { isHidden, done } = useDone()
   return (
-    <Frame title={w.new}>
-      {isHidden ? (
-        <p role="status">{w.hidden}</p>
-      ) : (
-        <>
-          <p className="soft">{w.intro}</p>
-          <PostForm onDone={done} />
-        </>
-      )}
+    <Frame title={w.new} about={w.intro}>
+      {isHidden ? <p role="status">{w.hidden}</p> : <PostForm onDone={done} />}
     </Frame>
   )
 }

@@ -1,11 +1,13 @@
 /** Settings of the instance, one form for each key. What the environment decides can only be read. */
 import { useMutation, useQuery } from '@tanstack/react-query'
-import type { FormEvent } from 'react'
+import { ChevronRight } from 'lucide-react'
+import { type FormEvent, useState } from 'react'
 import type { Setting, SettingField } from '../../../features/settings/schema.ts'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { Waiting } from '../admin/frame.tsx'
 import { useAdminChange } from '../admin/queries.ts'
+import { PictureField } from './picture.tsx'
 import { changeSetting, settingsQuery, testMail } from './queries.ts'
 import { words } from './words.ts'
 
@@ -19,9 +21,13 @@ export function InstanceSettings() {
       <p className="soft">{w.intro}</p>
       {error && <ProblemBox error={error} />}
       {!data && !error && <Waiting />}
-      {data?.items.map((setting) => (
-        <Key key={`${setting.key} ${setting.version}`} setting={setting} />
-      ))}
+      {data && (
+        <div className="sheet">
+          {data.items.map((setting) => (
+            <Key key={`${setting.key} ${setting.version}`} setting={setting} />
+          ))}
+        </div>
+      )}
       <TestMail />
     </section>
   )
@@ -71,11 +77,14 @@ function Key({ setting }: { setting: Setting }) {
     save.mutate({ key, patch, version }, { onSuccess: () => toast({ title: `${w.saved}: ${key}` }) })
   }
   return (
-    <details className="sheet padx">
-      <summary className="row wraps">
-        <b className="b5">{setting.key}</b> <span className="soft">{setting.about}</span>
+    <details className="prow padx">
+      <summary className="row">
+        <ChevronRight className="i s14" aria-hidden />
+        <span className="grow">
+          <b className="b5">{setting.about}</b> <span className="soft mono t12">{setting.key}</span>
+        </span>
       </summary>
-      <form className="stack s4" onSubmit={submit}>
+      <form className="stack s4 pad" onSubmit={submit}>
         {setting.fields.map((field) => (
           <Field
             key={field.name}
@@ -108,6 +117,7 @@ interface FieldProps {
 
 function Field({ field, id, value }: FieldProps) {
   const { name, about, type, fixedBy } = field
+  if (name === 'imageId') return <PictureSetting field={field} value={value} />
   const hints = [
     about,
     field.public ? `(${w.public})` : '',
@@ -117,15 +127,26 @@ function Field({ field, id, value }: FieldProps) {
   ]
   return (
     <div className={type === 'flag' ? 'stack s1' : 'field'}>
-      <label className={type === 'flag' ? 'row' : ''} htmlFor={id}>
+      <label className={type === 'flag' ? 'row t13' : 'b5'} htmlFor={id}>
         {type === 'flag' && <Input {...{ field, id, value }} />}
-        <span>{name}</span>
+        <span>{w.fieldOf(name)}</span>
       </label>
       {type !== 'flag' && <Input {...{ field, id, value }} />}
       <p className="t12 soft" id={`${id}-about`}>
         {hints.filter(Boolean).join(' ')}
       </p>
     </div>
+  )
+}
+
+/** A picture, whose id is what is stored. */
+function PictureSetting({ field: { name }, value }: Omit<FieldProps, 'id'>) {
+  const [picture, setPicture] = useState(typeof value === 'string' ? value : null)
+  return (
+    <>
+      <input type="hidden" name={name} value={picture ?? ''} />
+      <PictureField label={w.image} id={picture} alt={null} onChange={setPicture} />
+    </>
   )
 }
 

@@ -36,18 +36,18 @@ interface ChoiceProps<T extends string> {
   options: readonly (readonly [T, string])[]
   onChange(value: T): void
 }
-function Choice<T extends string>({ label, value, options, onChange }: ChoiceProps<T>) {
+/** Which part of a list is shown. */
+export function Choice<T extends string>({ label, value, options, onChange }: ChoiceProps<T>) {
   return (
-    <label className="field">
-      <span>{label}</span>
-      <select className="input slim" value={value} onChange={(event) => onChange(event.currentTarget.value as T)}>
+    <div>
+      <div className="seg" role="group" aria-label={label}>
         {options.map(([name, text]) => (
-          <option key={name} value={name}>
+          <button key={name} type="button" aria-pressed={name === value} onClick={() => onChange(name)}>
             {text}
-          </option>
+          </button>
         ))}
-      </select>
-    </label>
+      </div>
+    </div>
   )
 }
 
@@ -76,21 +76,22 @@ export function ContactPage() {
         columns={[
           {
             title: w.columns.message,
-            of: ({ subject, message, reason, readAt }) => (
+            of: ({ subject, name, email, message, reason, readAt }) => (
               <span className="stack s1">
                 <span className="row wraps">
                   {subject && <b className="b5">{subject}</b>}
                   {!readAt && <span className="flag">{w.unread}</span>}
                 </span>
+                <span className="t12 soft wrapany">{[name, email].filter(Boolean).join(', ')}</span>
                 <span className="wrapany">{message}</span>
                 {reason && <span className="t12 warn">{reason}</span>}
               </span>
             ),
           },
-          { title: w.columns.from, of: ({ name, email }) => [name, email].filter(Boolean).join(', ') },
           { title: w.columns.at, of: ({ createdAt }) => dayAndTime(createdAt), wide: true },
           {
             title: w.columns.act,
+            acts: true,
             of: ({ id, email, readAt, spam }) => (
               <span className="row wraps">
                 {!readAt && (
@@ -139,13 +140,22 @@ export function CommunityPage() {
         columns={[
           {
             title: w.columns.title,
-            of: ({ id, title }) => <a href={`/community/${id}/edit`}>{title}</a>,
+            of: ({ id, title, author }) => (
+              <span className="stack who-t">
+                <span>
+                  <a className="b5 link" href={`/community/${id}/edit`}>
+                    {title}
+                  </a>
+                </span>
+                <span className="t12 soft">{author.name}</span>
+              </span>
+            ),
           },
-          { title: w.columns.author, of: ({ author }) => author.name },
           { title: w.columns.reports, of: ({ reports }) => reports, wide: true },
           { title: w.columns.at, of: ({ createdAt }) => dayAndTime(createdAt), wide: true },
           {
             title: w.columns.act,
+            acts: true,
             of: ({ id, title, pinned }) => (
               <span className="row wraps">
                 <Act
@@ -199,6 +209,7 @@ export function MarketplacePage() {
           { title: w.columns.reports, of: ({ reports }) => reports },
           {
             title: w.columns.act,
+            acts: true,
             of: (item) =>
               item.hidden ? (
                 <Act

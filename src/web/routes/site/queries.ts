@@ -26,6 +26,7 @@ interface Paging {
   limit: number
   cursor?: string
   search?: string
+  deleted?: boolean
 }
 type ListedPage = Promise<{ items: Listed[]; nextCursor: string | null }>
 
@@ -38,8 +39,11 @@ const readOf: Record<Kind, (id: string) => Promise<Page | Post>> = {
   posts: (id) => ok(site.admin.posts({ id }).get()),
 }
 
-export const textsQuery = (kind: Kind, search: string) =>
-  pages(['texts', kind, search], (paging) => listOf[kind]({ ...paging, ...(search && { search }) }))
+/** `deleted`: those that can be restored instead. */
+export const textsQuery = (kind: Kind, search: string, deleted: boolean) =>
+  pages(['texts', kind, search, String(deleted)], (paging) =>
+    listOf[kind]({ ...paging, ...(search && { search }), ...(deleted && { deleted }) }),
+  )
 export const textQuery = (kind: Kind, id: string) =>
   queryOptions({ queryKey: ['admin', 'text', id], queryFn: () => readOf[kind](id), staleTime: 0 })
 export const categoriesQuery = queryOptions({
@@ -63,6 +67,10 @@ export function saveText({ kind, saved, fields }: Saving): Promise<Page | Post> 
 }
 export const removeText = ({ kind, id, version }: Versioned & { kind: Kind }) =>
   ok(site.admin[kind]({ id }).delete(undefined, change(version)))
+export const restoreText = ({ kind, id, version }: Versioned & { kind: Kind }): Promise<Page | Post> =>
+  kind === 'pages'
+    ? ok(site.admin.pages({ id }).restore.post(undefined, change(version)))
+    : ok(site.admin.posts({ id }).restore.post(undefined, change(version)))
 export const createCategory = (input: CategoryCreate) => ok(site.admin.categories.post(input, change()))
 export const removeCategory = ({ id, version }: Versioned) =>
   ok(site.admin.categories({ id }).delete(undefined, change(version)))

@@ -1,5 +1,6 @@
 /** Sponsors, and the issues that are mirrored from the code host. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import type { Sponsor } from '../../../features/sponsors/schema.ts'
 import { Dialog } from '../../components/dialog.tsx'
@@ -8,6 +9,8 @@ import { toast } from '../../components/toasts.tsx'
 import { ago } from '../../times.ts'
 import { AdminFrame, Listed, Table, Waiting } from '../admin/frame.tsx'
 import { useAdminChange } from '../admin/queries.ts'
+import { Choice } from './moderation.tsx'
+import { PictureField } from './picture.tsx'
 import { mirror, removeSponsor, reposQuery, saveSponsor, sponsorsQuery, trackedQuery } from './queries.ts'
 import { words } from './words.ts'
 
@@ -34,6 +37,7 @@ export function SponsorsPage() {
           { title: w.columns.active, of: ({ active }) => (active ? w.yes : w.no), wide: true },
           {
             title: w.columns.act,
+            acts: true,
             of: (sponsor) => (
               <span className="row wraps">
                 <button
@@ -64,6 +68,7 @@ export function SponsorsPage() {
 
 function SponsorForm({ saved, onClose }: { saved?: Sponsor; onClose(): void }) {
   const save = useAdminChange(saveSponsor)
+  const [logoId, setLogo] = useState(saved?.logoId ?? null)
   const w = words.sponsors
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
@@ -76,6 +81,7 @@ function SponsorForm({ saved, onClose }: { saved?: Sponsor; onClose(): void }) {
       tier: text('tier') as Sponsor['tier'],
       position: Number(text('position')) || 0,
       active: form.has('active'),
+      logoId,
     }
     save.mutate({ ...fields, saved }, { onSuccess: onClose })
   }
@@ -113,10 +119,11 @@ function SponsorForm({ saved, onClose }: { saved?: Sponsor; onClose(): void }) {
             defaultValue={saved?.position ?? 0}
           />
         </label>
-        <label className="row">
+        <label className="row t13">
           <input type="checkbox" name="active" defaultChecked={saved?.active ?? true} />
           <span>{w.active}</span>
         </label>
+        <PictureField label={w.logo} id={logoId} alt={null} onChange={setLogo} />
         {save.error && <ProblemBox error={save.error} />}
         <button type="submit" className="btn main" disabled={save.isPending}>
           {words.save}
@@ -140,7 +147,14 @@ export function TrackerPage() {
     <AdminFrame at="tracker">
       {problem && <ProblemBox error={problem} />}
       {!data && !error && <Waiting />}
-      {data?.items.length === 0 && <p className="soft">{w.none}</p>}
+      {data?.items.length === 0 && (
+        <p className="soft">
+          {w.none}{' '}
+          <Link className="link" to="/admin/settings">
+            {w.name}
+          </Link>
+        </p>
+      )}
       {data && data.items.length > 0 && (
         <>
           <p>
@@ -176,17 +190,15 @@ function Issues() {
   const w = words.tracker
   return (
     <section className="stack">
-      <label className="field">
-        <span>{words.columns.state}</span>
-        <select
-          className="input slim"
-          value={state}
-          onChange={(event) => setState(event.currentTarget.value as 'open' | 'closed')}
-        >
-          <option value="open">{w.open}</option>
-          <option value="closed">{w.closed}</option>
-        </select>
-      </label>
+      <Choice<'open' | 'closed'>
+        label={words.columns.state}
+        value={state}
+        options={[
+          ['open', w.open],
+          ['closed', w.closed],
+        ]}
+        onChange={setState}
+      />
       <Listed
         list={list}
         columns={[

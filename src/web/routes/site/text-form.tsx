@@ -2,11 +2,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { Page, Post } from '../../../features/site/content-schema.ts'
-import { sendFile } from '../../api.ts'
 import { Editor } from '../../components/editor.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { Waiting } from '../admin/frame.tsx'
 import { useAdminChange } from '../admin/queries.ts'
+import { type Cover, CoverField, sendPicture } from './picture.tsx'
 import { categoriesQuery, type Kind, saveText, textQuery } from './queries.ts'
 import { words } from './words.ts'
 
@@ -28,7 +28,7 @@ export function TextForm({ kind, id, onEnd }: Props) {
 }
 
 const picture = async (file: File): Promise<string> => {
-  const { path } = await sendFile<{ path: string }>('/api/admin/uploads', file)
+  const { path } = await sendPicture(file)
   return `![${file.name.replace(/[[\]]/g, '')}](${path})`
 }
 
@@ -41,20 +41,23 @@ const local = (at: string | null | undefined): string => {
 
 function Fields({ kind, saved, onEnd }: { kind: Kind; saved?: Text; onEnd(): void }) {
   const [content, setContent] = useState(saved?.content ?? '')
+  const [cover, setCover] = useState<Cover>({ coverId: saved?.coverId ?? null, coverAlt: saved?.coverAlt ?? null })
   const save = useAdminChange(saveText)
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     const { submitter } = event.nativeEvent as SubmitEvent
     const form = new FormData(event.currentTarget)
     const status = (submitter as HTMLButtonElement | null)?.value
-    const fields = { ...fieldsOf(kind, form), content, ...(status && { status: status as Text['status'] }) }
+    const fields = { ...fieldsOf(kind, form), ...cover, content, ...(status && { status: status as Text['status'] }) }
     save.mutate({ kind, saved, fields }, { onSuccess: onEnd })
   }
   const isPublished = saved?.status === 'published'
   return (
     <form className="stack s4" onSubmit={send}>
+      <h2 className="h2">{saved ? words.editOf(saved.title) : words.newOf[kind]}</h2>
       <Names saved={saved} />
       {kind === 'posts' ? <OfPost saved={saved as Post | undefined} /> : <OfPage saved={saved as Page | undefined} />}
+      <CoverField {...cover} onChange={setCover} />
       <Editor label={words.content} value={content} onChange={setContent} maxLength={MOST} rows={18} onFile={picture} />
       {save.error && <ProblemBox error={save.error} />}
       <span className="row wraps">
@@ -128,7 +131,7 @@ const Names = ({ saved }: { saved?: Text }) => (
 
 const OfPage = ({ saved }: { saved?: Page }) => (
   <>
-    <label className="row">
+    <label className="row t13">
       <input type="checkbox" name="nav" defaultChecked={saved?.nav} />
       <span>{words.nav}</span>
     </label>

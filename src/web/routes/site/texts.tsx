@@ -6,7 +6,15 @@ import { ProblemBox } from '../../components/states.tsx'
 import { ago } from '../../times.ts'
 import { AdminFrame, Find, Listed, Table } from '../admin/frame.tsx'
 import { useAdminChange } from '../admin/queries.ts'
-import { categoriesQuery, createCategory, type Kind, removeCategory, removeText, textsQuery } from './queries.ts'
+import {
+  categoriesQuery,
+  createCategory,
+  type Kind,
+  removeCategory,
+  removeText,
+  restoreText,
+  textsQuery,
+} from './queries.ts'
 import { TextForm } from './text-form.tsx'
 import { words } from './words.ts'
 
@@ -37,9 +45,11 @@ interface Shown {
 
 function Texts({ kind, onEdit }: { kind: Kind; onEdit(id?: string): void }) {
   const [search, setSearch] = useState('')
+  const [isDeleted, setDeleted] = useState(false)
   const [removing, setRemoving] = useState<Shown>()
-  const list = useInfiniteQuery(textsQuery(kind, search))
+  const list = useInfiniteQuery(textsQuery(kind, search, isDeleted))
   const remove = useAdminChange(removeText)
+  const restore = useAdminChange(restoreText)
   const { columns } = words
   return (
     <section className="stack" aria-label={words[kind]}>
@@ -50,37 +60,40 @@ function Texts({ kind, onEdit }: { kind: Kind; onEdit(id?: string): void }) {
         </button>
       </header>
       <Find label={words.findOf[kind]} value={search} onFind={setSearch} />
+      <label className="row t13">
+        <input type="checkbox" checked={isDeleted} onChange={(event) => setDeleted(event.currentTarget.checked)} />
+        <span>{words.deletedOf[kind]}</span>
+      </label>
+      {restore.error && <ProblemBox error={restore.error} />}
       <Listed
         list={list}
         columns={[
           { title: words.one[kind], of: ({ title }) => <b className="b5">{title}</b> },
           {
             title: columns.state,
-            of: ({ live, status }) => <span className={live ? 'flag good' : 'flag'}>{words.state(live, status)}</span>,
+            of: ({ live, status }) => (
+              <span className={live ? 'flag good' : 'flag'}>
+                {isDeleted ? words.deleted : words.state(live, status)}
+              </span>
+            ),
           },
           { title: columns.changed, of: ({ updatedAt }) => ago(updatedAt), wide: true },
           {
             title: columns.act,
-            of: (text) => (
-              <span className="row wraps">
+            acts: true,
+            of: (text) =>
+              isDeleted ? (
                 <button
                   type="button"
                   className="btn small"
-                  aria-label={words.editOf(text.title)}
-                  onClick={() => onEdit(text.id)}
+                  aria-label={words.restoreOf(text.title)}
+                  onClick={() => restore.mutate({ kind, ...text })}
                 >
-                  {words.edit}
+                  {words.restore}
                 </button>
-                <button
-                  type="button"
-                  className="btn small quiet"
-                  aria-label={words.removeOf(text.title)}
-                  onClick={() => setRemoving(text)}
-                >
-                  {words.remove}
-                </button>
-              </span>
-            ),
+              ) : (
+                <TextActs title={text.title} onEdit={() => onEdit(text.id)} onRemove={() => setRemoving(text)} />
+              ),
           },
         ]}
       />
@@ -101,6 +114,17 @@ function Texts({ kind, onEdit }: { kind: Kind; onEdit(id?: string): void }) {
   )
 }
 
+const TextActs = ({ title, onEdit, onRemove }: { title: string; onEdit(): void; onRemove(): void }) => (
+  <span className="row tight">
+    <button type="button" className="btn small" aria-label={words.editOf(title)} onClick={onEdit}>
+      {words.edit}
+    </button>
+    <button type="button" className="btn small quiet" aria-label={words.removeOf(title)} onClick={onRemove}>
+      {words.remove}
+    </button>
+  </span>
+)
+
 function Categories() {
   const { data, error } = useQuery(categoriesQuery)
   const create = useAdminChange(createCategory)
@@ -119,6 +143,7 @@ function Categories() {
             { title: columns.posts, of: ({ posts }) => posts },
             {
               title: columns.act,
+              acts: true,
               of: (category) => (
                 <button
                   type="button"

@@ -92,7 +92,7 @@ function Body({ skill }: { skill: SkillDetail }) {
 const Text = ({ skill }: { skill: SkillDetail }) => (
   <>
     {skill.description && <p className="soft">{skill.description}</p>}
-    {skill.content ? <Markdown text={skill.content} /> : <p className="soft">{words.noContent}</p>}
+    {skill.content ? <Markdown text={skill.content} title={skill.name} /> : <p className="soft">{words.noContent}</p>}
   </>
 )
 
@@ -114,7 +114,7 @@ function UsedBy({ skill }: { skill: SkillDetail }) {
           </li>
         ))}
       </ul>
-      <p className="soft t12">{words.prompt}</p>
+      <p className="soft t12 callof">{words.prompt}</p>
       <pre className="code callof">{words.call(skill.slug)}</pre>
     </Section>
   )

@@ -3,7 +3,7 @@ import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Suspense, useState } from 'react'
 import type { SpecDetail } from '../../../features/specs/schema.ts'
-import { Kbd, useFoot, useFootLeft } from '../../components/foot.tsx'
+import { Kbd, useFootLeft, useSetFoot } from '../../components/foot.tsx'
 import { Markdown } from '../../components/markdown.tsx'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
@@ -33,7 +33,7 @@ export function SpecPage() {
 function Body({ spec }: { spec: SpecDetail }) {
   const { from, to } = route.useSearch()
   const revise = useRevise(spec.id)
-  const { set } = useFoot()
+  const set = useSetFoot()
   const [isWriting, setWriting] = useState(false)
   const may = spec.can.update === true
   useCrumbs({ label: words.specs, to: '/specs' }, { label: spec.title })
@@ -94,7 +94,7 @@ function Shown({ spec, from, to, may, busy, onRestore }: ShownProps) {
   const at = to ?? spec.version
   const later = useQuery({ ...versionQuery(spec.id, at), enabled: from !== undefined || at !== spec.version })
   const earlier = useQuery({ ...versionQuery(spec.id, from ?? 1), enabled: from !== undefined })
-  if (from === undefined && at === spec.version) return <Markdown text={spec.content} />
+  if (from === undefined && at === spec.version) return <Markdown text={spec.content} title={spec.title} />
   const error = later.error ?? earlier.error
   if (error) return <ProblemBox error={error}>{<Back />}</ProblemBox>
   if (!later.data || (from !== undefined && !earlier.data)) return <Waiting />
@@ -117,7 +117,7 @@ function Shown({ spec, from, to, may, busy, onRestore }: ShownProps) {
           {restore}
           <Back />
         </div>
-        <Markdown text={content} />
+        <Markdown text={content} title={spec.title} />
       </>
     )
   return (

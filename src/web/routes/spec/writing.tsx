@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react'
 import type { Spec, SpecDetail } from '../../../features/specs/schema.ts'
 import { Diff } from '../../components/diff.tsx'
 import { Editor } from '../../components/editor.tsx'
-import { useFoot } from '../../components/foot.tsx'
+import { useSetFoot } from '../../components/foot.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { isProblem } from '../../problem.ts'
 import { merged } from '../note/conflict.tsx'
@@ -19,7 +19,7 @@ function useNextVersion(spec: SpecDetail, onEnd: () => void) {
   const [theirs, setTheirs] = useState<Spec>()
   const [text, setText] = useState({ title: spec.title, content: spec.content, message: '' })
   const revise = useRevise(spec.id)
-  const { set } = useFoot()
+  const set = useSetFoot()
   const write = (change: Partial<typeof text>) => setText((before) => ({ ...before, ...change }))
   const save = (on: number) => {
     const message = text.message.trim()

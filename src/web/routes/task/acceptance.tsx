@@ -2,6 +2,8 @@
 import { Check, Pencil, X } from 'lucide-react'
 import { useState } from 'react'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'
+import { InlineField } from '../../components/inline-edit.tsx'
+import { AddLine } from './add-line.tsx'
 import { Section } from './section.tsx'
 import { words } from './words.ts'
 
@@ -34,7 +36,13 @@ export function Acceptance({ criteria, may, onChange }: Props) {
           />
         ))}
       </ul>
-      {may && criteria.length < MOST && <Add onAdd={(text) => onChange([...criteria, { text, done: false }])} />}
+      {may && criteria.length < MOST && (
+        <AddLine
+          label={words.addCriterion}
+          longest={LONGEST}
+          onAdd={(text) => onChange([...criteria, { text, done: false }])}
+        />
+      )}
     </Section>
   )
 }
@@ -49,10 +57,6 @@ interface CriterionProps {
 
 function Criterion({ criterion: { text, done }, may, onTick, onWord, onRemove }: CriterionProps) {
   const [editing, setEditing] = useState(false)
-  const save = (next: string) => {
-    setEditing(false)
-    if (next.trim() !== '' && next.trim() !== text) onWord(next.trim())
-  }
   return (
     <li className="ac">
       <button
@@ -67,17 +71,12 @@ function Criterion({ criterion: { text, done }, may, onTick, onWord, onRemove }:
         {done && <Check className="i s12" aria-hidden />}
       </button>
       {editing ? (
-        <input
-          className="input slim grow"
-          aria-label={words.criterion}
-          defaultValue={text}
+        <InlineField
+          label={words.criterion}
+          value={text}
           maxLength={LONGEST}
-          ref={(field) => field?.focus()}
-          onBlur={(event) => save(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key === 'Enter') save(event.currentTarget.value)
-            if (event.key === 'Escape') setEditing(false)
-          }}
+          onSave={onWord}
+          onDone={() => setEditing(false)}
         />
       ) : (
         <span className="grow">{text}</span>
@@ -93,34 +92,5 @@ function Criterion({ criterion: { text, done }, may, onTick, onWord, onRemove }:
         </span>
       )}
     </li>
-  )
-}
-
-function Add({ onAdd }: { onAdd(text: string): void }) {
-  const [text, setText] = useState('')
-  return (
-    <form
-      className="row"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (text.trim() === '') return
-        onAdd(text.trim())
-        setText('')
-      }}
-    >
-      <input
-        className="input slim grow"
-        aria-label={words.addCriterion}
-        placeholder={words.addCriterion}
-        value={text}
-        maxLength={LONGEST}
-        onChange={(event) => setText(event.currentTarget.value)}
-      />
-      {text.trim() !== '' && (
-        <button type="submit" className="btn small">
-          {words.add}
-        </button>
-      )}
-    </form>
   )
 }

@@ -8,7 +8,7 @@ import { Comments } from './comments.tsx'
 import { Fields } from './fields.tsx'
 import { HoldBox } from './hold.tsx'
 import { Met, MetBox } from './met.tsx'
-import { type Act, useAct, useChange, useRelate, useRemove } from './queries.ts'
+import { type Act, useAct, useChange, useRelate, useRemove, useVerify } from './queries.ts'
 import { Level, Section } from './section.tsx'
 import { Links, Ties } from './ties.tsx'
 import { Description, Title } from './titles.tsx'
@@ -34,8 +34,9 @@ function Body({ task, onGone }: Omit<Props, 'level'>) {
   const change = useChange(task)
   const act = useAct(task)
   const relate = useRelate(task)
+  const verify = useVerify(task)
   const may: May = (action) => task.can[action] === true
-  const error = change.error ?? act.error ?? relate.error
+  const error = change.error ?? act.error ?? relate.error ?? verify.error
   return (
     <div className="body">
       <div className="txt">
@@ -64,7 +65,13 @@ function Body({ task, onGone }: Omit<Props, 'level'>) {
             <Markdown text={task.completionNotes} />
           </Section>
         )}
-        <EvidenceTrail evidence={task.evidence} />
+        <EvidenceTrail
+          evidence={task.evidence}
+          may={{ add: may('update'), verify: may('verify') }}
+          busy={verify.isPending}
+          onAdd={(line) => change.mutate({ evidence: [line] })}
+          onVerify={verify.mutate}
+        />
         <Comments task={task} may={may('comment')} />
         <History task={task} />
         {may('remove') && <Remove task={task} onGone={onGone} />}

@@ -3,9 +3,11 @@ import { useState } from 'react'
 import type { Comment, TaskDetail } from '../../../features/tasks/schema.ts'
 import { newKey } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
+import { TextForm } from '../../components/inline-edit.tsx'
 import { Markdown } from '../../components/markdown.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { ProblemBox } from '../../components/states.tsx'
+import { Compose } from '../../components/talk.tsx'
 import { ago, dayAndTime } from '../../times.ts'
 import { useComment, useCommentChange } from './queries.ts'
 import { Section } from './section.tsx'
@@ -20,19 +22,15 @@ export function Comments({ task, may }: { task: TaskDetail; may: boolean }) {
           <OneComment key={comment.id} task={task} comment={comment} />
         ))}
       </ul>
-      {may && <Compose task={task} />}
+      {may && <NewComment task={task} />}
     </Section>
   )
 }
 
 function OneComment({ task, comment }: { task: TaskDetail; comment: Comment }) {
-  const [draft, setDraft] = useState<string>()
+  const [editing, setEditing] = useState(false)
   const [removing, setRemoving] = useState(false)
   const { mutate, error } = useCommentChange(task)
-  const save = () => {
-    if (draft && draft.trim() !== '' && draft !== comment.body) mutate({ id: comment.id, body: draft.trim() })
-    setDraft(undefined)
-  }
   return (
     <li className="msg">
       <Avatar party={comment.author} size="m" />
@@ -44,12 +42,7 @@ function OneComment({ task, comment }: { task: TaskDetail; comment: Comment }) {
         {comment.asks && <span className="flag accent">{words.asks}</span>}
         {comment.editedAt && <span className="soft t12">{words.edited}</span>}
         {comment.can?.updateComment === true && (
-          <button
-            type="button"
-            className="ib s24"
-            aria-label={words.editComment}
-            onClick={() => setDraft(comment.body)}
-          >
+          <button type="button" className="ib s24" aria-label={words.editComment} onClick={() => setEditing(true)}>
             <Pencil className="i s14" aria-hidden />
           </button>
         )}
@@ -59,22 +52,19 @@ function OneComment({ task, comment }: { task: TaskDetail; comment: Comment }) {
           </button>
         )}
       </span>
-      {draft === undefined ? (
-        <Markdown text={comment.body} />
-      ) : (
-        <textarea
-          className="input"
+      {editing ? (
+        <TextForm
+          label={words.editComment}
+          value={comment.body}
           rows={3}
-          aria-label={words.editComment}
-          value={draft}
           maxLength={20_000}
-          onChange={(event) => setDraft(event.currentTarget.value)}
-          onBlur={save}
-          onKeyDown={(event) => {
-            if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) save()
-            if (event.key === 'Escape') setDraft(undefined)
-          }}
+          onSave={(text) =>
+            text.trim() !== '' && text !== comment.body && mutate({ id: comment.id, body: text.trim() })
+          }
+          onClose={() => setEditing(false)}
         />
+      ) : (
+        <Markdown text={comment.body} />
       )}
       {error && <ProblemBox error={error} />}
       {removing && (
@@ -95,45 +85,22 @@ function OneComment({ task, comment }: { task: TaskDetail; comment: Comment }) {
   )
 }
 
-/** The text stays until the server has it. */
-function Compose({ task }: { task: TaskDetail }) {
-  const [text, setText] = useState('')
+function NewComment({ task }: { task: TaskDetail }) {
   const [key, setKey] = useState(newKey)
-  const comment = useComment(task)
-  const done = () => {
-    setText('')
-    setKey(newKey())
-  }
-  const send = () => {
-    if (!comment.isPending && text.trim() !== '') comment.mutate({ body: text.trim(), key }, { onSuccess: done })
-  }
+  const { mutate, isPending, error } = useComment(task)
+  const send = (body: string, done: () => void) =>
+    mutate(
+      { body, key },
+      {
+        onSuccess: () => {
+          done()
+          setKey(newKey())
+        },
+      },
+    )
   return (
-    <form
-      className="compose"
-      onSubmit={(event) => {
-        event.preventDefault()
-        send()
-      }}
-    >
-      <textarea
-        className="bare"
-        rows={2}
-        aria-label={words.write}
-        placeholder={words.write}
-        value={text}
-        maxLength={20_000}
-        onChange={(event) => setText(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) send()
-        }}
-      />
-      {comment.error && <ProblemBox error={comment.error} />}
-      <span className="row">
-        <span className="grow" />
-        <button type="submit" className="btn small" disabled={comment.isPending || text.trim() === ''}>
-          {words.comment}
-        </button>
-      </span>
-    </form>
+    <Compose label={words.write} submit={words.comment} maxLength={20_000} busy={isPending} onSend={send}>
+      {error && <ProblemBox error={error} />}
+    </Compose>
   )
 }

@@ -1,17 +1,20 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useContext, useState } from 'react'
 import type { TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
 import { type Priority, priorities, type Status, statuses } from '../../../records/work.ts'
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
+import { InlineEdit } from '../../components/inline-edit.tsx'
 import { LazyMenu } from '../../components/lazy-menu.tsx'
 import type { MenuEntry } from '../../components/menu.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { Prop } from '../../components/section.tsx'
+import { useCommands } from '../../keys.ts'
 import { agentsQuery, membersQuery } from '../../session.ts'
 import { priorityNames, statusNames } from '../../words.ts'
 import { Due, Label } from '../tasks/card.tsx'
 import { Place } from './place.tsx'
+import { Level } from './section.tsx'
 import { words } from './words.ts'
 
 interface Props {
@@ -21,12 +24,33 @@ interface Props {
   children: ReactNode
 }
 
+/** Beside a list, the keys of the list are for what is open, too. */
+function useFieldKeys(may: boolean, onMine: () => void): void {
+  const isPage = useContext(Level) === 1
+  const begin = (key: string) => {
+    const button = document.querySelector<HTMLElement>(`aside [data-key=${key}]`)
+    button?.focus()
+    button?.click()
+  }
+  const keyed = { s: words.state, p: words.priority, a: words.assignee, l: words.labels, d: words.due }
+  useCommands(
+    may && isPage
+      ? [
+          ...Object.entries(keyed).map(([keys, label]) => ({ keys, label, run: () => begin(keys) })),
+          { keys: 'i', label: words.assignMe, run: onMine },
+        ]
+      : [],
+  )
+}
+
 export function Fields({ task, may, onChange, children }: Props) {
+  useFieldKeys(may, () => onChange({ assignee: 'me' }))
   return (
     <aside aria-label={words.fields}>
       <dl>
         <Choice
           name={words.state}
+          hot="s"
           may={may}
           entries={statuses.map((status) => ({
             value: status,
@@ -41,6 +65,7 @@ export function Fields({ task, may, onChange, children }: Props) {
         </Choice>
         <Choice
           name={words.priority}
+          hot="p"
           may={may}
           entries={priorities.map((priority) => ({
             value: priority,
@@ -56,6 +81,7 @@ export function Fields({ task, may, onChange, children }: Props) {
         <Assignee task={task} may={may} onChange={onChange} />
         <Editable
           name={words.due}
+          hot="d"
           may={may}
           type="date"
           value={task.dueAt ? dateOf(task.dueAt) : ''}
@@ -65,6 +91,7 @@ export function Fields({ task, may, onChange, children }: Props) {
         </Editable>
         <Editable
           name={words.labels}
+          hot="l"
           may={may}
           type="text"
           hint={words.withCommas}
@@ -102,6 +129,8 @@ const labelsIn = (text: string): string[] => [...new Set(text.split(',').map((la
 
 interface EditableProps {
   name: string
+  /** The key that begins to edit it, on the task's own page. */
+  hot?: string
   may: boolean
   type: 'date' | 'text' | 'number'
   hint?: string
@@ -111,49 +140,20 @@ interface EditableProps {
   children: ReactNode
 }
 
-/** Shows a field; a click makes it an input that is saved on Enter or when it is left. */
-function Editable({ name, may, type, hint, value, onSave, children }: EditableProps) {
-  const [editing, setEditing] = useState(false)
-  const save = (text: string) => {
-    setEditing(false)
-    if (text !== value) onSave(text)
-  }
+function Editable({ name, hot, may, type, hint, value, onSave, children }: EditableProps) {
   if (value === '' && !may) return null
-  if (editing)
-    return (
-      <Prop name={name}>
-        <input
-          className="input slim"
-          aria-label={name}
-          type={type}
-          placeholder={hint}
-          defaultValue={value}
-          ref={(field) => field?.focus()}
-          onBlur={(event) => save(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key === 'Enter') save(event.currentTarget.value)
-            if (event.key === 'Escape') setEditing(false)
-          }}
-        />
-      </Prop>
-    )
-  const shown = value === '' ? <span className="soft">{words.notSet}</span> : children
   return (
     <Prop name={name}>
-      {may ? (
-        <button type="button" className="row tight wrap" onClick={() => setEditing(true)}>
-          <span className="hide">{name}: </span>
-          {shown}
-        </button>
-      ) : (
-        shown
-      )}
+      <InlineEdit label={name} hot={hot} value={value} may={may} type={type} placeholder={hint} clears onSave={onSave}>
+        {value === '' ? <span className="soft">{words.notSet}</span> : children}
+      </InlineEdit>
     </Prop>
   )
 }
 
 interface ChoiceProps {
   name: string
+  hot: string
   may: boolean
   entries: readonly MenuEntry[]
   onChoose(value: string): void
@@ -162,7 +162,7 @@ interface ChoiceProps {
   children: ReactNode
 }
 
-function Choice({ name, may, entries, onChoose, onNear, children }: ChoiceProps) {
+function Choice({ name, hot, may, entries, onChoose, onNear, children }: ChoiceProps) {
   if (!may) return <Prop name={name}>{children}</Prop>
   return (
     <div className="prop">
@@ -170,7 +170,7 @@ function Choice({ name, may, entries, onChoose, onNear, children }: ChoiceProps)
       <dd>
         <LazyMenu
           trigger={
-            <button type="button" className="row tight" onPointerEnter={onNear} onFocus={onNear}>
+            <button type="button" data-key={hot} className="row tight" onPointerEnter={onNear} onFocus={onNear}>
               <span className="hide">{name}: </span>
               {children}
             </button>
@@ -196,6 +196,7 @@ function Assignee({ task, may, onChange }: Omit<Props, 'children'>) {
   return (
     <Choice
       name={words.assignee}
+      hot="a"
       may={may}
       onNear={() => setEnabled(true)}
       entries={[

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'
+import { useProgress } from '../../at-work.ts'
 import { Clock, LeaseRing } from '../../components/party.tsx'
 import { Staff } from '../../components/staff.tsx'
 import { ago, clockTime, lastCall, minutesUntil, shareLeft } from '../../times.ts'
@@ -18,11 +19,12 @@ interface Props {
 /** Who holds the task: for whom, since when and why, how long still, the last call and the last change. */
 export function HoldBox({ task, may, onAct, busy }: Props) {
   const { me } = useRouteContext({ from: '/inside' })
+  const { stalled = false, lastChangeAt } = useProgress(task.id) ?? {}
   const { lease } = task
   if (!lease) return null
   const mine = lease.holder.type === 'user' && lease.holder.id === me.id
   return (
-    <div className="holdbox">
+    <div className={stalled ? 'holdbox stalled' : 'holdbox'}>
       <div className="row wide">
         <LeaseRing party={lease.holder} left={shareLeft(lease.lastSeenAt, lease.expiresAt)} size="l" />
         <span className="grow stack s1">
@@ -33,7 +35,7 @@ export function HoldBox({ task, may, onAct, busy }: Props) {
           <span className="row wide wrap">
             <span className="soft t12">{common.minutesLeft(minutesUntil(lease.expiresAt))}</span>
             <Clock text={words.lastCall(lastCall(lease.lastSeenAt))} title="" />
-            <Clock text={words.lastChange(ago(task.updatedAt))} title="" change />
+            {lastChangeAt && <Clock text={words.lastChange(ago(lastChangeAt))} title="" change late={stalled} />}
           </span>
         </span>
       </div>
@@ -91,6 +93,7 @@ function HoldStaff({ task, lease }: { task: TaskDetail; lease: NonNullable<TaskD
         expires: Date.parse(lease.expiresAt),
         by: lease.holder.type,
       }}
+      {...(lane.stalled && { stall: { since: Date.parse(lane.lastChangeAt ?? lease.since) } })}
     />
   )
 }

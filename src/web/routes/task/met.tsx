@@ -23,9 +23,11 @@ export class Met extends Error {
 const inTask = (task: TaskDetail, field: string): unknown =>
   field === 'blockedBy' ? task.waitsFor.map(({ id }) => id).sort() : task[field as keyof TaskDetail]
 
-/** Returns the fields of the change that differ between both states of the task. */
+/** Returns the fields of the change that differ between both states of the task. Evidence is only added. */
 export const metFields = (patch: TaskPatch, before: TaskDetail, now: TaskDetail): string[] =>
-  Object.keys(patch).filter((field) => JSON.stringify(inTask(before, field)) !== JSON.stringify(inTask(now, field)))
+  Object.keys(patch)
+    .filter((field) => field !== 'evidence')
+    .filter((field) => JSON.stringify(inTask(before, field)) !== JSON.stringify(inTask(now, field)))
 
 const isName = (names: Readonly<Record<string, string>>, value: unknown): value is string =>
   typeof value === 'string' && value in names

@@ -1,6 +1,10 @@
 import { useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
+import { toast } from '../../components/toasts.tsx'
+import { copyText } from '../../copy.ts'
 import { useCrumbs } from '../../crumbs.ts'
+import { useCommands } from '../../keys.ts'
+import { words as common } from '../../words.ts'
 import { TaskBody } from './body.tsx'
 import { taskQuery } from './queries.ts'
 import { words } from './words.ts'
@@ -17,6 +21,14 @@ export function TaskPage() {
     { label: words.tasks, to: `/projects/${slug}/tasks` },
     { label: task.key },
   )
+  const copy = async (text: string) => {
+    await copyText(text)
+    toast({ title: common.copied })
+  }
+  useCommands([
+    { keys: '$mod+.', label: words.copyKey, run: () => void copy(task.key) },
+    { keys: '$mod+Shift+,', label: words.copyLink, run: () => void copy(location.href) },
+  ])
   return (
     <section className="panel whole" aria-label={task.key}>
       <TaskBody task={task} level={1} onGone={() => void navigate({ to: '/projects/$slug/tasks', params: { slug } })} />

@@ -3,6 +3,7 @@ import type { TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
 import { activities, change, ok, tasks } from '../../api.ts'
 import { isProblem } from '../../problem.ts'
 import { offerUndo } from '../../undo.ts'
+import { wrote } from '../../written.ts'
 import { Met, metFields } from './met.tsx'
 import { words } from './words.ts'
 
@@ -67,6 +68,7 @@ export function useChange(task: TaskDetail) {
       return { before }
     },
     onSuccess: ({ version }, patch, context) => {
+      wrote(task.id, version)
       cache.setQueryData(queryKey, (now) => now && { ...now, version })
       const former = context?.before && formerOf(context.before, patch)
       if (former)
@@ -88,6 +90,7 @@ const refresh = (cache: ReturnType<typeof useQueryClient>, task: TaskDetail) =>
   Promise.all([
     cache.invalidateQueries({ queryKey: ['task', task.key] }),
     cache.invalidateQueries({ queryKey: ['tasks', task.projectId] }),
+    cache.invalidateQueries({ queryKey: ['at work'] }),
   ])
 
 /** `take` assigns the task to oneself, which moves the lease. */
@@ -108,6 +111,16 @@ export function useAct(task: TaskDetail) {
       await acts[act]()
     },
     onSettled: () => Promise.all([refresh(cache, task), cache.invalidateQueries({ queryKey: ['now'] })]),
+  })
+}
+
+/** Marks evidence as checked by the reader. */
+export function useVerify(task: TaskDetail) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: (evidenceId: string) =>
+      ok(tasks.tasks({ id: task.id }).evidence({ evidenceId }).verify.post({}, change())),
+    onSettled: () => refresh(cache, task),
   })
 }
 
@@ -132,7 +145,8 @@ export function useRemove(task: TaskDetail, onGone: () => void) {
       onGone()
       cache.removeQueries({ queryKey: ['task', task.key] })
       offerUndo(words.removed(task.key), async () => {
-        await ok(tasks.tasks({ id: task.id }).restore.post({}, change()))
+        const { id, version } = await ok(tasks.tasks({ id: task.id }).restore.post({}, change()))
+        wrote(id, version)
         await refresh(cache, task)
       })
     },

@@ -1,6 +1,7 @@
 /** The title and the description of a task, each edited where it stands. */
-import { useContext, useRef, useState } from 'react'
+import { useContext, useState } from 'react'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'
+import { asTitle, InlineEdit, TextForm } from '../../components/inline-edit.tsx'
 import { Markdown } from '../../components/markdown.tsx'
 import { Level } from './section.tsx'
 import { words } from './words.ts'
@@ -13,47 +14,16 @@ interface TitleProps {
 
 export function Title({ task, may, onChange }: TitleProps) {
   const Heading = useContext(Level) === 1 ? 'h1' : 'h2'
-  const [editing, setEditing] = useState(false)
-  /** Left by a key, so the focus goes back to where it came from. */
-  const returning = useRef(false)
-  const save = (text: string) => {
-    setEditing(false)
-    if (text.trim() !== '' && text.trim() !== task.title) onChange(text.trim())
-  }
-  if (!editing)
-    return (
-      <Heading className="h1">
-        {may ? (
-          <button
-            type="button"
-            className="inline"
-            title={words.editTitle}
-            onClick={() => setEditing(true)}
-            ref={(button) => {
-              if (returning.current) button?.focus()
-              returning.current = false
-            }}
-          >
-            {task.title}
-          </button>
-        ) : (
-          task.title
-        )}
-      </Heading>
-    )
   return (
-    <input
-      className="input h1"
-      aria-label={words.editTitle}
-      defaultValue={task.title}
+    <InlineEdit
+      label={words.editTitle}
+      hint={words.editTitle}
+      value={task.title}
+      may={may}
       maxLength={200}
-      ref={(field) => field?.focus()}
-      onBlur={(event) => save(event.currentTarget.value)}
-      onKeyDown={(event) => {
-        returning.current = event.key === 'Enter' || event.key === 'Escape'
-        if (event.key === 'Enter') save(event.currentTarget.value)
-        if (event.key === 'Escape') setEditing(false)
-      }}
+      look={asTitle}
+      around={(title) => <Heading className="h1">{title}</Heading>}
+      onSave={onChange}
     />
   )
 }
@@ -65,61 +35,28 @@ interface DescriptionProps {
 }
 
 export function Description({ task, may, onChange }: DescriptionProps) {
-  const [draft, setDraft] = useState<string>()
-  const edit = () => setDraft(task.description ?? '')
-  if (draft === undefined)
+  const [editing, setEditing] = useState(false)
+  if (editing)
     return (
-      <div className="stack s1">
-        {task.description ? (
-          <Markdown text={task.description} />
-        ) : (
-          !may && <p className="soft">{words.noDescription}</p>
-        )}
-        {may && (
-          <p>
-            <button type="button" className="btn small quiet soft" onClick={edit}>
-              {task.description ? words.editText : words.addText}
-            </button>
-          </p>
-        )}
-      </div>
-    )
-  const save = () => {
-    onChange(draft.trim() === '' ? null : draft)
-    setDraft(undefined)
-  }
-  return (
-    <form
-      className="compose"
-      onSubmit={(event) => {
-        event.preventDefault()
-        save()
-      }}
-    >
-      <textarea
-        className="bare"
+      <TextForm
+        label={words.description}
+        value={task.description ?? ''}
         rows={8}
-        aria-label={words.description}
-        value={draft}
         maxLength={50_000}
-        ref={(field) => {
-          if (field && document.activeElement === document.body) field.focus()
-        }}
-        onChange={(event) => setDraft(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) save()
-          if (event.key === 'Escape') setDraft(undefined)
-        }}
+        onSave={(text) => onChange(text.trim() === '' ? null : text)}
+        onClose={() => setEditing(false)}
       />
-      <span className="row">
-        <span className="grow" />
-        <button type="button" className="btn small quiet" onClick={() => setDraft(undefined)}>
-          {words.cancel}
-        </button>
-        <button type="submit" className="btn small main">
-          {words.save}
-        </button>
-      </span>
-    </form>
+    )
+  return (
+    <div className="stack s1">
+      {task.description ? <Markdown text={task.description} /> : !may && <p className="soft">{words.noDescription}</p>}
+      {may && (
+        <p>
+          <button type="button" className="btn small quiet soft" onClick={() => setEditing(true)}>
+            {task.description ? words.editText : words.addText}
+          </button>
+        </p>
+      )}
+    </div>
   )
 }

@@ -7,6 +7,7 @@ import { FeedRow } from '../../components/feed-row.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { ago, dayAndTime } from '../../times.ts'
+import { AddLine } from './add-line.tsx'
 import { historyQuery } from './queries.ts'
 import { Section } from './section.tsx'
 import { words } from './words.ts'
@@ -21,10 +22,20 @@ const When = ({ at }: { at: string }) => (
 const namedIn = ({ files, commits, pullRequests, testRuns, links }: TaskEvidence['evidence']): string[] =>
   [files, commits, pullRequests, testRuns, links].flatMap((list) => list ?? [])
 
-export function EvidenceTrail({ evidence }: { evidence: TaskDetail['evidence'] }) {
-  if (evidence.length === 0) return null
+const LONGEST = 500
+
+interface TrailProps {
+  evidence: TaskDetail['evidence']
+  may: { add: boolean; verify: boolean }
+  busy: boolean
+  onAdd(line: string): void
+  onVerify(id: string): void
+}
+
+export function EvidenceTrail({ evidence, may, busy, onAdd, onVerify }: TrailProps) {
+  if (evidence.length === 0 && !may.add) return null
   return (
-    <Section title={words.evidence} n={evidence.length}>
+    <Section title={words.evidence} n={evidence.length || undefined}>
       <ol className="trail">
         {evidence.toReversed().map((one) => (
           <li key={one.id} className="ev">
@@ -40,10 +51,22 @@ export function EvidenceTrail({ evidence }: { evidence: TaskDetail['evidence'] }
                 </span>
               ))}
               <When at={one.createdAt} />
+              {may.verify && one.level !== 'verified' && (
+                <button
+                  type="button"
+                  className="btn small end"
+                  aria-label={words.verifyOf(one.evidence.summary)}
+                  disabled={busy}
+                  onClick={() => onVerify(one.id)}
+                >
+                  {words.verify}
+                </button>
+              )}
             </span>
           </li>
         ))}
       </ol>
+      {may.add && <AddLine label={words.addEvidence} longest={LONGEST} onAdd={onAdd} />}
     </Section>
   )
 }

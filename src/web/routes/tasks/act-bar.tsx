@@ -3,7 +3,7 @@ import { useRouteContext } from '@tanstack/react-router'
 import { Calendar, Circle, SignalHigh, Tag, UserPlus, X } from 'lucide-react'
 import { Suspense, useState } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
-import { Kbd, useFoot } from '../../components/foot.tsx'
+import { Kbd, useSetFoot } from '../../components/foot.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCommands } from '../../keys.ts'
 import { lazy } from '../../lazy.ts'
@@ -43,7 +43,7 @@ function tellMissed({ changed, refused, unknown, reasons }: Outcome): void {
 
 export function ActBar({ projectId, selection, asked, onAnswered }: Props) {
   const { me } = useRouteContext({ from: '/inside' })
-  const { set } = useFoot()
+  const set = useSetFoot()
   const [open, setOpen] = useState<{ field: Field; items: TaskItem[] }>()
   const { mutate } = useBatch(projectId, (outcome) => {
     set({ right: words.changed(outcome.changed.length) })

@@ -6,6 +6,7 @@ import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { change, newKey, ok, tasks } from '../../api.ts'
 import { isProblem } from '../../problem.ts'
 import { offerUndo } from '../../undo.ts'
+import { versionWritten, wrote } from '../../written.ts'
 import { moved } from './moves.ts'
 import { words } from './words.ts'
 
@@ -43,9 +44,6 @@ async function send(some: Asked[], wanted: Change): Promise<ChangedMany['items']
   }
 }
 
-/** The version that the last change of a task by this page returned; what is loaded may still be older. */
-const written = new Map<string, number>()
-
 /** Changes all of them, and ends at the first call that fails as a whole. */
 async function changeAll(asked: readonly Asked[], wanted: Change): Promise<Outcome> {
   const outcome: Outcome = { changed: [], refused: 0, unknown: 0, reasons: [] }
@@ -54,7 +52,7 @@ async function changeAll(asked: readonly Asked[], wanted: Change): Promise<Outco
     try {
       const items = await send(some, wanted)
       const problems = items.flatMap(({ problem }) => problem ?? [])
-      for (const { id, task } of items) if (task) written.set(id, task.version)
+      for (const { id, task } of items) if (task) wrote(id, task.version)
       outcome.changed.push(...items.filter(({ task }) => task))
       outcome.refused += problems.length
       outcome.reasons.push(...problems.map(({ detail }) => detail))
@@ -98,7 +96,8 @@ export function useBatch(projectId: string, told: (outcome: Outcome) => void) {
       }
       told(outcome)
     },
-    onSettled: () => cache.invalidateQueries({ queryKey }),
+    onSettled: () =>
+      Promise.all([queryKey, ['task'], ['at work']].map((key) => cache.invalidateQueries({ queryKey: key }))),
   })
 }
 
@@ -117,9 +116,10 @@ const formerOf = (task: TaskItem, { status, priority, assignee, dueAt, addLabels
 
 /** Writes the former values back, to tasks as the page knows them. Throws if some could not be changed. */
 async function writeBack(cache: QueryClient, projectId: string, former: readonly TaskItem[], wanted: Change) {
-  const versions = new Map(former.map(({ id, version }) => [id, version]))
-  const seen = shownTasks(cache, projectId).map(({ id, version }) => [id, version] as const)
-  for (const [id, version] of [...seen, ...written]) versions.set(id, Math.max(version, versions.get(id) ?? 0))
+  const versions = new Map<string, number>()
+  // What is loaded may still be older than what this page has written.
+  for (const { id, version } of [...former, ...shownTasks(cache, projectId)])
+    versions.set(id, Math.max(version, versions.get(id) ?? versionWritten(id)))
   const groups = Map.groupBy(former, (task) => JSON.stringify(formerOf(task, wanted)))
   const missed: string[] = []
   for (const some of groups.values()) {

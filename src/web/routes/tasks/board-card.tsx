@@ -9,6 +9,7 @@ import {
   memo,
   type ReactNode,
   type RefObject,
+  useCallback,
   useEffect,
   useLayoutEffect,
   useRef,
@@ -48,65 +49,24 @@ interface CardProps {
 export const Card = memo(
   function Card({ task, place, all, measure, open, chosen, moving, may, focused, on }: CardProps) {
     const element = useRef<HTMLLIElement>(null)
-    const cover = useRef<HTMLButtonElement>(null)
-    useLayoutEffect(() => {
-      if (focused.current === task.id && document.activeElement === document.body) cover.current?.focus()
-    }, [focused, task.id])
     const { edge, held } = useDragging(element, task, may)
-    const onKeyDown = (event: KeyboardEvent) => {
-      const step = arrows[event.key]
-      if (moving && (event.key === 'Escape' || event.key === 'Enter')) {
-        event.preventDefault()
-        on.moved()
-      }
-      if (!step || !may || !(event.altKey || moving) || event.shiftKey) return
-      event.preventDefault()
-      on.step(step)
-    }
-    const onClick = (event: MouseEvent) => {
-      if (event.shiftKey || event.metaKey || event.ctrlKey) on.choose(event.shiftKey)
-      else on.open()
-    }
+    const measured = useMeasured(element, measure)
+    const latest = useRef(on)
+    latest.current = on
     const classes = ['tcard', open && 'sel', chosen && 'chosen', moving && 'moving', held && 'lifted']
     const done = task.status === 'done' && 'done'
     return (
       <>
         {edge === 'top' && <Line />}
         <li
-          ref={(card) => {
-            element.current = card
-            measure(card)
-          }}
+          ref={measured}
           className={[...classes, done].filter(Boolean).join(' ')}
           data-index={place}
           aria-posinset={place + 1}
           aria-setsize={all}
           aria-current={open || undefined}
         >
-          <button
-            type="button"
-            ref={cover}
-            className="cover"
-            data-task={task.id}
-            aria-label={`${task.key} ${task.title}`}
-            aria-pressed={chosen || undefined}
-            onClick={onClick}
-            onFocus={() => {
-              focused.current = task.id
-              on.point()
-            }}
-            // React does not call this for an element that it removes.
-            onBlur={() => {
-              focused.current = undefined
-            }}
-            onKeyDown={onKeyDown}
-          />
-          <CardBody task={task} />
-          {may && (
-            <button type="button" className="ib s24 cardmenu" aria-label={words.moveCard(task.key)} onClick={on.menu}>
-              <Ellipsis className="i s14" aria-hidden />
-            </button>
-          )}
+          <Inside task={task} chosen={chosen} moving={moving} may={may} focused={focused} on={latest} />
         </li>
         {edge === 'bottom' && <Line />}
       </>
@@ -121,6 +81,77 @@ export const Card = memo(
     a.moving === b.moving &&
     a.may === b.may,
 )
+
+interface InsideProps extends Pick<CardProps, 'task' | 'chosen' | 'moving' | 'may' | 'focused'> {
+  on: RefObject<CardProps['on']>
+}
+
+/** What stays as it is while a card only gets another place. */
+const Inside = memo(function Inside({ task, chosen, moving, may, focused, on }: InsideProps) {
+  const cover = useRef<HTMLButtonElement>(null)
+  useLayoutEffect(() => {
+    // Its column brings it into view.
+    if (focused.current === task.id && document.activeElement === document.body)
+      cover.current?.focus({ preventScroll: true })
+  }, [focused, task.id])
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = arrows[event.key]
+    if (moving && (event.key === 'Escape' || event.key === 'Enter')) {
+      event.preventDefault()
+      on.current.moved()
+    }
+    if (!step || !may || !(event.altKey || moving) || event.shiftKey) return
+    event.preventDefault()
+    on.current.step(step)
+  }
+  const onClick = (event: MouseEvent) => {
+    if (event.shiftKey || event.metaKey || event.ctrlKey) on.current.choose(event.shiftKey)
+    else on.current.open()
+  }
+  return (
+    <>
+      <button
+        type="button"
+        ref={cover}
+        className="cover"
+        data-task={task.id}
+        aria-label={`${task.key} ${task.title}`}
+        aria-pressed={chosen || undefined}
+        onClick={onClick}
+        onFocus={() => {
+          focused.current = task.id
+          on.current.point()
+        }}
+        // React does not call this for an element that it removes.
+        onBlur={() => {
+          focused.current = undefined
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <CardBody task={task} />
+      {may && (
+        <button
+          type="button"
+          className="ib s24 cardmenu"
+          aria-label={words.moveCard(task.key)}
+          onClick={() => on.current.menu()}
+        >
+          <Ellipsis className="i s14" aria-hidden />
+        </button>
+      )}
+    </>
+  )
+})
+
+/** Always the same function: React would call a new one with every drawing, and each call measures. */
+const useMeasured = (element: RefObject<HTMLLIElement | null>, measure: CardProps['measure']) =>
+  useCallback(
+    (card: HTMLLIElement | null) => {
+      element.current = card
+      measure(card)
+    },
+    [element, measure],
+  )
 
 /** Makes a card one that can be dragged and dropped on; tells where another one would land. */
 function useDragging(element: RefObject<HTMLLIElement | null>, task: TaskItem, may: boolean) {

@@ -4,7 +4,7 @@ import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } fro
 import type { TaskGroups } from '../../../features/tasks/list-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/work.ts'
-import { useFoot } from '../../components/foot.tsx'
+import { useSetFoot } from '../../components/foot.tsx'
 import { AfterAMoment, NoMatch, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCommands } from '../../keys.ts'
@@ -30,15 +30,14 @@ interface Props {
 }
 
 export function BoardView({ project, search, may, bar, nothing, onOpen, onTotal, onClear, onAdd, onMenu }: Props) {
-  const { set } = useFoot()
+  const set = useSetFoot()
   const more = useMore(project.id, search)
   const query = boardQuery(project.id, search, more.depths)
-  const cache = useQueryClient()
   const { data: board, error } = useQuery(query)
   const items = useMemo(() => board?.groups.flatMap((group) => group.items) ?? [], [board])
   const { scrollers, reveal } = useReveal(board)
   const selection = useSelection({ items, reveal })
-  const { mutate } = useMove(project.id, query, ({ task }, problem) => {
+  const mutate = useMove(project.id, search, query, ({ task }, problem) => {
     set({ right: words.movedBack(task.key) })
     toast({ title: words.movedBack(task.key), text: problem.message, bad: true })
   })
@@ -50,22 +49,12 @@ export function BoardView({ project, search, may, bar, nothing, onOpen, onTotal,
     [mutate, set],
   )
   const [moving, setMoving] = useMoving(may, selection)
+  const stay = useCallback(() => setMoving(undefined), [setMoving])
+  const now = useNow(query.queryKey)
   const total = board?.groups.reduce((sum, group) => sum + group.total, 0)
   useEffect(() => onTotal(total), [onTotal, total])
   if (error && !board) return <ProblemBox error={error} />
-  if (!board)
-    return (
-      <AfterAMoment>
-        <div className="board">
-          {['a', 'b', 'c', 'd', 'e'].map((column) => (
-            <div key={column} className="col stack">
-              <Skeleton />
-              <Skeleton />
-            </div>
-          ))}
-        </div>
-      </AfterAMoment>
-    )
+  if (!board) return <Loading />
   if (total === 0 && isWhole(search)) return nothing
   if (total === 0)
     return (
@@ -79,23 +68,44 @@ export function BoardView({ project, search, may, bar, nothing, onOpen, onTotal,
     <>
       <Board
         board={board}
-        now={() => cache.getQueryData(query.queryKey) ?? board}
+        now={now}
         open={search.open}
         onOpen={onOpen}
         onMove={move}
-        onAdd={(status: Status) => onAdd(status as 'backlog' | 'todo')}
+        onAdd={onAdd}
         onMore={more.isLoading ? undefined : more.load}
         onNear={more.isLoading || more.isFailed ? undefined : more.load}
         scrollers={scrollers}
         selection={selection}
         moving={moving}
-        onMoved={() => setMoving(undefined)}
+        onMoved={stay}
         onMenu={onMenu}
         may={may}
       />
       {bar(selection)}
     </>
   )
+}
+
+const Loading = () => (
+  <AfterAMoment>
+    <div className="board">
+      {['a', 'b', 'c', 'd', 'e'].map((column) => (
+        <div key={column} className="col stack">
+          <Skeleton />
+          <Skeleton />
+        </div>
+      ))}
+    </div>
+  </AfterAMoment>
+)
+
+/** Returns a function, always the same one, that returns the board as it is known when it is called. */
+function useNow(queryKey: ReturnType<typeof boardQuery>['queryKey']) {
+  const cache = useQueryClient()
+  const shown = useRef(queryKey)
+  shown.current = queryKey
+  return useCallback(() => cache.getQueryData(shown.current), [cache])
 }
 
 /** Brings a card into view, which its column does. */
@@ -113,7 +123,7 @@ function useReveal(board: TaskGroups | undefined) {
 
 /** `m` lets the arrow keys move the card that has the focus. */
 function useMoving(may: boolean, selection: Selection) {
-  const { set } = useFoot()
+  const set = useSetFoot()
   const [moving, setMoving] = useState<string>()
   useCommands(
     may

@@ -1,5 +1,6 @@
 /** Columns of cards that are moved by pointer, or by Alt and an arrow key. */
-import { type RefObject, type UIEvent, useRef, useState } from 'react'
+import { autoScrollForElements } from '@atlaskit/pragmatic-drag-and-drop-auto-scroll/element'
+import { type RefObject, type UIEvent, useEffect, useRef, useState } from 'react'
 import type { TaskGroups } from '../../../features/tasks/list-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/work.ts'
@@ -15,7 +16,7 @@ export interface BoardProps {
   open: string | undefined
   onOpen(key: string): void
   onMove(move: Move): void
-  onAdd(status: Status): void
+  onAdd(status: 'backlog' | 'todo'): void
   /** Loads more cards of a column; undefined while it does. */
   onMore: ((group: Group) => void) | undefined
   /** Does so because the end of a column comes near; undefined also where it has just failed. */
@@ -23,7 +24,7 @@ export interface BoardProps {
   /** How to bring a card of each column into view, by its place there. */
   scrollers: RefObject<Map<Status, (place: number) => void>>
   /** The board with moves that are not drawn yet: a second key may come before that. */
-  now(): TaskGroups
+  now(): TaskGroups | undefined
   selection: Selection
   /** The card that arrow keys move without Alt. */
   moving: string | undefined
@@ -34,14 +35,18 @@ export interface BoardProps {
   may: boolean
 }
 
-export function Board(props: BoardProps) {
-  const { board } = props
+export function Board({ board, ...props }: BoardProps) {
   const [column, setColumn] = useState(board.groups[0]?.value)
   /** The card with the focus: where it moves to another column it becomes a new element, and keeps the focus. */
   const focused = useRef<string>(undefined)
   /** The card that an arrow key has just moved: it stays in view. */
   const stepped = useRef<string>(undefined)
   const strip = useRef<HTMLDivElement>(null)
+  useEffect(
+    () =>
+      strip.current ? autoScrollForElements({ element: strip.current, getAllowedAxis: () => 'horizontal' }) : undefined,
+    [],
+  )
   const show = (status: Status) => {
     setColumn(status)
     strip.current?.querySelector(`[data-column=${status}]`)?.scrollIntoView({ inline: 'start', block: 'nearest' })

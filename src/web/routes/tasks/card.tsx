@@ -1,5 +1,6 @@
 import { Calendar, Hourglass } from 'lucide-react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
+import { useProgress } from '../../at-work.ts'
 import { PriorityGlyph } from '../../components/glyphs.tsx'
 import { Avatar, Clock, LeaseRing } from '../../components/party.tsx'
 import { ago, due, lastCall, minutesUntil, shareLeft } from '../../times.ts'
@@ -48,15 +49,16 @@ export function CardBody({ task }: { task: TaskItem }) {
           )}
         </div>
       )}
-      {task.lease && <Holder lease={task.lease} changedAt={task.updatedAt} />}
+      {task.lease && <Holder id={task.id} lease={task.lease} />}
     </>
   )
 }
 
-/** Who works on it: how much of the lease is left, the last call, the last change. */
-function Holder({ lease, changedAt }: { lease: NonNullable<TaskItem['lease']>; changedAt: string }) {
+/** Who works on it: how much of the lease is left, their last call, their last change. */
+function Holder({ id, lease }: { id: string; lease: NonNullable<TaskItem['lease']> }) {
+  const { stalled = false, lastChangeAt } = useProgress(id) ?? {}
   return (
-    <div className="held">
+    <div className={stalled ? 'held stalled' : 'held'}>
       <LeaseRing party={lease.holder} left={shareLeft(lease.lastSeenAt, lease.expiresAt)} />
       <span className="grow">
         <span className="row">
@@ -64,8 +66,8 @@ function Holder({ lease, changedAt }: { lease: NonNullable<TaskItem['lease']>; c
           <span className="soft">{common.minutesLeft(minutesUntil(lease.expiresAt))}</span>
         </span>
         <span className="row wide">
-          <Clock text={lastCall(lease.lastSeenAt)} title={words.lastCall} />
-          <Clock text={ago(changedAt)} title={words.lastChange} change />
+          <Clock text={lastCall(lease.lastSeenAt)} title={common.lastCall} />
+          {lastChangeAt && <Clock text={ago(lastChangeAt)} title={common.lastChange} change late={stalled} />}
         </span>
       </span>
     </div>

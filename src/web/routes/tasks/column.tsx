@@ -1,10 +1,12 @@
 /** A column of the board. Only the cards on screen are in the page, and more are loaded when the end comes near. */
+import { combine } from '@atlaskit/pragmatic-drag-and-drop/combine'
 import { dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
+import { autoScrollForElements } from '@atlaskit/pragmatic-drag-and-drop-auto-scroll/element'
 import { extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { defaultRangeExtractor, type Range, useVirtualizer, type VirtualItem } from '@tanstack/react-virtual'
 import { Plus } from 'lucide-react'
-import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { memo, type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { StatusGlyph } from '../../components/glyphs.tsx'
 import { statusNames } from '../../words.ts'
@@ -19,21 +21,19 @@ const route = getRouteApi('/inside/projects/$slug/tasks')
 /** The space between cards, as the style sheet has it, and about how high a card is. */
 const [GAP, CARD] = [6, 84]
 
-interface ColumnProps extends BoardProps {
+interface ColumnProps extends Omit<BoardProps, 'board'> {
   group: Group
   focused: RefObject<string | undefined>
   stepped: RefObject<string | undefined>
 }
 
-export function Column({ group, focused, stepped, ...props }: ColumnProps) {
-  const { open, onOpen, onMove, onAdd, may, selection, moving } = props
+/** A move draws only the columns that it changes: all that a column is given stays the same otherwise. */
+export const Column = memo(function Column({ group, focused, stepped, ...props }: ColumnProps) {
+  const { open, onOpen, onMove, onAdd, may, selection, moving, now } = props
   const name = statusNames[group.value]
-  const canAdd = may && (group.value === 'backlog' || group.value === 'todo')
+  const adds = may && (group.value === 'backlog' || group.value === 'todo') && group.value
   const { list, over } = useDrops(group, onMove)
   const rows = useRows({ ...props, group, list, focused, stepped })
-  /** What cards call must know the board as it is then, although unchanged cards are not drawn anew. */
-  const now = useRef(props.now)
-  now.current = props.now
   const card = ({ index }: VirtualItem) => {
     const task = group.items[index] as TaskItem
     return (
@@ -55,7 +55,8 @@ export function Column({ group, focused, stepped, ...props }: ColumnProps) {
           menu: () => props.onMenu(task),
           moved: props.onMoved,
           step: (step) => {
-            const move = stepOf(now.current(), task, step)
+            const board = now()
+            const move = board && stepOf(board, task, step)
             stepped.current = task.id
             if (move) onMove(move)
           },
@@ -69,7 +70,7 @@ export function Column({ group, focused, stepped, ...props }: ColumnProps) {
         <StatusGlyph status={group.value} />
         <h2>{name}</h2>
         <span className="n">{group.total}</span>
-        {canAdd && <AddButton name={name} onAdd={() => onAdd(group.value)} />}
+        {adds && <AddButton name={name} onAdd={() => onAdd(adds)} />}
       </header>
       <ol
         ref={list}
@@ -83,7 +84,7 @@ export function Column({ group, focused, stepped, ...props }: ColumnProps) {
       </ol>
     </section>
   )
-}
+})
 
 interface RowsOptions extends Pick<ColumnProps, 'group' | 'open' | 'focused' | 'stepped' | 'onNear' | 'scrollers'> {
   list: RefObject<HTMLOListElement | null>
@@ -169,29 +170,31 @@ const AddButton = ({ name, onAdd }: { name: string; onAdd(): void }) => (
   </button>
 )
 
-/** Makes a column one that cards can be dropped on. */
+/** Makes a column one that cards can be dropped on, and that scrolls while a card is held near its ends. */
 function useDrops(group: Group, onMove: BoardProps['onMove']) {
   const list = useRef<HTMLOListElement>(null)
   const [over, setOver] = useState(false)
+  const shown = useRef(group)
+  shown.current = group
   useEffect(() => {
-    if (!list.current) return
-    return dropTargetForElements({
-      element: list.current,
-      getData: () => ({ status: group.value }),
-      onDragEnter: () => setOver(true),
-      onDragLeave: () => setOver(false),
-      onDrop: ({ source, location }) => {
-        setOver(false)
-        const [innermost] = location.current.dropTargets
-        const task = source.data.task as TaskItem
-        const beside = innermost?.data.task as TaskItem | undefined
-        onMove({
-          task,
-          status: group.value,
-          after: placeIn(group, task, beside, extractClosestEdge(innermost?.data ?? {})),
-        })
-      },
-    })
-  }, [group, onMove])
+    const element = list.current
+    if (!element) return
+    return combine(
+      autoScrollForElements({ element, getAllowedAxis: () => 'vertical' }),
+      dropTargetForElements({
+        element,
+        onDragEnter: () => setOver(true),
+        onDragLeave: () => setOver(false),
+        onDrop: ({ source, location }) => {
+          setOver(false)
+          const [innermost] = location.current.dropTargets
+          const task = source.data.task as TaskItem
+          const beside = innermost?.data.task as TaskItem | undefined
+          const after = placeIn(shown.current, task, beside, extractClosestEdge(innermost?.data ?? {}))
+          onMove({ task, status: shown.current.value, after })
+        },
+      }),
+    )
+  }, [onMove])
   return { list, over }
 }

@@ -4,9 +4,11 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { Check, Hourglass } from 'lucide-react'
 import { memo, type ReactNode, useEffect, useMemo, useRef } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
+import { useProgress } from '../../at-work.ts'
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
 import { Avatar, LeaseRing } from '../../components/party.tsx'
 import { AfterAMoment, NoMatch, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { Pill, useStill } from '../../components/still.tsx'
 import { ago, minutesUntil, shareLeft } from '../../times.ts'
 import { words as common, priorityNames, statusNames } from '../../words.ts'
 import { Due, Label } from './card.tsx'
@@ -28,19 +30,21 @@ interface Props {
   bar(selection: Selection): ReactNode
   /** How a row looks (default: as in a list). */
   row?: (task: TaskItem, tasks: readonly TaskItem[]) => ReactNode
+  /** What stands above the rows, in their columns. */
+  head?: (tasks: readonly TaskItem[]) => ReactNode
 }
 
-const ROW = 34
+/** The height of a row, as the style sheet has it: on a phone it is high enough for a finger. */
+const rowSize = (): number => (matchMedia('(max-width: 767px)').matches ? 44 : 34)
 
-export function TaskList({ projectId, search, may, onOpen, onClear, onTotal, nothing, bar, row }: Props) {
-  const { data, error, isFetchNextPageError, ...next } = useInfiniteQuery(listQuery(projectId, search))
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = next
-  const tasks = useMemo(() => data?.pages.flatMap(({ items }) => items) ?? [], [data])
+export function TaskList({ projectId, search, may, onOpen, onClear, onTotal, nothing, bar, row, head }: Props) {
+  const { found, tasks, waiting, showAll } = useTasks(projectId, search)
+  const { data, error, isFetchNextPageError, hasNextPage, isFetchingNextPage, fetchNextPage } = found
   const scroll = useRef<HTMLDivElement>(null)
   const rows = useVirtualizer({
     count: tasks.length,
     getScrollElement: () => scroll.current,
-    estimateSize: () => ROW,
+    estimateSize: rowSize,
     overscan: 4,
   })
   const selection = useSelection({ items: tasks, reveal: (index) => rows.scrollToIndex(index) })
@@ -56,21 +60,26 @@ export function TaskList({ projectId, search, may, onOpen, onClear, onTotal, not
   if (!data)
     return (
       <AfterAMoment>
-        <Skeleton />
+        <div className="querywrap">
+          <Skeleton />
+        </div>
       </AfterAMoment>
     )
   if (tasks.length === 0 && isWhole(search)) return nothing
-  if (tasks.length === 0)
-    return (
-      <div className="querywrap">
-        <NoMatch clear={common.clearFilters} onClear={onClear}>
-          {words.noMatch}
-        </NoMatch>
-      </div>
-    )
+  if (tasks.length === 0) return <NoneMatch onClear={onClear} />
   const clear = selection.ids.size > 0
   return (
     <>
+      <Pill
+        n={waiting}
+        onShow={() => {
+          showAll()
+          rows.scrollToOffset(0)
+        }}
+      >
+        {words.news(waiting)}
+      </Pill>
+      {head && <Head may={may}>{head(tasks)}</Head>}
       <div className="scroll" ref={scroll}>
         <ul
           className={clear ? 'list many' : 'list'}
@@ -105,6 +114,37 @@ export function TaskList({ projectId, search, may, onOpen, onClear, onTotal, not
       {bar(selection)}
     </>
   )
+}
+
+/** A line in the columns of the rows. */
+const Head = ({ may, children }: { may: boolean; children: ReactNode }) => (
+  <div className="li task hp" aria-hidden>
+    {may && <span className="box" />}
+    <span className="rowlink">
+      <svg width="16" height="1" aria-hidden />
+      <span />
+      <span />
+      <span />
+      {children}
+    </span>
+  </div>
+)
+
+const NoneMatch = ({ onClear }: { onClear(): void }) => (
+  <div className="querywrap">
+    <NoMatch clear={common.clearFilters} onClear={onClear}>
+      {words.noMatch}
+    </NoMatch>
+  </div>
+)
+
+/** What is loaded of the list, and the rows to show: those that others add wait. */
+function useTasks(projectId: string, search: TaskSearch) {
+  const query = listQuery(projectId, search)
+  const found = useInfiniteQuery(query)
+  const items = useMemo(() => found.data?.pages.flatMap((page) => page.items) ?? [], [found.data])
+  const { shown: tasks, waiting, showAll } = useStill(items, JSON.stringify(query.queryKey))
+  return { found, tasks, waiting, showAll }
 }
 
 interface RowProps {
@@ -169,17 +209,22 @@ const Facts = ({ task }: { task: TaskItem }) => (
         </span>
       )}
     </span>
-    <span className="row tight hp">
-      {task.lease && (
-        <>
-          <LeaseRing party={task.lease.holder} left={shareLeft(task.lease.lastSeenAt, task.lease.expiresAt)} />
-          <span className="t12 soft cut">
-            {words.leaseLine(minutesUntil(task.lease.expiresAt), ago(task.updatedAt))}
-          </span>
-        </>
-      )}
-    </span>
+    <span className="hp">{task.lease && <Holder id={task.id} lease={task.lease} />}</span>
     <span>{task.assignee && <Avatar party={task.assignee} />}</span>
     <span className="hp">{task.dueAt && <Due at={task.dueAt} />}</span>
   </>
 )
+
+/** Who works on it, how much of the lease is left, and when they last changed anything. */
+function Holder({ id, lease }: { id: string; lease: NonNullable<TaskItem['lease']> }) {
+  const { stalled, lastChangeAt } = useProgress(id) ?? {}
+  const change = lastChangeAt && ago(lastChangeAt)
+  return (
+    <span className={stalled ? 'row tight stalled' : 'row tight'}>
+      <LeaseRing party={lease.holder} left={shareLeft(lease.lastSeenAt, lease.expiresAt)} />
+      <span className={stalled ? 't12 warn b5 cut' : 't12 soft cut'} title={common.lastChange}>
+        {stalled && change ? words.unchangedFor(change) : words.leaseLine(minutesUntil(lease.expiresAt), change)}
+      </span>
+    </span>
+  )
+}

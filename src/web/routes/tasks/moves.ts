@@ -17,6 +17,7 @@ export interface Move {
 export function moved(board: TaskGroups, { task, status, after }: Move): TaskGroups {
   const groups = board.groups.map((group) => {
     const had = group.items.some(({ id }) => id === task.id)
+    if (!had && group.value !== status) return group
     const items = group.items.filter(({ id }) => id !== task.id)
     if (group.value === status) {
       const place = after ? items.findIndex(({ id }) => id === after.id) + 1 : 0
@@ -27,11 +28,15 @@ export function moved(board: TaskGroups, { task, status, after }: Move): TaskGro
   return { groups }
 }
 
-export const atVersion = (board: TaskGroups, id: string, version: number): TaskGroups => ({
-  groups: board.groups.map((group) => ({
-    ...group,
-    items: group.items.map((task) => (task.id === id ? { ...task, version } : task)),
-  })),
+/** The board with what the server stored of a card; of a card that went on meanwhile only the version. */
+export const stored = (board: TaskGroups, task: TaskItem): TaskGroups => ({
+  groups: board.groups.map((group) => {
+    const place = group.items.findIndex(({ id }) => id === task.id)
+    const shown = group.items[place]
+    if (!shown) return group
+    const next = group.value === task.status ? task : { ...shown, version: task.version }
+    return { ...group, items: group.items.with(place, next) }
+  }),
 })
 
 /** Returns the change that puts a card where it is on this board. */

@@ -24,7 +24,7 @@ export function useKeysOfPage({ may, search, narrow, onAdd, onFilter }: KeysProp
   }
   /** The key of the open task, else of the one with the focus. */
   const key = () =>
-    search.open ?? document.activeElement?.closest('[data-task]')?.getAttribute('aria-label')?.split(' ')[0]
+    search.open ?? document.activeElement?.closest('li')?.querySelector('.key')?.textContent ?? undefined
   useCommands([
     ...(may ? [{ keys: 'c', label: words.newTask, run: onAdd }] : []),
     { keys: 'f', label: words.keys.filter, run: onFilter },
@@ -33,6 +33,7 @@ export function useKeysOfPage({ may, search, narrow, onAdd, onFilter }: KeysProp
       label: words.views[view],
       run: () => narrow({ view: view === 'board' ? undefined : view }),
     })),
+    { keys: 'Space', label: words.keys.peek, scope: 'list', keysOnly: true, run: () => narrow({ open: key() }) },
     { keys: '$mod+.', label: words.keys.copyKey, run: () => void copy(key() ?? location.href) },
     {
       keys: '$mod+Shift+,',

@@ -36,9 +36,9 @@ const keysOfPage = (
     <Kbd>k</Kbd>
     {words.keys.move}
     <Kbd>x</Kbd>
-    {words.keys.select}
+    {words.keys.foot.select}
     <Kbd>f</Kbd>
-    {words.keys.filter}
+    {words.keys.foot.filter}
   </span>
 )
 
@@ -57,6 +57,7 @@ export function TasksPage() {
     [navigate],
   )
   const open = useCallback((key: string) => narrow({ open: key }), [narrow])
+  const askWhere = useCallback((item: TaskItem) => setAsked({ field: 'status', item }), [])
   useFootLeft(keysOfPage)
   const view = search.view ?? 'board'
   useKeysOfPage({ may, search, narrow, onAdd: () => setAdding('todo'), onFilter: () => setDialog('filter') })
@@ -110,9 +111,7 @@ export function TasksPage() {
         />
       )}
       <Suspense>
-        {view === 'board' && (
-          <BoardView {...shared} onAdd={setAdding} onMenu={(item) => setAsked({ field: 'status', item })} />
-        )}
+        {view === 'board' && <BoardView {...shared} onAdd={setAdding} onMenu={askWhere} />}
         {view === 'list' && <TaskList {...shared} projectId={project.id} />}
         {view === 'timeline' && <Timeline {...shared} projectId={project.id} />}
         {view === 'graph' && <GraphView {...shared} />}

@@ -1,20 +1,25 @@
 import {
+  type InfiniteData,
   infiniteQueryOptions,
   keepPreviousData,
+  MutationObserver,
+  type MutationObserverOptions,
   queryOptions,
   useMutation,
   useQueryClient,
 } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useCallback, useRef, useState } from 'react'
 import type { TaskGroups, TaskPage } from '../../../features/tasks/list-schema.ts'
-import type { TaskItem, TaskPatch } from '../../../features/tasks/schema.ts'
+import type { TaskChanged, TaskItem, TaskPatch } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/work.ts'
 import { change, ok, tasks, views } from '../../api.ts'
 import { toast } from '../../components/toasts.tsx'
 import { rememberUndo } from '../../undo.ts'
 import { statusNames } from '../../words.ts'
-import { atVersion, type Group, type Move, moved, placeOf } from './moves.ts'
-import { filtersOf, type TaskSearch } from './search.ts'
+import { wrote } from '../../written.ts'
+import { type Group, type Move, moved, placeOf, stored } from './moves.ts'
+import { filtersOf, isByHand, type TaskSearch } from './search.ts'
+import { shareBoard, shareList } from './sharing.ts'
 import { words } from './words.ts'
 
 /** How many cards of a column are loaded at first, and with each "more". */
@@ -65,6 +70,7 @@ export const boardQuery = (projectId: string, search: TaskSearch, depths: Depths
       return { groups: await Promise.all((await groups(projectId, search, { limit: COLUMN })).map(whole)) }
     },
     placeholderData: keepPreviousData,
+    structuralSharing: (before, after) => shareBoard(before as TaskGroups | undefined, after as TaskGroups),
   })
 
 /** Shows more cards of a column. Only these are loaded; what is there stays. */
@@ -105,6 +111,8 @@ export const listQuery = (projectId: string, search: TaskSearch) =>
       )) as TaskPage,
     initialPageParam: '',
     getNextPageParam: (page) => page.nextCursor,
+    structuralSharing: (before, after) =>
+      shareList(before as InfiniteData<TaskPage> | undefined, after as InfiniteData<TaskPage>),
   })
 
 export const graphQuery = (projectId: string, slug: string, search: TaskSearch) =>
@@ -138,19 +146,24 @@ export function useViewChange(projectId: string) {
   })
 }
 
-/** Moves a card at once, and puts it back if the server refuses. */
+/**
+ * Moves a card at once, and puts it back if the server refuses. The board takes what the server answers, and is loaded
+ * again only if more than that card may have changed.
+ */
 export function useMove(
   projectId: string,
+  search: TaskSearch,
   { queryKey }: ReturnType<typeof boardQuery>,
   refused: (move: Move, error: Error) => void,
 ) {
   const cache = useQueryClient()
   const mutationKey = ['move', projectId]
+  const isStale = useRef(false)
   const versionOf = ({ id, version }: Pick<TaskItem, 'id' | 'version'>): number => {
     const shown = cache.getQueryData(queryKey)?.groups.flatMap(({ items }) => items)
     return shown?.find((item) => item.id === id)?.version ?? version
   }
-  return useMutation({
+  const options: MutationObserverOptions<TaskChanged, Error, Move, { before: TaskGroups | undefined }> = {
     // One after the other, each with the version that the one before returned: two quick moves are no conflict.
     mutationKey,
     scope: { id: `move ${projectId}` },
@@ -158,8 +171,12 @@ export function useMove(
       const patch: TaskPatch = { ...(status !== task.status && { status }), after: after?.key ?? null }
       return ok(tasks.tasks({ id: task.id }).patch(patch, change(versionOf(task))))
     },
-    onSuccess: ({ id, version }, { task, status }, { before }) => {
-      cache.setQueryData(queryKey, (board) => board && atVersion(board, id, version))
+    onSuccess: ({ freed, blocked, ...answer }, { task, status }, { before }) => {
+      const { id, version } = answer
+      wrote(id, version)
+      cache.setQueryData(queryKey, (board) => board && stored(board, answer))
+      if (!isByHand(search) || freed.length + blocked.length > 0) isStale.current = true
+      if (task.lease || answer.lease) void cache.invalidateQueries({ queryKey: ['at work'] })
       if (!before) return
       const back = placeOf(before, task)
       rememberUndo(words.moved(task.key, statusNames[status]), async () => {
@@ -168,18 +185,33 @@ export function useMove(
       })
     },
     onMutate: async (move: Move) => {
+      // What is being loaded may be without this move, and is asked for once more after it.
+      if (cache.isFetching({ queryKey, exact: true }) > 0) isStale.current = true
       await cache.cancelQueries({ queryKey })
       const before = cache.getQueryData(queryKey)
       if (before) cache.setQueryData(queryKey, moved(before, move))
       return { before }
     },
     onError: (error, move, context) => {
+      isStale.current = true
       if (context?.before) cache.setQueryData(queryKey, context.before)
       refused(move, error)
     },
-    onSettled: () =>
-      cache.isMutating({ mutationKey }) > 1 ? undefined : cache.invalidateQueries({ queryKey: ['tasks', projectId] }),
-  })
+    onSettled: (_answer, _error, { task }) => {
+      void cache.invalidateQueries({ queryKey: ['task', task.key] })
+      if (cache.isMutating({ mutationKey }) > 1) return undefined
+      const isWhole = isStale.current
+      isStale.current = false
+      return cache.invalidateQueries({
+        queryKey: ['tasks', projectId],
+        predicate: (query) => isWhole || query.queryKey[2] !== 'board' || !query.isActive(),
+      })
+    },
+  }
+  // Nothing is drawn by the state of a move, so nobody follows it.
+  const [observer] = useState(() => new MutationObserver(cache, options))
+  observer.setOptions(options)
+  return useCallback((move: Move) => void observer.mutate(move).catch(() => undefined), [observer])
 }
 
 export function useCreate(projectId: string, slug: string) {
@@ -187,6 +219,7 @@ export function useCreate(projectId: string, slug: string) {
   return useMutation({
     mutationFn: ({ key, ...task }: { title: string; status: 'backlog' | 'todo'; key: string }) =>
       ok(tasks.projects({ slug }).tasks.post(task, change(undefined, key))),
+    onSuccess: ({ id, version }) => wrote(id, version),
     onSettled: () => cache.invalidateQueries({ queryKey: ['tasks', projectId] }),
   })
 }

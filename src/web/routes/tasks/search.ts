@@ -75,6 +75,10 @@ export type FilterName = (typeof filterNames)[number]
 /** Whether nothing is filtered. */
 export const isWhole = (search: TaskSearch): boolean => filterNames.every((name) => search[name] === undefined)
 
+/** Whether moving a card by hand changes nothing of these tasks but its place: no filter or order depends on it. */
+export const isByHand = ({ sort, status, leased, holder }: TaskSearch): boolean =>
+  !sort && !status && leased === undefined && !holder
+
 /** A change of the address that removes all filters. */
 export const none: Partial<TaskSearch> = Object.fromEntries(filterNames.map((name) => [name, undefined]))
 

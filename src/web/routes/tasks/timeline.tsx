@@ -27,17 +27,53 @@ export function spanOf(tasks: readonly TaskItem[], now = Date.now()): Span {
 }
 
 export default function Timeline(props: Omit<ComponentProps<typeof TaskList>, 'row'>) {
-  return <TaskList {...props} row={(task, tasks) => <TimeRow task={task} span={spanOf(tasks)} />} />
+  return (
+    <TaskList
+      {...props}
+      head={(tasks) => <Days span={spanOf(tasks)} />}
+      row={(task, tasks) => <TimeRow task={task} span={spanOf(tasks)} />}
+    />
+  )
+}
+
+const STEPS = [1, 2, 7, 14, 28, 91, 182, 365]
+
+/** Returns midnights within a span, a round number of days apart: at most six. */
+export function daysIn({ from, until }: Span): number[] {
+  const step = STEPS.find((days) => (until - from) / (days * DAY) <= 5) ?? 365
+  const days = Array.from({ length: 6 }, (_, n) => new Date(from).setHours(24 * (1 + n * step), 0, 0, 0))
+  return days.filter((at) => at < until)
+}
+
+/** Labels of the scale; near its ends and the present there is no room for them. */
+function Days({ span }: { span: Span }) {
+  const now = placeIn(span, Date.now())
+  const places = daysIn(span).map((at) => ({ at, x: placeIn(span, at) }))
+  return (
+    <span className="timerow">
+      <svg className="daybars" height="22" aria-hidden>
+        {places
+          .filter(({ x }) => x > 3 && x < 97 && Math.abs(x - now) > 9)
+          .map(({ at, x }) => (
+            <text key={at} x={`${x}%`} y="15" textAnchor="middle">
+              {day(at)}
+            </text>
+          ))}
+        <text x={`${now}%`} y="15" textAnchor="middle">
+          {words.now}
+        </text>
+      </svg>
+    </span>
+  )
 }
 
 function TimeRow({ task, span }: { task: TaskItem; span: Span }) {
   const bar = barOf(task)
-  const [x, end] = [placeIn(span, bar.from), placeIn(span, bar.until)]
+  const [x, until] = [placeIn(span, bar.from), placeIn(span, bar.until)]
   const now = `${placeIn(span, Date.now())}%`
-  const times = words.fromTo(
-    day(new Date(bar.from).toISOString()),
-    bar.open ? words.now : day(new Date(bar.until).toISOString()),
-  )
+  const end = task.completedAt ?? task.dueAt
+  const [first, last] = [day(bar.from), end ? day(end) : words.now]
+  const times = first === last ? first : words.fromTo(first, last)
   return (
     <span className="timerow">
       <svg width="100%" height="22" role="img" aria-label={times}>
@@ -45,7 +81,7 @@ function TimeRow({ task, span }: { task: TaskItem; span: Span }) {
         <rect
           className={`bar ${task.status}${bar.open ? ' open' : ''}`}
           x={`${x}%`}
-          width={`${Math.max(0.6, end - x)}%`}
+          width={`${Math.max(0.6, until - x)}%`}
           y="5"
           height="12"
           rx="3"

@@ -76,7 +76,7 @@ export const Find = ({ search, onChange }: { search: TaskSearch; onChange(change
       name="q"
       type="search"
       defaultValue={search.q}
-      placeholder={words.find}
+      placeholder={words.findHere}
       aria-label={words.find}
     />
   </form>

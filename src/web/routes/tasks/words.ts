@@ -1,3 +1,4 @@
+import { minutes } from '../../times.ts'
 import { count } from '../../words.ts'
 
 export const words = {
@@ -23,6 +24,7 @@ export const words = {
   mine: 'Assign to me',
   nobody: 'Nobody',
   find: 'Find in these tasks',
+  findHere: 'Find tasks',
   remove: (what: string) => `Remove the filter ${what}`,
   clear: 'Clear',
   copyAddress: 'Copy the address',
@@ -36,13 +38,14 @@ export const words = {
   taskTitle: 'Title',
   more: (n: number) => `Show ${count(n, 'more task', 'more tasks')}`,
   rest: (n: number) => `${count(n, 'more task', 'more tasks')} in the list`,
+  news: (n: number) => `Show ${count(n, 'new task')}`,
   notLoaded: 'More tasks could not be loaded',
   moveCard: (key: string) => `Move ${key}`,
   waitsFor: (n: number) => `waits for ${n}`,
-  leaseLine: (minutes: number, change: string) => `${minutes} min · change ${change}`,
+  leaseLine: (left: number, change: string | undefined) =>
+    change ? `${minutes(left)} · change ${change}` : minutes(left),
+  unchangedFor: (time: string) => `no change ${time}`,
   priorityOf: (level: string) => `${level} priority`,
-  lastCall: 'last call',
-  lastChange: 'last change',
   moved: (key: string, column: string) => `${key} → ${column}`,
   movedBack: (key: string) => `${key} went back`,
   moving: (key: string) => `Arrow keys move ${key}. Enter when it is right.`,
@@ -102,6 +105,7 @@ export const words = {
     page: 'Open as a page',
     copyKey: 'Copy the key',
     copyLink: 'Copy the link',
-    peek: 'peek',
+    peek: 'Open beside the list',
+    foot: { select: 'select', filter: 'filter' },
   },
 } as const

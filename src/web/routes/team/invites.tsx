@@ -25,16 +25,13 @@ export function Invites({ team, may, gives }: Props) {
         {words.invites} <span className="soft t12">{data.length}</span>
       </h2>
       <p className="soft">{words.invitesAbout}</p>
-      {may && <InviteForm gives={gives} busy={invite.isPending} onInvite={(value) => invite.mutate(value)} />}
-      {(error ?? invite.error) && <ProblemBox error={(error ?? invite.error) as Error} />}
-      {invite.data && <Sent invite={invite.data} />}
       {data.length === 0 ? (
         <p className="soft">{words.none}</p>
       ) : (
         <ul className="sheet">
           {data.map((item) => (
-            <li key={item.id} className="prow row padx wraps">
-              <span className="grow cut">{item.email}</span>
+            <li key={item.id} className="setrow">
+              <span className="grow wrapany">{item.email}</span>
               <span className="flag">{words.roles[item.role]}</span>
               <span className="t12 soft">
                 {Date.parse(item.expiresAt) > Date.now() ? words.until(day(item.expiresAt)) : words.expired}
@@ -63,6 +60,9 @@ export function Invites({ team, may, gives }: Props) {
           ))}
         </ul>
       )}
+      {may && <InviteForm gives={gives} busy={invite.isPending} onInvite={(value) => invite.mutate(value)} />}
+      {(error ?? invite.error) && <ProblemBox error={(error ?? invite.error) as Error} />}
+      {invite.data && <Sent invite={invite.data} />}
       {withdrawing && <Withdrawal team={team} invite={withdrawing} onClose={() => setWithdrawing(undefined)} />}
     </section>
   )

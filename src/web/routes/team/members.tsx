@@ -3,6 +3,7 @@ import { useState } from 'react'
 import type { Role } from '../../../auth/policy.ts'
 import type { MemberPage } from '../../../features/organizations/schema.ts'
 import { Confirm } from '../../components/confirm.tsx'
+import { MailAddress } from '../../components/mail-address.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { ago, day } from '../../times.ts'
@@ -49,7 +50,9 @@ export function Members({ team, me, members: { items, gives } }: Props) {
                       <b className="b5">
                         {member.name} {member.id === me && <span className="flag">{words.you}</span>}
                       </b>
-                      <span className="t12 soft cut">{member.email}</span>
+                      <span className="t12 soft">
+                        <MailAddress of={member.email} />
+                      </span>
                     </span>
                   </span>
                 </td>

@@ -14,7 +14,7 @@ import { trashQuery, useRestore } from './queries.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/trash')
-const ROW = 44
+const ROW = 56
 
 export function TrashPage() {
   const { team } = useRouteContext({ from: '/inside' })
@@ -69,22 +69,20 @@ function Row({ item }: { item: Trashed }) {
       onError: (error) => toast({ title: item.title, text: error.message, bad: true }),
     })
   return (
-    <div className="prow">
-      <div className="row wide pad8">
-        <span className="flag">{item.kind}</span>
-        <b className="b5 grow cut">{item.title}</b>
-        <span className="soft t12 hp">{words.deleted(item.deletedBy.name, ago(item.deletedAt))}</span>
-        <button
-          type="button"
-          className="btn small"
-          aria-label={words.restoreOne(item.title)}
-          disabled={restore.isPending}
-          onClick={run}
-        >
-          <Undo2 className="i s14" aria-hidden />
-          {words.restore}
-        </button>
-      </div>
+    <div className="recrow prow">
+      <span className="flag">{item.kind}</span>
+      <b className="b5 grow cut">{item.title}</b>
+      <span className="soft t12 hp">{words.deleted(item.deletedBy.name, ago(item.deletedAt))}</span>
+      <button
+        type="button"
+        className="btn small"
+        aria-label={words.restoreOne(item.title)}
+        disabled={restore.isPending}
+        onClick={run}
+      >
+        <Undo2 className="i s14" aria-hidden />
+        {words.restore}
+      </button>
     </div>
   )
 }

@@ -1,19 +1,13 @@
 /** The machines that the team can reach, with what they offer and to whom. */
 import { useQuery } from '@tanstack/react-query'
-import { useRouteContext } from '@tanstack/react-router'
-import { Suspense, useState } from 'react'
+import { Link, useRouteContext } from '@tanstack/react-router'
 import type { Tunnel } from '../../../features/tunnels/schema.ts'
 import { CopyLine } from '../../components/copy-line.tsx'
 import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
-import { toast } from '../../components/toasts.tsx'
-import { lazy } from '../../lazy.ts'
 import { ago, dayAndTime } from '../../times.ts'
-import { words as common } from '../../words.ts'
-import { tunnelsQuery, useTunnel } from './queries.ts'
+import { Controls, Services, tones } from './parts.tsx'
+import { tunnelsQuery } from './queries.ts'
 import { words } from './words.ts'
-
-const Confirm = lazy(async () => ({ default: (await import('../../components/confirm.tsx')).Confirm }))
-const tones: Record<Tunnel['status'], string> = { pending: '', connecting: '', online: 'good', offline: 'warn' }
 
 export function TunnelsPage() {
   const { team } = useRouteContext({ from: '/inside' })
@@ -55,7 +49,11 @@ function TunnelSheet({ tunnel }: { tunnel: Tunnel }) {
   return (
     <section className="sheet pad stack" aria-label={tunnel.name}>
       <header className="row wrap">
-        <h2 className="h2 grow">{tunnel.name}</h2>
+        <h2 className="h2 grow">
+          <Link className="link" to="/tunnels/$id" params={{ id: tunnel.slug }}>
+            {tunnel.name}
+          </Link>
+        </h2>
         {tunnel.paused && <span className="flag warn">{words.paused}</span>}
         <span className={`flag ${tones[tunnel.status]}`}>{words.status[tunnel.status]}</span>
       </header>
@@ -71,77 +69,5 @@ function TunnelSheet({ tunnel }: { tunnel: Tunnel }) {
       <Services tunnel={tunnel} />
       {tunnel.can?.update === true && <Controls tunnel={tunnel} />}
     </section>
-  )
-}
-
-function Services({ tunnel: { services } }: { tunnel: Tunnel }) {
-  if (services.length === 0) return <p className="soft">{words.noServices}</p>
-  return (
-    <ul className="stack s1" aria-label={words.services}>
-      {services.map(({ name, url, who, ok }) => (
-        <li key={name} className="row wrap">
-          <b className="b5">{name}</b>
-          {url === null ? (
-            <span className="t12 soft grow">{words.noAddress}</span>
-          ) : (
-            <a className="mono t12 grow cut" href={url} target="_blank" rel="noreferrer">
-              {url}
-            </a>
-          )}
-          {ok === false && <span className="flag warn">{words.down}</span>}
-          <span className="t12 soft">{words.for(who.join(', '))}</span>
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-function Controls({ tunnel }: { tunnel: Tunnel }) {
-  const { update, remove } = useTunnel(tunnel)
-  const [isAsked, setAsked] = useState(false)
-  const onError = (error: Error) => toast({ title: words.failed, text: error.message, bad: true })
-  return (
-    <div className="row wrap">
-      <select
-        className="input slim"
-        aria-label={words.access}
-        value={tunnel.access}
-        disabled={update.isPending}
-        onChange={(event) => update.mutate({ access: event.currentTarget.value as Tunnel['access'] }, { onError })}
-      >
-        {Object.entries(words.accesses).map(([value, label]) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-      </select>
-      <span className="grow" />
-      <button
-        type="button"
-        className="btn small"
-        disabled={update.isPending}
-        onClick={() => update.mutate({ paused: !tunnel.paused }, { onError })}
-      >
-        {tunnel.paused ? words.resume : words.pause}
-      </button>
-      <button type="button" className="btn small danger" onClick={() => setAsked(true)}>
-        {words.remove}
-      </button>
-      {isAsked && (
-        <Suspense>
-          <Confirm
-            title={words.removeOne(tunnel.name)}
-            verb={words.remove}
-            cancel={common.cancel}
-            busy={remove.isPending}
-            error={remove.error}
-            onConfirm={() => remove.mutate(undefined, { onSuccess: () => setAsked(false) })}
-            onClose={() => setAsked(false)}
-          >
-            <p>{words.removeText}</p>
-          </Confirm>
-        </Suspense>
-      )}
-    </div>
   )
 }

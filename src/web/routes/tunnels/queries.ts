@@ -5,15 +5,23 @@ import { change, ok, tunnels } from '../../api.ts'
 export const tunnelsQuery = (team: string) =>
   queryOptions({ queryKey: ['tunnels', team], queryFn: () => ok(tunnels.get({ query: { limit: 40 } })) })
 
-export function useTunnel({ id, version }: Pick<Tunnel, 'id' | 'version'>) {
+/** `onRemoved` leaves the page of the tunnel, before anything of it is asked for again. */
+export function useTunnel({ id, version }: Pick<Tunnel, 'id' | 'version'>, onRemoved?: () => Promise<void>) {
   const cache = useQueryClient()
-  const onSettled = () => cache.invalidateQueries({ queryKey: ['tunnels'] })
+  const onSettled = () => Promise.all(['tunnels', 'tunnel'].map((key) => cache.invalidateQueries({ queryKey: [key] })))
   return {
     update: useMutation({
       mutationFn: (patch: TunnelPatch) => ok(tunnels({ id }).put(patch, change(version))),
       onSettled,
     }),
-    remove: useMutation({ mutationFn: () => ok(tunnels({ id }).delete(undefined, change(version))), onSettled }),
+    remove: useMutation({
+      mutationFn: () => ok(tunnels({ id }).delete(undefined, change(version))),
+      onSuccess: async () => {
+        await onRemoved?.()
+        cache.removeQueries({ queryKey: ['tunnel'] })
+      },
+      onSettled: () => cache.invalidateQueries({ queryKey: ['tunnels'] }),
+    }),
   }
 }
 

@@ -14,7 +14,7 @@ export const words = {
     online: 'online',
     offline: 'offline',
   } satisfies Record<Tunnel['status'], string>,
-  access: 'Access',
+  access: 'Who may use it',
   accesses: {
     private: 'Only the owner',
     organization: 'Members of the team',

@@ -23,7 +23,7 @@ export function EditWorkspace({ workspace, onClose }: { workspace: WorkspaceDeta
         <label className="field">
           <span>{words.description}</span>
           <textarea
-            className="input"
+            className="input area"
             name="description"
             rows={3}
             maxLength={2000}

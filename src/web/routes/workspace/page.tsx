@@ -31,26 +31,28 @@ export function WorkspacePage() {
             {workspace.description && <p>{workspace.description}</p>}
             <p className="soft">{words.about(workspace.role)}</p>
           </div>
-          {workspace.can.update === true && (
-            <button type="button" className="btn" onClick={() => setAsked('edit')}>
-              {words.edit}
-            </button>
-          )}
-          {workspace.can.archive === true && (
-            <button
-              type="button"
-              className="btn"
-              disabled={isPending}
-              onClick={() => mutate({ update: { status: isArchived ? 'active' : 'archived' } })}
-            >
-              {isArchived ? words.reactivate : words.archive}
-            </button>
-          )}
-          {workspace.can.remove === true && (
-            <button type="button" className="btn danger" onClick={() => setAsked('remove')}>
-              {words.remove}
-            </button>
-          )}
+          <span className="row">
+            {workspace.can.update === true && (
+              <button type="button" className="btn" onClick={() => setAsked('edit')}>
+                {words.edit}
+              </button>
+            )}
+            {workspace.can.archive === true && (
+              <button
+                type="button"
+                className="btn"
+                disabled={isPending}
+                onClick={() => mutate({ update: { status: isArchived ? 'active' : 'archived' } })}
+              >
+                {isArchived ? words.reactivate : words.archive}
+              </button>
+            )}
+            {workspace.can.remove === true && (
+              <button type="button" className="btn danger" onClick={() => setAsked('remove')}>
+                {words.remove}
+              </button>
+            )}
+          </span>
         </header>
         {isArchived && <p className="warn">{words.archived}</p>}
         {error && <ProblemBox error={error} />}

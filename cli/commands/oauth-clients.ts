@@ -1,0 +1,29 @@
+import { clientCommands } from '../../src/features/grants/control.ts'
+import { control } from '../operating/control.ts'
+import { type CommonOptions, settingsOf } from '../operating/settings.ts'
+import { plain, print } from '../terminal/output.ts'
+import { Refusal } from '../terminal/report.ts'
+
+type Options = CommonOptions & { json?: boolean }
+
+const ways = { document: 'by its document', registered: 'registered itself', added: 'added by an administrator' }
+
+export async function listClients({ json, limit, ...common }: Options & { limit?: string }): Promise<void> {
+  const most = limit === undefined ? 50 : Number(limit)
+  if (!Number.isInteger(most) || most < 1 || most > 200) throw new Refusal('--limit must be a number from 1 to 200')
+  const page = await control(settingsOf(common), clientCommands.list, { limit: most })
+  const lines = page.items.map(
+    ({ id, name, kind, grants }) => `${plain(id)}  ${plain(name)} (${ways[kind]}, let in ${grants} times)`,
+  )
+  print(json, page, ...(lines.length > 0 ? lines : ['No programs.']))
+}
+
+export async function addClient(name: string, redirectUris: string[], { json, ...common }: Options): Promise<void> {
+  const made = await control(settingsOf(common), clientCommands.add, { name, redirectUris })
+  print(json, made, `${plain(made.name)} can now ask users to let it in. Its client id: ${made.id}`)
+}
+
+export async function removeClient(id: string, { json, ...common }: Options): Promise<void> {
+  const removed = await control(settingsOf(common), clientCommands.remove, { id })
+  print(json, removed, 'Removed. Its permissions have ended.')
+}

@@ -1,0 +1,114 @@
+import type { Server } from 'bun'
+import type { Tunnel } from '../../src/features/tunnels/schema.ts'
+import type { Client } from '../api/client.ts'
+import { stopSignal } from '../api/events.ts'
+import { helped } from '../api/hints.ts'
+import { isLocal, signedInClient, type Where } from '../api/profiles.ts'
+import { at } from '../api/reference.ts'
+import { jsonText, note } from '../terminal/output.ts'
+import { Refusal } from '../terminal/refusal.ts'
+import { split } from './tunnel-run.ts'
+import { connect, type Joined, joinedSockets } from './tunnel-socket.ts'
+
+interface Options extends Where {
+  json?: boolean
+  port?: string
+}
+
+/** Where the service is, and the host that it is asked for by: `*.localhost` needs no DNS. */
+interface Target {
+  base: string
+  host: string
+}
+
+/** Opens a service on a port of this computer, with the login of the user. */
+export async function open(place: string, { json, port, ...where }: Options): Promise<void> {
+  const [ref, name] = split(place, 'service')
+  const { client } = signedInClient(where)
+  const tunnel = await helped(client, () => client.get<Tunnel>(at('/api/tunnels/:id', ref)))
+  const target = targetOf(tunnel, name, client.server)
+  const wanted = port === undefined ? 0 : Number(port)
+  if (!Number.isInteger(wanted) || wanted < 0 || wanted > 65_535) throw new Refusal(`${port} is not a port.`)
+  const stop = stopSignal()
+  const server = serve(client, target, wanted)
+  const url = `http://127.0.0.1:${server.port}`
+  if (json) console.log(jsonText({ url, tunnel: tunnel.slug, service: name }))
+  else note(`${tunnel.slug}/${name} is at ${url} for you alone. Press Ctrl-C to stop.`)
+  await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }))
+  await server.stop(true)
+}
+
+function targetOf({ services, slug }: Tunnel, name: string, server: string): Target {
+  const service = services.find((each) => each.name === name)
+  const names = services.map((each) => each.name).join(', ')
+  if (!service) throw new Refusal(`${slug} offers no service ${name}.${names ? ` Its services: ${names}.` : ''}`, 4)
+  if (service.url === null) throw new Refusal('This server opens no services: TUNNEL_PORT is not set there.', 6)
+  const url = new URL(service.url)
+  if (!url.hostname.endsWith('.localhost')) return { base: url.origin, host: url.host }
+  const { hostname } = new URL(server)
+  return { base: `http://${hostname}:${url.port}`, host: url.host }
+}
+
+function serve(client: Client, target: Target, port: number) {
+  const server: Server<Joined> = Bun.serve<Joined>({
+    hostname: '127.0.0.1',
+    port,
+    idleTimeout: 0,
+    development: false,
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    async fetch(request) {
+      if (!isOwn(request)) return new Response('Open this address yourself.\n', { status: 403 })
+      const url = new URL(request.url)
+      const path = url.pathname + url.search
+      if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') return forward(client, target, request, path)
+      const data = await dial(client, target, request, path)
+      if (!data) return new Response('The service did not accept a WebSocket.\n', { status: 502 })
+      const { protocol } = data.upstream
+      const headers = protocol ? { 'sec-websocket-protocol': protocol } : undefined
+      if (server.upgrade(request, { data, headers })) return undefined
+      data.upstream.close()
+      return new Response('This is not a WebSocket handshake.\n', { status: 400 })
+    },
+    error: () => new Response('The tunnel cannot be reached.\n', { status: 502 }),
+    websocket: joinedSockets,
+  })
+  return server
+}
+
+/** Only programs and pages of this very address may use the login: not a page of somewhere else in the browser. */
+function isOwn({ headers, url }: Request): boolean {
+  const { hostname, origin, host } = new URL(url)
+  if (!isLocal(hostname) || headers.get('host') !== host) return false
+  const from = headers.get('origin')
+  if (from !== null && from !== origin) return false
+  const site = headers.get('sec-fetch-site')
+  return site === null || site === 'same-origin' || site === 'none'
+}
+
+async function forward(client: Client, { base, host }: Target, request: Request, path: string): Promise<Response> {
+  const send = (token: string | undefined) => {
+    const headers = new Headers(request.headers)
+    headers.set('host', host)
+    headers.set('tutti-authorization', `Bearer ${token}`)
+    for (const name of ['connection', 'keep-alive', 'transfer-encoding']) headers.delete(name)
+    return fetch(base + path, {
+      method: request.method,
+      headers,
+      body: request.body,
+      redirect: 'manual',
+      decompress: false,
+      signal: request.signal,
+    })
+  }
+  const { status, headers, body } = await send(await client.token())
+  return new Response(body, { status, headers })
+}
+
+async function dial(client: Client, { base, host }: Target, { headers }: Request, path: string) {
+  const protocols = (headers.get('sec-websocket-protocol') ?? '').split(',').map((each) => each.trim())
+  return connect({
+    url: base.replace(/^http/, 'ws') + path,
+    headers: { host, 'tutti-authorization': `Bearer ${await client.token()}` },
+    protocols: protocols.filter(Boolean),
+  })
+}

@@ -1,0 +1,176 @@
+import type { OfferedActions, TunnelAction } from '../../src/features/tunnels/action-schema.ts'
+import type { Client } from '../api/client.ts'
+import { follow, stopSignal } from '../api/events.ts'
+import { helped } from '../api/hints.ts'
+import { signedInClient, type Where } from '../api/profiles.ts'
+import { at } from '../api/reference.ts'
+import { guarded, jsonText, note, plain, print } from '../terminal/output.ts'
+import { Refusal } from '../terminal/refusal.ts'
+
+interface Options extends Where {
+  json?: boolean
+}
+
+const WAIT = 25
+const ended = new Set(['succeeded', 'failed', 'refused', 'cancelled', 'timed_out'])
+
+/** Runs a command of a machine and prints its output as it comes. */
+export async function run(ref: string, command: string | undefined, given: string[], options: Options): Promise<void> {
+  const { json, ...where } = options
+  const { client } = signedInClient(where)
+  const { items } = await helped(client, () => client.get<OfferedActions>(at('/api/tunnels/:id/actions', ref)))
+  const commands = items.filter(({ type }) => type === 'run_command')
+  if (command === undefined) {
+    const lines = commands.map(
+      ({ name, description, confirm }) =>
+        `${plain(name ?? '')}  ${plain(description)}${confirm ? ' (asks at the machine)' : ''}`,
+    )
+    return print(json, commands, ...(lines.length > 0 ? lines : ['This machine offers you no commands.']))
+  }
+  const found = commands.find(({ name }) => name === command)
+  const names = commands.map(({ name }) => name).join(', ')
+  if (!found)
+    throw new Refusal(`${ref} offers you no command ${plain(command)}.${names ? ` Its commands: ${names}.` : ''}`, 4)
+  const schema = (found.schema.properties as { params?: Properties } | undefined)?.params
+  const params = paramsOf(given, schema?.properties ?? {})
+  const action = await perform(client, ref, { type: 'run_command', params: { command, params } }, json)
+  finish(action, json)
+}
+
+/** Lists the tools of an MCP server on a machine. */
+export async function tools(place: string, { json, ...where }: Options): Promise<void> {
+  const [ref, server] = split(place, 'server')
+  const { client } = signedInClient(where)
+  finish(await perform(client, ref, { type: 'list_tools', params: { server } }, true), json)
+}
+
+/** Calls a tool of an MCP server on a machine. */
+export async function call(place: string, tool: string, given: string[], { json, ...where }: Options): Promise<void> {
+  const [ref, server] = split(place, 'server')
+  const { client } = signedInClient(where)
+  const params = { server, tool, arguments: argumentsOf(given) }
+  finish(await perform(client, ref, { type: 'call_tool', params }, true), json)
+}
+
+export function split(place: string, what: string): [ref: string, name: string] {
+  const [ref, name, more] = place.split('/')
+  if (!ref || !name || more !== undefined)
+    throw new Refusal(
+      `Write the tunnel and the ${what}, with a slash between: build-1/${what === 'server' ? 'fs' : 'web'}`,
+    )
+  return [ref, name]
+}
+
+interface Properties {
+  properties?: Record<string, { type?: string }>
+}
+
+const pairOf = (text: string): [string, string] => {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
+  if (name === undefined || value === undefined)
+    throw new Refusal(`${plain(text)} is not a parameter. Write name=value.`)
+  return [name, value]
+}
+
+/** Numbers and yes or no are sent as such where the command wants them. */
+function paramsOf(given: readonly string[], known: Record<string, { type?: string }>): Record<string, unknown> {
+  return Object.fromEntries(
+    given.map((text) => {
+      const [name, value] = pairOf(text)
+      const { type } = known[name] ?? {}
+      if (type === 'integer') return [name, Number(value)]
+      if (type === 'boolean') return [name, value === 'true' || (value === 'false' ? false : value)]
+      return [name, value]
+    }),
+  )
+}
+
+/** Arguments of tools are JSON where they are valid JSON, otherwise text. */
+function argumentsOf(given: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(
+    given.map((text) => {
+      const [name, value] = pairOf(text)
+      try {
+        return [name, JSON.parse(value) as unknown]
+      } catch {
+        return [name, value]
+      }
+    }),
+  )
+}
+
+/** Asks for an action and waits for its end. Ctrl-C cancels it. `quiet`: the output is not printed as it comes. */
+async function perform(client: Client, ref: string, body: object, quiet: boolean | undefined): Promise<TunnelAction> {
+  const asked = await helped(client, () => client.post<TunnelAction>(at('/api/tunnels/:id/actions', ref), body))
+  const stop = stopSignal()
+  const done = new AbortController()
+  const path = `/api/tunnels/${asked.tunnelId}/actions`
+  stop.addEventListener('abort', () => {
+    void client.post(path, { type: 'cancel', params: { actionId: asked.id } }).catch(() => done.abort())
+  })
+  const printed = quiet ? Promise.resolve(0) : printing(client, asked, done.signal)
+  try {
+    for (let action = asked; ; ) {
+      if (ended.has(action.state)) {
+        done.abort()
+        return quiet ? action : await withRest(client, action, await printed)
+      }
+      action = await next(client, action, done.signal)
+    }
+  } finally {
+    done.abort()
+  }
+}
+
+/** Resolves when the action has another state, or after a while. */
+async function next(client: Client, { tunnelId, id, state }: TunnelAction, signal: AbortSignal): Promise<TunnelAction> {
+  const path = `/api/tunnels/${tunnelId}/actions/${id}`
+  const until = Date.now() + WAIT * 1000
+  for (;;) {
+    if (signal.aborted) throw new Refusal('Stopped.', 1)
+    const now = await client.get<TunnelAction>(path)
+    if (now.state !== state || Date.now() > until) {
+      if (now.state === 'awaiting_confirmation' && state !== now.state)
+        note('Waiting for a confirmation at the machine.')
+      return now
+    }
+    await Bun.sleep(300)
+  }
+}
+
+/** Prints lines as they come. Resolves with how many it has printed. */
+async function printing(client: Client, { id }: TunnelAction, signal: AbortSignal): Promise<number> {
+  let count = 0
+  try {
+    // After a gap, the rest is printed at the end.
+    for await (const message of follow(client, [`record:${id}`], signal))
+      if (message.op === 'output' && message.n === count + 1) {
+        count = message.n
+        console.log(guarded(message.line, 1))
+      }
+  } catch {
+    // The output is printed at the end instead.
+  }
+  return count
+}
+
+/** Prints the lines that did not come live. */
+async function withRest(client: Client, action: TunnelAction, count: number): Promise<TunnelAction> {
+  const whole = await client.get<TunnelAction>(`/api/tunnels/${action.tunnelId}/actions/${action.id}`)
+  const lines = whole.output ? whole.output.split('\n') : []
+  if (whole.outputCut) note('The beginning of the output is missing.')
+  for (const line of whole.outputCut ? lines : lines.slice(count)) console.log(guarded(line, 1))
+  return whole
+}
+
+/** Prints how an action ended. The exit code of a command becomes that of this program. */
+function finish(action: TunnelAction, json: boolean | undefined): void {
+  const { state, error, result, type } = action
+  if (json) print(true, action)
+  if (state !== 'succeeded') {
+    const { exitCode } = (result ?? {}) as { exitCode?: unknown }
+    const code = typeof exitCode === 'number' && exitCode > 0 ? exitCode : state === 'refused' ? 3 : 1
+    throw new Refusal(plain(error ?? `It ended: ${state}.`), code)
+  }
+  if (!json && type !== 'run_command') console.log(jsonText(result, 2))
+}

@@ -1,0 +1,24 @@
+import type { Command } from 'commander'
+
+/** Adds what operators do with programs that may ask users to let them in, on the server itself. */
+export function extend(oauth: Command): void {
+  const local = (command: Command) =>
+    command
+      .option('--data-dir <folder>', 'folder for the database, secrets and uploads (DATA_DIR)')
+      .option('--config <file>', 'file with KEY=VALUE settings (CONFIG_FILE)')
+      .option('--json', 'print JSON')
+  const load = () => import('./commands/oauth-clients.ts')
+  const clients = oauth
+    .command('clients')
+    .description('Manage programs that may ask users to let them in, on the server itself')
+  local(clients.command('list').description('List them, the newest first'))
+    .option('--limit <number>', 'how many (default: 50)')
+    .action(async (options) => (await load()).listClients(options))
+  local(clients.command('add').description('Add a program that cannot register itself'))
+    .argument('<name>', 'name that users see')
+    .argument('<address...>', 'addresses that it may send users back to')
+    .action(async (name, addresses, options) => (await load()).addClient(name, addresses, options))
+  local(clients.command('remove').description('Remove a program, and end all its permissions'))
+    .argument('<id>', 'its client id')
+    .action(async (id, options) => (await load()).removeClient(id, options))
+}

@@ -1,0 +1,1 @@
+ALTER TABLE "tunnel_sessions" ADD COLUMN "instance_url" text;

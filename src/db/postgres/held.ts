@@ -1,0 +1,51 @@
+import type { ReservedSQL, SQL } from 'bun'
+import type { Deadlines } from './deadlines.ts'
+import type { Client } from './run.ts'
+import type { Slots } from './slots.ts'
+import { toDbError } from './values.ts'
+
+/** A connection that belongs to one caller until it is released. */
+export class Held implements Client {
+  #last: Promise<unknown> | undefined
+
+  constructor(
+    readonly sql: ReservedSQL,
+    private readonly onReleased: () => void,
+  ) {}
+
+  sent(reply: Promise<unknown>): void {
+    this.#last = reply
+  }
+
+  /**
+   * Returns the connection once the last statement was answered. A caller may have given up before, for example on a
+   * COMMIT that waits for a standby; what others sent on this connection would wait behind it.
+   */
+  release(): void {
+    const end = () => {
+      void this.sql.release()
+      this.onReleased()
+    }
+    if (this.#last) this.#last.then(end, end)
+    else end()
+  }
+}
+
+/** Reserves a connection. `slots`: how many callers of this kind may hold one. */
+export async function hold(sql: SQL, overdue: Deadlines, slots?: Slots): Promise<Held> {
+  await slots?.take()
+  const reserving = sql.reserve()
+  try {
+    return new Held(await overdue.watch(reserving), () => slots?.give())
+  } catch (error) {
+    // The caller has given up, but the connection may still arrive: without this the pool would lose it for ever.
+    reserving.then(
+      (late) => {
+        void late.release()
+        slots?.give()
+      },
+      () => slots?.give(),
+    )
+    throw toDbError(error)
+  }
+}

@@ -1,0 +1,66 @@
+import type { SQL } from 'bun'
+import type { Result } from '../driver.ts'
+import type { Deadlines } from './deadlines.ts'
+import { columnsOf, keepJsonStrings, type Rows, toDbError, toParam } from './values.ts'
+
+/** Something that takes statements: the pool, or a connection that is held. */
+export interface Client {
+  readonly sql: Pick<SQL, 'unsafe'>
+  /** Is told of the reply that comes last. */
+  sent?(reply: Promise<unknown>): void
+}
+
+/** `limited`: the caller gives up after the deadline. */
+export type Run = (on: Client, text: string, params: readonly unknown[], limited?: boolean) => Promise<Result>
+
+/** What this process has noticed about the server. */
+export interface Reach {
+  closed: boolean
+  /** Why the server cannot be reached. */
+  away?: string
+}
+
+export type Log = (level: 'info' | 'warn' | 'error', message: string, fields?: object) => void
+
+export interface Watch {
+  reach: Reach
+  overdue: Deadlines
+  log?: Log
+  /** Is called when a statement failed because the server is gone, or takes no changes any more. */
+  onLost?(): void
+}
+
+/** Returns a function that runs statements, and that logs when the server goes away and when it is back. */
+export const runner =
+  ({ reach, overdue, log, onLost }: Watch): Run =>
+  async (on, text, params, limited = true) => {
+    try {
+      const asked = on.sql.unsafe(text, params.map(toParam)).values() as Promise<Rows>
+      on.sent?.(asked)
+      const rows = await (limited ? overdue.watch(asked) : asked)
+      keepJsonStrings(rows)
+      if (reach.away) {
+        log?.('info', 'the database is reachable again')
+        reach.away = undefined
+      }
+      return {
+        rows,
+        // A getter, because few callers need the columns.
+        get columns() {
+          return columnsOf(rows)
+        },
+        count: rows.count ?? rows.length,
+      }
+    } catch (error) {
+      const db = toDbError(error)
+      if (db.code === 'unavailable' && !reach.closed) {
+        onLost?.()
+        // A COMMIT may wait for a standby while the server is well.
+        if (!reach.away && text !== 'commit') {
+          reach.away = db.message
+          log?.('warn', 'the database is unreachable', { reason: db.message })
+        }
+      }
+      throw db
+    }
+  }

@@ -1,0 +1,37 @@
+import type { Deadlines } from './deadlines.ts'
+
+/** Lets at most so many work at once; others wait for their turn, in order, as long as a deadline allows. */
+export class Slots {
+  #free: number
+  readonly #waiting: PromiseWithResolvers<void>[] = []
+
+  constructor(
+    count: number,
+    private readonly overdue: Deadlines,
+  ) {
+    this.#free = count
+  }
+
+  async take(): Promise<void> {
+    if (this.#free > 0) {
+      this.#free--
+      return
+    }
+    const turn = Promise.withResolvers<void>()
+    this.#waiting.push(turn)
+    try {
+      await this.overdue.watch(turn.promise)
+    } catch (error) {
+      const at = this.#waiting.indexOf(turn)
+      if (at >= 0) this.#waiting.splice(at, 1)
+      else this.give() // its turn came at the moment when the caller gave up
+      throw error
+    }
+  }
+
+  give(): void {
+    const next = this.#waiting.shift()
+    if (next) next.resolve()
+    else this.#free++
+  }
+}

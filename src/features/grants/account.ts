@@ -1,0 +1,23 @@
+import { eq } from 'drizzle-orm'
+import { and } from '../../db/conditions.ts'
+import { endCredentialsOf } from '../accounts/hooks.ts'
+import { onAgentRemoved } from '../agents/hooks.ts'
+import { memberLeft } from '../organizations/hooks.ts'
+import { endGrants } from './rows.ts'
+import { oauthGrants } from './table.ts'
+
+// A permission ends with what it was given for. A person who keeps their keys ends it too: they never saw its secret.
+
+export const endOfAccount = endCredentialsOf.handle(async (ctx, { userId }) => {
+  await endGrants(ctx, eq(oauthGrants.userId, userId), 'The credentials of the account were ended')
+})
+
+export const endOfMember = memberLeft.handle(async (ctx, { organizationId, userId }) => {
+  const theirs = and(eq(oauthGrants.userId, userId), eq(oauthGrants.organizationId, organizationId))
+  await endGrants(ctx, theirs, 'The person left the team')
+})
+
+export const endOfAgent = onAgentRemoved.handle(async (ctx, { agent }) => {
+  await endGrants(ctx, eq(oauthGrants.agentId, agent.id), 'The agent was deleted')
+  return {}
+})

@@ -1,0 +1,26 @@
+import { define, text, texts } from '../../events/catalogue.ts'
+
+const ofGrant = { kind: 'grant', feed: 'access', changes: 'rights' } as const
+
+export const grantCreated = define('grant.created', {
+  ...ofGrant,
+  description: 'A user let a program in',
+  data: { client: text, scopes: texts },
+})
+export const grantRevoked = define('grant.revoked', {
+  ...ofGrant,
+  description: 'The permission of a program ended',
+  data: { client: text, reason: text },
+})
+export const oauthClientAdded = define('oauth_client.added', {
+  kind: 'oauth_client',
+  feed: 'access',
+  description: 'An administrator added a program that may ask users to let it in',
+  data: { name: text },
+})
+export const oauthClientRemoved = define('oauth_client.removed', {
+  kind: 'oauth_client',
+  feed: 'access',
+  description: 'An administrator removed a program, and with it all its permissions',
+  data: { name: text },
+})

@@ -1,0 +1,177 @@
+import { createHash, createHmac } from 'node:crypto'
+import { and, eq, sql } from 'drizzle-orm'
+import { type Ctx, write } from '../../action.ts'
+import { redeemSecret, spentSecret } from '../../auth/one-time-secrets.ts'
+import { anyone } from '../../auth/policy.ts'
+import { deriveKey, hashSecret, kindOf, newSecret, secretFrom, shown } from '../../auth/secrets.ts'
+import { expiry } from '../tokens/credentials.ts'
+import { mcpTokens } from '../tokens/table.ts'
+import { users } from '../users/table.ts'
+import { OAuthError } from './clients.ts'
+import { isOurs, needed, single } from './requests.ts'
+import { endGrants, IDLE_DAYS, isLive } from './rows.ts'
+import { oauthGrants, oauthRefreshTokens } from './table.ts'
+
+const ACCESS_SECONDS = 3600
+/** The refresh token before the current one works this long: two windows of a program may renew at once. */
+const GRACE_MS = 60_000
+
+type Grant = typeof oauthGrants.$inferSelect
+
+export interface Tokens {
+  access_token: string
+  token_type: 'Bearer'
+  expires_in: number
+  refresh_token: string
+  scope: string
+}
+
+/** Nobody learns why: a thief would learn whether what they have was ever worth something. */
+const NOT_VALID = 'The code or token is not valid: unknown, used, expired or ended. Ask the person again.'
+/** Returned instead of thrown inside a transaction, which an error would roll back together with the end of a grant. */
+const REFUSED = 'refused'
+type Outcome = Tokens | typeof REFUSED
+
+const granted = (outcome: Outcome): Tokens => {
+  if (outcome === REFUSED) throw new OAuthError('invalid_grant', NOT_VALID)
+  return outcome
+}
+
+/** Each refresh token follows from its grant and number, so whoever renews at the same time gets the same one. */
+const refreshTokenOf = ({ app }: Ctx, { id }: Pick<Grant, 'id'>, turn: number): string =>
+  secretFrom('refresh', (counter) =>
+    createHmac('sha512', deriveKey(app.secret, 'grant-refresh')).update(`${id}:${turn}:${counter}`).digest(),
+  )
+
+/** Creates an access token, which the refresh token of the current turn goes with. */
+async function issue(ctx: Ctx, grant: Grant, turn: number): Promise<Tokens> {
+  const token = newSecret('mcp_live')
+  const seconds = Math.min(ACCESS_SECONDS, Math.floor((Date.parse(grant.expiresAt) - Date.parse(ctx.now)) / 1000))
+  await ctx.db.insert(mcpTokens).values({
+    grantId: grant.id,
+    userId: grant.userId,
+    organizationId: grant.organizationId,
+    kind: 'live',
+    name: grant.clientName,
+    scopes: grant.scopes,
+    toolsets: grant.toolsets,
+    projectId: grant.projectId,
+    agentId: grant.agentId,
+    ...shown(token),
+    hash: hashSecret(token),
+    expiresAt: new Date(Date.parse(ctx.now) + seconds * 1000).toISOString(),
+    createdAt: ctx.now,
+    updatedAt: ctx.now,
+  })
+  const scope = grant.scopes.includes('write') ? 'read write' : grant.scopes.join(' ')
+  const refresh_token = refreshTokenOf(ctx, grant, turn)
+  return { access_token: token, token_type: 'Bearer', expires_in: seconds, refresh_token, scope }
+}
+
+/** Begins the next turn: from now on the program renews with its new refresh token. */
+async function turn(ctx: Ctx, grant: Grant): Promise<Tokens> {
+  const next = grant.turn + 1
+  await ctx.db
+    .update(oauthGrants)
+    .set({ turn: next, turnedAt: ctx.now, idleUntil: expiry(ctx.now, IDLE_DAYS) })
+    .where(eq(oauthGrants.id, grant.id))
+  const tokens = await issue(ctx, grant, next)
+  const hash = hashSecret(tokens.refresh_token)
+  await ctx.db.insert(oauthRefreshTokens).values({ hash, grantId: grant.id, turn: next })
+  return tokens
+}
+
+/** Locks the grant, so that of concurrent calls one after the other decides. Undefined if it has ended. */
+async function lock(ctx: Ctx, id: string): Promise<Grant | undefined> {
+  const [grant] = await ctx.db
+    .select()
+    .from(oauthGrants)
+    .where(and(eq(oauthGrants.id, id), isLive(ctx)))
+    .for('update')
+  const [active] = grant
+    ? await ctx.db
+        .select({ id: users.id })
+        .from(users)
+        .where(and(eq(users.id, grant.userId), eq(users.status, 'active')))
+    : []
+  return active && grant
+}
+
+interface CodeUse {
+  code: string
+  clientId: string
+  redirectUri: string | null
+  verifier: string
+}
+
+const redeem = write('grants.redeem', anyone, async (ctx, use: CodeUse): Promise<Outcome> => {
+  const code = await redeemSecret(ctx, 'grant_code', use.code)
+  if (!code) {
+    const spent = await spentSecret(ctx, 'grant_code', use.code)
+    if (spent) await endGrants(ctx, eq(oauthGrants.id, String(spent.data.grantId)), 'A code was used twice')
+    return REFUSED
+  }
+  const { grantId, clientId, redirectUri, challenge } = code.data as Record<string, string>
+  const grant = await lock(ctx, String(grantId))
+  const isSender = createHash('sha256').update(use.verifier).digest('base64url') === challenge
+  const isSame = use.clientId === clientId && (use.redirectUri ?? redirectUri) === redirectUri
+  if (grant && isSender && isSame) return turn(ctx, grant)
+  await endGrants(ctx, eq(oauthGrants.id, String(grantId)), 'A code was used by somebody else')
+  return REFUSED
+})
+
+const renew = write(
+  'grants.renew',
+  anyone,
+  async (ctx, { token, clientId }: { token: string; clientId: string | null }): Promise<Outcome> => {
+    const [known] = await ctx.db
+      .select({ grantId: oauthRefreshTokens.grantId, turn: oauthRefreshTokens.turn })
+      .from(oauthRefreshTokens)
+      .where(eq(oauthRefreshTokens.hash, hashSecret(token)))
+    const grant = known && (await lock(ctx, known.grantId))
+    if (!known || !grant || (clientId !== null && clientId !== grant.clientId)) return REFUSED
+    if (known.turn === grant.turn) return turn(ctx, grant)
+    const since = Date.parse(ctx.now) - Date.parse(grant.turnedAt ?? ctx.now)
+    if (known.turn === grant.turn - 1 && since <= GRACE_MS) return issue(ctx, grant, grant.turn)
+    await endGrants(ctx, eq(oauthGrants.id, grant.id), 'An old refresh token was used')
+    return REFUSED
+  },
+)
+
+/** The token endpoint: a code or a refresh token for tokens. */
+export async function exchange(ctx: Ctx, base: string, form: URLSearchParams): Promise<Tokens> {
+  if (!form.getAll('resource').every((resource) => isOurs(resource, base)))
+    throw new OAuthError('invalid_target', 'Tokens are for the MCP endpoint only.')
+  switch (needed(form, 'grant_type')) {
+    case 'authorization_code':
+      return granted(
+        await redeem(ctx, {
+          code: needed(form, 'code'),
+          clientId: needed(form, 'client_id'),
+          redirectUri: single(form, 'redirect_uri'),
+          verifier: needed(form, 'code_verifier'),
+        }),
+      )
+    case 'refresh_token': {
+      const token = needed(form, 'refresh_token')
+      return granted(await renew(ctx, { token, clientId: single(form, 'client_id') }))
+    }
+    default:
+      throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.')
+  }
+}
+
+/** Ends the grant of a refresh or access token (RFC 7009). Whoever has one may. */
+export const endByToken = write(
+  'grants.endByToken',
+  anyone,
+  async (ctx, { token }: { token: string }): Promise<void> => {
+    const hash = hashSecret(token)
+    const refresh = oauthRefreshTokens
+    const of =
+      kindOf(token) === 'refresh'
+        ? sql`(select ${refresh.grantId} from ${refresh} where ${refresh.hash} = ${hash})`
+        : sql`(select ${mcpTokens.grantId} from ${mcpTokens} where ${mcpTokens.hash} = ${hash})`
+    await endGrants(ctx, sql`${oauthGrants.id} = ${of}`, 'The program ended it')
+  },
+)

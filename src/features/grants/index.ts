@@ -1,0 +1,19 @@
+import type { Feature } from '../../feature.ts'
+import { endOfAccount, endOfAgent, endOfMember } from './account.ts'
+import { add, list, remove } from './admin.ts'
+import { clientCommands } from './control.ts'
+import { oauthEndpoints } from './endpoints.ts'
+import * as events from './events.ts'
+import { grantForms, grantPages } from './pages.ts'
+import { grantRoutes } from './routes.ts'
+
+/** Programs of agents that people let in by signing in (OAuth 2.1, as MCP asks for it), instead of copying a token. */
+export const grants: Feature = {
+  events: Object.values(events),
+  routes: grantRoutes,
+  open: oauthEndpoints,
+  site: grantPages,
+  forms: grantForms,
+  control: [clientCommands.list.handle(list), clientCommands.add.handle(add), clientCommands.remove.handle(remove)],
+  hooks: [endOfAccount, endOfMember, endOfAgent],
+}

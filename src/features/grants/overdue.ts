@@ -1,0 +1,39 @@
+import type { SQL } from 'drizzle-orm'
+import { eq, isNotNull, isNull, lt, ne, sql } from 'drizzle-orm'
+import type { PgTable } from 'drizzle-orm/pg-core'
+import { and, or } from '../../db/conditions.ts'
+import { expiry } from '../tokens/credentials.ts'
+import { mcpTokens } from '../tokens/table.ts'
+import { oauthClients, oauthGrants } from './table.ts'
+
+/** Ended permissions stay this long, for those who ask what happened. */
+const ENDED_DAYS = 30
+
+/**
+ * Returns which rows are to be removed, in this order: access tokens that expired, permissions that ended or were
+ * never used, and programs that nobody let in.
+ */
+export function overdue(now: string): { table: PgTable; where: SQL }[] {
+  const [dayAgo, longAgo] = [expiry(now, -1), expiry(now, -ENDED_DAYS)]
+  return [
+    { table: mcpTokens, where: and(isNotNull(mcpTokens.grantId), lt(mcpTokens.expiresAt, dayAgo)) },
+    {
+      table: oauthGrants,
+      where: or(
+        lt(oauthGrants.revokedAt, longAgo),
+        lt(oauthGrants.expiresAt, longAgo),
+        lt(oauthGrants.idleUntil, longAgo),
+        and(eq(oauthGrants.turn, 0), lt(oauthGrants.createdAt, dayAgo)),
+      ),
+    },
+    {
+      table: oauthClients,
+      where: and(
+        ne(oauthClients.kind, 'added'),
+        lt(oauthClients.createdAt, dayAgo),
+        or(isNull(oauthClients.freshUntil), lt(oauthClients.freshUntil, now)),
+        sql`not exists (select 1 from ${oauthGrants} where ${oauthGrants.clientId} = ${oauthClients.id})`,
+      ),
+    },
+  ]
+}

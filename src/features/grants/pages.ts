@@ -1,0 +1,65 @@
+import { programsSignIn } from '../../address.ts'
+import { AppError } from '../../errors.ts'
+import type { SiteAnswer, SiteFormOf, SitePageOf } from '../../feature.ts'
+import { html, pageHeaders, shell } from '../../pages/pages.ts'
+import { OAuthError } from './clients.ts'
+import { formTarget } from './redirects.ts'
+import { backTo, checkRequest, RefusedRequest } from './requests.ts'
+import { consent } from './service.ts'
+
+const redirect = (location: string): SiteAnswer => ({
+  status: 303,
+  headers: { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' },
+  body: null,
+})
+
+const headers = (forms: string) => ({ ...pageHeaders(forms), 'cache-control': 'no-store' })
+
+/** Shown where the program or its address is in doubt: nobody is sent anywhere from here. */
+const problem = (text: string, status = 400): SiteAnswer => ({
+  status,
+  headers: headers("'none'"),
+  body: shell(
+    'Not connected · Tutti',
+    `<h1>This program cannot be let in</h1><p class="lead">${html(text)}</p>
+<p class="lead">Nothing was changed. Go back to the program and start again, or connect it with a token: see
+<a href="/manual/mcp">the manual</a>.</p>`,
+    { kind: 'enter' },
+  ),
+})
+
+/** The script shows the question: it knows who is signed in, and renews their session. */
+const question = (target: string): SiteAnswer => ({
+  status: 200,
+  // Without a referrer, a browser would hide the origin of the form, which has to be ours.
+  headers: { ...headers(`'self' ${target}`), 'referrer-policy': 'same-origin' },
+  body: shell(
+    'Let a program in · Tutti',
+    `<h1>Let a program in?</h1><form method="post" action="/oauth/consent"><p class="lead">One moment…</p>
+<p role="alert"></p></form><noscript><p role="alert">This page needs JavaScript.</p></noscript>`,
+    { script: '/assets/consent.js', kind: 'enter' },
+  ),
+})
+
+const authorize: SitePageOf = async (ctx, { query, base }) => {
+  if (!programsSignIn(ctx.app)) return undefined
+  try {
+    const { redirectUri } = await checkRequest(ctx, base, query)
+    return question(formTarget(redirectUri))
+  } catch (error) {
+    if (error instanceof RefusedRequest)
+      return redirect(backTo(error, base, { error: error.code, error_description: error.message }))
+    if (error instanceof OAuthError) return problem(error.message, error.status)
+    throw error
+  }
+}
+
+const take: SiteFormOf = async (_, fields, { base, signedIn }) => {
+  const ctx = await signedIn()
+  if (!programsSignIn(ctx.app)) throw new AppError('not_found', 'This server lets no programs in.')
+  const { location } = await consent(ctx, { ticket: fields.get('ticket') ?? '', base })
+  return redirect(location)
+}
+
+export const grantPages = { '/oauth/authorize': authorize }
+export const grantForms = { '/oauth/consent': take }

@@ -1,0 +1,98 @@
+import type { Ctx } from '../../action.ts'
+import { issuerOf } from '../../address.ts'
+import { known } from '../../auth/policy.ts'
+import { type Client, findClient, OAuthError } from './clients.ts'
+import { isRegistered } from './redirects.ts'
+
+/** What a program asks a person for, checked. */
+export interface Asked {
+  client: Client
+  redirectUri: string
+  state: string | null
+  challenge: string
+  scopes: string[]
+}
+
+/** A request that goes back to the program with an error. */
+export class RefusedRequest extends Error {
+  constructor(
+    readonly redirectUri: string,
+    readonly state: string | null,
+    readonly code: string,
+    description: string,
+  ) {
+    super(description)
+  }
+}
+
+/** Returns the one value of a parameter: RFC 6749 allows none twice. */
+export function single(from: URLSearchParams, name: string): string | null {
+  const values = from.getAll(name)
+  if (values.length > 1) throw new OAuthError('invalid_request', `${name} is given twice.`)
+  return values[0] || null
+}
+
+export function needed(from: URLSearchParams, name: string): string {
+  const value = single(from, name)
+  if (value === null) throw new OAuthError('invalid_request', `${name} is missing.`)
+  return value
+}
+
+/** Tokens are for the MCP endpoint. Some programs do not say what they want one for. */
+export const isOurs = (resource: string | null, base: string): boolean =>
+  resource === null || resource.replace(/\/$/, '') === issuerOf(base)
+
+const isScope = (scope: string): boolean =>
+  /^([a-z-]+:)?(read|write)$/.test(scope) &&
+  (!scope.includes(':') || known.resources.has(scope.split(':')[0] as string))
+
+/** Returns the scopes that we know among those asked for. Default: everything. */
+function scopesOf(text: string | null): string[] {
+  const asked = (text ?? '').split(' ').filter(Boolean)
+  const wanted = asked.length === 0 ? ['write'] : [...new Set(asked.filter(isScope))]
+  // `write` includes `read`.
+  return wanted.includes('write') ? ['write'] : wanted
+}
+
+/**
+ * Checks a request to let a program in. Throws OAuthError while the program or its address is in doubt: then nobody is
+ * sent anywhere. Throws RefusedRequest for the rest, which the program should learn.
+ */
+export async function checkRequest(ctx: Ctx, base: string, query: URLSearchParams): Promise<Asked> {
+  const client = await findClient(ctx, needed(query, 'client_id'))
+  if (!client) throw new OAuthError('invalid_client', 'This server does not know the program that sent you here.')
+  const only = client.redirectUris.length === 1 ? (client.redirectUris[0] as string) : undefined
+  const redirectUri = single(query, 'redirect_uri') ?? only
+  if (redirectUri === undefined) throw new OAuthError('invalid_request', 'redirect_uri is missing.')
+  if (!isRegistered(client.redirectUris, redirectUri))
+    throw new OAuthError('invalid_request', 'The program wants to send you to an address that it has not registered.')
+  const state = single(query, 'state')
+  const refuse = (code: string, description: string) => new RefusedRequest(redirectUri, state, code, description)
+  try {
+    if (single(query, 'response_type') !== 'code')
+      throw refuse('unsupported_response_type', 'response_type must be code.')
+    const challenge = single(query, 'code_challenge')
+    if (single(query, 'code_challenge_method') !== 'S256' || !challenge || !/^[\w-]{43}$/.test(challenge))
+      throw refuse('invalid_request', 'PKCE with code_challenge_method=S256 is needed.')
+    if (!query.getAll('resource').every((resource) => isOurs(resource, base)))
+      throw refuse('invalid_target', `Tokens are for ${issuerOf(base)} only.`)
+    const scopes = scopesOf(single(query, 'scope'))
+    if (scopes.length === 0) throw refuse('invalid_scope', 'The scopes here are read and write.')
+    return { client, redirectUri, state, challenge, scopes }
+  } catch (error) {
+    if (error instanceof OAuthError) throw refuse(error.code, error.message)
+    throw error
+  }
+}
+
+/** Returns the address that leads back to the program. `iss` tells it which server replied (RFC 9207). */
+export function backTo(
+  { redirectUri, state }: Pick<Asked, 'redirectUri' | 'state'>,
+  base: string,
+  answer: Record<string, string>,
+): string {
+  const url = new URL(redirectUri)
+  for (const [name, value] of Object.entries({ ...answer, ...(state !== null && { state }), iss: issuerOf(base) }))
+    url.searchParams.append(name, value)
+  return url.href
+}

@@ -1,0 +1,256 @@
+import { and, desc, eq, gt, sql } from 'drizzle-orm'
+import { type Ctx, flow, read, write } from '../../action.ts'
+import { currentOrganization, userIdOf } from '../../auth/actor.ts'
+import { issueSecret, redeemSecret } from '../../auth/one-time-secrets.ts'
+import {
+  account,
+  atLeast,
+  interactive,
+  permissionOf,
+  person,
+  recent,
+  requireRole,
+  roleRefusal,
+} from '../../auth/policy.ts'
+import { AppError, invalid, notFound } from '../../errors.ts'
+import { keyset } from '../../records/page.ts'
+import { agentOfToken } from '../agents/of-token.ts'
+import { findOwnAgent } from '../agents/parties.ts'
+import { notify } from '../notifications/service.ts'
+import * as organizations from '../organizations/service.ts'
+import * as projects from '../projects/rows.ts'
+import { checkNames, expiry, lockOwnSession, requireBelowLimit } from '../tokens/credentials.ts'
+import { OAuthError } from './clients.ts'
+import { grantCreated } from './events.ts'
+import { formTarget, isLoopback } from './redirects.ts'
+import { type Asked, backTo, checkRequest, RefusedRequest } from './requests.ts'
+import { endGrants, IDLE_DAYS, isLive, isMine, shown, visible } from './rows.ts'
+import type {
+  Grant,
+  GrantDecision,
+  GrantPage,
+  GrantQuery,
+  GrantRequest,
+  GrantRequested,
+  GrantTicket,
+} from './schema.ts'
+import { oauthClients, oauthGrants as table } from './table.ts'
+
+const MOST_DAYS = 90
+const CONSENT_MINUTES = 5
+const CODE_MINUTES = 1
+
+const SEE_TEAM = 'Seeing the programs of everybody in a team'
+
+export const list = read('grants.list', account('tokens:read'), async (ctx, query: GrantQuery): Promise<GrantPage> => {
+  const { organizationId } = query
+  const isMember = organizationId !== undefined && ctx.actor.memberships.has(organizationId)
+  if (isMember) requireRole(ctx.actor, organizationId, 'owner', SEE_TEAM)
+  const page = keyset({ createdAt: table.createdAt }, table.id, query, { sort: 'createdAt', order: 'desc' })
+  // Turn 0: the program has not fetched its tokens.
+  const ofTeam = organizationId && (isMember ? eq(table.organizationId, organizationId) : sql`false`)
+  const whose = ofTeam || isMine(ctx)
+  const live = and(whose, isLive(ctx), sql`${table.turn} > 0`)
+  const rows = await ctx.db
+    .select(visible)
+    .from(table)
+    .where(page.where(live))
+    .orderBy(...page.orderBy)
+    .limit(page.limit)
+  const found = page.page(rows, query.total ? await ctx.db.$count(table, live) : undefined)
+  const refusal = roleRefusal(ctx.actor, ctx.actor.organizationId, 'owner', SEE_TEAM)
+  return { ...found, items: found.items.map((row): Grant => shown(ctx, row)), can: { listTeam: permissionOf(refusal) } }
+})
+
+/** Ends a permission: one's own, or that of a member of a team that the caller owns. */
+export const revoke = write(
+  'grants.revoke',
+  person,
+  async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
+    const [grant] = await ctx.db
+      .select({ userId: table.userId, organizationId: table.organizationId })
+      .from(table)
+      .where(eq(table.id, id))
+    const own = grant?.userId === userIdOf(ctx.actor)
+    const owns = grant && atLeast(ctx.actor.memberships.get(grant.organizationId), 'owner')
+    if (!own && !owns) throw notFound('grant', id)
+    await endGrants(ctx, eq(table.id, id), own ? 'The person ended it' : 'An owner of the team ended it')
+    return { id, deleted: true }
+  },
+  { destructive: true, idempotent: true },
+)
+
+// ---- the question
+
+/** Checks what a program asks for. Its mistakes are those of the request here. */
+const askedIn = (ctx: Ctx, base: string, request: string): Promise<Asked> =>
+  checkRequest(ctx, base, new URLSearchParams(request)).catch((error: unknown) => {
+    if (error instanceof OAuthError || error instanceof RefusedRequest) throw invalid('/request', error.message)
+    throw error
+  })
+
+const placeOf = ({ redirectUri }: Asked): GrantRequested['place'] =>
+  isLoopback(redirectUri) ? 'computer' : redirectUri.startsWith('https:') ? 'web' : 'app'
+
+/** The host that vouches for a program: only a document at an address of its own proves one. */
+const hostOf = ({ client }: Asked): string | null => (client.kind === 'document' ? new URL(client.id).host : null)
+
+/** Returns what a program asks for, to be shown to the person. */
+export const look = flow(
+  'grants.look',
+  interactive,
+  async (ctx, { request, base }: GrantRequest & { base: string }): Promise<GrantRequested> => {
+    const asked = await askedIn(ctx, base, request)
+    return {
+      name: asked.client.name,
+      host: hostOf(asked),
+      place: placeOf(asked),
+      target: formTarget(asked.redirectUri),
+      scopes: asked.scopes,
+      before: await chosenBefore(ctx, asked),
+    }
+  },
+)
+
+/**
+ * Returns what the person chose for the same program, if nothing is new. Only for a program whose host is proven and
+ * that is called back there: any program on a computer can take the name of another one. What it gets without a
+ * question ends no later than what the person agreed to.
+ */
+async function chosenBefore(ctx: Ctx, asked: Asked): Promise<GrantRequested['before']> {
+  if (hostOf(asked) === null || placeOf(asked) !== 'web') return null
+  const [before] = await ctx.db
+    .select({
+      organizationId: table.organizationId,
+      agentId: table.agentId,
+      projectId: table.projectId,
+      scopes: table.scopes,
+      toolsets: table.toolsets,
+      expiresAt: table.expiresAt,
+    })
+    .from(table)
+    .where(and(isMine(ctx), eq(table.clientId, asked.client.id), isLive(ctx), sql`${table.turn} > 0`))
+    .orderBy(desc(table.createdAt))
+    .limit(1)
+  if (!before) return null
+  const { expiresAt, scopes, ...choice } = before
+  const days = Math.floor((Date.parse(expiresAt) - Date.parse(ctx.now)) / 86_400_000)
+  if (days < 1 || !asked.scopes.every((scope) => isWithin(scopes, scope))) return null
+  const isThere = await requirePlace(ctx, choice).then(
+    () => true,
+    () => false,
+  )
+  return isThere ? { ...choice, scopes: asked.scopes, days } : null
+}
+
+// ---- the decision
+
+/** What the ticket of a decision stands for. */
+type Decided = {
+  asked: Asked
+  allowed: (Omit<GrantDecision, 'request' | 'decision'> & { organizationId: string }) | null
+}
+
+const keep = write('grants.keep', recent(15), async (ctx, decided: Decided): Promise<GrantTicket> => {
+  const boundTo = ctx.actor.credentialId as string
+  const data = { ...decided }
+  return { ticket: await issueSecret(ctx, { purpose: 'grant_consent', minutes: CONSENT_MINUTES, boundTo, data }) }
+})
+
+/** Returns a ticket for the form that leads the person back to the program. Only the same login session can use it. */
+export const decide = flow(
+  'grants.decide',
+  recent(15),
+  async (ctx, { base, request, decision, ...choice }: GrantDecision & { base: string }): Promise<GrantTicket> => {
+    const asked = await askedIn(ctx, base, request)
+    if (decision === 'deny') return keep(ctx, { asked, allowed: null })
+    const organizationId = choice.organizationId ?? currentOrganization(ctx.actor)
+    await requirePlace(ctx, { ...choice, organizationId })
+    const scopes = choice.scopes ?? asked.scopes
+    if (scopes.length === 0) throw invalid('/scopes', 'Choose at least one scope.')
+    checkNames(scopes, choice.toolsets)
+    const beyond = scopes.find((scope) => !isWithin(asked.scopes, scope))
+    if (beyond) throw invalid('/scopes', `The program did not ask for ${beyond}.`)
+    return keep(ctx, { asked, allowed: { ...choice, organizationId, scopes } })
+  },
+)
+
+interface Place {
+  organizationId: string
+  projectId?: string | null
+  agentId?: string | null
+}
+
+/** Throws unless the person is in the team, sees the project there, and may work as the agent. */
+async function requirePlace(ctx: Ctx, { organizationId, projectId, agentId }: Place): Promise<void> {
+  await organizations.get(ctx, { id: organizationId })
+  if (projectId) await projects.inOrganization(ctx, projectId, organizationId)
+  if (agentId) await findOwnAgent(ctx, organizationId, agentId)
+}
+
+/** Whether a scope is part of what was asked for: `read` of `write`, `notes:read` of `read`. */
+function isWithin(asked: readonly string[], scope: string): boolean {
+  const [access = '', resource] = scope.split(':').reverse()
+  const accesses = access === 'read' ? ['read', 'write'] : ['write']
+  return accesses.some((a) => asked.includes(a) || (resource !== undefined && asked.includes(`${resource}:${a}`)))
+}
+
+const unusable = () =>
+  new AppError(
+    'forbidden',
+    'This answer was already used, is older than five minutes, or was given elsewhere. Start again in the program.',
+  )
+
+/** Stores the decision, and returns the address that leads back to the program, with a code if it was let in. */
+export const consent = write(
+  'grants.consent',
+  recent(15),
+  async (ctx, { ticket, base }: { ticket: string; base: string }): Promise<{ location: string }> => {
+    const found = await redeemSecret(ctx, 'grant_consent', ticket, ctx.actor.credentialId as string)
+    if (!found) throw unusable()
+    const { asked, allowed } = found.data as Decided
+    if (!allowed) return { location: backTo(asked, base, { error: 'access_denied' }) }
+    await lockOwnSession(ctx)
+    // What was true when the person decided may have changed since.
+    await requirePlace(ctx, allowed)
+    if ((await ctx.db.$count(oauthClients, eq(oauthClients.id, asked.client.id))) === 0) throw unusable()
+    await requireBelowLimit(ctx, 'valid permissions of programs', table, gt(table.idleUntil, ctx.now))
+    const userId = userIdOf(ctx.actor)
+    const { organizationId, agentId, projectId, scopes = asked.scopes, toolsets = [], days = MOST_DAYS } = allowed
+    const name = asked.client.name
+    const [made] = await ctx.db
+      .insert(table)
+      .values({
+        userId,
+        organizationId,
+        clientId: asked.client.id,
+        clientName: name,
+        clientHost: hostOf(asked),
+        agentId: agentId ?? (await agentOfToken(ctx, { organizationId, userId, token: ctx.actor.name, client: name })),
+        projectId,
+        scopes,
+        toolsets,
+        idleUntil: expiry(ctx.now, IDLE_DAYS),
+        expiresAt: expiry(ctx.now, days),
+        createdAt: ctx.now,
+        updatedAt: ctx.now,
+      })
+      .returning({ id: table.id })
+    if (!made) throw new Error('insert returned nothing')
+    ctx.emit(grantCreated, { subjectId: made.id, userId, organizationId, data: { client: name, scopes } })
+    await notify(ctx, {
+      userId,
+      reason: 'security',
+      title: `You let ${name} in`,
+      message: 'It can work in your name until you end it.',
+      link: '/settings/grants',
+    })
+    const code = await issueSecret(ctx, {
+      purpose: 'grant_code',
+      minutes: CODE_MINUTES,
+      userId,
+      data: { grantId: made.id, clientId: asked.client.id, redirectUri: asked.redirectUri, challenge: asked.challenge },
+    })
+    return { location: backTo(asked, base, { code }) }
+  },
+)

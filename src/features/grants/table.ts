@@ -1,0 +1,75 @@
+import { index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import { instant, record, textList } from '../../db/columns.ts'
+import { organizations } from '../organizations/table.ts'
+import { users } from '../users/table.ts'
+
+/** How we know a program: it published a document, registered, or an administrator added it. */
+export type ClientKind = 'document' | 'registered' | 'added'
+
+/** Programs that ask people to let them in. */
+export const oauthClients = pgTable(
+  'oauth_clients',
+  {
+    /** The `client_id`: a random id, or the address of the program's document. */
+    id: text().primaryKey(),
+    kind: text().$type<ClientKind>().notNull(),
+    /** What the program calls itself: a stranger's text. */
+    name: text().notNull(),
+    redirectUris: textList().notNull(),
+    createdAt: instant().notNull(),
+    /** For a document: when it has to be read again. */
+    freshUntil: instant(),
+  },
+  (t) => [index('oauth_clients_created').on(t.kind, t.createdAt)],
+)
+
+/** A person's permission for one program, in one team. Its access tokens are rows of `mcp_tokens`. */
+export const oauthGrants = pgTable(
+  'oauth_grants',
+  {
+    ...record(),
+    userId: uuid()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    organizationId: uuid()
+      .notNull()
+      .references(() => organizations.id, { onDelete: 'cascade' }),
+    clientId: text().notNull(),
+    clientName: text().notNull(),
+    /** Where the program comes from, as far as it is proven: the host of its document. */
+    clientHost: text(),
+    agentId: uuid(),
+    projectId: uuid(),
+    scopes: textList().notNull(),
+    toolsets: textList().notNull(),
+    /** The number of the valid refresh token, and since when it is valid. 0: the program has not fetched any. */
+    turn: integer().notNull().default(0),
+    turnedAt: instant(),
+    /** It ends when it is not renewed until then. */
+    idleUntil: instant().notNull(),
+    expiresAt: instant().notNull(),
+    lastUsedAt: instant(),
+    lastUsedIp: text(),
+    useCount: integer().notNull().default(0),
+    revokedAt: instant(),
+  },
+  (t) => [
+    index('oauth_grants_user').on(t.userId),
+    index('oauth_grants_organization').on(t.organizationId),
+    index('oauth_grants_client').on(t.clientId),
+    index('oauth_grants_agent').on(t.agentId),
+  ],
+)
+
+/** Every refresh token of a grant, also those that were replaced: the use of an old one ends the grant. */
+export const oauthRefreshTokens = pgTable(
+  'oauth_refresh_tokens',
+  {
+    hash: text().primaryKey(),
+    grantId: uuid()
+      .notNull()
+      .references(() => oauthGrants.id, { onDelete: 'cascade' }),
+    turn: integer().notNull(),
+  },
+  (t) => [index('oauth_refresh_tokens_grant').on(t.grantId)],
+)

@@ -1,0 +1,104 @@
+import { desc, eq, inArray, isNull, lt, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { permissionOf, type Refusal, refusalOf, roleRefusal } from '../../auth/policy.ts'
+import { and, or } from '../../db/conditions.ts'
+import { notFound } from '../../errors.ts'
+import { endStates } from '../../tunnel/frames.ts'
+import { users } from '../users/table.ts'
+import { governs } from './access.ts'
+import type { ActionState, TunnelAction } from './action-schema.ts'
+import type { TunnelRow } from './rows.ts'
+import { acting } from './rules.ts'
+import { tunnelActions } from './table.ts'
+
+const item = {
+  id: tunnelActions.id,
+  tunnelId: tunnelActions.tunnelId,
+  type: tunnelActions.type,
+  name: tunnelActions.name,
+  params: tunnelActions.params,
+  state: tunnelActions.state,
+  callerId: tunnelActions.callerId,
+  callerName: users.name,
+  createdAt: tunnelActions.createdAt,
+  startedAt: tunnelActions.startedAt,
+  finishedAt: tunnelActions.finishedAt,
+  result: tunnelActions.result,
+  error: tunnelActions.error,
+  outputCut: tunnelActions.outputCut,
+}
+
+export interface ActionRow extends Omit<TunnelAction, 'caller' | 'durationMs' | 'can'> {
+  callerId: string | null
+  callerName: string | null
+}
+
+export const isEnded = (state: ActionState): boolean => (endStates as readonly ActionState[]).includes(state)
+
+export const selectActions = ({ db }: Pick<Ctx, 'db'>) =>
+  db.select(item).from(tunnelActions).leftJoin(users, eq(users.id, tunnelActions.callerId)).$dynamic()
+
+/** SQL condition: the actions of a tunnel that the caller may see. Who does not govern it sees their own. */
+export const seenOf = (ctx: Ctx, tunnel: TunnelRow) =>
+  and(
+    eq(tunnelActions.tunnelId, tunnel.id),
+    governs(ctx, tunnel) ? undefined : eq(tunnelActions.callerId, userIdOf(ctx.actor)),
+  )
+
+export async function findAction(ctx: Ctx, tunnel: TunnelRow, id: string): Promise<ActionRow & { output: string }> {
+  const [found] = await ctx.db
+    .select({ ...item, output: tunnelActions.output })
+    .from(tunnelActions)
+    .leftJoin(users, eq(users.id, tunnelActions.callerId))
+    .where(and(seenOf(ctx, tunnel), eq(tunnelActions.id, id)))
+  if (!found) throw notFound('action', id)
+  return { ...found, output: found.output ?? '' }
+}
+
+/** Returns why the caller may not cancel an action that they see. Also while the tunnel is paused. */
+export function cancelRefusal(ctx: Ctx, tunnel: TunnelRow, action: Pick<ActionRow, 'state'>): Refusal | undefined {
+  if (isEnded(action.state)) return { code: 'conflict', detail: 'This action has ended.' }
+  return (
+    refusalOf(ctx.actor, acting, 'Cancelling an action', ctx.app.clock) ??
+    roleRefusal(ctx.actor, tunnel.organizationId, 'member', 'Cancelling an action')
+  )
+}
+
+export function shownAction(ctx: Ctx, tunnel: TunnelRow, action: ActionRow): TunnelAction {
+  const { callerId, callerName, ...rest } = action
+  const { startedAt, finishedAt } = rest
+  return {
+    ...rest,
+    result: withSource(tunnel, rest),
+    caller: { id: callerId, name: callerName ?? 'a former member' },
+    durationMs: startedAt && finishedAt ? Math.max(0, Date.parse(finishedAt) - Date.parse(startedAt)) : null,
+    can: { cancel: permissionOf(cancelRefusal(ctx, tunnel, action)) },
+  }
+}
+
+/** Says whose text a result is: tools of a machine are a stranger's, whatever they say of themselves. */
+function withSource({ slug }: TunnelRow, { type, name, result }: Pick<ActionRow, 'type' | 'name' | 'result'>): unknown {
+  const isOfServer = type === 'list_tools' || type === 'call_tool'
+  if (!isOfServer || typeof result !== 'object' || result === null || Array.isArray(result)) return result
+  const server = name?.split('/')[0] ?? ''
+  return { ...result, _source: { kind: 'mcp_server', author: `${server} on ${slug}`, trust: 'other' } }
+}
+
+// ---- for the machine's side, without a caller
+
+/** SQL condition: actions that wait too long for their machine, or whose end it never told. */
+export const isOverdue = (queuedBefore: string, startedBefore: string) =>
+  and(
+    isNull(tunnelActions.finishedAt),
+    or(
+      and(eq(tunnelActions.state, 'queued'), lt(tunnelActions.createdAt, queuedBefore)),
+      lt(tunnelActions.startedAt, startedBefore),
+    ),
+  )
+
+export const isActive = (tunnelId: string) =>
+  and(eq(tunnelActions.tunnelId, tunnelId), inArray(tunnelActions.state, ['running', 'awaiting_confirmation']))
+
+export const newestFirst = [desc(tunnelActions.createdAt), desc(tunnelActions.id)] as const
+export const countOf = sql<number>`count(*)::int`

@@ -1,0 +1,255 @@
+import { asc, eq, inArray } from 'drizzle-orm'
+import { type Ctx, contextOf, write } from '../../action.ts'
+import { system } from '../../auth/actor.ts'
+import { machine } from '../../auth/policy.ts'
+import { and } from '../../db/conditions.ts'
+import type { AppEvent } from '../../events/event.ts'
+import type { Posted } from '../../live/messages.ts'
+import type { App } from '../../services.ts'
+import { actionLimits } from '../../tunnel/action.ts'
+import { ActionReport, type EndState, fromJson, type Offer } from '../../tunnel/frames.ts'
+import { Tail } from '../../tunnel/output.ts'
+import type { Connection } from '../../tunnel/switchboard.ts'
+import { memberships } from '../organizations/table.ts'
+import { users } from '../users/table.ts'
+import { isActive, isEnded, isOverdue } from './action-rows.ts'
+import type { ActionState, ActionType } from './action-schema.ts'
+import { tunnelActionFinished, tunnelActionRequested } from './events.ts'
+import { about } from './rows.ts'
+import { storable, storableText } from './storable.ts'
+import { tunnelActions, tunnels } from './table.ts'
+
+interface Ended {
+  id: string
+  state: EndState
+  result?: unknown
+  error?: string
+  output?: string
+  outputCut?: boolean
+}
+
+/** Stores the end of an action, unless it has ended already. */
+export const endAction = write('tunnels.endAction', machine, endRow)
+
+export async function endRow(ctx: Ctx, { id, result, ...rest }: Ended): Promise<void> {
+  const [row] = await ctx.db
+    .update(tunnelActions)
+    .set({ ...rest, ...(result !== undefined && { result }), finishedAt: ctx.now, sealed: null })
+    .where(and(eq(tunnelActions.id, id), inArray(tunnelActions.state, ['queued', 'running', 'awaiting_confirmation'])))
+    .returning()
+  if (!row) return
+  const [tunnel] = await ctx.db.select().from(tunnels).where(eq(tunnels.id, row.tunnelId))
+  if (!tunnel) return
+  const data = { actionId: id, action: row.type, what: row.name ?? '', state: rest.state }
+  ctx.emit(tunnelActionFinished, { ...about(tunnel, data), userId: row.callerId })
+}
+
+/** What those hear of a state who watch an action, or all of a tunnel's. */
+const noticesOf = (tunnelId: string, actionId: string, state: ActionState): Posted[] =>
+  [`record:${tunnelId}`, `record:${actionId}`].map((topic) => ({ op: 'action', topic, tunnelId, actionId, state }))
+
+/** An action that the machine has and has not ended. */
+interface Sent {
+  tunnelId: string
+  readonly tail: Tail
+  readonly parts: string[]
+  length: number
+  result: unknown
+}
+
+const dispatchers = new WeakMap<App, Dispatcher>()
+
+/** Brings the actions of this process's connections to their machines, and stores what becomes of them. */
+export class Dispatcher {
+  readonly #sent = new Map<string, Sent>()
+  /** One after the other for each tunnel, so that no more than allowed run at once. */
+  readonly #last = new Map<string, Promise<void>>()
+
+  static of(app: App): Dispatcher {
+    const known = dispatchers.get(app) ?? new Dispatcher(app)
+    dispatchers.set(app, known)
+    return known
+  }
+
+  private constructor(private readonly app: App) {}
+
+  /** Sends what waits, if the machine is connected to this process. */
+  wake(tunnelId: string): void {
+    if (this.app.tunnels.of(tunnelId)) this.#next(tunnelId, () => this.#sendWaiting(tunnelId))
+  }
+
+  /** A machine has connected. What it does not know of any more will never end, so it is ended here. */
+  connected({ facts: { id } }: Connection, { running = [] }: Offer): void {
+    this.#next(id, async () => {
+      const rows = await this.app.db.select({ id: tunnelActions.id }).from(tunnelActions).where(isActive(id))
+      for (const row of rows) {
+        if (running.includes(row.id)) this.#remember(row.id, id)
+        else await this.#end(row.id, { state: 'failed', error: 'The machine was restarted, or lost the action.' })
+      }
+      await this.#sendWaiting(id)
+    })
+  }
+
+  /** Returns the output so far of an action that runs on a machine of this process. */
+  outputOf(actionId: string): string | undefined {
+    return this.#sent.get(actionId)?.tail.text
+  }
+
+  /** Hears of actions that anybody asked for or that have ended, on any instance. */
+  onEvent({ type, subjectId, data }: AppEvent): void {
+    const isEnd = type === tunnelActionFinished.name
+    if (subjectId === null || (!isEnd && type !== tunnelActionRequested.name)) return
+    const actionId = String(data.actionId)
+    if (isEnd) this.#sent.delete(actionId)
+    const state = isEnd ? (data.state as ActionState) : 'queued'
+    for (const notice of noticesOf(subjectId, actionId, state)) this.app.live.board.postHere(notice)
+    if (!isEnd) this.wake(subjectId)
+  }
+
+  /** Takes a report of a machine about one of its actions; about others it has nothing to say. */
+  report({ facts }: Connection, payload: Uint8Array): void {
+    const report = fromJson(ActionReport, payload)
+    const sent = this.#sent.get(report.id)
+    if (sent?.tunnelId !== facts.id) return
+    for (const [n, text] of report.lines ?? []) {
+      const line = storableText(text)
+      if (sent.tail.add([n, line]))
+        this.app.live.board.post({
+          op: 'output',
+          topic: `record:${report.id}`,
+          actionId: report.id,
+          n,
+          line,
+        })
+    }
+    sent.length += report.part?.length ?? 0
+    if (report.part !== undefined && sent.length <= actionLimits.result) sent.parts.push(report.part)
+    if (report.result !== undefined) sent.result = report.result
+    if (report.state !== undefined) this.#next(facts.id, () => this.#took(report, sent))
+  }
+
+  async #took({ id, state, error }: ActionReport, sent: Sent): Promise<void> {
+    if (state === undefined) return
+    if (isEnded(state)) {
+      const { tail, tunnelId } = sent
+      await this.#end(id, {
+        state: state as EndState,
+        error: error && storableText(error),
+        result: storable(resultOf(sent)),
+        output: tail.text,
+        outputCut: tail.isCut,
+      })
+      await this.#sendWaiting(tunnelId)
+      return
+    }
+    await this.app.db
+      .update(tunnelActions)
+      .set({ state })
+      .where(and(eq(tunnelActions.id, id), isActive(sent.tunnelId)))
+    for (const notice of noticesOf(sent.tunnelId, id, state)) this.app.live.board.post(notice)
+  }
+
+  async #end(id: string, ended: Omit<Ended, 'id'>): Promise<void> {
+    this.#sent.delete(id)
+    await endAction(contextOf(this.app, system), { id, ...ended })
+  }
+
+  async #sendWaiting(tunnelId: string): Promise<void> {
+    const { db } = this.app
+    const waiting = await db
+      .select()
+      .from(tunnelActions)
+      .where(and(eq(tunnelActions.tunnelId, tunnelId), eq(tunnelActions.state, 'queued')))
+      .orderBy(asc(tunnelActions.createdAt), asc(tunnelActions.id))
+      .limit(20)
+    let active = waiting.length > 0 ? await db.$count(tunnelActions, isActive(tunnelId)) : 0
+    for (const action of waiting) {
+      const connection = this.app.tunnels.of(tunnelId)
+      if (!connection || connection.session.isClosed) return
+      const isFull = active >= actionLimits.atOnce || connection.facts.paused
+      if (isFull && action.type !== 'cancel') continue
+      if (await this.#send(connection, action)) active++
+    }
+  }
+
+  async #send(connection: Connection, action: typeof tunnelActions.$inferSelect): Promise<boolean> {
+    const { seal } = this.app
+    const { id, type, tunnelId, sealed } = action
+    const { organizationId, access, ownerId } = connection.facts
+    const user = await callerOf(this.app, action.callerId, organizationId)
+    const params = seal.open(sealed ?? '')
+    const isOpen = access !== 'private' || user?.id === ownerId || type === 'cancel'
+    if (!user || params === undefined || user.role === 'viewer' || !isOpen) {
+      await this.#end(id, { state: 'refused', error: 'Its caller may no longer use this machine.' })
+      return false
+    }
+    if (!(await startAction(this.app, id))) return false
+    this.#remember(id, tunnelId)
+    connection.session.action({ id, type: type satisfies ActionType, params: JSON.parse(params), user })
+    for (const notice of noticesOf(tunnelId, id, 'running')) this.app.live.board.post(notice)
+    return true
+  }
+
+  #remember(id: string, tunnelId: string): void {
+    if (!this.#sent.has(id)) this.#sent.set(id, { tunnelId, tail: new Tail(), parts: [], length: 0, result: undefined })
+  }
+
+  #next(tunnelId: string, work: () => Promise<void>): void {
+    const last = (this.#last.get(tunnelId) ?? Promise.resolve())
+      .then(work)
+      .catch((error: unknown) => this.app.log.warn('an action of a tunnel failed', { error }))
+    this.#last.set(tunnelId, last)
+    void last.then(() => {
+      if (this.#last.get(tunnelId) === last) this.#last.delete(tunnelId)
+    })
+  }
+}
+
+/** Marks an action as running. Returns false if it does not wait any more. */
+export async function startAction({ db, clock }: App, id: string): Promise<boolean> {
+  const [mine] = await db
+    .update(tunnelActions)
+    .set({ state: 'running', startedAt: clock().toISOString(), sealed: null })
+    .where(and(eq(tunnelActions.id, id), eq(tunnelActions.state, 'queued')))
+    .returning({ id: tunnelActions.id })
+  return mine !== undefined
+}
+
+/** Returns the result, put together from its parts. What the machine sent may not be JSON. */
+function resultOf({ parts, length, result }: Sent): unknown {
+  if (parts.length === 0) return result
+  if (length > actionLimits.result) return { tooLarge: true }
+  try {
+    return JSON.parse(parts.join('')) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads the caller again: while the action waited they may have lost the right. */
+async function callerOf({ db }: App, userId: string | null, organizationId: string) {
+  if (userId === null) return undefined
+  const [found] = await db
+    .select({ id: users.id, email: users.email, role: memberships.role })
+    .from(users)
+    .innerJoin(memberships, and(eq(memberships.userId, users.id), eq(memberships.organizationId, organizationId)))
+    .where(and(eq(users.id, userId), eq(users.status, 'active')))
+  return found
+}
+
+/** Ends what has waited too long for its machine, and what the machine never told the end of. */
+export async function expireActions(app: App): Promise<void> {
+  const now = app.clock().getTime()
+  const { queueMs, ms, confirmMs } = actionLimits
+  const ago = (time: number) => new Date(now - time).toISOString()
+  const overdue = await app.db
+    .select({ id: tunnelActions.id, state: tunnelActions.state })
+    .from(tunnelActions)
+    .where(isOverdue(ago(queueMs), ago(ms + confirmMs + queueMs)))
+    .limit(100)
+  for (const { id, state } of overdue) {
+    const error =
+      state === 'queued' ? 'The machine did not take it within a minute.' : 'The machine did not say how it ended.'
+    await endAction(contextOf(app, system), { id, state: 'timed_out', error })
+  }
+}

@@ -1,0 +1,94 @@
+import { flow, write } from '../../action.ts'
+import { type Rule, refuse, TUNNELS_TOOLSET } from '../../auth/policy.ts'
+import { AppError, notFound } from '../../errors.ts'
+import { bodyOf, headOf, openWay, type Refuse } from '../../tunnel/forward.ts'
+import { cancelWith } from '../../tunnel/waiting.ts'
+import { reachRefusal } from './access.ts'
+import { tunnelToolCalled } from './events.ts'
+import { OpenStreams } from './open-streams.ts'
+import { about, find, type TunnelRow, userOf } from './rows.ts'
+import { wayTo } from './ways.ts'
+
+const agents: Rule = { kinds: ['mcp_token'], scope: 'tunnels:write', role: 'member' }
+
+interface Asked {
+  slug: string
+  server: string
+  request: Request
+  /** The JSON-RPC message; undefined for GET and DELETE. */
+  message?: { method?: unknown; params?: unknown }
+}
+
+/** Headers of a request that the machine gets. None of them is ours or names the caller's credential. */
+const passed = ['accept', 'content-type', 'mcp-session-id', 'mcp-protocol-version', 'last-event-id']
+/** Headers of a response that the client gets: the machine is a stranger on the address of this server. */
+const returned = ['content-type', 'mcp-session-id', 'mcp-protocol-version']
+const types = /^(application\/json|text\/event-stream)\b/
+
+const failed: Refuse = (status, detail) => {
+  throw new AppError(codeOf(status), detail)
+}
+
+function codeOf(status: number) {
+  if (status === 403) return 'forbidden'
+  if (status === 413) return 'too_large'
+  if (status === 503) return 'unavailable'
+  return status === 504 ? 'upstream_timeout' : 'upstream_failed'
+}
+
+/** Passes a message of an agent on to a local MCP server of a machine, and returns its response as it comes. */
+export const useMcp = flow('tunnels.useMcp', agents, async (ctx, asked: Asked): Promise<Response> => {
+  const { app, actor } = ctx
+  const { slug, server, request, message } = asked
+  if (actor.toolsets?.length && !actor.toolsets.includes(TUNNELS_TOOLSET))
+    throw new AppError('forbidden', `This token is restricted to toolsets that do not include ${TUNNELS_TOOLSET}.`)
+  const streams = OpenStreams.of(app)
+  const since = streams.changes
+  const tunnel = await find(ctx, slug)
+  refuse(reachRefusal(ctx, tunnel))
+  const found = await wayTo(app, tunnel.id)
+  if (!found) throw new AppError('upstream_failed', 'The machine of this tunnel is not connected.')
+  if (!found.offer.mcp?.some(({ name }) => name === server)) throw notFound('MCP server', server)
+  const user = await userOf(app, actor, tunnel)
+  if (message?.method === 'tools/call') await recordCall(ctx, { tunnel, server, tool: toolOf(message.params) })
+  const body = message === undefined ? undefined : new TextEncoder().encode(JSON.stringify(message))
+  const headers = passed.flatMap((name): [string, string][] => {
+    const value = request.headers.get(name)
+    return value === null ? [] : [[name, value]]
+  })
+  const head = { kind: 'mcp' as const, service: server, method: request.method, target: '/', headers, user }
+  const stream = await openWay(found.way, head, body !== undefined, failed)
+  if (stream instanceof Response) return stream
+  streams.add(stream, { actor, tunnelId: tunnel.id }, since)
+  const { traffic } = found.way
+  stream.isIdleLimited = false
+  cancelWith(request, stream)
+  if (body) {
+    traffic.bytes += body.length
+    stream.end(body)
+  }
+  const answer = await headOf(stream, failed)
+  if (answer instanceof Response) return answer
+  return new Response(bodyOf(stream, traffic), { status: answer.status, headers: headersOf(answer.headers) })
+})
+
+function headersOf(pairs: readonly [string, string][]): Headers {
+  const headers = new Headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+  for (const [given, value] of pairs) {
+    const name = given.toLowerCase()
+    if (!returned.includes(name) || /[^\x20-\x7e]/.test(value)) continue
+    if (name !== 'content-type' || types.test(value)) headers.set(name, value)
+  }
+  return headers
+}
+
+const toolOf = (params: unknown): string => String((params as { name?: unknown } | undefined)?.name ?? '').slice(0, 200)
+
+/** Leaves an entry for each call of a tool. Without its arguments: they may hold secrets. */
+const recordCall = write(
+  'tunnels.callTool',
+  agents,
+  async (ctx, { tunnel, server, tool }: { tunnel: TunnelRow; server: string; tool: string }): Promise<void> => {
+    ctx.emit(tunnelToolCalled, about(tunnel, { server, tool }))
+  },
+)

@@ -1,0 +1,89 @@
+import { contextOf } from '../../action.ts'
+import type { Actor } from '../../auth/actor.ts'
+import type { Concerns } from '../../auth/authenticate.ts'
+import type { App } from '../../services.ts'
+import { resets } from '../../tunnel/frames.ts'
+import type { Stream } from '../../tunnel/stream.ts'
+import { reachRefusal } from './access.ts'
+import { factsOf } from './serving.ts'
+
+interface Opened {
+  readonly actor: Actor
+  readonly tunnelId: string
+}
+
+const registries = new WeakMap<App, OpenStreams>()
+
+/**
+ * The streams to machines that callers of this process have open. A WebSocket or a stream of events may last for days,
+ * so each ends once its caller may no longer reach the machine.
+ */
+export class OpenStreams {
+  readonly #open = new Map<Stream, Opened>()
+  #changes = 0
+
+  static of(app: App): OpenStreams {
+    const known = registries.get(app) ?? new OpenStreams(app)
+    registries.set(app, known)
+    return known
+  }
+
+  private constructor(private readonly app: App) {}
+
+  /** Counts the changes that were heard of. Read it before a caller's rights are checked, for `add`. */
+  get changes(): number {
+    return this.#changes
+  }
+
+  /** `since`: the changes that were known before the caller's rights were checked. Default: check them now. */
+  add(stream: Stream, opened: Opened, since?: number): void {
+    if (stream.isClosed) return
+    this.#open.set(stream, opened)
+    const { onClosed } = stream
+    stream.onClosed = () => {
+      this.#open.delete(stream)
+      onClosed?.()
+    }
+    if (since !== this.#changes) void this.#check([[stream, opened]])
+  }
+
+  /** Rights may have changed. */
+  rightsChanged(concerns: Concerns): void {
+    this.#changed(({ actor }) => concerns(actor))
+  }
+
+  /** A tunnel was changed: it may be paused, or private now. */
+  tunnelChanged(id: string): void {
+    this.#changed(({ tunnelId }) => tunnelId === id)
+  }
+
+  #changed(isConcerned: (opened: Opened) => boolean): void {
+    this.#changes++
+    const concerned = [...this.#open].filter(([, opened]) => isConcerned(opened))
+    if (concerned.length > 0) void this.#check(concerned)
+  }
+
+  /** Ends those whose caller may not reach the machine. Reads each credential and each tunnel once. */
+  async #check(streams: readonly (readonly [Stream, Opened])[]): Promise<void> {
+    const actors = new Map<string | null, Promise<Actor | undefined>>()
+    const tunnels = new Map<string, ReturnType<typeof factsOf>>()
+    for (const [stream, { actor, tunnelId }] of streams) {
+      const now = actors.get(actor.credentialId) ?? this.#again(actor)
+      const facts = tunnels.get(tunnelId) ?? factsOf(this.app, tunnelId)
+      actors.set(actor.credentialId, now)
+      tunnels.set(tunnelId, facts)
+      const isAllowed = await Promise.all([now, facts]).then(
+        ([caller, tunnel]) => caller && tunnel && !reachRefusal(contextOf(this.app, caller), tunnel),
+        // Without the database nobody's rights are known, and nothing of this server works.
+        () => true,
+      )
+      if (!isAllowed) stream.reset(resets.refused)
+    }
+  }
+
+  async #again(actor: Actor): Promise<Actor | undefined> {
+    if (actor.kind === 'anonymous') return actor
+    const renewed = await this.app.auth.again(actor)
+    return 'actor' in renewed ? renewed.actor : undefined
+  }
+}

@@ -1,0 +1,13 @@
+import { MOST_DEPTH } from '../../text/json-depth.ts'
+
+/** Returns a text of a machine as it can be stored: without what no column takes. */
+export const storableText = (text: string): string => text.replaceAll('\0', '').toWellFormed()
+
+/** Returns JSON of a machine as it can be stored. What is nested too deep is left out. */
+export function storable(value: unknown, depth = 0): unknown {
+  if (typeof value === 'string') return storableText(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth >= MOST_DEPTH) return null
+  if (Array.isArray(value)) return value.map((item) => storable(item, depth + 1))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [storableText(key), storable(item, depth + 1)]))
+}

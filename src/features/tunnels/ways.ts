@@ -1,0 +1,83 @@
+import { and, eq, gt, isNotNull, ne } from 'drizzle-orm'
+import { deriveKey } from '../../auth/secrets.ts'
+import type { App } from '../../services.ts'
+import type { Offer, RequestHead } from '../../tunnel/frames.ts'
+import { sign } from '../../tunnel/handover.ts'
+import type { Stream } from '../../tunnel/stream.ts'
+import { Unreachable, type Way } from '../../tunnel/switchboard.ts'
+import { tunnelSessions } from './table.ts'
+
+/** The key with which instances sign requests that they hand over. */
+export const handoverKey = ({ secret }: Pick<App, 'secret'>): Buffer => deriveKey(secret, 'tunnel-forward')
+
+/** Where another instance takes requests for the machine of a tunnel. */
+export const handoverPath = (tunnelId: string): string => `/internal/tunnels/${tunnelId}`
+
+/** A way to a machine, with what the machine offers. */
+export interface Found {
+  way: Way
+  offer: Offer
+}
+
+/** Returns the way to the machine of a tunnel: its connection here, or the instance that has it. */
+export async function wayTo(app: App, tunnelId: string): Promise<Found | undefined> {
+  const here = app.tunnels.of(tunnelId)
+  if (here) return { way: here, offer: here.offer }
+  const there = await elsewhere(app, tunnelId)
+  if (!there) {
+    // It may have connected to this instance since we looked.
+    const now = await app.tunnels.soon(tunnelId)
+    return now && { way: now, offer: now.offer }
+  }
+  const way: Way = {
+    open: (head, hasBody) => openElsewhere(app, tunnelId, there, head, hasBody),
+    // The instance that has the machine counts.
+    traffic: { requests: 0, bytes: 0 },
+  }
+  return { way, offer: { ...there.offer, services: there.services } }
+}
+
+type Place = NonNullable<Awaited<ReturnType<typeof elsewhere>>>
+
+/** Returns the other instance that the machine is connected to. */
+async function elsewhere({ db, clock, instanceId }: App, tunnelId: string) {
+  const [session] = await db
+    .select()
+    .from(tunnelSessions)
+    .where(
+      and(
+        eq(tunnelSessions.tunnelId, tunnelId),
+        eq(tunnelSessions.online, true),
+        gt(tunnelSessions.leaseUntil, clock().toISOString()),
+        ne(tunnelSessions.instanceId, instanceId),
+        isNotNull(tunnelSessions.instanceUrl),
+      ),
+    )
+  return session
+}
+
+/** A request goes on once: the instance that gets it has the machine, or refuses. */
+async function openElsewhere(
+  app: App,
+  tunnelId: string,
+  there: Place,
+  head: RequestHead,
+  hasBody: boolean,
+): Promise<Stream> {
+  try {
+    return await handOver(app, there, head, hasBody)
+  } catch (error) {
+    // The machine may have connected to another instance since we looked. Nothing of the request was sent yet.
+    if (!(error instanceof Unreachable)) throw error
+    const here = await app.tunnels.soon(tunnelId)
+    if (here) return here.open(head, hasBody)
+    const now = await elsewhere(app, tunnelId)
+    if (!now || now.generation === there.generation) throw error
+    return handOver(app, now, head, hasBody)
+  }
+}
+
+function handOver(app: App, { tunnelId, generation, instanceUrl }: Place, head: RequestHead, hasBody: boolean) {
+  const signature = sign(handoverKey(app), tunnelId, generation, head, app.clock().getTime())
+  return app.tunnels.openThrough(`${instanceUrl}${handoverPath(tunnelId)}`, signature, head, hasBody)
+}

@@ -1,0 +1,142 @@
+import { migrations } from '../../../migrations/index.ts'
+import { checkIntegrity } from '../../db/check.ts'
+import { aheadOf } from '../../db/clock.ts'
+import type { Driver } from '../../db/driver.ts'
+import { planMigrations } from '../../db/migrate.ts'
+import { counts, days } from './counts.ts'
+import { expiringTokens } from './expiring-tokens.ts'
+import { because, type Finding } from './finding.ts'
+import { readiness } from './readiness.ts'
+
+/** Checks the database itself, and what is between it and us. */
+export async function database(driver: Driver, repair: boolean, quick: boolean): Promise<Finding[]> {
+  try {
+    const { rows } = await driver.query('select pg_size_pretty(pg_database_size(current_database()))')
+    return [
+      { what: 'database', ok: true, said: `${driver.status().version}, ${rows[0]?.[0]}` },
+      await migrationState(driver),
+      ...(await connections(driver)),
+      ...(quick ? [] : [...(await integrity(driver)), await readiness(driver, repair)]),
+      ...(quick ? [] : [await counts(driver, repair), await days(driver, repair)]),
+      await clock(driver),
+      await expiringTokens(driver),
+    ]
+  } catch (error) {
+    return [
+      {
+        what: 'database',
+        ok: false,
+        said: because(error),
+        advice: 'Restart the server. If that does not help, restore a backup: tutti restore',
+      },
+    ]
+  }
+}
+
+async function migrationState(driver: Driver): Promise<Finding> {
+  const what = 'migrations'
+  try {
+    const { pending, newer } = await planMigrations(driver, migrations)
+    const beside = newer ? `, and has ${newer.join(', ')} of the next version` : ''
+    if (pending.length === 0) return { what, ok: true, said: `up to date${beside}` }
+    return {
+      what,
+      ok: true,
+      warning: true,
+      said: `${pending.length} to apply`,
+      advice: 'The next start applies them, or run: tutti migrate',
+    }
+  } catch (error) {
+    return { what, ok: false, said: because(error) }
+  }
+}
+
+/** What may be in the way between us and an external Postgres. */
+export async function connections(driver: Driver): Promise<Finding[]> {
+  if (driver.kind !== 'postgres') return []
+  const why = await driver.whyNotListening()
+  const listening: Finding = why
+    ? {
+        what: 'listening',
+        ok: true,
+        warning: true,
+        said: `notifications do not arrive: ${why}`,
+        advice: 'Set LISTEN_URL to an address of Postgres itself. Until then instances ask for events every second.',
+      }
+    : { what: 'listening', ok: true, said: 'notifications arrive' }
+  const { pooled, limited } = driver.status().detail
+  if (!pooled) return [listening]
+  const pooler: Finding = { what: 'pooler', ok: true, said: 'a pooler in transaction mode is in front of Postgres' }
+  return [
+    listening,
+    limited
+      ? pooler
+      : {
+          ...pooler,
+          warning: true,
+          advice:
+            'Limits are set in every transaction. Setting them for the role is faster: alter role NAME set statement_timeout = 5000; alter role NAME set jit = off',
+        },
+  ]
+}
+
+async function integrity(driver: Driver): Promise<Finding[]> {
+  const what = 'integrity'
+  const checked = await checkIntegrity(driver)
+  if (!checked)
+    return [
+      {
+        what,
+        ok: true,
+        warning: true,
+        said: 'not checked',
+        advice: 'Ask the administrator of the database to run: pg_amcheck DATABASE',
+      },
+    ]
+  const { tables, indexes, damage } = checked
+  if (damage.length === 0) return [{ what, ok: true, said: `${tables} tables and ${indexes} indexes are intact` }]
+  return damage.map(({ where, said, index }) => ({
+    what,
+    ok: false,
+    said: `${where} is damaged: ${because(said)}`,
+    advice: `Check the disk, keep a copy of the data folder, then restore a good backup: tutti restore FILE --replace${
+      index ? ` (${where} is only an index: on Postgres, "reindex index ${where}" rebuilds it)` : ''
+    }`,
+  }))
+}
+
+/** Codes, leases and sessions depend on the clock, and all instances must agree on the time. */
+async function clock(driver: Driver): Promise<Finding> {
+  const what = 'clock'
+  const off = Math.round(Math.abs(await aheadOf(driver)) / 1000)
+  const now = Date.now()
+  // The table does not exist before the first migration.
+  const newest = await millis(driver, '(select at from events order by seq desc limit 1)').catch(() => 0)
+  const said = new Date(now).toISOString()
+  if (off > 30)
+    return {
+      what,
+      ok: false,
+      said: `${off} s different from the database's clock`,
+      advice: 'Set the clocks of both machines by NTP.',
+    }
+  if (newest - now > 60_000)
+    return {
+      what,
+      ok: false,
+      said: `${said}, but something is recorded at ${new Date(newest).toISOString()}`,
+      advice: 'The clock was set back, or was wrong before. Set it by NTP: sessions and codes depend on it.',
+    }
+  if (off > 2)
+    return {
+      what,
+      ok: true,
+      warning: true,
+      said: `${off} s different from the database's clock`,
+      advice: 'Set the clocks of both machines by NTP.',
+    }
+  return { what, ok: true, said }
+}
+
+const millis = async (driver: Driver, moment: string): Promise<number> =>
+  Number((await driver.query(`select (extract(epoch from ${moment}) * 1000)::float8`)).rows[0]?.[0] ?? 0)

@@ -1,0 +1,13 @@
+/** Result of one check of `tutti doctor`. */
+export interface Finding {
+  what: string
+  ok: boolean
+  /** Nothing is broken, but the operator should know. */
+  warning?: true
+  said: string
+  /** What to do about it. */
+  advice?: string
+}
+
+export const because = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ')

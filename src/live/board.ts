@@ -1,0 +1,87 @@
+import type { Crowd } from './crowd.ts'
+import type { HubApp } from './following.ts'
+import type { Posted } from './messages.ts'
+
+const CHANNEL = 'tutti_posted'
+/** Bytes of a notification; Postgres takes up to 8,000. */
+const MOST = 7500
+/** Notices that may wait for the next notification; those beyond are lost to other instances. */
+const MOST_WAITING = 2000
+const SOON_MS = 20
+
+/** Tells clients what is kept nowhere, also those of other instances on the same Postgres. */
+export class Board {
+  #isListening = false
+  #waiting: Posted[] = []
+  #timer: Timer | undefined
+  #sending: Promise<void> = Promise.resolve()
+  readonly #listeners = new Set<(notice: Posted) => void>()
+
+  constructor(
+    private readonly app: Pick<HubApp, 'driver' | 'instanceId' | 'log'>,
+    private readonly crowd: Crowd,
+  ) {}
+
+  /** Tells those who watch its topic, on every instance. What is too long for a notification stays on this one. */
+  post(notice: Posted): void {
+    this.postHere(notice)
+    if (!this.#isListening || this.#waiting.length >= MOST_WAITING) return
+    this.#waiting.push(notice)
+    this.#timer ??= setTimeout(() => this.#flush(), SOON_MS).unref()
+  }
+
+  /** Tells those who watch its topic on this instance. A client that does not read misses it. */
+  postHere(notice: Posted): void {
+    const now = Date.now()
+    for (const listener of this.crowd.on(notice.topic)) if (!listener.isFull) listener.notice(notice, now)
+  }
+
+  /** Hears of what other instances post. */
+  subscribe(listener: (notice: Posted) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  /** The embedded database has only one process. */
+  async start(): Promise<void> {
+    if (this.app.driver.kind !== 'postgres' || this.#isListening) return
+    this.#isListening = true
+    await this.app.driver.listen(CHANNEL, (payload) => this.#receive(payload))
+  }
+
+  #flush(): void {
+    this.#timer = undefined
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const some of chunksOf(waiting))
+      this.#sending = this.#sending
+        .then(() => this.app.driver.notify(CHANNEL, `["${this.app.instanceId}",[${some.join(',')}]]`))
+        .catch((error: unknown) => this.app.log.debug('notices were not sent', { error }))
+  }
+
+  #receive(payload: string): void {
+    const [from, notices] = JSON.parse(payload) as [string, Posted[]]
+    if (from === this.app.instanceId) return
+    for (const notice of notices) {
+      this.postHere(notice)
+      for (const listener of this.#listeners) listener(notice)
+    }
+  }
+}
+
+/** Returns the JSON of the notices, grouped so that each group fits into a notification. */
+function chunksOf(notices: readonly Posted[]): string[][] {
+  const chunks: string[][] = []
+  let room = 0
+  for (const json of notices.map((notice) => JSON.stringify(notice))) {
+    const size = Buffer.byteLength(json) + 1
+    if (size > MOST - 100) continue
+    if (size > room) {
+      chunks.push([])
+      room = MOST - 100
+    }
+    chunks.at(-1)?.push(json)
+    room -= size
+  }
+  return chunks
+}

@@ -1,0 +1,120 @@
+import { $, element, get, guarded, leave, onSubmit, post, put, quoted, whoAmI } from './api.js'
+
+const form = $('form')
+// Encoded anew, so that the address survives the detour to sign in: programs leave slashes and colons as they are.
+const request = new URLSearchParams(location.search).toString().replaceAll('*', '%2A')
+const toLogin = () => leave(`/login?next=${encodeURIComponent(`/oauth/authorize?${request}`)}`)
+
+/** Sends the decision, then lets the browser follow the answer back to the program. */
+async function answer(decision, choice = {}) {
+  const { ticket } = await post('/api/settings/grants/decide', { request, decision, ...choice })
+  const sent = element(
+    'form',
+    { method: 'post', action: '/oauth/consent', hidden: true },
+    element('input', { name: 'ticket', value: ticket, type: 'hidden' }),
+  )
+  document.body.append(sent)
+  sent.submit()
+  // The page stays if the program is an app that the browser hands over to.
+  put(form, element('p', { class: 'lead' }, decision === 'allow' ? 'Done. Go back to the program.' : 'Refused.'))
+}
+
+const option = (value, text, selected = false) => element('option', { value, selected }, text)
+const select = (label, name, options) => element('label', {}, label, element('select', { name }, ...options))
+const items = async (path) => (await get(path)).items
+
+/** Who asks, as far as it is proven: only the host that published the program's description is. */
+const about = ({ name, host, place, target }, user) => [
+  element('p', { class: 'lead' }, quoted(name), ' wants to work for ', quoted(user.email), '.'),
+  host && place === 'web'
+    ? element('p', { class: 'soft' }, `It is described by ${host}, and you will be sent to ${target}.`)
+    : element(
+        'p',
+        { class: 'note' },
+        place === 'computer' ? 'It runs on this computer, and ' : `You will be sent to ${target}, and `,
+        host ? `its description is by ${host}. ` : 'nobody vouches for its name. ',
+        'Continue only if you have just started it yourself.',
+      ),
+]
+
+async function chooser(user, asked) {
+  const [teams, { currentOrganizationId }] = await Promise.all([
+    items('/api/teams?limit=200'),
+    Promise.resolve(user.preferences ?? {}),
+  ])
+  const agents = element('select', { name: 'agentId' })
+  const projects = element('select', { name: 'projectId' })
+  const team = select(
+    'Team',
+    'organizationId',
+    teams.map(({ id, name }) => option(id, name, id === currentOrganizationId)),
+  )
+  const fill = async () => {
+    const headers = { 'x-organization-id': $('select', team).value }
+    const of = async (path) => (await (await fetch(path, { headers })).json()).items ?? []
+    const [known, there] = await Promise.all([of('/api/agents?limit=100'), of('/api/projects?limit=100')])
+    agents.replaceChildren(
+      option('', `A new one, called ${asked.name}`),
+      ...known.map(({ id, name }) => option(id, name)),
+    )
+    projects.replaceChildren(option('', 'None'), ...there.map(({ id, name }) => option(id, name)))
+  }
+  $('select', team).addEventListener('change', fill)
+  await fill()
+  const writes = asked.scopes.some((scope) => scope.endsWith('write'))
+  return [
+    team,
+    select('It may', 'access', [
+      ...(writes ? [option('all', 'Read and change what you can', true)] : []),
+      option('read', 'Only read', !writes),
+    ]),
+    element(
+      'details',
+      {},
+      element('summary', {}, 'More choices'),
+      element('label', {}, 'Works as the agent', agents),
+      element('label', {}, 'Works in the project, if it names none', projects),
+      select('Until you end it, or for at most', 'days', [
+        option('90', '90 days', true),
+        option('30', '30 days'),
+        option('7', '7 days'),
+        option('1', 'One day'),
+      ]),
+    ),
+  ]
+}
+
+/** Only what was asked for can be given: reading all of it, or only what the program named. */
+const readOnly = (scopes) => [...new Set(scopes.map((scope) => scope.replace(/write$/, 'read')))]
+
+await guarded(form, async () => {
+  const user = await whoAmI()
+  if (!user) return toLogin()
+  const asked = await post('/api/settings/grants/look', { request })
+  if (asked.before) {
+    const { agentId, projectId, ...before } = asked.before
+    return answer('allow', { ...before, ...(agentId && { agentId }), ...(projectId && { projectId }) })
+  }
+  form.replaceChildren(
+    ...about(asked, user),
+    ...(await chooser(user, asked)),
+    element('p', { role: 'alert' }),
+    element(
+      'div',
+      { class: 'row' },
+      element('button', { value: 'allow' }, 'Let it in'),
+      element('button', { value: 'deny', class: 'quiet', formnovalidate: true }, 'Refuse'),
+    ),
+  )
+  onSubmit(form, ({ access, organizationId, agentId, projectId, days }, pressed) =>
+    pressed === 'allow'
+      ? answer('allow', {
+          organizationId,
+          scopes: access === 'all' ? asked.scopes : readOnly(asked.scopes),
+          days: Number(days),
+          ...(agentId && { agentId }),
+          ...(projectId && { projectId }),
+        })
+      : answer('deny'),
+  )
+})()

@@ -1,0 +1,56 @@
+import type { EndState, TunnelUser } from './frames.ts'
+import type { Machine } from './machine.ts'
+
+export const actionLimits = {
+  /** Actions of one machine that run at once. */
+  atOnce: 4,
+  /** Milliseconds that an action may run, and that it waits for a machine that is offline. */
+  ms: 600_000,
+  queueMs: 60_000,
+  /** Milliseconds that a person at the machine has to agree. */
+  confirmMs: 300_000,
+  /** Bytes of the JSON of the parameters and of a result. */
+  params: 16 << 10,
+  result: 1 << 20,
+  /** Characters of the output that are kept: its end. */
+  output: 1 << 20,
+  /** Characters of one line; a longer one is split. */
+  line: 2000,
+} as const
+
+/** An action that ended without a result. The message is shown to its caller. */
+export class ActionFailure extends Error {
+  constructor(
+    readonly state: Exclude<EndState, 'succeeded'>,
+    message: string,
+    /** What is known nevertheless, such as the exit code of a program. */
+    readonly result?: unknown,
+  ) {
+    super(message)
+  }
+}
+
+/** One action while it runs on the machine. */
+export interface Run {
+  readonly id: string
+  readonly user: TunnelUser
+  readonly machine: Machine
+  /** The environment of programs: without the credentials of whoever started the tunnel. */
+  readonly env: Readonly<Record<string, string>>
+  /** Fires at the limit of time, and when the action is cancelled. */
+  readonly signal: AbortSignal
+  /** Adds text to the output, which is reported by lines. Texts of different streams are not joined in one line. */
+  print(text: string, stream?: string): void
+  /** Resolves once a person at the machine has agreed; throws if they refuse or nobody is there in time. */
+  confirmed(what: string): Promise<void>
+}
+
+/** Does what an action asks for and returns its result, as JSON. It checks its parameters and `who` itself. */
+export type ActionHandler = (params: Readonly<Record<string, unknown>>, run: Run) => Promise<unknown>
+
+/** A question for a person at the machine. */
+export interface Question {
+  id: string
+  user: TunnelUser
+  what: string
+}

@@ -1,0 +1,230 @@
+import { check } from '../check.ts'
+import { id as idOf, object } from '../schema.ts'
+import { ActionFailure, type ActionHandler, actionLimits, type Question, type Run } from './action.ts'
+import type { ActionReport, ActionRequest, EndState } from './frames.ts'
+import { isAllowed, type Machine } from './machine.ts'
+import { Output } from './output.ts'
+
+/** The way to the server, while there is one. */
+export interface Reporter {
+  /** It takes nothing at the moment, because the connection is full. */
+  readonly isBlocked: boolean
+  report(report: ActionReport): void
+}
+
+export interface ActionsOptions {
+  machine: Machine
+  handlers: Readonly<Record<string, ActionHandler>>
+  /** The environment of programs. Nothing of this process's own is passed on. */
+  env?: Readonly<Record<string, string>>
+  /** Asks a person at the machine. Without it, what needs a confirmation is refused. */
+  confirm?(question: Question, signal: AbortSignal): Promise<boolean>
+  onEnded?(ended: Ended): void
+}
+
+/** What became of an action, for the log of the machine. */
+export interface Ended {
+  id: string
+  type: string
+  params: Readonly<Record<string, unknown>>
+  user: string
+  state: EndState
+  ms: number
+}
+
+interface Running {
+  readonly request: ActionRequest
+  readonly abort: AbortController
+  readonly output: Output
+  /** Reports that wait for the connection, after the output. */
+  readonly reports: ActionReport[]
+  isDone: boolean
+  readonly ended: PromiseWithResolvers<void>
+}
+
+const PAUSE_MS = 20
+/** Characters of one part of a result. */
+const PART = 12_000
+/** Actions that cost nothing, and are not counted. */
+const light = new Set(['ping', 'cancel'])
+
+const CancelParams = object({ actionId: idOf() })
+
+/**
+ * Runs the actions that the server asks for, on the machine. They outlive a connection: what they have to say waits
+ * for the next one.
+ */
+export class Actions {
+  readonly #running = new Map<string, Running>()
+  #reporter: Reporter | undefined
+  #isPumping = false
+
+  constructor(private readonly options: ActionsOptions) {}
+
+  /** The actions that the server has not heard the end of. */
+  get running(): string[] {
+    return [...this.#running.keys()].slice(0, 16)
+  }
+
+  /** From now on reports go here. */
+  connect(reporter: Reporter): void {
+    this.#reporter = reporter
+    void this.#pump()
+  }
+
+  disconnect(reporter: Reporter): void {
+    if (this.#reporter === reporter) this.#reporter = undefined
+  }
+
+  /** Ends everything that runs. Resolves when no program of it is left. */
+  async stop(): Promise<void> {
+    const running = [...this.#running.values()]
+    for (const { abort } of running) abort.abort(new ActionFailure('cancelled', 'The machine was disconnected.'))
+    await Promise.all(running.map(({ ended }) => ended.promise))
+  }
+
+  /** Takes an action of the server. What the machine does not allow is refused, whatever the server says. */
+  take(request: ActionRequest): void {
+    if (this.#running.has(request.id)) return
+    const ended = Promise.withResolvers<void>()
+    const abort = new AbortController()
+    const running: Running = { request, abort, output: new Output(), reports: [], isDone: false, ended }
+    const busy = [...this.#running.values()].filter((one) => !one.isDone && !light.has(one.request.type)).length
+    this.#running.set(request.id, running)
+    void this.#run(running, busy >= actionLimits.atOnce && !light.has(request.type))
+  }
+
+  async #run(running: Running, isBusy: boolean): Promise<void> {
+    const { request, abort, output } = running
+    const started = performance.now()
+    const timer = setTimeout(
+      () => abort.abort(new ActionFailure('timed_out', 'It took longer than 10 minutes.')),
+      actionLimits.ms,
+    )
+    let state: EndState = 'succeeded'
+    try {
+      if (isBusy) throw new ActionFailure('failed', 'The machine is busy with other actions.')
+      const result = await this.#handle(running)
+      output.end()
+      running.reports.push(...resultOf(request.id, result), { id: request.id, state })
+    } catch (error) {
+      const failure = error instanceof ActionFailure ? error : new ActionFailure('failed', messageOf(error))
+      state = failure.state
+      output.end()
+      running.reports.push(...(failure.result === undefined ? [] : resultOf(request.id, failure.result)))
+      running.reports.push({ id: request.id, state, error: failure.message.slice(0, 1000) })
+    } finally {
+      clearTimeout(timer)
+      running.isDone = true
+      running.ended.resolve()
+    }
+    const { id, type, params, user } = request
+    this.options.onEnded?.({ id, type, params, user: user.email, state, ms: performance.now() - started })
+    void this.#pump()
+  }
+
+  async #handle(running: Running): Promise<unknown> {
+    const { type, params, user } = running.request
+    if (user.role === 'viewer') throw new ActionFailure('refused', 'Viewers cannot do this.')
+    if (Buffer.byteLength(JSON.stringify(params)) > actionLimits.params)
+      throw new ActionFailure('refused', 'The parameters are too large.')
+    if (type === 'cancel') return this.#cancel(running.request)
+    const { handlers, machine } = this.options
+    const handler = Object.hasOwn(handlers, type) ? handlers[type] : undefined
+    if (!handler) throw new ActionFailure('refused', `This machine does not know the action ${type.slice(0, 40)}.`)
+    return handler(params, this.#runOf(running, machine))
+  }
+
+  #runOf(running: Running, machine: Machine): Run {
+    const { request, abort, output } = running
+    const { id, user } = request
+    return {
+      id,
+      user,
+      machine,
+      env: this.options.env ?? {},
+      signal: abort.signal,
+      print: (text, stream = '') => {
+        output.take(stream, text)
+        void this.#pump()
+      },
+      confirmed: async (what) => {
+        running.reports.push({ id, state: 'awaiting_confirmation' })
+        void this.#pump()
+        await this.#ask({ id, user, what }, abort.signal)
+        running.reports.push({ id, state: 'running' })
+        void this.#pump()
+      },
+    }
+  }
+
+  async #ask(question: Question, signal: AbortSignal): Promise<void> {
+    const { confirm } = this.options
+    if (!confirm) throw new ActionFailure('refused', 'Nobody is at the machine to confirm it.')
+    const late = AbortSignal.timeout(actionLimits.confirmMs)
+    const isAgreed = await confirm(question, AbortSignal.any([signal, late]))
+    if (signal.aborted) throw signal.reason
+    if (late.aborted) throw new ActionFailure('timed_out', 'Nobody at the machine confirmed it in time.')
+    if (!isAgreed) throw new ActionFailure('refused', 'It was declined at the machine.')
+  }
+
+  /** Whoever asked for an action may cancel it, and the owner of the machine; others, if they may govern the tunnel. */
+  #cancel({ params, user }: ActionRequest): object {
+    const [problem] = check(CancelParams, params)
+    if (problem) throw new ActionFailure('refused', problem.message)
+    const found = this.#running.get(String(params.actionId))
+    if (!found || found.isDone || found.request.type === 'cancel')
+      throw new ActionFailure('failed', 'This action does not run on the machine.')
+    const isOwn = found.request.user.id === user.id || isAllowed(undefined, user, this.options.machine.ownerId)
+    if (!isOwn && user.role !== 'admin' && user.role !== 'owner')
+      throw new ActionFailure('refused', 'Only its caller and the owner of the machine can cancel it.')
+    found.abort.abort(new ActionFailure('cancelled', `Cancelled by ${user.email}.`))
+    return { actionId: params.actionId }
+  }
+
+  /** Sends what waits, at the pace of the connection. */
+  async #pump(): Promise<void> {
+    if (this.#isPumping) return
+    this.#isPumping = true
+    // What is printed in one go leaves in one report.
+    await Bun.sleep(0)
+    try {
+      for (let reporter = this.#reporter; reporter; reporter = this.#reporter) {
+        if (!reporter.isBlocked && !this.#sendNext(reporter)) return
+        // Frames leave in a microtask; only then is it known whether the connection takes more.
+        await Bun.sleep(reporter.isBlocked ? PAUSE_MS : 0)
+      }
+    } finally {
+      this.#isPumping = false
+    }
+  }
+
+  /** Returns false if nothing waits. */
+  #sendNext(reporter: Reporter): boolean {
+    for (const [id, running] of this.#running) {
+      const { output, reports, isDone } = running
+      const lines = output.next()
+      const report = lines.length > 0 ? { id, lines } : reports.shift()
+      if (report) {
+        // Its next report comes after those of the others.
+        this.#running.delete(id)
+        this.#running.set(id, running)
+        reporter.report(report)
+        return true
+      }
+      if (isDone) this.#running.delete(id)
+    }
+    return false
+  }
+}
+
+/** A result that is too long for one report is sent in parts. */
+function resultOf(id: string, result: unknown): ActionReport[] {
+  const json = JSON.stringify(result ?? null)
+  if (json.length > actionLimits.result) return [{ id, result: { tooLarge: true } }]
+  if (json.length <= PART) return [{ id, result: JSON.parse(json) as unknown }]
+  const parts = Math.ceil(json.length / PART)
+  return Array.from({ length: parts }, (_, i) => ({ id, part: json.slice(i * PART, (i + 1) * PART) }))
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

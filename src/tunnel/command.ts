@@ -1,0 +1,27 @@
+import { jsonObject, object, optional, type Static, text } from '../schema.ts'
+import { ActionFailure, actionLimits, type Run } from './action.ts'
+import { isAllowed, placeholderOf } from './machine.ts'
+import { argumentsOf } from './params.ts'
+import { start } from './process.ts'
+
+export const RunCommand = object({ command: text(30, { minLength: 1 }), params: optional(jsonObject()) })
+
+/** Starts a command that `tunnel.json` names, in its folder, without a shell. */
+export async function runCommand({ command: name, params }: Static<typeof RunCommand>, run: Run): Promise<unknown> {
+  const { machine, user } = run
+  const command = Object.hasOwn(machine.commands ?? {}, name) ? machine.commands?.[name] : undefined
+  if (!command || !isAllowed(command.who, user, machine.ownerId))
+    throw new ActionFailure('refused', 'The machine offers you no such command.')
+  const values = argumentsOf(command.params ?? {}, params ?? {})
+  const argv = command.argv.flatMap((part) => {
+    const param = placeholderOf(part)
+    return param === undefined ? [part] : (values.get(param) ?? [])
+  })
+  if (command.confirm) await run.confirmed(argv.join(' '))
+  const env = { ...run.env, TUTTI_ACTION: run.id, TUTTI_USER: user.id, TUTTI_EMAIL: user.email, ...command.env }
+  const ms = (command.seconds ?? actionLimits.ms / 1000) * 1000
+  const { code, signal } = await start({ argv, folder: command.folder, env, ms }, run)
+  const result = { exitCode: code, signal }
+  if (code === 0) return result
+  throw new ActionFailure('failed', signal ? `Ended by ${signal}.` : `Ended with exit code ${code}.`, result)
+}

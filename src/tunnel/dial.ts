@@ -1,0 +1,67 @@
+import type { RequestHead } from './frames.ts'
+import { HANDOVER_HEADER } from './handover.ts'
+import { Session } from './session.ts'
+import type { Stream } from './stream.ts'
+import { Unreachable } from './switchboard.ts'
+
+/** Milliseconds in which the other process has to accept. */
+const CONNECT_MS = 5000
+/** Bytes that may wait in the connection before its stream has to wait. */
+const HIGH_WATER = 512 << 10
+
+/**
+ * Opens a stream through another process: a WebSocket for this one request, with frames as on the connection of a
+ * machine. Throws `Unreachable` if the other process does not take it; nothing of the request was sent then.
+ */
+export async function openThrough(
+  address: string,
+  signature: string,
+  head: RequestHead,
+  hasBody: boolean,
+): Promise<Stream> {
+  // Not `new`: the types of a browser's WebSocket, which the dashboard is checked with, know no headers.
+  const socket = Reflect.construct(WebSocket, [
+    address.replace(/^http/, 'ws'),
+    { headers: { [HANDOVER_HEADER]: signature } },
+  ]) as WebSocket
+  socket.binaryType = 'arraybuffer'
+  const opened = Promise.withResolvers<void>()
+  const timer = setTimeout(() => opened.reject(new Unreachable('gone')), CONNECT_MS)
+  const session = new Session(
+    'server',
+    { send: (bytes) => sendOver(socket, session, bytes), close: () => socket.close() },
+    { closed: () => undefined },
+  )
+  socket.onopen = () => opened.resolve()
+  socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
+    if (typeof data !== 'string') session.receive(new Uint8Array(data))
+  }
+  socket.onclose = () => {
+    opened.reject(new Unreachable('gone'))
+    session.lost()
+  }
+  try {
+    await opened.promise
+  } catch (error) {
+    socket.close()
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
+  const stream = session.open(head, hasBody)
+  stream.onClosed = () => session.close('done')
+  return stream
+}
+
+function sendOver(socket: WebSocket, session: Session, bytes: Uint8Array): boolean {
+  socket.send(bytes as Uint8Array<ArrayBuffer>)
+  if (socket.bufferedAmount < HIGH_WATER) return true
+  // A client's socket tells nothing when its bytes have left, so it is asked until they have.
+  const ask = () => {
+    if (session.isClosed) return
+    if (socket.bufferedAmount < HIGH_WATER / 2) session.drained()
+    else setTimeout(ask, 2)
+  }
+  setTimeout(ask, 2)
+  return false
+}

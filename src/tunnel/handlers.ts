@@ -1,0 +1,38 @@
+import { check } from '../check.ts'
+import { object, optional, type Static, type TSchema, text } from '../schema.ts'
+import { ActionFailure, type ActionHandler, type Run } from './action.ts'
+import { RunCommand, runCommand } from './command.ts'
+import { isListening } from './local.ts'
+import { isAllowed } from './machine.ts'
+import { SyncWorkspace, syncWorkspace } from './workspace.ts'
+
+/** Returns a handler that checks its parameters first. */
+export const handler =
+  <T extends TSchema>(schema: T, work: (params: Static<T>, run: Run) => Promise<unknown>): ActionHandler =>
+  async (params, run) => {
+    const [problem] = check(schema, params)
+    if (problem) throw new ActionFailure('refused', `${problem.pointer}: ${problem.message}`)
+    return work(params as Static<T>, run)
+  }
+
+const name = text(30, { minLength: 1 })
+
+const ping = handler(object({}), async () => ({ at: new Date().toISOString() }))
+
+/** Says which of the services respond, among those that the caller may use. */
+const checkLocal = handler(object({ service: optional(name) }), async ({ service }, { machine, user }) => {
+  const allowed = Object.entries(machine.services).filter(([, { who }]) => isAllowed(who, user, machine.ownerId))
+  const wanted = allowed.filter(([known]) => service === undefined || known === service)
+  if (service !== undefined && wanted.length === 0)
+    throw new ActionFailure('refused', 'The machine offers you no such service.')
+  const services = wanted.map(async ([known, { url }]) => ({ name: known, ok: await isListening(url) }))
+  return { services: await Promise.all(services) }
+})
+
+/** What a machine can do, by the type of the action. `cancel` is built in. */
+export const actionHandlers: Readonly<Record<string, ActionHandler>> = {
+  ping,
+  check_local: checkLocal,
+  run_command: handler(RunCommand, runCommand),
+  sync_workspace: handler(SyncWorkspace, syncWorkspace),
+}

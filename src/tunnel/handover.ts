@@ -1,0 +1,132 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { check } from '../check.ts'
+import { int, object, type Static, text } from '../schema.ts'
+import { MOST_HEAD, type RequestHead, toJson } from './frames.ts'
+import { relay } from './relay.ts'
+import { Session } from './session.ts'
+import type { Stream } from './stream.ts'
+
+/** The header with which one process hands a request over to another. */
+export const HANDOVER_HEADER = 'tutti-handover'
+/** Seconds that the clocks of two processes may differ. */
+const SKEW_SECONDS = 30
+/** Milliseconds for which a nonce is remembered: as long as its time would be accepted. */
+const NONCE_MS = 2 * SKEW_SECONDS * 1000
+/** Nonces of a minute. More than this are only refused, never forgotten. */
+const MOST_NONCES = 200_000
+
+/** What the other process is told before anything else. */
+const Claim = object({
+  generation: int({ min: 1 }),
+  /** Empty: anybody, on a public service. */
+  user: text(36),
+  method: text(20),
+  /** SHA-256 of the target, and of the whole head. */
+  target: text(64),
+  head: text(64),
+  /** Seconds since 1970. */
+  time: int({ max: Number.MAX_SAFE_INTEGER }),
+  nonce: text(40, { minLength: 20 }),
+})
+export type Claim = Static<typeof Claim>
+
+const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+
+function macOf(key: Uint8Array, tunnelId: string, { generation, user, method, target, head, time, nonce }: Claim) {
+  const signed = [method, target, tunnelId, generation, user, head, time, nonce]
+  return createHmac('sha256', key).update(JSON.stringify(signed)).digest()
+}
+
+/** Signs a request for one tunnel and one generation of its connection. */
+export function sign(key: Uint8Array, tunnelId: string, generation: number, head: RequestHead, now: number): string {
+  const claim: Claim = {
+    generation,
+    user: head.user?.id ?? '',
+    method: head.method,
+    target: sha256(head.target),
+    head: sha256(toJson(head, MOST_HEAD)),
+    time: Math.floor(now / 1000),
+    nonce: crypto.randomUUID(),
+  }
+  const body = Buffer.from(JSON.stringify(claim)).toString('base64url')
+  return `${body}.${macOf(key, tunnelId, claim).toString('base64url')}`
+}
+
+/** Checks what other processes have signed: each signature counts once, and only for half a minute. */
+export class Verifier {
+  readonly #nonces = new Map<string, number>()
+
+  constructor(
+    private readonly key: Uint8Array,
+    private readonly now: () => number,
+  ) {}
+
+  /** Returns what was signed; undefined for what is forged, too old or used before. */
+  claimOf(header: string | null, tunnelId: string): Claim | undefined {
+    const [body = '', mac = ''] = header?.split('.') ?? []
+    const claim = parsed(body)
+    if (!claim) return undefined
+    const given = Buffer.from(mac, 'base64url')
+    const right = macOf(this.key, tunnelId, claim)
+    if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined
+    const now = this.now()
+    if (Math.abs(now / 1000 - claim.time) > SKEW_SECONDS) return undefined
+    return this.#isNew(claim.nonce, now) ? claim : undefined
+  }
+
+  #isNew(nonce: string, now: number): boolean {
+    // The oldest come first.
+    for (const [old, at] of this.#nonces) {
+      if (now - at < NONCE_MS) break
+      this.#nonces.delete(old)
+    }
+    if (this.#nonces.has(nonce) || this.#nonces.size >= MOST_NONCES) return false
+    this.#nonces.set(nonce, now)
+    return true
+  }
+}
+
+function parsed(body: string): Claim | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(body, 'base64url').toString())
+    return check(Claim, value).length === 0 ? (value as Claim) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a head is the one that was signed. */
+export const isSigned = (claim: Claim, head: RequestHead): boolean =>
+  claim.method === head.method &&
+  claim.target === sha256(head.target) &&
+  claim.head === sha256(toJson(head, MOST_HEAD)) &&
+  claim.user === (head.user?.id ?? '')
+
+interface Receiver {
+  send(message: Uint8Array): number
+  close(code?: number, reason?: string): void
+}
+
+/** The end of the process that has the machine: takes the one request that was signed and sends it on with `open`. */
+export function receiveHandover(socket: Receiver, claim: Claim, open: (head: RequestHead, hasBody: boolean) => Stream) {
+  const session = new Session(
+    'agent',
+    {
+      send: (bytes) => socket.send(bytes) >= 0,
+      close: (code, reason) => socket.close(code, reason),
+    },
+    {
+      opened: (stream) => {
+        if (!isSigned(claim, stream.request) || isTaken) return session.close('not what was signed', 1008)
+        isTaken = true
+        try {
+          relay(stream, open(stream.request, !stream.isRemotelyEnded))
+        } catch {
+          session.close('gone', 1013)
+        }
+      },
+    },
+  )
+  let isTaken = false
+  return session
+}

@@ -1,0 +1,215 @@
+import { type RequestHead, type ResponseHead, resets } from '../frames.ts'
+import { methods, ofOneHop } from '../headers.ts'
+import type { Kept } from '../local.ts'
+import type { Stream } from '../stream.ts'
+import { type Caller, Line, type Lines } from './line.ts'
+import { type BadResponse, ResponseReader } from './response.ts'
+
+/** Those that a service may get twice without harm. */
+const safe = new Set(['GET', 'HEAD', 'OPTIONS'])
+/** Milliseconds without a request after which only a safe one uses a connection: the service may be ending it. */
+const FRESH_MS = 1000
+
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+const forbidden = /[^\t\x20-\x7e\x80-\xff]/
+
+interface Body {
+  /** Undefined: it is sent in chunks. */
+  length: number | undefined
+}
+
+/**
+ * Sends a request of a stream to a local service, as it came: with its headers in their order and nothing added.
+ * Returns at once; the response goes to the stream. `onHead` hears of its status.
+ */
+export function callHttp(
+  lines: Lines,
+  stream: Stream,
+  url: string,
+  onHead: (status: number) => void,
+  kept?: Kept,
+): void {
+  const { method } = stream.request
+  if (!methods.has(method)) {
+    stream.reset(resets.refused)
+    return
+  }
+  const body = stream.isRemotelyEnded ? undefined : { length: undefined }
+  const head = headOf(stream.request, body)
+  if (head === undefined) {
+    stream.reset(resets.protocol)
+    return
+  }
+  const call = new Call(lines, stream, onHead)
+  stream.onClosed = () => call.abandon()
+  if (body) void call.sendBody(url, head, body, kept)
+  else call.send(url, head)
+}
+
+/** Returns the head of a request; undefined if it has what HTTP does not allow. Fills in the length of the body. */
+function headOf({ method, target, headers }: RequestHead, body: Body | undefined): Buffer | undefined {
+  let text = `${method} ${target} HTTP/1.1\r\n`
+  let length: string | undefined
+  for (const [name, value] of headers) {
+    if (!token.test(name) || forbidden.test(value)) return undefined
+    const lower = name.toLowerCase()
+    if (ofOneHop.has(lower)) continue
+    if (lower === 'content-length') {
+      if (length !== undefined || !/^\d{1,15}$/.test(value)) return undefined
+      length = value
+      // Without a body, a service would wait for one, and take the next request for it.
+      if (!body && length !== '0') continue
+    }
+    text += `${name}: ${value}\r\n`
+  }
+  if (body && length === undefined) text += 'transfer-encoding: chunked\r\n'
+  else if (body) body.length = Number(length)
+  return Buffer.from(`${text}\r\n`, 'latin1')
+}
+
+/** One request and its response. */
+class Call implements Caller {
+  reader: ResponseReader
+  #line: Line | undefined
+  #isAbandoned = false
+  /** The whole request has been written. */
+  #isSent: boolean
+  /** Sends the request on another connection, as long as it may. */
+  #again: (() => void) | undefined
+
+  constructor(
+    private readonly lines: Lines,
+    private readonly stream: Stream,
+    private readonly onHead: (status: number) => void,
+  ) {
+    this.reader = this.#newReader()
+    this.#isSent = stream.isRemotelyEnded
+  }
+
+  /** Sends a request without a body. */
+  send(url: string, head: Buffer): void {
+    const line = this.#kept(url, head)
+    if (line) line.write(head)
+    else void this.#connect(url, head)
+  }
+
+  async sendBody(url: string, head: Buffer, body: Body, kept: Kept | undefined): Promise<void> {
+    const line = this.#kept(url, head)
+    line?.write(head)
+    const used = line ?? (await this.#connect(url, head))
+    if (used) await this.#pump(used, body, kept).catch(() => used.destroy())
+  }
+
+  /** Takes a connection that is there, if the request may use it. */
+  #kept(url: string, head: Buffer): Line | undefined {
+    const { request, isRemotelyEnded } = this.stream
+    const isSafe = safe.has(request.method) && isRemotelyEnded
+    const line = this.lines.take(url, isSafe ? undefined : FRESH_MS)
+    if (!line) return undefined
+    // A service ends idle connections when it likes, so a request may meet the end of one.
+    if (isSafe) this.#again = () => void this.#connect(url, head)
+    this.#use(line)
+    return line
+  }
+
+  async #connect(url: string, head: Buffer): Promise<Line | undefined> {
+    this.#again = undefined
+    this.reader = this.#newReader()
+    const line = await Line.to(url).catch(() => undefined)
+    if (!line || line.isClosed) {
+      this.stream.reset(resets.local)
+      return undefined
+    }
+    if (this.#isAbandoned) {
+      line.destroy()
+      return undefined
+    }
+    this.#use(line)
+    line.write(head)
+    return line
+  }
+
+  #use(line: Line): void {
+    this.#line = line
+    line.caller = this
+  }
+
+  async #pump(line: Line, body: Body, kept: Kept | undefined): Promise<void> {
+    let left = body.length
+    for (let chunk = await this.stream.read(); chunk; chunk = await this.stream.read()) {
+      const { bytes } = chunk
+      kept?.add(bytes)
+      if (left !== undefined) left -= bytes.length
+      if (left !== undefined && left < 0) return this.stream.reset(resets.protocol)
+      if (bytes.length > 0) await line.write(left === undefined ? chunked(bytes) : bytes)
+    }
+    // The service still waits for the rest: on this connection it would take the next request for it.
+    if (left !== undefined && left > 0) return this.stream.reset(resets.protocol)
+    if (left === undefined) line.write(lastChunk)
+    this.#isSent = true
+    this.progressed()
+  }
+
+  /** The stream has ended; if the service has not, it is told by the end of its connection. */
+  abandon(): void {
+    this.#isAbandoned = true
+    const line = this.#line
+    // `progressed` comes next.
+    if (!line || (this.reader.isDone && this.#isSent)) return
+    this.#line = undefined
+    line.caller = undefined
+    line.destroy()
+  }
+
+  failed({ code }: BadResponse): void {
+    this.#line = undefined
+    const again = this.reader.hasBegun ? undefined : this.#again
+    if (again && !this.#isAbandoned) again()
+    else this.stream.reset(code)
+  }
+
+  progressed(): void {
+    const line = this.#line
+    if (!line || !this.reader.isDone || !this.#isSent) return
+    this.#line = undefined
+    line.caller = undefined
+    if (this.reader.isReusable) this.lines.keep(line)
+    else line.destroy()
+  }
+
+  #newReader(): ResponseReader {
+    return new ResponseReader(this.stream.request.method === 'HEAD', {
+      head: (head, isEnd) => this.#respond(head, isEnd),
+      body: (bytes, isEnd) => this.#pass(bytes, isEnd),
+    })
+  }
+
+  #respond(head: ResponseHead, isEnd: boolean): void {
+    this.onHead(head.status)
+    try {
+      this.stream.respond(head, isEnd)
+    } catch {
+      this.stream.reset(resets.tooLarge)
+    }
+  }
+
+  #pass(bytes: Uint8Array, isEnd: boolean): void {
+    const { stream } = this
+    if (stream.isClosed) return
+    if (isEnd) {
+      stream.end(bytes)
+      return
+    }
+    const line = this.#line
+    const sent = stream.write(bytes)
+    if (!sent || !line) return
+    line.pause()
+    sent.then(line.resume, () => undefined)
+  }
+}
+
+const lastChunk = Buffer.from('0\r\n\r\n')
+
+function chunked(bytes: Uint8Array): Buffer {
+  return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
+}

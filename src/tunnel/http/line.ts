@@ -1,0 +1,180 @@
+import type { Socket } from 'bun'
+import { BadResponse, type ResponseReader } from './response.ts'
+
+/** Where a local service listens. */
+export function targetOf(url: string): { unix: string } | { hostname: string; port: number } {
+  if (url.startsWith('unix:')) return { unix: url.slice('unix:'.length) }
+  const { hostname, port } = new URL(url)
+  return { hostname: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) }
+}
+
+/** What a line tells the one whose request it carries. */
+export interface Caller {
+  readonly reader: ResponseReader
+  /** The response is not whole, and more of it will not come. */
+  failed(error: BadResponse): void
+  /** Some bytes came, or the connection ended as it should. */
+  progressed(): void
+}
+
+/** A connection to a local service. It carries one request after the other, never two at once. */
+export class Line {
+  caller: Caller | undefined
+  idleSince = 0
+  readonly #unsent: Uint8Array[] = []
+  #drained: PromiseWithResolvers<void> | undefined
+  #socket: Socket<Line> | undefined
+  isClosed = false
+
+  private constructor(readonly url: string) {}
+
+  /** Rejects if nobody listens there. */
+  static async to(url: string): Promise<Line> {
+    const line = new Line(url)
+    const to = targetOf(url)
+    line.#socket = await ('unix' in to
+      ? Bun.connect<Line>({ unix: to.unix, data: line, socket: handlers })
+      : Bun.connect<Line>({ ...to, data: line, socket: handlers }))
+    return line
+  }
+
+  /** Returns a promise if the sender should wait before it sends more. */
+  write(bytes: Uint8Array): Promise<void> | undefined {
+    if (this.isClosed) return undefined
+    this.#unsent.push(bytes)
+    this.flush()
+    if (this.#unsent.length === 0 || this.isClosed) return undefined
+    this.#drained ??= Promise.withResolvers<void>()
+    return this.#drained.promise
+  }
+
+  flush(): void {
+    while (this.#unsent.length > 0 && !this.isClosed) {
+      const next = this.#unsent[0] as Uint8Array
+      const sent = this.#socket?.write(next) ?? -1
+      if (sent < 0) {
+        this.destroy()
+        return
+      }
+      if (sent < next.length) {
+        this.#unsent[0] = next.subarray(sent)
+        return
+      }
+      this.#unsent.shift()
+    }
+    this.#wake()
+  }
+
+  pause = (): void => void this.#socket?.pause()
+  resume = (): void => void (this.isClosed || this.#socket?.resume())
+
+  received(bytes: Buffer): void {
+    const { caller } = this
+    // Nobody asked: such bytes would become part of the next response.
+    if (!caller) {
+      this.destroy()
+      return
+    }
+    try {
+      caller.reader.feed(bytes)
+      caller.progressed()
+    } catch (error) {
+      this.#fail(caller, error)
+    }
+  }
+
+  destroy(): void {
+    if (this.isClosed) return
+    this.ended()
+    this.#socket?.terminate()
+  }
+
+  ended(): void {
+    if (this.isClosed) return
+    this.isClosed = true
+    this.#unsent.length = 0
+    this.#wake()
+    const { caller } = this
+    if (!caller) return
+    try {
+      caller.reader.close()
+      caller.progressed()
+    } catch (error) {
+      this.#fail(caller, error)
+    }
+  }
+
+  #fail(caller: Caller, error: unknown): void {
+    this.caller = undefined
+    this.destroy()
+    if (!(error instanceof BadResponse)) throw error
+    caller.failed(error)
+  }
+
+  #wake(): void {
+    const drained = this.#drained
+    this.#drained = undefined
+    drained?.resolve()
+  }
+}
+
+const handlers: Bun.SocketHandler<Line> = {
+  data: ({ data: line }, bytes) => line.received(bytes),
+  drain: ({ data: line }) => line.flush(),
+  close: ({ data: line }) => line.ended(),
+  end: ({ data: line }) => line.ended(),
+  error: ({ data: line }) => line.ended(),
+}
+
+/** Milliseconds that a connection is kept without a request: less than the five seconds after which Node ends one. */
+const IDLE_MS = 4000
+const MOST_IDLE = 64
+
+/** Connections to local services that are kept between requests. */
+export class Lines {
+  /** By service; the one that was used last is at the end. */
+  readonly #idle = new Map<string, Line[]>()
+  #timer: Timer | undefined
+  #isStopped = false
+
+  constructor(private readonly now: () => number = () => performance.now()) {}
+
+  /** Returns a connection that has had nothing to do for no more than these milliseconds. */
+  take(url: string, most = IDLE_MS): Line | undefined {
+    const idle = this.#idle.get(url)
+    for (let line = idle?.at(-1); idle && line; line = idle.at(-1)) {
+      if (!line.isClosed && this.now() - line.idleSince > most) return undefined
+      idle.pop()
+      if (!line.isClosed) return line
+    }
+    return undefined
+  }
+
+  keep(line: Line): void {
+    line.caller = undefined
+    const idle = this.#idle.get(line.url) ?? []
+    if (this.#isStopped || idle.length >= MOST_IDLE) {
+      line.destroy()
+      return
+    }
+    line.idleSince = this.now()
+    idle.push(line)
+    this.#idle.set(line.url, idle)
+    this.#timer ??= setInterval(() => this.#sweep(), IDLE_MS / 4).unref()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#sweep(Number.POSITIVE_INFINITY)
+  }
+
+  #sweep(before = this.now() - IDLE_MS): void {
+    for (const [url, idle] of this.#idle) {
+      while (idle[0] && (idle[0].isClosed || idle[0].idleSince < before)) idle.shift()?.destroy()
+      if (idle.length === 0) this.#idle.delete(url)
+    }
+    if (this.#idle.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+}

@@ -1,0 +1,26 @@
+import { jsonObject, object, optional, text } from '../../schema.ts'
+import { ActionFailure, type ActionHandler } from '../action.ts'
+import { handler } from '../handlers.ts'
+import { type LocalMcp, McpRefusal } from './local-mcp.ts'
+
+const server = text(30, { minLength: 1 })
+const ListTools = object({ server })
+const CallTool = object({ server, tool: text(200, { minLength: 1 }), arguments: optional(jsonObject()) })
+
+/** The actions of local MCP servers, which check themselves what the caller may use. */
+export const mcpHandlers = (mcp: LocalMcp): Record<string, ActionHandler> => ({
+  list_tools: handler(ListTools, ({ server: name }, { user }) =>
+    told(mcp.tools(user, name).then((tools) => ({ tools }))),
+  ),
+  call_tool: handler(CallTool, async ({ server: name, tool, arguments: args = {} }, { user }) => {
+    const result = await told(mcp.call(user, name, tool, args))
+    if (result.isError === true) throw new ActionFailure('failed', 'The tool returned an error.', result)
+    return result
+  }),
+})
+
+const told = <T>(work: Promise<T>): Promise<T> =>
+  work.catch((error: unknown) => {
+    if (!(error instanceof McpRefusal)) throw error
+    throw new ActionFailure(error.reason === 'refused' ? 'refused' : 'failed', error.message)
+  })

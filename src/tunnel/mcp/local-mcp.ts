@@ -1,0 +1,129 @@
+import { resets, type TunnelUser } from '../frames.ts'
+import { isAllowed, type Machine } from '../machine.ts'
+import type { Stream } from '../stream.ts'
+import type { Message } from './message.ts'
+import type { McpSession } from './session.ts'
+import { McpSessions } from './sessions.ts'
+import { serveSocket } from './socket.ts'
+import { serveHttp } from './streamable.ts'
+
+/** A tool of a local MCP server, as the server describes it. */
+export interface LocalTool {
+  name: string
+  description?: string
+  inputSchema?: object
+}
+
+/** Why something cannot be asked of a local MCP server. */
+export class McpRefusal extends Error {
+  constructor(
+    readonly reason: 'refused' | 'busy' | 'failed',
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+/** Milliseconds that a server has to respond to a call that comes as an action. */
+const CALL_MS = 300_000
+const MOST_PAGES = 20
+
+/** The MCP servers that `tunnel.json` names, for whom it allows. */
+export class LocalMcp {
+  readonly #sessions: McpSessions
+  /** Sessions for calls that come as actions, by user and server: starting a server may take seconds. */
+  readonly #ofActions = new Map<string, Promise<McpSession>>()
+  #lastId = 0
+
+  /** `env`: the environment of programs. Nothing of this process's own is passed on. */
+  constructor(
+    private readonly machine: Pick<Machine, 'mcp' | 'ownerId'>,
+    env: Readonly<Record<string, string>> = {},
+  ) {
+    this.#sessions = new McpSessions(env)
+  }
+
+  /** Serves a stream of the kind `mcp`. `tell` hears of its status. */
+  async serve(stream: Stream, tell: (status: number | 'refused') => void): Promise<void> {
+    const { service: name, user, method } = stream.request
+    const server = this.#allowed(name, user)
+    if (!server || !user) {
+      tell('refused')
+      stream.reset(resets.refused)
+      return
+    }
+    try {
+      const asked = { name, server, userId: user.id }
+      const serve = method === 'CONNECT' ? serveSocket : serveHttp
+      tell(await serve(stream, this.#sessions, asked))
+    } catch {
+      stream.reset(resets.local)
+    }
+  }
+
+  /** Calls a tool and returns its result. */
+  async call(user: TunnelUser, name: string, tool: string, args: object): Promise<Record<string, unknown>> {
+    const session = await this.#session(user, name)
+    return this.#ask(session, 'tools/call', { name: tool, arguments: args })
+  }
+
+  stop(): void {
+    this.#sessions.stop()
+  }
+
+  #allowed(name: string, user: TunnelUser | null) {
+    const servers = this.machine.mcp ?? {}
+    const server = Object.hasOwn(servers, name) ? servers[name] : undefined
+    return server && isAllowed(server.who, user, this.machine.ownerId) ? server : undefined
+  }
+
+  /** Returns the tools of a server that the user may use. */
+  async tools(user: TunnelUser, name: string): Promise<LocalTool[]> {
+    const session = await this.#session(user, name)
+    const tools: LocalTool[] = []
+    for (let page = 0, cursor: unknown; page < MOST_PAGES; page++) {
+      const result = await this.#ask(session, 'tools/list', cursor === undefined ? {} : { cursor })
+      if (Array.isArray(result.tools)) tools.push(...(result.tools as LocalTool[]))
+      cursor = result.nextCursor
+      if (typeof cursor !== 'string') break
+    }
+    return tools
+  }
+
+  async #session(user: TunnelUser, name: string): Promise<McpSession> {
+    const server = this.#allowed(name, user)
+    if (!server) throw new McpRefusal('refused', `The machine offers you no MCP server ${name}.`)
+    const key = `${user.id} ${name}`
+    const known = await this.#ofActions.get(key)?.catch(() => undefined)
+    if (known && !known.isClosed) return known
+    const session = this.#sessions.open(name, server, user.id)
+    if (!session) throw new McpRefusal('busy', 'The machine has as many sessions as it allows. Try later.')
+    const introduced = this.#introduce(session)
+    this.#ofActions.set(key, introduced)
+    return introduced
+  }
+
+  async #introduce(session: McpSession): Promise<McpSession> {
+    const clientInfo = { name: 'tutti', version: '1' }
+    await this.#ask(session, 'initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo })
+    session.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    return session
+  }
+
+  #ask(session: McpSession, method: string, params: Record<string, unknown>): Promise<Record<string, unknown>> {
+    const { promise, resolve, reject } = Promise.withResolvers<Record<string, unknown>>()
+    const id = `tutti-${++this.#lastId}`
+    const timer = setTimeout(() => {
+      session.forget(id)
+      reject(new McpRefusal('failed', 'The server did not respond in time.'))
+    }, CALL_MS)
+    session.send({ jsonrpc: '2.0', id, method, params }, ({ method: other, result, error }: Message) => {
+      // Something that the server says meanwhile, or asks: a call as an action takes only its result.
+      if (other !== undefined) return
+      clearTimeout(timer)
+      if (result) resolve(result)
+      else reject(new McpRefusal('failed', error?.message ?? 'The server did not respond.'))
+    })
+    return promise
+  }
+}

@@ -1,0 +1,57 @@
+export type MessageId = string | number
+
+/** A request, notification or response of JSON-RPC 2.0. */
+export interface Message {
+  jsonrpc: '2.0'
+  id?: MessageId | null
+  method?: string
+  params?: Record<string, unknown>
+  result?: Record<string, unknown>
+  error?: { code: number; message: string; data?: unknown }
+}
+
+/** Error codes of JSON-RPC that this program sends itself. */
+export const codes = {
+  parse: -32_700,
+  invalid: -32_600,
+  unknownMethod: -32_601,
+  params: -32_602,
+  server: -32_000,
+} as const
+
+/** Returns the message in a text; undefined for anything else, also for batches, which no current revision has. */
+export function messageOf(text: string): Message | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const { jsonrpc, id, method } = value as Record<string, unknown>
+  const isId = id === undefined || id === null || typeof id === 'string' || typeof id === 'number'
+  const isMethod = method === undefined || typeof method === 'string'
+  return jsonrpc === '2.0' && isId && isMethod ? (value as Message) : undefined
+}
+
+export const isRequest = ({ id, method }: Message): boolean => method !== undefined && id !== undefined && id !== null
+export const isResponse = ({ id, method }: Message): boolean => method === undefined && id !== undefined && id !== null
+
+export const failure = (id: Message['id'], code: number, message: string): Message => ({
+  jsonrpc: '2.0',
+  id: id ?? null,
+  error: { code, message },
+})
+
+/** A way to a local MCP server: one message at a time, in both directions. */
+export interface Channel {
+  send(message: Message): void
+  close(): void
+}
+
+/** What the owner of a channel is told. */
+export interface ChannelEvents {
+  message(message: Message): void
+  /** The server has ended, or cannot be reached. Called at most once, and not after `close`. */
+  closed(): void
+}

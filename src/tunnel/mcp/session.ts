@@ -1,0 +1,129 @@
+import type { McpServer } from '../machine.ts'
+import { ToolFilter } from './filter.ts'
+import { HttpChannel } from './http.ts'
+import { codes, failure, isRequest, isResponse, type Message, type MessageId } from './message.ts'
+import { StdioChannel } from './stdio.ts'
+
+/** Messages of the server that wait for a client that does not listen at the moment. */
+const MOST_WAITING = 100
+
+type Take = (message: Message) => void
+
+/** One client's use of a local MCP server: a process of its own, or a session of its own at an address. */
+export class McpSession {
+  readonly id = crypto.randomUUID()
+  readonly #channel: StdioChannel | HttpChannel
+  readonly #filter: ToolFilter
+  /** Who waits for the response to a request, by the id of the request. */
+  readonly #waiting = new Map<MessageId, { take: Take; progress: unknown }>()
+  #listener: Take | undefined
+  #unheard: Message[] = []
+  #isClosed = false
+  readonly #onClosed = new Set<() => void>()
+  lastUsedAt: number
+
+  constructor(
+    readonly server: string,
+    readonly userId: string,
+    { argv, url, tools, folder, env }: McpServer,
+    private readonly now: () => number,
+  ) {
+    this.lastUsedAt = now()
+    this.#filter = new ToolFilter(tools)
+    const events = { message: (message: Message) => this.#received(message), closed: () => this.#ended() }
+    this.#channel = argv ? new StdioChannel({ argv, folder, env }, events) : new HttpChannel(url as string, events)
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Nobody waits for anything and nobody listens. */
+  get isIdle(): boolean {
+    return this.#waiting.size === 0 && this.#listener === undefined
+  }
+
+  /** Calls `tell` once, when the session has ended. Returns a function that takes this back. */
+  whenClosed(tell: () => void): () => void {
+    this.#onClosed.add(tell)
+    return () => void this.#onClosed.delete(tell)
+  }
+
+  /** Sends a message. `take` gets the response to a request, and what the server sends meanwhile if nobody listens. */
+  send(message: Message, take?: Take): void {
+    this.lastUsedAt = this.now()
+    if (this.#isClosed) {
+      if (isRequest(message)) take?.(failure(message.id, codes.server, 'The server has ended.'))
+      return
+    }
+    if (take && isRequest(message)) {
+      const progress = (message.params?._meta as { progressToken?: unknown } | undefined)?.progressToken
+      this.#waiting.set(message.id as MessageId, { take, progress })
+    }
+    const refused = this.#filter.send(message, this.#channel)
+    if (refused) this.#received(refused)
+  }
+
+  /** Nobody waits for the response to this request any more. */
+  forget(id: MessageId): void {
+    this.#waiting.delete(id)
+  }
+
+  /** Passes on what the server sends without being asked. A later listener takes the place of an earlier one. */
+  listen(take: Take): () => void {
+    this.#listener = take
+    for (const message of this.#unheard.splice(0)) take(message)
+    return () => {
+      if (this.#listener === take) this.#listener = undefined
+      this.lastUsedAt = this.now()
+    }
+  }
+
+  close(): void {
+    if (this.#isClosed) return
+    this.#channel.close()
+    this.#end()
+  }
+
+  /** Ends it at once, with the process of the server. */
+  kill(): void {
+    this.#channel.kill()
+    this.#end()
+  }
+
+  #received(message: Message): void {
+    this.lastUsedAt = this.now()
+    const seen = this.#filter.received(message)
+    if (isResponse(seen)) {
+      const asked = this.#waiting.get(seen.id as MessageId)
+      this.#waiting.delete(seen.id as MessageId)
+      asked?.take(seen)
+      return
+    }
+    const take = this.#takerOf(seen)
+    if (take) take(seen)
+    else if (this.#unheard.length < MOST_WAITING) this.#unheard.push(seen)
+  }
+
+  /** Progress goes where its request came from, so that it cannot arrive after the response. */
+  #takerOf({ method, params }: Message): Take | undefined {
+    const waiting = [...this.#waiting.values()]
+    const token = method === 'notifications/progress' ? params?.progressToken : undefined
+    const asked = token === undefined ? undefined : waiting.find(({ progress }) => progress === token)
+    return asked?.take ?? this.#listener ?? waiting.at(-1)?.take
+  }
+
+  #ended(): void {
+    const waiting = [...this.#waiting]
+    this.#end()
+    for (const [id, { take }] of waiting) take(failure(id, codes.server, 'The server has ended.'))
+  }
+
+  #end(): void {
+    this.#isClosed = true
+    this.#waiting.clear()
+    this.#unheard = []
+    for (const tell of [...this.#onClosed]) tell()
+    this.#onClosed.clear()
+  }
+}

@@ -1,0 +1,57 @@
+import { MOST_SOCKET_MESSAGE } from '../bridge.ts'
+import { flag, resets } from '../frames.ts'
+import type { Stream } from '../stream.ts'
+import { codes, failure, isRequest, type Message, messageOf } from './message.ts'
+import type { McpSessions } from './sessions.ts'
+import type { Asked } from './streamable.ts'
+
+const encoder = new TextEncoder()
+
+/** Serves a client that sends and gets one JSON-RPC message in each message of a WebSocket. */
+export async function serveSocket(stream: Stream, sessions: McpSessions, asked: Asked): Promise<number> {
+  const session = sessions.open(asked.name, asked.server, asked.userId)
+  if (!session) {
+    stream.respond({ status: 503, headers: [] }, true)
+    return 503
+  }
+  stream.isIdleLimited = false
+  stream.onClosed = () => session.close()
+  stream.respond({ status: 101, headers: [] })
+  const send = (message: Message) => {
+    if (stream.isClosed || stream.isLocallyEnded) return
+    stream.write(encoder.encode(JSON.stringify(message)), flag.text | flag.messageEnd)?.catch(() => undefined)
+  }
+  session.listen(send)
+  session.whenClosed(() => stream.end(CLOSED))
+  try {
+    for await (const text of messagesOf(stream)) {
+      const message = messageOf(text)
+      if (!message) send(failure(null, codes.parse, 'This is not a JSON-RPC message'))
+      else session.send(message, isRequest(message) ? send : undefined)
+    }
+    stream.end(CLOSED)
+  } catch {
+    stream.reset(resets.cancelled)
+  }
+  session.close()
+  return 101
+}
+
+/** Close code 1000 of a WebSocket. */
+const CLOSED = new Uint8Array([0x03, 0xe8])
+
+/** Returns the messages of a WebSocket, until it is closed. */
+async function* messagesOf(stream: Stream): AsyncGenerator<string> {
+  let parts: Uint8Array[] = []
+  let length = 0
+  for (let chunk = await stream.read(); chunk; chunk = await stream.read()) {
+    if (chunk.flags & flag.end) return
+    length += chunk.bytes.length
+    if (length > MOST_SOCKET_MESSAGE) throw new RangeError('a message is too large')
+    parts.push(chunk.bytes)
+    if ((chunk.flags & flag.messageEnd) === 0) continue
+    yield Buffer.concat(parts).toString('utf8')
+    parts = []
+    length = 0
+  }
+}

@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { linesOf } from '../../text/lines.ts'
+import { type Channel, type ChannelEvents, type Message, messageOf } from './message.ts'
+
+/** Characters of one message of a server. */
+const MOST_LINE = 8 << 20
+/** Milliseconds that a process has to end by itself after its input was closed, before and after it is asked to. */
+const PATIENCE_MS = 1000
+
+export interface Program {
+  argv: readonly string[]
+  folder?: string
+  /** All of its environment. */
+  env?: Readonly<Record<string, string>>
+}
+
+/** A local MCP server as a process of its own that speaks over its standard input and output. */
+export class StdioChannel implements Channel {
+  readonly #child: ChildProcess
+  #isClosed = false
+
+  constructor(
+    { argv: [program = '', ...args], folder, env }: Program,
+    private readonly events: ChannelEvents,
+  ) {
+    // A group of its own, so that what it starts ends with it. No shell.
+    this.#child = spawn(program, args, {
+      cwd: folder,
+      env: { ...env },
+      stdio: ['pipe', 'pipe', 'inherit'],
+      detached: process.platform !== 'win32',
+    })
+    this.#child.on('error', () => this.#ended())
+    this.#child.on('exit', () => this.#ended())
+    this.#child.stdin?.on('error', () => this.#ended())
+    void this.#read()
+  }
+
+  send(message: Message): void {
+    if (!this.#isClosed) this.#child.stdin?.write(`${JSON.stringify(message)}\n`)
+  }
+
+  /** Closes the input, which asks a server to end; one that does not is ended. */
+  close(): void {
+    this.#isClosed = true
+    this.#child.stdin?.end()
+    const terminate = setTimeout(() => this.#kill('SIGTERM'), PATIENCE_MS)
+    const kill = setTimeout(() => this.#kill('SIGKILL'), 2 * PATIENCE_MS)
+    this.#child.once('exit', () => {
+      clearTimeout(terminate)
+      clearTimeout(kill)
+      // What it has started and left behind.
+      this.#kill('SIGKILL')
+    })
+  }
+
+  /** Ends the process at once. */
+  kill(): void {
+    this.#isClosed = true
+    this.#kill('SIGKILL')
+  }
+
+  async #read(): Promise<void> {
+    try {
+      if (!this.#child.stdout) return
+      for await (const line of linesOf(this.#child.stdout, { longest: MOST_LINE })) {
+        const message = messageOf(line)
+        if (message && !this.#isClosed) this.events.message(message)
+      }
+    } catch {
+      this.#kill('SIGKILL')
+    }
+    this.#ended()
+  }
+
+  #ended(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#kill('SIGKILL')
+    this.events.closed()
+  }
+
+  #kill(signal: NodeJS.Signals): void {
+    const { pid } = this.#child
+    if (pid === undefined) return
+    try {
+      if (process.platform === 'win32') this.#child.kill(signal)
+      else process.kill(-pid, signal)
+    } catch {
+      // It has ended.
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import { actionLimits } from './action.ts'
+
+type Line = [n: number, text: string]
+
+/** Characters of one report of output. JSON takes up to three bytes for most of them. */
+const BATCH = 12_000
+
+/** The output of an action by lines. Keeps its end: a program that prints much neither waits nor fills memory. */
+export class Output {
+  #lines: Line[] = []
+  #length = 0
+  #count = 0
+  /** The rest of a stream that has not ended its line. */
+  readonly #rest = new Map<string, string>()
+
+  /** Takes text of a stream as it comes. */
+  take(stream: string, text: string): void {
+    const lines = ((this.#rest.get(stream) ?? '') + text).split(/\r\n|\n|\r(?!$)/)
+    const rest = lines.pop() ?? ''
+    for (const line of lines) this.line(line)
+    if (rest.length <= actionLimits.line) this.#rest.set(stream, rest)
+    else {
+      this.#rest.delete(stream)
+      this.line(rest)
+    }
+  }
+
+  /** Takes what is left of the streams. */
+  end(): void {
+    for (const rest of this.#rest.values()) if (rest !== '') this.line(rest)
+    this.#rest.clear()
+  }
+
+  line(text: string): void {
+    // Colours and other control characters mean something to a terminal only.
+    const plain = Bun.stripANSI(text).replace(/(?!\t)\p{Cc}/gu, '')
+    for (let at = 0; at === 0 || at < plain.length; at += actionLimits.line)
+      this.#add(plain.slice(at, at + actionLimits.line))
+  }
+
+  /** Returns the next lines to report, at most one report full. Empty: all were reported. */
+  next(): Line[] {
+    const batch: Line[] = []
+    for (let length = 0; this.#lines[0] && batch.length < 500; ) {
+      length += this.#lines[0][1].length + 20
+      if (length > BATCH && batch.length > 0) break
+      batch.push(this.#lines.shift() as Line)
+    }
+    for (const [, text] of batch) this.#length -= text.length + 1
+    return batch
+  }
+
+  #add(text: string): void {
+    this.#lines.push([++this.#count, text])
+    this.#length += text.length + 1
+    while (this.#length > actionLimits.output) this.#length -= (this.#lines.shift()?.[1].length ?? 0) + 1
+  }
+}
+
+/** The end of an output, as the server keeps it. */
+export class Tail {
+  #lines: string[] = []
+  #length = 0
+  #isCut = false
+  #last = 0
+
+  /** Returns whether the line is new and may be passed on. */
+  add([n, text]: Line): boolean {
+    if (n <= this.#last) return false
+    if (n > this.#last + 1) this.#isCut = true
+    this.#last = n
+    this.#lines.push(text)
+    this.#length += text.length + 1
+    for (; this.#length > actionLimits.output; this.#isCut = true)
+      this.#length -= (this.#lines.shift()?.length ?? 0) + 1
+    return true
+  }
+
+  get text(): string {
+    return this.#lines.join('\n')
+  }
+
+  /** Some of it, usually the beginning, is missing. */
+  get isCut(): boolean {
+    return this.#isCut
+  }
+}

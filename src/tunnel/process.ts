@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { ActionFailure, type Run } from './action.ts'
+
+interface Start {
+  argv: readonly string[]
+  folder: string
+  env: Record<string, string>
+  /** Milliseconds until it is ended. */
+  ms: number
+}
+
+/** Milliseconds that a program has to end by itself, before it is killed. */
+const GRACE_MS = 5000
+/**
+ * Runs a program without a shell and resolves when it has ended. At the limit, or when the action is cancelled, its
+ * whole process group is ended, so that nothing it started goes on.
+ */
+export async function start({ argv, folder, env, ms }: Start, run: Run): Promise<Exit> {
+  run.signal.throwIfAborted()
+  const [program, ...args] = argv as [string, ...string[]]
+  const child = spawn(program, args, {
+    cwd: folder,
+    env,
+    detached: true,
+    shell: false,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const limit = AbortSignal.timeout(ms)
+  const signal = AbortSignal.any([run.signal, limit])
+  let killing: Timer | undefined
+  const end = () => {
+    signalGroup(child, 'SIGTERM')
+    killing = setTimeout(() => signalGroup(child, 'SIGKILL'), GRACE_MS)
+  }
+  signal.addEventListener('abort', end, { once: true })
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => run.print(text, 'out'))
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => run.print(text, 'err'))
+  try {
+    const exit = await exitOf(child)
+    if (run.signal.aborted) throw run.signal.reason
+    if (limit.aborted) throw new ActionFailure('timed_out', `It took longer than ${Math.round(ms / 1000)} seconds.`)
+    return exit
+  } finally {
+    signal.removeEventListener('abort', end)
+    clearTimeout(killing)
+    // What the program left behind in its group must not outlive the action.
+    signalGroup(child, 'SIGKILL')
+  }
+}
+
+interface Exit {
+  code: number | null
+  signal: string | null
+}
+
+function exitOf(child: ChildProcess): Promise<Exit> {
+  return new Promise((resolve, reject) => {
+    child.on('error', (error: NodeJS.ErrnoException) =>
+      reject(new ActionFailure('failed', `It could not be started (${error.code ?? error.message}).`)),
+    )
+    // The streams of a program may be held open by others that it started, so its own end counts.
+    child.on('exit', (code, signal) => {
+      const drained = setTimeout(() => resolve({ code, signal }), 1000)
+      child.on('close', () => {
+        clearTimeout(drained)
+        resolve({ code, signal })
+      })
+    })
+  })
+}
+
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid === undefined) return
+  try {
+    process.kill(process.platform === 'win32' ? pid : -pid, signal)
+  } catch {
+    // The group has ended.
+  }
+}

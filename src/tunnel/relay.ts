@@ -1,0 +1,43 @@
+import { flag, resets } from './frames.ts'
+import { type Stream, StreamReset } from './stream.ts'
+
+/** Joins two streams: the request that came on one goes on over the other, and the response back. */
+export function relay(from: Stream, to: Stream): void {
+  // Whoever asks may leave while the machine says nothing, as with a stream of events.
+  from.onClosed = () => {
+    if (from.failure) to.reset(resets.cancelled)
+  }
+  void pump(from, to)
+  void respond(from, to)
+}
+
+async function respond(from: Stream, to: Stream): Promise<void> {
+  try {
+    const head = await to.response()
+    const isEventStream = head.headers.some(
+      ([name, value]) => name.toLowerCase() === 'content-type' && value.startsWith('text/event-stream'),
+    )
+    if (isEventStream || from.request.kind !== 'http') for (const one of [from, to]) one.isIdleLimited = false
+    from.respond(head)
+  } catch (error) {
+    from.reset(codeOf(error))
+    return
+  }
+  await pump(to, from)
+}
+
+/** Whoever writes waits for credit, so that no more than a window is ever held here. */
+async function pump(from: Stream, to: Stream): Promise<void> {
+  try {
+    for (let chunk = await from.read(); chunk; chunk = await from.read()) {
+      if (chunk.flags & flag.end) return to.end(chunk.bytes, chunk.flags)
+      await to.write(chunk.bytes, chunk.flags)
+    }
+    to.end()
+  } catch (error) {
+    to.reset(codeOf(error))
+    from.reset(codeOf(error))
+  }
+}
+
+const codeOf = (error: unknown) => (error instanceof StreamReset ? error.code : resets.local)

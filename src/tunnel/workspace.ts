@@ -1,0 +1,31 @@
+import { object, type Static, text } from '../schema.ts'
+import { ActionFailure, actionLimits, type Run } from './action.ts'
+import { isAllowed } from './machine.ts'
+import { start } from './process.ts'
+
+export const SyncWorkspace = object({ workspace: text(30, { minLength: 1 }) })
+
+/** Hooks and helpers of a repository are programs that its authors chose, so none runs. */
+const git = ['git', '-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false']
+
+/**
+ * Brings a working copy up to date with its upstream, by a fast-forward only: local commits and changes are never
+ * overwritten; then it fails and says so.
+ */
+export async function syncWorkspace({ workspace }: Static<typeof SyncWorkspace>, run: Run): Promise<unknown> {
+  const { machine, user } = run
+  const found = Object.hasOwn(machine.workspaces ?? {}, workspace) ? machine.workspaces?.[workspace] : undefined
+  if (!found || !isAllowed(found.who, user, machine.ownerId))
+    throw new ActionFailure('refused', 'The machine offers you no such workspace.')
+  const env = { ...run.env, GIT_TERMINAL_PROMPT: '0' }
+  const at = { folder: found.folder, env, ms: actionLimits.ms }
+  const head = async () => {
+    const lines: string[] = []
+    await start({ ...at, argv: [...git, 'rev-parse', 'HEAD'] }, { ...run, print: (text) => void lines.push(text) })
+    return lines.join('').trim()
+  }
+  const before = await head()
+  const { code } = await start({ ...at, argv: [...git, 'pull', '--ff-only', '--no-rebase', '--quiet'] }, run)
+  if (code !== 0) throw new ActionFailure('failed', `git pull ended with exit code ${code}.`, { exitCode: code })
+  return { before, after: await head() }
+}

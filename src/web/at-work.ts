@@ -1,0 +1,33 @@
+/** Who holds a task now, and what they have done since: one list for the sidebar, the cards and the rows. */
+import { queryOptions, useQuery } from '@tanstack/react-query'
+import { useLocation, useRouteContext } from '@tanstack/react-router'
+import type { TaskPage } from '../features/tasks/list-schema.ts'
+import type { TaskItem } from '../features/tasks/schema.ts'
+import { ok, tasks } from './api.ts'
+import { homeQuery } from './routes/home/queries.ts'
+
+/** Calls move the end of a lease without an event. */
+const ASK_EVERY = 60_000
+
+const atWorkQuery = (team: string) =>
+  queryOptions({
+    queryKey: ['at work', team],
+    queryFn: async () => ((await ok(tasks.tasks.get({ query: { leased: true, limit: 60 } }))) as TaskPage).items,
+    refetchInterval: ASK_EVERY,
+  })
+
+/** Returns the tasks that somebody holds; undefined until they are loaded. */
+export function useAtWork(): readonly TaskItem[] | undefined {
+  const { team } = useRouteContext({ from: '/inside' })
+  // The home page has loaded them already.
+  const isHome = useLocation({ select: ({ pathname }) => pathname === '/' })
+  const home = useQuery({ ...homeQuery(team.id), enabled: isHome }).data
+  const listed = useQuery({ ...atWorkQuery(team.id), enabled: !isHome }).data
+  return isHome ? home?.atWork : listed
+}
+
+/**
+ * Returns when the holder of a task last changed anything, and whether they are stalled; undefined until it is known.
+ */
+export const useProgress = (taskId: string): TaskItem['lease'] | undefined =>
+  useAtWork()?.find(({ id }) => id === taskId)?.lease

@@ -1,0 +1,63 @@
+/** What is around every page, and how a page is declared. */
+import {
+  createRootRouteWithContext,
+  createRoute,
+  Outlet,
+  type RouteComponent,
+  retainSearchParams,
+} from '@tanstack/react-router'
+import { Failed, Missing } from '../frame/failed.tsx'
+import { Frame } from '../frame/frame.tsx'
+import { isProblem } from '../problem.ts'
+import type { queries } from '../queries.ts'
+import { chooseTeam, currentTeamQuery, loadFrame, type Me, meQuery, type Team, teamsQuery } from '../session.ts'
+
+export const root = createRootRouteWithContext<{ queries: typeof queries }>()({
+  component: Outlet,
+  notFoundComponent: Missing,
+  errorComponent: Failed,
+})
+
+/** What does not depend on the team. */
+const ofUser = new Set<unknown>(['me', 'teams', 'current team'])
+
+/** All pages of a signed-in user. `?team=` stays on every link, so that each tab keeps its own team. */
+export const inside = createRoute({
+  getParentRoute: () => root,
+  id: 'inside',
+  validateSearch: (search: Record<string, unknown>): { team?: string } =>
+    typeof search.team === 'string' ? { team: search.team } : {},
+  search: { middlewares: [retainSearchParams(['team'])] },
+  beforeLoad: async ({ context, search }): Promise<{ me: Me; team: Team }> => {
+    try {
+      await loadFrame(context.queries, search.team)
+      const [me, team] = await Promise.all([
+        context.queries.ensureQueryData(meQuery),
+        chooseTeam(search.team, {
+          teams: () => context.queries.ensureQueryData(teamsQuery),
+          current: () => context.queries.ensureQueryData(currentTeamQuery),
+          forget: () => context.queries.removeQueries({ predicate: ({ queryKey: [name] }) => !ofUser.has(name) }),
+        }),
+      ])
+      return { me, team }
+    } catch (error) {
+      // The browser is already on its way to the page where one signs in (queries.ts), so nothing is shown here.
+      if (isProblem(error) && error.status === 401) return new Promise(() => undefined)
+      throw error
+    }
+  },
+  component: Frame,
+  notFoundComponent: Missing,
+  errorComponent: Failed,
+})
+
+/** A page of its own: a chunk that is loaded when a link to it is pointed at. */
+export const page = <const P extends string>(path: P, component: RouteComponent) =>
+  createRoute({ getParentRoute: () => inside, path, component })
+
+/** A page whose address says more behind its question mark. */
+export const pageWith = <const P extends string, S>(
+  path: P,
+  validateSearch: (search: Record<string, unknown>) => S,
+  component: RouteComponent,
+) => createRoute({ getParentRoute: () => inside, path, validateSearch, component })

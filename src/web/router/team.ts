@@ -1,0 +1,81 @@
+/** Who works together, and what connects them. */
+import { createRoute, notFound, redirect } from '@tanstack/react-router'
+import { lazyPage } from '../lazy.ts'
+import { teamsQuery } from '../session.ts'
+import { inside, page, pageWith } from './inside.ts'
+
+type Search = Record<string, unknown>
+const archived = ({ status }: Search): { status?: 'archived' } => (status === 'archived' ? { status } : {})
+/** `agent`: whom the new token is for. */
+const forAgent = ({ agent }: Search): { agent?: string } => (typeof agent === 'string' ? { agent } : {})
+/** `to`: the address of the service that was opened. */
+const service = ({ to }: Search): { to?: string } => (typeof to === 'string' ? { to } : {})
+const period = ({ days }: Search): { days?: 7 | 90 } => (days === 7 || days === 90 ? { days } : {})
+
+/** A team by its id, as the server names it in refusals: it is shown as the team of this tab. */
+const teamByIdRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/teams/$id',
+  beforeLoad: async ({ context, params }) => {
+    const teams = await context.queries.ensureQueryData(teamsQuery)
+    const slug = teams.find(({ id }) => id === params.id)?.slug
+    if (!slug) throw notFound()
+    throw redirect({ to: '/team', search: { team: slug } })
+  },
+})
+
+export const team = [
+  pageWith(
+    '/agents',
+    archived,
+    lazyPage(() => import('../routes/agents/page.tsx'), 'AgentsPage'),
+  ),
+  page(
+    '/agents/$id',
+    lazyPage(() => import('../routes/agent/page.tsx'), 'AgentPage'),
+  ),
+  page(
+    '/sessions',
+    lazyPage(() => import('../routes/sessions/page.tsx'), 'SessionsPage'),
+  ),
+  page(
+    '/sessions/$id',
+    lazyPage(() => import('../routes/session/page.tsx'), 'SessionPage'),
+  ),
+  pageWith(
+    '/tokens',
+    forAgent,
+    lazyPage(() => import('../routes/tokens/page.tsx'), 'TokensPage'),
+  ),
+  page(
+    '/tunnels',
+    lazyPage(() => import('../routes/tunnels/page.tsx'), 'TunnelsPage'),
+  ),
+  pageWith(
+    '/tunnels/enter',
+    service,
+    lazyPage(() => import('../routes/tunnels/enter.tsx'), 'EnterPage'),
+  ),
+  page(
+    '/tunnels/$id',
+    lazyPage(() => import('../routes/tunnel/page.tsx'), 'TunnelPage'),
+  ),
+  page(
+    '/team',
+    lazyPage(() => import('../routes/team/page.tsx'), 'TeamPage'),
+  ),
+  pageWith(
+    '/team/analytics',
+    period,
+    lazyPage(() => import('../routes/analytics/page.tsx'), 'AnalyticsPage'),
+  ),
+  teamByIdRoute,
+  page(
+    '/workspaces/$id',
+    lazyPage(() => import('../routes/workspace/page.tsx'), 'WorkspacePage'),
+  ),
+  page(
+    '/repos/$id',
+    lazyPage(() => import('../routes/repo/page.tsx'), 'RepoPage'),
+  ),
+] as const

@@ -1,0 +1,21 @@
+import { infiniteQueryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { Resolve } from '../../../features/sync/schema.ts'
+import { change, ok, sync } from '../../api.ts'
+
+export const conflictsQuery = infiniteQueryOptions({
+  queryKey: ['conflicts'],
+  queryFn: ({ pageParam }) =>
+    ok(sync.sync.conflicts.get({ query: { limit: 20, ...(pageParam ? { cursor: pageParam } : { total: true }) } })),
+  initialPageParam: '',
+  getNextPageParam: (page) => page.nextCursor,
+})
+
+/** Decides on a conflict. */
+export function useResolve(id: string) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: (how: Resolve) => ok(sync.sync.conflicts({ id }).resolve.post(how, change())),
+    // The record may stand on any page.
+    onSuccess: () => cache.invalidateQueries(),
+  })
+}

@@ -1,0 +1,41 @@
+import type { Conflict } from '../../../features/sync/schema.ts'
+import { count } from '../../words.ts'
+
+/** Tells the conflicts of a page apart. */
+const about = ({ entity, field, device }: Conflict, name: string) =>
+  [entity, name, field, device.name].filter(Boolean).join(', ')
+
+export const words = {
+  title: 'Conflicts of devices',
+  intro: 'Changes that a device made without the server, where somebody else changed the same thing meanwhile.',
+  n: (n: number) => count(n, 'conflict'),
+  none: 'No conflicts',
+  noneText:
+    'Copies on your devices agree with the server, or their changes were merged. What cannot be merged comes here.',
+  terminal: 'From a terminal',
+  command: 'tutti sync',
+  more: 'Show more',
+  from: (device: string, time: string) => `From ${device}, ${time} ago.`,
+  gone: 'a record that you cannot see',
+  kinds: {
+    field: (field: string) => `Both changed ${field}.`,
+    deleted: () => 'It was deleted here, and changed on the device.',
+    delete: () => 'It was changed here, and deleted on the device.',
+  },
+  about,
+  values: (conflict: Conflict, name: string) => `Values: ${about(conflict, name)}`,
+  base: 'Before',
+  server: 'On the server now',
+  mine: 'On the device',
+  empty: 'empty',
+  choices: {
+    field: { server: 'Keep the server’s', mine: 'Take the device’s' },
+    deleted: { server: 'Leave it deleted', mine: 'Restore it with the change' },
+    delete: { server: 'Keep it', mine: 'Delete it' },
+  },
+  edit: 'Write another value',
+  value: 'Value',
+  save: 'Store this value',
+  cancel: 'Cancel',
+  resolved: (title: string) => `Decided: ${title}`,
+} as const

@@ -1,0 +1,122 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useRouteContext } from '@tanstack/react-router'
+import { useRef, useState } from 'react'
+import type { Grant } from '../../../features/grants/schema.ts'
+import { grants, ok } from '../../api.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { CopyButton } from '../../components/copy.tsx'
+import { Section } from '../../components/section.tsx'
+import { ago, day } from '../../times.ts'
+import { Items, Line, Page } from './parts.tsx'
+import { grantsQuery, useChange } from './queries.ts'
+import { titles, grantWords as w, words } from './words.ts'
+
+const factsOf = ({ host, agentName, scopes, lastUsedAt, expiresAt }: Grant, whose?: string) => [
+  whose,
+  host ? w.by(host) : w.unproven,
+  agentName && w.as(agentName),
+  w.may(scopes.some((scope) => scope.endsWith('write'))),
+  lastUsedAt ? words.used(ago(lastUsedAt)) : words.never,
+  words.until(day(expiresAt)),
+]
+
+export function Settings() {
+  const mine = useQuery(grantsQuery())
+  const [ending, setEnding] = useState<Grant>()
+  const isOwner = mine.data?.can.listTeam === true
+  const about = (
+    <>
+      {w.about} <Link to="/tokens">{w.tokens}</Link>.
+    </>
+  )
+  return (
+    <Page title={titles.grants} about={about}>
+      {mine.data?.items.length === 0 ? (
+        <Empty />
+      ) : (
+        <List items={mine.data?.items} error={mine.error} onEnd={setEnding} />
+      )}
+      {isOwner && <OfTeam onEnd={setEnding} />}
+      {ending && <End grant={ending} onClose={() => setEnding(undefined)} />}
+    </Page>
+  )
+}
+
+function Empty() {
+  const line = useRef<HTMLElement>(null)
+  return (
+    <div className="stack">
+      <p className="soft">{w.empty}</p>
+      <p className="code line">
+        <code className="grow" ref={line}>
+          {w.line}
+        </code>
+        <CopyButton text={w.line} source={line} name={w.line} />
+      </p>
+    </div>
+  )
+}
+
+interface ListProps {
+  items: readonly Grant[] | undefined
+  error: Error | null
+  /** Says whose each is. */
+  named?: boolean
+  onEnd(grant: Grant): void
+}
+
+const List = ({ items, error, named = false, onEnd }: ListProps) => (
+  <Items
+    items={items}
+    error={error}
+    label={named ? w.team : titles.grants}
+    item={(grant) => (
+      <>
+        <Line name={grant.name} facts={factsOf(grant, named ? grant.user.name : undefined)} />
+        {grant.can.revoke === true && (
+          <button
+            type="button"
+            className="btn small"
+            aria-label={`${w.end} ${grant.name}`}
+            onClick={() => onEnd(grant)}
+          >
+            {w.end}
+          </button>
+        )}
+      </>
+    )}
+  />
+)
+
+/** What others in the team let in, for its owners. */
+function OfTeam({ onEnd }: Pick<ListProps, 'onEnd'>) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const { data: mine } = useQuery(grantsQuery())
+  const { data, error } = useQuery(grantsQuery(team.id))
+  const own = new Set(mine?.items.map(({ id }) => id))
+  const others = data?.items.filter(({ id }) => !own.has(id))
+  if (others?.length === 0) return null
+  return (
+    <Section title={w.team}>
+      <p className="soft">{w.teamAbout}</p>
+      <List items={others} error={error} named onEnd={onEnd} />
+    </Section>
+  )
+}
+
+function End({ grant, onClose }: { grant: Grant; onClose(): void }) {
+  const end = useChange((id: string) => ok(grants.settings.grants({ id }).delete()), onClose)
+  return (
+    <Confirm
+      title={w.confirm(grant.name)}
+      verb={w.end}
+      cancel={words.cancel}
+      busy={end.isPending}
+      error={end.error}
+      onConfirm={() => end.mutate(grant.id)}
+      onClose={onClose}
+    >
+      <p>{w.confirmText}</p>
+    </Confirm>
+  )
+}

@@ -1,0 +1,36 @@
+/**
+ * Keeps what is known of tasks that have not changed, wherever they stand now, so that nothing of them is drawn anew.
+ * By itself the cache compares rows by their places, and all behind a new one would differ. Where nothing differs the
+ * known value is returned: a new one for each question would draw the page again and again.
+ */
+import { type InfiniteData, replaceEqualDeep } from '@tanstack/react-query'
+import type { TaskGroups, TaskPage } from '../../../features/tasks/list-schema.ts'
+import type { TaskItem } from '../../../features/tasks/schema.ts'
+
+type Rows = readonly { items: readonly TaskItem[] }[]
+
+/** Returns the new parts with the known tasks in them; what does not differ is the known part, or the known list. */
+function shared<P extends Rows[number]>(before: readonly P[], after: readonly P[]): readonly P[] {
+  const known = new Map(before.flatMap(({ items }) => items.map((item) => [item.id, item])))
+  const parts = after.map((part, place) => {
+    const items = part.items.map((item) => replaceEqualDeep(known.get(item.id), item))
+    const old = before[place]
+    const isSame = old?.items.length === items.length && items.every((item, n) => item === old.items[n])
+    return isSame ? replaceEqualDeep(old, { ...part, items }) : { ...part, items }
+  })
+  return parts.length === before.length && parts.every((part, n) => part === before[n]) ? before : parts
+}
+
+export function shareBoard(before: TaskGroups | undefined, after: TaskGroups): TaskGroups {
+  const groups = before ? shared(before.groups, after.groups) : after.groups
+  return before?.groups === groups ? before : { groups: [...groups] }
+}
+
+export function shareList(
+  before: InfiniteData<TaskPage> | undefined,
+  after: InfiniteData<TaskPage>,
+): InfiniteData<TaskPage> {
+  if (!before) return after
+  const pages = shared(before.pages, after.pages)
+  return before.pages === pages ? before : { ...after, pages: [...pages] }
+}

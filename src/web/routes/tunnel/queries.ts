@@ -1,0 +1,87 @@
+import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import type { ActionInput, TunnelAction, TunnelRequest } from '../../../features/tunnels/action-schema.ts'
+import { ok, tunnels } from '../../api.ts'
+import { watchTopic } from '../../live.ts'
+
+export const tunnelQuery = (id: string) =>
+  queryOptions({ queryKey: ['tunnel', id], queryFn: () => ok(tunnels({ id }).get()) })
+
+export const statusQuery = (id: string) =>
+  queryOptions({ queryKey: ['tunnel', id, 'status'], queryFn: () => ok(tunnels({ id }).status.get()) })
+
+export const actionsQuery = (id: string) =>
+  queryOptions({ queryKey: ['tunnel', id, 'actions'], queryFn: () => ok(tunnels({ id }).actions.get()) })
+
+export const historyQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['tunnel', id, 'history'],
+    queryFn: () => ok(tunnels({ id }).actions.history.get({ query: { limit: 20 } })),
+  })
+
+const actionQuery = (id: string, actionId: string) =>
+  queryOptions({
+    queryKey: ['tunnel', id, 'action', actionId],
+    queryFn: () => ok(tunnels({ id }).actions({ actionId }).get()),
+  })
+
+const requestsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['tunnel', id, 'requests'],
+    queryFn: () => ok(tunnels({ id }).requests.get()),
+    retry: false,
+  })
+
+export function useAct(id: string) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: (input: ActionInput) => ok(tunnels({ id }).actions.post(input, { query: {} })),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['tunnel', id, 'history'] }),
+  })
+}
+
+const ended = new Set<TunnelAction['state']>(['succeeded', 'failed', 'refused', 'cancelled', 'timed_out'])
+export const isEnded = (state: TunnelAction['state']): boolean => ended.has(state)
+
+/** An action with the lines of its output as they come. */
+export function useAction(id: string, actionId: string): { action: TunnelAction | undefined; output: string } {
+  const cache = useQueryClient()
+  const { data: action } = useQuery({
+    ...actionQuery(id, actionId),
+    // For what a lost connection did not tell.
+    refetchInterval: ({ state: { data } }) => (data && isEnded(data.state) ? false : 3000),
+  })
+  const [lines, setLines] = useState<readonly string[]>([])
+  useEffect(() => {
+    setLines([])
+    return watchTopic(`record:${actionId}`, ({ op, line }) => {
+      if (op === 'output') setLines((before) => [...before, String(line)].slice(-1000))
+      if (op === 'action') void cache.invalidateQueries({ queryKey: ['tunnel', id] })
+    })
+  }, [cache, id, actionId])
+  const stored = action?.output ?? ''
+  const isLive = action && !isEnded(action.state) && lines.length > stored.split('\n').length
+  return { action, output: isLive ? lines.join('\n') : stored || lines.join('\n') }
+}
+
+/** The last requests, and those that come. Undefined for those who may not see them. */
+export function useRequests(id: string): readonly TunnelRequest[] | undefined {
+  const { data } = useQuery(requestsQuery(id))
+  const [fresh, setFresh] = useState<readonly TunnelRequest[]>([])
+  const cache = useQueryClient()
+  useEffect(
+    () =>
+      watchTopic(`record:${id}`, ({ op, items }) => {
+        if (op === 'requests')
+          setFresh((before) => [...(items as TunnelRequest[]).toReversed(), ...before].slice(0, 40))
+        if (op === 'action') void cache.invalidateQueries({ queryKey: ['tunnel', id, 'history'] })
+      }),
+    [cache, id],
+  )
+  if (!data) return undefined
+  const seen = new Set(fresh.map(keyOf))
+  return [...fresh, ...data.items.filter((item) => !seen.has(keyOf(item)))].slice(0, 40)
+}
+
+export const keyOf = ({ at, service, method, path, ms }: TunnelRequest): string =>
+  `${at} ${service} ${method} ${path} ${ms}`

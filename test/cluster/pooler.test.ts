@@ -1,0 +1,112 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
+import { SQL } from 'bun'
+import type { DbError, Driver } from '../../src/db/driver.ts'
+import { openPostgres, type PostgresOptions } from '../../src/db/postgres/database.ts'
+import { connections } from '../../src/features/upkeep/doctor-database.ts'
+import { freePort } from '../support/port.ts'
+import { freshDatabase } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
+import { Programs } from './programs.ts'
+
+/** PgBouncer in transaction mode, as operators set it up, and what we say if it lacks something. */
+let programs: Programs
+let database: Awaited<ReturnType<typeof freshDatabase>>
+const opened: Driver[] = []
+const logged: string[] = []
+
+beforeAll(async () => {
+  programs = await Programs.create()
+  database = await freshDatabase()
+}, 600_000)
+afterEach(async () => {
+  for (const driver of opened.splice(0)) await driver.close()
+  logged.length = 0
+})
+afterAll(() => database.drop())
+
+async function pooler(...settings: string[]): Promise<string> {
+  const port = freePort()
+  const to = new URL(database.url)
+  const name = `pgbouncer-${port}`
+  const config = [
+    '[databases]',
+    `* = host=${to.hostname} port=${to.port} user=postgres`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${port}`,
+    'unix_socket_dir =',
+    'auth_type = any',
+    'pool_mode = transaction',
+    ...settings,
+  ]
+  const program = programs.start(name, ['pgbouncer', await programs.write(`${name}.ini`, `${config.join('\n')}\n`)])
+  await program.until(() => program.output().includes(`127.0.0.1:${port}`))
+  return database.url.replace(/@[^/]+/, `@127.0.0.1:${port}`)
+}
+
+async function open(options: Omit<PostgresOptions, 'log'>): Promise<Driver> {
+  const driver = await openPostgres({ ...options, log: (level, message) => void logged.push(`${level}: ${message}`) })
+  opened.push(driver)
+  return driver
+}
+const codeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'done',
+    (error: DbError) => error.code,
+  )
+
+const IGNORING = 'ignore_startup_parameters = jit,statement_timeout,idle_in_transaction_session_timeout'
+
+test('time limits hold for reads, writes and scripts, and none stays on a connection', async () => {
+  for (const settings of [[], [IGNORING]]) {
+    const url = await pooler('max_prepared_statements = 200', ...settings)
+    const driver = await open({ url, listenUrl: database.url, statementTimeout: 1000 })
+    const sleep = 'select pg_sleep(10)'
+    expect(await codeOf(driver.query(sleep))).toBe('timeout')
+    const tx = await driver.begin()
+    expect(await codeOf(tx.query(sleep))).toBe('timeout')
+    await tx.rollback()
+    expect(await codeOf(driver.query('select pg_sleep(1.5)', [], { timeout: 0 }))).toBe('done')
+    await driver.exec('begin; select pg_sleep(1.5); commit')
+    const numbers = Array.from({ length: 30 }, (_, n) => n)
+    const answers = numbers.map(async (n) => (await driver.query('select $1::int', [n])).rows[0]?.[0])
+    expect(await Promise.all(answers)).toEqual(numbers)
+    // Whoever gets the connection next does not have our limits.
+    const other = new SQL(url, { max: 1 })
+    for (let i = 0; i < 5; i++) expect(await other.unsafe('show statement_timeout').simple().values()).toEqual([['0']])
+    await other.close()
+    expect(logged).toContain('warn: a pooler is in front of Postgres; time limits are set in every transaction')
+    logged.length = 0
+  }
+}, 120_000)
+
+test('notifications come by LISTEN_URL; without it the start and the doctor say that none arrive', async () => {
+  const url = await pooler('max_prepared_statements = 200')
+  const heard: string[] = []
+  const deaf = await open({ url })
+  await deaf.listen('news', (payload) => void heard.push(payload))
+  expect(deaf.isListening).toBe(false)
+  expect(logged.filter((line) => line.includes('polling every second'))).toHaveLength(1)
+  const findings = await connections(deaf)
+  expect(findings.map(({ what, warning }) => [what, warning])).toEqual([
+    ['listening', true],
+    ['pooler', true],
+  ])
+  expect(findings[0]?.advice).toContain('LISTEN_URL')
+  const driver = await open({ url, listenUrl: database.url })
+  await driver.listen('news', (payload) => void heard.push(payload))
+  await until(async () => {
+    await driver.notify('news', 'it works')
+    return heard.includes('it works')
+  })
+  await until(async () => (await connections(driver))[0]?.said === 'notifications arrive')
+}, 120_000)
+
+test('a pooler that forgets prepared statements is named at the start', async () => {
+  const url = await pooler('max_prepared_statements = 0')
+  const refused = await open({ url }).then(
+    () => undefined,
+    (error: DbError) => error.message,
+  )
+  expect(refused).toContain('max_prepared_statements')
+}, 120_000)

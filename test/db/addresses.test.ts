@@ -1,0 +1,33 @@
+import { expect, test } from 'bun:test'
+import { placeOf, serversOf } from '../../src/text/database-address.ts'
+import { databaseUrl } from '../../src/text/setting-values.ts'
+
+test('an address of several servers is one for each, without what only libpq knows', () => {
+  expect(serversOf('postgres://ada:p%40ss@a:1,b:2/base?target_session_attrs=read-write')).toEqual([
+    'postgres://ada:p%40ss@a:1/base',
+    'postgres://ada:p%40ss@b:2/base',
+  ])
+  expect(serversOf('postgresql://a,[::1]:5433/base?target_session_attrs=primary&sslmode=require')).toEqual([
+    'postgresql://a/base?sslmode=require',
+    'postgresql://[::1]:5433/base?sslmode=require',
+  ])
+  expect(serversOf('postgres://a/base?sslmode=require&target_session_attrs=read-write')).toEqual([
+    'postgres://a/base?sslmode=require',
+  ])
+  expect(serversOf('postgres://a:5432/base')).toEqual(['postgres://a:5432/base'])
+  expect(serversOf('postgres://a:x,b/base')).toEqual([])
+  expect(serversOf('mysql://a/base')).toEqual([])
+})
+
+test('people see servers and name of a database, never its password', () => {
+  expect(placeOf('postgres://ada:secret@a:1,b:2/base?sslmode=require')).toBe('postgres://a:1,b:2/base')
+  expect(placeOf('postgres://a/base')).toBe('postgres://a/base')
+})
+
+test('a setting refuses an address that would lead to a standby', () => {
+  const several = 'postgres://a:1,b:2/base?target_session_attrs='
+  for (const target of ['read-write', 'primary', '']) expect(databaseUrl(several + target)).toBe(several + target)
+  for (const target of ['any', 'standby', 'prefer-standby', 'read-only'])
+    expect(() => databaseUrl(several + target)).toThrow('target_session_attrs=read-write')
+  expect(() => databaseUrl('postgres://a:1,b:2x/base')).toThrow('must look like')
+})

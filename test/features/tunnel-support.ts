@@ -1,0 +1,53 @@
+import type { Tunnel, TunnelClaimed, TunnelRegistered } from '../../src/features/tunnels/schema.ts'
+import { Agent, type AgentOptions } from '../../src/tunnel/agent.ts'
+import type { Machine } from '../../src/tunnel/machine.ts'
+import { call, type Person, type TestApp, unique } from '../support/app.ts'
+
+/** Waits for something that another part of the process does. */
+export async function until<T>(what: () => T | undefined | false | Promise<T | undefined | false>): Promise<T> {
+  for (;;) {
+    const found = await what()
+    if (found) return found
+    await Bun.sleep(5)
+  }
+}
+
+export interface ConnectedMachine {
+  agent: Agent
+  tunnel: Tunnel
+  machine: Machine
+  /** Resolves with why the agent ended. */
+  ended: Promise<'stopped' | 'refused'>
+  stop(): Promise<void>
+}
+
+type Wanted = Pick<Partial<Machine>, 'services' | 'commands' | 'mcp' | 'server'> & {
+  access?: Tunnel['access']
+  options?: Partial<AgentOptions>
+}
+
+/** Registers, claims and connects a machine, and waits until it is online. */
+export async function connectMachine(
+  t: TestApp,
+  owner: Person,
+  { services = {}, commands = {}, mcp = {}, server = t.url, access = 'private', options = {} }: Wanted,
+): Promise<ConnectedMachine> {
+  const body = { name: unique('Box'), access }
+  const { nonce, tunnel } = (await owner.fetch<TunnelRegistered>('POST', '/api/tunnels/register', body)).body
+  const about = { hostname: 'build-1', os: 'linux', architecture: 'x64', clientVersion: '1.0.0' }
+  const claimed = await call<TunnelClaimed>(t, 'POST', '/api/tunnels/claim', { nonce, ...about })
+  const machine: Machine = { ...claimed.body, server, services, commands, mcp }
+  const agent = new Agent({ machine, retryMs: [5, 20], ...options })
+  const ended = agent.run()
+  await until(async () => (await owner.fetch<Tunnel>('GET', `/api/tunnels/${tunnel.id}`)).body.status === 'online')
+  return {
+    agent,
+    tunnel,
+    machine,
+    ended,
+    stop: async () => {
+      agent.stop()
+      await ended
+    },
+  }
+}
