@@ -481,6 +481,14 @@ async function typed(line: string, way: Way): Promise<Seen> {
   return { code, out: shown, err: '' }
 }
 
+/** The output of a command; a search is repeated until it says no more that its index is catching up. */
+async function settled(line: string, way: Way): Promise<Seen> {
+  for (;;) {
+    const seen = await typed(line, way)
+    if (!/search index is catching up|"indexing": \{/.test(seen.out + seen.err)) return seen
+  }
+}
+
 const shapes: Record<string, unknown> = {}
 
 for (const way of ways)
@@ -488,7 +496,7 @@ for (const way of ways)
     const wrong: string[] = []
     for (const [line, expected] of everyday) {
       const asked = await filled(line, way)
-      const { code, out, err } = await typed(asked, way)
+      const { code, out, err } = await settled(asked, way)
       const problem = problemOf(way, line, expected, { code, out, err })
       if (problem) wrong.push(`${asked}\n  ${problem}: ${code} ${err}${out}`)
       const [, id] =

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { nouns } from '../../cli/nouns/index.ts'
 import { BINARY, folder, onTerminal, type Run, tutti } from '../support/binary.ts'
+import { until } from '../support/until.ts'
 import { type Home, Office } from './home.ts'
 
 let office: Office
@@ -141,8 +142,12 @@ describe('--json', () => {
       const out = await home.run(noun, 'list', '-n', '2', '--json')
       expect([noun, JSON.parse(out.out)]).toEqual([noun, page])
     }
-    const found = JSON.parse((await typed('search lock --json')).out) as { items: unknown[] }
-    expect(found.items).not.toBeEmpty()
+    // Search follows a moment later.
+    const items = await until(async () => {
+      const found = JSON.parse((await typed('search lock --json')).out) as { items: unknown[]; indexing?: object }
+      return !found.indexing && found.items
+    })
+    expect(items).not.toBeEmpty()
   }, 300_000)
 
   test('goes on where a list ended, to as many as are wanted or to the end', async () => {
