@@ -3,7 +3,7 @@ import { bars, ceilings } from '../agents/jobs/costs.ts'
 import { jobNames } from '../agents/jobs/work.ts'
 import { backlog } from '../agents/peers/backlog.ts'
 import { bestPeer, cheapest, measured, table } from '../agents/peers/costs.ts'
-import { installPeers } from '../agents/peers/install.ts'
+import { hasBacklog, installPeers } from '../agents/peers/install.ts'
 import { kazuph } from '../agents/peers/kazuph.ts'
 import { perform } from '../agents/peers/peer.ts'
 import { serverMemory } from '../agents/peers/server-memory.ts'
@@ -15,7 +15,8 @@ describe.if(process.env.FULL === '1')('agents with other programs', () => {
   const peers = { ...measured }
   beforeAll(installPeers, 300_000)
 
-  test.each([taskMaster, shrimp, backlog, kazuph, serverMemory].map((program) => [program.name, program] as const))(
+  const programs = [taskMaster, shrimp, ...(hasBacklog(process.arch) ? [backlog] : []), kazuph, serverMemory]
+  test.each(programs.map((program) => [program.name, program] as const))(
     '%s does its jobs as it did when it was measured',
     async (name, program) => {
       const costs = await perform(program)

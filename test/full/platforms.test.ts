@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { peersFor } from '../agents/peers/install.ts'
 import { dependenciesFor, run } from './install.ts'
 
 /** What the registry that bun is set up with says of this version; '' where it does not have it. */
@@ -17,7 +18,7 @@ for (const { arch, bun } of [
   { arch: 'arm64', bun: '@oven/bun-linux-aarch64' },
 ])
   test(`every program that is pinned is published for linux-${arch}`, async () => {
-    const wanted = { ...dependenciesFor(arch), [bun]: bunVersion }
+    const wanted = { ...dependenciesFor(arch), ...peersFor(arch), [bun]: bunVersion }
     // Its program comes in an optional package, under another name.
     const codex = `@openai/codex@${wanted['@openai/codex']}`
     expect(await published(codex, 'optionalDependencies')).toContain(`"npm:${codex}-linux-${arch}"`)
