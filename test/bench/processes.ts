@@ -57,6 +57,17 @@ export function cpuSeconds(pid: number): number {
   return nanoseconds / 1e9
 }
 
+/** Microseconds of the server's CPU a call. */
+export async function cpuPerCall(
+  { pid }: Process,
+  load: (until: number) => Promise<number>,
+  seconds: number,
+): Promise<number> {
+  const before = cpuSeconds(pid)
+  const calls = await load(performance.now() + seconds * 1000)
+  return ((cpuSeconds(pid) - before) / calls) * 1e6
+}
+
 /** CPU seconds of its first thread, which runs the event loop of Bun. */
 export const loopSeconds = (pid: number): number =>
   Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e9

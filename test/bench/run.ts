@@ -33,7 +33,7 @@ const bench: Bench = {
   rounds: Number(options.rounds),
   databases: process.env.TEST_DATABASE_URL ? ['embedded', 'Postgres'] : ['embedded'],
   world(database) {
-    const made = worlds.get(database) ?? emptyEnv(database).then(createWorld)
+    const made = worlds.get(database) ?? emptyEnv(database).then((env) => createWorld(env))
     worlds.set(database, made)
     return made
   },

@@ -31,9 +31,9 @@ export interface World {
   tokens: string[]
 }
 
-/** The compiled server. */
-export const serve = (env: World['env']): Promise<Process> =>
-  start([binary, 'serve', '--port', '0'], { LOG_LEVEL: 'warn', ...env })
+/** The compiled server, of this build or of another one. */
+export const serve = (env: World['env'], program = binary): Promise<Process> =>
+  start([program, 'serve', '--port', '0'], { LOG_LEVEL: 'warn', ...env })
 
 const folders: string[] = []
 const databases: { drop(): Promise<void> }[] = []
@@ -74,8 +74,8 @@ export function twin({ env }: World): World['env'] {
 const password = 'violet anchor prefers rain'
 
 /** Creates an account with a team of its own, on a server that runs with `env`. */
-export async function createPerson(env: World['env'], email: string): Promise<void> {
-  const create = Bun.spawn([binary, 'admin', 'create', '--email', email, '--name', 'Ada', '--password-stdin'], {
+export async function createPerson(env: World['env'], email: string, program = binary): Promise<void> {
+  const create = Bun.spawn([program, 'admin', 'create', '--email', email, '--name', 'Ada', '--password-stdin'], {
     env: { PATH: process.env.PATH, ...env },
     stdin: new Blob([password]),
     stdout: 'ignore',
@@ -86,9 +86,9 @@ export async function createPerson(env: World['env'], email: string): Promise<vo
 export const signIn = (server: Process, email: string) =>
   call<{ token: string; user: { id: string } }>(server, '/api/auth/login', { body: { email, password } })
 
-export async function createWorld(env: World['env']): Promise<World> {
-  const server = await serve(env)
-  await createPerson(env, 'ada@example.com')
+export async function createWorld(env: World['env'], program = binary): Promise<World> {
+  const server = await serve(env, program)
+  await createPerson(env, 'ada@example.com', program)
   const session = await signIn(server, 'ada@example.com')
   const { token } = await call<{ token: string }>(server, '/api/settings/api-keys', {
     body: { name: 'bench' },

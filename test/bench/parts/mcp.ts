@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type Bench, compare, median, type Part, ratioOf } from '../part.ts'
-import { cpuSeconds, type Process, start } from '../processes.ts'
+import { cpuPerCall, start } from '../processes.ts'
 import { restReads, sseCalls } from '../sse-load.ts'
 import { serve, type World } from '../world.ts'
 
@@ -41,13 +41,6 @@ async function measure(bench: Bench, world: World) {
   await ours.stop()
   await node.stop()
   return found
-}
-
-/** Microseconds of the server's CPU a call. */
-async function cpuPerCall(server: Process, load: (until: number) => Promise<number>, seconds: number): Promise<number> {
-  const before = cpuSeconds(server.pid)
-  const calls = await load(performance.now() + seconds * 1000)
-  return ((cpuSeconds(server.pid) - before) / calls) * 1e6
 }
 
 /** The statements that read a task, for the Node baseline: found where the product runs them. */
