@@ -111,14 +111,6 @@ export class Log {
     return entry
   }
 
-  get all(): readonly Entry[] {
-    return this.#entries
-  }
-
-  of(n: number): Entry | undefined {
-    return this.#entries.find((entry) => entry.n === n)
-  }
-
   /** The entries as lines of JSON; with `follow`, those that come too, and empty lines while there are none. */
   stream(follow: boolean): ReadableStream<Uint8Array> {
     const encoder = new TextEncoder()
