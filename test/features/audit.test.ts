@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import type { AuditEntry, AuditPage, Impersonation, SystemState } from '../../src/features/admin/schema.ts'
 import { openRaw } from '../mcp/support.ts'
 import { call, mcpToken, PASSWORD, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
+import { indexed, newWord } from './search-support.ts'
 
 let t: TestApp
 let admin: Person
@@ -130,6 +131,23 @@ describe('the audit log', () => {
       [who.userId, boss.userId],
       [who.userId, boss.userId],
     ])
+  })
+
+  test('has no rows of what the server does for itself; but all that an administrator does as somebody', async () => {
+    const [boss, who] = [await person(t, { admin: true }), await person(t)]
+    const from = new Date().toISOString()
+    for (const _ of [1, 2, 3]) expect((await who.fetch('POST', '/api/ws/ticket')).status).toBe(200)
+    const word = newWord()
+    await who.fetch('POST', '/api/notes', { title: word })
+    await indexed(t)
+    expect(types(await audit(`actorId=${who.userId}&since=${from}`))).toEqual(['note.created'])
+    for (const type of ['search.follow', 'search.keep', 'search.indexThese', 'teams.sumRange'])
+      expect([type, types(await audit(`type=${type}&since=${from}`))]).toEqual([type, []])
+    const { token } = (
+      await boss.fetch<Impersonation>('POST', `/api/admin/users/${who.userId}/impersonate`, { reason: 'help' })
+    ).body
+    await call(t, 'POST', '/api/ws/ticket', undefined, { authorization: `Bearer ${token}` })
+    expect(types(await audit(`actorId=${boss.userId}`)).slice(-1)).toEqual(['hub.ticket'])
   })
 
   test('is for administrators, and nobody can change it', async () => {

@@ -23,7 +23,10 @@ export const connect = read('hub.connect', listener, async (ctx, { upgrade }: { 
   })
 })
 
-export const ticket = write('hub.ticket', listener, (ctx): Promise<Ticket> => issueTicket(ctx), { secret: ['ticket'] })
+export const ticket = write('hub.ticket', listener, (ctx): Promise<Ticket> => issueTicket(ctx), {
+  secret: ['ticket'],
+  bookkeeping: true,
+})
 
 const topicsIn = (list: string | undefined): string[] => list?.split(',').filter((topic) => topic !== '') ?? []
 

@@ -206,9 +206,14 @@ const isAnyStale = read('mail.isAnyStale', machine, async (ctx, _: Record<string
   return found.length > 0
 })
 
-const disposeStale = write('mail.disposeStale', machine, async (ctx, _: Record<string, never>): Promise<void> => {
-  await dispose(ctx, 'It expired before it could be sent.', stale(ctx))
-})
+const disposeStale = write(
+  'mail.disposeStale',
+  machine,
+  async (ctx, _: Record<string, never>): Promise<void> => {
+    await dispose(ctx, 'It expired before it could be sent.', stale(ctx))
+  },
+  { bookkeeping: true },
+)
 
 const stale = (ctx: Ctx) => and(lte(mails.expiresAt, ctx.now), isNotNull(mails.sealed))
 

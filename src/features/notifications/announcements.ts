@@ -166,6 +166,7 @@ const deliverSome = write(
       .where(and(eq(notifications.createdAt, row.createdAt), eq(notifications.announcementId, id)))
     return deliver(ctx, row, last?.userId ?? undefined)
   },
+  { bookkeeping: true },
 )
 
 export const deliverRest = flow(

@@ -32,7 +32,9 @@ const lacking = read('search.lacking', machine, async (ctx, { without }: { witho
     .limit(READ),
 )
 
-const keep = write('search.keep', machine, (ctx, { made }: { made: Made[] }): Promise<void> => putVectors(ctx, made))
+const keep = write('search.keep', machine, (ctx, { made }: { made: Made[] }): Promise<void> => putVectors(ctx, made), {
+  bookkeeping: true,
+})
 
 const inUse = read('search.inUse', machine, async (ctx, _: Record<string, never>): Promise<string | undefined> => {
   const [kept] = await ctx.db.select().from(meta).where(eq(meta.key, MODEL))
@@ -52,11 +54,16 @@ const others = read('search.others', machine, async (ctx, _: Record<string, neve
   return rows.length > 0
 })
 
-const forgetSome = write('search.forgetSome', machine, async (ctx, _: Record<string, never>): Promise<void> => {
-  const some = sql`select ctid from ${passageVectors} where ${ne(passageVectors.model, ctx.app.embedder.id)}
+const forgetSome = write(
+  'search.forgetSome',
+  machine,
+  async (ctx, _: Record<string, never>): Promise<void> => {
+    const some = sql`select ctid from ${passageVectors} where ${ne(passageVectors.model, ctx.app.embedder.id)}
     limit ${FORGOTTEN}`
-  await ctx.db.execute(sql`delete from ${passageVectors} where ctid = any(array(${some}))`)
-})
+    await ctx.db.execute(sql`delete from ${passageVectors} where ctid = any(array(${some}))`)
+  },
+  { bookkeeping: true },
+)
 
 /** While many records are being changed, the next text waits, because the requests need the processor. */
 async function vectorsOf(app: App, texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]> {

@@ -71,41 +71,51 @@ export const state = read('search.state', machine, async (ctx, _: Record<string,
 const seqsOf = (rows: readonly Change[]): number[] => rows.map(({ seq }) => seq)
 
 /** Sets the position to now and compares everything once; later changes are followed by their events. */
-const begin = write('search.begin', machine, async (ctx, _: Record<string, never>): Promise<void> => {
-  await takeTurns(ctx)
-  await keepPosition(ctx, await positionNow(ctx.db))
-  ctx.enqueue({ name: 'search.compare', data: {}, key: 'all' })
-})
+const begin = write(
+  'search.begin',
+  machine,
+  async (ctx, _: Record<string, never>): Promise<void> => {
+    await takeTurns(ctx)
+    await keepPosition(ctx, await positionNow(ctx.db))
+    ctx.enqueue({ name: 'search.compare', data: {}, key: 'all' })
+  },
+  { bookkeeping: true },
+)
 
-const followSome = write('search.follow', machine, async (ctx, _: Record<string, never>): Promise<void> => {
-  await takeTurns(ctx)
-  const from = await position(ctx)
-  if (!from) return
-  const types = new Set(followed(ctx.app))
-  const rows = await readChanges(ctx.db, from, ROWS)
-  const isFollowed = rows.map(({ type }) => types.has(type))
-  if (rows.length < ROWS && !isFollowed.includes(true)) return
-  for (let limit = EVENTS; ; limit = Math.floor(limit / 2)) {
-    let some = 0
-    // The first row that is too much; negative if all are taken.
-    const end = isFollowed.findIndex((yes) => yes && some++ === limit)
-    const taken = end < 0 ? rows : rows.slice(0, end)
-    const changes = taken.filter(({ type }) => types.has(type))
-    const touched = new Map<SearchKind, Set<string>>()
-    for (const { type, subjectId } of changes) {
-      const source = find(ctx, ctx.app.events.get(type)?.kind)
-      if (source && subjectId) touched.set(source, (touched.get(source) ?? new Set()).add(subjectId))
+const followSome = write(
+  'search.follow',
+  machine,
+  async (ctx, _: Record<string, never>): Promise<void> => {
+    await takeTurns(ctx)
+    const from = await position(ctx)
+    if (!from) return
+    const types = new Set(followed(ctx.app))
+    const rows = await readChanges(ctx.db, from, ROWS)
+    const isFollowed = rows.map(({ type }) => types.has(type))
+    if (rows.length < ROWS && !isFollowed.includes(true)) return
+    for (let limit = EVENTS; ; limit = Math.floor(limit / 2)) {
+      let some = 0
+      // The first row that is too much; negative if all are taken.
+      const end = isFollowed.findIndex((yes) => yes && some++ === limit)
+      const taken = end < 0 ? rows : rows.slice(0, end)
+      const changes = taken.filter(({ type }) => types.has(type))
+      const touched = new Map<SearchKind, Set<string>>()
+      for (const { type, subjectId } of changes) {
+        const source = find(ctx, ctx.app.events.get(type)?.kind)
+        if (source && subjectId) touched.set(source, (touched.get(source) ?? new Set()).add(subjectId))
+      }
+      for (const { type, projectId, at } of changes)
+        if (ctx.app.events.get(type)?.creates && projectId) await addCreated(ctx, touched, projectId, at)
+      if (!(await index(ctx, touched, limit > 1 ? PIECES : Number.POSITIVE_INFINITY))) continue
+      const projectIds = new Set(
+        changes.flatMap(({ type, projectId }) => (ctx.app.events.get(type)?.many && projectId ? projectId : [])),
+      )
+      for (const projectId of projectIds) ctx.enqueue({ name: 'search.compare', data: { projectId }, key: projectId })
+      return keepPosition(ctx, advance(from, seqsOf(taken), end < 0 && rows.length < ROWS))
     }
-    for (const { type, projectId, at } of changes)
-      if (ctx.app.events.get(type)?.creates && projectId) await addCreated(ctx, touched, projectId, at)
-    if (!(await index(ctx, touched, limit > 1 ? PIECES : Number.POSITIVE_INFINITY))) continue
-    const projectIds = new Set(
-      changes.flatMap(({ type, projectId }) => (ctx.app.events.get(type)?.many && projectId ? projectId : [])),
-    )
-    for (const projectId of projectIds) ctx.enqueue({ name: 'search.compare', data: { projectId }, key: projectId })
-    return keepPosition(ctx, advance(from, seqsOf(taken), end < 0 && rows.length < ROWS))
-  }
-})
+  },
+  { bookkeeping: true },
+)
 
 const MOST_CREATED = 1000
 
@@ -217,6 +227,7 @@ const indexThese = write(
       )
         return limit
   },
+  { bookkeeping: true },
 )
 
 /** Uses at most a tenth of the database's time, because requests come first. */

@@ -50,9 +50,14 @@ const nextRange = read(
   },
 )
 
-const sumRange = write('teams.sumRange', machine, async (ctx, { after, to }: Range): Promise<void> => {
-  await ctx.db.execute(sql`select event_days_add(${after}::bigint, ${to}::bigint)`)
-})
+const sumRange = write(
+  'teams.sumRange',
+  machine,
+  async (ctx, { after, to }: Range): Promise<void> => {
+    await ctx.db.execute(sql`select event_days_add(${after}::bigint, ${to}::bigint)`)
+  },
+  { bookkeeping: true },
+)
 
 interface Way {
   signal?: AbortSignal

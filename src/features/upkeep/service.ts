@@ -122,9 +122,14 @@ const crowded = read(
     ).rows,
 )
 
-const foldSome = write('upkeep.foldCounts', machine, async (ctx, { id }: { id: string }): Promise<void> => {
-  await ctx.db.execute(sql`select task_counts_fold(${id}::uuid)`)
-})
+const foldSome = write(
+  'upkeep.foldCounts',
+  machine,
+  async (ctx, { id }: { id: string }): Promise<void> => {
+    await ctx.db.execute(sql`select task_counts_fold(${id}::uuid)`)
+  },
+  { bookkeeping: true },
+)
 
 /** Returns the past days of projects that have several rows; most days have few changes after they are over. */
 const crowdedDays = read(
@@ -144,6 +149,7 @@ const foldDay = write(
   async (ctx, { id, day }: { id: string; day: string }): Promise<void> => {
     await ctx.db.execute(sql`select task_days_fold(${id}::uuid, ${day}::date)`)
   },
+  { bookkeeping: true },
 )
 
 async function foldDays(ctx: Ctx): Promise<void> {
