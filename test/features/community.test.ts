@@ -9,7 +9,7 @@ import { skills } from '../../src/features/skills/table.ts'
 import { users } from '../../src/features/users/table.ts'
 import { ways } from '../mcp/support.ts'
 import { apiKey, call, mcpToken, member, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
-import { expectEvent, expectEvents, expectRefusal, watch } from './support.ts'
+import { expectEvent, expectEvents, expectRefusal, statuses, watch } from './support.ts'
 
 const connect = ways['v2 client, HTTP 2026-07-28'] as (typeof ways)[string]
 let t: TestApp
@@ -107,6 +107,15 @@ describe('the community', () => {
       'community_post.deleted',
       'notification.created',
     )
+  })
+
+  test('three reports at the same time hide a post too', async () => {
+    const author = await known()
+    for (let i = 0; i < 3; i++) {
+      const { id } = (await post(author)).body
+      expect(statuses(await Promise.all(readers.map((who) => report(who, id))))).toEqual([200, 200, 200])
+      expect((await open(id)).status).toBe(404)
+    }
   })
 
   test('needs a confirmed address; a new account is looked at first; five posts a day are enough', async () => {

@@ -152,6 +152,8 @@ export const report = write(
   writing,
   async (ctx, { id, reason }: CommunityReport & { id: string }): Promise<Reported> => {
     await requireOn(ctx, 'community')
+    // Concurrent reports count one after the other: none of three would see the other two.
+    await ctx.db.select({ id: communityPosts.id }).from(communityPosts).where(eq(communityPosts.id, id)).for('update')
     const post = await find(ctx, id)
     const user = await verifiedUser(ctx)
     if (post.authorId === user.id) throw new AppError('conflict', 'This is your own post. You can delete it.')

@@ -55,30 +55,28 @@ const published = (t: typeof skills | typeof agents): SQL =>
 
 interface Part {
   description: SQLWrapper
-  uses: SQL
   /** Besides its author not being suspended: it is listed for everybody. */
   isListed: SQL
 }
 
-const part = (kind: SQL, t: typeof skills | typeof agents, { description, uses, isListed }: Part): SQL => sql`
+const part = (kind: SQL, t: typeof skills | typeof agents, { description, isListed }: Part): SQL => sql`
   select ${kind} as kind, ${t.id} as id, ${t.name} as name, ${t.slug} as slug, ${description} as description,
-    ${users.id} as owner, ${users.handle} as handle, ${users.name} as author, ${uses} as uses, ${t.updatedAt} as at,
-    (select count(*)::int from ${marketplaceReports} where ${marketplaceReports.recordId} = ${t.id}) as reports,
+    ${users.id} as owner, ${users.handle} as handle, ${users.name} as author, ${t.updatedAt} as at,
     ${hiddenRecords.recordId} is not null as hidden, ${hiddenRecords.reason} as reason,
     ${hiddenRecords.recordId} is null and ${notBySuspended(t.createdById)} and ${isListed} as listed
   from ${t} left join ${users} on ${users.id} = ${t.createdById}
     left join ${hiddenRecords} on ${hiddenRecords.recordId} = ${t.id}
   where ${published(t)}`
 
-/** Agents that name the skill, and calls by which agents of other teams have read it. */
-const usesOfSkill = sql`(select count(*)::int from ${agents} a
-    where a.deleted_at is null and a.skills @> jsonb_build_array(${skills.id}::text))
-  + coalesce((select ${skillCalls.calls} from ${skillCalls} where ${skillCalls.skillId} = ${skills.id}), 0)`
+/** Agents that name the skill, and calls by which agents of other teams have read it. An agent has none. */
+const uses = sql`case when page.kind <> 'skill' then 0 else (select count(*)::int from ${agents} a
+    where a.deleted_at is null and a.skills @> jsonb_build_array(page.id::text))
+  + coalesce((select ${skillCalls.calls} from ${skillCalls} where ${skillCalls.skillId} = page.id), 0) end`
+const reports = sql`(select count(*)::int from ${marketplaceReports} where ${marketplaceReports.recordId} = page.id)`
 
-const ofSkills = part(sql`'skill'`, skills, { description: skills.description, uses: usesOfSkill, isListed: sql`true` })
+const ofSkills = part(sql`'skill'`, skills, { description: skills.description, isListed: sql`true` })
 const ofAgents = part(sql`'agent'`, agents, {
   description: agents.role,
-  uses: sql`0`,
   isListed: sql`${agents.status} = 'active'`,
 })
 const all = sql`(${ofSkills} union all ${ofAgents}) items`
@@ -98,10 +96,12 @@ function after(cursor: string | undefined): SQL[] {
 }
 const isTimeText = (text: string): boolean => !Number.isNaN(Date.parse(text)) && isTime(text)
 
+/** Counts uses and reports only of the rows that are returned: with many records, all would take seconds. */
 async function rowsOf(ctx: Ctx, conditions: SQL[], limit: number): Promise<{ rows: Row[]; nextCursor: string | null }> {
   const where = conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``
+  const some = sql`select * from ${all} ${where} order by at desc, id desc limit ${limit + 1}`
   const { rows } = await ctx.db.execute<Row>(
-    sql`select * from ${all} ${where} order by at desc, id desc limit ${limit + 1}`,
+    sql`select page.*, ${uses} as uses, ${reports} as reports from (${some}) page order by at desc, id desc`,
   )
   const page = rows.slice(0, limit)
   const last = rows.length > limit ? page.at(-1) : undefined
