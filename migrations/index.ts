@@ -63,6 +63,7 @@ import m60 from './0060_grants.sql' with { type: 'text' }
 import m61 from './0061_tunnel_actions.sql' with { type: 'text' }
 import m62 from './0062_skill_calls.sql' with { type: 'text' }
 import m63 from './0063_tunnel_instances.sql' with { type: 'text' }
+import m64 from './0064_tunnel_former_slugs.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -128,4 +129,5 @@ export const migrations: Migration[] = [
   { id: '0061_tunnel_actions', sql: m61 },
   { id: '0062_skill_calls', sql: m62 },
   { id: '0063_tunnel_instances', sql: m63 },
+  { id: '0064_tunnel_former_slugs', sql: m64 },
 ]

@@ -122,6 +122,7 @@ const stays: Record<string, readonly string[]> = {
     'community_posts',
     'community_reports',
     'tunnel_actions',
+    'tunnel_former_slugs',
     'tunnel_hours',
     'tunnel_sessions',
     'tunnels',

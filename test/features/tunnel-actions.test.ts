@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { OfferedActions, TunnelAction, TunnelActionPage } from '../../src/features/tunnels/action-schema.ts'
-import { expireActions } from '../../src/features/tunnels/dispatch.ts'
+import { expireActions, startAction } from '../../src/features/tunnels/dispatch.ts'
+import { MOST_OFFERS } from '../../src/features/tunnels/machine-connection.ts'
 import type { Tunnel, TunnelClaimed, TunnelRegistered } from '../../src/features/tunnels/schema.ts'
 import { purge } from '../../src/features/upkeep/service.ts'
 import { Agent, type AgentOptions } from '../../src/tunnel/agent.ts'
@@ -245,8 +246,16 @@ describe('a machine that is away', () => {
     const late = (await ask(owner, { type: 'ping' }, 0, tunnel.id)).body
     expect(late.state).toBe('queued')
     clock.forward({ seconds: 61 })
+    // As soon as its time is over, and not only when somebody has looked after it.
+    const ended = await get(owner, late)
+    const finishedAt = new Date(Date.parse(late.createdAt) + 60_000).toISOString()
+    expect(ended).toMatchObject({ state: 'timed_out', startedAt: null, finishedAt, error: expect.stringMatching(/./) })
+    expect(ended.can?.cancel).not.toBe(true)
+    const [newest] = (await owner.fetch<TunnelActionPage>('GET', `/api/tunnels/${tunnel.id}/actions/history`)).body.items
+    expect(newest).toMatchObject({ id: late.id, state: 'timed_out' })
+    expect(await startAction(t.app, late.id)).toBe(false)
     await expireActions(t.app)
-    expect(await get(owner, late)).toMatchObject({ state: 'timed_out', startedAt: null })
+    expect(await get(owner, late)).toEqual(ended)
     const soon = (await ask(owner, { type: 'ping' }, 0, tunnel.id)).body
     const dropped = (await ask(owner, { type: 'ping' }, 0, tunnel.id)).body
     await ask(owner, { type: 'cancel', params: { actionId: dropped.id } }, 0, tunnel.id)
@@ -350,6 +359,19 @@ describe('a hostile machine', () => {
     evil.session.result({ id: own.id, state: 'whatever' })
     await evil.closed
     expect((await ask(owner, { type: 'ping' })).body.state).toBe('succeeded')
+  })
+
+  test('says what it offers as often as it likes, up to a limit', async () => {
+    const { tunnel, machine } = await claimed()
+    const { session, closed } = await raw(machine)
+    await until(() => t.app.tunnels.of(tunnel.id))
+    for (let i = 1; i < MOST_OFFERS; i++) session.settings(offerOf(machine))
+    session.ping()
+    await until(() => session.rttMs !== undefined)
+    expect(session.isClosed).toBe(false)
+    session.settings(offerOf(machine))
+    await closed
+    await until(() => !t.app.tunnels.of(tunnel.id))
   })
 
   test('does not stop the database with what is nested too deep for it', async () => {

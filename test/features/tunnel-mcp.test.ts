@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { Client as V1Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -24,6 +26,9 @@ let viewer: Person
 let stranger: Person
 let machine: ConnectedMachine
 let local: ReturnType<typeof Bun.serve>
+const folder = mkdtempSync(join(tmpdir(), 'tutti-mcp-'))
+/** What the server `slow` was asked for. */
+const log = join(folder, 'log')
 
 beforeAll(async () => {
   t = watch(await testApp({ TUNNEL_PORT: '0' }))
@@ -42,6 +47,7 @@ beforeAll(async () => {
     mine: { argv: program('mine'), env: { GIVEN: '1' } },
     team: { argv: program('team'), who: ['members'], tools: ['echo', 'progress'] },
     web: { url: `http://127.0.0.1:${local.port}/mcp`, tools: ['add'], who: ['members'] },
+    slow: { argv: [...program('slow'), log] },
     broken: { argv: ['/no/such/program'] },
   }
   machine = await connectMachine(t, owner, { mcp, access: 'organization', options: { env: { FROM_AGENT: '1' } } })
@@ -50,6 +56,7 @@ afterAll(async () => {
   await machine.stop()
   await local.stop(true)
   await t.close()
+  rmSync(folder, { recursive: true, force: true })
 })
 
 const address = (server: string, slug = machine.tunnel.slug) => `${t.url}/mcp/tunnels/${slug}/${server}`
@@ -163,6 +170,24 @@ test('as actions, results say that they are a stranger’s, whatever the server 
   expect(seen.body.result).toMatchObject({ _source: source })
   const past = await owner.fetch<{ items: TunnelAction[] }>('GET', `/api/tunnels/${machine.tunnel.id}/actions/history`)
   for (const { result } of past.body.items) expect(result ?? { _source: source }).toMatchObject({ _source: source })
+})
+
+test('a call that is cancelled as an action stops at the server too', async () => {
+  const path = `/api/tunnels/${machine.tunnel.id}/actions`
+  const ask = (body: object, query = '') => owner.fetch<TunnelAction>('POST', `${path}${query}`, body)
+  const said = async () => ((await Bun.file(log).exists()) ? (await Bun.file(log).text()).split('\n') : [])
+  const { id } = (await ask({ type: 'call_tool', params: { server: 'slow', tool: 'hang' } })).body
+  await until(async () => (await said()).includes('tools/call'))
+  expect((await ask({ type: 'cancel', params: { actionId: id } }, '?wait=25')).body.state).toBe('succeeded')
+  await until(async () => (await said()).includes('notifications/cancelled'))
+  const { body } = await until(async () => {
+    const found = await owner.fetch<TunnelAction>('GET', `${path}/${id}`)
+    return found.body.finishedAt !== null && found
+  })
+  expect(body.state).toBe('cancelled')
+  // The server goes on with others.
+  const again = await ask({ type: 'call_tool', params: { server: 'slow', tool: 'echo' } }, '?wait=25')
+  expect(again.body.state).toBe('succeeded')
 })
 
 describe('rights', () => {

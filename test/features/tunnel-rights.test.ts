@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { TunnelRegistered } from '../../src/features/tunnels/schema.ts'
 import { apiKey, call, member, PASSWORD, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
+import { freePort } from '../support/port.ts'
 import { type ConnectedMachine, connectMachine, until } from './tunnel-support.ts'
 
 /** What somebody has open through a tunnel ends with their rights, and nobody's request harms those of others. */
@@ -137,4 +138,24 @@ test('a nonce ends with the credentials of whoever asked for it', async () => {
   expect((await eve.fetch('POST', '/api/auth/change-password', change)).status).toBe(200)
   const about = { hostname: 'build-1', os: 'linux', architecture: 'x64', clientVersion: '1.0.0' }
   expect((await call(t, 'POST', '/api/tunnels/claim', { nonce, ...about })).status).toBe(401)
+})
+
+test('where browsers use TLS, a code never leaves one without it, whatever the link says', async () => {
+  const own = await testApp({
+    APP_URL: 'https://tutti.example.com',
+    TUNNEL_PORT: String(freePort()),
+    TUNNEL_DOMAIN: 'tunnels.example.com',
+  })
+  const who = await person(own)
+  const name = unique('box').slice(0, 30)
+  const { tunnel } = (await who.fetch<TunnelRegistered>('POST', '/api/tunnels/register', { name })).body
+  for (const scheme of ['http', 'https']) {
+    const to = `${scheme}://web--${tunnel.slug}.tunnels.example.com/deep`
+    const { status, body } = await who.fetch<{ location: string }>('POST', '/api/tunnels/enter', { to })
+    expect([status, new URL(body.location).origin]).toEqual([
+      200,
+      `https://web--${tunnel.slug}.tunnels.example.com`,
+    ])
+  }
+  await own.close()
 })

@@ -101,6 +101,21 @@ describe('the record', () => {
     expect((await register(stranger, { name: 'Two', slug })).status).toBe(201)
   })
 
+  test('a slug that a tunnel had before it was renamed rests for others too', async () => {
+    const slug = unique('old').slice(0, 30)
+    const keeper = await person(t)
+    const { tunnel } = (await register(keeper, { name: 'One', slug })).body
+    const rename = (to: string) => keeper.fetch('PUT', `/api/tunnels/${tunnel.id}`, { slug: to })
+    expect((await rename(`${slug.slice(0, 20)}-new`)).status).toBe(200)
+    expect((await register(stranger, { name: 'Two', slug })).status).toBe(409)
+    // Its owner may have it back.
+    expect(statuses([await rename(slug), await rename(`${slug.slice(0, 20)}-new`)])).toEqual([200, 200])
+    await t.app.driver.query(`update tunnel_former_slugs set left_at = left_at - interval '8 days' where slug = $1`, [
+      slug,
+    ])
+    expect((await register(stranger, { name: 'Two', slug })).status).toBe(201)
+  })
+
   test('a user has at most ten, also when they register at once', async () => {
     const busy = await person(t)
     const answers = await Promise.all(times(12, () => register(busy)))

@@ -20,6 +20,7 @@ const tools = ['echo', 'environment', 'progress', 'end', 'secret'].map((tool) =>
 function call({ id, params }: Message): void {
   const token = params?._meta?.progressToken
   if (params?.name === 'end') process.exit(3)
+  if (params?.name === 'hang') return
   if (params?.name === 'progress')
     send({ method: 'notifications/progress', params: { progressToken: token, progress: 1 } })
   if (params?.name === 'environment') return void send({ id, result: text(Object.keys(process.env).sort().join(' ')) })

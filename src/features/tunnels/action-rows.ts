@@ -1,9 +1,11 @@
-import { desc, eq, inArray, isNull, lt, sql } from 'drizzle-orm'
+import { desc, eq, gt, inArray, isNull, lt, lte, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { permissionOf, type Refusal, refusalOf, roleRefusal } from '../../auth/policy.ts'
 import { and, or } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
+import type { App } from '../../services.ts'
+import { actionLimits } from '../../tunnel/action.ts'
 import { endStates } from '../../tunnel/frames.ts'
 import { users } from '../users/table.ts'
 import { governs } from './access.ts'
@@ -46,6 +48,17 @@ export const seenOf = (ctx: Ctx, tunnel: TunnelRow) =>
     governs(ctx, tunnel) ? undefined : eq(tunnelActions.callerId, userIdOf(ctx.actor)),
   )
 
+/**
+ * Returns the action as it is now: one that has waited for its machine for too long has timed out, also before that is
+ * stored.
+ */
+export function asOf<R extends Pick<ActionRow, 'state' | 'createdAt' | 'finishedAt' | 'error'>>(row: R, now: string): R {
+  const finishedAt = new Date(Date.parse(row.createdAt) + actionLimits.queueMs).toISOString()
+  if (row.state !== 'queued' || finishedAt > now) return row
+  return { ...row, state: 'timed_out', finishedAt, error: NOT_TAKEN }
+}
+const NOT_TAKEN = 'The machine did not take it within a minute.'
+
 export async function findAction(ctx: Ctx, tunnel: TunnelRow, id: string): Promise<ActionRow & { output: string }> {
   const [found] = await ctx.db
     .select({ ...item, output: tunnelActions.output })
@@ -53,7 +66,7 @@ export async function findAction(ctx: Ctx, tunnel: TunnelRow, id: string): Promi
     .leftJoin(users, eq(users.id, tunnelActions.callerId))
     .where(and(seenOf(ctx, tunnel), eq(tunnelActions.id, id)))
   if (!found) throw notFound('action', id)
-  return { ...found, output: found.output ?? '' }
+  return { ...asOf(found, ctx.now), output: found.output ?? '' }
 }
 
 /** Returns why the caller may not cancel an action that they see. Also while the tunnel is paused. */
@@ -66,14 +79,14 @@ export function cancelRefusal(ctx: Ctx, tunnel: TunnelRow, action: Pick<ActionRo
 }
 
 export function shownAction(ctx: Ctx, tunnel: TunnelRow, action: ActionRow): TunnelAction {
-  const { callerId, callerName, ...rest } = action
+  const { callerId, callerName, ...rest } = asOf(action, ctx.now)
   const { startedAt, finishedAt } = rest
   return {
     ...rest,
     result: withSource(tunnel, rest),
     caller: { id: callerId, name: callerName ?? 'a former member' },
     durationMs: startedAt && finishedAt ? Math.max(0, Date.parse(finishedAt) - Date.parse(startedAt)) : null,
-    can: { cancel: permissionOf(cancelRefusal(ctx, tunnel, action)) },
+    can: { cancel: permissionOf(cancelRefusal(ctx, tunnel, rest)) },
   }
 }
 
@@ -87,12 +100,27 @@ function withSource({ slug }: TunnelRow, { type, name, result }: Pick<ActionRow,
 
 // ---- for the machine's side, without a caller
 
+/** The columns that `asOf` needs. */
+export const itsEnd = {
+  state: tunnelActions.state,
+  createdAt: tunnelActions.createdAt,
+  finishedAt: tunnelActions.finishedAt,
+  error: tunnelActions.error,
+}
+
+/** SQL condition: actions that wait for their machine, and still may. */
+export const isWaiting = ({ clock }: Pick<App, 'clock'>) =>
+  and(
+    eq(tunnelActions.state, 'queued'),
+    gt(tunnelActions.createdAt, new Date(clock().getTime() - actionLimits.queueMs).toISOString()),
+  )
+
 /** SQL condition: actions that wait too long for their machine, or whose end it never told. */
 export const isOverdue = (queuedBefore: string, startedBefore: string) =>
   and(
     isNull(tunnelActions.finishedAt),
     or(
-      and(eq(tunnelActions.state, 'queued'), lt(tunnelActions.createdAt, queuedBefore)),
+      and(eq(tunnelActions.state, 'queued'), lte(tunnelActions.createdAt, queuedBefore)),
       lt(tunnelActions.startedAt, startedBefore),
     ),
   )

@@ -1,7 +1,8 @@
-import { eq, gt, isNull, ne } from 'drizzle-orm'
+import { eq, gt, isNull, lte, ne } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { randomTail } from '../../auth/secrets.ts'
+import { newId } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
 import { changeVersioned } from '../../records/rows.ts'
@@ -9,10 +10,11 @@ import { slugify } from '../../text/text.ts'
 import { tunnelUpdated } from './events.ts'
 import { about, find, type TunnelRow } from './rows.ts'
 import type { Access, TunnelPatch } from './schema.ts'
-import { tunnels } from './table.ts'
+import { tunnelFormerSlugs, tunnels } from './table.ts'
 
-/** Days in which nobody else gets the slug of a deleted tunnel: its address may still be bookmarked. */
+/** Days in which nobody else gets the slug of a tunnel that was deleted or renamed: its address may be bookmarked. */
 const REST_DAYS = 7
+const restedAt = ({ now }: Ctx): string => new Date(Date.parse(now) - REST_DAYS * 86_400_000).toISOString()
 
 /** Changes the given fields. The caller has checked the right to. */
 export async function change(ctx: Ctx, before: TunnelRow, patch: TunnelPatch): Promise<TunnelRow> {
@@ -25,9 +27,16 @@ export async function change(ctx: Ctx, before: TunnelRow, patch: TunnelPatch): P
     what: 'this tunnel',
     again: () => find(ctx, before.id),
   })
+  if (patch.slug !== undefined && patch.slug !== before.slug) await restSlug(ctx, before)
   const after = await find(ctx, before.id)
   ctx.emit(tunnelUpdated, about(after, { fields: Object.keys(patch) }))
   return after
+}
+
+/** Also removes those that have rested, so that the table stays small. */
+async function restSlug(ctx: Ctx, { slug, ownerId }: TunnelRow): Promise<void> {
+  await ctx.db.delete(tunnelFormerSlugs).where(lte(tunnelFormerSlugs.leftAt, restedAt(ctx)))
+  await ctx.db.insert(tunnelFormerSlugs).values({ id: newId(), slug, ownerId, leftAt: ctx.now })
 }
 
 export function checkPublic({ app }: Ctx, access: Access | undefined): void {
@@ -48,9 +57,11 @@ export async function requireFree(ctx: Ctx, slug: string, except?: string): Prom
 }
 
 async function isTaken(ctx: Ctx, slug: string, except?: string): Promise<boolean> {
-  const rested = new Date(Date.parse(ctx.now) - REST_DAYS * 86_400_000).toISOString()
-  const restsForOthers = and(gt(tunnels.deletedAt, rested), ne(tunnels.ownerId, userIdOf(ctx.actor)))
+  const [rested, userId] = [restedAt(ctx), userIdOf(ctx.actor)]
+  const restsForOthers = and(gt(tunnels.deletedAt, rested), ne(tunnels.ownerId, userId))
   const others = except === undefined ? undefined : ne(tunnels.id, except)
   const where = and(eq(tunnels.slug, slug), or(isNull(tunnels.deletedAt), restsForOthers), others)
-  return (await ctx.db.$count(tunnels, where)) > 0
+  if ((await ctx.db.$count(tunnels, where)) > 0) return true
+  const { leftAt, ownerId, slug: former } = tunnelFormerSlugs
+  return (await ctx.db.$count(tunnelFormerSlugs, and(eq(former, slug), gt(leftAt, rested), ne(ownerId, userId)))) > 0
 }

@@ -12,7 +12,7 @@ import { Tail } from '../../tunnel/output.ts'
 import type { Connection } from '../../tunnel/switchboard.ts'
 import { memberships } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
-import { isActive, isEnded, isOverdue } from './action-rows.ts'
+import { asOf, isActive, isEnded, isOverdue, isWaiting, itsEnd } from './action-rows.ts'
 import type { ActionState, ActionType } from './action-schema.ts'
 import { tunnelActionFinished, tunnelActionRequested } from './events.ts'
 import { about } from './rows.ts'
@@ -26,6 +26,8 @@ interface Ended {
   error?: string
   output?: string
   outputCut?: boolean
+  /** Default: now. */
+  finishedAt?: string
 }
 
 /** Stores the end of an action, unless it has ended already. */
@@ -34,7 +36,7 @@ export const endAction = write('tunnels.endAction', machine, endRow)
 export async function endRow(ctx: Ctx, { id, result, ...rest }: Ended): Promise<void> {
   const [row] = await ctx.db
     .update(tunnelActions)
-    .set({ ...rest, ...(result !== undefined && { result }), finishedAt: ctx.now, sealed: null })
+    .set({ finishedAt: ctx.now, ...rest, ...(result !== undefined && { result }), sealed: null })
     .where(and(eq(tunnelActions.id, id), inArray(tunnelActions.state, ['queued', 'running', 'awaiting_confirmation'])))
     .returning()
   if (!row) return
@@ -56,6 +58,9 @@ interface Sent {
   length: number
   result: unknown
 }
+
+/** Milliseconds after the end of an action's time: timers may fire a little early. */
+const SPARE_MS = 20
 
 const dispatchers = new WeakMap<App, Dispatcher>()
 
@@ -96,14 +101,17 @@ export class Dispatcher {
   }
 
   /** Hears of actions that anybody asked for or that have ended, on any instance. */
-  onEvent({ type, subjectId, data }: AppEvent): void {
+  onEvent({ type, subjectId, data, origin }: AppEvent): void {
     const isEnd = type === tunnelActionFinished.name
     if (subjectId === null || (!isEnd && type !== tunnelActionRequested.name)) return
     const actionId = String(data.actionId)
     if (isEnd) this.#sent.delete(actionId)
     const state = isEnd ? (data.state as ActionState) : 'queued'
     for (const notice of noticesOf(subjectId, actionId, state)) this.app.live.board.postHere(notice)
-    if (!isEnd) this.wake(subjectId)
+    if (isEnd) return
+    this.wake(subjectId)
+    // Who watches hears of the end in time; otherwise only the next round would find it.
+    if (origin === this.app.instanceId) setTimeout(() => this.#expire(), actionLimits.queueMs + SPARE_MS).unref()
   }
 
   /** Takes a report of a machine about one of its actions; about others it has nothing to say. */
@@ -159,7 +167,7 @@ export class Dispatcher {
     const waiting = await db
       .select()
       .from(tunnelActions)
-      .where(and(eq(tunnelActions.tunnelId, tunnelId), eq(tunnelActions.state, 'queued')))
+      .where(and(eq(tunnelActions.tunnelId, tunnelId), isWaiting(this.app)))
       .orderBy(asc(tunnelActions.createdAt), asc(tunnelActions.id))
       .limit(20)
     let active = waiting.length > 0 ? await db.$count(tunnelActions, isActive(tunnelId)) : 0
@@ -190,6 +198,10 @@ export class Dispatcher {
     return true
   }
 
+  #expire(): void {
+    expireActions(this.app).catch((error: unknown) => this.app.log.debug('actions not ended', { error }))
+  }
+
   #remember(id: string, tunnelId: string): void {
     if (!this.#sent.has(id)) this.#sent.set(id, { tunnelId, tail: new Tail(), parts: [], length: 0, result: undefined })
   }
@@ -206,11 +218,11 @@ export class Dispatcher {
 }
 
 /** Marks an action as running. Returns false if it does not wait any more. */
-export async function startAction({ db, clock }: App, id: string): Promise<boolean> {
-  const [mine] = await db
+export async function startAction(app: App, id: string): Promise<boolean> {
+  const [mine] = await app.db
     .update(tunnelActions)
-    .set({ state: 'running', startedAt: clock().toISOString(), sealed: null })
-    .where(and(eq(tunnelActions.id, id), eq(tunnelActions.state, 'queued')))
+    .set({ state: 'running', startedAt: app.clock().toISOString(), sealed: null })
+    .where(and(eq(tunnelActions.id, id), isWaiting(app)))
     .returning({ id: tunnelActions.id })
   return mine !== undefined
 }
@@ -243,13 +255,15 @@ export async function expireActions(app: App): Promise<void> {
   const { queueMs, ms, confirmMs } = actionLimits
   const ago = (time: number) => new Date(now - time).toISOString()
   const overdue = await app.db
-    .select({ id: tunnelActions.id, state: tunnelActions.state })
+    .select({ ...itsEnd, id: tunnelActions.id })
     .from(tunnelActions)
     .where(isOverdue(ago(queueMs), ago(ms + confirmMs + queueMs)))
     .limit(100)
-  for (const { id, state } of overdue) {
-    const error =
-      state === 'queued' ? 'The machine did not take it within a minute.' : 'The machine did not say how it ended.'
-    await endAction(contextOf(app, system), { id, state: 'timed_out', error })
+  const ctx = contextOf(app, system)
+  for (const row of overdue) {
+    const { error, finishedAt } = asOf(row, ctx.now)
+    const lost = 'The machine did not say how it ended.'
+    const { id } = row
+    await endAction(ctx, { id, state: 'timed_out', error: error ?? lost, finishedAt: finishedAt ?? ctx.now })
   }
 }

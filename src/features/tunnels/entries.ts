@@ -16,6 +16,12 @@ import { find } from './rows.ts'
 export const ENTRY_PATH = '/.tutti/enter'
 const HOURS = 12
 
+/** Whether browsers reach this server with TLS. */
+const isSecure = ({ config }: App): boolean => config.APP_URL?.startsWith('https:') ?? false
+/** A code must not leave the browser unencrypted, whatever the link says that it came with. */
+const secured = (app: App, address: string): string =>
+  isSecure(app) ? address.replace(/^http:/, 'https:') : address
+
 interface Pass {
   sessionId: string
   host: string
@@ -41,7 +47,7 @@ export const enter = write(
       userId: ctx.actor.userId,
       data: { sessionId: ctx.actor.credentialId, host: place.host, target: place.target },
     })
-    return { location: `${url.origin}${ENTRY_PATH}?code=${code}` }
+    return { location: `${secured(ctx.app, url.origin)}${ENTRY_PATH}?code=${code}` }
   },
   { secret: ['location'] },
 )
@@ -54,13 +60,12 @@ export class Entries {
 
   constructor(private readonly app: App) {
     this.#key = deriveKey(app.secret, 'tunnel-cookie')
-    this.#isSecure = app.config.APP_URL?.startsWith('https:') ?? false
+    this.#isSecure = isSecure(app)
     app.auth.watch(() => this.#known.clear())
   }
 
   signIn(to: string): string {
-    const address = this.#isSecure ? to.replace(/^http:/, 'https:') : to
-    return `${this.app.url}/tunnels/enter?to=${encodeURIComponent(address)}`
+    return `${this.app.url}/tunnels/enter?to=${encodeURIComponent(secured(this.app, to))}`
   }
 
   /** Takes the code of `enter` and sets the cookie. Undefined if the code is not valid here. */

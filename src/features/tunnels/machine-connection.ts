@@ -1,7 +1,7 @@
 import { type Ctx, contextOf } from '../../action.ts'
 import { type Actor, system } from '../../auth/actor.ts'
 import type { Peer, Socket } from '../../live/socket.ts'
-import { fromJson, type Goodbye, Offer } from '../../tunnel/frames.ts'
+import { fromJson, type Goodbye, Offer, ProtocolError } from '../../tunnel/frames.ts'
 import { Session } from '../../tunnel/session.ts'
 import { type Connection, type TunnelFacts, Unreachable } from '../../tunnel/switchboard.ts'
 import { RequestLog } from './request-log.ts'
@@ -17,6 +17,9 @@ interface Book {
 
 /** Bytes that may wait in the socket before streams have to wait. */
 const HIGH_WATER = 512 << 10
+
+/** How often a machine may say on one connection what it offers: each time is stored. Agents say it once. */
+export const MOST_OFFERS = 100
 
 /** The connections of each process, with the credential that each was opened with. */
 const actors = new WeakMap<Connection, Actor>()
@@ -34,6 +37,7 @@ export class MachineConnection implements Peer {
   #connection: Connection | undefined
   /** The machine is told to others only once it has said what it offers. */
   #isOpening = false
+  #offers = 0
 
   constructor(
     private readonly ctx: Ctx,
@@ -103,6 +107,7 @@ export class MachineConnection implements Peer {
   }
 
   #offered(offer: Offer): void {
+    if (++this.#offers > MOST_OFFERS) throw new ProtocolError('too many settings')
     const connection = this.#connection
     if (!connection) {
       const { app, actor } = this.ctx

@@ -56,6 +56,20 @@ export const tunnels = pgTable(
   ],
 )
 
+/** Slugs that tunnels had before they were renamed. They rest for a while, as that of a deleted tunnel does. */
+export const tunnelFormerSlugs = pgTable(
+  'tunnel_former_slugs',
+  {
+    id: uuid().primaryKey(),
+    slug: text().notNull(),
+    ownerId: uuid()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    leftAt: instant().notNull(),
+  },
+  (t) => [index('tunnel_former_slugs_slug').on(t.slug), index('tunnel_former_slugs_owner').on(t.ownerId)],
+)
+
 /** The last connection of each tunnel. Not in `tunnels`: a heartbeat is no change of the record. */
 export const tunnelSessions = pgTable('tunnel_sessions', {
   tunnelId: uuid()

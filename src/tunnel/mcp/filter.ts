@@ -1,4 +1,4 @@
-import { type Channel, codes, failure, isRequest, type Message, type MessageId } from './message.ts'
+import { type Channel, codes, failure, isRequest, type Message } from './message.ts'
 
 /** Methods that a client may use on a server of which only some tools are allowed. */
 const methods = new Set(['initialize', 'ping', 'tools/list', 'tools/call', 'logging/setLevel'])
@@ -10,9 +10,6 @@ const capabilities = ['tools', 'logging']
  * closed too: a list of tools is meant as all that may be used.
  */
 export class ToolFilter {
-  readonly #listing = new Set<MessageId>()
-  readonly #introducing = new Set<MessageId>()
-
   /** `allowed` undefined: everything. */
   constructor(private readonly allowed: readonly string[] | undefined) {}
 
@@ -20,26 +17,25 @@ export class ToolFilter {
   send(message: Message, to: Channel): Message | undefined {
     const refused = this.#refusal(message)
     if (refused) return isRequest(message) ? failure(message.id, ...refused) : undefined
-    if (message.method === 'tools/list') this.#listing.add(message.id as MessageId)
-    if (message.method === 'initialize') this.#introducing.add(message.id as MessageId)
     to.send(message)
     return undefined
   }
 
-  /** Returns a message of the server as the client may see it. */
+  /**
+   * Returns a message of the server as the client may see it. What a result holds decides, not the request that it is
+   * said to belong to: with an id that is used twice, the list of tools could pass for something else.
+   */
   received(message: Message): Message {
     const { allowed } = this
-    if (message.method !== undefined || message.id == null) return message
-    const [wasList, wasIntroduction] = [this.#listing.delete(message.id), this.#introducing.delete(message.id)]
-    if (!allowed || !message.result) return message
-    if (wasList && Array.isArray(message.result.tools)) {
-      const tools = (message.result.tools as { name?: unknown }[]).filter(({ name }) => allowed.includes(String(name)))
-      return { ...message, result: { ...message.result, tools } }
+    if (!allowed || message.method !== undefined || !message.result) return message
+    const result = { ...message.result }
+    if (Array.isArray(result.tools))
+      result.tools = result.tools.filter((tool: { name?: unknown } | null) => allowed.includes(String(tool?.name)))
+    if (typeof result.capabilities === 'object' && result.capabilities !== null) {
+      const can = result.capabilities as Record<string, unknown>
+      result.capabilities = Object.fromEntries(capabilities.flatMap((name) => (name in can ? [[name, can[name]]] : [])))
     }
-    if (!wasIntroduction) return message
-    const can = (message.result.capabilities ?? {}) as Record<string, unknown>
-    const kept = Object.fromEntries(capabilities.flatMap((name) => (name in can ? [[name, can[name]]] : [])))
-    return { ...message, result: { ...message.result, capabilities: kept } }
+    return { ...message, result }
   }
 
   #refusal({ method, params }: Message): [code: number, message: string] | undefined {

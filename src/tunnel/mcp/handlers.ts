@@ -9,11 +9,11 @@ const CallTool = object({ server, tool: text(200, { minLength: 1 }), arguments: 
 
 /** The actions of local MCP servers, which check themselves what the caller may use. */
 export const mcpHandlers = (mcp: LocalMcp): Record<string, ActionHandler> => ({
-  list_tools: handler(ListTools, ({ server: name }, { user }) =>
-    told(mcp.tools(user, name).then((tools) => ({ tools }))),
+  list_tools: handler(ListTools, ({ server: name }, { user, signal }) =>
+    told(mcp.tools(user, name, signal).then((tools) => ({ tools }))),
   ),
-  call_tool: handler(CallTool, async ({ server: name, tool, arguments: args = {} }, { user }) => {
-    const result = await told(mcp.call(user, name, tool, args))
+  call_tool: handler(CallTool, async ({ server: name, tool, arguments: args = {} }, { user, signal }) => {
+    const result = await told(mcp.call({ user, name, tool, args, signal }))
     if (result.isError === true) throw new ActionFailure('failed', 'The tool returned an error.', result)
     return result
   }),

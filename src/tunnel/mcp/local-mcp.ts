@@ -24,6 +24,15 @@ export class McpRefusal extends Error {
   }
 }
 
+interface ToolCall {
+  user: TunnelUser
+  /** The name of the server. */
+  name: string
+  tool: string
+  args: object
+  signal?: AbortSignal
+}
+
 /** Milliseconds that a server has to respond to a call that comes as an action. */
 const CALL_MS = 300_000
 const MOST_PAGES = 20
@@ -61,10 +70,10 @@ export class LocalMcp {
     }
   }
 
-  /** Calls a tool and returns its result. */
-  async call(user: TunnelUser, name: string, tool: string, args: object): Promise<Record<string, unknown>> {
+  /** Calls a tool and returns its result. If `signal` fires, the server is told to stop. */
+  async call({ user, name, tool, args, signal }: ToolCall): Promise<Record<string, unknown>> {
     const session = await this.#session(user, name)
-    return this.#ask(session, 'tools/call', { name: tool, arguments: args })
+    return this.#ask(session, 'tools/call', { name: tool, arguments: args }, signal)
   }
 
   stop(): void {
@@ -78,11 +87,11 @@ export class LocalMcp {
   }
 
   /** Returns the tools of a server that the user may use. */
-  async tools(user: TunnelUser, name: string): Promise<LocalTool[]> {
+  async tools(user: TunnelUser, name: string, signal?: AbortSignal): Promise<LocalTool[]> {
     const session = await this.#session(user, name)
     const tools: LocalTool[] = []
     for (let page = 0, cursor: unknown; page < MOST_PAGES; page++) {
-      const result = await this.#ask(session, 'tools/list', cursor === undefined ? {} : { cursor })
+      const result = await this.#ask(session, 'tools/list', cursor === undefined ? {} : { cursor }, signal)
       if (Array.isArray(result.tools)) tools.push(...(result.tools as LocalTool[]))
       cursor = result.nextCursor
       if (typeof cursor !== 'string') break
@@ -110,20 +119,33 @@ export class LocalMcp {
     return session
   }
 
-  #ask(session: McpSession, method: string, params: Record<string, unknown>): Promise<Record<string, unknown>> {
+  #ask(
+    session: McpSession,
+    method: string,
+    params: Record<string, unknown>,
+    signal?: AbortSignal,
+  ): Promise<Record<string, unknown>> {
+    if (signal?.aborted) return Promise.reject(signal.reason)
     const { promise, resolve, reject } = Promise.withResolvers<Record<string, unknown>>()
-    const id = `tutti-${++this.#lastId}`
-    const timer = setTimeout(() => {
-      session.forget(id)
-      reject(new McpRefusal('failed', 'The server did not respond in time.'))
-    }, CALL_MS)
-    session.send({ jsonrpc: '2.0', id, method, params }, ({ method: other, result, error }: Message) => {
+    const requestId = `tutti-${++this.#lastId}`
+    const giveUp = (reason: Error) => {
+      session.forget(requestId)
+      session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId, reason: reason.message } })
+      reject(reason)
+    }
+    const late = () => giveUp(new McpRefusal('failed', 'The server did not respond in time.'))
+    const timer = setTimeout(late, CALL_MS)
+    const cancelled = () => giveUp(signal?.reason)
+    signal?.addEventListener('abort', cancelled, { once: true })
+    session.send({ jsonrpc: '2.0', id: requestId, method, params }, ({ method: other, result, error }: Message) => {
       // Something that the server says meanwhile, or asks: a call as an action takes only its result.
       if (other !== undefined) return
-      clearTimeout(timer)
       if (result) resolve(result)
       else reject(new McpRefusal('failed', error?.message ?? 'The server did not respond.'))
     })
-    return promise
+    return promise.finally(() => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', cancelled)
+    })
   }
 }

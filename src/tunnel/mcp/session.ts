@@ -57,6 +57,10 @@ export class McpSession {
       return
     }
     if (take && isRequest(message)) {
+      if (this.#waiting.has(message.id as MessageId)) {
+        take(failure(message.id, codes.invalid, 'Another request with this id is running.'))
+        return
+      }
       const progress = (message.params?._meta as { progressToken?: unknown } | undefined)?.progressToken
       this.#waiting.set(message.id as MessageId, { take, progress })
     }
