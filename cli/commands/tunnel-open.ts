@@ -33,7 +33,10 @@ export async function open(place: string, { json, port, ...where }: Options): Pr
   const server = serve(client, target, wanted)
   const url = `http://127.0.0.1:${server.port}`
   if (json) console.log(jsonText({ url, tunnel: tunnel.slug, service: name }))
-  else note(`${tunnel.slug}/${name} is at ${url}. Programs on this computer reach it with your login. Press Ctrl-C to stop.`)
+  else
+    note(
+      `${tunnel.slug}/${name} is at ${url}. Programs on this computer reach it with your login. Press Ctrl-C to stop.`,
+    )
   await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }))
   await server.stop(true)
 }

@@ -251,7 +251,8 @@ describe('a machine that is away', () => {
     const finishedAt = new Date(Date.parse(late.createdAt) + 60_000).toISOString()
     expect(ended).toMatchObject({ state: 'timed_out', startedAt: null, finishedAt, error: expect.stringMatching(/./) })
     expect(ended.can?.cancel).not.toBe(true)
-    const [newest] = (await owner.fetch<TunnelActionPage>('GET', `/api/tunnels/${tunnel.id}/actions/history`)).body.items
+    const [newest] = (await owner.fetch<TunnelActionPage>('GET', `/api/tunnels/${tunnel.id}/actions/history`)).body
+      .items
     expect(newest).toMatchObject({ id: late.id, state: 'timed_out' })
     expect(await startAction(t.app, late.id)).toBe(false)
     await expireActions(t.app)

@@ -152,10 +152,7 @@ test('where browsers use TLS, a code never leaves one without it, whatever the l
   for (const scheme of ['http', 'https']) {
     const to = `${scheme}://web--${tunnel.slug}.tunnels.example.com/deep`
     const { status, body } = await who.fetch<{ location: string }>('POST', '/api/tunnels/enter', { to })
-    expect([status, new URL(body.location).origin]).toEqual([
-      200,
-      `https://web--${tunnel.slug}.tunnels.example.com`,
-    ])
+    expect([status, new URL(body.location).origin]).toEqual([200, `https://web--${tunnel.slug}.tunnels.example.com`])
   }
   await own.close()
 })

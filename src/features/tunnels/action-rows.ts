@@ -52,7 +52,10 @@ export const seenOf = (ctx: Ctx, tunnel: TunnelRow) =>
  * Returns the action as it is now: one that has waited for its machine for too long has timed out, also before that is
  * stored.
  */
-export function asOf<R extends Pick<ActionRow, 'state' | 'createdAt' | 'finishedAt' | 'error'>>(row: R, now: string): R {
+export function asOf<R extends Pick<ActionRow, 'state' | 'createdAt' | 'finishedAt' | 'error'>>(
+  row: R,
+  now: string,
+): R {
   const finishedAt = new Date(Date.parse(row.createdAt) + actionLimits.queueMs).toISOString()
   if (row.state !== 'queued' || finishedAt > now) return row
   return { ...row, state: 'timed_out', finishedAt, error: NOT_TAKEN }

@@ -19,8 +19,7 @@ const HOURS = 12
 /** Whether browsers reach this server with TLS. */
 const isSecure = ({ config }: App): boolean => config.APP_URL?.startsWith('https:') ?? false
 /** A code must not leave the browser unencrypted, whatever the link says that it came with. */
-const secured = (app: App, address: string): string =>
-  isSecure(app) ? address.replace(/^http:/, 'https:') : address
+const secured = (app: App, address: string): string => (isSecure(app) ? address.replace(/^http:/, 'https:') : address)
 
 interface Pass {
   sessionId: string
