@@ -113,7 +113,7 @@ test('a plan is written, ordered, renamed, deleted and restored by keys; its pro
   await ada.page.keyboard.press('Escape')
   await ada.section('Epics').getByRole('link', { name: 'Shared shelves' }).click()
   await ada.page.waitForURL(/\/epics\//)
-  expect(await row(ada, /Shared shelves/).getAttribute('aria-selected')).toBe('true')
+  await ada.page.getByRole('row', { name: /Shared shelves/, selected: true }).waitFor()
   await ada.leave()
 }, 300_000)
 

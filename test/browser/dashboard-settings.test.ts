@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { newId } from '../../src/db/columns.ts'
 import { TestClock } from '../features/support.ts'
 import { logged, PASSWORD, type TestApp, testApp, unique } from '../support/app.ts'
-import { call, evil, expectSound, looks, type Made, Visitor } from './support.ts'
+import { call, evil, expectSound, isLive, looks, type Made, Visitor } from './support.ts'
 
 /** The settings of an account in a real browser, with a clock that can be moved. */
 const clock = new TestClock()
@@ -30,6 +30,7 @@ test('a profile, a passkey, a key shown once and a session are managed, after a 
 
   await ada.page.getByRole('link', { name: 'Passkeys' }).click()
   await ada.page.getByRole('heading', { name: 'Passkeys', level: 1 }).waitFor()
+  await isLive(ada)
   clock.forward({ minutes: 6 })
   await ada.page.getByLabel('Name', { exact: true }).fill('blue key')
   await ada.button('Add a passkey').click()

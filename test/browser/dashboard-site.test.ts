@@ -131,7 +131,10 @@ test('an administrator answers a report, tells everybody, sends a mail again, an
   await dialog(root).getByLabel('Answer').fill('It is fast now.')
   await root.button('Send the answer').click()
   await row(root, report).getByText('It is fast now.').waitFor()
+  // Leaving the page would end a request that is still on its way.
+  const closed = root.page.waitForResponse((answer) => !!answer.request().postData()?.includes('closed'))
   await root.page.getByLabel(`Status of ${report}`).selectOption('closed')
+  expect((await closed).ok()).toBe(true)
   await root.goto('/admin/issues')
   await row(root, report).waitFor()
   expect(await root.page.getByLabel(`Status of ${report}`).inputValue()).toBe('closed')

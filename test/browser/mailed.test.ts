@@ -35,6 +35,7 @@ test('a forgotten password is replaced by a link, once', async () => {
   expect(await ada.focused().textContent()).toContain('Your password was changed')
   expect(await ada.me()).toBeUndefined()
   await ada.page.getByRole('link', { name: 'Sign in' }).click()
+  await ada.page.waitForURL('**/login*')
   await signIn(ada, email, NEW_PASSWORD)
 
   await ada.goto(link)

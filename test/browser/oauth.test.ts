@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { type Served, serve } from '../support/binary.ts'
 import { type FakeProvider, fakeCodeHost, fakeIssuer } from '../support/providers.ts'
-import { browser } from './support.ts'
+import { newContext } from './support.ts'
 
 /** Signing in elsewhere as people do it. The providers are at 127.0.0.1 and we at localhost: to a browser those are two sites. */
 let server: Served
@@ -25,7 +25,7 @@ const connected = async (page: Page): Promise<string[]> => {
 
 async function signIn(name: string): Promise<Page> {
   google.subject = { sub: name, email: `${name}@example.com`, verified: true, name }
-  const page = await (await browser()).newPage()
+  const page = await (await newContext()).newPage()
   await page.goto(`${server.url}/login?next=/settings/accounts`)
   await page.click('text=Continue with Google')
   await page.waitForURL('**/settings/accounts*')
@@ -46,7 +46,7 @@ test('one press on the sign-in page, and back in the settings; a second identity
 }, 300_000)
 
 test('refusing at the provider shows a message on the sign-in page', async () => {
-  const page = await (await browser()).newPage()
+  const page = await (await newContext()).newPage()
   await page.goto(`${server.url}/login`)
   google.fault = { error: 'access_denied' }
   await page.click('text=Continue with Google')

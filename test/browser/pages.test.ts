@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { EMAIL, PASSWORD, type Served, serve } from '../support/binary.ts'
-import { browser } from './support.ts'
+import { newContext } from './support.ts'
 
 let server: Served
 
@@ -12,7 +12,7 @@ afterAll(() => server?.stop())
 
 /** A page that notes everything a visitor should never see: script errors, refused resources, policy violations. */
 async function visit(path: string): Promise<{ page: Page; trouble: string[] }> {
-  const page = await (await browser()).newPage()
+  const page = await (await newContext()).newPage()
   const trouble: string[] = []
   page.on('pageerror', (error) => trouble.push(error.message))
   page.on('console', (message) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { CDPSession, Page } from 'playwright-core'
 import { PASSWORD, type Served, serve } from '../support/binary.ts'
-import { browser } from './support.ts'
+import { newContext } from './support.ts'
 
 /** The ceremonies as people go through them: a real browser, with an authenticator that the browser plays itself. */
 let server: Served
@@ -45,7 +45,7 @@ const ceremonies = `
 
 /** Registers a new person, signed in with a browser of their own. */
 async function visit(name: string): Promise<Visit> {
-  const context = await (await browser()).newContext()
+  const context = await newContext()
   await context.addInitScript(ceremonies)
   const page = await context.newPage()
   const cdp = await context.newCDPSession(page)

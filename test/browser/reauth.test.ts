@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { openCode } from '../../src/auth/one-time-secrets.ts'
 import { TestClock } from '../features/support.ts'
 import { logged, PASSWORD, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
-import { Visitor } from './support.ts'
+import { isLive, Visitor } from './support.ts'
 
 /** What depends on time: the same pages, served by this process, whose clock can be moved. */
 const clock = new TestClock()
@@ -15,8 +15,6 @@ beforeAll(async () => {
 afterAll(() => t?.close())
 
 const visit = () => Visitor.open({ at: { url, output: () => logged.join('') } })
-/** The ticket of the live connection would be too old if the clock moved before it is used. */
-const isLive = (who: Visitor) => who.page.getByText('Live', { exact: true }).waitFor()
 const someone = () => `${unique('ada')}@example.com`
 
 test('what needs a fresh proof asks for it, once, and then goes on', async () => {

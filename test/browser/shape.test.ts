@@ -49,13 +49,14 @@ test('without scripts nothing is sent, least of all a password in an address', a
 test('a form that a browser would send itself is refused by the policy', async () => {
   const ada = await Visitor.open()
   await ada.goto('/login')
+  const told = ada.page.waitForEvent('console', (message) => message.text().includes('form-action'))
   await ada.page.evaluate(`{
     const form = document.querySelector('form').cloneNode(true)
     document.querySelector('form').replaceWith(form)
     form.noValidate = true
     form.submit()
   }`)
-  await ada.page.waitForEvent('console', (message) => message.text().includes('form-action'))
+  await told
   expect(ada.page.url()).toBe(`${ada.url}/login`)
   expect(ada.trouble.splice(0)).toEqual([expect.stringContaining("form-action 'none'")])
   await ada.leave()

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { TestClock } from '../features/support.ts'
 import { member, PASSWORD, person, testApp, unique } from '../support/app.ts'
-import { signedIn } from './support.ts'
+import { isLive, signedIn } from './support.ts'
 
 /** The page of a team: what only its admins and owners at a browser may do with its members and invites. */
 const clock = new TestClock()
@@ -21,6 +21,7 @@ test('an owner invites, hands the link over, changes a role after a confirmation
   expect(await invites.locator('.secret code').textContent()).toStartWith(`${t.app.url}/invite#svc_inv_`)
   await invites.locator('li', { hasText: email }).getByText('viewer', { exact: true }).waitFor()
 
+  await isLive(ada)
   clock.forward({ minutes: 6 })
   await ada.page.getByLabel(/^Role of Mary/).selectOption('admin')
   await ada.page.getByRole('dialog').getByLabel('Password').fill(PASSWORD)
@@ -43,6 +44,7 @@ test('a member sees who is there, and changes nothing of the team', async () => 
   await visitor.goto(`/teams/${boss.organizationId}`)
   await visitor.page.waitForURL(/\/team\?team=/)
   await visitor.page.getByRole('region', { name: 'Invites' }).getByText(email).waitFor()
+  await visitor.page.locator('main').getByRole('button').nth(2).waitFor()
   expect(await visitor.page.locator('main').getByRole('combobox').count()).toBe(0)
   expect(await visitor.page.locator('main').getByRole('button').allTextContents()).toEqual([
     'Leave',

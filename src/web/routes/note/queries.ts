@@ -44,7 +44,12 @@ const refresh = (cache: ReturnType<typeof useQueryClient>) =>
 export function useRemove(note: NoteRead) {
   const cache = useQueryClient()
   return useMutation({
-    mutationFn: () => ok(notes.notes({ id: note.id }).delete({}, change(note.version))),
+    // After a change that is on its way, and with the version that it returns: one's own change is no conflict.
+    scope: { id: `text of ${note.id}` },
+    mutationFn: () => {
+      const version = cache.getQueryData(noteQuery(note.id).queryKey)?.version ?? note.version
+      return ok(notes.notes({ id: note.id }).delete({}, change(version)))
+    },
     onSuccess: () => cache.removeQueries({ queryKey: ['note', note.id] }),
     onSettled: () => cache.invalidateQueries({ queryKey: ['notes'] }),
   })

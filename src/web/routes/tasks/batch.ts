@@ -71,9 +71,11 @@ export function useBatch(projectId: string, told: (outcome: Outcome) => void) {
   const cache = useQueryClient()
   const queryKey = ['tasks', projectId]
   return useMutation({
+    // One after the other. What is shown may still be older than what this page has written, which is no conflict.
+    scope: { id: `batch ${projectId}` },
     mutationFn: ({ items, change: wanted }: Batch) =>
       changeAll(
-        items.map(({ id, version }) => ({ id, ifMatch: version })),
+        items.map(({ id, version }) => ({ id, ifMatch: Math.max(version, versionWritten(id)) })),
         wanted,
       ),
     onMutate: async ({ items, change: wanted }) => {
