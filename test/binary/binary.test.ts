@@ -116,7 +116,7 @@ describe('a newcomer', () => {
       set -eu
       cd ${home}
       ./tutti serve --port 4999 --data-dir data > out.txt 2> err.txt &
-      for i in $(seq 200); do grep -q 'setup#' out.txt && break; sleep 0.05; done
+      until grep -q 'setup#' out.txt; do kill -0 %1; sleep 0.05; done
       TOKEN=$(sed -n 's/.*setup#//p' out.txt)
       curl -sS http://127.0.0.1:4999/api/setup -H 'content-type: application/json' -d "{\\"token\\":\\"$TOKEN\\",\\"email\\":\\"${EMAIL}\\",\\"name\\":\\"Ada\\",\\"password\\":\\"${PASSWORD}\\"}" -w '\\n%{http_code}\\n'
       curl -sS http://127.0.0.1:4999/api/setup -H 'content-type: application/json' -d "{\\"token\\":\\"$TOKEN\\",\\"email\\":\\"b@example.com\\",\\"name\\":\\"B\\",\\"password\\":\\"${PASSWORD}\\"}" -o /dev/null -w '%{http_code}\\n'

@@ -76,7 +76,7 @@ test('whatever a server says, it does not steer the terminal, nor what --json pr
           }
     })
   expect(shown).toBeGreaterThan(40)
-}, 300_000)
+}, 900_000)
 
 test('JSON is the same value', async () => {
   await withServer(

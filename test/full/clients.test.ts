@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { tools } from '../../src/feature.ts'
 import { mcpToken, person, sharedApp, type TestApp } from '../support/app.ts'
-import { install, programs, run } from './install.ts'
+import { connectedBy, install, programs, run } from './install.ts'
 
 /** The inspector and the agents that people use, each in a home of its own and without a login: they connect, and list our tools. */
 let t: TestApp
@@ -122,7 +122,10 @@ describe.if(process.env.FULL === '1')('programs of others', () => {
       )
       expect([added.code, added.out]).toEqual([0, expect.stringContaining(name)])
     }
-    const { out } = await agent(programs.claude, ['mcp', 'list'], quiet)
+    const out = await connectedBy(
+      () => agent(programs.claude, ['mcp', 'list'], quiet),
+      /tutti-sse: .* ✔ Connected[\s\S]*tutti-http: .* ✔ Connected/,
+    )
     for (const name of ['tutti-sse', 'tutti-http']) expect(out).toMatch(new RegExp(`${name}: .* ✔ Connected`))
   }, 300_000)
 
@@ -158,7 +161,8 @@ describe.if(process.env.FULL === '1')('programs of others', () => {
       },
     })
     file('.gemini/trustedFolders.json', { [home]: 'TRUST_FOLDER' })
-    const { out } = await agent(programs.gemini, ['mcp', 'list'])
+    const isConnected = /tutti-http: .* Connected[\s\S]*tutti-sse: .* Connected/
+    const out = await connectedBy(() => agent(programs.gemini, ['mcp', 'list']), isConnected)
     for (const name of ['tutti-http', 'tutti-sse']) expect(out).toMatch(new RegExp(`${name}: .* Connected`))
   }, 300_000)
 
@@ -176,7 +180,7 @@ describe.if(process.env.FULL === '1')('programs of others', () => {
       share: 'disabled',
       mcp: { tutti: server('/mcp'), 'tutti-sse': server('/mcp/sse') },
     })
-    const { out } = await agent(programs.opencode, ['mcp', 'list'])
+    const out = await connectedBy(() => agent(programs.opencode, ['mcp', 'list']), /(connected[\s\S]*){2}/)
     expect(out.match(/connected/g)).toHaveLength(2)
     expect(seen).toContain('POST /mcp tools/list')
   }, 300_000)

@@ -28,7 +28,7 @@ const withToken = (request: Request, token: string): Request => {
 
 const conformance = async (url: string, ...args: string[]): Promise<{ code: number; out: string }> =>
   run([...programs.conformance, 'server', '--url', `${url}/mcp`, '--timeout', '60000', '-o', folder, ...args], {
-    seconds: 100,
+    seconds: 280,
   })
 
 const baseline = (name: string, lines: readonly string[]): string => {

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { linesOf } from '../../src/text/lines.ts'
 import { Office } from '../binary/home.ts'
 import { BINARY, bareEnv, folder, tutti } from '../support/binary.ts'
-import { install, programs, run } from './install.ts'
+import { connectedBy, install, programs, run } from './install.ts'
 
 /** What `tutti connect` writes is read by the programs themselves, in a home with nothing else in it and without a login. */
 describe.if(process.env.FULL === '1')('tutti connect for programs of others', () => {
@@ -46,7 +46,8 @@ describe.if(process.env.FULL === '1')('tutti connect for programs of others', ()
   describe.each(ways)('%s', (_, args) => {
     test('Claude Code', async () => {
       const { run } = await connected('claude-code', ...args)
-      expect((await run(programs.claude, ['mcp', 'list'])).out).toMatch(/tutti: .* ✔ Connected/)
+      const isConnected = /tutti: .* ✔ Connected/
+      expect(await connectedBy(() => run(programs.claude, ['mcp', 'list']), isConnected)).toMatch(isConnected)
     }, 300_000)
 
     test('Codex', async () => {
@@ -58,12 +59,14 @@ describe.if(process.env.FULL === '1')('tutti connect for programs of others', ()
     test('Gemini CLI', async () => {
       const { run, at, file } = await connected('gemini', ...args)
       file('.gemini/trustedFolders.json', JSON.stringify({ [at]: 'TRUST_FOLDER' }))
-      expect((await run(programs.gemini, ['mcp', 'list'])).out).toMatch(/tutti: .* Connected/)
+      const isConnected = /tutti: .* Connected/
+      expect(await connectedBy(() => run(programs.gemini, ['mcp', 'list']), isConnected)).toMatch(isConnected)
     }, 300_000)
 
     test('opencode', async () => {
       const { run } = await connected('opencode', ...args)
-      expect((await run(programs.opencode, ['mcp', 'list'])).out).toMatch(/tutti.*connected/)
+      const isConnected = /tutti.*connected/
+      expect(await connectedBy(() => run(programs.opencode, ['mcp', 'list']), isConnected)).toMatch(isConnected)
     }, 300_000)
   })
 
@@ -98,13 +101,15 @@ describe.if(process.env.FULL === '1')('tutti connect for programs of others', ()
 
     test('Claude Code', async () => {
       const { run } = await connected('claude-code', '--tunnel', 'build/local')
-      expect((await run(programs.claude, ['mcp', 'list'])).out).toMatch(/build-local: .* ✔ Connected/)
+      const isConnected = /build-local: .* ✔ Connected/
+      expect(await connectedBy(() => run(programs.claude, ['mcp', 'list']), isConnected)).toMatch(isConnected)
       expect(methods()).toContain('initialize')
     }, 300_000)
 
     test('opencode', async () => {
       const { run } = await connected('opencode', '--tunnel', 'build/local')
-      expect((await run(programs.opencode, ['mcp', 'list'])).out).toMatch(/build-local.*connected/)
+      const isConnected = /build-local.*connected/
+      expect(await connectedBy(() => run(programs.opencode, ['mcp', 'list']), isConnected)).toMatch(isConnected)
       expect(methods()).toContain('tools/list')
     }, 300_000)
 

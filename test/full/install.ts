@@ -57,6 +57,17 @@ export async function installInto(
   writeFileSync(done, wanted)
 }
 
+/**
+ * Asks a program whether it is connected. Some give a server five seconds, which a busy machine may exceed, so a program
+ * that is not connected is asked again; returns what it said last.
+ */
+export async function connectedBy(ask: () => Promise<{ out: string }>, isConnected: RegExp): Promise<string> {
+  for (let attempt = 1; ; attempt++) {
+    const { out } = await ask()
+    if (isConnected.test(out) || attempt === 4) return out
+  }
+}
+
 /** Runs to its end and gives what it said, of both kinds. */
 export async function run(
   command: readonly string[],

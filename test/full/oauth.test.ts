@@ -107,7 +107,7 @@ describe.if(process.env.FULL === '1')('signing in', () => {
     writeFileSync(join(home, '.config/opencode/opencode.json'), JSON.stringify(settings))
     const { out } = await signIn([...programs.opencode, 'mcp', 'auth', 'tutti'])
     expect(out).toMatch(/success|authenticated/i)
-    expect(await isUsedBy(/opencode/i)).toBe(true)
+    await until(() => isUsedBy(/opencode/i))
   }, 300_000)
 
   test('Claude Code signs in and is connected', async () => {
@@ -119,6 +119,6 @@ describe.if(process.env.FULL === '1')('signing in', () => {
     const { out } = await signIn(['script', '-qec', line, '/dev/null'], quiet)
     const listed = await signIn(claude('list'), quiet)
     expect([listed.out, out]).toEqual([expect.stringMatching(/tutti: .* ✔ Connected/), expect.any(String)])
-    expect(await isUsedBy(/claude/i)).toBe(true)
+    await until(() => isUsedBy(/claude/i))
   }, 300_000)
 })

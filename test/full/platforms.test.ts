@@ -4,9 +4,11 @@ import { peersFor } from '../agents/peers/install.ts'
 import { dependenciesFor, run } from './install.ts'
 
 /** What the registry that bun is set up with says of this version; '' where it does not have it. */
-async function published(spec: string, field: string): Promise<string> {
+async function published(spec: string, field: string, attempts = 3): Promise<string> {
   const { code, out } = await run([process.execPath, 'info', spec, field], { env: { HOME: process.env.HOME } })
-  return code === 0 ? out.trim() : ''
+  if (code === 0) return out.trim()
+  // The registry may be out of reach for a moment; what it does not have, it does not have later either.
+  return attempts > 1 ? published(spec, field, attempts - 1) : ''
 }
 const { packageManager } = (await Bun.file(join(import.meta.dir, '../../package.json')).json()) as {
   packageManager: string

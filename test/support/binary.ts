@@ -132,6 +132,8 @@ export async function serve({
       RATE_LIMIT_BURST: '1000000',
       RATE_LIMIT_LOGIN: '1000',
       DB_MIN_FREE_MB: '0',
+      // A busy machine may take longer than the default for a statement.
+      DB_STATEMENT_TIMEOUT_MS: '60000',
       // It would embed whatever a test writes, which takes more CPU time than the rest of the server.
       EMBEDDINGS: 'off',
       ...env,

@@ -122,7 +122,7 @@ function countsIn(log: string, name: string, exitCode: number): Pick<Result, 'pa
   const [, passed, rest = ''] =
     [...log.matchAll(/^ (\d+) pass\n((?:(?: |snapshots:).*\n)*)Ran \d+ tests? across /gm)].at(-1) ?? []
   if (passed === undefined) {
-    console.log(`test/run: ${name} ended without a summary`)
+    console.log(`test/run: ${name} ended without a summary, with ${exitCode}`)
     return { passed: 0, failed: 1, skipped: 0 }
   }
   const sum = (what: RegExp) => [...rest.matchAll(what)].reduce((total, [, n]) => total + Number(n), 0)

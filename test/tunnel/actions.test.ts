@@ -8,6 +8,7 @@ import type { ActionReport, ActionRequest, EndState } from '../../src/tunnel/fra
 import { actionHandlers } from '../../src/tunnel/handlers.ts'
 import { type Machine, machineProblems, offerOf } from '../../src/tunnel/machine.ts'
 import { Output, Tail } from '../../src/tunnel/output.ts'
+import { allowing } from '../support/timing.ts'
 
 /** Actions on a machine, as a hostile server asks for them. */
 const owner = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
@@ -40,7 +41,8 @@ const machine: Machine = {
     hang: {
       argv: ['sh', '-c', 'sh -c "trap \'\' TERM HUP; echo $$ > child; sleep 60" & sleep 60'],
       folder,
-      seconds: 1,
+      // Long enough for the child to say who it is.
+      seconds: Math.ceil(allowing(400) / 1000),
     },
     wait: { argv: ['sleep', '60'], folder },
     careful: { argv: ['touch', 'done'], folder, confirm: true },
