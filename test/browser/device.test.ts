@@ -28,7 +28,13 @@ test('the code is typed, the page says who asks, and only a click signs in', asy
   await grace.enter()
   await grace.see('Did you start this?')
   const told = await grace.page.locator('main').textContent()
-  for (const part of [/tutti on \S/, /127\.0\.0\.1|::1/, /\d+ (seconds|minutes) ago/, EMAIL, /able to do everything you can do/])
+  for (const part of [
+    /tutti on \S/,
+    /127\.0\.0\.1|::1/,
+    /\d+ (seconds|minutes) ago/,
+    EMAIL,
+    /able to do everything you can do/,
+  ])
     expect(told).toMatch(part)
   // Pressing Enter repeatedly is not an answer.
   await grace.page.keyboard.press('Enter')
