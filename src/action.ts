@@ -73,6 +73,8 @@ interface Hints {
   idempotent?: true
   /** Calls an outside service, such as a code host. */
   outside?: true
+  /** It may read a standby, whose data is a few seconds old (`db/reads.ts` decides). */
+  replica?: true
   /** Fields of the result that are shown only once: a repeated call with the same idempotency key does not get them. */
   secret?: readonly string[]
   /**
@@ -94,12 +96,18 @@ const attach = <I, O>(run: Work<I, O>, id: string, kind: 'read' | 'write', rule:
   }) as Action<I, O>
 }
 
-export function read<I, O>(id: string, rule: Rule, work: Work<I, O>): Action<I, O> {
+export function read<I, O>(
+  id: string,
+  rule: Rule,
+  work: Work<I, O>,
+  { replica }: Pick<Hints, 'replica'> = {},
+): Action<I, O> {
   const run: Work<I, O> = async (ctx, input) => {
     authorize(ctx.actor, rule, id, ctx.app.clock)
-    return work(ctx, input)
+    if (!replica || ctx.unit) return work(ctx, input)
+    return work({ ...ctx, db: ctx.app.reads.dbFor(ctx.actor.credentialId) }, input)
   }
-  return attach(run, id, 'read', rule, { idempotent: true })
+  return attach(run, id, 'read', rule, { idempotent: true, ...(replica && { replica }) })
 }
 
 export function write<I, O>(id: string, rule: Rule, work: Work<I, O>, hints: Hints = {}): Action<I, O> {

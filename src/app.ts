@@ -12,8 +12,10 @@ import type { Config } from './config.ts'
 import { ClockWatch } from './db/clock.ts'
 import { newId } from './db/columns.ts'
 import type { Driver } from './db/driver.ts'
-import { openDatabase, ownFolder } from './db/index.ts'
+import { openDatabase, ownFolder, replicaOf } from './db/index.ts'
 import { migrate } from './db/migrate.ts'
+import type { ReplicaOptions } from './db/postgres/replica.ts'
+import { Reads } from './db/reads.ts'
 import { drizzleOver } from './db/session.ts'
 import { snapshot } from './db/snapshot.ts'
 import { createEmbedder } from './embeddings/embedder.ts'
@@ -40,6 +42,8 @@ export interface AppOptions {
   background?: boolean
   /** Runs before background work begins. */
   prepare?: (app: App) => Promise<void>
+  /** When a standby counts as too far behind, for tests. */
+  replica?: Pick<ReplicaOptions, 'mostBehindMs' | 'everyMs'>
   /** Name resolution and trusted certificates, for tests. */
   outbound?: OutboundOptions
 }
@@ -57,12 +61,16 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     if (applied.length > 0) log.info('database migrated', { applied })
     const secret = await masterSecret(config, driver)
     const background: (() => Promise<void>)[] = []
-    const app = assemble({ config, log, clock, driver, secret }, background, options.outbound)
+    const replica = await replicaOf(config, driver, log, options.replica)
+    const db = drizzleOver(driver)
+    const reads = new Reads({ primary: driver, db, clock, replica })
+    const app = assemble({ config, log, clock, driver, db, reads, secret }, background, options.outbound)
     await options.prepare?.(app)
     if (options.background !== false) {
       for (const feature of features) await feature.prepare?.(app)
       await app.clockWatch.start()
       await app.bus.start()
+      await replica?.start()
       await app.jobs.start(app)
       for (const feature of features) if (feature.background) background.push(feature.background(app))
     }
@@ -75,24 +83,23 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
 
 /** Creates the services. `background`: what `close` ends before it closes the database. */
 function assemble(
-  base: Pick<App, 'config' | 'log' | 'clock' | 'driver' | 'secret'>,
+  base: Pick<App, 'config' | 'log' | 'clock' | 'driver' | 'db' | 'reads' | 'secret'>,
   background: readonly (() => Promise<void>)[],
   outbound: OutboundOptions | undefined,
 ): App {
-  const { config, log, clock, driver, secret } = base
+  const { config, log, clock, driver, db, secret } = base
   const instanceId = newId()
   const bus = new Bus(driver, instanceId, log)
   const jwt = createJwt(secret)
   const catalogue = new Catalogue(events)
   const auth = new Authenticator(driver, jwt, clock, bus, catalogue)
-  const db = drizzleOver(driver)
+  bus.subscribe(({ credentialId }) => base.reads.wrote(credentialId))
   const wanted = jobs.filter(({ when }) => when?.(config) ?? true)
   let closing: Promise<void> | undefined
   const app: App = {
     ...base,
     instanceId,
     clockWatch: new ClockWatch(driver, log),
-    db,
     bus,
     jobs: new Jobs(driver, wanted, log),
     jwt,
@@ -132,6 +139,7 @@ async function end(app: App, background: readonly (() => Promise<void>)[]): Prom
   app.mailer.close()
   app.embedder.close()
   await app.auth.flushUsage().catch(() => undefined)
+  await app.reads.close()
   await app.driver.close()
 }
 

@@ -69,6 +69,12 @@ export const settings = {
     none,
     true,
   ),
+  DATABASE_READ_URL: setting(
+    'Address of a standby of that Postgres, from which exports, backups and analytics are read; unset: all from DATABASE_URL',
+    databaseUrl,
+    none,
+    true,
+  ),
   DB_POOL_SIZE: setting(
     'Connections to the external Postgres; two are kept for reads, one of which a backup uses',
     number(2, 200),

@@ -4,6 +4,7 @@ import type { Seal } from './auth/seal.ts'
 import type { Config } from './config.ts'
 import type { ClockWatch } from './db/clock.ts'
 import type { Driver } from './db/driver.ts'
+import type { Reads } from './db/reads.ts'
 import type { Db } from './db/session.ts'
 import type { Embedder } from './embeddings/embedder.ts'
 import type { Bus } from './events/bus.ts'
@@ -29,6 +30,8 @@ export interface App {
   /** Whether the clock of this machine can be trusted. */
   readonly clockWatch: ClockWatch
   readonly db: Db
+  /** Chooses between the database and a standby, for what may be read from one. */
+  readonly reads: Reads
   readonly bus: Bus
   readonly jobs: Jobs
   readonly jwt: Jwt

@@ -220,8 +220,20 @@ export async function move({ to: place, replace, json, verbose, ...common }: Opt
   const to = place === '-' ? (await Bun.stdin.text()).trim() : place
   const target: Config =
     to === 'embedded'
-      ? { ...config, DB_CONNECTION: 'pglite', DATABASE_URL: undefined, LISTEN_URL: undefined }
-      : { ...config, DB_CONNECTION: 'pgsql', DATABASE_URL: postgresUrl(to), LISTEN_URL: undefined }
+      ? {
+          ...config,
+          DB_CONNECTION: 'pglite',
+          DATABASE_URL: undefined,
+          LISTEN_URL: undefined,
+          DATABASE_READ_URL: undefined,
+        }
+      : {
+          ...config,
+          DB_CONNECTION: 'pgsql',
+          DATABASE_URL: postgresUrl(to),
+          LISTEN_URL: undefined,
+          DATABASE_READ_URL: undefined,
+        }
   if (target.DB_CONNECTION === config.DB_CONNECTION && target.DATABASE_URL === config.DATABASE_URL)
     throw new Refusal(`The data is already there. Use --to ${to === 'embedded' ? 'postgres://…' : 'embedded'}`)
   await refuseServing(config)

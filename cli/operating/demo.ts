@@ -14,6 +14,7 @@ export const demoSettings = (options: CommonOptions): Config => ({
   DB_CONNECTION: 'pglite',
   DATABASE_URL: undefined,
   LISTEN_URL: undefined,
+  DATABASE_READ_URL: undefined,
   BACKUP_DIR: undefined,
   SMTP_URL: undefined,
   OUTBOUND: 'off',

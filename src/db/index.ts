@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { serversOf } from '../text/database-address.ts'
 import type { Driver } from './driver.ts'
+import type { Replica, ReplicaOptions } from './postgres/replica.ts'
 
 /**
  * For a command that reads or writes everything and needs the database to itself: its time limit is a day, and `name`
@@ -17,7 +19,7 @@ const DAY = 86_400_000
 /** Imports the driver on demand: a server on Postgres never loads the embedded database's code. */
 export async function openDatabase(config: Config, log: Log, exclusive?: Exclusive): Promise<Driver> {
   ownFolder(config.DATA_DIR)
-  const tell = (level: 'info' | 'warn' | 'error', message: string, fields?: object) => log[level](message, fields)
+  const tell = tellingTo(log)
   if (config.DB_CONNECTION === 'pgsql') {
     const { openPostgres } = await import('./postgres/database.ts')
     return openPostgres({
@@ -39,6 +41,28 @@ export async function openDatabase(config: Config, log: Log, exclusive?: Exclusi
     log: tell,
     ...(exclusive && { statementTimeout: DAY, transactionTimeout: DAY }),
   })
+}
+
+const tellingTo =
+  (log: Log) =>
+  (level: 'info' | 'warn' | 'error', message: string, fields?: object): void =>
+    log[level](message, fields)
+
+/** Returns the standby that is to be read, if one is set. It is opened when it is first looked at. */
+export async function replicaOf(
+  { DATABASE_READ_URL: url, DB_POOL_SIZE: poolSize, DB_STATEMENT_TIMEOUT_MS: statementTimeout }: Config,
+  primary: Driver,
+  log?: Log,
+  limits: Pick<ReplicaOptions, 'mostBehindMs' | 'everyMs'> = {},
+): Promise<Replica | undefined> {
+  if (!url) return undefined
+  const [{ openPostgres }, { Replica }] = await Promise.all([
+    import('./postgres/database.ts'),
+    import('./postgres/replica.ts'),
+  ])
+  // Its connections log nothing: that it is away is said once, and harms nobody.
+  const open = (server: string) => openPostgres({ url: server, poolSize, statementTimeout })
+  return new Replica({ primary, servers: serversOf(url), open, log: log && tellingTo(log), ...limits })
 }
 
 /** Whether a database exists; opening an embedded one would create it. */

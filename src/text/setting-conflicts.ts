@@ -12,6 +12,7 @@ const pairs = [
   ['CHAT_URL', 'CHAT_MODEL'],
   ['CHAT_MODEL', 'CHAT_URL'],
   ['LISTEN_URL', 'DATABASE_URL'],
+  ['DATABASE_READ_URL', 'DATABASE_URL'],
   ['TUNNEL_DOMAIN', 'TUNNEL_PORT'],
   ['TUNNEL_DOMAIN', 'APP_URL'],
 ] as const

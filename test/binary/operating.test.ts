@@ -220,7 +220,7 @@ describe('tutti config', () => {
   /** A value for every setting there is, with a secret wherever one fits. */
   const values: Record<string, string> = {}
   for (const [name, { about, fallback }] of Object.entries(settings)) {
-    if (name === 'DATABASE_URL' || name === 'LISTEN_URL') values[name] = secretUrl('postgres')
+    if (name === 'LISTEN_URL' || name.startsWith('DATABASE_')) values[name] = secretUrl('postgres')
     else if (name === 'SMTP_URL') values[name] = secretUrl('smtps')
     else if (name === 'APP_URL' || name === 'INSTANCE_URL') values[name] = 'https://tutti.example.com'
     else if (name.endsWith('_URL') || name === 'GOOGLE_ISSUER') values[name] = secretUrl('http')

@@ -21,11 +21,14 @@ const COPY = /^backup-\w{6}$/
 const copies = new Set<string>()
 
 /**
- * Calls `work` with a driver whose data does not change. Postgres reads from a snapshot. The embedded database has one
+ * Calls `work` with a driver whose data does not change. Postgres reads from a snapshot, on a standby if it can. The embedded database has one
  * connection, so a copy of its files is opened instead: writes wait only while the files are copied.
  */
 async function withStill(app: App, work: (driver: Driver) => Promise<Saved>): Promise<Saved> {
-  if (!app.driver.snapshot) return work(app.driver)
+  if (!app.driver.snapshot)
+    return app.reads.whole(work, ({ message: reason }) =>
+      app.log.warn('the backup failed on the standby; beginning anew on the primary', { reason }),
+    )
   const { DATA_DIR: dir, DB_MIN_FREE_MB: leave } = app.config
   const needed = sizeOf(join(dir, 'db'))
   const { bavail, bsize } = statfsSync(dir)

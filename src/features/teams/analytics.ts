@@ -36,6 +36,7 @@ export const analytics = read(
     const from = `${dates[0]}T00:00:00.000Z`
     return { days, from, ...(await holdings(ctx, id)), ...(await happenings(ctx, id, from, dates)) }
   },
+  { replica: true },
 )
 
 async function holdings(ctx: Ctx, id: string): Promise<Pick<Analytics, 'members' | 'projects' | 'tasks' | 'notes'>> {

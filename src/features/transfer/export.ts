@@ -42,19 +42,24 @@ interface Written {
 const running = new Set<string>()
 
 /** Returns the lines of an export. They are read while they are sent, so the size does not matter. */
-export const exportLines = read('transfer.export', people, async (ctx, { project }: ExportQuery): Promise<Source> => {
-  const userId = ctx.actor.userId as string
-  if (running.has(userId))
-    throw new AppError('rate_limited', 'Another export of yours is under way. Wait for its end.', { retryAfter: 10 })
-  const only = project === undefined ? undefined : (await findProject(ctx, project)).id
-  running.add(userId)
-  const exported = new Exported(ctx, only)
-  const end = () => {
-    exported.end()
-    running.delete(userId)
-  }
-  return { pages: pages(ctx, exported, only), end }
-})
+export const exportLines = read(
+  'transfer.export',
+  people,
+  async (ctx, { project }: ExportQuery): Promise<Source> => {
+    const userId = ctx.actor.userId as string
+    if (running.has(userId))
+      throw new AppError('rate_limited', 'Another export of yours is under way. Wait for its end.', { retryAfter: 10 })
+    const only = project === undefined ? undefined : (await findProject(ctx, project)).id
+    running.add(userId)
+    const exported = new Exported(ctx, only)
+    const end = () => {
+      exported.end()
+      running.delete(userId)
+    }
+    return { pages: pages(ctx, exported, only), end }
+  },
+  { replica: true },
+)
 
 async function* pages(ctx: Ctx, exported: Exported, project: string | undefined): AsyncGenerator<readonly object[]> {
   const { organizationId } = ctx.actor

@@ -1,7 +1,9 @@
 import { migrations } from '../../../migrations/index.ts'
+import type { Config } from '../../config.ts'
 import { checkIntegrity } from '../../db/check.ts'
 import { aheadOf } from '../../db/clock.ts'
 import type { Driver } from '../../db/driver.ts'
+import { replicaOf } from '../../db/index.ts'
 import { planMigrations } from '../../db/migrate.ts'
 import { counts, days } from './counts.ts'
 import { expiringTokens } from './expiring-tokens.ts'
@@ -9,13 +11,14 @@ import { because, type Finding } from './finding.ts'
 import { readiness } from './readiness.ts'
 
 /** Checks the database itself, and what is between it and us. */
-export async function database(driver: Driver, repair: boolean, quick: boolean): Promise<Finding[]> {
+export async function database(config: Config, driver: Driver, repair: boolean, quick: boolean): Promise<Finding[]> {
   try {
     const { rows } = await driver.query('select pg_size_pretty(pg_database_size(current_database()))')
     return [
       { what: 'database', ok: true, said: `${driver.status().version}, ${rows[0]?.[0]}` },
       await migrationState(driver),
       ...(await connections(driver)),
+      ...(await standby(config, driver)),
       ...(quick ? [] : [...(await integrity(driver)), await readiness(driver, repair)]),
       ...(quick ? [] : [await counts(driver, repair), await days(driver, repair)]),
       await clock(driver),
@@ -78,6 +81,29 @@ export async function connections(driver: Driver): Promise<Finding[]> {
             'Limits are set in every transaction. Setting them for the role is faster: alter role NAME set statement_timeout = 5000; alter role NAME set jit = off',
         },
   ]
+}
+
+/** Whether the standby that is to be read is one, and how far it is behind. */
+export async function standby(config: Config, driver: Driver): Promise<Finding[]> {
+  const replica = await replicaOf(config, driver)
+  if (!replica) return []
+  const what = 'standby'
+  try {
+    const found = await replica.upToDate()
+    return [
+      found
+        ? { what, ok: true, said: `${found.place} had everything after ${Math.round(found.waitedMs)} ms` }
+        : {
+            what,
+            ok: true,
+            warning: true,
+            said: `not read: ${replica.reason}`,
+            advice: 'Set DATABASE_READ_URL to a standby that keeps up. Until then everything is read from the primary.',
+          },
+    ]
+  } finally {
+    await replica.close()
+  }
 }
 
 async function integrity(driver: Driver): Promise<Finding[]> {

@@ -22,7 +22,7 @@ export async function look(
   const outside = [mail(config), ...(quick ? [] : [model(config)])]
   return [
     disk(config),
-    ...(driver ? await database(driver, repair, quick) : []),
+    ...(driver ? await database(config, driver, repair, quick) : []),
     ...(await Promise.all(outside)),
     await backups(config, driver),
     ...settings(config),

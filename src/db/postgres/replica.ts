@@ -1,0 +1,182 @@
+import { placeOf } from '../../text/database-address.ts'
+import { DbError, type Driver, type Queryable } from '../driver.ts'
+import type { Log } from './run.ts'
+import { toDbError } from './values.ts'
+
+export interface ReplicaOptions {
+  primary: Driver
+  /** Standbys of it. The first that fits is used. */
+  servers: readonly string[]
+  open(server: string): Promise<Driver>
+  log?: Log
+  /** A standby that lacks what was committed so many milliseconds ago is not read. */
+  mostBehindMs?: number
+  /** Milliseconds between two looks at it. */
+  everyMs?: number
+}
+
+interface Sample {
+  at: number
+  position: bigint
+}
+
+/**
+ * A standby to read from. How far it is behind is measured with positions in the log of the primary, of which each look
+ * takes one: the clocks of the servers do not matter, nor whether the primary is idle. It counts as away as soon as the
+ * last proof of how new it is has become too old, so nothing has to be noticed in time.
+ */
+export class Replica {
+  readonly #samples: Sample[] = []
+  readonly #mostBehindMs: number
+  /** Before that nothing is said of a standby that is only about to catch up, as after the migrations of a start. */
+  readonly #patientUntil: number
+  #opened: { driver: Driver; server: string } | undefined
+  /** Everything that was committed before is on the standby. */
+  #hasAllBefore = Number.NEGATIVE_INFINITY
+  #reason: string | undefined
+  #isTold: boolean | undefined
+  #timer: Timer | undefined
+  #looking: Promise<void> | undefined
+  #isClosed = false
+
+  constructor(private readonly options: ReplicaOptions) {
+    this.#mostBehindMs = options.mostBehindMs ?? 5000
+    this.#patientUntil = performance.now() + this.#mostBehindMs
+  }
+
+  /** Looks at once, says what it found, and goes on looking. */
+  async start(): Promise<void> {
+    await this.#look()
+    this.#timer = setInterval(() => void this.#look(), this.options.everyMs ?? 1000).unref()
+  }
+
+  /** The standby, if it is there and new enough. */
+  get current(): Driver | undefined {
+    return performance.now() - this.#hasAllBefore <= this.#mostBehindMs ? this.#opened?.driver : undefined
+  }
+
+  /** Why `current` is undefined. */
+  get reason(): string {
+    const seconds = Math.round((performance.now() - this.#hasAllBefore) / 1000)
+    return this.#reason ?? (Number.isFinite(seconds) ? `it is ${seconds} s behind` : 'it has not caught up yet')
+  }
+
+  /** Returns the standby once it has everything that is committed now; undefined if that takes too long. */
+  async upToDate(): Promise<{ driver: Driver; place: string; waitedMs: number } | undefined> {
+    const began = performance.now()
+    do {
+      await this.#look()
+      const opened = this.#opened
+      const waitedMs = performance.now() - began
+      if (opened && this.#hasAllBefore >= began)
+        return { driver: opened.driver, place: placeOf(opened.server), waitedMs }
+      await Bun.sleep(20)
+    } while (this.#reason === undefined && performance.now() - began < this.#mostBehindMs)
+    return undefined
+  }
+
+  /** A read from it has failed: it is not read again before it has been looked at. */
+  failed(): void {
+    this.#hasAllBefore = Number.NEGATIVE_INFINITY
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+    await this.#looking
+    await this.#opened?.driver.close()
+  }
+
+  #look(): Promise<void> {
+    this.#looking ??= this.#see().finally(() => {
+      this.#looking = undefined
+      if (!this.#isClosed) this.#tell()
+    })
+    return this.#looking
+  }
+
+  async #see(): Promise<void> {
+    try {
+      const at = performance.now()
+      this.#samples.push({ at, position: await positionOf(this.options.primary) })
+    } catch {
+      return // Without the primary nothing is known. What calls us needs it too, and says so.
+    }
+    try {
+      this.#opened ??= await this.#open()
+      const replayed = await replayedBy(this.#opened.driver)
+      const reached = this.#samples.findLastIndex(({ position }) => position <= replayed)
+      // At most one sample remains that was reached, and those of a minute that were not.
+      if (reached >= 0) this.#hasAllBefore = (this.#samples.splice(0, reached + 1).at(-1) as Sample).at
+      this.#reason = undefined
+    } catch (error) {
+      this.#reason = toDbError(error).message
+      const { driver } = this.#opened ?? {}
+      this.#opened = undefined
+      this.failed()
+      await driver?.close()
+    }
+    if (this.#samples.length > MOST_SAMPLES) this.#samples.splice(0, this.#samples.length - MOST_SAMPLES)
+  }
+
+  async #open(): Promise<{ driver: Driver; server: string }> {
+    const { servers, primary, open } = this.options
+    const reasons: string[] = []
+    for (const server of servers) {
+      let driver: Driver | undefined
+      try {
+        driver = await open(server)
+        await requireStandby(driver, primary)
+        return { driver, server }
+      } catch (error) {
+        await driver?.close()
+        const { message } = toDbError(error)
+        reasons.push(message.includes(placeOf(server)) ? message : `${placeOf(server)}: ${message}`)
+      }
+    }
+    throw new DbError('unavailable', reasons.join('; '))
+  }
+
+  /** Logs when the standby begins to be read, and when it no longer is. */
+  #tell(): void {
+    const { log } = this.options
+    const isRead = this.current !== undefined
+    if (isRead === this.#isTold) return
+    if (this.#isTold === undefined && !isRead && !this.#reason && performance.now() < this.#patientUntil) return
+    this.#isTold = isRead
+    if (isRead)
+      log?.('info', 'exports, backups and analytics are read from a standby', {
+        server: placeOf(this.#opened?.server ?? ''),
+      })
+    else log?.('warn', 'the standby is not read; the primary does its work', { reason: this.reason })
+  }
+}
+
+/** A look that waits for its standby takes one every 20 ms. */
+const MOST_SAMPLES = 1000
+
+const numberOf = (position: string): string => `(${position} - '0/0'::pg_lsn)::text`
+
+/** Returns up to where the log of the primary is on its disk: everything that was confirmed is before that. */
+async function positionOf(primary: Queryable): Promise<bigint> {
+  const { rows } = await primary.query(`select ${numberOf('pg_current_wal_flush_lsn()')}`)
+  return BigInt(String(rows[0]?.[0]))
+}
+
+async function replayedBy(standby: Queryable): Promise<bigint> {
+  const { rows } = await standby.query(`select pg_is_in_recovery(), ${numberOf('pg_last_wal_replay_lsn()')}`)
+  const [isStandby, position] = rows[0] ?? []
+  if (isStandby !== true) throw new DbError('unavailable', NO_STANDBY)
+  return BigInt(String(position ?? 0))
+}
+
+const NO_STANDBY = 'it is not a standby'
+
+/** Throws unless the server is a standby of the primary: positions in the log of another one would mean nothing. */
+async function requireStandby(driver: Driver, primary: Driver): Promise<void> {
+  await replayedBy(driver)
+  const identity = 'select system_identifier::text, current_database()::text from pg_control_system()'
+  const [theirs, ours] = await Promise.all([driver.query(identity), primary.query(identity)])
+  if (String(theirs.rows[0]) !== String(ours.rows[0]))
+    throw new DbError('unavailable', 'it is a standby of another database')
+}
