@@ -92,7 +92,7 @@ test('analytics and exports come from the standby, but a credential that has jus
     return lines.filter((line) => 'entity' in line && line.entity === 'note').length
   }
   try {
-    await notes.create(await ctx(ada), { title: 'new', content: '', visibility: 'team' })
+    await notes.create(await ctx(ada), { title: 'new', content: '' })
     expect([await counted(ada), await exported(ada)]).toEqual([1, 1])
     expect([await counted(grace), await exported(grace)]).toEqual([0, 0])
     // Another instance knows of the write by its event.
