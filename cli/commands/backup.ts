@@ -218,22 +218,11 @@ export async function move({ to: place, replace, json, verbose, ...common }: Opt
   const config = settingsOf(common)
   // Other users of the computer can see a command's arguments, and a password in them.
   const to = place === '-' ? (await Bun.stdin.text()).trim() : place
+  const elsewhere = { ...config, LISTEN_URL: undefined, DATABASE_READ_URL: undefined }
   const target: Config =
     to === 'embedded'
-      ? {
-          ...config,
-          DB_CONNECTION: 'pglite',
-          DATABASE_URL: undefined,
-          LISTEN_URL: undefined,
-          DATABASE_READ_URL: undefined,
-        }
-      : {
-          ...config,
-          DB_CONNECTION: 'pgsql',
-          DATABASE_URL: postgresUrl(to),
-          LISTEN_URL: undefined,
-          DATABASE_READ_URL: undefined,
-        }
+      ? { ...elsewhere, DB_CONNECTION: 'pglite', DATABASE_URL: undefined }
+      : { ...elsewhere, DB_CONNECTION: 'pgsql', DATABASE_URL: postgresUrl(to) }
   if (target.DB_CONNECTION === config.DB_CONNECTION && target.DATABASE_URL === config.DATABASE_URL)
     throw new Refusal(`The data is already there. Use --to ${to === 'embedded' ? 'postgres://…' : 'embedded'}`)
   await refuseServing(config)

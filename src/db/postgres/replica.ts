@@ -131,7 +131,8 @@ export class Replica {
       } catch (error) {
         await driver?.close()
         const { message } = toDbError(error)
-        reasons.push(message.includes(placeOf(server)) ? message : `${placeOf(server)}: ${message}`)
+        // Whoever opens it names the server.
+        reasons.push(driver ? `${placeOf(server)}: ${message}` : message)
       }
     }
     throw new DbError('unavailable', reasons.join('; '))

@@ -21,8 +21,9 @@ const COPY = /^backup-\w{6}$/
 const copies = new Set<string>()
 
 /**
- * Calls `work` with a driver whose data does not change. Postgres reads from a snapshot, on a standby if it can. The embedded database has one
- * connection, so a copy of its files is opened instead: writes wait only while the files are copied.
+ * Calls `work` with a driver whose data does not change. Postgres reads from a snapshot, on a standby if there is one.
+ * The embedded database has one connection, so a copy of its files is opened instead: writes wait only while the files
+ * are copied.
  */
 async function withStill(app: App, work: (driver: Driver) => Promise<Saved>): Promise<Saved> {
   if (!app.driver.snapshot)
