@@ -116,12 +116,15 @@ class Prepared<T extends PreparedQueryConfig> extends PgPreparedQuery<T> {
   }
 
   async executeOn(on: Queryable, values: Record<string, unknown>): Promise<T['execute']> {
-    const { rows, columns, count } = await on.query(this.query.sql, fillPlaceholders(this.query.params, values))
+    const result = await on.query(this.query.sql, fillPlaceholders(this.query.params, values))
+    const { rows } = result
     if (this.map) return this.map(rows)
     if (this.fields) {
       this.#mapper ??= mapperOf(this.fields, this.joinsNotNullableMap)
       return rows.map(this.#mapper)
     }
+    // Read only here, because a driver may have to make the list of columns.
+    const { columns, count } = result
     return { rows: rows.map((row) => Object.fromEntries(columns.map((name, i) => [name, row[i]]))), count }
   }
 }

@@ -103,5 +103,5 @@ async function goOn(
   const { task, why } = await nextAfter(ctx, { projectId, holder }, claimNext)
   const next = task && { key: task.key, title: task.title, why }
   if (!claimNext) return { next }
-  return task ? { next, claimed: await detailOf(ctx, await findWithProject(ctx, task.id)) } : { next, noNext: why }
+  return task ? { next, claimed: await detailOf(ctx, task.id) } : { next, noNext: why }
 }

@@ -5,7 +5,6 @@ import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { prepare } from '../../db/session.ts'
 import { notFound } from '../../errors.ts'
-import type { Party } from '../../records/party.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
 import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
@@ -97,7 +96,7 @@ const visible = (rights: Rights) => ({
   completionNotes: tasks.completionNotes,
 })
 /** Adds the columns that decide who may change it. */
-const found = (rights: Rights) => ({
+export const foundColumns = (rights: Rights) => ({
   task: visible(rights),
   project: {
     id: projectTable.id,
@@ -132,7 +131,7 @@ export type ItemRow = Awaited<ReturnType<typeof selectItems>>[number]
 
 export const selectFound = ({ db, actor }: Ctx) =>
   db
-    .select(found(rightsOf(actor)))
+    .select(foundColumns(rightsOf(actor)))
     .from(tasks)
     .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
     .$dynamic()
@@ -140,7 +139,7 @@ type Row = Awaited<ReturnType<typeof selectFound>>[number]
 
 const byId = prepare((db) =>
   db
-    .select(found(anyRights))
+    .select(foundColumns(anyRights))
     .from(tasks)
     .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
     .where(and(eq(tasks.id, sql.placeholder('id')), visibleTo(anyRights))),
@@ -148,12 +147,8 @@ const byId = prepare((db) =>
 
 export interface Found {
   task: Task
-  project: Pick<
-    Project,
-    'id' | 'key' | 'name' | 'slug' | 'organizationId' | 'workspaceId' | 'visibility' | 'status'
-  > & {
-    acceptance: AcceptanceRule
-  }
+  project: Pick<Project, 'id' | 'key' | 'name' | 'slug' | 'organizationId' | 'workspaceId' | 'visibility' | 'status'> &
+    Record<'acceptance', AcceptanceRule>
   leaseCredentialId: string | null
   leaseConnection: string | null
   /** When the connection was known to have closed. */
@@ -224,30 +219,55 @@ export async function inProject(ctx: Ctx, ref: string, projectId: string): Promi
   return task
 }
 
+/** Names every field: to copy a row without some of its columns takes several times as long. */
 export function toItem(row: ItemRow, now: string): TaskItem {
-  const { projectKey, blockers, assigneeType, assigneeId, assigneeParty, ...rest } = row
-  const { leaseType, leaseHolderId, leaseParty, leaseSessionId, leaseWhy, leaseSince, leaseSeenAt, ...later } = rest
-  const { leaseExpiresAt, ...task } = later
-  const lease: Lease | null =
-    leaseType && leaseExpiresAt && leaseExpiresAt > now
-      ? {
-          holder: toParty(leaseType, leaseHolderId, leaseParty ?? '["somebody who has left"]'),
-          sessionId: leaseSessionId,
-          why: leaseWhy,
-          since: leaseSince as string,
-          lastSeenAt: leaseSeenAt as string,
-          expiresAt: leaseExpiresAt,
-        }
-      : null
-  const assignee: Party | null =
-    assigneeType && assigneeParty !== null ? toParty(assigneeType, assigneeId, assigneeParty) : null
-  return { ...task, key: `${projectKey}-${task.number}`, assignee, blockedBy: keysIn(blockers), lease }
+  const { assigneeType: type, assigneeParty: party } = row
+  return {
+    id: row.id,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    version: row.version,
+    organizationId: row.organizationId,
+    createdById: row.createdById,
+    projectId: row.projectId,
+    storyId: row.storyId,
+    parentId: row.parentId,
+    number: row.number,
+    title: row.title,
+    status: row.status,
+    priority: row.priority,
+    labels: row.labels,
+    dueAt: row.dueAt,
+    estimate: row.estimate,
+    position: row.position,
+    startedAt: row.startedAt,
+    completedAt: row.completedAt,
+    key: `${row.projectKey}-${row.number}`,
+    assignee: type && party !== null ? toParty(type, row.assigneeId, party) : null,
+    blockedBy: keysIn(row.blockers),
+    lease: leaseOf(row, now),
+  }
 }
 
-function toTask(row: Row['task'], now: string): Task {
-  const { description, acceptance, completionNotes, ...rest } = row
-  return { ...toItem(rest, now), description, acceptance: acceptance as Acceptance[], completionNotes }
+function leaseOf(row: ItemRow, now: string): Lease | null {
+  const { leaseType, leaseExpiresAt } = row
+  if (!leaseType || !leaseExpiresAt || leaseExpiresAt <= now) return null
+  return {
+    holder: toParty(leaseType, row.leaseHolderId, row.leaseParty ?? '["somebody who has left"]'),
+    sessionId: row.leaseSessionId,
+    why: row.leaseWhy,
+    since: row.leaseSince as string,
+    lastSeenAt: row.leaseSeenAt as string,
+    expiresAt: leaseExpiresAt,
+  }
 }
+
+const toTask = (row: Row['task'], now: string): Task => ({
+  ...toItem(row, now),
+  description: row.description,
+  acceptance: row.acceptance as Acceptance[],
+  completionNotes: row.completionNotes,
+})
 
 /** Returns keys for an event of the task: it is read by all who see the project, but who may see no other. */
 export const withinProject = ({ key, number }: TaskItem, keys: readonly string[]): string[] => {

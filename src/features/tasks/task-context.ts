@@ -1,11 +1,13 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { eq, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { anyRights, rightsOf } from '../../auth/rights.ts'
 import { toIso } from '../../db/columns.ts'
+import { and } from '../../db/conditions.ts'
 import { prepare } from '../../db/session.ts'
+import { isId } from '../../records/rows.ts'
 import { projects } from '../projects/table.ts'
 import { epics, stories } from '../stories/table.ts'
-import { visibleTo } from './rows.ts'
+import { type Found, findWithProject, foundColumns, toFound, visibleTo } from './rows.ts'
 import type { Comment, Related, TaskDetail, TaskEvidence, WaitsFor } from './schema.ts'
 import { taskComments, taskDependencies, taskEvidence, tasks } from './table.ts'
 
@@ -19,34 +21,41 @@ const notes = sql`case when ${tasks.status} = 'done' then left(${tasks.completio
 const asList = (rows: SQL): SQL<string> =>
   sql<string>`coalesce((select json_agg(r) from (${rows}) r), '[]'::json)::text`
 
-/** One statement for all parts: there are few rows, so each further query would cost more than the reading. */
-const select = prepare((db) =>
+/** What surrounds a task, as columns of one statement: there are few rows, so each further query would cost more. */
+const surroundings = {
+  ties: asList(sql`select d.task_id = ${id} as ahead, d.kind, ${named}, ${notes} as "completionNotes"
+    from ${taskDependencies} d
+    join ${tasks} on ${tasks.id} = case when d.task_id = ${id} then d.blocked_by_id else d.task_id end ${inProject}
+    where (d.task_id = ${id} or d.blocked_by_id = ${id}) and ${visibleTo(anyRights)}
+    order by ${projects.key}, ${tasks.number} limit 200`),
+  parts: asList(sql`select ${named} from ${tasks} ${inProject}
+    where ${tasks.parentId} = ${id} and ${visibleTo(anyRights)} order by ${tasks.position}, ${tasks.id} limit 100`),
+  place: sql<string | null>`(select json_build_object(
+      'story', case when s.id is not null then json_build_object('id', s.id, 'title', s.title) end,
+      'epic', case when e.id is not null then json_build_object('id', e.id, 'title', e.title) end,
+      'parent', case when p.id is not null then json_build_object('id', p.id,
+        'key', (select k.key from ${projects} k where k.id = p.project_id) || '-' || p.number,
+        'title', p.title, 'status', p.status) end)::text
+    from ${tasks} t left join ${stories} s on s.id = t.story_id left join ${epics} e on e.id = s.epic_id
+      left join ${tasks} p on p.id = t.parent_id and p.deleted_at is null where t.id = ${id})`,
+  comments: asList(sql`select c.id, c.task_id as "taskId", c.body, c.asks, c.version,
+      c.created_at::text as "createdAt", c.edited_at::text as "editedAt",
+      json_build_object('type', c.author_type, 'id', c.author_id, 'name', c.author_name) as author
+    from ${taskComments} c where c.task_id = ${id} order by c.created_at desc, c.id desc limit 20`),
+  evidence: asList(sql`select e.id, e.level, e.evidence, e.created_at::text as "createdAt",
+      json_build_object('type', e.actor_type, 'id', e.actor_id, 'name', e.actor_name) as actor
+    from ${taskEvidence} e where e.task_id = ${id} order by e.created_at desc, e.id desc limit 20`),
+}
+
+const select = prepare((db) => db.select(surroundings).from(sql`(select 1) one`))
+
+/** The same together with the task. */
+const selectWhole = prepare((db) =>
   db
-    .select({
-      ties: asList(sql`select d.task_id = ${id} as ahead, d.kind, ${named}, ${notes} as "completionNotes"
-        from ${taskDependencies} d
-        join ${tasks} on ${tasks.id} = case when d.task_id = ${id} then d.blocked_by_id else d.task_id end ${inProject}
-        where (d.task_id = ${id} or d.blocked_by_id = ${id}) and ${visibleTo(anyRights)}
-        order by ${projects.key}, ${tasks.number} limit 200`),
-      parts: asList(sql`select ${named} from ${tasks} ${inProject}
-        where ${tasks.parentId} = ${id} and ${visibleTo(anyRights)} order by ${tasks.position}, ${tasks.id} limit 100`),
-      place: sql<string | null>`(select json_build_object(
-          'story', case when s.id is not null then json_build_object('id', s.id, 'title', s.title) end,
-          'epic', case when e.id is not null then json_build_object('id', e.id, 'title', e.title) end,
-          'parent', case when p.id is not null then json_build_object('id', p.id,
-            'key', (select k.key from ${projects} k where k.id = p.project_id) || '-' || p.number,
-            'title', p.title, 'status', p.status) end)::text
-        from ${tasks} t left join ${stories} s on s.id = t.story_id left join ${epics} e on e.id = s.epic_id
-          left join ${tasks} p on p.id = t.parent_id and p.deleted_at is null where t.id = ${id})`,
-      comments: asList(sql`select c.id, c.task_id as "taskId", c.body, c.asks, c.version,
-          c.created_at::text as "createdAt", c.edited_at::text as "editedAt",
-          json_build_object('type', c.author_type, 'id', c.author_id, 'name', c.author_name) as author
-        from ${taskComments} c where c.task_id = ${id} order by c.created_at desc, c.id desc limit 20`),
-      evidence: asList(sql`select e.id, e.level, e.evidence, e.created_at::text as "createdAt",
-          json_build_object('type', e.actor_type, 'id', e.actor_id, 'name', e.actor_name) as actor
-        from ${taskEvidence} e where e.task_id = ${id} order by e.created_at desc, e.id desc limit 20`),
-    })
-    .from(sql`(select 1) one`),
+    .select({ ...foundColumns(anyRights), near: surroundings })
+    .from(tasks)
+    .innerJoin(projects, eq(projects.id, tasks.projectId))
+    .where(and(eq(tasks.id, id), visibleTo(anyRights))),
 )
 
 type Place = Pick<TaskDetail, 'story' | 'epic' | 'parent'>
@@ -59,6 +68,22 @@ const oldestFirst = <T extends { createdAt: string }>(newestFirst: T[]): T[] =>
 export async function around(ctx: Ctx, taskId: string): Promise<Around> {
   const [found] = await select(ctx.db, { id: taskId, ...rightsOf(ctx.actor) })
   if (!found) throw new Error('a select without a table gave no row')
+  return toAround(found)
+}
+
+/** Finds a task together with what surrounds it: by its id in one statement. */
+export async function findInFull(ctx: Ctx, ref: string): Promise<{ found: Found; near: Around }> {
+  const [row] = isId(ref) ? await selectWhole(ctx.db, { id: ref.trim().toLowerCase(), ...rightsOf(ctx.actor) }) : []
+  if (row) {
+    const { near, ...found } = row
+    return { found: toFound(found, ctx.now), near: toAround(near) }
+  }
+  // By another reference; by an id, to explain why there is none.
+  const found = await findWithProject(ctx, ref)
+  return { found, near: await around(ctx, found.task.id) }
+}
+
+function toAround(found: Awaited<ReturnType<typeof select>>[number]): Around {
   const ties = JSON.parse(found.ties) as (WaitsFor & { ahead: boolean })[]
   const those = (passes: (tie: (typeof ties)[number]) => boolean): Related[] =>
     ties.filter(passes).map(({ ahead: _, completionNotes: __, ...tie }) => tie)

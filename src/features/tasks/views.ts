@@ -92,15 +92,27 @@ const heldBy = (task: TaskItem, ctx: Ctx) =>
     ...(!sameParty(task.lease.holder, speaker(ctx)) && { wait: `tutti wait ${task.key} --until done` }),
   }
 
+/** What tools do not show of a task, or show in another form. */
+const others = new Set([
+  'project',
+  'can',
+  'startedAt',
+  'story',
+  'epic',
+  'parent',
+  'features',
+  'key',
+  'title',
+  'evidence',
+])
+
 /** Everything about a task that a worker may need. */
 export const full = (task: TaskDetail, _: unknown, ctx: Ctx) => {
-  const { project: __, can: ___, startedAt: ____, story: _____, epic: ______, parent: _______, ...shown } = task
-  const { features: ________, key, title, waitsFor, comments, frees, subtasks, ...others } = shown
-  const { evidence, ...rest } = others
+  const { key, title, waitsFor, comments, frees, subtasks, evidence } = task
   return {
     key,
     title,
-    ...rest,
+    ...fieldsOf(task),
     acceptance: criteria(task),
     lease: heldBy(task, ctx),
     waitsFor: waitsFor.map(({ kind: _, ...blocker }) => blocker),
@@ -110,6 +122,13 @@ export const full = (task: TaskDetail, _: unknown, ctx: Ctx) => {
     // The completion notes have the evidence of a task that is done.
     ...(!isClosed(task.status) && evidence.length > 0 && { evidence: evidence.map(evidenceLine) }),
   }
+}
+
+/** Does not read the fields that are left out: what the caller may do is worth finding out only where it is shown. */
+function fieldsOf(task: TaskDetail): Partial<TaskDetail> {
+  const fields: Record<string, unknown> = {}
+  for (const name in task) if (!others.has(name)) fields[name] = task[name as keyof TaskDetail]
+  return fields
 }
 
 const related = ({ key, title, status }: { key: string; title: string; status: string }): string =>
