@@ -49,13 +49,17 @@ function collect(value: unknown, kind: string, found: Found): void {
   const named = typeof fields.key === 'string' || typeof fields.slug === 'string'
   for (const name in fields) {
     const field = fields[name]
+    if (typeof field === 'object' && field !== null) collect(field, kindOfPart(name, own), found)
+    if (!mayHoldIds(field)) continue
     const called = (named && name === 'id') || (fields.key && name === 'projectId')
     if (!called) collectIds(field, kindOfField(name, own, fields), found)
-    if (typeof field === 'object' && field !== null) collect(field, kindOfPart(name, own), found)
   }
 }
 
-/** The field may hold an id or a list of them. Most hold neither, and that costs nothing. */
+/** Most fields hold neither an id nor a list: their names need not be understood. */
+const mayHoldIds = (field: unknown): boolean =>
+  typeof field === 'string' ? field.length >= ID_LENGTH && field.includes('-') : Array.isArray(field) && field.length > 0
+
 function collectIds(field: unknown, kind: string | undefined, found: Found): void {
   if (!kind) return
   if (Array.isArray(field)) for (const item of field.flat()) addId(item, kind, found)
