@@ -8,7 +8,7 @@ import {
   type SelectedFieldsOrdered,
 } from 'drizzle-orm/pg-core'
 import { PgPreparedQuery, PgSession, type PreparedQueryConfig } from 'drizzle-orm/pg-core/session'
-import { fillPlaceholders, type Placeholder, type Query, SQL, sql } from 'drizzle-orm/sql'
+import { fillPlaceholders, noopDecoder, type Placeholder, type Query, SQL, sql } from 'drizzle-orm/sql'
 import { Subquery } from 'drizzle-orm/subquery'
 import { getTableName } from 'drizzle-orm/table'
 import * as drizzleUtils from 'drizzle-orm/utils'
@@ -90,7 +90,8 @@ function decoderOf(field: Fields[number]['field']): Decoder | undefined {
   if (is(field, Column)) return field.mapFromDriverValue === Column.prototype.mapFromDriverValue ? undefined : field
   const expression = is(field, Subquery) ? field._.sql : is(field, SQL) ? field : field.sql
   // Drizzle marks it as internal.
-  return (expression as SQL & { decoder: Decoder }).decoder
+  const { decoder } = expression as SQL & { decoder: Decoder }
+  return decoder === noopDecoder ? undefined : decoder
 }
 
 class Prepared<T extends PreparedQueryConfig> extends PgPreparedQuery<T> {
@@ -125,8 +126,14 @@ class Prepared<T extends PreparedQueryConfig> extends PgPreparedQuery<T> {
     }
     // Read only here, because a driver may have to make the list of columns.
     const { columns, count } = result
-    return { rows: rows.map((row) => Object.fromEntries(columns.map((name, i) => [name, row[i]]))), count }
+    return { rows: rows.map((row) => named(columns, row)), count }
   }
+}
+
+function named(columns: readonly string[], row: readonly unknown[]): Record<string, unknown> {
+  const found: Record<string, unknown> = {}
+  for (let i = 0; i < columns.length; i++) found[columns[i] as string] = row[i]
+  return found
 }
 
 class DriverSession extends PgSession<RawResult> {

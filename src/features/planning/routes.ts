@@ -10,6 +10,7 @@ import * as nested from './nested.ts'
 import { progress } from './progress.ts'
 import { PlanCreate, Progress, ProgressQuery, Tree } from './schema.ts'
 import * as planning from './service.ts'
+import { tree } from './tree.ts'
 
 const inTask = object({ ...InStory.properties, taskId: ref('The task') })
 /** The path already names the story, so a new task has no `storyId` in its body; in an update, `storyId` moves it. */
@@ -21,8 +22,8 @@ const NestedQuery = object(filters)
 const tasksPath = `${storiesPath}/:storyId/tasks` as const
 export const planningRoutes = (http: Http) =>
   http
-    .get('/api/projects/:slug/tree', ({ ctx, params }) => planning.tree(ctx, { ref: params.slug }), {
-      ...on(planning.tree, 'Get the structure of a project: epics, stories, tasks'),
+    .get('/api/projects/:slug/tree', ({ ctx, params }) => tree(ctx, { ref: params.slug }), {
+      ...on(tree, 'Get the structure of a project: epics, stories, tasks'),
       params: ProjectRef,
       response: Tree,
     })

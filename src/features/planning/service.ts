@@ -1,169 +1,21 @@
-import { eq, type SQL, sql } from 'drizzle-orm'
-import { type Ctx, read, write } from '../../action.ts'
+import { eq } from 'drizzle-orm'
+import { write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
-import { rightsOf } from '../../auth/rights.ts'
-import { anyOf, idList, newId } from '../../db/columns.ts'
+import { newId } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
 import { nameChanged } from '../../records/changed.ts'
 import { circleIn, wayTo } from '../../records/cycles.ts'
 import { lastPosition } from '../../records/positions.ts'
-import { mayRead } from '../../records/readable.ts'
-import type { Priority, Status } from '../../records/work.ts'
+import type { Priority } from '../../records/work.ts'
 import { requireOpenProject } from '../projects/refusals.ts'
 import * as projects from '../projects/rows.ts'
-import type { Project } from '../projects/schema.ts'
-import { projects as projectTable } from '../projects/table.ts'
 import { epics, stories } from '../stories/table.ts'
 import { addDependencies, nameDependencies } from '../tasks/dependencies.ts'
 import { takeNumbers } from '../tasks/places.ts'
-import { byAgent } from '../tasks/progress.ts'
-import { HIDDEN, keysIn, selectItems, toItem } from '../tasks/rows.ts'
-import { taskCounts, taskDependencies, tasks } from '../tasks/table.ts'
+import { tasks } from '../tasks/table.ts'
 import { planCreated } from './events.ts'
-import type { PlanCreate, Tree, TreeEpic, TreeStory, TreeTask } from './schema.ts'
-
-/** Returns the structure of a project, read in one query. */
-export const tree = read(
-  'planning.tree',
-  member('projects:read'),
-  async (ctx, { ref }: { ref: string }): Promise<Tree> => treeOf(ctx, await projects.find(ctx, ref)),
-)
-
-/** Trees are built in memory, and larger ones are of no use to readers. */
-const MOST_ENTRIES = 5000
-
-type Row = {
-  kind: 0 | 1 | 2
-  id: string
-  parent: string | null
-  title: string
-  status: Status
-  priority: Priority
-  number: number | null
-  points: number | null
-  part_of: string | null
-  blocked: boolean
-  version: number
-  estimate: number | null
-  someone: boolean
-  by_agent: boolean
-}
-
-/**
- * Returns the keys of the open tasks that each of these tasks waits for. A query of its own: joined to the entries, a
- * planner that knows little of tables that have just grown would run it once for every task.
- */
-async function blockersOf(ctx: Ctx, ids: readonly string[]): Promise<Map<string, string[]>> {
-  if (ids.length === 0) return new Map()
-  const { rows } = await ctx.db.execute<{ task_id: string; blockers: string }>(sql`
-    select d.task_id,
-      string_agg(coalesce(p.key || '-' || b.number, ${HIDDEN}), ',' order by p.key, b.number) as blockers
-    from ${tasks} w
-      join ${taskDependencies} d on d.task_id = w.id and d.kind = 'blocks'
-      join ${tasks} b on b.id = d.blocked_by_id and b.deleted_at is null and b.status not in ('done', 'cancelled')
-        and b.organization_id = w.organization_id
-      left join (select ${projectTable.id}, ${projectTable.key} from ${projectTable}
-        where ${projects.visibleTo(rightsOf(ctx.actor))}) p on p.id = b.project_id
-    where w.id = any(${idList(ids)}::uuid[]) group by d.task_id`)
-  return new Map(rows.map((row) => [row.task_id, keysIn(row.blockers)]))
-}
-
-/** Returns who these tasks are assigned to and who holds them. */
-async function partiesOf(ctx: Ctx, ids: readonly string[]): Promise<Map<string, Pick<TreeTask, 'assignee' | 'lease'>>> {
-  if (ids.length === 0) return new Map()
-  const rows = await selectItems(ctx).where(anyOf(tasks.id, idList(ids)))
-  return new Map(
-    rows.map((row) => {
-      const { id, assignee, lease } = toItem(row, ctx.now)
-      return [id, { assignee, lease }]
-    }),
-  )
-}
-
-/** Reads the first entries, each kind in the order of its index: a large project is not sorted as a whole. */
-async function entriesOf(ctx: Ctx, projectId: string, only: readonly string[] | undefined): Promise<Row[]> {
-  const chosen = (column: SQL) => (only ? sql`and ${column} = any(${idList(only)}::uuid[])` : sql``)
-  const first = sql`order by position, id limit ${MOST_ENTRIES}`
-  const { rows } = await ctx.db.execute<Row>(sql`select * from (
-      (select 0 as kind, id, null::uuid as parent, title, status, priority, null::int as number, null::int as points,
-        null::uuid as part_of, false as blocked, version, null::int as estimate, false as someone,
-        false as by_agent, position
-        from ${epics} where project_id = ${projectId} and deleted_at is null ${chosen(sql`id`)} ${first})
-      union all (select 1, id, epic_id, title, status, priority, null, points, null, false, version, null, false,
-        false, position
-        from ${stories} where project_id = ${projectId} and deleted_at is null ${chosen(sql`epic_id`)} ${first})
-      union all (select 2, t.id, t.story_id, t.title, t.status, t.priority, t.number, null, t.parent_id,
-          t.has_open_blockers, t.version, t.estimate,
-          t.assignee_id is not null or t.lease_holder_id is not null, t.status = 'done' and ${byAgent}, t.position
-        from ${tasks} t
-        where t.project_id = ${projectId} and t.deleted_at is null
-          ${
-            only
-              ? sql`and t.story_id in (select id from ${stories} where deleted_at is null ${chosen(sql`epic_id`)})`
-              : sql``
-          } ${first})
-    ) entries order by kind, position, id limit ${MOST_ENTRIES}`)
-  return rows
-}
-
-/** Counts the epics, stories and tasks of a project. A plan, which is shown in part, never has so many. */
-async function countEntries(ctx: Ctx, projectId: string): Promise<number> {
-  const counts = [epics, stories].map(
-    (table) => sql`(select count(*) from ${table} where project_id = ${projectId} and deleted_at is null)`,
-  )
-  const { rows } = await ctx.db.execute<{ n: number }>(sql`select (${sql.join(counts, sql` + `)}
-    + coalesce((select sum(n) from ${taskCounts} where project_id = ${projectId}), 0))::int as n`)
-  return rows[0]?.n ?? 0
-}
-
-/** Builds the tree of these epics only, or of the whole project. */
-async function treeOf(ctx: Ctx, project: Project, only?: readonly string[]): Promise<Tree> {
-  const rows = await entriesOf(ctx, project.id, only)
-  const total = rows.length < MOST_ENTRIES ? rows.length : await countEntries(ctx, project.id)
-  const blockers = await blockersOf(
-    ctx,
-    rows.flatMap(({ id, blocked }) => (blocked ? [id] : [])),
-  )
-  const parties = await partiesOf(
-    ctx,
-    rows.flatMap(({ id, someone }) => (someone ? [id] : [])),
-  )
-  const { id, key } = project
-  // Epics, stories and tasks are read with one scope. Without it, the tree only says how many there are.
-  const shown = mayRead(ctx, 'task') ? rows : []
-  const found: Tree = {
-    project: { id, ...projects.namesFor(ctx, project), key },
-    epics: [],
-    tasks: [],
-    left: Math.max(0, total - shown.length),
-  }
-  const epicsById = new Map<string, TreeEpic>()
-  const storiesById = new Map<string, TreeStory>()
-  // Rows are ordered epics, stories, tasks, so a parent always comes before its children.
-  for (const { kind, id, version, title, status, priority, parent, ...row } of shown) {
-    const node = { id, version, title, status, priority }
-    if (kind === 0) epicsById.set(id, { ...node, stories: [] })
-    else if (kind === 1) {
-      const story: TreeStory = { ...node, points: row.points, tasks: [] }
-      storiesById.set(id, story)
-      epicsById.get(parent as string)?.stories.push(story)
-    } else {
-      const task: TreeTask = {
-        ...node,
-        key: `${key}-${row.number}`,
-        parentId: row.part_of,
-        estimate: row.estimate,
-        ...(parties.get(id) ?? { assignee: null, lease: null }),
-        ...(row.by_agent && { byAgent: true }),
-        blockedBy: blockers.get(id) ?? [],
-      }
-      const story = parent ? storiesById.get(parent) : undefined
-      ;(story ?? found).tasks.push(task)
-    }
-  }
-  found.epics.push(...epicsById.values())
-  return found
-}
+import type { PlanCreate, Tree } from './schema.ts'
+import { treeOf } from './tree.ts'
 
 /** Creates epics, stories, tasks and their dependencies, all or nothing. */
 export const createPlan = write(
