@@ -58,7 +58,9 @@ function collect(value: unknown, kind: string, found: Found): void {
 
 /** Most fields hold neither an id nor a list: their names need not be understood. */
 const mayHoldIds = (field: unknown): boolean =>
-  typeof field === 'string' ? field.length >= ID_LENGTH && field.includes('-') : Array.isArray(field) && field.length > 0
+  typeof field === 'string'
+    ? field.length >= ID_LENGTH && field.includes('-')
+    : Array.isArray(field) && field.length > 0
 
 function collectIds(field: unknown, kind: string | undefined, found: Found): void {
   if (!kind) return
