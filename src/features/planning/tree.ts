@@ -65,7 +65,7 @@ const column = <T>(name: string) => sql<T>`entries.${sql.identifier(name)}`
  */
 const selectEntries = prepareForms((db, { some }: { some: boolean }) => {
   const chosen = (of: SQL) => (some ? sql`and ${of} = any(${sql.placeholder('only')}::uuid[])` : sql``)
-  const first = sql`order by position, id limit ${sql.raw(String(MOST_ENTRIES))}`
+  const first = sql`order by position, id limit ${MOST_ENTRIES}`
   const inChosen = sql`and t.story_id in (select id from ${stories} where deleted_at is null ${chosen(sql`epic_id`)})`
   return db
     .select({
