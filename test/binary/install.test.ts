@@ -66,8 +66,15 @@ test('a checkout is built and installed where only npm is there', async () => {
   // Made from these very migrations when the packages were installed for this run, which has shown that it can be.
   await $`cp --parents -t ${checkout} .cache/seed.tar.zst .cache/seed.hash`.cwd(root).quiet()
   const prefix = folder()
+  // What this machine has downloaded before is not downloaded again: the network may fail or stall.
+  const cache = (await $`${process.execPath} pm cache`.cwd(root).quiet().text()).trim()
+  const known = {
+    BUN_INSTALL_CACHE_DIR: cache,
+    npm_config_cache: join(process.env.HOME ?? '/', '.npm'),
+    npm_config_prefer_offline: 'true',
+  }
   const installed = await $`sh ${join(checkout, 'install.sh')} --prefix ${prefix}`
-    .env({ ...process.env, ...plain })
+    .env({ ...process.env, ...plain, ...known })
     .quiet()
     .nothrow()
   expect([installed.exitCode, installed.exitCode ? installed.stderr.toString() : '']).toEqual([0, ''])

@@ -58,7 +58,7 @@ test('the first hour: register, team, invite, token, a real client connects, and
   expect(clicks).toBeLessThanOrEqual(25)
 
   await ada.button('I stored it').click()
-  await ada.page.locator('.secret').waitFor({ state: 'detached' })
+  await ada.page.locator('.secret.stored').waitFor()
   expect(await ada.page.content()).not.toContain(secret)
   await ada.page.locator('.tokfoot').getByRole('button', { name: 'Next' }).click()
   await ada.page.getByLabel('Name of the project').fill('Lantern')
