@@ -312,7 +312,8 @@ test('cut off on its way it does nothing', () => {
 })
 
 test.if(Bun.which('shellcheck') !== null)('shellcheck has nothing to say', () => {
-  const scripts = ['install.sh', 'scripts/bun.sh', 'test/run', 'test/support/postgres.sh', 'test/support/cluster.sh']
+  const ours = ['debian', 'postgres', 'cluster', 'llama'].map((name) => `test/support/${name}.sh`)
+  const scripts = ['install.sh', 'scripts/bun.sh', 'test/run', ...ours]
   const checked = Bun.spawnSync(['shellcheck', ...scripts], { cwd: root })
   expect(checked.stdout.toString()).toBe('')
 })

@@ -4,31 +4,18 @@
 # (mmdebstrap aside). Needs root and apt.
 #   TUTTI_TEST_CACHE (/var/lib/tutti-test)      DEBIAN_MIRROR (the one this machine's apt uses)
 set -euo pipefail
-die() { echo "cluster.sh: $*" >&2; exit 1; }
-if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then die "needs root on Debian"; fi
+# shellcheck source=test/support/debian.sh
+. "$(dirname "${BASH_SOURCE[0]}")/debian.sh"
+is_debian || die "needs root on Debian"
 
-CACHE=${TUTTI_TEST_CACHE:-/var/lib/tutti-test} SUITE=trixie PGV=17
+SUITE=trixie PGV=17
 PACKAGES=base-files,dash,coreutils,libc-bin,postgresql-$PGV,postgresql-$PGV-pgvector,patroni,python3-etcd,etcd-server
 PACKAGES+=,haproxy,pgbouncer,caddy,nginx,libfaketime
-mkdir -p "$CACHE"
 # Another list of packages is another folder.
-ROOT=$(realpath "$CACHE")/$SUITE-cluster-$(printf %s "$PACKAGES" | sha256sum | cut -c1-8)
-exec 9>"$ROOT.lock"
-flock 9 # one at a time: a second one waits for the first and finds its work done
+take "$SUITE-cluster-$(printf %s "$PACKAGES" | sha256sum | cut -c1-8)"
 
 build() {
-  command -v mmdebstrap >/dev/null || {
-    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends mmdebstrap
-  } >&2 || die "cannot install mmdebstrap"
-  local mirror=${DEBIAN_MIRROR:-}
-  [ -n "$mirror" ] || mirror=$(awk '/^(URIs:|deb )/ && !/security/ { for (i = 2; i <= NF; i++) if ($i ~ /:\/\//) { print $i; exit } }' \
-    /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null || true)
-  echo "cluster.sh: unpacking HAProxy, PgBouncer, Patroni and etcd from Debian $SUITE in $ROOT (once, about a minute)" >&2
-  rm -rf --one-file-system "$ROOT.tmp"
-  mmdebstrap --mode=root --variant=extract --keyring=/usr/share/keyrings --include="$PACKAGES" \
-    --aptopt='APT::Install-Recommends "false"' --aptopt='Acquire::Retries "3"' --aptopt='Acquire::Check-Valid-Until "false"' \
-    --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
-    "$SUITE" "$ROOT.tmp" ${mirror:+"$mirror"} >&2 9>&- || die "mmdebstrap could not unpack the packages"
+  unpack "$SUITE" extract "$PACKAGES"
   # What the packages' scripts would have made.
   printf '%s\n' root:x:0:0::/root:/bin/sh postgres:x:101:101::/var/lib/postgresql:/bin/sh \
     nobody:x:65534:65534::/:/bin/sh >"$ROOT.tmp/etc/passwd"
@@ -40,7 +27,7 @@ build() {
   for device in null:3 zero:5 random:8 urandom:9; do
     [ -e "$ROOT.tmp/dev/${device%:*}" ] || mknod -m 666 "$ROOT.tmp/dev/${device%:*}" c 1 "${device#*:}"
   done
-  mv "$ROOT.tmp" "$ROOT" # so a killed build never looks complete
+  mv "$ROOT.tmp" "$ROOT"
 }
 
 [ -d "$ROOT" ] || build

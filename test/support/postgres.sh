@@ -6,30 +6,25 @@
 #   CLUSTER (test): a server of its own with its own PORT, for tests that restart it
 #   TUTTI_TEST_CACHE (/var/lib/tutti-test)      DEBIAN_MIRROR (the one this machine's apt uses)
 set -euo pipefail
-die() { echo "postgres.sh: $*" >&2; exit 1; }
+# shellcheck source=test/support/debian.sh
+. "$(dirname "${BASH_SOURCE[0]}")/debian.sh"
 PGV=${PGV:-17} PORT=${PORT:-54${PGV:-17}}
 case $PGV in 17) SUITE=trixie ;; 18) SUITE=forky ;; *) die "PGV must be 17 or 18" ;; esac
 case ${1:-} in up | down | restart | destroy) ;; *) echo "usage: postgres.sh up|down|restart|destroy" >&2; exit 2 ;; esac
 
-if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+if ! is_debian; then
   [ "$1" = up ] || die "$1 needs root and apt: this Postgres is not ours to control"
   [ -n "${TEST_DATABASE_URL:-}" ] || die "no Postgres: run as root on Debian, or set TEST_DATABASE_URL to one with pgvector"
   echo "$TEST_DATABASE_URL"
   exit
 fi
 
-CACHE=${TUTTI_TEST_CACHE:-/var/lib/tutti-test}
-mkdir -p "$CACHE"
-ROOT=$(realpath "$CACHE")/$SUITE-$PGV
+take "$SUITE-$PGV"
 CLUSTER=${CLUSTER:-test}
 BIN=/usr/lib/postgresql/$PGV/bin DATA=/var/lib/postgresql/$CLUSTER LOG=/var/lib/postgresql/$CLUSTER.log
-exec 9>"$ROOT.lock"
-flock 9 # one at a time: a second `up` waits for the first and finds its work done
 
 # 9>&- because a server that inherits the lock would hold it for good.
 inroot() { chroot --userspec=postgres:postgres "$ROOT" env -i PATH=/usr/bin:/bin HOME=/var/lib/postgresql LANG=C.UTF-8 "$@" 9>&-; }
-# Never crosses into another file system: a build that was killed may have left mounts behind.
-remove() { rm -rf --one-file-system "$@"; }
 # Tells a live server from a pid that some other process got after a machine was killed.
 running() {
   local pid
@@ -40,22 +35,10 @@ processes() { { find /proc -maxdepth 2 -name cwd -lname "$ROOT/var/lib/postgresq
 kill_all() { while [ -n "$(processes "$1")" ]; do processes "$1" | xargs -r kill -9 || true; sleep 0.1; done; }
 
 build() {
-  command -v mmdebstrap >/dev/null || {
-    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends mmdebstrap
-  } >&2 || die "cannot install mmdebstrap"
-  local mirror=${DEBIAN_MIRROR:-}
-  [ -n "$mirror" ] || mirror=$(awk '/^(URIs:|deb )/ && !/security/ { for (i = 2; i <= NF; i++) if ($i ~ /:\/\//) { print $i; exit } }' \
-    /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null || true)
-  echo "postgres.sh: building Postgres $PGV from Debian $SUITE in $ROOT (once, 1 to 3 minutes)" >&2
-  remove "$ROOT.tmp"
-  # forky is not released, and its Release file may be past its date on a mirror.
   # shellcheck disable=SC2016 # $1 is for the hook's own shell
-  mmdebstrap --mode=root --variant=minbase --keyring=/usr/share/keyrings --include="postgresql-$PGV,postgresql-$PGV-pgvector" \
-    --aptopt='APT::Install-Recommends "false"' --aptopt='Acquire::Retries "3"' --aptopt='Acquire::Check-Valid-Until "false"' \
-    --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
-    --setup-hook='mkdir -p "$1/etc/postgresql-common"; echo create_main_cluster = false >"$1/etc/postgresql-common/createcluster.conf"' \
-    "$SUITE" "$ROOT.tmp" ${mirror:+"$mirror"} >&2 9>&- || die "mmdebstrap could not make Debian $SUITE"
-  mv "$ROOT.tmp" "$ROOT" # so a killed build never looks complete
+  unpack "$SUITE" minbase "postgresql-$PGV,postgresql-$PGV-pgvector" \
+    --setup-hook='mkdir -p "$1/etc/postgresql-common"; echo create_main_cluster = false >"$1/etc/postgresql-common/createcluster.conf"'
+  mv "$ROOT.tmp" "$ROOT"
 }
 
 start() {
