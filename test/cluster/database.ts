@@ -1,8 +1,10 @@
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { YAML } from 'bun'
+import { $, YAML } from 'bun'
 import { freePort } from '../support/port.ts'
 import { until } from '../support/until.ts'
 import type { Program, Programs } from './programs.ts'
+import { Wire } from './wire.ts'
 
 const example = await Bun.file(join(import.meta.dir, '../../deploy/patroni/patroni.yml')).text()
 
@@ -22,6 +24,18 @@ interface Member {
   state: string
 }
 
+/** Where a node is, and what leads there. */
+interface Place {
+  /** Ports of Postgres and of Patroni, as others see them. */
+  port: number
+  api: number
+  /** The folder with the data, and the settings of Patroni. */
+  data: string
+  config: string
+  /** The network of the machine, where it can be cut. */
+  wires: readonly Wire[]
+}
+
 /** A machine with Postgres and Patroni. */
 export class Node {
   #patroni?: Program
@@ -29,31 +43,62 @@ export class Node {
   constructor(
     private readonly programs: Programs,
     readonly name: string,
-    readonly port: number,
-    readonly api: number,
-    private readonly config: string,
+    private readonly place: Place,
   ) {}
 
+  get port(): number {
+    return this.place.port
+  }
+
+  get api(): number {
+    return this.place.api
+  }
+
   start(): void {
-    this.#patroni = this.programs.start(this.name, ['patroni', this.config])
+    this.#patroni = this.programs.start(this.name, ['patroni', this.place.config])
   }
 
   /** As if the machine had lost its power. */
   async kill(): Promise<void> {
     await this.#patroni?.kill()
-    do this.programs.signalIn(`${this.name}-data`, 'SIGKILL')
-    while (await later(this.programs.processesIn(`${this.name}-data`).length > 0))
+    do this.programs.signalIn(this.place.data, 'SIGKILL')
+    while (await later(this.programs.processesIn(this.place.data).length > 0))
   }
 
   /** As if the machine hung: it keeps its connections and does nothing. */
   freeze(): void {
     this.#patroni?.signal('SIGSTOP')
-    this.programs.signalIn(`${this.name}-data`, 'SIGSTOP')
+    this.programs.signalIn(this.place.data, 'SIGSTOP')
   }
 
   thaw(): void {
-    this.programs.signalIn(`${this.name}-data`, 'SIGCONT')
+    this.programs.signalIn(this.place.data, 'SIGCONT')
     this.#patroni?.signal('SIGCONT')
+  }
+
+  /** Cuts the network of the machine: nothing goes in or out, and nobody is told. */
+  isolate(): void {
+    for (const wire of this.place.wires) wire.cut()
+  }
+
+  rejoin(): void {
+    for (const wire of this.place.wires) wire.mend()
+  }
+
+  /** Fills the disk to its last byte. */
+  async fillDisk(): Promise<void> {
+    const filler = this.programs.path(join(this.name, 'filler'))
+    await $`cat /dev/zero > ${filler}`.nothrow().quiet()
+  }
+
+  freeDisk(): void {
+    rmSync(this.programs.path(join(this.name, 'filler')))
+  }
+
+  /** Tells Patroni to do something. */
+  async control(...words: string[]): Promise<void> {
+    const { code, said } = await this.programs.run(['patronictl', '-c', this.place.config, ...words])
+    if (code !== 0) throw new Error(`patronictl ${words.join(' ')} ended with ${code}:\n${said}`)
   }
 
   output(): string {
@@ -66,13 +111,18 @@ const later = async <T>(value: T): Promise<T> => {
   return value
 }
 
+interface DatabaseOptions {
+  /** Each node has a disk of its own, which can be full, and a network that can be cut. */
+  canFail?: boolean
+}
+
 /** Three nodes of Postgres that Patroni looks after, with the settings of `deploy/patroni`, and one etcd. */
 export class Database {
   private constructor(readonly nodes: readonly Node[]) {}
 
-  static async start(programs: Programs): Promise<Database> {
+  static async start(programs: Programs, options: DatabaseOptions = {}): Promise<Database> {
     const etcd = await startEtcd(programs)
-    const nodes = await Promise.all(['pg1', 'pg2', 'pg3'].map((name) => nodeOf(programs, name, etcd)))
+    const nodes = await Promise.all(['pg1', 'pg2', 'pg3'].map((name) => nodeOf(programs, name, etcd, options)))
     const database = new Database(nodes)
     // The first makes the database, the others copy it.
     for (const node of nodes) node.start()
@@ -94,9 +144,11 @@ export class Database {
   async settled(count: number): Promise<void> {
     await until(async () => {
       const members = await this.members()
-      const working = members.filter(({ state }) => state === 'running' || state === 'streaming')
-      const has = (role: string) => working.some((member) => member.role === role)
-      return (working.length >= count && has('leader') && has('sync_standby')) || later(false)
+      // A node that has come back still has the state it had until Patroni has looked at it.
+      const leads = members.some(({ role, state }) => role === 'leader' && state === 'running')
+      const standbys = members.filter(({ role, state }) => role !== 'leader' && state === 'streaming')
+      const isSynchronous = standbys.some(({ role }) => role === 'sync_standby')
+      return (leads && isSynchronous && standbys.length >= count - 1) || later(false)
     })
   }
 
@@ -104,6 +156,14 @@ export class Database {
     return until(async () => {
       const members = await this.members()
       const { name } = members.find(({ role, state }) => role === 'leader' && state === 'running') ?? {}
+      return this.nodes.find((node) => node.name === name) ?? later(undefined)
+    })
+  }
+
+  /** The standby that has everything, which alone may take over. */
+  async successor(): Promise<Node> {
+    return until(async () => {
+      const { name } = (await this.members()).find(({ role }) => role === 'sync_standby') ?? {}
       return this.nodes.find((node) => node.name === name) ?? later(undefined)
     })
   }
@@ -133,25 +193,37 @@ async function startEtcd(programs: Programs): Promise<number> {
   return client
 }
 
+/** Megabytes of a disk that can be full. */
+const DISK = 500
+
 /** The settings of the example, with the addresses and folders of this run. */
-async function nodeOf(programs: Programs, name: string, etcd: number): Promise<Node> {
-  const [port, api] = [freePort(), freePort()]
+async function nodeOf(programs: Programs, name: string, etcd: number, { canFail }: DatabaseOptions): Promise<Node> {
+  const own = { port: freePort(), api: freePort() }
+  const wires = canFail ? await Promise.all([own.port, own.api, etcd].map((port) => Wire.to(port))) : []
+  const [port = own.port, api = own.api, store = etcd] = wires.map((wire) => wire.port)
+  if (canFail) await programs.makeDisk(name, DISK)
+  else programs.makeFolder(name)
+  const data = join(name, 'data')
+  const folder = programs.makeFolder(data)
   const config = YAML.parse(example) as PatroniConfig
   const { dcs } = config.bootstrap
-  const here = (at: number) => ({ listen: `127.0.0.1:${at}`, connect_address: `127.0.0.1:${at}` })
-  const folder = programs.makeFolder(`${name}-data`)
+  const here = (listen: number, from: number) => ({
+    listen: `127.0.0.1:${listen}`,
+    connect_address: `127.0.0.1:${from}`,
+  })
   const changed = {
     ...config,
     name,
-    restapi: here(api),
-    etcd3: { hosts: `127.0.0.1:${etcd}` },
+    restapi: here(own.api, api),
+    // As a proxy: otherwise Patroni asks etcd where it is, and goes there itself.
+    etcd3: { hosts: `127.0.0.1:${store}`, use_proxies: true },
     bootstrap: {
       ...config.bootstrap,
       dcs: { ...dcs, loop_wait: 1, retry_timeout: 3, postgresql: { ...dcs.postgresql } },
     },
     postgresql: {
       ...config.postgresql,
-      ...here(port),
+      ...here(own.port, port),
       data_dir: folder,
       pgpass: join(programs.folder, `${name}.pgpass`),
       pg_hba: ['host all all 127.0.0.1/32 trust', 'host replication all 127.0.0.1/32 trust'],
@@ -165,5 +237,6 @@ async function nodeOf(programs: Programs, name: string, etcd: number): Promise<N
     },
     watchdog: { mode: 'off' },
   }
-  return new Node(programs, name, port, api, await programs.write(`${name}.yml`, JSON.stringify(changed)))
+  const file = await programs.write(`${name}.yml`, JSON.stringify(changed))
+  return new Node(programs, name, { port, api, data, config: file, wires })
 }

@@ -25,6 +25,10 @@ export class Instance {
     this.#running = await serve({ dir: this.dir, port: String(this.port), env })
     return this
   }
+
+  async kill(): Promise<void> {
+    await this.#running?.kill()
+  }
 }
 
 /** What all instances of one installation have in common. */

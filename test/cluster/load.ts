@@ -6,6 +6,8 @@ export interface Load {
   readonly confirmed: string[]
   /** Requests that failed: statuses, or the reason. */
   readonly failures: string[]
+  /** The longest time without a confirmation so far, in milliseconds. */
+  readonly pause: number
   /** Resolves when so many more were confirmed. */
   until(count: number): Promise<void>
   stop(): Promise<void>
@@ -24,6 +26,8 @@ export function writeThrough(url: string, key: string, { writers = 6, repeat = t
   const failures: string[] = []
   const waiting: { count: number; go: () => void }[] = []
   const number = ++round
+  let pause = 0
+  let last = performance.now()
   let isRunning = true
   const tell = () => {
     for (const one of waiting.filter(({ count }) => confirmed.length >= count)) {
@@ -53,7 +57,11 @@ export function writeThrough(url: string, key: string, { writers = 6, repeat = t
         await Bun.sleep(50)
         isConfirmed = await send(title)
       }
-      if (isConfirmed) confirmed.push(title)
+      if (isConfirmed) {
+        confirmed.push(title)
+        pause = Math.max(pause, performance.now() - last)
+        last = performance.now()
+      }
       tell()
     }
   }
@@ -62,6 +70,9 @@ export function writeThrough(url: string, key: string, { writers = 6, repeat = t
   return {
     confirmed,
     failures,
+    get pause() {
+      return pause
+    },
     until: (count) => {
       const reached = new Promise<void>((go) => {
         waiting.push({ count: confirmed.length + count, go })

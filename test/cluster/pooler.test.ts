@@ -3,9 +3,13 @@ import { SQL } from 'bun'
 import type { DbError, Driver } from '../../src/db/driver.ts'
 import { openPostgres, type PostgresOptions } from '../../src/db/postgres/database.ts'
 import { connections } from '../../src/features/upkeep/doctor-database.ts'
-import { freePort } from '../support/port.ts'
+import { StreamClient } from '../live/support.ts'
+import { apiKeyFor, freePort, json, type Served } from '../support/binary.ts'
 import { freshDatabase } from '../support/postgres.ts'
+import { allowing } from '../support/timing.ts'
 import { until } from '../support/until.ts'
+import { Instance, settings } from './instances.ts'
+import { startPooler } from './pooler.ts'
 import { Programs } from './programs.ts'
 
 /** PgBouncer in transaction mode, as operators set it up, and what we say if it lacks something. */
@@ -22,27 +26,12 @@ afterEach(async () => {
   for (const driver of opened.splice(0)) await driver.close()
   logged.length = 0
 })
-afterAll(() => database.drop())
+afterAll(async () => {
+  await programs.stop()
+  await database.drop()
+})
 
-async function pooler(...settings: string[]): Promise<string> {
-  const port = freePort()
-  const to = new URL(database.url)
-  const name = `pgbouncer-${port}`
-  const config = [
-    '[databases]',
-    `* = host=${to.hostname} port=${to.port} user=postgres`,
-    '[pgbouncer]',
-    'listen_addr = 127.0.0.1',
-    `listen_port = ${port}`,
-    'unix_socket_dir =',
-    'auth_type = any',
-    'pool_mode = transaction',
-    ...settings,
-  ]
-  const program = programs.start(name, ['pgbouncer', await programs.write(`${name}.ini`, `${config.join('\n')}\n`)])
-  await program.until(() => program.output().includes(`127.0.0.1:${port}`))
-  return database.url.replace(/@[^/]+/, `@127.0.0.1:${port}`)
-}
+const pooler = (...settings: string[]) => startPooler(programs, database.url, ...settings)
 
 async function open(options: Omit<PostgresOptions, 'log'>): Promise<Driver> {
   const driver = await openPostgres({ ...options, log: (level, message) => void logged.push(`${level}: ${message}`) })
@@ -101,6 +90,30 @@ test('notifications come by LISTEN_URL; without it the start and the doctor say 
   })
   await until(async () => (await connections(driver))[0]?.said === 'notifications arrive')
 }, 120_000)
+
+test('instances behind a pooler hear each other by LISTEN_URL', async () => {
+  const url = await pooler('max_prepared_statements = 200')
+  const instances = [freePort(), freePort(), freePort()].map((port) => {
+    const own = `http://localhost:${port}`
+    return new Instance(port, { ...settings(0, own), DATABASE_URL: url, LISTEN_URL: database.url })
+  })
+  await Promise.all(instances.map((instance) => instance.start()))
+  const [writer, ...readers] = instances.map(({ server }) => server) as [Served, Served, Served]
+  const key = await apiKeyFor(writer)
+  const team = await fetch(`${writer.url}/api/team`, { headers: { authorization: `Bearer ${key}` } })
+  const topic = `organization:${((await team.json()) as { id: string }).id}`
+  const streams = await Promise.all(readers.map((server) => StreamClient.open(server, key, [topic])))
+  for (let n = 1; n <= 3; n++) {
+    // Nobody hears of a note that is not the team's.
+    const note = json('POST', { title: `note ${n}`, content: 'heard', scope: 'team' }, key)
+    const written = performance.now()
+    expect((await fetch(`${writer.url}/api/notes`, note)).status).toBe(201)
+    for (const stream of streams) await stream.until('note.created', n)
+    expect(performance.now() - written).toBeLessThan(allowing(1000))
+  }
+  for (const stream of streams) await stream.close()
+  await Promise.all(instances.map((instance) => instance.kill()))
+}, 300_000)
 
 test('a pooler that forgets prepared statements is named at the start', async () => {
   const url = await pooler('max_prepared_statements = 0')

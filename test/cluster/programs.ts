@@ -63,6 +63,13 @@ export class Programs {
     return join(this.folder, name)
   }
 
+  /** Makes a folder that is a disk of its own with so many megabytes. */
+  async makeDisk(name: string, megabytes: number): Promise<void> {
+    this.makeFolder(name)
+    const options = `size=${megabytes}m,mode=700,uid=${POSTGRES},gid=${POSTGRES}`
+    await $`mount -t tmpfs -o ${options} tmpfs ${this.path(name)}`
+  }
+
   #command([program = '', ...rest]: readonly string[], { asRoot, env = {} }: StartOptions): string[] {
     const user = asRoot ? [] : [`--userspec=${POSTGRES}:${POSTGRES}`, '--groups=']
     const variables = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: this.folder, LANG: 'C.UTF-8', ...env }
@@ -144,6 +151,9 @@ function remove(root: string, run: string): void {
     for (const pid of pids) tryKill(pid, 'SIGKILL')
     Bun.sleepSync(20)
   }
+  const mounted = readFileSync('/proc/mounts', 'utf8').split('\n')
+  for (const place of mounted.flatMap((line) => line.split(' ')[1] ?? []))
+    if (place.startsWith(`${folder}/`)) Bun.spawnSync(['umount', '--lazy', place])
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
 

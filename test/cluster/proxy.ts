@@ -9,7 +9,8 @@ const example = await Bun.file(join(deploy, 'haproxy/haproxy.cfg')).text()
 interface ProxyOptions {
   /** Ports of the instances. */
   instances: readonly number[]
-  nodes: readonly Pick<Node, 'port' | 'api'>[]
+  /** Default: it does not lead to a database. */
+  nodes?: readonly Pick<Node, 'port' | 'api'>[]
   /** Default: as in the example. */
   balance?: string
 }
@@ -29,7 +30,7 @@ export interface Entrance {
 /** Starts HAProxy with the example of `deploy`, with the addresses of this run. */
 export async function startProxy(
   programs: Programs,
-  { instances, nodes, balance }: ProxyOptions,
+  { instances, nodes = [], balance }: ProxyOptions,
   name = 'haproxy',
 ): Promise<Entrance> {
   const [web, postgres, stats] = [freePort(), freePort(), freePort()]
@@ -43,6 +44,7 @@ export async function startProxy(
   nodes.forEach(({ port, api }, n) => {
     config = config.replace(`10.0.0.2${n + 1}:5432`, `127.0.0.1:${port} port ${api}`)
   })
+  if (nodes.length === 0) config = config.slice(0, config.indexOf('listen postgres'))
   if (balance) config = config.replace(/balance hdr\(Authorization\)\n +hash-type consistent/, `balance ${balance}`)
   const more = `\nfrontend stats\n    bind 127.0.0.1:${stats}\n    stats enable\n    stats uri /\n`
   const file = await programs.write(`${name}.cfg`, config + more)
@@ -53,21 +55,19 @@ export async function startProxy(
     const column = rows[0]?.indexOf('status') ?? -1
     return new Map(rows.slice(1).map((row) => [`${row[0]}/${row[1]}`, row[column] ?? '']))
   }
+  const areUp = (servers: RegExp, count: number) =>
+    program.until(
+      async () =>
+        [...(await states())].filter(([server, state]) => servers.test(server) && state === 'UP').length === count,
+    )
+  const ready = (count: number) => areUp(/^tutti\/tutti\d$/, count)
   // Until its first check a server counts as up: now only the primary does.
-  await program.until(async () => {
-    const up = [...(await states())].filter(([server, state]) => /^postgres\/pg\d$/.test(server) && state === 'UP')
-    return up.length === 1
-  })
+  await (nodes.length > 0 ? areUp(/^postgres\/pg\d$/, 1) : ready(instances.length))
   return {
     url: `http://127.0.0.1:${web}`,
     postgres,
     states,
     program,
-    ready: async (count) => {
-      await program.until(async () => {
-        const up = [...(await states())].filter(([server, state]) => /^tutti\/tutti\d$/.test(server) && state === 'UP')
-        return up.length === count
-      })
-    },
+    ready,
   }
 }

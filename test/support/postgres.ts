@@ -1,6 +1,9 @@
 import { SQL } from 'bun'
 
-/** A new, empty database on the native Postgres that `test/run` starts, or on the one at `base`. */
+/**
+ * A new, empty database on the native Postgres that `test/run` starts, or on the one at `base`. TEST_TEMPLATE names a
+ * database to copy instead, by which a version is tested on the schema of the next one (`test/db/next-version.test.ts`).
+ */
 export async function freshDatabase(
   base = process.env.TEST_DATABASE_URL,
 ): Promise<{ url: string; drop(): Promise<void> }> {
@@ -10,7 +13,8 @@ export async function freshDatabase(
     )
   const name = `tutti_test_${process.pid}_${Math.random().toString(36).slice(2, 8)}`
   const admin = new SQL(base, { max: 1 })
-  await admin.unsafe(`create database ${name}`)
+  const template = process.env.TEST_TEMPLATE
+  await admin.unsafe(`create database ${name}${template ? ` template ${template}` : ''}`)
   const url = new URL(base)
   url.pathname = `/${name}`
   return {
