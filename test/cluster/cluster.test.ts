@@ -50,7 +50,7 @@ test(
 test(
   'a suspension reaches every instance, also while a foreign transaction stays open',
   async () => {
-    const [one, two, three] = cluster.instances.map(({ server }) => server.url) as [string, string, string]
+    const [one, two, three] = cluster.instances.map(({ url }) => url) as [string, string, string]
     const account = { email: 'bob@example.com', password: PASSWORD, name: 'Bob' }
     const bob = await cluster.ask('POST', '/api/auth/register', account)
     const secret = String(bob.body.token)
@@ -142,9 +142,9 @@ test(
     // More writers than an instance has connections.
     const load = writeThrough(cluster.proxy.url, cluster.key, { writers: 24 })
     await until(() => load.failures.length > 0 && Bun.sleep(20).then(() => true))
-    for (const { server } of cluster.instances) {
-      expect((await cluster.ask('GET', '/api/notes?limit=1', undefined, cluster.key, server.url)).status).toBe(200)
-      expect((await fetch(`${server.url}/health/ready`)).status).toBe(200)
+    for (const { url } of cluster.instances) {
+      expect((await cluster.ask('GET', '/api/notes?limit=1', undefined, cluster.key, url)).status).toBe(200)
+      expect((await fetch(`${url}/health/ready`)).status).toBe(200)
     }
     expect(new Set(load.failures)).toEqual(new Set(['503']))
     for (const node of standbys) node.start()

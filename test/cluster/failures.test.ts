@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Glob } from 'bun'
+import { BINARY } from '../support/binary.ts'
 import { allowing } from '../support/timing.ts'
 import { until } from '../support/until.ts'
 import { Cluster } from './cluster.ts'
@@ -92,11 +93,9 @@ describe.if(Boolean(process.env.SOAK))('failures of a replicated Postgres under 
         shown: async (load) => {
           await until(() => load.failures.length >= 20 && Bun.sleep(20).then(() => true))
           expect(new Set(load.failures)).toEqual(new Set(['507']))
-          for (const { server } of cluster.instances) {
-            expect((await cluster.ask('GET', '/api/notes?limit=1', undefined, cluster.key, server.url)).status).toBe(
-              200,
-            )
-            expect((await fetch(`${server.url}/health/ready`)).status).toBe(200)
+          for (const { url } of cluster.instances) {
+            expect((await cluster.ask('GET', '/api/notes?limit=1', undefined, cluster.key, url)).status).toBe(200)
+            expect((await fetch(`${url}/health/ready`)).status).toBe(200)
           }
         },
         end: (node) => node.freeDisk(),
@@ -109,18 +108,24 @@ describe.if(Boolean(process.env.SOAK))('failures of a replicated Postgres under 
     async () => {
       const { instances, proxy, programs, key } = cluster
       const [right, , wrong] = instances
-      const library = new Glob('usr/lib/*/faketime/libfaketime.so.1').scanSync({ cwd: programs.root, absolute: true })
       await wrong.server.stop()
-      await wrong.start({ LD_PRELOAD: [...library].join(), FAKETIME: '+20m', FAKETIME_DONT_FAKE_MONOTONIC: '1' })
+      // Inside the chroot, because its libfaketime may need a newer libc than that of this machine.
+      const [library] = new Glob('usr/lib/*/faketime/libfaketime.so.1').scanSync({ cwd: programs.root })
+      const fake = { LD_PRELOAD: `/${library}`, FAKETIME: '+20m', FAKETIME_DONT_FAKE_MONOTONIC: '1' }
+      const command = ['serve', '--port', String(wrong.port), '--data-dir', programs.makeFolder('wrong')]
+      const program = programs.start('wrong-clock', [programs.adopt(BINARY), ...command], {
+        env: { ...wrong.env, ...fake, DB_MIN_FREE_MB: '0', EMBEDDINGS: 'off' },
+      })
+      await program.until(() => program.output().includes('"ready"'))
       await proxy.ready(2)
-      const health = await cluster.ask('GET', '/health/ready', undefined, key, wrong.server.url)
+      const health = await cluster.ask('GET', '/health/ready', undefined, key, wrong.url)
       expect([health.status, health.body.status]).toEqual([503, 'clock'])
       const { body: project } = await cluster.ask('POST', '/api/projects', { name: 'Clocks' }, key)
       const { body: task } = await cluster.ask('POST', `/api/projects/${project.slug}/tasks`, { title: 'One' }, key)
       const claim = (at: string) => cluster.ask('POST', `/api/tasks/${task.id}/claim`, {}, key, at)
-      expect((await claim(right.server.url)).status).toBe(200)
-      expect((await claim(wrong.server.url)).status).toBe(503)
-      await wrong.server.stop()
+      expect((await claim(right.url)).status).toBe(200)
+      expect((await claim(wrong.url)).status).toBe(503)
+      await program.kill()
       await wrong.start()
       await proxy.ready(3)
     },

@@ -5,24 +5,27 @@ export class Instance {
   readonly dir = folder()
   #running?: Served
 
+  readonly env: Record<string, string>
+
   constructor(
     readonly port: number,
-    private readonly env: Record<string, string>,
-  ) {}
+    env: Record<string, string>,
+  ) {
+    this.env = { INSTANCE_URL: `http://127.0.0.1:${port}`, INSTANCE_NETWORK: 'private', ...env }
+  }
+
+  /** The address of this one; `server.url` is the one that users know, of all of them. */
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`
+  }
 
   get server(): Served {
     if (!this.#running) throw new Error('this instance does not run')
     return this.#running
   }
 
-  async start(more: Record<string, string> = {}): Promise<this> {
-    const env = {
-      INSTANCE_URL: `http://127.0.0.1:${this.port}`,
-      INSTANCE_NETWORK: 'private',
-      ...this.env,
-      ...more,
-    }
-    this.#running = await serve({ dir: this.dir, port: String(this.port), env })
+  async start(): Promise<this> {
+    this.#running = await serve({ dir: this.dir, port: String(this.port), env: this.env })
     return this
   }
 

@@ -4,7 +4,7 @@ import type { DbError, Driver } from '../../src/db/driver.ts'
 import { openPostgres, type PostgresOptions } from '../../src/db/postgres/database.ts'
 import { connections } from '../../src/features/upkeep/doctor-database.ts'
 import { StreamClient } from '../live/support.ts'
-import { apiKeyFor, freePort, json, type Served } from '../support/binary.ts'
+import { apiKeyFor, freePort, json } from '../support/binary.ts'
 import { freshDatabase } from '../support/postgres.ts'
 import { allowing } from '../support/timing.ts'
 import { until } from '../support/until.ts'
@@ -93,16 +93,17 @@ test('notifications come by LISTEN_URL; without it the start and the doctor say 
 
 test('instances behind a pooler hear each other by LISTEN_URL', async () => {
   const url = await pooler('max_prepared_statements = 200')
-  const instances = [freePort(), freePort(), freePort()].map((port) => {
-    const own = `http://localhost:${port}`
-    return new Instance(port, { ...settings(0, own), DATABASE_URL: url, LISTEN_URL: database.url })
-  })
+  const env = { ...settings(0, 'http://localhost'), DATABASE_URL: url, LISTEN_URL: database.url }
+  const instances = [freePort(), freePort(), freePort()].map((port) => new Instance(port, env)) as [
+    Instance,
+    ...Instance[],
+  ]
   await Promise.all(instances.map((instance) => instance.start()))
-  const [writer, ...readers] = instances.map(({ server }) => server) as [Served, Served, Served]
-  const key = await apiKeyFor(writer)
+  const [writer, ...readers] = instances
+  const key = await apiKeyFor({ ...writer.server, url: writer.url })
   const team = await fetch(`${writer.url}/api/team`, { headers: { authorization: `Bearer ${key}` } })
   const topic = `organization:${((await team.json()) as { id: string }).id}`
-  const streams = await Promise.all(readers.map((server) => StreamClient.open(server, key, [topic])))
+  const streams = await Promise.all(readers.map((instance) => StreamClient.open(instance, key, [topic])))
   for (let n = 1; n <= 3; n++) {
     // Nobody hears of a note that is not the team's.
     const note = json('POST', { title: `note ${n}`, content: 'heard', scope: 'team' }, key)

@@ -1,4 +1,14 @@
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import {
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+} from 'node:fs'
 import { basename, join } from 'node:path'
 import { $ } from 'bun'
 
@@ -54,6 +64,12 @@ export class Programs {
     await Bun.write(this.path(name), content)
     chownSync(this.path(name), POSTGRES, POSTGRES)
     return join(this.folder, name)
+  }
+
+  /** Copies a program of the host into the folder of this run, and returns its name as the programs see it. */
+  adopt(program: string): string {
+    copyFileSync(program, this.path(basename(program)))
+    return join(this.folder, basename(program))
   }
 
   /** Makes a folder that Postgres may write to, and returns its name as the programs see it. */
