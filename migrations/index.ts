@@ -64,6 +64,7 @@ import m61 from './0061_tunnel_actions.sql' with { type: 'text' }
 import m62 from './0062_skill_calls.sql' with { type: 'text' }
 import m63 from './0063_tunnel_instances.sql' with { type: 'text' }
 import m64 from './0064_tunnel_former_slugs.sql' with { type: 'text' }
+import m65 from './0065_large_owners.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -130,4 +131,5 @@ export const migrations: Migration[] = [
   { id: '0062_skill_calls', sql: m62 },
   { id: '0063_tunnel_instances', sql: m63 },
   { id: '0064_tunnel_former_slugs', sql: m64 },
+  { id: '0065_large_owners', sql: m65 },
 ]

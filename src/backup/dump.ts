@@ -16,8 +16,14 @@ export const ourTables = [
   ...new Set(migrations.flatMap(({ sql }) => [...sql.matchAll(/^create table "(\w+)"/gim)].map((m) => m[1] as string))),
 ]
 
-/** Rows that are valid only in this database and are left out: how far search has read its events, and their epoch. */
-const excludedRows: Record<string, string> = { meta: `key not in ('search.position', 'epoch')` }
+/**
+ * Rows that are valid only in this database and are left out: how far search has read its events, their epoch, and
+ * which indexes of vectors there are.
+ */
+const excludedRows: Record<string, string> = {
+  meta: `key not in ('search.position', 'epoch')`,
+  vector_indexes: 'false',
+}
 
 /**
  * Dumps a database of any version as of one moment. Includes the secret if it is the one this database was set up with.

@@ -9,8 +9,11 @@ export interface Driver extends Queryable {
    * it takes no place of one that does.
    */
   begin(options?: { readOnly?: boolean }): Promise<Transaction>
-  /** Several statements without parameters and without a time limit: migrations, maintenance. */
-  exec(sql: string): Promise<void>
+  /**
+   * Several statements without parameters and without a time limit: migrations, maintenance. `settings`: of the
+   * connection, for a statement that must be alone; the embedded database has none.
+   */
+  exec(sql: string, settings?: Readonly<Record<string, string>>): Promise<void>
   /** Notifies every instance on this database, including this one. Payloads are short: ids, never content. */
   notify(channel: string, payload: string): Promise<void>
   listen(channel: string, onMessage: (payload: string) => void): Promise<void>

@@ -121,8 +121,8 @@ class Postgres implements Driver {
   }
 
   /** Uses a connection of its own, which needs no limit and which a failed script may leave in any state. */
-  async exec(text: string): Promise<void> {
-    const sql = await this.#aside()
+  async exec(text: string, settings?: Readonly<Record<string, string>>): Promise<void> {
+    const sql = await this.#aside(undefined, settings)
     const isLimited = this.session.isPooled && !this.listenUrl
     try {
       await sql
@@ -136,10 +136,11 @@ class Postgres implements Driver {
   }
 
   /** Opens a connection of its own, around a pooler if there is a way. */
-  async #aside(onClosed?: (error: Error | null) => void): Promise<SQL> {
+  async #aside(onClosed?: (error: Error | null) => void, more: Readonly<Record<string, string>> = {}): Promise<SQL> {
     const { listenUrl, session, options, pool } = this
     const server = listenUrl ? await findPrimary(serversOf(listenUrl), options.name) : pool.server
-    const settings = session.isPooled && !listenUrl ? {} : settingsOf({ statementTimeout: 0, transactionTimeout: 0 })
+    const limits = settingsOf({ statementTimeout: 0, transactionTimeout: 0 })
+    const settings = session.isPooled && !listenUrl ? {} : { ...limits, ...more }
     return connect(server, { ...options, poolSize: 1 }, settings, onClosed)
   }
 

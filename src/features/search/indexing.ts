@@ -238,13 +238,13 @@ export const PACE = 9
 export const FRESH_PACE = 3
 
 /** `pace`: the pause after each step, as a multiple of the step's duration. */
-interface Way {
+export interface Way {
   signal?: AbortSignal
   pace?: number
   burst?: Burst
 }
 
-async function step<T>({ signal, pace = 0, burst }: Way, work: () => Promise<T>): Promise<T> {
+export async function step<T>({ signal, pace = 0, burst }: Way, work: () => Promise<T>): Promise<T> {
   const started = performance.now()
   const done = await work()
   const { promise, resolve } = Promise.withResolvers<void>()

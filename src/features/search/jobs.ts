@@ -1,10 +1,15 @@
 import { contextOf } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
+import type { Config } from '../../config.ts'
 import type { JobDefinition } from '../../jobs/queue.ts'
 import { embedMissing } from './embed.ts'
 import { compare, PACE } from './indexing.ts'
+import { checkIndexes, indexLarge, markLarge } from './large-owners.ts'
 
 const HOURS = 6 * 3600
+/** The embedded database has no indexes of vectors: they take memory and time that a small server does not have. */
+const hasIndexes = ({ DB_CONNECTION, EMBEDDINGS }: Config): boolean => DB_CONNECTION === 'pgsql' && EMBEDDINGS === 'on'
+const ofIndexes = { when: hasIndexes, timeoutSeconds: HOURS, resumable: true } as const
 
 export const searchJobs: JobDefinition[] = [
   {
@@ -40,5 +45,23 @@ export const searchJobs: JobDefinition[] = [
     run: async (app, _data, signal) => {
       await embedMissing(contextOf(app, system), { signal })
     },
+  },
+  {
+    name: 'search.indexLarge',
+    every: '29 4 * * *',
+    ...ofIndexes,
+    run: (app, _data, signal) => indexLarge(contextOf(app, system), { signal, pace: PACE }),
+  },
+  {
+    name: 'search.markLarge',
+    every: '*/10 * * * *',
+    ...ofIndexes,
+    run: (app, _data, signal) => markLarge(contextOf(app, system), { signal, pace: PACE }),
+  },
+  {
+    name: 'search.checkIndexes',
+    every: '53 5 * * 0',
+    ...ofIndexes,
+    run: (app, _data, signal) => checkIndexes(contextOf(app, system), { signal, pace: PACE }),
   },
 ]

@@ -8,6 +8,7 @@ import { VectorCodes } from '../../embeddings/codes.ts'
 import type { App } from '../../services.ts'
 import type { QueryVector } from './model.ts'
 import { passageSigns, passageVectors } from './table.ts'
+import { decoded, nearestIndexed, OVERTAKEN } from './vector-index.ts'
 
 /** Taken for each owner; compared exactly afterwards. Of an owner with no more, nothing is kept: all are taken. */
 const NEAREST = 400
@@ -21,11 +22,6 @@ const VECTORS = 500
 const IDLE_MS = 10 * 60_000
 /** Deleted passages stay in memory, and are left out because the database no longer finds them, until this age. */
 const OLD_MS = 60 * 60_000
-/**
- * Numbers are given before a commit, so on a server a lower one may appear after a higher one. Transactions that store
- * vectors take milliseconds, in which nowhere near this many others are stored.
- */
-const OVERTAKEN = 1000
 
 interface Kept {
   codes: VectorCodes
@@ -71,11 +67,6 @@ const vectors = read(
       .where(and(anyOf(passageVectors.passageId, idList(ids)), eq(passageVectors.model, model))),
 )
 
-function decoded(vector: string): Float32Array {
-  const bytes = Buffer.from(vector, 'base64')
-  return Float32Array.from({ length: bytes.readUInt16BE(0) }, (_, i) => bytes.readFloatBE(4 + 4 * i))
-}
-
 /** The vectors that one server keeps in memory, by owner and model. */
 export class Keeper {
   readonly #kept = new Map<string, Kept>()
@@ -105,6 +96,11 @@ export class Keeper {
 
   async #nearestOf(owner: string, { model, values }: QueryVector): Promise<string[] | undefined> {
     const key = `${model} ${owner}`
+    const indexed = await nearestIndexed(this.app, owner, { model, values }, NEAREST)
+    if (indexed) {
+      this.#kept.delete(key)
+      return indexed
+    }
     const kept = this.#kept.get(key)
     if (!kept) {
       const query = { owner, model, after: 0, most: NEAREST + 1 }

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import {
+  bigint,
   bigserial,
   foreignKey,
   index,
@@ -83,8 +84,35 @@ export const passageVectors = pgTable(
       .references(() => passages.id, { onDelete: 'cascade' }),
     model: text().notNull(),
     vector: vector().notNull(),
+    /** Set by a job where the owner has an index of its own (`vectorIndexes`), which holds the rows that have it. */
+    owner: uuid(),
   },
   (t) => [primaryKey({ columns: [t.passageId, t.model] })],
+)
+
+/**
+ * The owners with so many passages that their vectors have an index (HNSW); only on Postgres. The index is created by a
+ * job, so a row may be there without it, for example after `tutti db move`.
+ */
+export const vectorIndexes = pgTable(
+  'vector_indexes',
+  {
+    owner: uuid().notNull(),
+    model: text().notNull(),
+    /** The name of the index in the database. */
+    name: text().notNull(),
+    dimensions: integer().notNull(),
+    /** `refused`: it finds too little, so it is not used. */
+    state: text().$type<'building' | 'ready' | 'refused'>().notNull(),
+    /** How far each search looks around in the index (`hnsw.ef_search`). */
+    efSearch: integer().notNull(),
+    /** Passages up to this number of `passage_signs` are in the index. */
+    markedSeq: bigint({ mode: 'number' }).notNull(),
+    /** The share of the right passages that it found when it was last checked. */
+    recall: real(),
+    checkedAt: instant(),
+  },
+  (t) => [primaryKey({ columns: [t.owner, t.model] })],
 )
 
 /**

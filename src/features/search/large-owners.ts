@@ -1,0 +1,309 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { type Ctx, flow, read, write } from '../../action.ts'
+import { machine } from '../../auth/policy.ts'
+import { anyOf, idList, vectorText } from '../../db/columns.ts'
+import { meta } from '../../db/table.ts'
+import { step, type Way } from './indexing.ts'
+import { MODEL } from './model.ts'
+import { passageSigns, passageVectors, vectorIndexes } from './table.ts'
+import {
+  decoded,
+  forgetIndexes,
+  indexedRows,
+  indexedVector,
+  OVERTAKEN,
+  readyIndexes,
+  searchIndex,
+  type VectorIndex,
+} from './vector-index.ts'
+
+/** An owner with more passages gets an index; one that has fewer than half as many loses it. */
+const LARGE = 100_000
+/** How far a search looks around in an index: at first, and at most. */
+const [FIRST_EF, LAST_EF] = [100, 400]
+/** The least share of the right passages that an index must find, and how many searches are tried. */
+const RECALL = 0.95
+const QUERIES = 100
+/** Passages whose order counts for the share, and how many candidates a search takes from an index. */
+const BEST = 10
+const TAKEN = 400
+/** Rows that are marked in one write. Each then enters the index, which takes milliseconds. */
+const MARKED = 200
+const PREFIX = 'passage_vectors_near_'
+const EXACT_MS = 120_000
+const BOOKKEEPING = { bookkeeping: true } as const
+
+export interface Limits extends Way {
+  /** Passages above which an owner counts as large. */
+  above?: number
+  recall?: number
+  queries?: number
+}
+
+/** Whether the database has such indexes: pgvector 0.8 or later scans on until enough rows pass. */
+async function canIndex({ app: { driver } }: Ctx): Promise<boolean> {
+  if (driver.kind !== 'postgres') return false
+  const { rows } = await driver.query(
+    `select string_to_array(extversion, '.')::int[] >= '{0,8}' from pg_extension where extname = 'vector'`,
+  )
+  return rows[0]?.[0] === true
+}
+
+/**
+ * Creates, for each owner with very many passages, an index of their vectors, and removes those that are no longer
+ * needed. An index is used once a check has shown that it finds enough.
+ */
+export const indexLarge = flow(
+  'search.indexLarge',
+  machine,
+  async (ctx, { above = LARGE, ...limits }: Limits): Promise<void> => {
+    if (!(await canIndex(ctx))) return
+    await dropUnused(ctx)
+    const owners = await countedOwners(ctx, { above: above / 2 })
+    const isKept = new Set(owners.map(({ owner }) => owner))
+    for (const index of await allIndexes(ctx, {}))
+      if (!isKept.has(index.owner) || !(await isOfUsedModel(ctx, index))) await forget(ctx, index)
+    const there = new Set(
+      (await allIndexes(ctx, {})).flatMap(({ owner, state }) => (state === 'building' ? [] : owner)),
+    )
+    for (const { owner, count } of owners)
+      if (count > above && !there.has(owner) && !limits.signal?.aborted) await build(ctx, owner, count, limits)
+  },
+)
+
+/** Adds the new passages of large owners to their indexes. */
+export const markLarge = flow('search.markLarge', machine, async (ctx, way: Way): Promise<void> => {
+  for (const index of await readyIndexes(ctx, {})) await mark(ctx, index, way)
+})
+
+/** Compares what the indexes find with the exact answer. */
+export const checkIndexes = flow('search.checkIndexes', machine, async (ctx, limits: Limits): Promise<void> => {
+  for (const index of await readyIndexes(ctx, {})) await check(ctx, index, limits)
+})
+
+const allIndexes = read('search.allIndexes', machine, (ctx, _: Record<string, never>) =>
+  ctx.db.select().from(vectorIndexes),
+)
+
+/** Returns the owners with more vectors of the current model than that. */
+const countedOwners = read('search.countedOwners', machine, async (ctx, { above }: { above: number }) => {
+  const { rows } = await ctx.app.driver.query(
+    'select owner, count(*)::int from passage_signs where model = $1 group by owner having count(*) > $2::int',
+    [ctx.app.embedder.id, Math.floor(above)],
+    { timeout: EXACT_MS },
+  )
+  return rows.map(([owner, count]) => ({ owner: String(owner), count: Number(count) }))
+})
+
+/** After a change of model, search uses the earlier one until the new one has all vectors. */
+async function isOfUsedModel(ctx: Ctx, { model }: VectorIndex): Promise<boolean> {
+  if (model === ctx.app.embedder.id) return true
+  const [used] = await ctx.db.select().from(meta).where(eq(meta.key, MODEL))
+  return used?.value === model
+}
+
+const same = ({ owner, model }: Pick<VectorIndex, 'owner' | 'model'>) =>
+  and(eq(vectorIndexes.owner, owner), eq(vectorIndexes.model, model))
+
+/** Only forgets the index: instances use it for another minute, and the next run drops it. */
+const forget = write(
+  'search.forgetIndex',
+  machine,
+  async (ctx, index: VectorIndex): Promise<void> => {
+    await ctx.db.delete(vectorIndexes).where(same(index))
+  },
+  BOOKKEEPING,
+)
+
+/** Drops indexes that are incomplete, refused, or of no row. */
+async function dropUnused({ app: { driver } }: Ctx): Promise<void> {
+  const { rows } = await driver.query(
+    `select c.relname::text from pg_index i join pg_class c on c.oid = i.indexrelid
+    left join vector_indexes v on v.name = c.relname
+    where i.indrelid = 'passage_vectors'::regclass and starts_with(c.relname, $1)
+      and (not i.indisvalid or v.name is null or v.state = 'refused')`,
+    [PREFIX],
+  )
+  for (const [name] of rows) await driver.exec(`drop index concurrently if exists "${name}"`)
+}
+
+async function build(ctx: Ctx, owner: string, count: number, limits: Limits): Promise<void> {
+  const { driver, embedder, log } = ctx.app
+  const index = await begin(ctx, { owner, model: embedder.id })
+  if (!index || !(await mark(ctx, index, limits))) return
+  const started = performance.now()
+  // Building is many times slower when the graph does not fit into memory. Other processes would need shared memory,
+  // of which containers have little.
+  const megabytes = Math.min(1024, Math.max(64, Math.ceil((count * (2 * index.dimensions + 512)) / 2 ** 20)))
+  await driver.exec(
+    `create index concurrently if not exists "${index.name}" on passage_vectors
+      using hnsw (${indexedVector(index)} halfvec_cosine_ops) where ${indexedRows(index)}`,
+    { maintenance_work_mem: `${megabytes}MB`, max_parallel_maintenance_workers: '0' },
+  )
+  const seconds = Math.round((performance.now() - started) / 1000)
+  log.info('an index of vectors was built', { owner, passages: count, seconds })
+  await check(ctx, index, limits)
+}
+
+/** Stores that an index is being built, unless it is known already. */
+const begin = write(
+  'search.beginIndex',
+  machine,
+  async (ctx, { owner, model }: { owner: string; model: string }): Promise<VectorIndex | undefined> => {
+    const [one] = await ctx.db
+      .select({ dimensions: sql<number>`vector_dims(${passageVectors.vector})`.mapWith(Number) })
+      .from(passageSigns)
+      .innerJoin(
+        passageVectors,
+        and(eq(passageVectors.passageId, passageSigns.passageId), eq(passageVectors.model, passageSigns.model)),
+      )
+      .where(and(eq(passageSigns.owner, owner), eq(passageSigns.model, model)))
+      .limit(1)
+    if (!one) return undefined
+    const hash = new Bun.CryptoHasher('sha256').update(`${model} ${owner}`).digest('hex')
+    const index = { owner, model, name: `${PREFIX}${hash.slice(0, 16)}`, ...one, efSearch: FIRST_EF, markedSeq: 0 }
+    await ctx.db
+      .insert(vectorIndexes)
+      .values({ ...index, state: 'building' })
+      .onConflictDoNothing()
+    return index
+  },
+  BOOKKEEPING,
+)
+
+/** Marks the owner's vectors, so that they are in the index. Returns false if it was stopped. */
+async function mark(ctx: Ctx, index: VectorIndex, way: Way): Promise<boolean> {
+  for (let after = index.markedSeq - OVERTAKEN; !way.signal?.aborted; ) {
+    const rows = await unmarked(ctx, { ...index, after })
+    const last = rows.at(-1)
+    if (!last) return true
+    const ids = rows.map(({ id }) => id)
+    await step(way, () => markSome(ctx, { owner: index.owner, model: index.model, ids, seq: last.seq }))
+    after = last.seq
+  }
+  return false
+}
+
+const unmarked = read(
+  'search.unmarked',
+  machine,
+  (ctx, { owner, model, after }: Pick<VectorIndex, 'owner' | 'model'> & { after: number }) =>
+    ctx.db
+      .select({ id: passageSigns.passageId, seq: passageSigns.seq })
+      .from(passageSigns)
+      .innerJoin(
+        passageVectors,
+        and(eq(passageVectors.passageId, passageSigns.passageId), eq(passageVectors.model, passageSigns.model)),
+      )
+      .where(
+        and(
+          eq(passageSigns.owner, owner),
+          eq(passageSigns.model, model),
+          sql`${passageSigns.seq} > ${after}`,
+          sql`${passageVectors.owner} is distinct from ${passageSigns.owner}`,
+        ),
+      )
+      .orderBy(passageSigns.owner, passageSigns.seq)
+      .limit(MARKED),
+)
+
+const markSome = write(
+  'search.markSome',
+  machine,
+  async (
+    ctx,
+    { owner, model, ids, seq }: Pick<VectorIndex, 'owner' | 'model'> & { ids: readonly string[]; seq: number },
+  ): Promise<void> => {
+    await ctx.db
+      .update(passageVectors)
+      .set({ owner })
+      .where(and(anyOf(passageVectors.passageId, idList(ids)), eq(passageVectors.model, model)))
+    await ctx.db
+      .update(vectorIndexes)
+      .set({ markedSeq: sql`greatest(${vectorIndexes.markedSeq}, ${seq})` })
+      .where(same({ owner, model }))
+  },
+  BOOKKEEPING,
+)
+
+/**
+ * Measures the index. Where it finds too little, each search looks twice as far around, and in the end the index is not
+ * used: then the signs of the vectors are compared, as for others.
+ */
+async function check(ctx: Ctx, index: VectorIndex, limits: Limits): Promise<void> {
+  const { log } = ctx.app
+  const { owner } = index
+  for (let { efSearch } = index; ; efSearch *= 2) {
+    const recall = await recallOf(ctx, { ...index, efSearch }, limits)
+    if (recall === undefined) return
+    const isEnough = recall >= (limits.recall ?? RECALL)
+    if (!isEnough && efSearch < LAST_EF) continue
+    await judge(ctx, { ...index, efSearch, recall, state: isEnough ? 'ready' : 'refused' })
+    forgetIndexes(ctx.app)
+    if (isEnough) log.info('an index of vectors was checked', { owner, recall, efSearch })
+    else log.warn('an index of vectors finds too little and is not used', { owner, recall })
+    return
+  }
+}
+
+const judge = write(
+  'search.judgeIndex',
+  machine,
+  async (ctx, { state, efSearch, recall, ...index }: VectorIndex & { recall: number; state: 'ready' | 'refused' }) => {
+    await ctx.db.update(vectorIndexes).set({ state, efSearch, recall, checkedAt: ctx.now }).where(same(index))
+  },
+  BOOKKEEPING,
+)
+
+/** Returns the share of the right passages that searches find; undefined if it was stopped. */
+async function recallOf(ctx: Ctx, index: VectorIndex, limits: Limits): Promise<number | undefined> {
+  const { queries = QUERIES, signal } = limits
+  let [found, right] = [0, 0]
+  for (let i = 0; i < queries; i++) {
+    if (signal?.aborted) return undefined
+    const values = await between(ctx, index)
+    const taken = await searchIndex(ctx.app.driver, index, values, TAKEN)
+    const compared = await step(limits, () => compareExactly(ctx, { ...index, values, taken }))
+    found += compared.found
+    right += compared.right
+  }
+  return right === 0 ? 1 : found / right
+}
+
+/** Returns a vector that lies between two passages: asking for one that is there would be too easy. */
+const between = read('search.between', machine, async (ctx, { owner, model }: VectorIndex): Promise<Float32Array> => {
+  const one = `(select v.vector from passage_signs s join passage_vectors v using (passage_id, model)
+    where s.owner = $1::uuid and s.model = $2 and s.seq >= (
+      select min(seq) + (random() * (max(seq) - min(seq)))::bigint from passage_signs where owner = $1::uuid)
+    order by s.owner, s.seq limit 1)`
+  const { rows } = await ctx.app.driver.query(
+    `select encode(vector_send(l2_normalize(${one} + ${one})), 'base64')`,
+    [owner, model],
+    { timeout: EXACT_MS },
+  )
+  return decoded(String(rows[0]?.[0]))
+})
+
+/** Compares all passages of the owner. Those that are as near as the last of the best count as right, too. */
+const compareExactly = read(
+  'search.compareExactly',
+  machine,
+  async (
+    ctx,
+    { owner, model, values, taken }: VectorIndex & { values: Float32Array; taken: readonly string[] },
+  ): Promise<{ found: number; right: number }> => {
+    const { rows } = await ctx.app.driver.query(
+      `with near as materialized (
+        select v.passage_id, v.vector <=> $3::vector as distance from passage_vectors v
+        where v.model = $2 and v.passage_id = any(array(
+          select passage_id from passage_signs where owner = $1::uuid and model = $2))),
+      best as (select distance from near order by distance limit ${BEST})
+      select count(*) filter (where passage_id = any($4::uuid[]))::int, (select count(*) from best)::int
+      from near where distance <= (select max(distance) from best) + 1e-6`,
+      [owner, model, vectorText(values), idList(taken)],
+      { timeout: EXACT_MS },
+    )
+    const [found, right] = (rows[0] ?? []).map(Number)
+    return { found: Math.min(found ?? 0, right ?? 0), right: right ?? 0 }
+  },
+)
