@@ -1,44 +1,22 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
-import { anyOf, idList, vectorText } from '../../db/columns.ts'
+import { anyOf, idList } from '../../db/columns.ts'
 import { meta } from '../../db/table.ts'
+import { check, EXACT_MS, type Limits } from './index-recall.ts'
 import { step, type Way } from './indexing.ts'
 import { MODEL } from './model.ts'
 import { passageSigns, passageVectors, vectorIndexes } from './table.ts'
-import {
-  decoded,
-  forgetIndexes,
-  indexedRows,
-  indexedVector,
-  OVERTAKEN,
-  readyIndexes,
-  searchIndex,
-  type VectorIndex,
-} from './vector-index.ts'
+import { indexedRows, indexedVector, isIndex, OVERTAKEN, readyIndexes, type VectorIndex } from './vector-index.ts'
 
 /** An owner with more passages gets an index; one that has fewer than half as many loses it. */
 const LARGE = 100_000
-/** How far a search looks around in an index: at first, and at most. */
-const [FIRST_EF, LAST_EF] = [100, 400]
-/** The least share of the right passages that an index must find, and how many searches are tried. */
-const RECALL = 0.95
-const QUERIES = 100
-/** Passages whose order counts for the share, and how many candidates a search takes from an index. */
-const BEST = 10
-const TAKEN = 400
+/** How far a search looks around in a new index. */
+const FIRST_EF = 100
 /** Rows that are marked in one write. Each then enters the index, which takes milliseconds. */
 const MARKED = 200
 const PREFIX = 'passage_vectors_near_'
-const EXACT_MS = 120_000
 const BOOKKEEPING = { bookkeeping: true } as const
-
-export interface Limits extends Way {
-  /** Passages above which an owner counts as large. */
-  above?: number
-  recall?: number
-  queries?: number
-}
 
 /** Whether the database has such indexes: pgvector 0.8 or later scans on until enough rows pass. */
 async function canIndex({ app: { driver } }: Ctx): Promise<boolean> {
@@ -102,15 +80,12 @@ async function isOfUsedModel(ctx: Ctx, { model }: VectorIndex): Promise<boolean>
   return used?.value === model
 }
 
-const same = ({ owner, model }: Pick<VectorIndex, 'owner' | 'model'>) =>
-  and(eq(vectorIndexes.owner, owner), eq(vectorIndexes.model, model))
-
 /** Only forgets the index: instances use it for another minute, and the next run drops it. */
 const forget = write(
   'search.forgetIndex',
   machine,
   async (ctx, index: VectorIndex): Promise<void> => {
-    await ctx.db.delete(vectorIndexes).where(same(index))
+    await ctx.db.delete(vectorIndexes).where(isIndex(index))
   },
   BOOKKEEPING,
 )
@@ -221,89 +196,7 @@ const markSome = write(
     await ctx.db
       .update(vectorIndexes)
       .set({ markedSeq: sql`greatest(${vectorIndexes.markedSeq}, ${seq})` })
-      .where(same({ owner, model }))
+      .where(isIndex({ owner, model }))
   },
   BOOKKEEPING,
-)
-
-/**
- * Measures the index. Where it finds too little, each search looks twice as far around, and in the end the index is not
- * used: then the signs of the vectors are compared, as for others.
- */
-async function check(ctx: Ctx, index: VectorIndex, limits: Limits): Promise<void> {
-  const { log } = ctx.app
-  const { owner } = index
-  for (let { efSearch } = index; ; efSearch *= 2) {
-    const recall = await recallOf(ctx, { ...index, efSearch }, limits)
-    if (recall === undefined) return
-    const isEnough = recall >= (limits.recall ?? RECALL)
-    if (!isEnough && efSearch < LAST_EF) continue
-    await judge(ctx, { ...index, efSearch, recall, state: isEnough ? 'ready' : 'refused' })
-    forgetIndexes(ctx.app)
-    if (isEnough) log.info('an index of vectors was checked', { owner, recall, efSearch })
-    else log.warn('an index of vectors finds too little and is not used', { owner, recall })
-    return
-  }
-}
-
-const judge = write(
-  'search.judgeIndex',
-  machine,
-  async (ctx, { state, efSearch, recall, ...index }: VectorIndex & { recall: number; state: 'ready' | 'refused' }) => {
-    await ctx.db.update(vectorIndexes).set({ state, efSearch, recall, checkedAt: ctx.now }).where(same(index))
-  },
-  BOOKKEEPING,
-)
-
-/** Returns the share of the right passages that searches find; undefined if it was stopped. */
-async function recallOf(ctx: Ctx, index: VectorIndex, limits: Limits): Promise<number | undefined> {
-  const { queries = QUERIES, signal } = limits
-  let [found, right] = [0, 0]
-  for (let i = 0; i < queries; i++) {
-    if (signal?.aborted) return undefined
-    const values = await between(ctx, index)
-    const taken = await searchIndex(ctx.app.driver, index, values, TAKEN)
-    const compared = await step(limits, () => compareExactly(ctx, { ...index, values, taken }))
-    found += compared.found
-    right += compared.right
-  }
-  return right === 0 ? 1 : found / right
-}
-
-/** Returns a vector that lies between two passages: asking for one that is there would be too easy. */
-const between = read('search.between', machine, async (ctx, { owner, model }: VectorIndex): Promise<Float32Array> => {
-  const one = `(select v.vector from passage_signs s join passage_vectors v using (passage_id, model)
-    where s.owner = $1::uuid and s.model = $2 and s.seq >= (
-      select min(seq) + (random() * (max(seq) - min(seq)))::bigint from passage_signs where owner = $1::uuid)
-    order by s.owner, s.seq limit 1)`
-  const { rows } = await ctx.app.driver.query(
-    `select encode(vector_send(l2_normalize(${one} + ${one})), 'base64')`,
-    [owner, model],
-    { timeout: EXACT_MS },
-  )
-  return decoded(String(rows[0]?.[0]))
-})
-
-/** Compares all passages of the owner. Those that are as near as the last of the best count as right, too. */
-const compareExactly = read(
-  'search.compareExactly',
-  machine,
-  async (
-    ctx,
-    { owner, model, values, taken }: VectorIndex & { values: Float32Array; taken: readonly string[] },
-  ): Promise<{ found: number; right: number }> => {
-    const { rows } = await ctx.app.driver.query(
-      `with near as materialized (
-        select v.passage_id, v.vector <=> $3::vector as distance from passage_vectors v
-        where v.model = $2 and v.passage_id = any(array(
-          select passage_id from passage_signs where owner = $1::uuid and model = $2))),
-      best as (select distance from near order by distance limit ${BEST})
-      select count(*) filter (where passage_id = any($4::uuid[]))::int, (select count(*) from best)::int
-      from near where distance <= (select max(distance) from best) + 1e-6`,
-      [owner, model, vectorText(values), idList(taken)],
-      { timeout: EXACT_MS },
-    )
-    const [found, right] = (rows[0] ?? []).map(Number)
-    return { found: Math.min(found ?? 0, right ?? 0), right: right ?? 0 }
-  },
 )

@@ -14,6 +14,9 @@ export type VectorIndex = Pick<
   'owner' | 'model' | 'name' | 'dimensions' | 'efSearch' | 'markedSeq'
 >
 
+export const isIndex = ({ owner, model }: Pick<VectorIndex, 'owner' | 'model'>) =>
+  and(eq(vectorIndexes.owner, owner), eq(vectorIndexes.model, model))
+
 /**
  * Numbers are given before a commit, so on a server a lower one may appear after a higher one. Transactions that store
  * vectors take milliseconds, in which nowhere near this many others are stored.
