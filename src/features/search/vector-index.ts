@@ -84,7 +84,8 @@ export const readyIndexes = read('search.readyIndexes', machine, (ctx, _: Record
     .where(
       and(
         eq(vectorIndexes.state, 'ready'),
-        sql`exists (select from pg_index where indisvalid and indexrelid = to_regclass(quote_ident(${vectorIndexes.name})))`,
+        sql`exists (select from pg_index
+          where indisvalid and indexrelid = to_regclass(quote_ident(${vectorIndexes.name})))`,
       ),
     ),
 )
