@@ -1,29 +1,46 @@
-const MOST = 8
 const KEPT_MS = 2000
+
+interface Known<T> {
+  readonly found: Promise<T>
+  at: number
+  isRead: boolean
+}
 
 /** Keeps what was read for a moment, because clients often ask for the same: after a restart all come back at once. */
 export class Kept<T> {
-  readonly #known = new Map<string, { found: Promise<T>; at: number }>()
+  readonly #known = new Map<string, Known<T>>()
   #timer: Timer | undefined
+
+  /** `most`: how much is kept. What is being read is kept in any case, or the next client would read it again. */
+  constructor(private readonly most: number) {}
 
   /** Returns what is known under this key, or else what `read` finds. */
   get(key: string, read: () => Promise<T>): Promise<T> {
-    const known = this.#known.get(key)
-    if (known) {
-      known.at = Date.now()
-      return known.found
-    }
-    const found = read()
-    this.#known.set(key, { found, at: Date.now() })
-    found.catch(() => this.#known.delete(key))
-    for (const oldest of this.#known.keys()) if (this.#known.size > MOST) this.#known.delete(oldest)
+    const one = this.#known.get(key) ?? this.#read(key, read)
+    one.at = Date.now()
+    // The last one asked for is at the end.
+    this.#known.delete(key)
+    this.#known.set(key, one)
+    for (const [oldest, { isRead }] of this.#known)
+      if (this.#known.size > this.most && isRead) this.#known.delete(oldest)
     this.#timer ??= setInterval(() => this.#forget(), KEPT_MS).unref()
-    return found
+    return one.found
+  }
+
+  #read(key: string, read: () => Promise<T>): Known<T> {
+    const one: Known<T> = { found: read(), at: 0, isRead: false }
+    one.found.then(
+      () => {
+        one.isRead = true
+      },
+      () => this.#known.delete(key),
+    )
+    return one
   }
 
   #forget(): void {
     const now = Date.now()
-    for (const [key, { at }] of this.#known) if (now - at >= KEPT_MS) this.#known.delete(key)
+    for (const [key, { at, isRead }] of this.#known) if (isRead && now - at >= KEPT_MS) this.#known.delete(key)
     if (this.#known.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined

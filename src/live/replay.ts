@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { toIso } from '../db/columns.ts'
 import { AppError } from '../errors.ts'
 import { between, covers, type Position, toCursor } from '../events/position.ts'
-import { isAfter, positionOf, type Read, readEvents } from '../events/reader.ts'
+import { positionOf, type Read, readEvents } from '../events/reader.ts'
 import { events } from '../events/table.ts'
 import type { App } from '../services.ts'
 import { recordsOf } from './attached.ts'
@@ -13,7 +13,13 @@ import type { Listener } from './listener.ts'
 import { messageOf, type ResetReason, shapeOf } from './messages.ts'
 import { isWanted, type Topic, topicsOf } from './topics.ts'
 
+/** Events of a page. */
 const AT_ONCE = 500
+/** Those who are behind by less than a page share what begins at one of every so many events. */
+const NEAR = 100
+/** Pages that are kept for a moment: more than lie between the oldest event that is replayed and now. */
+const MOST_PAGES = 24
+const MOST_MISSING = 1000
 
 /** An event of a page. Its message without the record is the same for all who read the page. */
 interface Missed {
@@ -25,8 +31,9 @@ interface Missed {
 }
 
 interface Missing extends Record<string, unknown> {
-  readonly missed: number
   readonly oldest: string | Date | null
+  /** There are more than can be replayed. */
+  readonly many: boolean
 }
 
 interface Page {
@@ -36,6 +43,8 @@ interface Page {
 }
 
 type On = Pick<App, 'db' | 'clock'>
+
+const none: ReadonlyMap<string, object> = new Map()
 
 /** Returns the position that a client's cursor names, or `epoch` if it is from another history of events. */
 export function positionAt(epoch: string, cursor: string): Position | 'epoch' {
@@ -52,27 +61,28 @@ export async function refusalOf(
   count = (after: Position): Promise<Missing> => countAfter(on, after),
 ): Promise<ResetReason | undefined> {
   if (from === 'epoch' || from.high > to.high) return 'epoch'
-  const { missed, oldest } = await count(from)
-  if (missed > hubLimits.replayEvents) return 'count'
+  const { oldest, many } = await count(from)
+  if (many) return 'count'
   const ageMs = oldest === null ? 0 : on.clock().getTime() - Date.parse(toIso(oldest))
   return ageMs > hubLimits.replayHours * 3_600_000 ? 'age' : undefined
 }
 
-/** Counts the events after a position, up to one more than can be replayed. */
-async function countAfter({ db }: On, from: Position): Promise<Missing> {
-  const most = hubLimits.replayEvents + 1
-  const { rows } = await db.execute<Missing>(sql`
-    select count(*)::int as missed, min(at) as oldest from (select ${events.at} as at from ${events}
-      where ${isAfter(from, most)} order by ${events.seq} limit ${most}) missed`)
-  return rows[0] ?? { missed: 0, oldest: null }
+/** Looks at the events after a position, by their numbers: thousands of clients may ask at once. */
+async function countAfter({ db }: On, { high, holes }: Position): Promise<Missing> {
+  // What it has seen after its first hole counts too, as holes last for milliseconds.
+  const after = sql`from ${events} where ${events.seq} > ${(holes[0]?.from ?? high + 1) - 1} order by ${events.seq}`
+  const { rows } = await db.execute<Missing>(sql`select (select ${events.at} ${after} limit 1) as oldest,
+    exists (select 1 ${after} offset ${hubLimits.replayEvents} limit 1) as many`)
+  return rows[0] ?? { oldest: null, many: false }
 }
 
 /** Serves listeners from the log, with the rights they have now. */
 export class Replay {
   /** What lies between two positions never changes once the later one is reached, so it is read once for all. */
-  readonly #pages = new Kept<Page>()
-  readonly #missed = new Kept<Missing>()
+  readonly #pages = new Kept<Page>(MOST_PAGES)
+  readonly #missed = new Kept<Missing>(MOST_MISSING)
   #turns: Promise<unknown> = Promise.resolve()
+  #reads: Promise<unknown> = Promise.resolve()
 
   constructor(
     private readonly app: Pick<App, 'db' | 'events' | 'records' | 'clock'>,
@@ -93,14 +103,16 @@ export class Replay {
    */
   async page(listener: Listener, to: Position): Promise<void> {
     const from = listener.position
-    const page = await this.#pages.get(this.#keyOf(from, to), () => this.#read(from, to))
+    const page = await this.#pageAfter(from, to)
     await this.#turn()
     const projects = page.events.map(({ row }) => row.projectId)
     await this.audience.places.load(projects)
     const isNews = ({ row, topics }: Missed) =>
-      !listener.had?.isIn(row.seq) && isWanted(topics, this.audience.hears(listener.actor, row), listener.topics)
+      !covers(from, row.seq) &&
+      !listener.had?.isIn(row.seq) &&
+      isWanted(topics, this.audience.hears(listener.actor, row), listener.topics)
     const withRecord = listener.records ? page.events.filter(isNews).map(({ row }) => row) : []
-    const records = await recordsOf(this.app, withRecord)
+    const records = withRecord.length === 0 ? none : await this.#alone(() => recordsOf(this.app, withRecord))
     while (!this.audience.places.knows(projects)) await this.audience.places.load(projects)
     // The client went back further meanwhile, or has gone.
     if (listener.position !== from || listener.isClosed) return
@@ -109,10 +121,24 @@ export class Replay {
     listener.position = (full ?? page).position
   }
 
-  async #read(from: Position, to: Position): Promise<Page> {
-    const read = await readEvents(this.app.db, from, AT_ONCE)
+  /**
+   * Returns a page that contains the next events. Clients that have come to different places share it, so that a
+   * thousand of them cost a few reads; what they have seen of it is left out later. One with holes, which last for
+   * milliseconds, reads for itself.
+   */
+  #pageAfter(from: Position, to: Position): Promise<Page> {
+    const isFar = to.high - from.high > AT_ONCE
+    const hasHoles = from.holes.length > 0 || to.holes.length > 0
+    const high = from.high - (from.high % (isFar ? AT_ONCE : NEAR))
+    const [start, end] = hasHoles ? [from, to] : [{ high, holes: [] }, isFar ? { high: high + AT_ONCE, holes: [] } : to]
+    const limit = hasHoles ? AT_ONCE : Math.max(0, end.high - high)
+    return this.#pages.get(this.#keyOf(start, end), () => this.#alone(() => this.#read(start, end, limit)))
+  }
+
+  async #read(from: Position, to: Position, limit: number): Promise<Page> {
+    const read = await readEvents(this.app.db, from, limit)
     const rows = read.filter((row) => covers(to, row.seq) && this.audience.typeOf(row))
-    const last = read.length < AT_ONCE ? undefined : read.at(-1)
+    const last = read.length < limit ? undefined : read.at(-1)
     return {
       events: rows.map((row) => {
         const position = between(from, to, row.seq)
@@ -120,6 +146,13 @@ export class Replay {
       }),
       position: last && last.seq <= to.high ? between(from, to, last.seq) : to,
     }
+  }
+
+  /** Reads one after the other: all that come back at once would take the connections of everybody else. */
+  #alone<T>(read: () => Promise<T>): Promise<T> {
+    const found = this.#reads.then(read)
+    this.#reads = found.catch(() => undefined)
+    return found
   }
 
   #jsonOf(event: Missed, record: object | undefined): string {
