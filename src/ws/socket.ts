@@ -8,7 +8,7 @@ import { type Closing, closing, type Listener, type Outlet } from '../live/liste
 import type { Notice } from '../live/messages.ts'
 import type { Accept, Peer } from '../live/socket.ts'
 import type { Log } from '../log.ts'
-import { type Operation, operationOf } from './operations.ts'
+import { type Operation, operationOf, parsed, refOf } from './operations.ts'
 
 /** What Bun keeps with a socket: of a listener of the hub, or of what another feature accepts. */
 export type SocketData = { peer?: Peer } & ({ actor: Actor | undefined } | { readonly accept: Accept })
@@ -73,7 +73,7 @@ class Client implements Outlet, Peer {
   }
 
   receive(message: string | Uint8Array): void {
-    if (message.length > hubLimits.message) this.socket.close(1009, 'Message too large')
+    if (Buffer.byteLength(message) > hubLimits.message) this.socket.close(1009, 'Message too large')
     else if (!this.#mayReceive()) this.#end('flood')
     else this.#last = this.#last.then(() => this.#do(message))
   }
@@ -101,9 +101,9 @@ class Client implements Outlet, Peer {
     if (!listener || listener.isClosed) return
     let ref: unknown
     try {
-      const operation = operationOf(message)
-      ref = operation.ref
-      await this.#run(listener, operation)
+      const value = parsed(message)
+      ref = refOf(value)
+      await this.#run(listener, operationOf(value))
     } catch (error) {
       const { code, message: detail, status } = toAppError(error)
       if (status >= 500) this.log.warn('a live operation failed', { error })
