@@ -140,7 +140,7 @@ export class Presence {
           .filter((key) => !now.some((present) => keyOf(present) === key))
           .map((key) => ({ type: key.slice(0, key.indexOf(':')), id: key.slice(key.indexOf(':') + 1) })),
       }
-      this.#told.set(topic, new Map(now.map((present) => [keyOf(present), JSON.stringify(present)])))
+      this.#remember(topic, now)
       if (difference.joined.length + difference.changed.length + difference.left.length > 0) yield { topic, difference }
     }
   }
@@ -148,9 +148,14 @@ export class Presence {
   /** Returns who is at a place and remembers that clients know it, so that differences begin here. */
   told(topic: Topic): Present[] {
     const now = this.at(topic)
-    if (!this.#told.has(topic))
-      this.#told.set(topic, new Map(now.map((present) => [keyOf(present), JSON.stringify(present)])))
+    if (!this.#told.has(topic)) this.#remember(topic, now)
     return now
+  }
+
+  /** Nothing is kept of places where nobody is: pages watch many of them, one after the other. */
+  #remember(topic: Topic, now: readonly Present[]): void {
+    if (now.length === 0) this.#told.delete(topic)
+    else this.#told.set(topic, new Map(now.map((present) => [keyOf(present), JSON.stringify(present)])))
   }
 
   #changed(topic: Topic, present: Present): void {
