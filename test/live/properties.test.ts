@@ -5,10 +5,11 @@ import fc from 'fast-check'
 import { type AppEvent, insertEvent } from '../../src/events/event.ts'
 import { happened } from '../db/events-support.ts'
 import { apiKey, call, member, type Person, person, type TestApp, testApp } from '../support/app.ts'
-import { LiveClient, type Message, StreamClient } from './support.ts'
+import { frame, LiveClient, type Message, StreamClient } from './support.ts'
 
-/** More with SOAK=1, for long runs. */
-const runs = (few: number, many: number): number => (process.env.SOAK ? many : few)
+/** With SOAK=1 many more, and others each time (`HISTORIES` says how many); otherwise always the same. */
+const runs = (few: number, many: number) =>
+  process.env.SOAK ? { numRuns: Number(process.env.HISTORIES ?? many) } : { numRuns: few, seed: 14 }
 
 let apps: TestApp[]
 let ada: Person
@@ -193,7 +194,7 @@ test('no event is missed, none comes twice, and none after the right to it was l
       if (history.isTaken) await history.run({ do: 'rights', on: 0 })
       history.expectTrue()
     }),
-    { numRuns: runs(10, 400), seed: 14 },
+    runs(10, 400),
   )
 })
 
@@ -233,18 +234,9 @@ test('no message of a client breaks the server: it is answered with an error, or
       else await client.close()
       expect(client.got.filter(({ op }) => op === 'error').every(({ detail }) => typeof detail === 'string')).toBe(true)
     }),
-    { numRuns: runs(10, 500), seed: 14 },
+    runs(10, 500),
   )
 })
-
-/** A frame of a client as bytes: RFC 6455, with a mask of zeros. `claims`: the length that it says it has. */
-function frame(first: number, payload: Uint8Array, claims = payload.length, isMasked = true): Buffer {
-  const mask = isMasked ? 0x80 : 0
-  const length = Buffer.alloc(9)
-  length[0] = mask | 127
-  length.writeBigUInt64BE(BigInt(claims), 1)
-  return Buffer.concat([Buffer.of(first), length, isMasked ? Buffer.alloc(4) : Buffer.of(), payload])
-}
 
 test('nor do bytes that are no frames, halves of frames, or floods; nobody else misses anything', async () => {
   const t = server(0)
@@ -291,7 +283,7 @@ test('nor do bytes that are no frames, halves of frames, or floods; nobody else 
       titles.push(title)
       expect((await ada.fetch('POST', '/api/notes', { title, content: 'x' })).status).toBe(201)
     }),
-    { numRuns: runs(15, 1000), seed: 14 },
+    runs(15, 1000),
   )
   await other.until('note.created', titles.length)
   expect(other.events.map(({ data }) => (data as { title: string }).title)).toEqual(titles)

@@ -142,3 +142,12 @@ export class StreamClient extends Heard {
 
   cut = (): Promise<void> => this.close()
 }
+
+/** A frame of a client as bytes: RFC 6455, with a mask of zeros. `claims`: the length that it says it has. */
+export function frame(first: number, payload: Uint8Array, claims = payload.length, isMasked = true): Buffer {
+  const mask = isMasked ? 0x80 : 0
+  const length = Buffer.alloc(9)
+  length[0] = mask | 127
+  length.writeBigUInt64BE(BigInt(claims), 1)
+  return Buffer.concat([Buffer.of(first), length, isMasked ? Buffer.alloc(4) : Buffer.of(), payload])
+}
