@@ -99,6 +99,7 @@ const stays: Record<string, readonly string[]> = {
     'passages',
     'passage_signs',
     'passage_vectors',
+    'vector_indexes',
     'task_counts',
     'task_days',
     'event_days',
