@@ -69,7 +69,8 @@ export const ratioOf = (ours: number[], other: number[]): number =>
 export function margin({ ratio, value, bar }: Row): number | undefined {
   const figure = ratio ?? value
   if (bar === undefined || figure === undefined) return undefined
-  return 'least' in bar ? figure / bar.least : bar.most / figure
+  // A difference may be below zero, which is within any limit from above.
+  return 'least' in bar ? figure / bar.least : bar.most / Math.max(figure, Number.EPSILON)
 }
 
 export function barText(row: Row): string {
