@@ -74,6 +74,7 @@ test('an administrator runs the site: posts, categories, community, contact, spo
   await gone(root, post)
   await root.button('Hidden').click()
   await root.button(`Delete ${post}`).click()
+  await dialog(root).getByRole('button', { name: 'Delete' }).click()
   await gone(root, post)
 
   const email = `${unique('grace')}@example.com`
@@ -85,6 +86,7 @@ test('an administrator runs the site: posts, categories, community, contact, spo
   await gone(root, email)
   await root.button('Spam').click()
   await root.button(`Delete: message of ${email}`).click()
+  await dialog(root).getByRole('button', { name: 'Delete' }).click()
   await gone(root, email)
 
   const sponsor = unique('Engines')
@@ -99,6 +101,7 @@ test('an administrator runs the site: posts, categories, community, contact, spo
   await root.button('Save').click()
   await row(root, sponsor).getByText('no', { exact: true }).waitFor()
   await root.button(`Delete ${sponsor}`).click()
+  await dialog(root).getByRole('button', { name: 'Delete' }).click()
   await gone(root, sponsor)
 
   const skill = unique('Reviewing')

@@ -6,6 +6,7 @@ import type { Role } from '../../../auth/policy.ts'
 import type { AdminTeamDetail } from '../../../features/admin/schema.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { MailAddress } from '../../components/mail-address.tsx'
+import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCrumbs } from '../../crumbs.ts'
@@ -156,7 +157,14 @@ function Plan({ team: { id, plan, planStatus, owners } }: Props) {
 
 function Members({ team }: Props) {
   const setRole = useAdminChange(setMemberRole)
-  const [leaving, setLeaving] = useState<AdminTeamDetail['people'][number]>()
+  const remove = useAdminChange(removeMember)
+  const [ask, asked] = useRemoval(remove, ({ id, name }: AdminTeamDetail['people'][number]) => ({
+    input: { team: team.id, userId: id },
+    title: w.removeTitle(name),
+    text: w.removeText,
+    verb: w.remove,
+    cancel: words.cancel,
+  }))
   const columns = w.columns
   return (
     <section className="stack">
@@ -204,7 +212,7 @@ function Members({ team }: Props) {
                 type="button"
                 className="btn small quiet"
                 aria-label={w.removeOf(member.name)}
-                onClick={() => setLeaving(member)}
+                onClick={() => ask(member)}
               >
                 {w.remove}
               </button>
@@ -213,7 +221,7 @@ function Members({ team }: Props) {
         ]}
       />
       <Adding team={team.id} />
-      {leaving && <Leaving team={team.id} member={leaving} onClose={() => setLeaving(undefined)} />}
+      {asked}
     </section>
   )
 }
@@ -251,29 +259,6 @@ function Adding({ team }: { team: string }) {
         {add.data && w.added(add.data.name)}
       </p>
     </form>
-  )
-}
-
-interface LeavingProps {
-  team: string
-  member: { id: string; name: string }
-  onClose(): void
-}
-
-function Leaving({ team, member, onClose }: LeavingProps) {
-  const remove = useAdminChange(removeMember)
-  return (
-    <Confirm
-      title={w.removeTitle(member.name)}
-      verb={w.remove}
-      cancel={words.cancel}
-      busy={remove.isPending}
-      error={remove.error}
-      onConfirm={() => remove.mutate({ team, userId: member.id }, { onSuccess: onClose })}
-      onClose={onClose}
-    >
-      <p>{w.removeText}</p>
-    </Confirm>
   )
 }
 

@@ -5,6 +5,7 @@ import type { Status } from '../../../features/sync/schema.ts'
 import { accounts, ok, readFile, sync } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { CopyLine } from '../../components/copy-line.tsx'
+import { useRemoval } from '../../components/removal.tsx'
 import { Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { meQuery } from '../../session.ts'
@@ -54,7 +55,14 @@ type Device = Status['devices'][number]
 /** The devices that keep a copy, and the way to what they could not agree on. */
 function Devices() {
   const { data, error } = useQuery(devicesQuery)
-  const [leaving, setLeaving] = useState<Device>()
+  const remove = useChange((id: string) => ok(sync.sync.devices({ id }).delete()))
+  const [ask, asked] = useRemoval(remove, ({ id, name }: Device) => ({
+    input: id,
+    title: w.removeTitle(name),
+    text: w.removeText,
+    verb: w.removeDevice,
+    cancel: words.cancel,
+  }))
   return (
     <Section title={w.devices}>
       <div className="stack">
@@ -73,7 +81,7 @@ function Devices() {
                   type="button"
                   className="btn small"
                   aria-label={w.removeOf(device.name)}
-                  onClick={() => setLeaving(device)}
+                  onClick={() => ask(device)}
                 >
                   {w.removeDevice}
                 </button>
@@ -87,25 +95,8 @@ function Devices() {
           </Link>
         </p>
       </div>
-      {leaving && <Leaving device={leaving} onClose={() => setLeaving(undefined)} />}
+      {asked}
     </Section>
-  )
-}
-
-function Leaving({ device: { id, name }, onClose }: { device: Device; onClose(): void }) {
-  const remove = useChange(() => ok(sync.sync.devices({ id }).delete()), onClose)
-  return (
-    <Confirm
-      title={w.removeTitle(name)}
-      verb={w.removeDevice}
-      cancel={words.cancel}
-      busy={remove.isPending}
-      error={remove.error}
-      onConfirm={() => remove.mutate(undefined)}
-      onClose={onClose}
-    >
-      <p>{w.removeText}</p>
-    </Confirm>
   )
 }
 

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
-import { useRef, useState } from 'react'
+import { useRef } from 'react'
 import type { Grant } from '../../../features/grants/schema.ts'
 import { grants, ok } from '../../api.ts'
-import { Confirm } from '../../components/confirm.tsx'
 import { CopyButton } from '../../components/copy.tsx'
+import { useRemoval } from '../../components/removal.tsx'
 import { Section } from '../../components/section.tsx'
 import { ago, day } from '../../times.ts'
 import { Items, Line, Page } from './parts.tsx'
@@ -22,7 +22,14 @@ const factsOf = ({ host, agentName, scopes, lastUsedAt, expiresAt }: Grant, whos
 
 export function Settings() {
   const mine = useQuery(grantsQuery())
-  const [ending, setEnding] = useState<Grant>()
+  const end = useChange((id: string) => ok(grants.settings.grants({ id }).delete()))
+  const [ask, asked] = useRemoval(end, ({ id, name }: Grant) => ({
+    input: id,
+    title: w.confirm(name),
+    text: w.confirmText,
+    verb: w.end,
+    cancel: words.cancel,
+  }))
   const isOwner = mine.data?.can.listTeam === true
   const about = (
     <>
@@ -31,13 +38,9 @@ export function Settings() {
   )
   return (
     <Page title={titles.grants} about={about}>
-      {mine.data?.items.length === 0 ? (
-        <Empty />
-      ) : (
-        <List items={mine.data?.items} error={mine.error} onEnd={setEnding} />
-      )}
-      {isOwner && <OfTeam onEnd={setEnding} />}
-      {ending && <End grant={ending} onClose={() => setEnding(undefined)} />}
+      {mine.data?.items.length === 0 ? <Empty /> : <List items={mine.data?.items} error={mine.error} onEnd={ask} />}
+      {isOwner && <OfTeam onEnd={ask} />}
+      {asked}
     </Page>
   )
 }
@@ -101,22 +104,5 @@ function OfTeam({ onEnd }: Pick<ListProps, 'onEnd'>) {
       <p className="soft">{w.teamAbout}</p>
       <List items={others} error={error} named onEnd={onEnd} />
     </Section>
-  )
-}
-
-function End({ grant, onClose }: { grant: Grant; onClose(): void }) {
-  const end = useChange((id: string) => ok(grants.settings.grants({ id }).delete()), onClose)
-  return (
-    <Confirm
-      title={w.confirm(grant.name)}
-      verb={w.end}
-      cancel={words.cancel}
-      busy={end.isPending}
-      error={end.error}
-      onConfirm={() => end.mutate(grant.id)}
-      onClose={onClose}
-    >
-      <p>{w.confirmText}</p>
-    </Confirm>
   )
 }

@@ -3,8 +3,8 @@ import { Link } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 import type { ApiKey } from '../../../features/tokens/schema.ts'
 import { change, newKey, ok, tokens } from '../../api.ts'
-import { Confirm } from '../../components/confirm.tsx'
 import { CopyButton } from '../../components/copy.tsx'
+import { useRemoval } from '../../components/removal.tsx'
 import { Section } from '../../components/section.tsx'
 import { ago, day } from '../../times.ts'
 import { Field, Form, Items, Line, Page, Select } from './parts.tsx'
@@ -16,7 +16,14 @@ const days = [30, 90, 365]
 
 export function Settings() {
   const { data, error } = useQuery(keysQuery)
-  const [revoking, setRevoking] = useState<ApiKey>()
+  const revoke = useChange((id: string) => ok(tokens.settings['api-keys']({ id }).delete()))
+  const [ask, asked] = useRemoval(revoke, ({ id, name }: ApiKey) => ({
+    input: id,
+    title: w.confirm(name),
+    text: w.confirmText,
+    verb: w.revoke,
+    cancel: words.cancel,
+  }))
   return (
     <Page
       title={titles.keys}
@@ -40,37 +47,15 @@ export function Settings() {
                 words.until(day(key.expiresAt)),
               ]}
             />
-            <button
-              type="button"
-              className="btn small"
-              aria-label={`${w.revoke} ${key.name}`}
-              onClick={() => setRevoking(key)}
-            >
+            <button type="button" className="btn small" aria-label={`${w.revoke} ${key.name}`} onClick={() => ask(key)}>
               {w.revoke}
             </button>
           </>
         )}
       />
       <Create />
-      {revoking && <Revoke apiKey={revoking} onClose={() => setRevoking(undefined)} />}
+      {asked}
     </Page>
-  )
-}
-
-function Revoke({ apiKey, onClose }: { apiKey: ApiKey; onClose(): void }) {
-  const revoke = useChange((id: string) => ok(tokens.settings['api-keys']({ id }).delete()), onClose)
-  return (
-    <Confirm
-      title={w.confirm(apiKey.name)}
-      verb={w.revoke}
-      cancel={words.cancel}
-      busy={revoke.isPending}
-      error={revoke.error}
-      onConfirm={() => revoke.mutate(apiKey.id)}
-      onClose={onClose}
-    >
-      <p>{w.confirmText}</p>
-    </Confirm>
   )
 }
 

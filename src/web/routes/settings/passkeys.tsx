@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import type { Passkey } from '../../../features/passkeys/schema.ts'
 import { change, ok, passkeys } from '../../api.ts'
-import { Confirm } from '../../components/confirm.tsx'
 import { InlineField } from '../../components/inline-edit.tsx'
+import { useRemoval } from '../../components/removal.tsx'
 import { Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { ago } from '../../times.ts'
@@ -46,7 +46,14 @@ async function register(name: string): Promise<Passkey> {
 
 export function Settings() {
   const { data, error } = useQuery(passkeysQuery)
-  const [removing, setRemoving] = useState<Passkey>()
+  const remove = useChange((id: string) => ok(passkeys.settings.passkeys({ id }).delete()))
+  const [ask, asked] = useRemoval(remove, ({ id, name }: Passkey) => ({
+    input: id,
+    title: w.confirm(name),
+    text: w.confirmText,
+    verb: words.remove,
+    cancel: words.cancel,
+  }))
   const impossible = obstacle()
   return (
     <Page title={titles.passkeys} about={impossible ?? w.about}>
@@ -54,10 +61,10 @@ export function Settings() {
         items={data}
         error={error}
         label={titles.passkeys}
-        item={(passkey) => <One passkey={passkey} onRemove={() => setRemoving(passkey)} />}
+        item={(passkey) => <One passkey={passkey} onRemove={() => ask(passkey)} />}
       />
       {!impossible && <Add />}
-      {removing && <Remove passkey={removing} onClose={() => setRemoving(undefined)} />}
+      {asked}
     </Page>
   )
 }
@@ -105,22 +112,5 @@ function One({ passkey, onRemove }: { passkey: Passkey; onRemove(): void }) {
         {words.remove}
       </button>
     </>
-  )
-}
-
-function Remove({ passkey, onClose }: { passkey: Passkey; onClose(): void }) {
-  const remove = useChange((id: string) => ok(passkeys.settings.passkeys({ id }).delete()), onClose)
-  return (
-    <Confirm
-      title={w.confirm(passkey.name)}
-      verb={words.remove}
-      cancel={words.cancel}
-      busy={remove.isPending}
-      error={remove.error}
-      onConfirm={() => remove.mutate(passkey.id)}
-      onClose={onClose}
-    >
-      <p>{w.confirmText}</p>
-    </Confirm>
   )
 }

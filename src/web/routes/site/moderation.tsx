@@ -3,6 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ModeratedItem } from '../../../features/marketplace/schema.ts'
 import { Confirm } from '../../components/confirm.tsx'
+import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { dayAndTime } from '../../times.ts'
 import { AdminFrame, Find, Listed } from '../admin/frame.tsx'
@@ -56,9 +57,14 @@ export function ContactPage() {
   const isSpam = shown === 'spam'
   const list = useInfiniteQuery(contactQuery(isSpam))
   const change = useAdminChange(changeMessage)
-  const remove = useAdminChange(removeMessage)
   const w = words.contact
-  const problem = change.error ?? remove.error
+  const [ask, asked] = useRemoval(useAdminChange(removeMessage), ({ id, email }: { id: string; email: string }) => ({
+    input: id,
+    title: w.removeTitle(email),
+    text: w.removeText,
+    verb: words.remove,
+    cancel: words.cancel,
+  }))
   return (
     <AdminFrame at="contact">
       <Choice<'messages' | 'spam'>
@@ -70,7 +76,7 @@ export function ContactPage() {
         ]}
         onChange={setShown}
       />
-      {problem && <ProblemBox error={problem} />}
+      {change.error && <ProblemBox error={change.error} />}
       <Listed
         list={list}
         columns={[
@@ -106,12 +112,13 @@ export function ContactPage() {
                   of={w.of(spam ? w.noSpam : w.isSpam, email)}
                   onDo={() => change.mutate({ id, spam: !spam })}
                 />
-                <Act label={words.remove} of={w.of(words.remove, email)} onDo={() => remove.mutate(id)} />
+                <Act label={words.remove} of={w.of(words.remove, email)} onDo={() => ask({ id, email })} />
               </span>
             ),
           },
         ]}
       />
+      {asked}
     </AdminFrame>
   )
 }
@@ -120,9 +127,14 @@ export function CommunityPage() {
   const [status, setStatus] = useState<'hidden' | 'visible'>('hidden')
   const list = useInfiniteQuery(communityQuery(status))
   const change = useAdminChange(moderatePost)
-  const remove = useAdminChange(removePost)
   const w = words.community
-  const problem = change.error ?? remove.error
+  const [ask, asked] = useRemoval(useAdminChange(removePost), ({ id, title }: { id: string; title: string }) => ({
+    input: id,
+    title: words.removeTitle(title),
+    text: w.removeText,
+    verb: words.remove,
+    cancel: words.cancel,
+  }))
   return (
     <AdminFrame at="community">
       <Choice<'hidden' | 'visible'>
@@ -134,7 +146,7 @@ export function CommunityPage() {
         ]}
         onChange={setStatus}
       />
-      {problem && <ProblemBox error={problem} />}
+      {change.error && <ProblemBox error={change.error} />}
       <Listed
         list={list}
         columns={[
@@ -168,12 +180,13 @@ export function CommunityPage() {
                   of={w.of(pinned ? w.unpin : w.pin, title)}
                   onDo={() => change.mutate({ id, pinned: !pinned })}
                 />
-                <Act label={words.remove} of={words.removeOf(title)} onDo={() => remove.mutate(id)} />
+                <Act label={words.remove} of={words.removeOf(title)} onDo={() => ask({ id, title })} />
               </span>
             ),
           },
         ]}
       />
+      {asked}
     </AdminFrame>
   )
 }

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import type { Sponsor } from '../../../features/sponsors/schema.ts'
 import { Dialog } from '../../components/dialog.tsx'
+import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { ago } from '../../times.ts'
@@ -19,8 +20,14 @@ const tiers = ['platinum', 'gold', 'silver', 'bronze'] as const
 export function SponsorsPage() {
   const list = useInfiniteQuery(sponsorsQuery)
   const [editing, setEditing] = useState<Sponsor | 'new'>()
-  const remove = useAdminChange(removeSponsor)
   const w = words.sponsors
+  const [ask, asked] = useRemoval(useAdminChange(removeSponsor), ({ id, name }: Sponsor) => ({
+    input: id,
+    title: words.removeTitle(name),
+    text: w.removeText,
+    verb: words.remove,
+    cancel: words.cancel,
+  }))
   return (
     <AdminFrame at="sponsors">
       <p>
@@ -28,7 +35,6 @@ export function SponsorsPage() {
           {w.add}
         </button>
       </p>
-      {remove.error && <ProblemBox error={remove.error} />}
       <Listed
         list={list}
         columns={[
@@ -52,7 +58,7 @@ export function SponsorsPage() {
                   type="button"
                   className="btn small quiet"
                   aria-label={words.removeOf(sponsor.name)}
-                  onClick={() => remove.mutate(sponsor.id)}
+                  onClick={() => ask(sponsor)}
                 >
                   {words.remove}
                 </button>
@@ -61,6 +67,7 @@ export function SponsorsPage() {
           },
         ]}
       />
+      {asked}
       {editing && <SponsorForm saved={editing === 'new' ? undefined : editing} onClose={() => setEditing(undefined)} />}
     </AdminFrame>
   )

@@ -1,7 +1,7 @@
 /** Pages, posts and categories of the public site. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Confirm } from '../../components/confirm.tsx'
+import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { ago } from '../../times.ts'
 import { AdminFrame, Find, Listed, Table } from '../admin/frame.tsx'
@@ -46,9 +46,14 @@ interface Shown {
 function Texts({ kind, onEdit }: { kind: Kind; onEdit(id?: string): void }) {
   const [search, setSearch] = useState('')
   const [isDeleted, setDeleted] = useState(false)
-  const [removing, setRemoving] = useState<Shown>()
   const list = useInfiniteQuery(textsQuery(kind, search, isDeleted))
-  const remove = useAdminChange(removeText)
+  const [ask, asked] = useRemoval(useAdminChange(removeText), (text: Shown) => ({
+    input: { kind, ...text },
+    title: words.removeTitle(text.title),
+    text: words.removeText,
+    verb: words.remove,
+    cancel: words.cancel,
+  }))
   const restore = useAdminChange(restoreText)
   const { columns } = words
   return (
@@ -92,24 +97,12 @@ function Texts({ kind, onEdit }: { kind: Kind; onEdit(id?: string): void }) {
                   {words.restore}
                 </button>
               ) : (
-                <TextActs title={text.title} onEdit={() => onEdit(text.id)} onRemove={() => setRemoving(text)} />
+                <TextActs title={text.title} onEdit={() => onEdit(text.id)} onRemove={() => ask(text)} />
               ),
           },
         ]}
       />
-      {removing && (
-        <Confirm
-          title={words.removeTitle(removing.title)}
-          verb={words.remove}
-          cancel={words.cancel}
-          busy={remove.isPending}
-          error={remove.error}
-          onConfirm={() => remove.mutate({ kind, ...removing }, { onSuccess: () => setRemoving(undefined) })}
-          onClose={() => setRemoving(undefined)}
-        >
-          <p>{words.removeText}</p>
-        </Confirm>
-      )}
+      {asked}
     </section>
   )
 }

@@ -51,6 +51,8 @@ export const words = {
     isSpam: 'Mark as spam',
     noSpam: 'Not spam',
     of: (verb: string, from: string) => `${verb}: message of ${from}`,
+    removeTitle: (from: string) => `Delete the message of ${from}?`,
+    removeText: 'It cannot be shown again here.',
     off: 'The form is off. Switch it on in the settings: contact.',
   },
   community: {
@@ -62,6 +64,7 @@ export const words = {
     pin: 'Pin',
     unpin: 'Unpin',
     of: (verb: string, title: string) => `${verb} ${title}`,
+    removeText: 'Nobody sees it any more, and its author is told.',
   },
   marketplace: {
     columns: { name: 'Name', author: 'Author', uses: 'Uses', reports: 'Reports', act: 'Actions' },
@@ -82,6 +85,7 @@ export const words = {
     position: 'Order within the tier',
     description: 'Description',
     active: 'Visitors see it',
+    removeText: 'Visitors do not see it any more, at once.',
     yes: 'yes',
     no: 'no',
   },

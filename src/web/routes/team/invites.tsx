@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { type FormEvent, useRef, useState } from 'react'
+import { type FormEvent, useRef } from 'react'
 import type { Role } from '../../../auth/policy.ts'
 import type { Invite, InviteSent } from '../../../features/invites/schema.ts'
-import { Confirm } from '../../components/confirm.tsx'
 import { CopyButton } from '../../components/copy.tsx'
+import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { day } from '../../times.ts'
 import { invitesQuery, useInvite, useWithdraw } from './queries.ts'
@@ -18,7 +18,13 @@ interface Props {
 export function Invites({ team, may, gives }: Props) {
   const { data = [], error } = useQuery(invitesQuery(team))
   const invite = useInvite(team)
-  const [withdrawing, setWithdrawing] = useState<Invite>()
+  const [ask, asked] = useRemoval(useWithdraw(team), ({ id, email }: Invite) => ({
+    input: id,
+    title: words.withdrawTitle(email),
+    text: words.withdrawText,
+    verb: words.withdraw,
+    cancel: words.cancel,
+  }))
   return (
     <section className="stack" aria-label={words.invites}>
       <h2 className="h2">
@@ -50,7 +56,7 @@ export function Invites({ team, may, gives }: Props) {
                     type="button"
                     className="btn small quiet"
                     aria-label={words.withdrawOf(item.email)}
-                    onClick={() => setWithdrawing(item)}
+                    onClick={() => ask(item)}
                   >
                     {words.withdraw}
                   </button>
@@ -63,7 +69,7 @@ export function Invites({ team, may, gives }: Props) {
       {may && <InviteForm gives={gives} busy={invite.isPending} onInvite={(value) => invite.mutate(value)} />}
       {(error ?? invite.error) && <ProblemBox error={(error ?? invite.error) as Error} />}
       {invite.data && <Sent invite={invite.data} />}
-      {withdrawing && <Withdrawal team={team} invite={withdrawing} onClose={() => setWithdrawing(undefined)} />}
+      {asked}
     </section>
   )
 }
@@ -119,22 +125,5 @@ export function Sent({ invite: { email, link, detail } }: { invite: Pick<InviteS
         <CopyButton text={link} source={source} name={words.link} />
       </div>
     </div>
-  )
-}
-
-function Withdrawal({ team, invite, onClose }: { team: string; invite: Invite; onClose(): void }) {
-  const withdraw = useWithdraw(team)
-  return (
-    <Confirm
-      title={words.withdrawTitle(invite.email)}
-      verb={words.withdraw}
-      cancel={words.cancel}
-      busy={withdraw.isPending}
-      error={withdraw.error}
-      onConfirm={() => withdraw.mutate(invite.id, { onSuccess: onClose })}
-      onClose={onClose}
-    >
-      <p>{words.withdrawText}</p>
-    </Confirm>
   )
 }

@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import type { Role } from '../../../auth/policy.ts'
 import type { MemberPage } from '../../../features/organizations/schema.ts'
-import { Confirm } from '../../components/confirm.tsx'
 import { MailAddress } from '../../components/mail-address.tsx'
 import { Avatar } from '../../components/party.tsx'
+import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { ago, day } from '../../times.ts'
 import { presenceQuery, useRemoveMember, useSetRole } from './queries.ts'
@@ -20,7 +19,15 @@ interface Props {
 
 export function Members({ team, me, members: { items, gives } }: Props) {
   const setRole = useSetRole(team)
-  const [leaving, setLeaving] = useState<Member>()
+  const [ask, asked] = useRemoval(useRemoveMember(team), ({ id, name }: Member) => ({
+    input: id,
+    title: id === me ? words.leaveTitle : words.removeTitle(name),
+    text: words.removeText,
+    verb: id === me ? words.leave : words.remove,
+    cancel: words.cancel,
+    // Whoever has left has no team here any more, so the page is loaded anew with another one.
+    onRemoved: () => id === me && location.assign('/'),
+  }))
   return (
     <section className="stack">
       <h2 className="h2">
@@ -69,7 +76,7 @@ export function Members({ team, me, members: { items, gives } }: Props) {
                       type="button"
                       className="btn small quiet"
                       aria-label={member.id === me ? words.leave : words.removeOf(member.name)}
-                      onClick={() => setLeaving(member)}
+                      onClick={() => ask(member)}
                     >
                       {member.id === me ? words.leave : words.remove}
                     </button>
@@ -80,7 +87,7 @@ export function Members({ team, me, members: { items, gives } }: Props) {
           </tbody>
         </table>
       </div>
-      {leaving && <Removal team={team} me={me} member={leaving} onClose={() => setLeaving(undefined)} />}
+      {asked}
     </section>
   )
 }
@@ -119,25 +126,5 @@ function Here({ team, member }: { team: string; member: Member }) {
         : words.status[seen.status]}
       {seen.agents > 0 && <span className="flag agent">{words.agents(seen.agents)}</span>}
     </span>
-  )
-}
-
-function Removal({ team, me, member, onClose }: { team: string; me: string; member: Member; onClose(): void }) {
-  const remove = useRemoveMember(team)
-  const self = member.id === me
-  // Whoever has left has no team here any more, so the page is loaded anew with another one.
-  const done = () => (self ? location.assign('/') : onClose())
-  return (
-    <Confirm
-      title={self ? words.leaveTitle : words.removeTitle(member.name)}
-      verb={self ? words.leave : words.remove}
-      cancel={words.cancel}
-      busy={remove.isPending}
-      error={remove.error}
-      onConfirm={() => remove.mutate(member.id, { onSuccess: done })}
-      onClose={onClose}
-    >
-      <p>{words.removeText}</p>
-    </Confirm>
   )
 }

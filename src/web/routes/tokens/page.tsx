@@ -4,9 +4,9 @@ import { getRouteApi, useRouteContext } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import type { McpToken } from '../../../features/tokens/schema.ts'
-import { Confirm } from '../../components/confirm.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Kbd, useFootLeft } from '../../components/foot.tsx'
+import { useRemoval } from '../../components/removal.tsx'
 import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useKey } from '../../keys.ts'
@@ -34,7 +34,14 @@ export function TokensPage() {
   const { data, error } = useQuery(tokensQuery)
   const [adding, setAdding] = useState(agent !== undefined)
   const [made, setMade] = useState<NewToken>()
-  const [revoking, setRevoking] = useState<McpToken>()
+  const [ask, asked] = useRemoval(useRevokeToken(), ({ id, name }: McpToken) => ({
+    input: id,
+    title: words.revokeTitle(name),
+    text: words.revokeText,
+    verb: words.revoke,
+    cancel: words.cancel,
+    onRemoved: () => toast({ title: words.revoked(name) }),
+  }))
   const may = data?.can.create === true
   const add = () => may && !made && setAdding(true)
   useKey('c', add, { label: words.newToken })
@@ -72,7 +79,7 @@ export function TokensPage() {
             newId={made?.token.id}
             team={team.id}
             mayRevoke={data.can.revoke === true}
-            onRevoke={setRevoking}
+            onRevoke={ask}
           />
         )}
       </div>
@@ -87,7 +94,7 @@ export function TokensPage() {
           />
         </Dialog>
       )}
-      {revoking && <Revoke token={revoking} onClose={() => setRevoking(undefined)} />}
+      {asked}
     </div>
   )
 }
@@ -98,24 +105,3 @@ const NewButton = ({ onClick }: { onClick(): void }) => (
     {words.newToken}
   </button>
 )
-
-function Revoke({ token, onClose }: { token: McpToken; onClose(): void }) {
-  const revoke = useRevokeToken()
-  const done = () => {
-    toast({ title: words.revoked(token.name) })
-    onClose()
-  }
-  return (
-    <Confirm
-      title={words.revokeTitle(token.name)}
-      verb={words.revoke}
-      cancel={words.cancel}
-      busy={revoke.isPending}
-      error={revoke.error}
-      onConfirm={() => revoke.mutate(token.id, { onSuccess: done })}
-      onClose={onClose}
-    >
-      <p>{words.revokeText}</p>
-    </Confirm>
-  )
-}

@@ -1,6 +1,6 @@
-import { type FormEvent, useState } from 'react'
+import type { FormEvent } from 'react'
 import type { TeamAdd, WorkspaceDetail } from '../../../features/workspaces/schema.ts'
-import { Confirm } from '../../components/confirm.tsx'
+import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { useWorkspaceChange } from './queries.ts'
 import { words } from './words.ts'
@@ -12,7 +12,13 @@ const given = ['editor', 'viewer'] as const satisfies Role[]
 
 export function Teams({ workspace }: { workspace: WorkspaceDetail }) {
   const { mutate, error, isPending } = useWorkspaceChange(workspace)
-  const [leaving, setLeaving] = useState<Team>()
+  const [ask, asked] = useRemoval(useWorkspaceChange(workspace), (team: Team) => ({
+    input: { takeOut: team.id },
+    title: words.takeOutTitle(team.name),
+    text: words.takeOutText,
+    verb: words.takeOut,
+    cancel: words.cancel,
+  }))
   return (
     <section className="stack">
       <h2 className="h2">
@@ -46,7 +52,7 @@ export function Teams({ workspace }: { workspace: WorkspaceDetail }) {
                       type="button"
                       className="btn small quiet"
                       aria-label={words.takeOutOf(team.name)}
-                      onClick={() => setLeaving(team)}
+                      onClick={() => ask(team)}
                     >
                       {words.takeOut}
                     </button>
@@ -60,7 +66,7 @@ export function Teams({ workspace }: { workspace: WorkspaceDetail }) {
       {workspace.can.share === true && (
         <AddTeam workspace={workspace} busy={isPending} onAdd={(share) => mutate({ share })} />
       )}
-      {leaving && <Removal workspace={workspace} team={leaving} onClose={() => setLeaving(undefined)} />}
+      {asked}
     </section>
   )
 }
@@ -121,22 +127,5 @@ function AddTeam({ workspace: { addable }, busy, onAdd }: AddProps) {
         {words.addTeam}
       </button>
     </form>
-  )
-}
-
-function Removal({ workspace, team, onClose }: { workspace: WorkspaceDetail; team: Team; onClose(): void }) {
-  const { mutate, error, isPending } = useWorkspaceChange(workspace)
-  return (
-    <Confirm
-      title={words.takeOutTitle(team.name)}
-      verb={words.takeOut}
-      cancel={words.cancel}
-      busy={isPending}
-      error={error}
-      onConfirm={() => mutate({ takeOut: team.id }, { onSuccess: onClose })}
-      onClose={onClose}
-    >
-      <p>{words.takeOutText}</p>
-    </Confirm>
   )
 }
