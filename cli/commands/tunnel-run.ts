@@ -1,6 +1,6 @@
 import type { OfferedActions, TunnelAction } from '../../src/features/tunnels/action-schema.ts'
 import type { Client } from '../api/client.ts'
-import { follow, stopSignal } from '../api/events.ts'
+import { follow, pause, stopSignal } from '../api/events.ts'
 import { helped } from '../api/hints.ts'
 import { signedInClient, type Where } from '../api/profiles.ts'
 import { at } from '../api/reference.ts'
@@ -11,7 +11,9 @@ interface Options extends Where {
   json?: boolean
 }
 
-const WAIT = 25
+const ASK_AGAIN_MS = 1000
+/** Messages after which the action is read: what happened before or between them may not have been told. */
+const readAfter = new Set(['subscribed', 'reset', 'tick', 'revoked', 'action'])
 const ended = new Set(['succeeded', 'failed', 'refused', 'cancelled', 'timed_out'])
 
 /** Runs a command of a machine and prints its output as it comes. */
@@ -108,59 +110,81 @@ async function perform(client: Client, ref: string, body: object, quiet: boolean
   stop.addEventListener('abort', () => {
     void client.post(path, { type: 'cancel', params: { actionId: asked.id } }).catch(() => done.abort())
   })
-  const printed = quiet ? Promise.resolve(0) : printing(client, asked, done.signal)
   try {
-    for (let action = asked; ; ) {
-      if (ended.has(action.state)) {
-        done.abort()
-        return quiet ? action : await withRest(client, action, await printed)
-      }
-      action = await next(client, action, done.signal)
-    }
+    return await new Running(client, asked, quiet).end(done.signal)
   } finally {
     done.abort()
   }
 }
 
-/** Resolves when the action has another state, or after a while. */
-async function next(client: Client, { tunnelId, id, state }: TunnelAction, signal: AbortSignal): Promise<TunnelAction> {
-  const path = `/api/tunnels/${tunnelId}/actions/${id}`
-  const until = Date.now() + WAIT * 1000
-  for (;;) {
-    if (signal.aborted) throw new Refusal('Stopped.', 1)
-    const now = await client.get<TunnelAction>(path)
-    if (now.state !== state || Date.now() > until) {
-      if (now.state === 'awaiting_confirmation' && state !== now.state)
-        note('Waiting for a confirmation at the machine.')
-      return now
+/** An action that was asked for. */
+class Running {
+  #printed = 0
+
+  constructor(
+    private readonly client: Client,
+    private action: TunnelAction,
+    private readonly quiet: boolean | undefined,
+  ) {}
+
+  /** Resolves with the action when it has ended. */
+  async end(signal: AbortSignal): Promise<TunnelAction> {
+    // A server that refuses another stream is asked from time to time instead.
+    await this.#follow(signal).catch(() => undefined)
+    while (!this.#isEnded && !signal.aborted) {
+      await this.#read()
+      if (!this.#isEnded) await pause(ASK_AGAIN_MS, signal)
     }
-    await Bun.sleep(300)
+    if (!this.#isEnded) throw new Refusal('Stopped.', 1)
+    if (!this.quiet) this.#printRest()
+    return this.action
   }
-}
 
-/** Prints lines as they come. Resolves with how many it has printed. */
-async function printing(client: Client, { id }: TunnelAction, signal: AbortSignal): Promise<number> {
-  let count = 0
-  try {
-    // After a gap, the rest is printed at the end.
-    for await (const message of follow(client, [`record:${id}`], signal))
-      if (message.op === 'output' && message.n === count + 1) {
-        count = message.n
-        console.log(guarded(message.line, 1))
-      }
-  } catch {
-    // The output is printed at the end instead.
+  get #isEnded(): boolean {
+    return ended.has(this.action.state)
   }
-  return count
-}
 
-/** Prints the lines that did not come live. */
-async function withRest(client: Client, action: TunnelAction, count: number): Promise<TunnelAction> {
-  const whole = await client.get<TunnelAction>(`/api/tunnels/${action.tunnelId}/actions/${action.id}`)
-  const lines = whole.output ? whole.output.split('\n') : []
-  if (whole.outputCut) note('The beginning of the output is missing.')
-  for (const line of whole.outputCut ? lines : lines.slice(count)) console.log(guarded(line, 1))
-  return whole
+  /**
+   * Prints lines as they come, until the action has ended. Nothing that is told here is told again, so the action is
+   * read after each subscription, and also when the server was silent for a while.
+   */
+  async #follow(signal: AbortSignal): Promise<void> {
+    if (this.#isEnded) return
+    for await (const message of follow(this.client, [`record:${this.action.id}`], signal)) {
+      if (message.op === 'output') this.#print(message)
+      else if (message.op === 'action' && !ended.has(message.state)) this.#note(message.state)
+      else if (message.op !== undefined && readAfter.has(message.op)) await this.#read()
+      if (this.#isEnded || (message.op === 'subscribed' && message.refused.length > 0)) return
+    }
+  }
+
+  async #read(): Promise<void> {
+    const { tunnelId, id } = this.action
+    const now = await this.client.get<TunnelAction>(`/api/tunnels/${tunnelId}/actions/${id}`)
+    this.#note(now.state)
+    this.action = now
+  }
+
+  #note(state: string): void {
+    if (state === 'awaiting_confirmation' && state !== this.action.state)
+      note('Waiting for a confirmation at the machine.')
+    this.action = { ...this.action, state: state as TunnelAction['state'] }
+  }
+
+  /** After a gap, the rest is printed at the end. */
+  #print({ n, line }: { n: number; line: string }): void {
+    if (this.quiet || n !== this.#printed + 1) return
+    this.#printed = n
+    console.log(guarded(line, 1))
+  }
+
+  /** Prints the lines that did not come live. */
+  #printRest(): void {
+    const { output, outputCut } = this.action
+    const lines = output ? output.split('\n') : []
+    if (outputCut) note('The beginning of the output is missing.')
+    for (const line of outputCut ? lines : lines.slice(this.#printed)) console.log(guarded(line, 1))
+  }
 }
 
 /** Prints how an action ended. The exit code of a command becomes that of this program. */

@@ -14,6 +14,7 @@ import { memberships } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
 import { asOf, isActive, isEnded, isOverdue, isWaiting, itsEnd } from './action-rows.ts'
 import type { ActionState, ActionType } from './action-schema.ts'
+import { Deadlines } from './deadlines.ts'
 import { tunnelActionFinished, tunnelActionRequested } from './events.ts'
 import { about } from './rows.ts'
 import { storable, storableText } from './storable.ts'
@@ -69,6 +70,8 @@ export class Dispatcher {
   readonly #sent = new Map<string, Sent>()
   /** One after the other for each tunnel, so that no more than allowed run at once. */
   readonly #last = new Map<string, Promise<void>>()
+  /** What was asked for here and may still wait for its machine. */
+  readonly #queued = new Deadlines(actionLimits.queueMs + SPARE_MS, () => this.#expire())
 
   static of(app: App): Dispatcher {
     const known = dispatchers.get(app) ?? new Dispatcher(app)
@@ -105,13 +108,16 @@ export class Dispatcher {
     const isEnd = type === tunnelActionFinished.name
     if (subjectId === null || (!isEnd && type !== tunnelActionRequested.name)) return
     const actionId = String(data.actionId)
-    if (isEnd) this.#sent.delete(actionId)
     const state = isEnd ? (data.state as ActionState) : 'queued'
     for (const notice of noticesOf(subjectId, actionId, state)) this.app.live.board.postHere(notice)
-    if (isEnd) return
-    this.wake(subjectId)
+    if (isEnd) {
+      this.#sent.delete(actionId)
+      this.#queued.delete(actionId)
+      return
+    }
     // Who watches hears of the end in time; otherwise only the next round would find it.
-    if (origin === this.app.instanceId) setTimeout(() => this.#expire(), actionLimits.queueMs + SPARE_MS).unref()
+    if (origin === this.app.instanceId) this.#queued.add(actionId)
+    this.wake(subjectId)
   }
 
   /** Takes a report of a machine about one of its actions; about others it has nothing to say. */
@@ -192,6 +198,7 @@ export class Dispatcher {
       return false
     }
     if (!(await startAction(this.app, id))) return false
+    this.#queued.delete(id)
     this.#remember(id, tunnelId)
     connection.session.action({ id, type: type satisfies ActionType, params: JSON.parse(params), user })
     for (const notice of noticesOf(tunnelId, id, 'running')) this.app.live.board.post(notice)
