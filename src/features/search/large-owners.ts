@@ -16,7 +16,6 @@ const FIRST_EF = 100
 /** Rows that are marked in one write. Each then enters the index, which takes milliseconds. */
 const MARKED = 200
 const PREFIX = 'passage_vectors_near_'
-const BOOKKEEPING = { bookkeeping: true } as const
 
 /** Whether the database has such indexes: pgvector 0.8 or later scans on until enough rows pass. */
 async function canIndex({ app: { driver } }: Ctx): Promise<boolean> {
@@ -87,7 +86,7 @@ const forget = write(
   async (ctx, index: VectorIndex): Promise<void> => {
     await ctx.db.delete(vectorIndexes).where(isIndex(index))
   },
-  BOOKKEEPING,
+  { bookkeeping: true },
 )
 
 /** Drops indexes that are incomplete, refused, or of no row. */
@@ -143,7 +142,7 @@ const begin = write(
       .onConflictDoNothing()
     return index
   },
-  BOOKKEEPING,
+  { bookkeeping: true },
 )
 
 /** Marks the owner's vectors, so that they are in the index. Returns false if it was stopped. */
@@ -198,5 +197,5 @@ const markSome = write(
       .set({ markedSeq: sql`greatest(${vectorIndexes.markedSeq}, ${seq})` })
       .where(isIndex({ owner, model }))
   },
-  BOOKKEEPING,
+  { bookkeeping: true },
 )
