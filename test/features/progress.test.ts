@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Progress, Tree } from '../../src/features/planning/schema.ts'
 import type { Project, ProjectDetail, ProjectPage } from '../../src/features/projects/schema.ts'
 import type { Epic, Story } from '../../src/features/stories/schema.ts'
@@ -9,6 +9,7 @@ import type { FeaturePage } from '../../src/features/workflow/schema.ts'
 import { systemCtx } from '../support/app.ts'
 import {
   claim,
+  clock,
   complete,
   newAgent,
   newProject,
@@ -17,13 +18,17 @@ import {
   patch,
   remove,
   restore,
-  start,
+  startOnClock,
   type Team,
   t,
 } from './tasks-support.ts'
 
-/** The burn-up of a project and the numbers in the list of projects. */
-beforeAll(start)
+/** The burn-up of a project and the numbers in the list of projects, on a clock that does not pass midnight. */
+let close: () => Promise<void>
+beforeAll(async () => {
+  close = await startOnClock()
+})
+afterAll(() => close())
 
 const progressOf = async ({ owner }: Team, { id }: Project, days = 3) =>
   (await owner.fetch<Progress>('GET', `/api/projects/${id}/progress?days=${days}`)).body
@@ -33,9 +38,9 @@ const rowsOf = async ({ id }: Project) =>
 /** Lets a task have been created and completed that many days ago. */
 const happened = (task: Task, created: number, done: number | null) =>
   t.app.driver.query(
-    `update tasks set created_at = now() - make_interval(days => $2), completed_at = now() - make_interval(days => $3)
-      where id = $1::uuid`,
-    [task.id, created, done],
+    `update tasks set created_at = $4::timestamptz - make_interval(days => $2),
+      completed_at = $4::timestamptz - make_interval(days => $3) where id = $1::uuid`,
+    [task.id, created, done, clock.now().toISOString()],
   )
 
 describe('the progress of a project', () => {
@@ -59,7 +64,7 @@ describe('the progress of a project', () => {
       { scope: 2, done: 2, people: 1, agents: 1 },
       { scope: 3, done: 2, people: 1, agents: 1 },
     ])
-    expect(days.at(-1)?.day).toBe(new Date().toISOString().slice(0, 10))
+    expect(days.at(-1)?.day).toBe(clock.now().toISOString().slice(0, 10))
     await remove(owner, third)
     expect(await last(team, project)).toMatchObject({ scope: 2 })
     await restore(owner, third)

@@ -178,6 +178,7 @@ const jobs: Record<work.JobName, (crew: Crew) => Promise<void>> = {
   'report today’s work': async (crew) => {
     await given(crew, work.queue)
     const agent = await crew.agent()
+    const today = new Date().toISOString().slice(0, 10)
     const keys = await crew.free(async () => {
       const done: string[] = []
       for (let n = 0; n < 4; n++) {
@@ -187,7 +188,6 @@ const jobs: Record<work.JobName, (crew: Crew) => Promise<void>> = {
       }
       return done
     })
-    const today = new Date().toISOString().slice(0, 10)
     const report = await agent.call('list_activities', { type: 'task.completed', since: today })
     says(report, ...keys)
   },
