@@ -95,8 +95,8 @@ export async function tablesOf(on: Queryable, applied: readonly string[]): Promi
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
       and a.attgenerated = ''
       left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
-    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'
-      and c.relname not in ('migrations', '${PROGRESS}')
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
+      and not c.relispartition and c.relname not in ('migrations', '${PROGRESS}')
       and ($1::text[] is null or c.relname = any($1::text[]))
       and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = c.oid and deptype = 'e')
       and coalesce(pg_get_expr(d.adbin, d.adrelid), '') not like '%pg_current_xact_id%'

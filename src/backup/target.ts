@@ -3,6 +3,7 @@ import type { Driver, Queryable } from '../db/driver.ts'
 import { appliedIds, scriptOf, takeTurns } from '../db/migrate.ts'
 import { isRestoring, PROGRESS } from '../db/restoring.ts'
 import { AppError } from '../errors.ts'
+import { partsOf } from '../events/partitions.ts'
 import { ourTables, quoted, tablesOf } from './dump.ts'
 import type { Header } from './file.ts'
 
@@ -75,7 +76,9 @@ async function makeTables(driver: Driver, header: Header, identity: string, { ma
   const old = (await tablesOf(driver, applied)).map(({ table }) => quoted(table))
   const replaceTables = `drop table if exists ${[...old, 'migrations'].join(', ')} cascade;
     ${scriptOf(migrations.filter((m) => header.migrations.includes(m.id)))}`
-  const keep = mayKeep && applied.join() === header.migrations.join()
+  const isSame = mayKeep && applied.join() === header.migrations.join()
+  // A part that was dropped leaves numbers that no part takes.
+  const keep = isSame && !(await partsOf(driver))
   try {
     await driver.exec(`begin; ${takeTurns}
       drop table if exists ${PROGRESS};
@@ -123,7 +126,8 @@ export async function typesOf(on: Queryable): Promise<Map<string, Map<string, st
   const { rows } = await on.query(
     `select c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod) from pg_class c
       join pg_attribute a on a.attrelid = c.oid
-    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and a.attnum > 0
+      and not a.attisdropped
       and c.relname = any($1::text[])`,
     [`{${ourTables.join(',')}}`],
   )
@@ -142,13 +146,13 @@ export async function finish(driver: Driver): Promise<void> {
   const { rows: sequences } = await driver.query(
     `select quote_ident(c.relname), quote_ident(a.attname), pg_get_serial_sequence(quote_ident(c.relname), a.attname)
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and c.relname = any($1::text[])
-      and pg_get_serial_sequence(quote_ident(c.relname), a.attname) is not null`,
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
+      and c.relname = any($1::text[]) and pg_get_serial_sequence(quote_ident(c.relname), a.attname) is not null`,
     [`{${ourTables.join(',')}}`],
   )
   const { rows: tables } = await driver.query(
     `select quote_ident(relname) from pg_class
-    where relnamespace = current_schema()::regnamespace and relkind = 'r' and relname = any($1::text[])`,
+    where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and relname = any($1::text[])`,
     [`{${ourTables.join(',')}}`],
   )
   const restart = sequences.map(

@@ -1,17 +1,26 @@
 import type { Driver, Queryable } from './driver.ts'
 import { LOCK, type Migration } from './migration.ts'
 
-const INDEX = /^create (?:unique )?index concurrently "(\w+)"/i
+const INDEX = /^(create (?:unique )?index) concurrently "(\w+)" on "?(\w+)"?(.*)$/i
 /** Milliseconds between two looks at whether another instance is done. */
 const LOOK_MS = 200
 
+interface Index {
+  create: string
+  name: string
+  table: string
+  /** What comes after the name of the table. */
+  rest: string
+}
+
 /** Returns the statements of a concurrent migration: one index per line. */
-function statementsOf({ id, sql }: Migration): { name: string; statement: string }[] {
+function statementsOf({ id, sql }: Migration): Index[] {
   const lines = sql.split('\n').filter((line) => line !== '' && !line.startsWith('--'))
   return lines.map((statement) => {
-    const name = INDEX.exec(statement)?.[1]
-    if (!name) throw new Error(`${id}: a concurrent migration holds only lines of: create index concurrently "name"`)
-    return { name, statement }
+    const [, create, name, table, rest] = INDEX.exec(statement) ?? []
+    if (!create || !name || !table || !rest)
+      throw new Error(`${id}: a concurrent migration holds only lines of: create index concurrently "name" on "table"`)
+    return { create, name, table, rest }
   })
 }
 
@@ -31,15 +40,45 @@ export async function buildIndexes(
     while ((await turn.query(`select pg_try_advisory_xact_lock(${LOCK})`)).rows[0]?.[0] !== true)
       await Bun.sleep(LOOK_MS)
     if (await isDone()) return
-    for (const { name, statement } of statementsOf(migration)) {
-      const state = await stateOf(driver, name)
-      if (state === 'broken') await driver.exec(`drop index concurrently "${name}"`)
-      if (state !== 'complete') await driver.exec(statement)
+    for (const index of statementsOf(migration)) {
+      const parts = await partsOf(driver, index.table)
+      await (parts ? buildOnParts(driver, index, parts) : build(driver, index))
     }
     await driver.exec(record)
   } finally {
     await turn.rollback()
   }
+}
+
+async function build(driver: Driver, { create, name, table, rest }: Index): Promise<void> {
+  const state = await stateOf(driver, name)
+  if (state === 'broken') await driver.exec(`drop index concurrently "${name}"`)
+  if (state !== 'complete') await driver.exec(`${create} concurrently "${name}" on "${table}"${rest}`)
+}
+
+/**
+ * Builds an index of a divided table, which Postgres cannot do beside writes: it begins with one that has no parts, and
+ * is complete once each part of the table has given it one.
+ */
+async function buildOnParts(driver: Driver, index: Index, parts: readonly string[]): Promise<void> {
+  const { create, name, table, rest } = index
+  if (!(await stateOf(driver, name))) await driver.exec(`${create} "${name}" on only "${table}"${rest}`)
+  for (const part of parts) {
+    const own = `${part}_${name.replace(`${table}_`, '')}`
+    await build(driver, { ...index, name: own, table: part })
+    await driver.exec(`alter index "${name}" attach partition "${own}"`)
+  }
+}
+
+/** Returns the parts of a divided table; undefined of any other. */
+async function partsOf(on: Queryable, table: string): Promise<string[] | undefined> {
+  const { rows } = await on.query(
+    `select c.relkind = 'p', coalesce(json_agg(p.relname::text) filter (where p.oid is not null), '[]')::text
+    from pg_class c left join pg_inherits i on i.inhparent = c.oid left join pg_class p on p.oid = i.inhrelid
+    where c.oid = to_regclass(quote_ident($1)) group by c.oid, c.relkind`,
+    [table],
+  )
+  return rows[0]?.[0] === true ? (JSON.parse(String(rows[0][1])) as string[]) : undefined
 }
 
 async function stateOf(on: Queryable, name: string): Promise<'complete' | 'broken' | undefined> {

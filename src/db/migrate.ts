@@ -38,6 +38,7 @@ const TRIES = 5
 const PAUSE_MS = 1000
 /** SQLSTATEs of a lock that could not be had in time, and of two transactions that wait for each other. */
 const BLOCKED = new Set(['55P03', '40P01'])
+export const isBlocked = (error: unknown): boolean => error instanceof DbError && BLOCKED.has(error.code)
 
 export async function planMigrations(
   driver: Driver,
@@ -113,16 +114,15 @@ async function runTogether(driver: Driver, pending: readonly Migration[], option
       await driver.exec('rollback').catch(() => undefined)
       const applied = new Set(await appliedIds(driver))
       if (pending.every(({ id }) => applied.has(id))) return false
-      const isBlocked = error instanceof DbError && BLOCKED.has(error.code)
-      if (!isBlocked || attempt === TRIES) throw failed(error, isBlocked)
+      if (!isBlocked(error) || attempt === TRIES) throw failed(error)
       await onBlocked?.(attempt)
       await Bun.sleep(Math.min(PAUSE_MS, lockTimeoutMs))
     }
 }
 
-function failed(error: unknown, isBlocked: boolean): Error {
+function failed(error: unknown): Error {
   const reason = error instanceof DbError ? error.message : String(error)
-  const advice = isBlocked
+  const advice = isBlocked(error)
     ? ` (${TRIES} tries). Another transaction uses a table that has to change, such as a long report or a backup. Start again when it has ended.`
     : ''
   return new Error(`Migration failed, nothing was changed: ${reason}${advice}`, { cause: error })

@@ -1,6 +1,7 @@
 import { contextOf } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
 import type { JobDefinition } from '../../jobs/queue.ts'
+import { divideEvents } from './events.ts'
 import * as upkeep from './service.ts'
 
 export const upkeepJobs: JobDefinition[] = [
@@ -11,5 +12,13 @@ export const upkeepJobs: JobDefinition[] = [
       const removed = await upkeep.purge(contextOf(app, system), {})
       app.log.info('old rows removed', removed)
     },
+  },
+  {
+    name: 'upkeep.divideEvents',
+    every: '47 * * * *',
+    when: ({ DB_CONNECTION }) => DB_CONNECTION === 'pgsql',
+    timeoutSeconds: 6 * 3600,
+    resumable: true,
+    run: (app) => divideEvents(contextOf(app, system), {}),
   },
 ]

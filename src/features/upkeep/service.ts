@@ -26,9 +26,9 @@ import { importedRecords } from '../transfer/table.ts'
 import { tunnelActions, tunnelHours } from '../tunnels/table.ts'
 import { loginSessions, refreshTokens } from '../users/table.ts'
 import { look } from './doctor.ts'
+import { daysAgo, EVENT_DAYS, eventsBefore } from './events.ts'
 
 const DELETED_DAYS = 30
-const EVENT_DAYS = 365
 const NOTIFICATION_DAYS = 180
 const SYNC_DAYS = 90
 const CALL_DAYS = 30
@@ -84,6 +84,8 @@ function isOver({ soft, ofTeam, ofProject }: Kept, before: string): SQL {
 interface Old {
   table: string | PgTable
   where: SQL
+  /** The column that names a row. Default: its place, which is the same in several parts of a divided table. */
+  key?: string
 }
 
 const nameOf = ({ table }: Old) => (typeof table === 'string' ? sql.identifier(table) : sql`${table}`)
@@ -100,8 +102,9 @@ const isThereAny = read(
 )
 
 const purgeSome = write('upkeep.purgeSome', machine, async (ctx, old: Old): Promise<number> => {
-  const some = sql`select ctid from ${nameOf(old)} where ${old.where} limit ${BATCH}`
-  return (await ctx.db.execute(sql`delete from ${nameOf(old)} where ctid = any(array(${some}))`)).count
+  const key = sql.identifier(old.key ?? 'ctid')
+  const some = sql`select ${key} from ${nameOf(old)} where ${old.where} limit ${BATCH}`
+  return (await ctx.db.execute(sql`delete from ${nameOf(old)} where ${key} = any(array(${some}))`)).count
 })
 
 /** Projects with more rows of `task_counts` than this get them summed up; a trigger keeps most projects below it. */
@@ -168,11 +171,11 @@ export const purge = flow(
   'upkeep.purge',
   machine,
   async (ctx, _: Record<string, never>): Promise<Record<string, number>> => {
-    const ago = (days: number) => new Date(Date.parse(ctx.now) - days * 86_400_000).toISOString()
+    const ago = (days: number) => daysAgo(ctx.now, days)
     const removed: Record<string, number> = {}
     for (const kept of await keptTables(ctx, {}))
       removed[kept.table] = await purgeAll(ctx, { table: kept.table, where: isOver(kept, ago(DELETED_DAYS)) })
-    removed.events = await purgeAll(ctx, past(events, 'at', ago(EVENT_DAYS)))
+    removed.events = await purgeAll(ctx, { ...past(events, 'at', await eventsBefore(ctx)), key: 'seq' })
     removed.eventDays = await purgeAll(ctx, past(eventDays, 'day', ago(EVENT_DAYS).slice(0, 10)))
     removed.idempotencyKeys = await purgeAll(ctx, past(idempotencyKeys, 'expires_at', ctx.now))
     removed.counters = await purgeAll(ctx, past(counters, 'expires_at', ctx.now))

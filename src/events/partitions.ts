@@ -1,0 +1,201 @@
+import { DbError, type Driver, type Queryable } from '../db/driver.ts'
+import { isBlocked, takeTurns } from '../db/migrate.ts'
+
+/**
+ * A part of `events`, by number. The newest has no end, so a number always has a place, also while no job runs and for
+ * a version that knows nothing of this.
+ */
+export interface Part {
+  readonly name: string
+  /** Undefined: everything below its end. */
+  readonly from?: number
+  readonly to?: number
+}
+
+export interface PartitionLimits {
+  /** Rows of the newest part before another begins; smaller tables stay as they are. */
+  rows?: number
+  /** How old its first event must be, once there are several: a year then has a dozen parts at any size. */
+  ageMs?: number
+  now: Date
+}
+
+const ROWS = 1_000_000
+const AGE_MS = 30 * 86_400_000
+/** A part ends as many numbers ahead as it has rows, within these limits: enough for an hour of very many writes. */
+const LEAST_AHEAD = 100_000
+const MOST_AHEAD = 10_000_000
+/** Longer than Postgres takes to end a vacuum that is in the way. Who needs the table waits behind us. */
+const LOCK_MS = 2000
+const TRIES = 5
+const PAUSE_MS = 1000
+/** The constraint that says where the newest part will end. It exists only until then. */
+const END = 'events_end'
+
+/** Returns the parts of `events`, oldest first; undefined where it is one table. */
+export async function partsOf(on: Queryable): Promise<Part[] | undefined> {
+  const { rows } = await on.query(`
+    select p.relname::text, pg_get_expr(p.relpartbound, p.oid) from pg_class c
+    left join pg_inherits i on i.inhparent = c.oid left join pg_class p on p.oid = i.inhrelid
+    where c.oid = 'events'::regclass and c.relkind = 'p'`)
+  if (rows.length === 0) return undefined
+  const parts = rows.map(([name, bounds]): Part => {
+    const [, from, to] = /FROM \('?(\d+|MINVALUE)'?\) TO \('?(\d+|MAXVALUE)'?\)/.exec(String(bounds)) ?? []
+    return {
+      name: String(name),
+      ...(from !== 'MINVALUE' && { from: Number(from) }),
+      ...(to !== 'MAXVALUE' && { to: Number(to) }),
+    }
+  })
+  return parts.sort((a, b) => (a.from ?? 0) - (b.from ?? 0))
+}
+
+/**
+ * Ends the newest part of `events` a little ahead of the newest number, and begins the next one; the first time, the
+ * table that there was becomes the first part. Returns its name, or undefined if it is not time yet.
+ *
+ * Every row has to be checked against the new end. That happens beside running writes, with a constraint, so that the
+ * change itself only takes the moment in which names and bounds are written. If it is interrupted, the next run goes on
+ * with the constraint that it finds.
+ */
+export async function partition(driver: Driver, limits: PartitionLimits): Promise<string | undefined> {
+  const parts = await partsOf(driver)
+  const newest = parts ? parts.find(({ to }) => to === undefined) : { name: 'events' }
+  if (!newest || !(await isDue(driver, newest, limits))) return undefined
+  const found = await endOf(driver, newest)
+  const { last, ahead } = await numbers(driver, newest)
+  // Numbers have come too near to an end that an earlier run has set.
+  const isStale = found !== undefined && found.at < last + ahead / 2
+  if (isStale) await briefly(driver, `alter table "${newest.name}" drop constraint ${END};`)
+  const end = found && !isStale ? found.at : Math.ceil((last + ahead) / 1000) * 1000
+  if (!found || isStale) {
+    const below = `seq < '${end}'::bigint`
+    const check = newest.from === undefined ? below : `seq >= '${newest.from}'::bigint and ${below}`
+    await briefly(driver, `alter table "${newest.name}" add constraint ${END} check (${check}) not valid;`)
+  }
+  if (!found?.isValid || isStale) await driver.exec(`alter table "${newest.name}" validate constraint ${END}`)
+  const next = `events_${end}`
+  await briefly(
+    driver,
+    `${parts ? continued(newest, end) : divided(end)}
+    create table "${next}" partition of events for values from (${end}) to (maxvalue);`,
+  )
+  return next
+}
+
+async function isDue(on: Queryable, { name, from }: Part, limits: PartitionLimits): Promise<boolean> {
+  const { rows } = await on.query(
+    `select c.reltuples >= $1::int and ($2::timestamptz is null
+      or (select at from "${name}" order by seq limit 1) < $2::timestamptz)
+    from pg_class c where c.oid = '"${name}"'::regclass`,
+    [
+      limits.rows ?? ROWS,
+      from === undefined ? null : new Date(limits.now.getTime() - (limits.ageMs ?? AGE_MS)).toISOString(),
+    ],
+  )
+  return rows[0]?.[0] === true
+}
+
+async function numbers(on: Queryable, { name }: Part): Promise<{ last: number; ahead: number }> {
+  const { rows } = await on.query(`
+    select coalesce(pg_sequence_last_value(pg_get_serial_sequence('events', 'seq')::regclass), 0)::text, reltuples::bigint::text
+    from pg_class where oid = '"${name}"'::regclass`)
+  const [last, size] = (rows[0] ?? []).map(Number)
+  return { last: last ?? 0, ahead: Math.min(MOST_AHEAD, Math.max(LEAST_AHEAD, size ?? 0)) }
+}
+
+/** Returns the end that an earlier run has set. */
+async function endOf(on: Queryable, { name }: Part): Promise<{ at: number; isValid: boolean } | undefined> {
+  const { rows } = await on.query(
+    `select substring(pg_get_constraintdef(oid) from 'seq < ''?(\\d+)'), convalidated from pg_constraint
+    where conrelid = '"${name}"'::regclass and conname = $1`,
+    [END],
+  )
+  return rows[0] && { at: Number(rows[0][0]), isValid: rows[0][1] === true }
+}
+
+/** Runs statements in a transaction that waits for a table only briefly, several times, as migrations do. */
+async function briefly(driver: Driver, statements: string): Promise<void> {
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await driver.exec(`begin; set local lock_timeout = ${LOCK_MS}; ${takeTurns}
+        lock table events in access exclusive mode; ${statements} commit;`)
+    } catch (error) {
+      if (!isBlocked(error) || attempt === TRIES) throw error
+      await Bun.sleep(PAUSE_MS)
+    }
+}
+
+/** The newest part gets an end. Its rows are not read again: the constraint says the same. */
+const continued = ({ name, from }: Part, end: number): string => `
+  alter table events detach partition "${name}";
+  alter table events attach partition "${name}" for values from (${from ?? 'minvalue'}) to (${end});
+  alter table "${name}" drop constraint ${END};`
+
+/**
+ * The table becomes the first part of a new one with the same columns, indexes, sequence, owner and rights. Its indexes
+ * become parts of those with the same definition, and are not built again. What else depends on the table would go on
+ * to show the first part only, so then nothing is changed.
+ */
+const divided = (end: number): string => `
+  do $$ declare
+    item record;
+    sequence text := pg_get_serial_sequence('events', 'seq');
+    definitions text[] := (select array_agg(pg_get_indexdef(indexrelid)) from pg_index
+      where indrelid = 'events'::regclass and not indisprimary);
+    owner name := (select relowner::regrole::text from pg_class where oid = 'events'::regclass);
+  begin
+    if exists (select from pg_depend where refobjid = 'events'::regclass and classid = 'pg_rewrite'::regclass)
+      or exists (select from pg_trigger where tgrelid = 'events'::regclass)
+      or exists (select from pg_policy where polrelid = 'events'::regclass)
+      or exists (select from pg_publication_rel where prrelid = 'events'::regclass)
+      or exists (select from pg_index where indrelid = 'events'::regclass and not indisvalid) then
+      raise exception 'a view, trigger, policy, publication or incomplete index of the table is in the way'
+        using errcode = '${IN_THE_WAY}';
+    end if;
+    alter table events rename to events_0;
+    for item in select c.relname as name from pg_index join pg_class c on c.oid = indexrelid
+      where indrelid = 'events_0'::regclass
+    loop execute format('alter index %I rename to %I', item.name, regexp_replace(item.name, '^(events_)?', 'events_0_'));
+    end loop;
+    create table events (like events_0 including defaults including storage including comments) partition by range (seq);
+    alter table events add constraint events_pkey primary key (seq);
+    for item in select unnest(definitions) as definition loop execute item.definition; end loop;
+    execute format('alter table events owner to %s', owner);
+    execute format('alter sequence %s owned by events.seq', sequence);
+    for item in select privilege_type as privilege, is_grantable,
+        case grantee when 0 then 'public' else grantee::regrole::text end as grantee
+      from pg_class, aclexplode(relacl) where oid = 'events_0'::regclass and grantee <> relowner
+    loop execute format('grant %s on events to %s%s', item.privilege, item.grantee,
+      case when item.is_grantable then ' with grant option' else '' end);
+    end loop;
+    alter table events attach partition events_0 for values from (minvalue) to (${end});
+    alter table events_0 drop constraint ${END};
+  end $$;`
+
+/** SQLSTATE `object_in_use`: the table cannot be divided until the operator removes what depends on it. */
+const IN_THE_WAY = '55006'
+export const isInTheWay = (error: unknown): boolean => error instanceof DbError && error.code === IN_THE_WAY
+
+/** Returns the parts whose events are all older than that. Numbers may still come to one that ends ahead of them. */
+export async function partsBefore(on: Queryable, before: string): Promise<Part[]> {
+  const parts = (await partsOf(on)) ?? []
+  const { last } = parts.length === 0 ? { last: 0 } : await numbers(on, { name: 'events' })
+  const old: Part[] = []
+  for (const part of parts) {
+    if (part.to === undefined || part.to > last) break
+    const { rows } = await on.query(`select 1 from "${part.name}" where at >= $1::timestamptz limit 1`, [before])
+    if (rows.length > 0) break
+    old.push(part)
+  }
+  return old
+}
+
+/** Statements that drop such a part, unless it has got a newer event meanwhile. */
+export const dropping = ({ name }: Part, before: string): string[] => [
+  `set local lock_timeout = ${LOCK_MS}`,
+  `lock table events, "${name}" in access exclusive mode`,
+  `do $$ begin
+    if not exists (select from "${name}" where at >= '${new Date(before).toISOString()}') then drop table "${name}"; end if;
+  end $$`,
+]

@@ -1,0 +1,53 @@
+import { sql } from 'drizzle-orm'
+import { type Ctx, flow, write } from '../../action.ts'
+import { machine } from '../../auth/policy.ts'
+import {
+  dropping,
+  isInTheWay,
+  type Part,
+  type PartitionLimits,
+  partition,
+  partsBefore,
+  partsOf,
+} from '../../events/partitions.ts'
+
+const DAY_MS = 86_400_000
+export const EVENT_DAYS = 365
+/** Events of a part are not deleted one by one within this time, because the part is expected to be dropped whole. */
+const PART_DAYS = 60
+
+export const daysAgo = (now: string, days: number): string => new Date(Date.parse(now) - days * DAY_MS).toISOString()
+
+/** Returns the time before which events are deleted one by one. */
+export async function eventsBefore(ctx: Ctx): Promise<string> {
+  return daysAgo(ctx.now, EVENT_DAYS + ((await partsOf(ctx.app.driver)) ? PART_DAYS : 0))
+}
+
+/**
+ * Divides very many events into parts, begins the next part ahead, and drops those that are old. The embedded database
+ * has one table: it has one writer, for which millions of events would be too many in any case.
+ */
+export const divideEvents = flow(
+  'upkeep.divideEvents',
+  machine,
+  async (ctx, limits: Omit<PartitionLimits, 'now'>): Promise<void> => {
+    const { driver, log } = ctx.app
+    if (driver.kind !== 'postgres') return
+    const before = daysAgo(ctx.now, EVENT_DAYS)
+    for (const part of await partsBefore(driver, before)) {
+      await dropPart(ctx, { part, before })
+      log.info('a part of the events was dropped because all of it is old', { part: part.name })
+    }
+    try {
+      const begun = await partition(driver, { ...limits, now: new Date(ctx.now) })
+      if (begun) log.info('a new part of the events was begun', { part: begun })
+    } catch (error) {
+      if (!isInTheWay(error)) throw error
+      log.warn('the events stay in one table', { error })
+    }
+  },
+)
+
+const dropPart = write('upkeep.dropPart', machine, async (ctx, { part, before }: { part: Part; before: string }) => {
+  for (const statement of dropping(part, before)) await ctx.db.execute(sql.raw(statement))
+})

@@ -1,0 +1,296 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { migrations } from '../../migrations/index.ts'
+import { dump } from '../../src/backup/dump.ts'
+import type { Line } from '../../src/backup/file.ts'
+import { load } from '../../src/backup/load.ts'
+import { newId } from '../../src/db/columns.ts'
+import type { Driver } from '../../src/db/driver.ts'
+import { openEmbedded } from '../../src/db/embedded/index.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { openPostgres } from '../../src/db/postgres/database.ts'
+import { drizzleOver } from '../../src/db/session.ts'
+import { insertEvent } from '../../src/events/event.ts'
+import { isInTheWay, partition, partsOf } from '../../src/events/partitions.ts'
+import { readAfter } from '../../src/events/reader.ts'
+import { type Batch, Tail } from '../../src/events/tail.ts'
+import { divideEvents } from '../../src/features/upkeep/events.ts'
+import { purge } from '../../src/features/upkeep/service.ts'
+import { refusalOf } from '../../src/live/replay.ts'
+import { ownApp, TestClock } from '../features/support.ts'
+import { systemCtx, type TestApp } from '../support/app.ts'
+import { freshDatabase } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
+import { happened, quiet } from './events-support.ts'
+
+const onPostgres = process.env.TEST_DB === 'postgres'
+const origin = newId()
+const opened: (() => Promise<unknown>)[] = []
+afterAll(async () => {
+  for (const close of opened.reverse()) await close()
+})
+
+async function open(): Promise<{ driver: Driver; url: string }> {
+  const { url, drop } = await freshDatabase()
+  const driver = await openPostgres({ url, poolSize: 8, statementTimeout: 60_000 })
+  opened.push(() => driver.close().then(drop))
+  await migrate(driver, migrations)
+  return { driver, url }
+}
+const one = async (driver: Driver, text: string) => (await driver.query(text)).rows[0]?.[0]
+const seqs = async (driver: Driver) => (await driver.query('select seq from events order by seq')).rows.map(Number)
+
+/** Stores events in one transaction, `at` a time. */
+async function write(driver: Driver, types: readonly string[], at?: string): Promise<void> {
+  const tx = await driver.begin()
+  await tx.commit(types.map((type) => insertEvent({ ...happened(origin, type), ...(at && { at }) })))
+}
+/** Begins the next part, with limits that a test can reach. */
+async function divide(driver: Driver): Promise<string | undefined> {
+  await driver.exec('analyze events')
+  return partition(driver, { rows: 1, ageMs: 0, now: new Date(Date.now() + 60_000) })
+}
+const partEnd = (next: string | undefined) => Number(next?.slice('events_'.length))
+const lastIs = (driver: Driver, seq: number) => driver.query(`select setval('events_seq_seq', ${seq})`)
+
+test.skipIf(onPostgres)('the embedded database keeps one table', async () => {
+  const t = await ownApp()
+  await write(t.app.driver, ['a'])
+  await t.app.driver.exec('analyze events')
+  await divideEvents(systemCtx(t), { rows: 1 })
+  expect(await partsOf(t.app.driver)).toBeUndefined()
+  await t.close()
+})
+
+describe.skipIf(!onPostgres)('events in parts', () => {
+  test('no event is lost or read twice while parts begin beneath writers and a reader', async () => {
+    const { driver } = await open()
+    await write(driver, ['first'])
+    const batches: Batch[] = []
+    const tail = new Tail(drizzleOver(driver), async (batch) => void batches.push(batch), quiet)
+    await tail.start()
+    const ended = new AbortController()
+    const writer = async (n: number) => {
+      for (let i = 0; !ended.signal.aborted; i++) {
+        const tx = await driver.begin()
+        await tx.query(
+          insertEvent(happened(origin, `w${n}.${i}`)).text,
+          insertEvent(happened(origin, `w${n}.${i}`)).params,
+        )
+        await (i % 5 === 4 ? tx.rollback() : tx.commit())
+      }
+    }
+    const reader = async () => {
+      while (!ended.signal.aborted) await tail.read()
+    }
+    const running = [writer(1), writer(2), writer(3), reader()]
+    const grows = async () => {
+      const before = Number(await one(driver, 'select last_value from events_seq_seq'))
+      await until(async () => Number(await one(driver, 'select last_value from events_seq_seq')) > before + 20)
+    }
+    try {
+      for (let n = 1; n <= 2; n++) {
+        await grows()
+        const next = await divide(driver)
+        await grows()
+        await lastIs(driver, partEnd(next) - 10)
+        await grows()
+      }
+    } finally {
+      ended.abort()
+      await Promise.all(running)
+    }
+    await tail.read()
+    const parts = (await partsOf(driver)) ?? []
+    expect(parts.length).toBe(3)
+    for (const { name } of parts) expect(Number(await one(driver, `select count(*) from "${name}"`))).toBeGreaterThan(5)
+    const read = batches.flatMap(({ rows }) => rows.map(({ seq }) => seq))
+    expect(new Set(read).size).toBe(read.length)
+    expect(read.toSorted((a, b) => a - b)).toEqual((await seqs(driver)).slice(1))
+    for (const { rows } of batches)
+      expect(rows.map(({ seq }) => seq)).toEqual(rows.map(({ seq }) => seq).toSorted((a, b) => a - b))
+  })
+
+  test('the table looks the same afterwards, and its indexes were not built again', async () => {
+    const { driver } = await open()
+    await driver.exec(`drop role if exists tutti_reads_events; create role tutti_reads_events;
+      grant select on events to tutti_reads_events; grant insert on events to public`)
+    opened.push(() => driver.exec('drop owned by tutti_reads_events; drop role tutti_reads_events'))
+    await write(driver, ['a', 'b'])
+    const looks = async () => [
+      ...(
+        await driver.query(`select attname, format_type(atttypid, atttypmod), attnotnull, pg_get_expr(adbin, adrelid)
+        from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum
+        where attrelid = 'events'::regclass and attnum > 0 and not attisdropped order by attnum`)
+      ).rows,
+      ...(
+        await driver.query(`select replace(indexdef, ' ON ONLY ', ' ON ') from pg_indexes where tablename = 'events'
+        order by indexname`)
+      ).rows,
+      ...(
+        await driver.query(`select grantee::regrole::text, privilege_type from pg_class, aclexplode(relacl)
+        where oid = 'events'::regclass order by 1, 2`)
+      ).rows,
+      await one(driver, `select pg_get_serial_sequence('events', 'seq')`),
+    ]
+    const files = async (table: string) =>
+      (
+        await driver.query(`select pg_relation_filenode(indexrelid) from pg_index where indrelid = '${table}'::regclass
+        order by 1`)
+      ).rows
+    const [before, built] = [await looks(), await files('events')]
+    await divide(driver)
+    expect(await looks()).toEqual(before)
+    expect(await files('events_0')).toEqual(built)
+    expect(await one(driver, `select bool_and(indisvalid) from pg_index where indrelid = 'events'::regclass`)).toBe(
+      true,
+    )
+    expect(await one(driver, `select count(*) from pg_constraint where conname = 'events_end'`)).toBe('0')
+  })
+
+  test('what was interrupted is continued, and an end that came too near is moved', async () => {
+    const { driver } = await open()
+    for (let step = 0, parts = 1; step <= 4; step++) {
+      await write(driver, ['a'])
+      let left = step
+      const failing = new Proxy(driver, {
+        get: (target, name) => {
+          if (name === 'exec' && left-- === 0) return () => Promise.reject(new Error('killed'))
+          const value = Reflect.get(target, name, target) as unknown
+          return typeof value === 'function' ? value.bind(target) : value
+        },
+      })
+      const begun = await divide(failing).catch(() => undefined)
+      await write(driver, ['b'])
+      const waiting = await one(
+        driver,
+        `select pg_get_constraintdef(oid) from pg_constraint where conname = 'events_end'`,
+      )
+      if (step === 3) await lastIs(driver, Number(/seq < '?(\d+)/.exec(String(waiting))?.[1]) - 1000)
+      const next = begun ?? (await divide(driver))
+      if (waiting) expect(String(waiting).includes(String(partEnd(next)))).toBe(step !== 3)
+      expect((await partsOf(driver))?.length).toBe(++parts)
+      await lastIs(driver, partEnd(next))
+    }
+    expect((await seqs(driver)).length).toBe(10)
+  })
+
+  test('a small or new part stays as it is, and so does a table that a view shows', async () => {
+    const { driver } = await open()
+    await write(driver, ['a'])
+    await driver.exec('analyze events')
+    const now = new Date(Date.now() + 60_000)
+    expect(await partition(driver, { now })).toBeUndefined()
+    await driver.exec('create view of_mine as select seq from events')
+    expect(isInTheWay(await divide(driver).catch((error: unknown) => error))).toBe(true)
+    expect(await partsOf(driver)).toBeUndefined()
+    await driver.exec('drop view of_mine')
+    const next = await divide(driver)
+    await lastIs(driver, partEnd(next))
+    await write(driver, ['b'])
+    await driver.exec('analyze events')
+    expect(await partition(driver, { rows: 1, now })).toBeUndefined()
+  })
+
+  test('an index is built on each part beside writes, and again after an interruption', async () => {
+    const { driver } = await open()
+    await write(driver, ['a'])
+    await divide(driver)
+    await driver.exec(`create index "events_of_test" on only events (ip);
+      create index "events_0_of_test" on events_0 (origin)`)
+    await driver.exec(`update pg_index set indisvalid = false where indexrelid = 'events_0_of_test'::regclass`)
+    const sql = '-- concurrent\nCREATE INDEX CONCURRENTLY "events_of_test" ON "events" USING btree ("ip");\n'
+    await migrate(driver, [...migrations, { id: '9999_test', sql }])
+    const { rows } =
+      await driver.query(`select i.indexrelid::regclass::text, i.indisvalid, pg_get_indexdef(i.indexrelid)
+      from pg_index i where i.indexrelid::regclass::text like 'events%of_test' order by 1`)
+    expect(rows.map(([name, valid]) => [name, valid]).length).toBe(3)
+    for (const [, valid, definition] of rows) expect([valid, String(definition).endsWith('(ip)')]).toEqual([true, true])
+  })
+})
+
+describe.skipIf(!onPostgres)('old events', () => {
+  const clock = new TestClock()
+  let t: TestApp
+  beforeAll(async () => {
+    t = await ownApp(clock.now)
+  })
+  afterAll(() => t?.close())
+  const ago = (days: number) => new Date(clock.now().getTime() - days * 86_400_000).toISOString()
+  const types = async () =>
+    (await t.app.driver.query(`select type from events where action = 'test' order by seq`)).rows
+
+  test('are deleted one by one only where no part can go whole, and then no others', async () => {
+    const { driver } = t.app
+    await driver.query('delete from events')
+    await write(driver, ['ancient', 'old', 'c'], ago(500))
+    await driver.query(`update events set at = $1 where type = 'old'`, [ago(400)])
+    await driver.query(`update events set at = $1 where type = 'c'`, [ago(300)])
+    await lastIs(driver, partEnd(await divide(driver)))
+    // In the same places as those of the first part.
+    await write(driver, ['d', 'e', 'f'], ago(1))
+    await purge(systemCtx(t), {})
+    await divideEvents(systemCtx(t), {})
+    expect((await types()).flat()).toEqual(['old', 'c', 'd', 'e', 'f'])
+  })
+
+  test('go with their part, and a client who comes back to them hears the same as if they were deleted', async () => {
+    const { driver } = t.app
+    const all = await seqs(driver)
+    const to = { high: all.at(-1) as number, holes: [] }
+    const answers = () =>
+      Promise.all(
+        [0, ...all, 50_000].map(async (high) => {
+          const from = { high, holes: high > 3 ? [{ from: high - 2, to: high - 1 }] : [] }
+          const { rows } = await readAfter(t.app.db, from, 100)
+          return [await refusalOf(t.app, from, to), rows.filter(({ seq }) => seq <= to.high)]
+        }),
+      )
+    clock.forward({ days: 66 })
+    await driver.query('delete from events_0')
+    const deleted = await answers()
+    await divideEvents(systemCtx(t), {})
+    expect((await partsOf(driver))?.length).toBe(1)
+    expect(await answers()).toEqual(deleted)
+    expect((await types()).flat()).toEqual(['d', 'e', 'f'])
+    expect(await one(driver, `select count(*) from events where action = 'upkeep.dropPart'`)).toBe('1')
+  })
+})
+
+describe.skipIf(!onPostgres)('a backup', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tutti-test-'))
+  opened.push(async () => rmSync(folder, { recursive: true, force: true }))
+  const linesOf = async (driver: Driver): Promise<Line[]> => Array.fromAsync(dump(driver, { at: 'now' }))
+  const ends = (lines: Line[]) => lines.filter((line) => !Array.isArray(line) && 'end' in line)
+  const into = async (driver: Driver, lines: Line[]) => {
+    async function* given() {
+      yield* lines
+    }
+    await load(driver, given, { identity: 'one', replace: true })
+    expect(ends(await linesOf(driver))).toEqual(ends(lines))
+    await write(driver, ['after'])
+    const [before, last] = (await seqs(driver)).slice(-2)
+    expect(last).toBeGreaterThan(before as number)
+  }
+
+  test('of events in parts is loaded where there are none, and the other way round', async () => {
+    const [{ driver: parts }, { driver: plain }] = [await open(), await open()]
+    for (const driver of [parts, plain]) await write(driver, ['a', 'b'])
+    await lastIs(parts, partEnd(await divide(parts)))
+    await write(parts, ['c'])
+    const [inParts, inOne] = [await linesOf(parts), await linesOf(plain)]
+    expect(ends(inParts).some((line) => 'end' in line && line.end === 'events' && line.rows === 3)).toBe(true)
+    expect(ends(inParts).length).toBe(ends(inOne).length)
+    await into(plain, inParts)
+    // Numbers of a part that was dropped have no place, so the tables are made anew.
+    await parts.exec('drop table events_0')
+    await into(parts, inOne)
+    const embedded = await openEmbedded({ dir: join(folder, 'db'), durability: 'relaxed', minFreeBytes: 0 })
+    opened.push(() => embedded.close())
+    await into(embedded, inParts)
+    await divide(plain)
+    expect((await partsOf(plain))?.length).toBe(2)
+  })
+})
