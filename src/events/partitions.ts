@@ -1,5 +1,7 @@
+import { sql } from 'drizzle-orm'
 import { DbError, type Driver, type Queryable } from '../db/driver.ts'
 import { isBlocked, takeTurns } from '../db/migrate.ts'
+import type { Db } from '../db/session.ts'
 
 /**
  * A part of `events`, by number. The newest has no end, so a number always has a place, also while no job runs and for
@@ -98,7 +100,8 @@ async function isDue(on: Queryable, { name, from }: Part, limits: PartitionLimit
 
 async function numbers(on: Queryable, { name }: Part): Promise<{ last: number; ahead: number }> {
   const { rows } = await on.query(`
-    select coalesce(pg_sequence_last_value(pg_get_serial_sequence('events', 'seq')::regclass), 0)::text, reltuples::bigint::text
+    select coalesce(pg_sequence_last_value(pg_get_serial_sequence('events', 'seq')::regclass), 0)::text,
+      reltuples::bigint::text
     from pg_class where oid = '"${name}"'::regclass`)
   const [last, size] = (rows[0] ?? []).map(Number)
   return { last: last ?? 0, ahead: Math.min(MOST_AHEAD, Math.max(LEAST_AHEAD, size ?? 0)) }
@@ -156,9 +159,11 @@ const divided = (end: number): string => `
     alter table events rename to events_0;
     for item in select c.relname as name from pg_index join pg_class c on c.oid = indexrelid
       where indrelid = 'events_0'::regclass
-    loop execute format('alter index %I rename to %I', item.name, regexp_replace(item.name, '^(events_)?', 'events_0_'));
+    loop
+      execute format('alter index %I rename to %I', item.name, regexp_replace(item.name, '^(events_)?', 'events_0_'));
     end loop;
-    create table events (like events_0 including defaults including storage including comments) partition by range (seq);
+    create table events (like events_0 including defaults including storage including comments)
+      partition by range (seq);
     alter table events add constraint events_pkey primary key (seq);
     for item in select unnest(definitions) as definition loop execute item.definition; end loop;
     execute format('alter table events owner to %s', owner);
@@ -191,11 +196,11 @@ export async function partsBefore(on: Queryable, before: string): Promise<Part[]
   return old
 }
 
-/** Statements that drop such a part, unless it has got a newer event meanwhile. */
-export const dropping = ({ name }: Part, before: string): string[] => [
-  `set local lock_timeout = ${LOCK_MS}`,
-  `lock table events, "${name}" in access exclusive mode`,
-  `do $$ begin
-    if not exists (select from "${name}" where at >= '${new Date(before).toISOString()}') then drop table "${name}"; end if;
-  end $$`,
-]
+/** Drops such a part, within a transaction, unless it has got a newer event meanwhile. */
+export async function dropPart(db: Db, part: Part, before: string): Promise<void> {
+  const name = sql.identifier(part.name)
+  await db.execute(sql`select set_config('lock_timeout', ${String(LOCK_MS)}, true)`)
+  await db.execute(sql`lock table events, ${name} in access exclusive mode`)
+  const newer = await db.execute(sql`select 1 from ${name} where at >= ${before} limit 1`)
+  if (newer.count === 0) await db.execute(sql`drop table ${name}`)
+}

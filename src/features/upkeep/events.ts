@@ -1,8 +1,7 @@
-import { sql } from 'drizzle-orm'
 import { type Ctx, flow, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import {
-  dropping,
+  dropPart,
   isInTheWay,
   type Part,
   type PartitionLimits,
@@ -35,7 +34,7 @@ export const divideEvents = flow(
     if (driver.kind !== 'postgres') return
     const before = daysAgo(ctx.now, EVENT_DAYS)
     for (const part of await partsBefore(driver, before)) {
-      await dropPart(ctx, { part, before })
+      await dropOne(ctx, { part, before })
       log.info('a part of the events was dropped because all of it is old', { part: part.name })
     }
     try {
@@ -48,6 +47,6 @@ export const divideEvents = flow(
   },
 )
 
-const dropPart = write('upkeep.dropPart', machine, async (ctx, { part, before }: { part: Part; before: string }) => {
-  for (const statement of dropping(part, before)) await ctx.db.execute(sql.raw(statement))
-})
+const dropOne = write('upkeep.dropPart', machine, (ctx, { part, before }: { part: Part; before: string }) =>
+  dropPart(ctx.db, part, before),
+)
