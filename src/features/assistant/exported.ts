@@ -1,26 +1,25 @@
 import { eq, gt, sql } from 'drizzle-orm'
-import type { Ctx } from '../../action.ts'
 import { nobody, userIdOf } from '../../auth/actor.ts'
 import { refusalOf } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
-import { exportedToo } from '../transfer/hooks.ts'
+import { type Exporting, exportedToo } from '../transfer/hooks.ts'
 import { message, reading, visible } from './rows.ts'
 import { aiMessages, aiSessions } from './table.ts'
 
 /** A person's chats belong to their export; nobody else's do. */
-export const exportChats = exportedToo.handle((ctx) => ({
-  async *[Symbol.asyncIterator]() {
-    if (!refusalOf(ctx.actor, reading, 'assistant.list', ctx.app.clock)) yield* chatsOf(ctx)
-  },
+export const exportChats = exportedToo.handle((_, exporting) => ({
+  [Symbol.asyncIterator]: () => chatsOf(exporting),
 }))
 
 /** Chats that are read at once: a person may have 500 with 200 messages each. */
 const AT_ONCE = 20
 
-async function* chatsOf(ctx: Ctx): AsyncGenerator<object> {
-  const own = eq(aiSessions.userId, userIdOf(ctx.actor))
+async function* chatsOf({ renewed }: Exporting): AsyncGenerator<object> {
   for (let after = nobody; ; ) {
+    const ctx = await renewed()
+    if (refusalOf(ctx.actor, reading, 'assistant.list', ctx.app.clock)) return
+    const own = eq(aiSessions.userId, userIdOf(ctx.actor))
     const chats = await ctx.db
       .select(visible)
       .from(aiSessions)

@@ -1,10 +1,10 @@
-import { asc, sql } from 'drizzle-orm'
+import { asc, type SQL, sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { type Ctx, read } from '../../action.ts'
 import { type Actor, inOrganization } from '../../auth/actor.ts'
 import { authorize, type Rule, scopeHolds } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
-import { anyOf } from '../../db/columns.ts'
+import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { rowsAs } from '../../db/session.ts'
 import { AppError } from '../../errors.ts'
@@ -20,6 +20,7 @@ import { type Kind, kindNamed } from './kinds.ts'
 import { order, parts, personFields } from './parts.ts'
 import type { ExportQuery } from './schema.ts'
 import type { Source } from './stream.ts'
+import { Turn } from './turn.ts'
 
 /** Records that are read at once: a few hundred KB each, at most, whose parsing others wait for. */
 const PAGE = 25
@@ -38,25 +39,15 @@ interface Written {
   record: Fields
 }
 
-/** Users with an export under way: one at a time, because each reads everything. */
-const running = new Set<string>()
-
 /** Returns the lines of an export. They are read while they are sent, so the size does not matter. */
 export const exportLines = read(
   'transfer.export',
   people,
   async (ctx, { project }: ExportQuery): Promise<Source> => {
-    const userId = ctx.actor.userId as string
-    if (running.has(userId))
-      throw new AppError('rate_limited', 'Another export of yours is under way. Wait for its end.', { retryAfter: 10 })
     const only = project === undefined ? undefined : (await findProject(ctx, project)).id
-    running.add(userId)
-    const exported = new Exported(ctx, only)
-    const end = () => {
-      exported.end()
-      running.delete(userId)
-    }
-    return { pages: pages(ctx, exported, only), end }
+    const turn = await Turn.take(ctx.app, ctx.actor.userId as string)
+    const exported = new Exported(ctx, only, turn)
+    return { pages: pages(ctx, exported, only), end: () => exported.end() }
   },
   { replica: true },
 )
@@ -66,7 +57,8 @@ async function* pages(ctx: Ctx, exported: Exported, project: string | undefined)
   yield [{ tutti: 'export', version: 1, at: ctx.now, organizationId, project: project ?? null }]
   for (const entity of order) yield* exported.of(entity)
   if (project === undefined)
-    for (const more of await exportedToo.call(ctx, {})) for await (const line of more) yield [line]
+    for (const more of await exportedToo.call(ctx, { renewed: () => exported.renewed() }))
+      for await (const line of more) yield [line]
   yield [{ people: await exported.people() }]
 }
 
@@ -78,20 +70,30 @@ class Exported {
   readonly #containers: Set<Container>
   /** When the rights of the caller were read, by `performance.now()`; 0 if they may have changed since. */
   #renewedAt = 0
-  /** Ends the watch for changes of rights. */
-  readonly end: () => void
+  readonly #unwatch: () => void
 
   constructor(
     private ctx: Ctx,
     private readonly project: string | undefined,
+    private readonly turn: Turn,
   ) {
     const { organizationId, userId } = ctx.actor
     this.#containers = new Set<Container>(
       project ? [`project:${project}`] : [`organization:${organizationId}`, `user:${userId}`],
     )
-    this.end = ctx.app.auth.watch((concerns) => {
+    this.#unwatch = ctx.app.auth.watch((concerns) => {
       if (concerns(this.ctx.actor)) this.#renewedAt = 0
     })
+  }
+
+  async end(): Promise<void> {
+    this.#unwatch()
+    await this.turn.end()
+  }
+
+  async renewed(): Promise<Ctx> {
+    await this.#renew()
+    return this.ctx
   }
 
   /**
@@ -103,6 +105,7 @@ class Exported {
     const now = performance.now()
     if (this.#renewedAt > 0 && now - this.#renewedAt < RENEW_MS) return
     this.#renewedAt = now
+    await this.turn.keep()
     const found = await app.auth.again(actor)
     if (!('actor' in found)) throw new AppError('unauthenticated', 'The credential ended during the export.')
     const renewed = inOrganization(found.actor, actor.organizationId as string)
@@ -157,7 +160,7 @@ class Exported {
         this.ctx.db
           .select(part.columns)
           .from(part.table as PgTable)
-          .where(anyOf(part.parent, some))
+          .where(sql`${part.parent} in ${this.#seen(part.of, some)}`)
           .orderBy(...part.key.map((column) => asc(column))),
       )
       // A dependency on a record that is not part of the export would name nothing.
@@ -171,9 +174,11 @@ class Exported {
   async *#files(): AsyncGenerator<Written[]> {
     for (const [kind, ids] of this.#ids)
       for (const some of ids.lists(IDS)) {
-        await this.#renew()
-        if (!scopeHolds(this.ctx.actor.scopes, 'uploads:read')) return
-        for await (const file of filesOf(this.ctx, kind, some)) yield [this.#written('file', file)]
+        const files = filesOf(kind, async () => {
+          const ctx = await this.renewed()
+          return scopeHolds(ctx.actor.scopes, 'uploads:read') ? { ctx, records: this.#seen(kind, some) } : undefined
+        })
+        for await (const file of files) yield [this.#written('file', file)]
       }
   }
 
@@ -186,13 +191,31 @@ class Exported {
           this.ctx.db
             .select()
             .from(links)
-            .where(and(sql`${links.fromType} = ${kind}`, anyOf(links.fromId, some)))
+            .where(and(sql`${links.fromType} = ${kind}`, sql`${links.fromId} in ${this.#seen(kind, some)}`))
             .orderBy(links.id),
         )
-        yield rows
-          .filter(({ toType, toId }) => this.#known(String(toType)).has(String(toId)))
-          .map((row) => this.#written('link', row))
+        const ends = await this.#seenEnds(rows)
+        yield rows.filter(({ toId }) => ends.has(String(toId))).map((row) => this.#written('link', row))
       }
+  }
+
+  /** Returns the ends of links that were written, and that the caller sees. */
+  async #seenEnds(rows: readonly Fields[]): Promise<Set<string>> {
+    const ends = new Set<string>()
+    for (const [kind, some] of Map.groupBy(rows, ({ toType }) => String(toType))) {
+      const ids = some.map(({ toId }) => String(toId)).filter((id) => this.#known(kind).has(id))
+      if (ids.length === 0) continue
+      const found = await this.ctx.db.execute<{ id: string }>(this.#seen(kind, idList(ids)))
+      for (const { id } of found.rows) ends.add(id)
+    }
+    return ends
+  }
+
+  /** Selects those of the records that the caller sees at this moment; they may have seen more when these were written. */
+  #seen(name: string, ids: string): SQL {
+    const { table, place } = kindNamed(this.ctx, name) as Kind
+    return sql`(select ${table.id} as id from ${table} where ${anyOf(table.id, ids)}
+      and ${place.visible(rightsOf(this.ctx.actor))})`
   }
 
   #written(entity: string, record: Fields): Written {

@@ -1,8 +1,8 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, gt, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
+import { nobody } from '../../auth/actor.ts'
 import { scopeHolds } from '../../auth/policy.ts'
 import { check } from '../../check.ts'
-import { anyOf } from '../../db/columns.ts'
 import { AppError, invalid } from '../../errors.ts'
 import type { RecordName } from '../../records/names.ts'
 import { id, instant, int, nullable, object, oneOf, type Static, text, title } from '../../schema.ts'
@@ -30,21 +30,34 @@ const ImportedFile = object({
 })
 export type ImportedFile = Static<typeof ImportedFile>
 
-/** Reads the files of these records of a kind, a list `{a,b}`; the bytes of one at a time. */
-export async function* filesOf(ctx: Ctx, kind: string, ids: string): AsyncGenerator<Record<string, unknown>> {
+/**
+ * Reads the files of records of a kind, the bytes of one at a time. `now` is called before each, and selects the records
+ * that the caller sees at that moment; undefined ends it.
+ */
+export async function* filesOf(
+  kind: string,
+  now: () => Promise<{ ctx: Ctx; records: SQL } | undefined>,
+): AsyncGenerator<Record<string, unknown>> {
   if (!holders.some((holder) => holder === kind)) return
-  const rows = await ctx.db
-    .select(columns)
-    .from(attachments)
-    .where(and(eq(attachments.kind, kind as RecordName), anyOf(attachments.recordId, ids)))
-    .orderBy(attachments.id)
-  for (const row of rows) {
-    // Postgres breaks base64 into lines.
-    const [found] = await ctx.db
-      .select({ base64: sql<string>`translate(encode(${attachments.bytes}, 'base64'), ${'\n'}, '')` })
+  for (let after = nobody; ; ) {
+    const seen = await now()
+    if (!seen) return
+    const [found] = await seen.ctx.db
+      // Postgres breaks base64 into lines.
+      .select({ ...columns, base64: sql<string>`translate(encode(${attachments.bytes}, 'base64'), ${'\n'}, '')` })
       .from(attachments)
-      .where(eq(attachments.id, row.id))
-    if (found) yield { ...row, ...found }
+      .where(
+        and(
+          eq(attachments.kind, kind as RecordName),
+          sql`${attachments.recordId} in ${seen.records}`,
+          gt(attachments.id, sql`${after}::uuid`),
+        ),
+      )
+      .orderBy(attachments.id)
+      .limit(1)
+    if (!found) return
+    yield found
+    after = found.id
   }
 }
 

@@ -36,8 +36,8 @@ class Gathered {
 export interface Source {
   /** Some lines at a time: a promise for each of them would cost as much as its record. */
   pages: AsyncGenerator<readonly object[]>
-  /** Must be called when no more lines are read, whatever the reason. */
-  end(): void
+  /** Must be called when no more lines are read, whatever the reason. It may be called again. */
+  end(): Promise<void>
 }
 
 export type Format = 'ndjson' | 'json'
@@ -79,13 +79,14 @@ export function streamOf({ pages, end }: Source, format: Format): ReadableStream
         // A reader that takes everything at once would hold the event loop for a whole page of records.
         await new Promise(setImmediate)
         const { bytes, isLast } = await next()
+        // Whoever has read the last line may begin another export.
+        if (isLast) await end()
         controller.enqueue(bytes)
-        if (!isLast) return
-        controller.close()
+        if (isLast) controller.close()
       } catch (error) {
+        await end().catch(() => undefined)
         controller.error(error)
       }
-      end()
     },
     cancel: end,
   })

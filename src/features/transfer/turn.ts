@@ -1,0 +1,65 @@
+import { randomInt } from 'node:crypto'
+import { and, eq, lte, or } from 'drizzle-orm'
+import { counters } from '../../db/table.ts'
+import { AppError } from '../../errors.ts'
+import type { App } from '../../services.ts'
+
+/** A turn that nobody renews ends after this time: its server may have ended, or its client may read no more. */
+const LASTS_MS = 30_000
+const RENEW_MS = 10_000
+/** `count` of the row says who holds the turn. */
+const HOLDERS = 2 ** 31 - 1
+
+/**
+ * The turn of a user's export. One goes on at a time, because each reads everything. It is a row, so that it holds for
+ * all instances. The export renews it while it is read; one that stood still for longer than a turn lasts goes on only
+ * if no other has begun meanwhile.
+ */
+export class Turn {
+  readonly #key: string
+  readonly #holder = randomInt(HOLDERS)
+  #renewedAt = 0
+  #hasEnded = false
+
+  private constructor(
+    private readonly app: App,
+    userId: string,
+  ) {
+    this.#key = `export:${userId}`
+  }
+
+  static async take(app: App, userId: string): Promise<Turn> {
+    const turn = new Turn(app, userId)
+    if (await turn.#hold()) return turn
+    throw new AppError('rate_limited', 'Another export of yours is under way. Wait for its end.', { retryAfter: 10 })
+  }
+
+  /** Must be called again and again while the export goes on. Throws if another one has begun. */
+  async keep(every = RENEW_MS): Promise<void> {
+    if (performance.now() - this.#renewedAt < every) return
+    const isMine = await this.#hold()
+    if (this.#hasEnded) return this.end()
+    if (!isMine)
+      throw new AppError('conflict.in_progress', 'Another export of yours has begun since this one was last read.')
+  }
+
+  async #hold(): Promise<boolean> {
+    const now = this.app.clock()
+    const held = { count: this.#holder, expiresAt: new Date(now.getTime() + LASTS_MS).toISOString() }
+    const mine = or(eq(counters.count, this.#holder), lte(counters.expiresAt, now.toISOString()))
+    const rows = await this.app.db
+      .insert(counters)
+      .values({ key: this.#key, ...held })
+      .onConflictDoUpdate({ target: counters.key, set: held, setWhere: mine })
+      .returning({ key: counters.key })
+    this.#renewedAt = performance.now()
+    return rows.length > 0
+  }
+
+  /** Lets the next export begin. If the database is out of reach, the turn ends by itself. */
+  async end(): Promise<void> {
+    this.#hasEnded = true
+    const mine = and(eq(counters.key, this.#key), eq(counters.count, this.#holder))
+    await this.app.db.delete(counters).where(mine)
+  }
+}
