@@ -211,7 +211,7 @@ class Exported {
     return ends
   }
 
-  /** Selects those of the records that the caller sees at this moment; they may have seen more when these were written. */
+  /** Selects those of the records that the caller sees at this moment, which may be fewer than were written. */
   #seen(name: string, ids: string): SQL {
     const { table, place } = kindNamed(this.ctx, name) as Kind
     return sql`(select ${table.id} as id from ${table} where ${anyOf(table.id, ids)}

@@ -31,7 +31,7 @@ const ImportedFile = object({
 export type ImportedFile = Static<typeof ImportedFile>
 
 /**
- * Reads the files of records of a kind, the bytes of one at a time. `now` is called before each, and selects the records
+ * Reads the files of records of a kind, the bytes of one at a time. `now` is called before each and selects the records
  * that the caller sees at that moment; undefined ends it.
  */
 export async function* filesOf(

@@ -2,7 +2,7 @@ import type { Ctx } from '../../action.ts'
 import { hook } from '../../hooks.ts'
 
 export interface Exporting {
-  /** Returns the context with the rights of this moment, which every page is read with. Throws if the export must end. */
+  /** Returns the context with the rights of this moment, to read a page with. Throws if the export must end. */
   renewed(): Promise<Ctx>
 }
 
