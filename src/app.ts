@@ -11,8 +11,8 @@ import { fingerprint } from './auth/secrets.ts'
 import type { Config } from './config.ts'
 import { ClockWatch } from './db/clock.ts'
 import { newId } from './db/columns.ts'
-import type { Driver } from './db/driver.ts'
-import { openDatabase, ownFolder, replicaOf } from './db/index.ts'
+import type { Driver, Opening } from './db/driver.ts'
+import { beginOpening, ownFolder, replicaOf } from './db/index.ts'
 import { migrate } from './db/migrate.ts'
 import type { ReplicaOptions } from './db/postgres/replica.ts'
 import { Reads } from './db/reads.ts'
@@ -38,6 +38,10 @@ export interface AppOptions {
   clock?: () => Date
   /** An open database; it is migrated and then owned by the app. */
   driver?: Driver
+  /** A database that is being opened, instead of `driver`. */
+  opening?: Opening
+  /** Runs while the database opens: what needs the services, but nothing stored. */
+  meanwhile?: (app: App) => void
   /** Prepare the features and run background work; off for one-off commands. */
   background?: boolean
   /** Runs before background work begins. */
@@ -51,20 +55,24 @@ export interface AppOptions {
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
   const log = options.log ?? createLog(config.LOG_LEVEL)
   const clock = options.clock ?? (() => new Date())
-  const driver = options.driver ?? (await openDatabase(config, log))
+  const opening = await (options.driver ? opened(options.driver) : (options.opening ?? beginOpening(config, log)))
+  const driver = await opening.driver
   try {
     ownFolder(config.DATA_DIR)
-    const applied = await migrate(driver, migrations, {
-      beforeChange: () => snapshot(driver, join(config.DATA_DIR, 'snapshots'), clock(), log),
-      onBlocked: (attempt) => log.warn('a table that has to change is in use; trying again', { attempt }),
-    })
-    if (applied.length > 0) log.info('database migrated', { applied })
-    const secret = await masterSecret(config, driver)
+    const secret = masterSecret(config)
     const background: (() => Promise<void>)[] = []
     const replica = await replicaOf(config, driver, log, options.replica)
     const db = drizzleOver(driver)
     const reads = new Reads({ primary: driver, db, clock, replica })
     const app = assemble({ config, log, clock, driver, db, reads, secret }, background, options.outbound)
+    options.meanwhile?.(app)
+    await opening.ready
+    const applied = await migrate(driver, migrations, {
+      beforeChange: () => snapshot(driver, join(config.DATA_DIR, 'snapshots'), clock(), log),
+      onBlocked: (attempt) => log.warn('a table that has to change is in use; trying again', { attempt }),
+    })
+    if (applied.length > 0) log.info('database migrated', { applied })
+    await requireSecret(driver, secret, config)
     await options.prepare?.(app)
     if (options.background !== false) {
       for (const feature of features) await feature.prepare?.(app)
@@ -80,6 +88,8 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     throw error
   }
 }
+
+const opened = (driver: Driver): Opening => ({ driver: Promise.resolve(driver), ready: Promise.resolve(driver) })
 
 /** Creates the services. `background`: what `close` ends before it closes the database. */
 function assemble(
@@ -143,11 +153,8 @@ async function end(app: App, background: readonly (() => Promise<void>)[]): Prom
   await app.driver.close()
 }
 
-/**
- * Returns the secret from the environment, or creates one at the first start. Throws if the database was set up with
- * another one.
- */
-async function masterSecret(config: Config, driver: Driver): Promise<string> {
+/** Returns the secret from the environment, or creates one at the first start. */
+function masterSecret(config: Config): string {
   const path = join(config.DATA_DIR, 'secret')
   let secret = config.TUTTI_SECRET
   if (!secret && existsSync(path)) {
@@ -164,6 +171,11 @@ async function masterSecret(config: Config, driver: Driver): Promise<string> {
     renameSync(`${path}.new`, path)
     syncFolder(config.DATA_DIR)
   }
+  return secret
+}
+
+/** Throws if the database was set up with another secret. */
+async function requireSecret(driver: Driver, secret: string, config: Config): Promise<void> {
   const mark = fingerprint(secret)
   const { rows } = await driver.query(
     `insert into meta (key, value) values ('secret', $1) on conflict (key) do update set value = meta.value returning value`,
@@ -171,9 +183,8 @@ async function masterSecret(config: Config, driver: Driver): Promise<string> {
   )
   if (rows[0]?.[0] !== mark)
     throw new Error(
-      `This database was set up with another master secret. Copy the file "secret" from the data folder of the instance that created it to ${path}, or set TUTTI_SECRET.`,
+      `This database was set up with another master secret. Copy the file "secret" from the data folder of the instance that created it to ${join(config.DATA_DIR, 'secret')}, or set TUTTI_SECRET.`,
     )
-  return secret
 }
 
 function syncFolder(path: string): void {

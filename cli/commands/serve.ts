@@ -1,6 +1,7 @@
-import { openDatabase } from '../../src/db/index.ts'
+import { beginOpening } from '../../src/db/index.ts'
 import type { HttpServer } from '../../src/http/server.ts'
 import { createLog, type Log } from '../../src/log.ts'
+import type { App } from '../../src/services.ts'
 import { version } from '../../src/version.ts'
 import { demoSettings, demoText, prepare, stoppedClock, withdrawLink } from '../operating/demo.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
@@ -21,21 +22,25 @@ export async function serve({ demo, at, trial, ...options }: Options): Promise<v
   const asked = stopRequest(trial)
   const log = createLog(config.LOG_LEVEL)
   const isStarted = endHangingStart(asked, log)
-  // The database opens on its own threads while this one loads the rest of the program: a third faster start.
-  const opening = openDatabase(config, log)
-  opening.catch(() => undefined)
-  const [{ contextOf }, { createApp }, { system }, accounts, { startHttp }, { serveControl }] = await Promise.all([
-    import('../../src/action.ts'),
-    import('../../src/app.ts'),
-    import('../../src/auth/actor.ts'),
-    import('../../src/features/accounts/service.ts'),
-    import('../../src/http/server.ts'),
-    import('../../src/control/server.ts'),
-  ])
+  // The database opens on its own threads, while this one loads the rest of the program and makes the routes.
+  const opening = await beginOpening(config, log)
+  const [{ contextOf }, { createApp }, { system }, accounts, { buildHttp, startHttp }, { serveControl }] =
+    await Promise.all([
+      import('../../src/action.ts'),
+      import('../../src/app.ts'),
+      import('../../src/auth/actor.ts'),
+      import('../../src/features/accounts/service.ts'),
+      import('../../src/http/server.ts'),
+      import('../../src/control/server.ts'),
+    ])
   let link: string | undefined
+  let routes: ReturnType<typeof buildHttp> | undefined
   const app = await createApp(config, {
     log,
-    driver: await opening,
+    opening,
+    meanwhile: (fresh) => {
+      routes = buildHttp(fresh)
+    },
     background: !trial,
     clock,
     prepare: async (fresh) => {
@@ -43,15 +48,7 @@ export async function serve({ demo, at, trial, ...options }: Options): Promise<v
     },
   })
   const ctx = contextOf(app, system)
-  let server: HttpServer
-  try {
-    server = startHttp(app)
-  } catch (error) {
-    await app.close()
-    if ((error as { code?: string }).code === 'EADDRINUSE')
-      throw new Refusal(`Port ${config.PORT} is in use. Choose another with --port.`, 6)
-    throw error
-  }
+  const server = await listen(app, () => startHttp(app, {}, routes))
   const control = await serveControl(app)
   // One bug must not end everyone's work.
   process.on('unhandledRejection', (error) => log.error('unhandled rejection', { error }))
@@ -70,6 +67,17 @@ export async function serve({ demo, at, trial, ...options }: Options): Promise<v
   if (link) await withdrawLink(ctx)
   await app.close()
   process.exit(0)
+}
+
+async function listen(app: App, start: () => HttpServer): Promise<HttpServer> {
+  try {
+    return start()
+  } catch (error) {
+    await app.close()
+    if ((error as { code?: string }).code === 'EADDRINUSE')
+      throw new Refusal(`Port ${app.config.PORT} is in use. Choose another with --port.`, 6)
+    throw error
+  }
 }
 
 /** Milliseconds in which load balancers notice that an instance is about to stop; it serves requests meanwhile. */

@@ -29,11 +29,11 @@ export async function ensureSeed(): Promise<void> {
  * Builds the seed. `prepare` runs on a database with the extensions; every new installation contains what it creates.
  */
 export async function buildSeed(out: string, prepare: (driver: Driver) => Promise<void>): Promise<void> {
-  const { openDatabase } = await import('../../src/db/embedded/open.ts')
+  const { beginOpening } = await import('../../src/db/embedded/open.ts')
   const { extensionNames } = await import('../../src/db/embedded/assets.ts')
   const dir = mkdtempSync(join(tmpdir(), 'tutti-seed-'))
   try {
-    const driver = await openDatabase({ dir, minFreeBytes: 0, statementTimeout: 0 }, initialise)
+    const driver = await beginOpening({ dir, minFreeBytes: 0, statementTimeout: 0 }, initialise).ready
     try {
       await driver.exec(extensionNames.map((name) => `create extension if not exists ${name};`).join('\n'))
       await prepare(driver)

@@ -70,6 +70,14 @@ export interface DriverStatus {
   detail: Record<string, number | string | boolean>
 }
 
+/** A database that is being opened on threads of its own. */
+export interface Opening {
+  /** Exists before the database is open; statements wait until it is. */
+  driver: Promise<Driver>
+  /** Rejects, with everything closed, if the database cannot be opened. */
+  ready: Promise<Driver>
+}
+
 /** A parameter for a jsonb column: each driver sends it in its own way. */
 export class Json {
   constructor(readonly value: object) {}

@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { serversOf } from '../text/database-address.ts'
-import type { Driver } from './driver.ts'
+import type { Driver, Opening } from './driver.ts'
 import type { Replica, ReplicaOptions } from './postgres/replica.ts'
 
 /**
@@ -16,13 +16,20 @@ export interface Exclusive {
 }
 const DAY = 86_400_000
 
-/** Imports the driver on demand: a server on Postgres never loads the embedded database's code. */
 export async function openDatabase(config: Config, log: Log, exclusive?: Exclusive): Promise<Driver> {
+  return (await beginOpening(config, log, exclusive)).ready
+}
+
+/**
+ * Resolves when the database is being opened, which goes on while the caller does something else. Imports the driver on
+ * demand: a server on Postgres never loads the embedded database's code.
+ */
+export async function beginOpening(config: Config, log: Log, exclusive?: Exclusive): Promise<Opening> {
   ownFolder(config.DATA_DIR)
   const tell = tellingTo(log)
   if (config.DB_CONNECTION === 'pgsql') {
     const { openPostgres } = await import('./postgres/database.ts')
-    return openPostgres({
+    const ready = openPostgres({
       url: config.DATABASE_URL as string,
       listenUrl: config.LISTEN_URL,
       poolSize: config.DB_POOL_SIZE,
@@ -30,9 +37,10 @@ export async function openDatabase(config: Config, log: Log, exclusive?: Exclusi
       log: tell,
       ...(exclusive && { name: exclusive.name, statementTimeout: DAY, transactionTimeout: DAY }),
     })
+    return handled({ driver: ready, ready })
   }
-  const { openEmbedded } = await import('./embedded/index.ts')
-  return openEmbedded({
+  const { beginEmbedded } = await import('./embedded/index.ts')
+  const { driver, ready } = beginEmbedded({
     dir: config.DATA_DIR,
     durability: config.DB_DURABILITY,
     statementTimeout: config.DB_STATEMENT_TIMEOUT_MS,
@@ -41,6 +49,13 @@ export async function openDatabase(config: Config, log: Log, exclusive?: Exclusi
     log: tell,
     ...(exclusive && { statementTimeout: DAY, transactionTimeout: DAY }),
   })
+  return handled({ driver: Promise.resolve(driver), ready })
+}
+
+/** It may fail before its caller waits for it. */
+function handled(opening: Opening): Opening {
+  opening.ready.catch(() => undefined)
+  return opening
 }
 
 const tellingTo =

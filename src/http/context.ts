@@ -22,13 +22,21 @@ interface Call {
 /** The contexts of requests with a body, which a hook before the last one has admitted. */
 const admitted = new WeakMap<Request, Ctx>()
 
+type Nothing = Record<never, never>
+
+/**
+ * What handlers and hooks find besides the request. The server adds `app` and `guard` once, and a hook of `on` adds
+ * `ctx` to each request: routers that brought them would have them merged, key by key, whenever one is added.
+ */
+interface Provided {
+  decorator: { app: App; guard: Guard; ctx: Ctx }
+  store: Nothing
+  derive: Nothing
+  resolve: Nothing
+}
+
 /** Creates a router for one feature's routes. Handlers get `ctx` and pass it to an action, and do nothing else. */
-export const http = (app: App, guard: Guard) =>
-  new Elysia()
-    .decorate('app', app)
-    .decorate('guard', guard)
-    // Only the type: a hook of `on` fills it in for each request.
-    .decorate('ctx', undefined as unknown as Ctx)
+export const http = () => new Elysia<'', Provided>()
 export type Http = ReturnType<typeof http>
 
 interface Options {

@@ -1,9 +1,7 @@
 import type { Rule } from '../auth/policy.ts'
 import type { Feature } from '../feature.ts'
 import type { Tool } from '../mcp/tool.ts'
-import type { App } from '../services.ts'
 import { http } from './context.ts'
-import type { Guard } from './guard.ts'
 import { actionOf, documented, routesOf } from './openapi.ts'
 
 export interface PolicyRow {
@@ -23,9 +21,7 @@ export interface PolicyRow {
 
 /** Action × credential kinds × scope × role, for every route and tool. */
 export function policyTable(features: readonly Feature[], tools: readonly Tool[]): PolicyRow[] {
-  // Routes only describe themselves here; nothing is called, so no app is needed.
-  const nothing = {} as App & Guard
-  const routes = features.flatMap((f) => (f.routes ? routesOf(f.routes(http(nothing, nothing))) : []))
+  const routes = features.flatMap((f) => (f.routes ? routesOf(f.routes(http())) : []))
   return [
     ...documented(routes).map((route) => ({ surface: `${route.method} ${route.path}`, action: actionOf(route) })),
     ...tools.flatMap(({ name, action, writing }) => [

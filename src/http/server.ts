@@ -46,7 +46,7 @@ export function buildHttp(app: App, { checkAnswers = false }: HttpOptions = {}) 
   const mcp = createMcp(app, guard, tools)
   const state = { leaving: false, draining: false, running: 0 }
 
-  const routers = features.flatMap((feature) => (feature.routes ? [feature.routes(http(app, guard))] : []))
+  const routers = features.flatMap((feature) => (feature.routes ? [feature.routes(http())] : []))
   const described = describedBy(routers)
   const routes = () => described
   requirePolicy(described)
@@ -54,6 +54,8 @@ export function buildHttp(app: App, { checkAnswers = false }: HttpOptions = {}) 
 
   const server = new Elysia({ normalize: false })
   server
+    .decorate('app', app)
+    .decorate('guard', guard)
     .headers(headers)
     .onRequest(({ request, set }) => {
       const seen = guard.check(request)
@@ -171,8 +173,9 @@ const isInternal = ({ url }: Request): boolean => URL.parse(url)?.pathname.start
 /** Longer requests are cut off, so that slow clients cannot hold connections. */
 const IDLE_SECONDS = 30
 
-export function startHttp(app: App, options: HttpOptions = {}): HttpServer {
-  const { server, guard, metrics, mcp, state, routes } = buildHttp(app, options)
+/** Listens. `built`: routes that were made before, because that takes a while. */
+export function startHttp(app: App, options: HttpOptions = {}, built = buildHttp(app, options)): HttpServer {
+  const { server, guard, metrics, mcp, state, routes } = built
   const { HOST, PORT } = app.config
   const fetch = server.fetch
   const keptPage = keptPageOf(app, guard)

@@ -4,22 +4,27 @@ import { EmbeddedDatabase } from './database.ts'
 import { claimDirectory, ensureDatabase, type Populate } from './directory.ts'
 import type { EmbeddedDriver, EmbeddedOptions } from './options.ts'
 
-/** Not in index.ts, because building the seed needs a database that does not come from the seed. */
-export async function openDatabase(options: EmbeddedOptions, populate: Populate): Promise<EmbeddedDriver> {
+/**
+ * Begins to open the database, and throws if another process has it open. Not in index.ts, because building the seed
+ * needs a database that does not come from the seed.
+ */
+export function beginOpening(
+  options: EmbeddedOptions,
+  populate: Populate,
+): { driver: EmbeddedDriver; ready: Promise<EmbeddedDriver> } {
   // A restart must find the directory even if the working directory has changed.
   const dir = resolve(options.dir)
-  const lock = claimDirectory(dir)
-  try {
-    // Independent of each other, and both take a while.
-    await Promise.all([pgliteModule(), ensureDatabase(dir, populate)])
-    const database = new EmbeddedDatabase({ ...options, dir }, lock)
-    await database.start().catch(async (error) => {
-      await database.close()
+  const driver = new EmbeddedDatabase({ ...options, dir }, claimDirectory(dir))
+  const open = async () => {
+    try {
+      // Independent of each other, and both take a while.
+      await Promise.all([pgliteModule(), ensureDatabase(dir, populate)])
+      await driver.start()
+      return driver
+    } catch (error) {
+      await driver.close()
       throw error
-    })
-    return database
-  } catch (error) {
-    lock.release()
-    throw error
+    }
   }
+  return { driver, ready: open() }
 }
