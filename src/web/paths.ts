@@ -56,6 +56,7 @@ export const paths = [
   '/admin/announcements',
   '/admin/settings',
   '/admin/backups',
+  '/admin/programs',
   '/admin/site',
   '/admin/community',
   '/admin/contact',

@@ -78,6 +78,66 @@ test('an administrator suspends somebody, reads the outbox and the audit log, an
   await root.leave()
 }, 300_000)
 
+test('an administrator helps somebody in, renames and deletes a team, changes a setting, and ends a program', async () => {
+  const boss = await person(t, { admin: true, name: 'Root' })
+  const ada = await person(t, { name: unique('Ada') })
+  const { id: teamId } = (await ada.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Engines') })).body
+  const root = await signedIn(t, boss.email)
+  const { page } = root
+  const inDialog = (name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true })
+
+  await fetch(`${t.url}/api/auth/otp/send`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email: ada.email }),
+  })
+  await root.goto(`/admin/users/${ada.userId}`)
+  await root.button('Read sign-in code').click()
+  await inDialog('Read sign-in code').click()
+  expect(await page.getByRole('dialog').locator('.figure').textContent()).toMatch(/^\d{6}$/)
+  await inDialog('Cancel').click()
+  await root.button('Reset password').click()
+  await inDialog('Reset password').click()
+  await root.see('the link is in the outbox')
+  expect((await ada.fetch('GET', '/api/auth/me')).status).toBe(401)
+
+  const name = unique('Looms')
+  await root.goto(`/admin/teams/${teamId}`)
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name)
+  await root.button('Save').click()
+  await page.getByRole('heading', { level: 1, name }).waitFor()
+  await root.button('Delete team').click()
+  expect(await inDialog('Delete team').isDisabled()).toBe(true)
+  await page.getByRole('dialog').getByLabel('Name').fill(name)
+  await inDialog('Delete team').click()
+  await page.getByRole('heading', { name: /Administration: Teams/ }).waitFor()
+  await root.see(`${name} was deleted`)
+
+  await root.goto('/admin/settings')
+  const key = page.locator('details', { has: page.getByText('contact', { exact: true }) })
+  await key.locator('summary').click()
+  await key.getByLabel('Enabled').check()
+  await key.getByRole('button', { name: 'Save contact' }).click()
+  await root.see('Saved: contact')
+
+  const program = unique('Robot')
+  await root.goto('/admin/programs')
+  await root.button('Add a program').click()
+  await page.getByRole('dialog').getByLabel('Name').fill(program)
+  await page
+    .getByRole('dialog')
+    .getByLabel(/^Addresses/)
+    .fill('https://robot.example.com/callback')
+  await inDialog('Add a program').click()
+  await root.see('Its client id')
+  await inDialog('Done').click()
+  await page.getByRole('row', { name: program }).getByText('an administrator').waitFor()
+  await root.button(`Remove ${program}`).click()
+  await inDialog('Remove').click()
+  await page.getByRole('row', { name: program }).waitFor({ state: 'detached' })
+  await root.leave()
+}, 300_000)
+
 test('its pages show what people store as text, and do not exist for others', async () => {
   const boss = await person(t, { admin: true, name: 'Root' })
   const evilOne = await person(t, { name: evil })
@@ -91,6 +151,7 @@ test('its pages show what people store as text, and do not exist for others', as
     await expectSound(root, '/admin', 'main .setrow')
     for (const path of ['users', 'audit', 'issues', 'settings'])
       await expectSound(root, `/admin/${path}`, 'main tbody tr')
+    await expectSound(root, '/admin/programs', 'main .btn')
     await expectSound(root, '/admin/announcements', 'main form')
     await expectSound(root, `/admin/users/${evilOne.userId}`, 'main tbody tr')
     await expectSound(root, `/admin/teams/${evilOne.organizationId}`, 'main tbody tr')

@@ -17,6 +17,7 @@ import {
   type TestApp,
   testApp,
 } from '../support/app.ts'
+import { until } from '../support/until.ts'
 import { substitutesOf } from './accounts-support.ts'
 import { network } from './devices-support.ts'
 import { Program, type Refused, rpc, type Tokens, toolNames } from './grants-support.ts'
@@ -503,7 +504,15 @@ test('administrators add programs, see who is let in, and remove them with all p
   const program = new Program(t, added.body.id)
   const tokens = await program.tokens(ada)
   const { items } = (await root.fetch<OauthClientPage>('GET', '/api/admin/oauth-clients')).body
-  expect(items.find(({ id }) => id === added.body.id)).toMatchObject({ name: 'Added', kind: 'added', grants: 1 })
+  expect(items.find(({ id }) => id === added.body.id)).toMatchObject({
+    ...{ name: 'Added', kind: 'added', grants: 1, lastUsedAt: null },
+  })
+  expect(await status(tokens.access_token)).toBe(200)
+  const used = async () =>
+    (await root.fetch<OauthClientPage>('GET', '/api/admin/oauth-clients')).body.items.find(
+      ({ id }) => id === program.clientId,
+    )
+  await until(async () => (await used())?.lastUsedAt)
   // An address is an id as well, at the end of a page too.
   const at = clock.now().toISOString()
   const published = { kind: 'document', name: 'Published', redirectUris: [], createdAt: at } as const
@@ -512,6 +521,9 @@ test('administrators add programs, see who is let in, and remove them with all p
   const next = `/api/admin/oauth-clients?limit=1&cursor=${first.nextCursor}`
   const second = (await root.fetch<OauthClientPage>('GET', next)).body
   expect(new Set([first.items[0]?.id, second.items[0]?.id])).toContain('https://agents.example/one')
+  const itsPath = `/api/admin/oauth-clients/${encodeURIComponent('https://agents.example/one')}`
+  expect((await root.fetch('DELETE', itsPath)).status).toBe(200)
+  expect((await root.fetch('DELETE', itsPath)).status).toBe(404)
   expect((await ada.fetch('GET', '/api/admin/oauth-clients')).status).toBe(403)
   const wrong = { name: 'Added', redirectUris: ['http://evil.example/'] }
   expect((await root.fetch('POST', '/api/admin/oauth-clients', wrong)).status).toBe(422)

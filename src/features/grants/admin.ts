@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm'
+import { eq, type SQL, sql } from 'drizzle-orm'
 import { read, write } from '../../action.ts'
 import { admin } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
@@ -13,6 +13,9 @@ import { oauthGrants, oauthClients as table } from './table.ts'
 
 // Programs, for administrators of the instance.
 
+const used = sql`(select max(g.last_used_at) from ${oauthGrants} g where g.client_id = ${table}.id)`
+const lastUsedAt: SQL<string | null> = used.mapWith(oauthGrants.lastUsedAt)
+
 const visible = {
   id: table.id,
   kind: table.kind,
@@ -21,6 +24,7 @@ const visible = {
   createdAt: table.createdAt,
   grants: sql<number>`(select count(*)::int from ${oauthGrants} g
     where g.client_id = ${table}.id and g.revoked_at is null)`,
+  lastUsedAt,
 }
 
 export const list = read(
@@ -51,7 +55,7 @@ export const add = write(
     const made = { id: newId(), kind: 'added' as const, name: shown, redirectUris, createdAt: ctx.now }
     await ctx.db.insert(table).values(made)
     ctx.emit(oauthClientAdded, { subjectId: made.id, userId: ctx.actor.userId, data: { name: shown } })
-    return { ...made, grants: 0 }
+    return { ...made, grants: 0, lastUsedAt: null }
   },
 )
 

@@ -103,6 +103,7 @@ export const OauthClient = object({
   redirectUris: array(text(2000, { example: 'https://robot.example.com/callback' }), 50),
   createdAt: instant(),
   grants: int({ example: 3, description: 'How many people let it in' }),
+  lastUsedAt: nullable(instant()),
 })
 export type OauthClient = Static<typeof OauthClient>
 export const OauthClientPage = pageOf(OauthClient)

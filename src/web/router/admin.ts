@@ -48,6 +48,10 @@ export const admin = [
     lazyPage(() => import('../routes/admin/lists.tsx'), 'BackupsPage'),
   ),
   page(
+    '/admin/programs',
+    lazyPage(() => import('../routes/admin/programs.tsx'), 'ProgramsPage'),
+  ),
+  page(
     '/admin/site',
     lazyPage(() => import('../routes/site/texts.tsx'), 'SitePage'),
   ),

@@ -16,6 +16,7 @@ const places = [
   ['/admin/audit', 'audit'],
   ['/admin/issues', 'issues'],
   ['/admin/announcements', 'announcements'],
+  ['/admin/programs', 'programs'],
   ['/admin/settings', 'settings'],
   ['/admin/backups', 'backups'],
   ['/admin/site', 'site'],

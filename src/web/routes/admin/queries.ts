@@ -1,9 +1,10 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { Role } from '../../../auth/policy.ts'
 import type { AdminUser, Subscription } from '../../../features/admin/schema.ts'
+import type { OauthClientAdd } from '../../../features/grants/schema.ts'
 import type { IssuePatch } from '../../../features/issues/schema.ts'
 import type { OrganizationPatch } from '../../../features/organizations/schema.ts'
-import { admin, change, issues, mail, notifications, ok } from '../../api.ts'
+import { admin, change, grants, issues, mail, notifications, ok } from '../../api.ts'
 import { words } from './words.ts'
 
 const LIMIT = 40
@@ -39,6 +40,8 @@ export const announcementsQuery = pages(['announcements'], (paging) =>
   ok(notifications.admin.notifications.get({ query: paging })),
 )
 
+export const programsQuery = pages(['programs'], (paging) => ok(grants.admin['oauth-clients'].get({ query: paging })))
+
 export const userQuery = (id: string) =>
   queryOptions({ queryKey: ['admin', 'user', id], queryFn: () => ok(admin.users({ id }).get()) })
 export const userTeamsQuery = (id: string) =>
@@ -50,10 +53,13 @@ export const userEventsQuery = (id: string) =>
 export const teamQuery = (id: string) =>
   queryOptions({ queryKey: ['admin', 'team', id], queryFn: () => ok(admin.teams({ id }).get()) })
 
-/** Runs a change of the administration, and asks again for what its pages show. */
-export function useAdminChange<I, O>(work: (input: I) => Promise<O>) {
+/** Runs a change of the administration, and asks again for what its pages show: all, or the lists of this name. */
+export function useAdminChange<I, O>(work: (input: I) => Promise<O>, shown?: string) {
   const cache = useQueryClient()
-  return useMutation({ mutationFn: work, onSettled: () => cache.invalidateQueries({ queryKey: ['admin'] }) })
+  return useMutation({
+    mutationFn: work,
+    onSettled: (_, error) => cache.invalidateQueries({ queryKey: shown && !error ? ['admin', shown] : ['admin'] }),
+  })
 }
 
 export const suspend = (id: string) => ok(admin.users({ id }).suspend.patch({}, change()))
@@ -92,6 +98,10 @@ export async function addMember({ team, email, role }: Omit<MemberChange, 'userI
   return ok(admin.teams({ id: team }).members.post({ userId: found.id, role }, change()))
 }
 
+export const addProgram = (program: OauthClientAdd) => ok(grants.admin['oauth-clients'].post(program, change()))
+/** An id may be an address. */
+export const removeProgram = (id: string) =>
+  ok(grants.admin['oauth-clients']({ id: encodeURIComponent(id) }).delete(undefined, change()))
 export const resend = (id: string) => ok(mail.outbox({ id }).resend.post(undefined, change()))
 export const makeBackup = (_: undefined) => ok(admin.backups.post(undefined, change()))
 export const announce = (text: { title: string; message?: string }) =>

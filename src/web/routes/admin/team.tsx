@@ -266,7 +266,8 @@ function Adding({ team }: { team: string }) {
 function Removal({ team, onClose }: Props & { onClose(): void }) {
   const navigate = useNavigate()
   const [typed, setTyped] = useState('')
-  const remove = useAdminChange(removeTeam)
+  // The page is being left: reading the team again would show that it is gone.
+  const remove = useAdminChange(removeTeam, 'teams')
   const done = () => {
     toast({ title: w.teamRemoved(team.name) })
     void navigate({ to: '/admin/teams' })

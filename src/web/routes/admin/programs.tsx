@@ -1,0 +1,112 @@
+/** Programs that ask users to let them in: who told us of each, how many people use it, and its end. */
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import type { OauthClient } from '../../../features/grants/schema.ts'
+import { CopyLine } from '../../components/copy-line.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { useRemoval } from '../../components/removal.tsx'
+import { ProblemBox } from '../../components/states.tsx'
+import { ago, dayAndTime } from '../../times.ts'
+import { AdminFrame, Listed } from './frame.tsx'
+import { addProgram, programsQuery, removeProgram, useAdminChange } from './queries.ts'
+import { words } from './words.ts'
+
+const w = words.programs
+
+export function ProgramsPage() {
+  const list = useInfiniteQuery(programsQuery)
+  const [adding, setAdding] = useState(false)
+  const [ask, asked] = useRemoval(useAdminChange(removeProgram), ({ id, kind, name }: OauthClient) => ({
+    input: id,
+    title: w.removeTitle(name),
+    text: kind === 'added' ? w.removeText : `${w.removeText} ${w.comesBack}`,
+    verb: w.remove,
+    cancel: words.cancel,
+  }))
+  const { columns } = w
+  return (
+    <AdminFrame at="programs">
+      <div className="row wraps">
+        <p className="soft grow">{w.about}</p>
+        <button type="button" className="btn" onClick={() => setAdding(true)}>
+          {w.add}
+        </button>
+      </div>
+      <Listed
+        list={list}
+        columns={[
+          { title: columns.name, of: (program) => <Program program={program} /> },
+          { title: columns.by, of: ({ kind }) => w.kinds[kind], wide: true },
+          { title: columns.people, of: ({ grants }) => grants },
+          { title: columns.used, of: ({ lastUsedAt }) => (lastUsedAt ? w.ago(ago(lastUsedAt)) : w.never), wide: true },
+          { title: columns.since, of: ({ createdAt }) => dayAndTime(createdAt), wide: true },
+          {
+            title: columns.act,
+            acts: true,
+            of: (program) => (
+              <button
+                type="button"
+                className="btn small quiet"
+                aria-label={w.removeOf(program.name)}
+                onClick={() => ask(program)}
+              >
+                {w.remove}
+              </button>
+            ),
+          },
+        ]}
+      />
+      {asked}
+      {adding && <Adding onClose={() => setAdding(false)} />}
+    </AdminFrame>
+  )
+}
+
+/** Its name is what it calls itself; below it stands what is proven, or at least where its answers go. */
+const Program = ({ program: { id, kind, name, redirectUris } }: { program: OauthClient }) => (
+  <span className="stack who-t">
+    <b className="b5">{name}</b>
+    <span className="t12 soft">{kind === 'document' ? id : redirectUris.join(', ')}</span>
+  </span>
+)
+
+/** For programs that cannot register themselves: they are given the id, which is no secret. */
+function Adding({ onClose }: { onClose(): void }) {
+  const add = useAdminChange(addProgram)
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget)
+    const redirectUris = String(form.get('redirectUris')).split(/\s+/).filter(Boolean)
+    add.mutate({ name: String(form.get('name')).trim(), redirectUris })
+  }
+  if (add.data)
+    return (
+      <Dialog title={add.data.name} open onClose={onClose}>
+        <div className="stack s4">
+          <CopyLine label={w.added} text={add.data.id} />
+          <button type="button" className="btn main" onClick={onClose}>
+            {w.done}
+          </button>
+        </div>
+      </Dialog>
+    )
+  return (
+    <Dialog title={w.add} open onClose={onClose}>
+      <form className="stack s4" onSubmit={submit}>
+        <p className="soft">{w.addAbout}</p>
+        <label className="field">
+          <span>{w.name}</span>
+          <input className="input" name="name" required maxLength={100} autoComplete="off" />
+        </label>
+        <label className="field">
+          <span>{w.redirects}</span>
+          <textarea className="input long" name="redirectUris" required rows={3} placeholder={w.example} />
+        </label>
+        {add.error && <ProblemBox error={add.error} />}
+        <button type="submit" className="btn main" disabled={add.isPending}>
+          {w.add}
+        </button>
+      </form>
+    </Dialog>
+  )
+}
