@@ -401,6 +401,8 @@ describe('what is left behind', () => {
     // Something for the log to tell about.
     await t.app.driver.query(`update users set role = 'king' where id = $1`, [ada.userId])
     expect((await ada.fetch('GET', '/api/auth/me')).status).toBe(500)
+    // Other files list the users of this database.
+    await t.app.driver.query(`update users set role = 'user' where id = $1`, [ada.userId])
   })
 
   test('there is something to look for and somewhere to look', async () => {
