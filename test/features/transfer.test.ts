@@ -180,9 +180,9 @@ describe('an import', () => {
     await bea.fetch('POST', '/api/notes', { title: 'Hers', projectId: taken })
     const whole = await exported(bea)
     expect((await imported(guest, whole)).status).toBe(403)
+    // They have it already, and it was not imported.
+    expect((await imported(bea, whole)).status).toBe(409)
     const stranger = await person(t)
-    // The id exists, in a team that they do not see.
-    expect((await imported(stranger, whole)).status).toBe(409)
     const [{ record }] = whole.lines as [Line]
     const note = whole.lines.find(({ entity }) => entity === 'note')
     const own = { ...record, id: Bun.randomUUIDv7(), slug: 'own', key: 'OWN' }
@@ -230,26 +230,34 @@ describe('an import refuses', () => {
     await full(bea)
     const theirs = await oneOfEach(bob, { kinds: ['project', 'epic', 'story', 'task', 'spec', 'decision', 'note'] })
     const whole = await exported(bea)
+    let number = 77
     const again = (entity: string, fields: object) => {
       const record = recordIn(whole, entity)
       const fresh = { ...('id' in record && { id: Bun.randomUUIDv7() }), ...('slug' in record && { slug: 'again' }) }
-      return one(bea, entity, { ...record, ...fresh, ...('number' in record && { number: 77 }), ...fields })
+      return one(bea, entity, { ...record, ...fresh, ...('number' in record && { number: number++ }), ...fields })
     }
     const status = async (entity: string, fields: object) => [entity, (await again(entity, fields)).status]
     const { story, task, epic, spec, decision, note } = theirs
     for (const [entity, fields] of [
       ['task', { storyId: story.id }],
-      ['task', { parentId: task.id }],
       ['story', { epicId: epic.id }],
       ['dependency', { blockedById: task.id }],
       ['comment', { taskId: task.id }],
-      ['feature', { specId: spec.id }],
-      ['feature', { taskIds: [task.id] }],
-      ['decision', { supersedes: decision.id }],
       ['link', { fromType: 'note', fromId: note.id, toType: 'task', toId: task.id }],
       ['link', { toType: 'note', toId: note.id }],
     ] as const)
       expect(await status(entity, fields)).toEqual([entity, 422])
+    // What may come later is not told from what does not exist, and names nothing of theirs.
+    for (const [entity, fields] of [
+      ['task', { parentId: task.id }],
+      ['feature', { specId: spec.id }],
+      ['feature', { taskIds: [task.id] }],
+      ['decision', { supersedes: decision.id }],
+    ] as const) {
+      expect(await status(entity, fields)).toEqual([entity, 200])
+      const [id] = Object.values(fields).flat()
+      expect(JSON.stringify((await exported(bea)).lines)).not.toContain(id)
+    }
     // A workspace is of the instance that the record comes from.
     const project = { key: 'WSP', workspaceId: Bun.randomUUIDv7() }
     expect((await again('project', project)).status).toBe(200)
@@ -262,15 +270,17 @@ describe('an import refuses', () => {
     const diary = { ...recordIn(await exported(bea), 'note'), id: Bun.randomUUIDv7(), slug: 'diary-2' }
     expect((await one(bea, 'note', diary)).status).toBe(200)
     const hers = { ...diary, title: 'Owned', createdById: eve.userId }
-    const refused = await call<object>(
+    const copied = await call<object>(
       t,
       'POST',
       '/api/sync/import',
       { people: [{ id: eve.userId, email: eve.email }], records: [{ entity: 'note', record: hers }] },
       { authorization: `Bearer ${eve.token}`, 'x-organization-id': bea.organizationId },
     )
-    expect(refused.status).toBe(409)
+    // Hers is a note of its own.
+    expect(copied.body).toMatchObject({ created: 1 })
     expect((await bea.fetch('GET', `/api/notes/${diary.id}`)).body).toMatchObject({ title: 'Diary' })
+    expect((await eve.fetch('GET', `/api/notes/${diary.id}`)).status).toBe(404)
   })
 })
 

@@ -11,6 +11,7 @@ import { columns, requireRoom } from '../attachments/service.ts'
 import { attachments } from '../attachments/table.ts'
 import { checked } from '../attachments/types.ts'
 import { type Found, lookUp } from '../links/records.ts'
+import { aliasOf } from './aliases.ts'
 
 /** The files in the texts of records. A file is one line of an export, with its bytes. */
 
@@ -84,19 +85,21 @@ export async function storeFile(
   const [record] = await lookUp(ctx, file.kind, [file.recordId])
   if (!record || ![organizationId, null].includes(record.organizationId))
     throw invalid('/records', `The ${file.kind} of the file ${file.id} is not in this team.`)
-  const [there] = await ctx.db
-    .select({ recordId: attachments.recordId })
-    .from(attachments)
-    .where(eq(attachments.id, file.id))
-  if (there && there.recordId !== file.recordId)
-    throw new AppError('conflict.exists', `The file ${file.id} exists here, and belongs to another record.`)
-  if (there) return undefined
+  const ownerOf = async (id: string) => {
+    const where = eq(attachments.id, id)
+    return (await ctx.db.select({ id: attachments.recordId }).from(attachments).where(where))[0]?.id
+  }
+  const owner = await ownerOf(file.id)
+  // A file of another record keeps its id, and this one gets another.
+  const id = owner && owner !== file.recordId ? aliasOf(organizationId, file.id) : file.id
+  if (owner === file.recordId || (id !== file.id && (await ownerOf(id)))) return undefined
   const { type, bytes } = checked(file.name, Buffer.from(base64, 'base64'))
   if (type !== file.type || bytes.length !== file.size)
     throw invalid('/records', `The file ${file.id} is not what its type and size say.`)
   await requireRoom(ctx, record, bytes.length)
   await ctx.db.insert(attachments).values({
     ...file,
+    id,
     organizationId: record.organizationId,
     bytes: sql`decode(${Buffer.from(bytes).toString('base64')}, 'base64')`,
   })

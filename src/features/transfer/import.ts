@@ -10,13 +10,14 @@ import { announceImported } from '../links/service.ts'
 import { memberships } from '../organizations/table.ts'
 import { specs } from '../specs/table.ts'
 import { users } from '../users/table.ts'
+import { Aliases } from './aliases.ts'
 import { compared, fieldsOf, type Kinds, newerPart, specVersion } from './changes.ts'
 import { recordsImported } from './events.ts'
 import { checkFile, storeFile } from './files.ts'
 import { kindNamed } from './kinds.ts'
 import { adoptParts, parentIn, raiseNumbers, setParents } from './parents.ts'
-import { parts, personFields } from './parts.ts'
-import { checkRecord, computed, isOwn, ownerOf } from './rules.ts'
+import { fieldOf, parentField, parts, personFields } from './parts.ts'
+import { checkRecord, computed, freeSlug, isOurs, isOwn, ownerOf } from './rules.ts'
 import type { ImportBatch, ImportResult, Line } from './schema.ts'
 import { importedRecords } from './table.ts'
 
@@ -42,7 +43,9 @@ export const importBatch = write(
   administrators,
   async (ctx, { people: named, records }: ImportBatch): Promise<ImportResult> => {
     const organizationId = ctx.actor.organizationId as string
-    const batch = new Batch(ctx, organizationId, await accountsOf(ctx, organizationId, named))
+    const aliases = new Aliases(organizationId)
+    await aliases.find(ctx, records)
+    const batch = new Batch(ctx, organizationId, await accountsOf(ctx, organizationId, named), aliases)
     for (const line of records) await batch.store(line)
     await batch.finish()
     return batch.result
@@ -90,10 +93,19 @@ class Batch {
     private readonly ctx: Ctx,
     private readonly organizationId: string,
     private readonly accounts: ReadonlyMap<string, string>,
+    private readonly aliases: Aliases,
   ) {}
 
   async store({ entity, record }: Line): Promise<void> {
     if (entity === 'file') return this.#storeFile(record)
+    if (await this.#stored(entity, this.aliases.in(record))) return
+    this.aliases.add(String(record.id))
+    if (!(await this.#stored(entity, this.aliases.in(record))))
+      throw new AppError('conflict.id', `The ${entity} ${record.id} cannot be imported with its id.`)
+  }
+
+  /** Returns false, and stores nothing, if the id is taken by a record of others. */
+  async #stored(entity: string, record: Fields): Promise<boolean> {
     const place = this.#place(entity)
     checkRecord(entity, record, place.columns)
     const row = await this.#mapped(record)
@@ -107,12 +119,14 @@ class Batch {
         .limit(1),
     )
     if (!there) await this.#create(entity, place, row)
+    else if (!(await isOurs(this.ctx, this.organizationId, entity, row, there))) return false
     else if (Object.keys(place.fields).length === 0) await this.#renewPart(entity, place, row, there)
     else await this.#update(entity, place, row, there)
+    return true
   }
 
   async #storeFile(record: Fields): Promise<void> {
-    const file = checkFile(this.ctx, record)
+    const file = this.aliases.ofFile(checkFile(this.ctx, record))
     this.#place(file.kind)
     const createdById = this.accounts.get(file.createdById ?? '') ?? null
     const found = await storeFile(this.ctx, this.organizationId, { ...file, createdById })
@@ -123,8 +137,7 @@ class Batch {
 
   /** Takes the newer state of what is here already and not merged by fields. */
   async #renewPart(entity: string, { table, key, columns }: Place, row: Fields, there: Fields): Promise<void> {
-    const parent = parts[entity] ? fieldOf(columns, parts[entity].parent) : 'taskId'
-    const set = newerPart(entity, parent, there, row)
+    const set = newerPart(entity, parentField(entity), there, row)
     if (!set) return void this.result.unchanged++
     const match = key.map((column) => eq(column, row[fieldOf(columns, column)] as string))
     await this.ctx.db
@@ -184,6 +197,7 @@ class Batch {
       ...rest,
       ...computed(entity, row),
       ...(entity !== 'task' && parentId !== undefined && { parentId }),
+      ...(await freeSlug(this.ctx, entity, row)),
     }
     await this.ctx.db.insert(table as PgTable).values(values as never)
     this.result.created++
@@ -209,7 +223,7 @@ class Batch {
     await this.ctx.db
       .insert(importedRecords)
       .values(values)
-      .onConflictDoUpdate({ target: importedRecords.id, set: { base, importedAt: this.ctx.now } })
+      .onConflictDoUpdate({ target: importedRecords.id, set: values })
   }
 
   /** Notes that a record changed, to be named in an event of where it is. A part changes what it belongs to. */
@@ -232,8 +246,7 @@ class Batch {
       .select({ base: importedRecords.base, organizationId: importedRecords.organizationId })
       .from(importedRecords)
       .where(eq(importedRecords.id, String(row.id)))
-    const isMine = there.organizationId !== null || there.createdById === this.ctx.actor.userId
-    if (before?.organizationId !== this.organizationId || there.organizationId !== row.organizationId || !isMine)
+    if (before?.organizationId !== this.organizationId || there.organizationId !== row.organizationId)
       throw new AppError('conflict.exists', `The ${entity} ${row.id} exists here, and was not imported to this team.`)
     const { taken, conflicts } = compared(fields, before.base, there, row)
     if (conflicts.length > 0) this.result.conflicts.push({ entity, id: String(row.id), fields: conflicts })
@@ -274,6 +287,3 @@ class Batch {
       })
   }
 }
-
-const fieldOf = (columns: Place['columns'], wanted: PgColumn): string =>
-  Object.entries(columns).find(([, column]) => column === wanted)?.[0] ?? ''

@@ -117,3 +117,10 @@ export const personFields: Readonly<Record<string, string | undefined>> = {
   authorId: 'authorType',
   actorId: 'actorType',
 }
+
+export const fieldOf = (columns: Part['columns'], wanted: PgColumn): string =>
+  Object.entries(columns).find(([, column]) => column === wanted)?.[0] ?? ''
+
+/** Returns the field with the id of what a part or a comment belongs to. */
+export const parentField = (entity: string): string =>
+  parts[entity] ? fieldOf(parts[entity].columns, parts[entity].parent) : 'taskId'

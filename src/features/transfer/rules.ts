@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { sql } from 'drizzle-orm'
 import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
+import { randomTail } from '../../auth/secrets.ts'
 import { check } from '../../check.ts'
 import { idList, newId } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
@@ -25,6 +26,8 @@ import { Epic, Story } from '../stories/schema.ts'
 import { Comment, kinds, Task, TaskEvidence } from '../tasks/schema.ts'
 import { View } from '../views/schema.ts'
 import { Feature, FeatureReview, SubmittedEvidence } from '../workflow/schema.ts'
+import { aliasOf } from './aliases.ts'
+import { parentField } from './parts.ts'
 
 type Fields = Record<string, unknown>
 
@@ -155,12 +158,30 @@ export async function ownerOf(ctx: Ctx, organizationId: string, entity: string, 
       if (strange.length > 0 || found.length === 0) row[one.field] = null
       continue
     }
-    const seen = one.kind && strange.length > 0 ? (await lookUp(ctx, one.kind, strange)).length : 0
-    if (strange.length > seen || (one.isNeeded && found.length < new Set(ids).size))
+    if (one.isNeeded && (strange.length > 0 || found.length < new Set(ids).size))
       throw invalid('/records', `${one.field} ${ids.join(', ')} of a ${entity} is not in this team.`)
+    if (strange.length > 0) await renameStrange(ctx, organizationId, one, row, strange)
     if (!('projectId' in row)) project ??= found[0]?.project ?? null
   }
   return project
+}
+
+/**
+ * Replaces ids of records of others by those that the meant records will have here, if they come. An id that nobody has
+ * would stay as it is, so the caller cannot tell the one from the other.
+ */
+async function renameStrange(
+  ctx: Ctx,
+  organizationId: string,
+  { field, kind }: Reference,
+  row: Fields,
+  strange: readonly string[],
+): Promise<void> {
+  const seen = new Set(kind ? (await lookUp(ctx, kind, [...strange])).map(({ id }) => id) : [])
+  const here = (id: unknown) =>
+    typeof id === 'string' && strange.includes(id) && !seen.has(id) ? aliasOf(organizationId, id) : id
+  const value = row[field]
+  row[field] = Array.isArray(value) ? value.map(here) : here(value)
 }
 
 interface Place extends Fields {
@@ -186,4 +207,37 @@ function personalOf({ actor }: Ctx, entity: string, row: Fields): void {
   const owner = entity === 'session' ? row.userId : row.createdById
   if ((row.organizationId === null || isOwn(entity, row)) && owner !== actor.userId)
     throw invalid('/records', `A personal ${entity} can only be imported by the person whose it is.`)
+}
+
+/** Whether a record with the id of an imported one is of this team, or the caller's own: only then they may know of it. */
+export async function isOurs(
+  ctx: Ctx,
+  organizationId: string,
+  entity: string,
+  row: Fields,
+  there: Fields,
+): Promise<boolean> {
+  if (entity === 'link') return there.fromId === row.fromId && there.toId === row.toId
+  if ('organizationId' in there) {
+    const owner = entity === 'session' ? there.userId : there.createdById
+    if (there.organizationId === null || isOwn(entity, there)) return owner === ctx.actor.userId
+    return there.organizationId === organizationId
+  }
+  const parent = parentField(entity)
+  if (there[parent] === row[parent]) return true
+  const [belongsTo] = references[entity] ?? []
+  if (!belongsTo) return false
+  const [place] = await placesOf(ctx, belongsTo, [String(there[parent])])
+  return place?.team === organizationId
+}
+
+/** Tables whose slugs are of the whole instance. */
+const slugs: Readonly<Record<string, string>> = { note: 'notes', agent: 'agents', skill: 'skills' }
+
+/** Returns another slug for a new record, if its own is taken. */
+export async function freeSlug(ctx: Ctx, entity: string, { slug }: Fields): Promise<Fields> {
+  if (!slugs[entity]) return {}
+  const { rows } = await ctx.db.execute(sql`
+    select 1 from ${sql.identifier(slugs[entity])} where slug = ${slug} and deleted_at is null`)
+  return rows.length > 0 ? { slug: `${slug}-${randomTail()}` } : {}
 }
