@@ -209,7 +209,7 @@ function personalOf({ actor }: Ctx, entity: string, row: Fields): void {
     throw invalid('/records', `A personal ${entity} can only be imported by the person whose it is.`)
 }
 
-/** Whether a record with the id of an imported one is of this team, or the caller's own: only then they may know of it. */
+/** Whether a record with the id of an imported one is of this team or the caller's own, so that they may know. */
 export async function isOurs(
   ctx: Ctx,
   organizationId: string,
