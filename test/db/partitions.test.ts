@@ -32,12 +32,22 @@ afterAll(async () => {
   for (const close of opened.reverse()) await close()
 })
 
-async function open(): Promise<{ driver: Driver; url: string }> {
+/** The name of a database with all tables, which is copied because creating them takes a second. */
+let made: Promise<string> | undefined
+async function template(): Promise<string> {
   const { url, drop } = await freshDatabase()
+  const driver = await openPostgres({ url, poolSize: 2 })
+  await migrate(driver, migrations)
+  await driver.close()
+  opened.push(drop)
+  return new URL(url).pathname.slice(1)
+}
+async function open(): Promise<Driver> {
+  made ??= template()
+  const { url, drop } = await freshDatabase(undefined, await made)
   const driver = await openPostgres({ url, poolSize: 8, statementTimeout: 60_000 })
   opened.push(() => driver.close().then(drop))
-  await migrate(driver, migrations)
-  return { driver, url }
+  return driver
 }
 const one = async (driver: Driver, text: string) => (await driver.query(text)).rows[0]?.[0]
 const seqs = async (driver: Driver) => (await driver.query('select seq from events order by seq')).rows.map(Number)
@@ -66,7 +76,7 @@ test.skipIf(onPostgres)('the embedded database keeps one table', async () => {
 
 describe.skipIf(!onPostgres)('events in parts', () => {
   test('no event is lost or read twice while parts begin beneath writers and a reader', async () => {
-    const { driver } = await open()
+    const driver = await open()
     await write(driver, ['first'])
     const batches: Batch[] = []
     const tail = new Tail(drizzleOver(driver), async (batch) => void batches.push(batch), quiet)
@@ -114,10 +124,11 @@ describe.skipIf(!onPostgres)('events in parts', () => {
   })
 
   test('the table looks the same afterwards, and its indexes were not built again', async () => {
-    const { driver } = await open()
-    await driver.exec(`drop role if exists tutti_reads_events; create role tutti_reads_events;
-      grant select on events to tutti_reads_events; grant insert on events to public`)
-    opened.push(() => driver.exec('drop owned by tutti_reads_events; drop role tutti_reads_events'))
+    const driver = await open()
+    // Roles belong to the whole server, which other tests use at the same time.
+    const role = `tutti_test_${newId().replaceAll('-', '')}`
+    await driver.exec(`create role ${role}; grant select on events to ${role}; grant insert on events to public`)
+    opened.push(() => driver.exec(`drop owned by ${role}; drop role ${role}`))
     await write(driver, ['a', 'b'])
     const looks = async () => [
       ...(
@@ -151,7 +162,7 @@ describe.skipIf(!onPostgres)('events in parts', () => {
   })
 
   test('what was interrupted is continued, and an end that came too near is moved', async () => {
-    const { driver } = await open()
+    const driver = await open()
     for (let step = 0, parts = 1; step <= 4; step++) {
       await write(driver, ['a'])
       let left = step
@@ -178,7 +189,7 @@ describe.skipIf(!onPostgres)('events in parts', () => {
   })
 
   test('a small or new part stays as it is, and so does a table that a view shows', async () => {
-    const { driver } = await open()
+    const driver = await open()
     await write(driver, ['a'])
     await driver.exec('analyze events')
     const now = new Date(Date.now() + 60_000)
@@ -195,7 +206,7 @@ describe.skipIf(!onPostgres)('events in parts', () => {
   })
 
   test('an index is built on each part beside writes, and again after an interruption', async () => {
-    const { driver } = await open()
+    const driver = await open()
     await write(driver, ['a'])
     await divide(driver)
     await driver.exec(`create index "events_of_test" on only events (ip);
@@ -276,7 +287,7 @@ describe.skipIf(!onPostgres)('a backup', () => {
   }
 
   test('of events in parts is loaded where there are none, and the other way round', async () => {
-    const [{ driver: parts }, { driver: plain }] = [await open(), await open()]
+    const [parts, plain] = [await open(), await open()]
     for (const driver of [parts, plain]) await write(driver, ['a', 'b'])
     await lastIs(parts, partEnd(await divide(parts)))
     await write(parts, ['c'])

@@ -1,11 +1,13 @@
 import { SQL } from 'bun'
 
 /**
- * A new, empty database on the native Postgres that `test/run` starts, or on the one at `base`. TEST_TEMPLATE names a
- * database to copy instead, by which a version is tested on the schema of the next one (`test/db/next-version.test.ts`).
+ * A new, empty database on the native Postgres that `test/run` starts, or on the one at `base`. With a template, a copy
+ * of that database, which nobody may be connected to. TEST_TEMPLATE names one for all tests, by which a version is
+ * tested on the schema of the next one (`test/db/next-version.test.ts`).
  */
 export async function freshDatabase(
   base = process.env.TEST_DATABASE_URL,
+  template = process.env.TEST_TEMPLATE,
 ): Promise<{ url: string; drop(): Promise<void> }> {
   if (!base)
     throw new Error(
@@ -13,7 +15,6 @@ export async function freshDatabase(
     )
   const name = `tutti_test_${process.pid}_${Math.random().toString(36).slice(2, 8)}`
   const admin = new SQL(base, { max: 1 })
-  const template = process.env.TEST_TEMPLATE
   await admin.unsafe(`create database ${name}${template ? ` template ${template}` : ''}`)
   const url = new URL(base)
   url.pathname = `/${name}`
