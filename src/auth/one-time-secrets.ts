@@ -2,6 +2,7 @@ import { createHmac, randomInt } from 'node:crypto'
 import { and, eq, gt, isNotNull, isNull, lt, ne, sql } from 'drizzle-orm'
 import type { Ctx } from '../action.ts'
 import { newId } from '../db/columns.ts'
+import { placeholders, prepareDeferred, prepareForms } from '../db/session.ts'
 import { deriveKey, hashSecret, kindOf, newSecret } from './secrets.ts'
 import { oneTimeSecrets as table } from './table.ts'
 
@@ -39,6 +40,7 @@ export interface Redeemed {
   data: Record<string, unknown>
 }
 
+const NOW = sql.placeholder('now')
 const shown = { id: table.id, subject: table.subject, userId: table.userId, data: table.data }
 /** Returns the time this many minutes later. */
 export const after = (now: string, minutes: number): string =>
@@ -49,38 +51,86 @@ const normal = (subject: string): string => subject.toLowerCase()
  * Replaces the unused secret of the same purpose and subject in the same statement, so that of two concurrent ones only
  * one stays valid.
  */
-async function put(
+const store = prepareDeferred((db) =>
+  db
+    .insert(table)
+    .values({
+      ...placeholders(
+        'id',
+        'purpose',
+        'subject',
+        'userId',
+        'hash',
+        'sealed',
+        'boundTo',
+        'data',
+        'createdAt',
+        'expiresAt',
+      ),
+      attempts: 0,
+    })
+    .onConflictDoUpdate({
+      target: [table.purpose, table.subject],
+      targetWhere: isNull(table.usedAt),
+      set: {
+        id: sql`excluded.id`,
+        userId: sql`excluded.user_id`,
+        hash: sql`excluded.hash`,
+        sealed: sql`excluded.sealed`,
+        boundTo: sql`excluded.bound_to`,
+        data: sql`excluded.data`,
+        attempts: 0,
+        createdAt: sql`excluded.created_at`,
+        expiresAt: sql`excluded.expires_at`,
+      },
+    }),
+)
+
+function put(
   ctx: Ctx,
   { purpose, minutes, subject, userId, boundTo, data }: Issue,
   hash: string,
   sealed?: string,
-): Promise<void> {
-  const secret = {
+): void {
+  store(ctx.db, {
     id: newId(),
     userId: userId ?? null,
     hash,
     sealed: sealed ?? null,
     boundTo: boundTo === undefined ? null : hashSecret(boundTo),
     data: data ?? {},
-    attempts: 0,
     createdAt: ctx.now,
     expiresAt: after(ctx.now, minutes),
-  }
-  await ctx.db
-    .insert(table)
-    .values({ ...secret, purpose, subject: subject === undefined ? null : normal(subject) })
-    .onConflictDoUpdate({ target: [table.purpose, table.subject], targetWhere: isNull(table.usedAt), set: secret })
+    purpose,
+    subject: subject === undefined ? null : normal(subject),
+  })
 }
 
 /** Creates a secret in the running transaction. */
 export async function issueSecret(ctx: Ctx, issue: Issue): Promise<string> {
   const secret = newSecret('once')
-  await put(ctx, issue, hashSecret(secret))
+  put(ctx, issue, hashSecret(secret))
   return secret
 }
 
 /** For a bound secret that may be used in another browser too, with fewer rights. */
 export const anyBrowser = Symbol('any browser')
+
+const using = prepareForms((db, { bound }: { bound: 'any' | 'no' | 'yes' }) =>
+  db
+    .update(table)
+    .set({ usedAt: sql`${NOW}::timestamptz` })
+    .where(
+      and(
+        eq(table.purpose, sql.placeholder('purpose')),
+        isNull(table.usedAt),
+        gt(table.expiresAt, NOW),
+        eq(table.hash, sql.placeholder('hash')),
+        bound === 'any' ? undefined : bound === 'no' ? isNull(table.boundTo) : eq(table.boundTo, sql.placeholder('to')),
+      ),
+    )
+    .returning(shown),
+)
 
 /**
  * One statement decides. Concurrent callers: exactly one wins. Returns undefined when the secret is unknown, used,
@@ -93,17 +143,9 @@ export async function redeemSecret(
   boundTo?: string | typeof anyBrowser,
 ): Promise<Redeemed | undefined> {
   if (kindOf(secret) !== 'once') return undefined
-  const browser =
-    boundTo === anyBrowser
-      ? undefined
-      : boundTo === undefined
-        ? isNull(table.boundTo)
-        : eq(table.boundTo, hashSecret(boundTo))
-  const [found] = await ctx.db
-    .update(table)
-    .set({ usedAt: ctx.now })
-    .where(and(usable(ctx, purpose), eq(table.hash, hashSecret(secret)), browser))
-    .returning(shown)
+  const bound = boundTo === anyBrowser ? 'any' : boundTo === undefined ? 'no' : 'yes'
+  const to = typeof boundTo === 'string' ? hashSecret(boundTo) : null
+  const [found] = await using(ctx.db, { bound }, { now: ctx.now, purpose, hash: hashSecret(secret), to })
   return found
 }
 
@@ -178,7 +220,7 @@ const codeHash = (ctx: Ctx, email: string, code: string): string =>
  */
 export async function issueCode(ctx: Ctx, email: string, userId: string | null): Promise<string> {
   const code = newCode()
-  await put(
+  put(
     ctx,
     { purpose: 'code', subject: email, userId, minutes: CODE_MINUTES },
     codeHash(ctx, email, code),

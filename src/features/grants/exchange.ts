@@ -1,9 +1,11 @@
 import { createHash, createHmac } from 'node:crypto'
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
 import { redeemSecret, spentSecret } from '../../auth/one-time-secrets.ts'
 import { anyone } from '../../auth/policy.ts'
 import { deriveKey, hashSecret, kindOf, newSecret, secretFrom, shown } from '../../auth/secrets.ts'
+import { newId } from '../../db/columns.ts'
+import { placeholders, prepare, prepareDeferred } from '../../db/session.ts'
 import { expiry } from '../tokens/credentials.ts'
 import { mcpTokens } from '../tokens/table.ts'
 import { users } from '../users/table.ts'
@@ -43,15 +45,39 @@ const refreshTokenOf = ({ app }: Ctx, { id }: Pick<Grant, 'id'>, turn: number): 
     createHmac('sha512', deriveKey(app.secret, 'grant-refresh')).update(`${id}:${turn}:${counter}`).digest(),
   )
 
+const now = sql.placeholder('now')
+const storeToken = prepareDeferred((db) =>
+  db.insert(mcpTokens).values({
+    ...placeholders(
+      'id',
+      'grantId',
+      'userId',
+      'organizationId',
+      'name',
+      'scopes',
+      'toolsets',
+      'projectId',
+      'agentId',
+      'prefix',
+      'last4',
+      'hash',
+      'expiresAt',
+    ),
+    kind: 'live',
+    createdAt: now,
+    updatedAt: now,
+  }),
+)
+
 /** Creates an access token, which the refresh token of the current turn goes with. */
-async function issue(ctx: Ctx, grant: Grant, turn: number): Promise<Tokens> {
+function issue(ctx: Ctx, grant: Grant, turn: number): Tokens {
   const token = newSecret('mcp_live')
   const seconds = Math.min(ACCESS_SECONDS, Math.floor((Date.parse(grant.expiresAt) - Date.parse(ctx.now)) / 1000))
-  await ctx.db.insert(mcpTokens).values({
+  storeToken(ctx.db, {
+    id: newId(),
     grantId: grant.id,
     userId: grant.userId,
     organizationId: grant.organizationId,
-    kind: 'live',
     name: grant.clientName,
     scopes: grant.scopes,
     toolsets: grant.toolsets,
@@ -60,41 +86,49 @@ async function issue(ctx: Ctx, grant: Grant, turn: number): Promise<Tokens> {
     ...shown(token),
     hash: hashSecret(token),
     expiresAt: new Date(Date.parse(ctx.now) + seconds * 1000).toISOString(),
-    createdAt: ctx.now,
-    updatedAt: ctx.now,
+    now: ctx.now,
   })
   const scope = grant.scopes.includes('write') ? 'read write' : grant.scopes.join(' ')
   const refresh_token = refreshTokenOf(ctx, grant, turn)
   return { access_token: token, token_type: 'Bearer', expires_in: seconds, refresh_token, scope }
 }
 
-/** Begins the next turn: from now on the program renews with its new refresh token. */
-async function turn(ctx: Ctx, grant: Grant): Promise<Tokens> {
-  const next = grant.turn + 1
-  await ctx.db
+const storeTurn = prepareDeferred((db) =>
+  db
     .update(oauthGrants)
-    .set({ turn: next, turnedAt: ctx.now, idleUntil: expiry(ctx.now, IDLE_DAYS) })
-    .where(eq(oauthGrants.id, grant.id))
-  const tokens = await issue(ctx, grant, next)
-  const hash = hashSecret(tokens.refresh_token)
-  await ctx.db.insert(oauthRefreshTokens).values({ hash, grantId: grant.id, turn: next })
+    .set({
+      turn: sql`${sql.placeholder('turn')}::int`,
+      turnedAt: sql`${now}::timestamptz`,
+      idleUntil: sql`${sql.placeholder('idleUntil')}::timestamptz`,
+    })
+    .where(eq(oauthGrants.id, sql.placeholder('grantId'))),
+)
+const storeRefresh = prepareDeferred((db) =>
+  db.insert(oauthRefreshTokens).values(placeholders('hash', 'grantId', 'turn')),
+)
+
+/** Begins the next turn: from now on the program renews with its new refresh token. */
+function turn(ctx: Ctx, grant: Grant): Tokens {
+  const next = { grantId: grant.id, turn: grant.turn + 1 }
+  storeTurn(ctx.db, { ...next, now: ctx.now, idleUntil: expiry(ctx.now, IDLE_DAYS) })
+  const tokens = issue(ctx, grant, next.turn)
+  storeRefresh(ctx.db, { ...next, hash: hashSecret(tokens.refresh_token) })
   return tokens
 }
 
+const locking = prepare((db) =>
+  db
+    .select({ ...getTableColumns(oauthGrants), active: sql<boolean>`${users.status} = 'active'` })
+    .from(oauthGrants)
+    .innerJoin(users, eq(users.id, oauthGrants.userId))
+    .where(and(eq(oauthGrants.id, sql.placeholder('id')), isLive({ now })))
+    .for('update', { of: oauthGrants }),
+)
+
 /** Locks the grant, so that of concurrent calls one after the other decides. Undefined if it has ended. */
 async function lock(ctx: Ctx, id: string): Promise<Grant | undefined> {
-  const [grant] = await ctx.db
-    .select()
-    .from(oauthGrants)
-    .where(and(eq(oauthGrants.id, id), isLive(ctx)))
-    .for('update')
-  const [active] = grant
-    ? await ctx.db
-        .select({ id: users.id })
-        .from(users)
-        .where(and(eq(users.id, grant.userId), eq(users.status, 'active')))
-    : []
-  return active && grant
+  const [grant] = await locking(ctx.db, { id, now: ctx.now })
+  return grant?.active ? grant : undefined
 }
 
 interface CodeUse {

@@ -1,4 +1,4 @@
-import { eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
+import { eq, gt, isNull, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { permissionOf, person, refusalOf } from '../../auth/policy.ts'
@@ -57,7 +57,7 @@ export function shown({ app, actor }: Ctx, { userId, userName, idleUntil, ...row
 }
 
 /** Those that a program uses, or may use from now on. */
-export const isLive = ({ now }: Pick<Ctx, 'now'>): SQL =>
+export const isLive = ({ now }: { now: string | Placeholder }): SQL =>
   and(isNull(table.revokedAt), gt(table.expiresAt, now), gt(table.idleUntil, now))
 
 export const isMine = (ctx: Ctx): SQL => eq(table.userId, userIdOf(ctx.actor))

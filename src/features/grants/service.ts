@@ -12,6 +12,8 @@ import {
   requireRole,
   roleRefusal,
 } from '../../auth/policy.ts'
+import { newId } from '../../db/columns.ts'
+import { placeholders, prepareDeferred } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { agentOfToken } from '../agents/of-token.ts'
@@ -201,6 +203,28 @@ const unusable = () =>
     'This answer was already used, is older than five minutes, or was given elsewhere. Start again in the program.',
   )
 
+const now = sql.placeholder('now')
+const store = prepareDeferred((db) =>
+  db.insert(table).values({
+    ...placeholders(
+      'id',
+      'userId',
+      'organizationId',
+      'clientId',
+      'clientName',
+      'clientHost',
+      'agentId',
+      'projectId',
+      'scopes',
+      'toolsets',
+      'idleUntil',
+      'expiresAt',
+    ),
+    createdAt: now,
+    updatedAt: now,
+  }),
+)
+
 /** Stores the decision, and returns the address that leads back to the program, with a code if it was let in. */
 export const consent = write(
   'grants.consent',
@@ -218,26 +242,23 @@ export const consent = write(
     const userId = userIdOf(ctx.actor)
     const { organizationId, agentId, projectId, scopes = asked.scopes, toolsets = [], days = MOST_DAYS } = allowed
     const name = asked.client.name
-    const [made] = await ctx.db
-      .insert(table)
-      .values({
-        userId,
-        organizationId,
-        clientId: asked.client.id,
-        clientName: name,
-        clientHost: hostOf(asked),
-        agentId: agentId ?? (await agentOfToken(ctx, { organizationId, userId, token: ctx.actor.name, client: name })),
-        projectId,
-        scopes,
-        toolsets,
-        idleUntil: expiry(ctx.now, IDLE_DAYS),
-        expiresAt: expiry(ctx.now, days),
-        createdAt: ctx.now,
-        updatedAt: ctx.now,
-      })
-      .returning({ id: table.id })
-    if (!made) throw new Error('insert returned nothing')
-    ctx.emit(grantCreated, { subjectId: made.id, userId, organizationId, data: { client: name, scopes } })
+    const id = newId()
+    store(ctx.db, {
+      id,
+      userId,
+      organizationId,
+      clientId: asked.client.id,
+      clientName: name,
+      clientHost: hostOf(asked),
+      agentId: agentId ?? (await agentOfToken(ctx, { organizationId, userId, token: ctx.actor.name, client: name })),
+      projectId: projectId ?? null,
+      scopes,
+      toolsets,
+      idleUntil: expiry(ctx.now, IDLE_DAYS),
+      expiresAt: expiry(ctx.now, days),
+      now: ctx.now,
+    })
+    ctx.emit(grantCreated, { subjectId: id, userId, organizationId, data: { client: name, scopes } })
     await notify(ctx, {
       userId,
       reason: 'security',
@@ -249,7 +270,7 @@ export const consent = write(
       purpose: 'grant_code',
       minutes: CODE_MINUTES,
       userId,
-      data: { grantId: made.id, clientId: asked.client.id, redirectUri: asked.redirectUri, challenge: asked.challenge },
+      data: { grantId: id, clientId: asked.client.id, redirectUri: asked.redirectUri, challenge: asked.challenge },
     })
     return { location: backTo(asked, base, { code }) }
   },
