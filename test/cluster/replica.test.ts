@@ -16,10 +16,12 @@ import { createLog } from '../../src/log.ts'
 import type { App } from '../../src/services.ts'
 import { member, person, systemCtx, type TestApp } from '../support/app.ts'
 import { until } from '../support/until.ts'
+import { startPooler } from './pooler.ts'
 import { Programs } from './programs.ts'
-import { type Server, startPair } from './standby.ts'
+import { type Server, startPair, startStandby } from './standby.ts'
 
 /** A streaming standby from which exports, backups and analytics are read. */
+let programs: Programs
 let primary: Server
 let standby: Server
 let logged: string[]
@@ -27,7 +29,7 @@ let now = 0
 const apps: App[] = []
 
 beforeAll(async () => {
-  const programs = await Programs.create()
+  programs = await Programs.create()
   const pair = await startPair(programs)
   primary = pair.primary
   standby = pair.standby
@@ -36,11 +38,11 @@ afterEach(async () => {
   for (const app of apps.splice(0)) await app.close()
 })
 
-const configOf = (readUrl = standby.url) =>
+const configOf = (readUrl = standby.url, url = primary.url) =>
   loadConfig({
     env: {
       DATA_DIR: mkdtempSync(join(tmpdir(), 'tutti-test-')),
-      DATABASE_URL: primary.url,
+      DATABASE_URL: url,
       DATABASE_READ_URL: readUrl,
       TUTTI_SECRET: 'a secret that all of these instances have in common',
       DB_STATEMENT_TIMEOUT_MS: '60000',
@@ -50,11 +52,11 @@ const configOf = (readUrl = standby.url) =>
   })
 
 /** `mostBehindMs`: long where a test reads old data on purpose, short where it waits until nobody does. */
-async function start(replica: Pick<ReplicaOptions, 'mostBehindMs'>, readUrl?: string): Promise<TestApp> {
+async function start(replica: Pick<ReplicaOptions, 'mostBehindMs'>, readUrl?: string, url?: string): Promise<TestApp> {
   logged = []
   const log = createLog('info', (line) => void logged.push(line), false)
   const clock = () => new Date(Date.now() + now)
-  const app = await createApp(configOf(readUrl), { log, clock, replica: { everyMs: 20, ...replica } })
+  const app = await createApp(configOf(readUrl, url), { log, clock, replica: { everyMs: 20, ...replica } })
   apps.push(app)
   return { app } as TestApp
 }
@@ -171,6 +173,46 @@ test('what is not a standby of this database is not read, and the start says why
   expect((await analytics(await ada.ctx(), { id: ada.organizationId })).notes).toBe(0)
   const [finding] = await standbyFinding(t.app.config, t.app.driver)
   expect(finding?.said).toContain('it is not a standby')
+}, 120_000)
+
+/** Otherwise PgBouncer lets a query wait for two minutes for a server that is away. */
+const QUICK = ['query_wait_timeout = 1', 'server_login_retry = 1']
+
+test('a standby is read through PgBouncer, and is away while its PgBouncer leads nowhere', async () => {
+  const t = await start({ mostBehindMs: 60_000 }, await startPooler(programs, standby.url, ...QUICK))
+  const ada = await person(t)
+  now += 11_000
+  await caughtUp(t)
+  expect(await isSaved(t, ada)).toBe(true)
+  expect((await analytics(await ada.ctx(), { id: ada.organizationId })).notes).toBe(0)
+  await standby.kill()
+  expect((await analytics(await ada.ctx(), { id: ada.organizationId })).notes).toBe(0)
+  await until(() => said().at(-1) === 'not read')
+  await standby.start()
+  await until(() => said().at(-1) === 'read')
+}, 120_000)
+
+test('after a failover a standby that follows the new primary is read, and one of the old primary is not', async () => {
+  const other = await startStandby(programs, primary, 'other')
+  const follow = (port: number | undefined) =>
+    other.run(`alter system set primary_conninfo = '${port ? `host=127.0.0.1 port=${port} user=postgres` : ''}'`)
+  await follow(undefined)
+  await other.run('select pg_reload_conf()')
+  await until(async () => (await other.run('select count(*)::int from pg_stat_wal_receiver'))[0]?.[0] === 0)
+  await caughtUp()
+  await standby.run('select pg_promote()')
+  await follow(standby.port)
+  await other.run('select pg_reload_conf()')
+  const t = await start(FOREVER, other.url, standby.url)
+  await until(() => t.app.reads.isStandbyRead)
+  // The old primary goes on by itself, and its standby gets further than the new primary.
+  const stray = await startStandby(programs, primary, 'stray')
+  await primary.run(`select pg_logical_emit_message(false, 'test', repeat('x', 16000000))`)
+  const [[ahead] = []] = await standby.run('select pg_current_wal_flush_lsn()::text')
+  await until(async () => (await stray.run(`select pg_last_wal_replay_lsn() > '${ahead}'`))[0]?.[0])
+  const lost = await start(FOREVER, stray.url, standby.url)
+  expect(lost.app.reads.isStandbyRead).toBe(false)
+  expect(logged.find((line) => line.includes(isNotRead))).toContain('another timeline')
 }, 120_000)
 
 test('the standby needs an external Postgres', () => {

@@ -68,17 +68,23 @@ export class Server {
   }
 }
 
-/** A primary and its streaming standby, which logs every statement. */
+async function run(programs: Programs, ...command: string[]): Promise<void> {
+  const { code, said } = await programs.run(command)
+  if (code !== 0) throw new Error(`${command[0]} ended with ${code}:\n${said}`)
+}
+const dataOf = (programs: Programs, name: string) => join(programs.folder, `${name}-data`)
+
+/** A streaming standby of a server, which logs every statement. */
+export async function startStandby(programs: Programs, of: Server, name: string): Promise<Server> {
+  const copied = ['-h', '127.0.0.1', '-p', String(of.port), '-U', 'postgres', '-c', 'fast', '--no-sync']
+  await run(programs, `${BIN}/pg_basebackup`, '-D', dataOf(programs, name), '-R', ...copied)
+  return new Server(programs, name, freePort(), ['log_statement=all']).start()
+}
+
+/** A primary and its standby. */
 export async function startPair(programs: Programs): Promise<{ primary: Server; standby: Server }> {
-  const data = (name: string) => join(programs.folder, `${name}-data`)
-  const run = async (...command: string[]) => {
-    const { code, said } = await programs.run(command)
-    if (code !== 0) throw new Error(`${command[0]} ended with ${code}:\n${said}`)
-  }
-  await run(`${BIN}/initdb`, '-D', data('primary'), '-U', 'postgres', '-E', 'UTF8', '--auth=trust', '--no-sync')
+  const own = ['-U', 'postgres', '-E', 'UTF8', '--auth=trust', '--no-sync']
+  await run(programs, `${BIN}/initdb`, '-D', dataOf(programs, 'primary'), ...own)
   const primary = await new Server(programs, 'primary', freePort(), []).start()
-  const copied = ['-h', '127.0.0.1', '-p', String(primary.port), '-U', 'postgres', '-c', 'fast', '--no-sync']
-  await run(`${BIN}/pg_basebackup`, '-D', data('standby'), '-R', ...copied)
-  const standby = await new Server(programs, 'standby', freePort(), ['log_statement=all']).start()
-  return { primary, standby }
+  return { primary, standby: await startStandby(programs, primary, 'standby') }
 }

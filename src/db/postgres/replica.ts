@@ -96,16 +96,20 @@ export class Replica {
   }
 
   async #see(): Promise<void> {
+    let timeline: number
     try {
       const at = performance.now()
-      this.#samples.push({ at, position: await positionOf(this.options.primary) })
+      const found = await placeIn(this.options.primary)
+      timeline = found.timeline
+      this.#samples.push({ at, position: found.position })
     } catch {
       return // Without the primary nothing is known. What calls us needs it too, and says so.
     }
     try {
       this.#opened ??= await this.#open()
       const replayed = await replayedBy(this.#opened.driver)
-      const reached = this.#samples.findLastIndex(({ position }) => position <= replayed)
+      if (replayed.timeline !== timeline) throw new DbError('unavailable', OTHER_TIMELINE)
+      const reached = this.#samples.findLastIndex(({ position }) => position <= replayed.position)
       // At most one sample remains that was reached, and those of a minute that were not.
       if (reached >= 0) this.#hasAllBefore = (this.#samples.splice(0, reached + 1).at(-1) as Sample).at
       this.#reason = undefined
@@ -158,19 +162,36 @@ const MOST_SAMPLES = 1000
 
 const numberOf = (position: string): string => `(${position} - '0/0'::pg_lsn)::text`
 
+/** A place in the log. Each failover begins another timeline, in which the same positions mean something else. */
+interface Place {
+  position: bigint
+  timeline: number
+}
+
 /** Returns up to where the log of the primary is on its disk: everything that was confirmed is before that. */
-async function positionOf(primary: Queryable): Promise<bigint> {
-  const { rows } = await primary.query(`select ${numberOf('pg_current_wal_flush_lsn()')}`)
-  return BigInt(String(rows[0]?.[0]))
+async function placeIn(primary: Queryable): Promise<Place> {
+  const { rows } = await primary.query(
+    `select ${numberOf('pg_current_wal_flush_lsn()')}, left(pg_walfile_name(pg_current_wal_flush_lsn()), 8)`,
+  )
+  const [position, timeline] = rows[0] ?? []
+  return { position: BigInt(String(position)), timeline: Number.parseInt(String(timeline), 16) }
 }
 
-async function replayedBy(standby: Queryable): Promise<bigint> {
-  const { rows } = await standby.query(`select pg_is_in_recovery(), ${numberOf('pg_last_wal_replay_lsn()')}`)
-  const [isStandby, position] = rows[0] ?? []
+/**
+ * Returns up to where a standby has replayed the log. It knows its timeline by what it receives, which some users may
+ * not see, or else by its last checkpoint: then it is known some minutes after a failover.
+ */
+async function replayedBy(standby: Queryable): Promise<Place> {
+  const { rows } = await standby.query(
+    `select pg_is_in_recovery(), ${numberOf('pg_last_wal_replay_lsn()')},
+      greatest((select max(received_tli) from pg_stat_wal_receiver), (select timeline_id from pg_control_checkpoint()))`,
+  )
+  const [isStandby, position, timeline] = rows[0] ?? []
   if (isStandby !== true) throw new DbError('unavailable', NO_STANDBY)
-  return BigInt(String(position ?? 0))
+  return { position: BigInt(String(position ?? 0)), timeline: Number(timeline) }
 }
 
+const OTHER_TIMELINE = 'it does not follow this primary: it is on another timeline, as after a failover'
 const NO_STANDBY = 'it is not a standby'
 
 /** Throws unless the server is a standby of the primary: positions in the log of another one would mean nothing. */
