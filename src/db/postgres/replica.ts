@@ -184,7 +184,8 @@ async function placeIn(primary: Queryable): Promise<Place> {
 async function replayedBy(standby: Queryable): Promise<Place> {
   const { rows } = await standby.query(
     `select pg_is_in_recovery(), ${numberOf('pg_last_wal_replay_lsn()')},
-      greatest((select max(received_tli) from pg_stat_wal_receiver), (select timeline_id from pg_control_checkpoint()))`,
+      greatest((select max(received_tli) from pg_stat_wal_receiver),
+        (select timeline_id from pg_control_checkpoint()))`,
   )
   const [isStandby, position, timeline] = rows[0] ?? []
   if (isStandby !== true) throw new DbError('unavailable', NO_STANDBY)
