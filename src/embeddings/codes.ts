@@ -1,15 +1,4 @@
-import { readFileSync } from 'node:fs'
-import kernelPath from './kernel.wasm' with { type: 'file' }
-
-interface Kernel {
-  compare(codes: number, scales: number, asked: number, scores: number, count: number, width: number): void
-}
-
-let compiled: WebAssembly.Module | undefined
-/** The kernel calls this only where it has a defect. */
-const abort = () => {
-  throw new Error('the embedding kernel aborted')
-}
+import { fastest, type Kernel, start } from './kernels.ts'
 
 const PAGE = 65_536
 /** Largest number of a signed byte. */
@@ -30,7 +19,7 @@ const roundUp = (n: number, to: number): number => Math.ceil(n / to) * to
  */
 export class VectorCodes {
   /** Made with the first vector: many owners have none. */
-  #kernel: (Kernel & { memory: WebAssembly.Memory }) | undefined
+  #kernel: (Pick<Kernel, 'compare'> & { memory: WebAssembly.Memory }) | undefined
   readonly #width: number
   readonly #ids: string[] = []
   readonly #known = new Set<string>()
@@ -51,7 +40,7 @@ export class VectorCodes {
   }
 
   get #buffer(): ArrayBuffer {
-    this.#kernel ??= start()
+    this.#kernel ??= begin()
     return this.#kernel.memory.buffer
   }
 
@@ -122,11 +111,9 @@ export class VectorCodes {
   }
 }
 
-function start(): Kernel & { memory: WebAssembly.Memory } {
-  compiled ??= new WebAssembly.Module(readFileSync(kernelPath))
+function begin(): Pick<Kernel, 'compare'> & { memory: WebAssembly.Memory } {
   const memory = new WebAssembly.Memory({ initial: 1 })
-  const { exports } = new WebAssembly.Instance(compiled, { env: { memory, abort } })
-  return { ...(exports as typeof exports & Kernel), memory }
+  return { compare: start(fastest(), memory).compare, memory }
 }
 
 function largest(vector: Float32Array): number {

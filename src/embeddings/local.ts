@@ -2,7 +2,7 @@ import { workerUrl } from '../worker-url.ts'
 import type { Embedder, EmbedOptions } from './embedder.ts'
 
 /**
- * The model takes about 110 MB of memory, so it is loaded when first needed and dropped after a while without requests.
+ * The model takes about 90 MB of memory, so it is loaded when first needed and dropped after a while without requests.
  */
 const IDLE_MS = 5 * 60_000
 export const LOCAL_ID = 'local:all-MiniLM-L6-v2:u8:1'

@@ -1,3 +1,4 @@
+import { type Kernel, start, type Variant } from './kernels.ts'
 import { WordPiece } from './tokenizer.ts'
 
 const WIDTH = 384
@@ -5,26 +6,8 @@ const INNER = 1536
 const LAYERS = 6
 const WORDS = 30_522
 const TOKENS = 256
-/** Tensors are packed for the kernel in panels of this many columns. */
-const PANEL = 16
-
-interface Kernel {
-  /** Rounds each row to 14 bits, because products of whole numbers take half as long. */
-  quantize(x: number, codes: number, steps: number, rows: number, inner: number): void
-  gemm(
-    codes: number,
-    steps: number,
-    weights: number,
-    columns: number,
-    out: number,
-    rows: number,
-    inner: number,
-    columnCount: number,
-  ): void
-  gelu(at: number, count: number): void
-  addnorm(x: number, residual: number, gain: number, bias: number, rows: number, width: number): void
-  attn(qkv: number, out: number, scratch: number, rows: number): void
-}
+/** What the kernel for bytes adds to codes, so that none is negative. */
+const ZERO = 8192
 
 interface Tensor {
   bytes: Uint8Array
@@ -40,36 +23,33 @@ interface Header {
   vocab: string
 }
 
-/** The kernel takes rows in pairs. */
-const roundUp = (n: number): number => (n + 1) & ~1
-
 /**
  * all-MiniLM-L6-v2: a text of up to 256 tokens becomes 384 numbers of unit length. Synchronous, so it runs in a Worker.
  */
 export class MiniLM {
   readonly #kernel: Kernel
-  readonly #memory: Float32Array
+  readonly #memory: Float32Array<ArrayBuffer>
   readonly #addresses = new Map<string, number>()
   readonly #tokenizer: WordPiece
   readonly #words: Tensor
   readonly #positions: Float32Array
-  readonly #buffers: Record<'x' | 'qkv' | 'context' | 'y' | 'inner' | 'scores' | 'codes' | 'steps', number>
+  readonly #buffers: Record<'x' | 'qkv' | 'context' | 'y' | 'inner' | 'scratch' | 'codes' | 'steps', number>
   #top = 1024
 
-  constructor(asset: Uint8Array, wasm: Uint8Array<ArrayBuffer>) {
+  constructor(
+    asset: Uint8Array,
+    private readonly variant: Variant,
+  ) {
     const { header, tensors } = unpack(asset)
     this.#tokenizer = new WordPiece(new Map(header.vocab.split('\n').map((word, id) => [word, id])))
+    // A kernel may compute one row more, which nobody reads.
     const rows = TOKENS + 4
-    const bytes = 2 * LAYERS * (4 * WIDTH * WIDTH + 2 * WIDTH * INNER)
-    const floats = LAYERS * (3 * (5 * WIDTH + INNER) + 4 * WIDTH) + 2 * WIDTH + rows * (6 * WIDTH + INNER + 4)
+    const bytes = variant.Codes.BYTES_PER_ELEMENT * LAYERS * (4 * WIDTH * WIDTH + 2 * WIDTH * INNER)
+    const floats = LAYERS * (4 * (5 * WIDTH + INNER) + 4 * WIDTH) + 2 * WIDTH + rows * (6 * WIDTH + INNER + 68)
     const memory = new WebAssembly.Memory({
       initial: Math.ceil((bytes + floats * 4 + rows * INNER * 2 + 4096 + 16 * 128) / 65_536),
     })
-    const abort = () => {
-      throw new Error('the embedding kernel aborted')
-    }
-    const instance = new WebAssembly.Instance(new WebAssembly.Module(wasm), { env: { memory, abort } })
-    this.#kernel = instance.exports as typeof instance.exports & Kernel
+    this.#kernel = start(variant, memory)
     this.#memory = new Float32Array(memory.buffer)
     const get = (name: string): Tensor => {
       const tensor = tensors.get(name)
@@ -88,7 +68,7 @@ export class MiniLM {
       context: this.#allocate(rows * WIDTH),
       y: this.#allocate(rows * WIDTH),
       inner: this.#allocate(rows * INNER),
-      scores: this.#allocate(rows + 8),
+      scratch: this.#allocate(rows * 65),
       codes: this.#allocate((rows * INNER) / 2),
       steps: this.#allocate(rows * 2),
     }
@@ -107,24 +87,30 @@ export class MiniLM {
   }
 
   /**
-   * Packs the weights of a product, several tensors side by side, as [columns / 16][rows / 2][16][2] whole numbers.
-   * What they stand for in each column follows, then the biases.
+   * Packs the weights of a product, several tensors side by side, as the kernel wants them. For each column follows
+   * what its numbers stand for, its bias, and what the kernel for bytes adds to its sums.
    */
   #pack(name: string, sources: Tensor[], biases: Tensor[], rows: number): void {
-    const columns = sources.map(({ bytes }) => bytes.length / rows)
-    const all = columns.reduce((sum, count) => sum + count, 0)
-    const at = this.#allocate((rows * all) / 2)
-    const packed = new Int16Array(this.#memory.buffer, at, rows * all)
-    const scales = new Float32Array(3 * all)
+    const { Codes, panel, group } = this.variant
+    const all = sources.reduce((sum, { bytes }) => sum + bytes.length / rows, 0)
+    const at = this.#allocate((rows * all * Codes.BYTES_PER_ELEMENT) / 4)
+    const packed = new Codes(this.#memory.buffer, at, rows * all)
+    const scales = new Float32Array(4 * all)
+    const offsets = new Int32Array(scales.buffer, 3 * all * 4)
     let first = 0
     for (const [i, { bytes, min, scale }] of sources.entries()) {
-      const width = columns[i] as number
-      for (let row = 0; row < rows; row++)
-        for (let column = 0; column < width; column++) {
-          const to = first + column
-          const panel = Math.floor(to / PANEL) * rows + (row & ~1)
-          packed[panel * PANEL + (to % PANEL) * 2 + (row & 1)] = (bytes[row * width + column] as number) - 128
+      const width = bytes.length / rows
+      for (let column = 0; column < width; column++) {
+        const to = first + column
+        const start = Math.floor(to / panel) * panel * rows + (to % panel) * group
+        let sum = 0
+        for (let row = 0; row < rows; row++) {
+          const code = (bytes[row * width + column] as number) - 128
+          packed[start + (row - (row % group)) * panel + (row % group)] = code
+          sum += code
         }
+        offsets[to] = -ZERO * sum
+      }
       scales.fill(scale, first, first + width)
       scales.fill(min + 128 * scale, all + first, all + first + width)
       scales.set(plain(biases[i] as Tensor), 2 * all + first)
@@ -161,22 +147,20 @@ export class MiniLM {
   embed(text: string): Float32Array {
     const memory = this.#memory
     const { gelu, addnorm, attn } = this.#kernel
-    const { x, qkv, context, y, inner, scores } = this.#buffers
+    const { x, qkv, context, y, inner, scratch } = this.#buffers
     const at = (name: string) => this.#addresses.get(name) as number
     const ids = this.#tokenizer.encode(text, TOKENS)
     const rows = ids.length
-    const padded = roundUp(rows)
     this.#lookUp(ids, x)
-    for (const buffer of [x, context]) memory.fill(0, (buffer >> 2) + rows * WIDTH, (buffer >> 2) + padded * WIDTH)
     addnorm(x, 0, at('gain'), at('bias'), rows, WIDTH)
     for (let i = 0; i < LAYERS; i++) {
-      this.#product(x, `qkv${i}`, qkv, padded, WIDTH, 3 * WIDTH)
-      attn(qkv, context, scores, rows)
-      this.#product(context, `out${i}`, y, padded, WIDTH, WIDTH)
+      this.#product(x, `qkv${i}`, qkv, rows, WIDTH, 3 * WIDTH)
+      attn(qkv, context, scratch, rows)
+      this.#product(context, `out${i}`, y, rows, WIDTH, WIDTH)
       addnorm(x, y, at(`gain1${i}`), at(`bias1${i}`), rows, WIDTH)
-      this.#product(x, `up${i}`, inner, padded, WIDTH, INNER)
-      gelu(inner, padded * INNER)
-      this.#product(inner, `down${i}`, y, padded, INNER, WIDTH)
+      this.#product(x, `up${i}`, inner, rows, WIDTH, INNER)
+      gelu(inner, rows * INNER)
+      this.#product(inner, `down${i}`, y, rows, INNER, WIDTH)
       addnorm(x, y, at(`gain2${i}`), at(`bias2${i}`), rows, WIDTH)
     }
     return unit(meanOf(memory.subarray(x >> 2, (x >> 2) + rows * WIDTH)))

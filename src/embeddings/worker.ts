@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import modelPath from '../../.cache/minilm-l6-v2.u8' with { type: 'file' }
-import kernelPath from './kernel.wasm' with { type: 'file' }
+import { fastest } from './kernels.ts'
 import { MiniLM } from './minilm.ts'
 
 declare const self: {
@@ -13,7 +13,14 @@ declare const self: {
 // down the whole server.
 if (process.platform === 'linux') setPriority(4)
 
-const model = new MiniLM(new Uint8Array(readFileSync(modelPath)), readFileSync(kernelPath))
+function load(): MiniLM {
+  const file = readFileSync(modelPath)
+  return new MiniLM(new Uint8Array(file.buffer, file.byteOffset, file.length), fastest())
+}
+
+const model = load()
+// Frees the file: embedding leaves so little behind that it would stay in memory.
+setTimeout(() => Bun.gc(true))
 
 self.onmessage = ({ data: text }) => {
   try {
