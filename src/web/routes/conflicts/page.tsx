@@ -19,7 +19,7 @@ export function ConflictsPage() {
         <header>
           <h1 className="h1">{words.title}</h1>
           <p className="soft">
-            {words.intro} {total ? words.n(total) : ''}
+            {words.intro} <span className="nowrap">{total ? words.n(total) : ''}</span>
           </p>
         </header>
         {found.error && (

@@ -13,10 +13,10 @@ export const tones: Record<Tunnel['status'], string> = { pending: '', connecting
 export function Services({ tunnel: { services } }: { tunnel: Tunnel }) {
   if (services.length === 0) return <p className="soft">{words.noServices}</p>
   return (
-    <ul className="stack s1" aria-label={words.services}>
+    <ul className="services" aria-label={words.services}>
       {services.map(({ name, url, who, ok }) => (
-        <li key={name} className="row wrap">
-          <b className="b5">{name}</b>
+        <li key={name}>
+          <b className="b5 t13">{name}</b>
           {url === null ? (
             <span className="t12 soft grow">{words.noAddress}</span>
           ) : (
