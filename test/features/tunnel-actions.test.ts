@@ -12,6 +12,7 @@ import { SUBPROTOCOL } from '../../src/tunnel/frames.ts'
 import { type Machine, offerOf } from '../../src/tunnel/machine.ts'
 import { Session } from '../../src/tunnel/session.ts'
 import { apiKey, call, member, type Person, person, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
+import { until } from '../support/until.ts'
 import { expectEvent, expectRefusal, TestClock, times, watch } from './support.ts'
 
 const clock = new TestClock()
@@ -29,14 +30,6 @@ interface Box {
   ended: Promise<string>
   tunnel: Tunnel
   machine: Machine
-}
-
-async function until<T>(what: () => T | undefined | false | Promise<T | undefined | false>): Promise<T> {
-  for (;;) {
-    const found = await what()
-    if (found) return found
-    await Bun.sleep(5)
-  }
 }
 
 async function claimed(fields: object = {}): Promise<{ tunnel: Tunnel; machine: Machine }> {

@@ -9,8 +9,9 @@ import { openThrough } from '../../src/tunnel/dial.ts'
 import type { RequestHead } from '../../src/tunnel/frames.ts'
 import { HANDOVER_HEADER, sign } from '../../src/tunnel/handover.ts'
 import { call, mcpToken, member, type Person, person, type TestApp, testApp } from '../support/app.ts'
+import { until } from '../support/until.ts'
 import { times } from './support.ts'
-import { type ConnectedMachine, connectMachine, until } from './tunnel-support.ts'
+import { type ConnectedMachine, connectMachine } from './tunnel-support.ts'
 
 /** Two instances on one database: a machine is connected to one, and requests land on the other. */
 describe.skipIf(process.env.TEST_DB !== 'postgres')('two instances of one Postgres', () => {

@@ -10,9 +10,10 @@ import type { TunnelAction } from '../../src/features/tunnels/action-schema.ts'
 import type { Tunnel } from '../../src/features/tunnels/schema.ts'
 import type { Machine } from '../../src/tunnel/machine.ts'
 import { apiKey, call, mcpToken, member, type Person, person, type TestApp, testApp } from '../support/app.ts'
+import { until } from '../support/until.ts'
 import { Program } from './grants-support.ts'
 import { watch } from './support.ts'
-import { type ConnectedMachine, connectMachine, until } from './tunnel-support.ts'
+import { type ConnectedMachine, connectMachine } from './tunnel-support.ts'
 
 /** Local MCP servers of a machine, used through its tunnel by the official clients. */
 const script = join(import.meta.dir, '../tunnel/mcp-server.ts')

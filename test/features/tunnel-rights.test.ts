@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { TunnelRegistered } from '../../src/features/tunnels/schema.ts'
 import { apiKey, call, member, PASSWORD, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
 import { freePort } from '../support/port.ts'
-import { type ConnectedMachine, connectMachine, until } from './tunnel-support.ts'
+import { until } from '../support/until.ts'
+import { type ConnectedMachine, connectMachine } from './tunnel-support.ts'
 
 /** What somebody has open through a tunnel ends with their rights, and nobody's request harms those of others. */
 let t: TestApp

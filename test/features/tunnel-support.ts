@@ -2,15 +2,7 @@ import type { Tunnel, TunnelClaimed, TunnelRegistered } from '../../src/features
 import { Agent, type AgentOptions } from '../../src/tunnel/agent.ts'
 import type { Machine } from '../../src/tunnel/machine.ts'
 import { call, type Person, type TestApp, unique } from '../support/app.ts'
-
-/** Waits for something that another part of the process does. */
-export async function until<T>(what: () => T | undefined | false | Promise<T | undefined | false>): Promise<T> {
-  for (;;) {
-    const found = await what()
-    if (found) return found
-    await Bun.sleep(5)
-  }
-}
+import { until } from '../support/until.ts'
 
 export interface ConnectedMachine {
   agent: Agent

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { Agent } from '../../src/tunnel/agent.ts'
 import { type Person, person, type TestApp, testApp } from '../support/app.ts'
+import { until } from '../support/until.ts'
 import { times } from './support.ts'
-import { type ConnectedMachine, connectMachine, until } from './tunnel-support.ts'
+import { type ConnectedMachine, connectMachine } from './tunnel-support.ts'
 
 /** Much traffic through one tunnel, and connections that break: nothing hangs and nothing is mixed up. */
 const isSoak = process.env.SOAK === '1'

@@ -5,6 +5,7 @@ import { type FormEvent, type ReactNode, useState } from 'react'
 import type { CommunityPost } from '../../../features/community/schema.ts'
 import { Editor } from '../../components/editor.tsx'
 import { Markdown } from '../../components/markdown.tsx'
+import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { Waiting } from '../admin/frame.tsx'
@@ -90,16 +91,23 @@ export function EditPostPage() {
 function Own({ post }: { post: CommunityPost }) {
   const { isHidden, done } = useDone()
   const remove = useMutation({ mutationFn: deleteOwn, onSuccess: () => location.assign('/community') })
+  const [ask, asked] = useRemoval(remove, ({ id, title }: CommunityPost) => ({
+    input: id,
+    title: words.removeTitle(title),
+    text: w.removeText,
+    verb: words.remove,
+    cancel: words.cancel,
+  }))
   return (
     <Frame title={w.edit}>
       {isHidden && <p role="status">{w.hidden}</p>}
       <PostForm saved={post} onDone={done} />
-      {remove.error && <ProblemBox error={remove.error} />}
       <p>
-        <button type="button" className="btn danger" onClick={() => remove.mutate(post.id)}>
+        <button type="button" className="btn danger" onClick={() => ask(post)}>
           {words.remove}
         </button>
       </p>
+      {asked}
     </Frame>
   )
 }

@@ -125,6 +125,7 @@ export const words = {
   write: {
     new: 'Write a post',
     edit: 'Edit your post',
+    removeText: 'Nobody sees it any more. It cannot be undone here.',
     report: 'Report a post',
     intro: 'Everybody can read it. An administrator may look at it first.',
     send: 'Post',
