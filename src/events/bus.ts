@@ -33,6 +33,7 @@ export class Bus {
   readonly #restarts = new Set<() => void>()
   /** The history of events that the positions belong to. */
   #epoch: string | undefined
+  #checking: Promise<void> | undefined
   readonly #tail: Tail
   /** Until then nothing is read because of a commit, and the timer for what was committed meanwhile. */
   #restsUntil = 0
@@ -59,12 +60,16 @@ export class Bus {
     return () => void this.#audiences.delete(isOpen)
   }
 
-  /** Calls the follower for every batch after the returned position, which includes everything visible now. */
-  async follow(follower: Follower): Promise<{ position: Position; leave: () => void }> {
+  /**
+   * Calls the follower for every batch after the returned position, which includes everything visible now. The history
+   * is looked at first: a position of an earlier one, with the name of the new one, would make clients miss events.
+   */
+  async follow(follower: Follower): Promise<{ epoch: string; position: Position; leave: () => void }> {
     this.#joining++
     try {
       await this.#begin()
-      if (!(await this.#tail.read()))
+      await this.#checkHistory()
+      if (this.#epoch === undefined || !(await this.#tail.read()))
         throw new AppError('unavailable', 'The events cannot be read. Try again in a moment.', { retryAfter: 2 })
       this.#followers.add(follower)
     } finally {
@@ -75,7 +80,7 @@ export class Bus {
       this.#followers.delete(follower)
       this.#rest()
     }
-    return { position: this.#tail.position as Position, leave }
+    return { epoch: this.#epoch, position: this.#tail.position as Position, leave }
   }
 
   /** Stops reading where nobody follows or is about to. Other instances on the same Postgres are read in any case. */
@@ -103,7 +108,14 @@ export class Bus {
    * Looks whether the database has another history, which begins when a standby takes over that may lack the last
    * commits: numbers are given again then, so a reader that went on from its position would miss events.
    */
-  async #checkHistory(): Promise<void> {
+  #checkHistory(): Promise<void> {
+    this.#checking ??= this.#lookAtHistory().finally(() => {
+      this.#checking = undefined
+    })
+    return this.#checking
+  }
+
+  async #lookAtHistory(): Promise<void> {
     const epoch = await epochOf(this.driver).catch(() => this.#epoch)
     const before = this.#epoch
     this.#epoch = epoch

@@ -1,6 +1,5 @@
 import type { Actor } from '../auth/actor.ts'
 import type { Follower } from '../events/bus.ts'
-import { epochOf } from '../events/epoch.ts'
 import type { Position } from '../events/position.ts'
 import type { App } from '../services.ts'
 import type { Worker } from './hooks.ts'
@@ -36,7 +35,7 @@ export class Following {
   #timer: Timer | undefined
 
   constructor(
-    private readonly app: Pick<App, 'driver' | 'bus'>,
+    private readonly app: Pick<App, 'bus'>,
     private readonly on: Follows,
   ) {}
 
@@ -58,8 +57,8 @@ export class Following {
   }
 
   async #begin(): Promise<void> {
-    this.epoch = await epochOf(this.app.driver)
-    const { position, leave } = await this.app.bus.follow(this.on.batch)
+    const { epoch, position, leave } = await this.app.bus.follow(this.on.batch)
+    this.epoch = epoch
     this.on.start?.(position)
     this.#leave = leave
     if (this.on.tick) this.#timer = setInterval(() => void this.on.tick?.(), TICK_MS).unref()

@@ -63,6 +63,15 @@ interface Written {
   at: number
 }
 
+/** Waits until an instance knows of the new history. It ends the connections that were opened before. */
+async function noticed(t: TestApp, epoch: string): Promise<void> {
+  for (;;) {
+    const client = await LiveClient.open(t, grace.token)
+    if (client.got[0]?.epoch === epoch) return client.close()
+    await client.end()
+  }
+}
+
 /** A member listens to their team and to one of its projects, which is taken from them and given back. */
 class History {
   readonly written: Written[] = []
@@ -73,6 +82,8 @@ class History {
   #settled = 0
   readonly #settledAt: number[] = []
   #now = 0
+  /** The step that restored the database; what was written before may be gone, and is to be loaded anew. */
+  #restoredAt = 0
   #cursor = ''
   #client!: LiveClient | StreamClient
   readonly #topics = [`organization:${ada.organizationId}`, `project:${project}`]
@@ -106,11 +117,15 @@ class History {
     this.#client = client
   }
 
-  async #reconnect({ on, how, next }: Step & { do: 'cut' }): Promise<void> {
-    await this.stop(how)
+  #keepCursor(): void {
     const { got } = this.#client
     this.#cursor =
       got.findLast(({ op, cursor }) => cursor && op !== 'hello' && op !== 'subscribed')?.cursor ?? this.#cursor
+  }
+
+  async #reconnect({ on, how, next }: Step & { do: 'cut' }): Promise<void> {
+    await this.stop(how)
+    this.#keepCursor()
     if (next === 'stream') {
       const client = await StreamClient.open(server(on), grace.token, this.#topics, this.#cursor)
       return this.#hearFrom(client)
@@ -119,6 +134,23 @@ class History {
     // Before the answer comes, so that nothing is missed.
     this.#hearFrom(client)
     await client.subscribe(this.#topics, { cursor: this.#cursor })
+  }
+
+  /** Goes back to an earlier end of the log, whose numbers are then given again. The client learns that it must reload. */
+  async restore(to: number, on: number): Promise<void> {
+    this.#now++
+    const epoch = Bun.randomUUIDv7()
+    await server(0).app.driver.exec(`begin; delete from events where seq > ${to};
+      select setval(pg_get_serial_sequence('events', 'seq'), ${to}); update meta set value = '${epoch}' where key = 'epoch'; commit`)
+    await this.#client.end()
+    this.#keepCursor()
+    this.#restoredAt = this.#now
+    for (const app of apps) await noticed(app, epoch)
+    const client = await LiveClient.open(server(on), grace.token)
+    this.#hearFrom(client)
+    await client.subscribe(this.#topics, { cursor: this.#cursor })
+    expect(await client.until('reset')).toMatchObject({ reason: 'epoch' })
+    this.#settledAt[this.#now] = this.#settled
   }
 
   stop = (how: 'close' | 'cut'): Promise<void> => this.#client[how]()
@@ -166,7 +198,8 @@ class History {
   expectTrue(): void {
     const ids = this.heard.map(({ id }) => id)
     expect(new Set(ids).size).toBe(ids.length)
-    const team = new Set(this.written.flatMap(({ id, inProject }) => (inProject ? [] : id)))
+    const since = this.written.filter(({ at }) => at > this.#restoredAt)
+    const team = new Set(since.flatMap(({ id, inProject }) => (inProject ? [] : id)))
     expect(ids.filter((id) => team.has(id))).toEqual([...team])
     for (const { id, inProject, at } of this.written) {
       const heardAt = this.heard.find((one) => one.id === id)?.at
@@ -175,6 +208,7 @@ class History {
       if (!inProject) continue
       // Written while the right was taken: not before it was given back.
       if (turns % 2 === 1) expect(heardAt ?? Number.POSITIVE_INFINITY).toBeGreaterThanOrEqual(next)
+      else if (at <= this.#restoredAt) continue
       // Written while they had it: heard, unless it was taken before that could be.
       else if (next === Number.POSITIVE_INFINITY || (this.#settledAt[next - 1] ?? 0) >= at)
         expect(heardAt).toBeDefined()
@@ -195,6 +229,27 @@ test('no event is missed, none comes twice, and none after the right to it was l
       history.expectTrue()
     }),
     runs(10, 400),
+  )
+})
+
+test('nor after a restore, whose log goes back and gives numbers again', async () => {
+  const some = fc.array(step, { minLength: 3, maxLength: 8 })
+  await fc.assert(
+    fc.asyncProperty(some, some, some, fc.nat(1), async (before, lost, after, on) => {
+      const history = new History()
+      await history.start()
+      for (const one of before) await history.run(one)
+      const { rows } = await server(0).app.driver.query('select max(seq)::int from events')
+      for (const one of lost) await history.run(one)
+      await history.restore(Number(rows[0]?.[0]), on)
+      for (const one of after) await history.run(one)
+      await history.run({ do: 'cut', on: 0, how: 'close', next: 'socket' })
+      await history.run({ do: 'wait', on: 0 })
+      await history.stop('close')
+      if (history.isTaken) await history.run({ do: 'rights', on: 0 })
+      history.expectTrue()
+    }),
+    { ...runs(2, 60), endOnFailure: true },
   )
 })
 
