@@ -58,7 +58,7 @@ async function recallOf(ctx: Ctx, index: VectorIndex, limits: Limits): Promise<n
   let [found, right] = [0, 0]
   for (let i = 0; i < queries; i++) {
     if (signal?.aborted) return undefined
-    const values = await between(ctx, index)
+    const values = besides(await somePassage(ctx, index))
     const taken = await searchIndex(ctx.app.driver, index, values, TAKEN)
     const compared = await step(limits, () => compareExactly(ctx, { ...index, values, taken }))
     found += compared.found
@@ -67,19 +67,39 @@ async function recallOf(ctx: Ctx, index: VectorIndex, limits: Limits): Promise<n
   return right === 0 ? 1 : found / right
 }
 
-/** Returns a vector that lies between two passages: asking for one that is there would be too easy. */
-const between = read('search.between', machine, async (ctx, { owner, model }: VectorIndex): Promise<Float32Array> => {
-  const one = `(select v.vector from passage_signs s join passage_vectors v using (passage_id, model)
-    where s.owner = $1::uuid and s.model = $2 and s.seq >= (
-      select min(seq) + (random() * (max(seq) - min(seq)))::bigint from passage_signs where owner = $1::uuid)
-    order by s.owner, s.seq limit 1)`
-  const { rows } = await ctx.app.driver.query(
-    `select encode(vector_send(l2_normalize(${one} + ${one})), 'base64')`,
-    [owner, model],
-    { timeout: EXACT_MS },
-  )
-  return decoded(String(rows[0]?.[0]))
-})
+/**
+ * How far what is asked for lies from a passage, compared with the length of its vector: their cosine is then 0.43.
+ * That is the median of the questions of `test/retrieval` and what answers them, with the built-in model. Searches ask
+ * for texts, so the check does not ask for what lies halfway between two unrelated passages, where there is no text; an
+ * index finds only two thirds of that, however it is built.
+ */
+const AWAY = 2.1
+const bell = (): number => Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random())
+
+/** Returns a vector that lies `AWAY` from another one, in any direction. */
+function besides(vector: Float32Array): Float32Array {
+  const way = vector.map(bell)
+  const scale = (AWAY * Math.hypot(...vector)) / Math.hypot(...way)
+  return vector.map((value, i) => value + scale * (way[i] as number))
+}
+
+/** Returns the vector of some passage of the owner. */
+const somePassage = read(
+  'search.somePassage',
+  machine,
+  async (ctx, { owner, model }: VectorIndex): Promise<Float32Array> => {
+    const { rows } = await ctx.app.driver.query(
+      `select encode(vector_send(v.vector), 'base64')
+      from passage_signs s join passage_vectors v using (passage_id, model)
+      where s.owner = $1::uuid and s.model = $2 and s.seq >= (
+        select min(seq) + (random() * (max(seq) - min(seq)))::bigint from passage_signs where owner = $1::uuid)
+      order by s.owner, s.seq limit 1`,
+      [owner, model],
+      { timeout: EXACT_MS },
+    )
+    return decoded(String(rows[0]?.[0]))
+  },
+)
 
 /** Compares all passages of the owner. Those that are as near as the last of the best count as right, too. */
 const compareExactly = read(
