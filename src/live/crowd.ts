@@ -10,6 +10,8 @@ import { ownTopic, type Topic, topicsOf } from './topics.ts'
 export class Crowd {
   readonly #all = new Set<Listener>()
   readonly #byTopic = new Map<Topic, Set<Listener>>()
+  /** The sets of topics that listeners have, by the names of their topics. */
+  readonly #topics = new Map<string, { topics: ReadonlySet<Topic>; users: number }>()
   readonly #byCredential = new Map<string, number>()
   /** The last known actor of each credential. */
   readonly #actors = new Map<string, Actor>()
@@ -70,18 +72,26 @@ export class Crowd {
     return true
   }
 
-  subscribe(listener: Listener, topics: Iterable<Topic>): void {
-    for (const topic of topics) {
-      listener.topics.add(topic)
-      this.#index(listener, topic)
-    }
+  subscribe(listener: Listener, topics: readonly Topic[]): void {
+    this.#listenTo(listener, listener.topics.union(new Set(topics)))
+    for (const topic of topics) this.#index(listener, topic)
   }
 
-  unsubscribe(listener: Listener, topics: Iterable<Topic>): void {
-    for (const topic of topics) {
-      listener.topics.delete(topic)
-      this.#unindex(listener, topic)
-    }
+  unsubscribe(listener: Listener, topics: readonly Topic[]): void {
+    this.#listenTo(listener, listener.topics.difference(new Set(topics)))
+    for (const topic of topics) this.#unindex(listener, topic)
+  }
+
+  /** Those who listen to the same topics share one set: of ten thousand connections, most have one or two topics. */
+  #listenTo(listener: Listener, topics: ReadonlySet<Topic>): void {
+    const before = [...listener.topics].join(' ')
+    const old = this.#topics.get(before)
+    if (old && --old.users === 0) this.#topics.delete(before)
+    const name = [...topics].join(' ')
+    const shared = this.#topics.get(name) ?? { topics, users: 0 }
+    shared.users++
+    listener.topics = shared.topics
+    if (topics.size > 0) this.#topics.set(name, shared)
   }
 
   on(topic: Topic): ReadonlySet<Listener> {

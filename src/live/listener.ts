@@ -44,7 +44,8 @@ interface Sendable {
  * served from the log, from its own position: after a reconnect, or because it reads slowly.
  */
 export class Listener {
-  readonly topics = new Set<Topic>()
+  /** What it listens to. It is replaced when that changes, because others share it. */
+  topics: ReadonlySet<Topic> = nowhere
   /** Events carry the record as it is now. */
   records = false
   state: 'held' | 'live' | 'behind' = 'held'

@@ -259,6 +259,21 @@ test('a rejected mutation stops no other, and every mutation is applied once', a
   expect(client.rejected).toHaveLength(4)
 })
 
+test('an id of a record that the user does not see is taken, and only that is said', async () => {
+  const stranger = await person(t)
+  const { id } = await note(stranger, { projectId: undefined })
+  const { deviceId } = await device(ada)
+  const pushed = async (mutation: object) => {
+    const mutations = [{ mutationId: Bun.randomUUIDv7(), entity: 'note', id, op: 'upsert', ...mutation }]
+    return (await ada.fetch<Pushed>('POST', '/api/sync/push', { deviceId, mutations })).body.receipts
+  }
+  const created = await pushed({ fields: { title: 'Mine', content: 'x' } })
+  expect(created).toMatchObject([{ status: 'rejected', code: 'conflict.id' }])
+  const changed = await pushed({ fields: { title: 'Mine' }, base: { title: 'x' } })
+  expect(changed).toMatchObject([{ status: 'rejected', code: 'not_found' }])
+  expect((await read(stranger, id)).title).not.toBe('Mine')
+})
+
 test('one event names the receipts of a push, and the next push those that were not named', async () => {
   const client = await device(ada)
   for (const title of ['One', 'Two', 'Three']) client.create('note', { projectId: project, title })
