@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import type { Actor } from '../../src/auth/actor.ts'
 import { Authenticator } from '../../src/auth/authenticate.ts'
 import { newSecret } from '../../src/auth/secrets.ts'
@@ -48,11 +48,17 @@ describe('a cached credential', () => {
     ['something unknown happens in another team', 'team.frozen', { organizationId: newId() }, true],
   ]
   test.each(cases)('when %s (%s)', async (_, type, about, again) => {
-    await auth.look(secret)
-    const before = reads
-    bus.deliver([{ ...happened(newId(), type), ...about }])
-    await auth.look(secret)
-    expect(reads - before).toBe(again ? 1 : 0)
+    // On a busy machine the second for which it is cached may pass meanwhile.
+    const still = spyOn(performance, 'now').mockReturnValue(performance.now())
+    try {
+      await auth.look(secret)
+      const before = reads
+      bus.deliver([{ ...happened(newId(), type), ...about }])
+      await auth.look(secret)
+      expect(reads - before).toBe(again ? 1 : 0)
+    } finally {
+      still.mockRestore()
+    }
   })
 })
 

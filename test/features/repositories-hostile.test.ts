@@ -271,7 +271,8 @@ describe('a host that does not behave', () => {
 
   test('a person who calls it too often gets an error, and the host gets no more calls', async () => {
     await t.app.driver.query(
-      "insert into counters (key, count, expires_at) values ($1, 120, now() + interval '1 minute') on conflict (key) do update set count = 120",
+      `insert into counters (key, count, expires_at) values ($1, 120, now() + interval '1 minute')
+        on conflict (key) do update set count = 120, expires_at = excluded.expires_at`,
       [`code-host:${ada.userId}`],
     )
     const answer = await connect(slug)

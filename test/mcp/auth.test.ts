@@ -93,13 +93,13 @@ test('strangers are limited for each network', async () => {
 })
 
 test('what is not a call counts as a plain request', async () => {
-  const few = await testApp({ RATE_LIMIT_PER_MINUTE: '60', RATE_LIMIT_BURST: '2' })
+  const few = await testApp({ RATE_LIMIT_PER_MINUTE: '1', RATE_LIMIT_BURST: '2' })
   const headers = { authorization: `Bearer ${token}`, accept: 'application/json, text/event-stream' }
   const ping = () => call(few, 'POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'ping' }, headers)
   expect([(await ping()).status, (await ping()).status]).toEqual([200, 200])
   const third = await ping()
   expect(third.status).toBe(429)
-  expect(third.headers.get('retry-after')).toBe('1')
+  expect(Number(third.headers.get('retry-after'))).toBeWithin(1, 61)
   expect(third.body).toMatchObject({ code: 'rate_limited' })
   await few.close()
 })
