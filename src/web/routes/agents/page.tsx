@@ -98,8 +98,8 @@ function Row({ agent }: { agent: AgentItem }) {
           <b className="b5 cut">{agent.name}</b>
           {agent.role && <span className="soft t12 cut">{agent.role}</span>}
         </span>
-        {here && <span className="flag agent">{here.state?.task ? words.atWork(here.state.task) : words.here}</span>}
         {agent.model && <span className="soft t12 hp">{agent.model}</span>}
+        {here && <span className="flag agent">{here.state?.task ? words.atWork(here.state.task) : words.here}</span>}
       </Link>
     </li>
   )

@@ -116,8 +116,13 @@ function Others({ post }: { post: CommunityPost }) {
   const report = useMutation({ mutationFn: reportPost })
   return (
     <Frame title={w.report}>
-      <h2 className="h2">{post.title}</h2>
-      <Markdown text={post.content} />
+      <article className="sheet pad stack">
+        <header>
+          <h2 className="h2">{post.title}</h2>
+          <p className="t12 soft">{post.author.name}</p>
+        </header>
+        <Markdown text={post.content} />
+      </article>
       {report.isSuccess ? (
         <p role="status">{w.reported}</p>
       ) : (
@@ -130,7 +135,7 @@ function Others({ post }: { post: CommunityPost }) {
         >
           <label className="field">
             <span>{w.reason}</span>
-            <input className="input" name="reason" required maxLength={500} />
+            <textarea className="input long" name="reason" rows={3} required maxLength={500} />
           </label>
           {report.error && <ProblemBox error={report.error} />}
           <p>
