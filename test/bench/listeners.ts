@@ -20,7 +20,8 @@ const AT_ONCE = 100
 /** Opens `count` sockets: with `ears` at the hub, each subscribed, else at a peer that sends everything to all. */
 export async function listen(url: string, count: number, ears?: readonly Ear[]): Promise<Listeners> {
   const sockets: WebSocket[] = []
-  let heard: number[] = []
+  /** What came since `next` was called. While nobody waits, listening must cost as little as possible. */
+  let heard: number[] | undefined
   let tell = () => {}
   const open = (i: number) =>
     new Promise<void>((resolve, reject) => {
@@ -34,6 +35,7 @@ export async function listen(url: string, count: number, ears?: readonly Ear[]):
       }
       socket.onmessage = ({ data }) => {
         if (counts) {
+          if (!heard) return
           // What has an `op` is about the connection, and no event.
           if (ear && String(data).startsWith('{"op":')) return
           heard.push(performance.now())
@@ -49,10 +51,13 @@ export async function listen(url: string, count: number, ears?: readonly Ear[]):
     await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - i) }, (_, j) => open(i + j)))
   return {
     next: (n) => {
-      heard = []
+      const since: number[] = []
+      heard = since
       return new Promise((resolve) => {
         tell = () => {
-          if (heard.length >= n * count) resolve(heard)
+          if (since.length < n * count) return
+          heard = undefined
+          resolve(since)
         }
       })
     },

@@ -5,7 +5,7 @@ import { IDLE, noteBody, otherSide, ourSide, type Side } from '../hub-sides.ts'
 import { type Listeners, percentile } from '../listeners.ts'
 import { nchan } from '../nchan.ts'
 import { type Bench, compare, median, type Part, type Row, ratioOf } from '../part.ts'
-import { loopSeconds, rate, rssMb, start } from '../processes.ts'
+import { loopSeconds, type Process, rate, rssMb, start } from '../processes.ts'
 import { serve, twin, type World } from '../world.ts'
 
 const MANY = 1000
@@ -147,14 +147,25 @@ async function* whileMany(
     ratio: ratioOf(delay.ours, delay.bare),
     bar: { most: 2 },
   }
-  const post = (seconds: number) =>
-    rate(`${ours.server.url}/api/notes`, seconds, { token: world.token, body: JSON.stringify(noteBody) })
   const alone = await serve(twin(world))
-  const writes = await compare(bench, {
-    ours: post,
-    alone: (seconds) => rate(`${alone.url}/api/notes`, seconds, { token: world.token, body: JSON.stringify(noteBody) }),
-  })
+  const loop: Record<'ours' | 'alone', number[]> = { ours: [], alone: [] }
+  const post =
+    (side: 'ours' | 'alone', { url, pid }: Process) =>
+    async (seconds: number) => {
+      const before = loopSeconds(pid)
+      const perSecond = await rate(`${url}/api/notes`, seconds, { token: world.token, body: JSON.stringify(noteBody) })
+      loop[side].push(((loopSeconds(pid) - before) / (perSecond * seconds)) * 1000)
+      return perSecond
+    }
+  const writes = await compare(bench, { ours: post('ours', ours.server), alone: post('alone', alone) })
   await alone.stop()
+  // The listeners take time of the same cores, which the rate above pays for and this does not.
+  yield {
+    what: `event loop for a POST while ${MANY} listen, ${database}`,
+    ours: `${median(loop.ours).toFixed(2)} ms`,
+    against: `nobody listens ${median(loop.alone).toFixed(2)} ms`,
+    ratio: ratioOf(loop.ours, loop.alone),
+  }
   yield {
     what: `POST a note while ${MANY} listen, ${database}`,
     ours: `${median(writes.ours).toFixed(0)}/s`,
