@@ -1,7 +1,7 @@
 import { contextOf } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
 import type { JobDefinition } from '../../jobs/queue.ts'
-import { divideEvents } from './events.ts'
+import { divideEvents } from './event-parts.ts'
 import * as upkeep from './service.ts'
 
 export const upkeepJobs: JobDefinition[] = [

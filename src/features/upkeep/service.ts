@@ -26,7 +26,7 @@ import { importedRecords } from '../transfer/table.ts'
 import { tunnelActions, tunnelHours } from '../tunnels/table.ts'
 import { loginSessions, refreshTokens } from '../users/table.ts'
 import { look } from './doctor.ts'
-import { daysAgo, EVENT_DAYS, eventsBefore } from './events.ts'
+import { daysAgo, EVENT_DAYS, eventsBefore } from './event-parts.ts'
 
 const DELETED_DAYS = 30
 const NOTIFICATION_DAYS = 180
