@@ -115,6 +115,7 @@ describe('a newcomer', () => {
     const script = `
       set -eu
       cd ${home}
+      : > out.txt
       ./tutti serve --port 4999 --data-dir data > out.txt 2> err.txt &
       until grep -q 'setup#' out.txt; do kill -0 %1; sleep 0.05; done
       TOKEN=$(sed -n 's/.*setup#//p' out.txt)
