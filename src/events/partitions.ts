@@ -22,7 +22,8 @@ export interface PartitionLimits {
   now: Date
 }
 
-const ROWS = 1_000_000
+/** From this size on, events are divided. */
+export const ROWS = 1_000_000
 const AGE_MS = 30 * 86_400_000
 /** A part ends as many numbers ahead as it has rows, within these limits: enough for an hour of very many writes. */
 const LEAST_AHEAD = 100_000
@@ -39,7 +40,7 @@ export async function partsOf(on: Queryable): Promise<Part[] | undefined> {
   const { rows } = await on.query(`
     select p.relname::text, pg_get_expr(p.relpartbound, p.oid) from pg_class c
     left join pg_inherits i on i.inhparent = c.oid left join pg_class p on p.oid = i.inhrelid
-    where c.oid = 'events'::regclass and c.relkind = 'p'`)
+    where c.oid = to_regclass('events') and c.relkind = 'p'`)
   if (rows.length === 0) return undefined
   const parts = rows.map(([name, bounds]): Part => {
     const [, from, to] = /FROM \('?(\d+|MINVALUE)'?\) TO \('?(\d+|MAXVALUE)'?\)/.exec(String(bounds)) ?? []

@@ -16,6 +16,7 @@ import { insertEvent } from '../../src/events/event.ts'
 import { isInTheWay, partition, partsOf } from '../../src/events/partitions.ts'
 import { readAfter } from '../../src/events/reader.ts'
 import { type Batch, Tail } from '../../src/events/tail.ts'
+import { eventParts } from '../../src/features/upkeep/doctor-database.ts'
 import { divideEvents } from '../../src/features/upkeep/event-parts.ts'
 import { purge } from '../../src/features/upkeep/service.ts'
 import { refusalOf } from '../../src/live/replay.ts'
@@ -75,6 +76,16 @@ test.skipIf(onPostgres)('the embedded database keeps one table', async () => {
 })
 
 describe.skipIf(!onPostgres)('events in parts', () => {
+  test('doctor warns of very many events in one table, and counts the parts', async () => {
+    const driver = await open()
+    await write(driver, ['a', 'b'])
+    await driver.exec('analyze events')
+    expect(await eventParts(driver)).toEqual([])
+    expect(await eventParts(driver, 1)).toMatchObject([{ ok: true, warning: true, said: 'about 2 in one table' }])
+    await divide(driver)
+    expect(await eventParts(driver, 1)).toEqual([{ what: 'events', ok: true, said: 'in 2 parts' }])
+  })
+
   test('no event is lost or read twice while parts begin beneath writers and a reader', async () => {
     const driver = await open()
     await write(driver, ['first'])

@@ -5,6 +5,7 @@ import { aheadOf } from '../../db/clock.ts'
 import type { Driver } from '../../db/driver.ts'
 import { replicaOf } from '../../db/index.ts'
 import { planMigrations } from '../../db/migrate.ts'
+import { partsOf, ROWS } from '../../events/partitions.ts'
 import { counts, days } from './counts.ts'
 import { expiringTokens } from './expiring-tokens.ts'
 import { because, type Finding } from './finding.ts'
@@ -19,6 +20,7 @@ export async function database(config: Config, driver: Driver, repair: boolean, 
       await migrationState(driver),
       ...(await connections(driver)),
       ...(await standby(config, driver)),
+      ...(await eventParts(driver)),
       ...(quick ? [] : [...(await integrity(driver)), await readiness(driver, repair)]),
       ...(quick ? [] : [await counts(driver, repair), await days(driver, repair)]),
       await clock(driver),
@@ -104,6 +106,29 @@ export async function standby(config: Config, driver: Driver): Promise<Finding[]
   } finally {
     await replica.close()
   }
+}
+
+/** Whether very many events are divided into parts. The hourly job does it, unless something is in its way. */
+export async function eventParts(driver: Driver, rows = ROWS): Promise<Finding[]> {
+  if (driver.kind !== 'postgres') return []
+  const what = 'events'
+  const parts = await partsOf(driver)
+  if (parts) return [{ what, ok: true, said: `in ${parts.length} parts` }]
+  // The table does not exist before the first migration.
+  const { rows: found } = await driver.query(`select reltuples from pg_class where oid = to_regclass('events')`)
+  const size = Number(found[0]?.[0] ?? 0)
+  // Twice as many as it takes, because the job may be just about to run.
+  if (size < 2 * rows) return []
+  return [
+    {
+      what,
+      ok: true,
+      warning: true,
+      said: `about ${Math.round(size)} in one table`,
+      advice:
+        'A running server divides the table every hour. If it does not, the log says "the events stay in one table" and why: usually a view, trigger, policy or publication on the table has to be removed.',
+    },
+  ]
 }
 
 async function integrity(driver: Driver): Promise<Finding[]> {
