@@ -46,6 +46,12 @@ test('other sessions are ended one by one, and all of them by a new password', a
   expect(await sessions.getByRole('button').count()).toBe(1)
   await sessions.getByRole('button', { name: 'End Safari on iPhone' }).click()
   await sessions.getByText('iPhone').waitFor({ state: 'detached' })
+  // The page that is open says so: by itself, or as soon as it asks the server for something.
+  await phone.page
+    .getByRole('link', { name: 'Your data' })
+    .click({ timeout: 5000 })
+    .catch(() => undefined)
+  await phone.page.getByRole('alert').filter({ hasText: 'Your session has ended.' }).waitFor()
   await expectSignedOut()
 
   await enter()

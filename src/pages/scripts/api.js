@@ -175,10 +175,11 @@ const reasons = {
   'conflict.exists': 'This already belongs to an account. Sign in another way, then connect it in your account.',
   forbidden: 'This instance does not accept new registrations.',
   'forbidden.reauth': 'Sign in again to confirm your identity, then connect the account.',
+  session_ended: 'Your session has ended. Sign in to go on where you were.',
   unauthenticated: 'This account cannot sign in.',
 }
 
-/** Returns why signing in at a provider failed, if it did. */
+/** Returns why the reader has to sign in again, or why signing in at a provider failed. */
 export function reasonFromFragment() {
   const reason = new URLSearchParams(location.hash.slice(1)).get('error')
   if (!reason) return undefined
