@@ -2,6 +2,9 @@
  * Several instances on one Postgres: three behind HAProxy against one, all on the same cores; how soon one hears of
  * what another wrote; and what PgBouncer costs Tutti. HAProxy and PgBouncer are those of `test/support/cluster.sh`.
  */
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { SQL } from 'bun'
 import { startPooler } from '../../cluster/pooler.ts'
 import { Programs } from '../../cluster/programs.ts'
 import { startProxy } from '../../cluster/proxy.ts'
@@ -33,9 +36,12 @@ const REQUESTS: { what: string; path: string; body?: string }[] = [
   { what: 'create a note', path: '/api/notes', body: JSON.stringify(noteBody) },
 ]
 
-/** An instance with a folder of its own. */
-const start = ({ env }: World, more: World['env'] = {}): Promise<Process> =>
-  serve({ ...env, DATA_DIR: newFolder(), ...more })
+/** An instance with a folder of its own, and the secret that all instances share. */
+function start({ env }: World, more: World['env'] = {}): Promise<Process> {
+  const folder = newFolder()
+  copyFileSync(join(env.DATA_DIR as string, 'secret'), join(folder, 'secret'))
+  return serve({ ...env, DATA_DIR: folder, ...more })
+}
 
 async function* behindProxy(bench: Bench, world: World, programs: Programs, one: Process): AsyncIterable<Row> {
   const three = [await start(world), await start(world), await start(world)] as const
@@ -85,6 +91,11 @@ async function heardElsewhere({ seconds, rounds }: Bench, { token }: World, from
 
 async function* throughPooler(bench: Bench, world: World, programs: Programs, direct: Process): AsyncIterable<Row> {
   const database = world.env.DATABASE_URL as string
+  // As the manual advises; otherwise limits are set in every transaction.
+  const name = new URL(database).pathname.slice(1)
+  await using on = new SQL(database, { max: 1 })
+  for (const limit of ['statement_timeout = 5000', 'jit = off'])
+    await on.unsafe(`alter database "${name}" set ${limit}`)
   const url = await startPooler(programs, database, 'max_prepared_statements = 200')
   const pooled = await start(world, { DATABASE_URL: url, LISTEN_URL: database })
   for (const { what, path, body } of REQUESTS) {
