@@ -160,6 +160,10 @@ describe('a backup', () => {
     const { dir } = server
     const copies = () => readdirSync(dir).filter((name) => name.startsWith('backup-'))
     const path = file('killed.backup')
+    const restart = async () => {
+      server = await serve({ dir })
+      while (copies().length > 0) await Bun.sleep(20)
+    }
     // On a busy machine the backup can be done before its copy is seen: then another one is made.
     for (;;) {
       let ended = false
@@ -170,15 +174,13 @@ describe('a backup', () => {
       const seen = copies().length > 0
       if (seen) await server.kill()
       const { code } = await asked
-      if (seen && code === 6) break
-      expect(code).toBe(0)
-      rmSync(path)
-      if (seen) server = await serve({ dir })
+      expect([0, 6]).toContain(code)
+      if (seen && code === 6 && copies().length === 1) break
+      rmSync(path, { force: true })
+      if (seen) await restart()
     }
     expect(existsSync(path)).toBe(false)
-    expect(copies().length).toBe(1)
-    server = await serve({ dir })
-    while (copies().length > 0) await Bun.sleep(20)
+    await restart()
   }, 300_000)
 })
 

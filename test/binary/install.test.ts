@@ -140,7 +140,7 @@ describe.each(Object.keys(shells))('under %s', (shell) => {
     const one = await install(['--file', first, '--serve', '--', '--port', '8080'], { shell })
     expect(one.out).toEndWith('serve --port 8080\n')
     await $`cp ${Bun.which('sleep') as string} ${join(one.at, 'bin/tutti')}`
-    const running = Bun.spawn([join(one.at, 'bin/tutti'), '60'])
+    const running = Bun.spawn([join(one.at, 'bin/tutti'), '600'])
     const again = await install(['--file', first, '--prefix', one.at], { shell })
     expect([again.code, again.err.includes('WARNING')]).toEqual([0, true])
     expect(running.exitCode).toBeNull()

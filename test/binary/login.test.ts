@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BINARY, folder, freePort, serve, tutti } from '../support/binary.ts'
+import { until } from '../support/until.ts'
 import { EMAIL, Home, Office } from './home.ts'
 
 let office: Office
@@ -199,9 +200,7 @@ describe('the session', () => {
 
   test('is forgotten also when the server is away', async () => {
     const home = signedIn()
-    const away = Bun.serve({ port: 0, fetch: () => new Response() })
-    const address = `http://localhost:${away.port}`
-    await away.stop(true)
+    const address = `http://localhost:${freePort()}`
     home.edit({ server: address })
     expect(await home.run('status', '--json')).toMatchObject({
       code: 6,
@@ -238,6 +237,7 @@ describe('on a terminal', () => {
     expect(shown()).toContain(`\x1b[1m${userCode}\x1b[0m`)
     await office.answer(userCode)
     expect(await done).toMatchObject({ code: 0 })
+    await until(() => opened() !== '')
     expect(opened()).toBe(`${office.url}/device\n`)
     expect(shown()).toContain('as \x1b[1mGrace Hopper\x1b[0m')
   }, 300_000)

@@ -52,7 +52,7 @@ test.skipIf(!able)(
     expect([...reached].filter((address) => !loopback(address))).toEqual([])
     expect(reached.size).toBeGreaterThan(0)
   },
-  240_000,
+  300_000,
 )
 
 test.skipIf(!able)('a call to the outside would be noticed, by address and by name', async () => {

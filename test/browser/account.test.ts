@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { PASSWORD } from '../support/binary.ts'
+import { until } from '../support/until.ts'
 import { fresh, Visitor } from './support.ts'
 
 const NEW_PASSWORD = 'seven quiet lamps at dusk'
@@ -15,7 +16,7 @@ test('the former address of the account leads to its settings, also by registeri
   await ada.fill({ password: PASSWORD })
   await ada.enter()
   await ada.page.waitForURL('**/settings/profile*')
-  expect(await ada.page.getByLabel('Name', { exact: true }).inputValue()).toBe('Ada Lovelace')
+  await until(async () => (await ada.page.getByLabel('Name', { exact: true }).inputValue()) === 'Ada Lovelace')
   expect(ada.refused).toContain('POST /api/auth/register 422')
   await ada.leave(...ada.refused)
 }, 300_000)

@@ -74,7 +74,7 @@ test('an administrator suspends somebody, reads the outbox and the audit log, an
   await theirs
   await root.button('Stop').click()
   await root.page.getByRole('heading', { name: /Administration: Users/ }).waitFor()
-  expect(await root.page.getByText(`You act as ${name}`).count()).toBe(0)
+  await root.page.getByText(`You act as ${name}`).waitFor({ state: 'detached' })
   await root.leave()
 }, 300_000)
 

@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib'
 import type { WebSocketRoute } from 'playwright-core'
 import { openPack } from '../../src/pages/pack.ts'
 import { member, person, sharedApp, unique } from '../support/app.ts'
+import { until } from '../support/until.ts'
 import { axe } from './axe.ts'
 import { call, evil, expectSound, looks, newProject, newTask, signedIn, teamOf } from './support.ts'
 
@@ -128,8 +129,8 @@ test('a move is undone by a key; a lost connection is told, and what was missed 
   await cardIn('In progress').waitFor()
   // Nothing happens before the server has stored the move.
   while ((await cardIn('Todo').count()) === 0) await ada.page.keyboard.press('Control+z')
-  const stored = await call<{ status: string; version: number }>(ada, 'GET', `/api/tasks/${task.key}`)
-  expect(stored.status).toBe('todo')
+  // The page shows it before the server has stored it.
+  await until(async () => (await call<{ status: string }>(ada, 'GET', `/api/tasks/${task.key}`)).status === 'todo')
 
   await ada.page.route('**/api/ws/ticket', (route) => route.fulfill({ status: 503, json: {} }))
   for (const socket of sockets) await socket.close()
@@ -230,7 +231,14 @@ test('a server that stopped is told; what one writes is refused and kept, and al
   await ada.page.keyboard.press('Alt+ArrowRight')
   await cardIn('In progress').waitFor()
   expect(await ada.page.evaluate('window.before')).toBe(true)
-  const stored = await call<{ comments: unknown[]; priority: string }>(ada, 'GET', `/api/tasks/${task.key}`)
+  const stored = await until(async () => {
+    const read = await call<{ status: string; comments: unknown[]; priority: string }>(
+      ada,
+      'GET',
+      `/api/tasks/${task.key}`,
+    )
+    return read.status === 'in_progress' && read
+  })
   expect([stored.comments.length, stored.priority]).toEqual([1, 'medium'])
 
   // A page that is not loaded yet opens when the server is back; the browser shows no error of its own meanwhile.

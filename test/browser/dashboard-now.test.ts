@@ -50,7 +50,7 @@ test('an agent claims a task, falls silent and is taken over; its session is rep
   const lane = ada.page.getByRole('article').filter({ hasText: task.key })
   await lane.getByText('stalled', { exact: true }).waitFor()
   await lane.getByText('waits for it', { exact: false }).waitFor()
-  expect(await lane.getByRole('img', { name: /changes?, then none for 4\d minutes/ }).count()).toBe(1)
+  await lane.getByRole('img', { name: /changes?, then none for 4\d minutes/ }).waitFor()
   // By keys alone: the first lane is the person, the second their agent.
   await ada.page.keyboard.press('j')
   await ada.page.keyboard.press('j')

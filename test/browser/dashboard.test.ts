@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { paths } from '../../src/web/paths.ts'
 import { logged, member, person, sharedApp } from '../support/app.ts'
+import { until } from '../support/until.ts'
 import { axe } from './axe.ts'
 import { call, newProject, newTask, signedIn as open, Visitor } from './support.ts'
 
@@ -45,7 +46,7 @@ test('a plan is begun, moved and finished by keyboard alone', async () => {
   expect(await statusOf(ada, `${key}-1`)).toBe('in_progress')
   await panel.getByRole('button', { name: 'Complete' }).press('Enter')
   await panel.getByText('Done').waitFor()
-  expect(await statusOf(ada, `${key}-1`)).toBe('done')
+  await until(async () => (await statusOf(ada, `${key}-1`)) === 'done')
   await ada.page.keyboard.press('Escape')
   await panel.waitFor({ state: 'detached' })
   await ada.leave()

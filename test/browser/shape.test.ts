@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { accountPages } from '../../src/pages/account-pages.ts'
 import { PASSWORD } from '../support/binary.ts'
+import { until } from '../support/until.ts'
 import { Visitor } from './support.ts'
 
 /** Those that lead elsewhere while nobody is signed in. */
@@ -69,6 +70,8 @@ test('markup that a script would make of a text is refused by the policy', async
     `{ try { document.body.innerHTML = '<b>'; '' } catch (error) { error.message } }`,
   )
   expect(refused).toContain('TrustedHTML')
+  // The browser tells of it beside the page.
+  await until(() => ada.trouble.length > 0)
   ada.trouble.length = 0
   await ada.leave()
 }, 300_000)

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { PASSWORD } from '../support/binary.ts'
+import { until } from '../support/until.ts'
 import { codeTo, fresh, linkTo, server, Visitor } from './support.ts'
 
 const sessionsOf = (who: Visitor) => who.page.getByRole('list', { name: 'Where you are signed in' })
@@ -25,6 +26,8 @@ test('by password; a wrong one is told, and one press asks once', async () => {
   await ada.context.setOffline(true)
   await ada.button('Sign in').click()
   await ada.page.getByRole('alert').filter({ hasText: 'The server did not respond.' }).waitFor()
+  // The browser tells of it beside the page.
+  await until(() => ada.trouble.length > 0)
   expect(ada.trouble.splice(0)).toEqual([expect.stringContaining('ERR_INTERNET_DISCONNECTED')])
   await ada.context.setOffline(false)
   const asked = ada.page.waitForRequest('**/api/auth/login')

@@ -58,7 +58,7 @@ test('time limits hold for reads, writes and scripts, and none stays on a connec
     expect(await codeOf(driver.query('select pg_sleep(1.5)', [], { timeout: 0 }))).toBe('done')
     await driver.exec('begin; select pg_sleep(1.5); commit')
     const numbers = Array.from({ length: 30 }, (_, n) => n)
-    const answers = numbers.map(async (n) => (await driver.query('select $1::int', [n])).rows[0]?.[0])
+    const answers = numbers.map(async (n) => (await driver.query('select $1::int', [n], { timeout: 60_000 })).rows[0]?.[0])
     expect(await Promise.all(answers)).toEqual(numbers)
     // Whoever gets the connection next does not have our limits.
     const other = new SQL(url, { max: 1 })
@@ -67,7 +67,7 @@ test('time limits hold for reads, writes and scripts, and none stays on a connec
     expect(logged).toContain('warn: a pooler is in front of Postgres; time limits are set in every transaction')
     logged.length = 0
   }
-}, 120_000)
+}, 300_000)
 
 test('notifications come by LISTEN_URL; without it the start and the doctor say that none arrive', async () => {
   const url = await pooler('max_prepared_statements = 200')
@@ -89,7 +89,7 @@ test('notifications come by LISTEN_URL; without it the start and the doctor say 
     return heard.includes('it works')
   })
   await until(async () => (await connections(driver))[0]?.said === 'notifications arrive')
-}, 120_000)
+}, 300_000)
 
 test('instances behind a pooler hear each other by LISTEN_URL', async () => {
   const url = await pooler('max_prepared_statements = 200')
@@ -123,4 +123,4 @@ test('a pooler that forgets prepared statements is named at the start', async ()
     (error: DbError) => error.message,
   )
   expect(refused).toContain('max_prepared_statements')
-}, 120_000)
+}, 300_000)

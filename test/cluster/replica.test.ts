@@ -107,7 +107,7 @@ test('analytics and exports come from the standby, but a credential that has jus
     await standby.run('select pg_wal_replay_resume()')
   }
   await until(async () => (await counted(grace)) === 1)
-}, 120_000)
+}, 300_000)
 
 /** Makes a backup, and returns whether a user is in it. */
 async function isSaved(t: TestApp, { email }: { email: string }): Promise<boolean> {
@@ -136,7 +136,7 @@ test('a backup waits until the standby has everything, and takes the primary if 
   } finally {
     await standby.run('select pg_wal_replay_resume()')
   }
-}, 120_000)
+}, 300_000)
 
 test('a standby that is behind or gone harms nothing, is said once, and is read again when it is back', async () => {
   const t = await start({ mostBehindMs: 500 })
@@ -164,7 +164,7 @@ test('a standby that is behind or gone harms nothing, is said once, and is read 
   expect(said().filter((what, i, all) => what === all[i - 1])).toEqual([])
   expect(logged.join()).not.toContain('the database is unreachable')
   await until(async () => (await standbyFinding(t.app.config, t.app.driver))[0]?.said.includes('had everything'))
-}, 120_000)
+}, 300_000)
 
 test('what is not a standby of this database is not read, and the start says why', async () => {
   const t = await start(FOREVER, primary.url)
@@ -173,7 +173,7 @@ test('what is not a standby of this database is not read, and the start says why
   expect((await analytics(await ada.ctx(), { id: ada.organizationId })).notes).toBe(0)
   const [finding] = await standbyFinding(t.app.config, t.app.driver)
   expect(finding?.said).toContain('it is not a standby')
-}, 120_000)
+}, 300_000)
 
 /** Otherwise PgBouncer lets a query wait for two minutes for a server that is away. */
 const QUICK = ['query_wait_timeout = 1', 'server_login_retry = 1']
@@ -190,7 +190,7 @@ test('a standby is read through PgBouncer, and is away while its PgBouncer leads
   await until(() => said().at(-1) === 'not read')
   await standby.start()
   await until(() => said().at(-1) === 'read')
-}, 120_000)
+}, 300_000)
 
 test('after a failover a standby that follows the new primary is read, and one of the old primary is not', async () => {
   const other = await startStandby(programs, primary, 'other')
@@ -213,7 +213,7 @@ test('after a failover a standby that follows the new primary is read, and one o
   const lost = await start(FOREVER, stray.url, standby.url)
   expect(lost.app.reads.isStandbyRead).toBe(false)
   expect(logged.find((line) => line.includes(isNotRead))).toContain('another timeline')
-}, 120_000)
+}, 300_000)
 
 test('the standby needs an external Postgres', () => {
   expect(() => loadConfig({ env: { DATABASE_READ_URL: 'postgres://127.0.0.1/tutti' } })).toThrow(

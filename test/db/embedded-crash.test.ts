@@ -74,6 +74,8 @@ async function expectAll(dir: string, acked: string[]) {
   expect([...stored.values()].filter((v) => v !== 'done')).toEqual([])
   await db.query(
     'select bt_index_check(indexrelid, true) from pg_index join pg_class on pg_class.oid = indexrelid where relam = 403',
+    [],
+    { timeout: 0 },
   )
   await db.close()
 }

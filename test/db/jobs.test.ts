@@ -430,7 +430,7 @@ describe('a lease', () => {
           },
         },
       ],
-      { lease: 90 },
+      { lease: 900 },
     )
     await jobs.start(app)
     await enqueue(jobs, [{ name: 'a', data: {} }])
@@ -473,7 +473,8 @@ describe('a lease', () => {
     const got: unknown[] = []
     const jobs = make([{ name: 'a', run: async (_, data) => void got.push(data) }], {}, on)
     await jobs.start(app)
-    expect(await jobs.said.until('job done')).toMatchObject({ attempt: 2 })
+    // On a busy machine the first lease may have run out before the process was killed.
+    expect((await jobs.said.until('job done')).attempt).toBeGreaterThan(1)
     expect(got).toEqual([{ n: 1 }])
     await jobs.stop()
     if (!onPostgres) await on.close()

@@ -7,7 +7,7 @@ const onPostgres = process.env.TEST_DB === 'postgres' ? test : test.if(false)
 
 onPostgres('a caller who waits too long for a connection is refused, and the pool does not lose it', async () => {
   const database = await freshDatabase()
-  const driver = await openPostgres({ url: database.url, poolSize: 1, statementTimeout: 100 })
+  const driver = await openPostgres({ url: database.url, poolSize: 1, statementTimeout: 2000 })
   const first = await driver.begin()
   await first.query('select 1')
   const refused = await driver.begin().then(

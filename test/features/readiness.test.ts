@@ -161,7 +161,7 @@ describe('what decides whether a task can be started is right', () => {
       ),
       { numRuns: 6, seed: 13, endOnFailure: true },
     )
-  }, 120_000)
+  }, 300_000)
 
   test('when the last two blockers are completed at once', async () => {
     const { id, owner, project } = await newTeam()

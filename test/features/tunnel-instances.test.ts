@@ -240,5 +240,5 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('two instances of one Postgr
     isOver = true
     await Promise.all(loops)
     expect(failed).toEqual([])
-  }, 120_000)
+  }, 300_000)
 })

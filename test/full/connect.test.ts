@@ -87,7 +87,7 @@ describe.if(process.env.FULL === '1')('tutti connect for programs of others', ()
       })
       machine = child
       for await (const line of linesOf(child.stdout)) if (line.includes('"online"')) break
-    }, 120_000)
+    }, 300_000)
     afterAll(async () => {
       machine.kill()
       await machine.exited
