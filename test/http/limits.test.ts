@@ -26,7 +26,7 @@ afterAll(() => Promise.all(opened.map((app) => app.close())))
 let last = 0
 /** A network of its own, since counters are in the database that all tests share. */
 const network = (): string =>
-  `2001:db8:${process.pid.toString(16)}:${(Math.floor(Math.random() * 0xfff) * 16 + (last++ % 16)).toString(16)}`
+  `2001:db8:${(process.pid & 0xffff).toString(16)}:${(Math.floor(Math.random() * 0xfff) * 16 + (last++ % 16)).toString(16)}`
 const from = (address: string) => ({ 'x-forwarded-for': address })
 
 function isLimited(answer: Answer): void {
