@@ -58,7 +58,9 @@ test('time limits hold for reads, writes and scripts, and none stays on a connec
     expect(await codeOf(driver.query('select pg_sleep(1.5)', [], { timeout: 0 }))).toBe('done')
     await driver.exec('begin; select pg_sleep(1.5); commit')
     const numbers = Array.from({ length: 30 }, (_, n) => n)
-    const answers = numbers.map(async (n) => (await driver.query('select $1::int', [n], { timeout: 60_000 })).rows[0]?.[0])
+    const answers = numbers.map(
+      async (n) => (await driver.query('select $1::int', [n], { timeout: 60_000 })).rows[0]?.[0],
+    )
     expect(await Promise.all(answers)).toEqual(numbers)
     // Whoever gets the connection next does not have our limits.
     const other = new SQL(url, { max: 1 })
