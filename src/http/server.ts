@@ -5,6 +5,7 @@ import { networkOf } from '../auth/limits.ts'
 import { sameText } from '../auth/secrets.ts'
 import { AppError } from '../errors.ts'
 import { features, tools } from '../feature.ts'
+import { Whole } from '../mcp/direct.ts'
 import { HANDOVER_PATH } from '../mcp/handover.ts'
 import { createMcp, type Mcp } from '../mcp/server.ts'
 import type { App } from '../services.ts'
@@ -101,13 +102,13 @@ export function buildHttp(app: App, { checkAnswers = false }: HttpOptions = {}) 
 function addMcp(server: Elysia, mcp: Mcp): void {
   server
     .get('/mcp/sse', ({ request }) => mcp.openStream(request), { parse: 'none' })
-    .post('/mcp/sse', ({ request }) => mcp.streamable(request), { parse: 'none' })
-    .delete('/mcp/sse', ({ request }) => mcp.streamable(request), { parse: 'none' })
+    .post('/mcp/sse', async ({ request, set }) => asText(await mcp.streamable(request), set), { parse: 'none' })
+    .delete('/mcp/sse', async ({ request, set }) => asText(await mcp.streamable(request), set), { parse: 'none' })
     .post('/mcp/messages', async ({ request, set }) => asText(await mcp.message(request), set), { parse: 'none' })
     .post(HANDOVER_PATH, async ({ request, set }) => asText(await mcp.handedOver(request), set), { parse: 'none' })
-    .all('/mcp', ({ request }) => mcp.streamable(request), { parse: 'none' })
+    .all('/mcp', async ({ request, set }) => asText(await mcp.streamable(request), set), { parse: 'none' })
     // For programs with a token: the address that announces no sign-in, which some would prefer to their token.
-    .all('/mcp/token', ({ request }) => mcp.streamable(request), { parse: 'none' })
+    .all('/mcp/token', async ({ request, set }) => asText(await mcp.streamable(request), set), { parse: 'none' })
     .all('/mcp/tunnels/:slug/:server', ({ request, params }) => mcp.local(request, params), { parse: 'none' })
 }
 
@@ -123,13 +124,14 @@ const describedBy = (routers: readonly AnyElysia[]): RouteLike[] =>
   [...routers.flatMap(routesOf), healthRoute].map((route) => ({ ...route, hooks: { ...route.hooks } }))
 
 /**
- * Returns the text of 202 instead of its Response. Elysia would copy the headers of a Response one by one and its body
- * as a stream, which is a good part of what a message costs.
+ * Returns the text of a response instead of the response. Elysia would copy its headers one by one and its body as a
+ * stream, which is a good part of what a message costs.
  */
-function asText(response: Response, set: { status?: number | string }): Response | string {
-  if (response.status !== 202) return response
-  set.status = 202
-  return 'Accepted'
+function asText(response: Response, set: { status?: number | string; headers: object }): Response | string {
+  if (!(response instanceof Whole)) return response
+  set.status = response.init.status
+  Object.assign(set.headers, response.init.headers)
+  return response.whole
 }
 
 function missing({ router }: Elysia, method: string, path: string): AppError {

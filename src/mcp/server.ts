@@ -8,6 +8,7 @@ import type { App } from '../services.ts'
 import { Calls } from './calls.ts'
 import { Catalogue } from './catalogue.ts'
 import { chosenName, connectionOf, newConnection, Reports } from './connection.ts'
+import { isDirect, sendWhenDone, Whole } from './direct.ts'
 import { EventStream } from './event-stream.ts'
 import { HANDOVER_PATH, Handover } from './handover.ts'
 import { callersProject } from './hooks.ts'
@@ -127,6 +128,8 @@ class McpEndpoints implements Mcp {
       if (message.method !== 'tools/call') this.#requests.count(asking)
       else this.#calls.requireScope(asking.actor, message.params)
       await this.#reports.client(asking.actor, message)
+      if (this.build === newServer && isDirect(request, message))
+        return sendWhenDone(this.#calls.respond(message.id, message.params, asking, request.signal))
       const greets = greetings.has(String(message.method))
       const caller = greets ? { ...asking, instructions: await this.#instructions(asking) } : asking
       if (message.method !== 'subscriptions/listen') {
@@ -156,8 +159,7 @@ class McpEndpoints implements Mcp {
   message(request: Request): Promise<Response> {
     return this.#requests.answer(request, async (sender, url) => {
       const sessionId = url.searchParams.get('sessionId') ?? ''
-      const isElsewhere = !this.#sessions.has(sessionId)
-      const handedOver = isElsewhere && (await this.#handover.send(request, sessionId, sender))
+      const handedOver = !this.#sessions.has(sessionId) && (await this.#handover.send(request, sessionId, sender))
       return handedOver || this.#accept(request, sender, sessionId)
     })
   }
@@ -201,7 +203,7 @@ class McpEndpoints implements Mcp {
       this.#requests.count(caller)
       session.receive(parsed(message), authInfoOf(caller))
     }
-    return new Response('Accepted', { status: 202 })
+    return new Whole('Accepted', { status: 202 })
   }
 
   /** A client of 2025-x ends its connection. */

@@ -1,0 +1,79 @@
+import {
+  PROTOCOL_VERSION_META_KEY,
+  RELATED_TASK_META_KEY,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from '@modelcontextprotocol/server'
+import { KEEP_ALIVE_MS } from '../live/connections.ts'
+import { type Call, isCall, type Message } from './sse.ts'
+
+const revisions: ReadonlySet<string> = new Set(SUPPORTED_PROTOCOL_VERSIONS)
+const fields = new Set(['jsonrpc', 'id', 'method', 'params'])
+const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' }
+const event = (json: string): string => `event: message\ndata: ${json}\n\n`
+
+/**
+ * Returns true for a well-formed call of 2025-x by Streamable HTTP, which needs nothing of the SDK: that would make a
+ * server, a transport and a stream for it, and check each message three times. Everything else, and whatever must be
+ * refused, is left to the SDK.
+ */
+export function isDirect({ headers: sent }: Request, message: Message): message is Message & Call {
+  if (!isCall(message)) return false
+  for (const name in message) if (!fields.has(name)) return false
+  const version = sent.get('mcp-protocol-version')
+  if (version !== null && !revisions.has(version)) return false
+  const accepted = sent.get('accept')
+  if (!accepted?.includes('application/json') || !accepted.includes('text/event-stream')) return false
+  return isPlainMeta((message.params as { _meta?: unknown })._meta)
+}
+
+/** Revisions from 2026 on describe themselves in `_meta`. Of earlier ones only the token of progress has a form. */
+function isPlainMeta(meta: unknown): boolean {
+  if (meta === undefined) return true
+  if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) return false
+  const { progressToken } = meta as { progressToken?: unknown }
+  const isToken = progressToken === undefined || typeof progressToken === 'string' || Number.isInteger(progressToken)
+  return isToken && !(PROTOCOL_VERSION_META_KEY in meta) && !(RELATED_TASK_META_KEY in meta)
+}
+
+/**
+ * A response with a text that is known as a whole. A server that copies responses can send the text instead of reading
+ * the body as a stream.
+ */
+export class Whole extends Response {
+  constructor(
+    readonly whole: string,
+    readonly init: { status: number; headers?: Record<string, string> },
+  ) {
+    super(whole, init)
+  }
+}
+
+/** Sends the response to a call as a whole, and as a stream that is kept alive if the call takes long. */
+export async function sendWhenDone(answer: Promise<string>, keepAliveMs = KEEP_ALIVE_MS): Promise<Response> {
+  const { promise: isSlow, resolve } = Promise.withResolvers<undefined>()
+  const timer = setTimeout(resolve, keepAliveMs)
+  const json = await Promise.race([answer, isSlow])
+  clearTimeout(timer)
+  if (json === undefined) return new Response(slowly(answer, keepAliveMs), { headers })
+  return new Whole(event(json), { status: 200, headers })
+}
+
+function slowly(answer: Promise<string>, keepAliveMs: number): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  const { promise: left, resolve: leave } = Promise.withResolvers<undefined>()
+  return new ReadableStream({
+    start(controller) {
+      const write = (text: string) => controller.enqueue(encoder.encode(text))
+      write(KEEP_ALIVE)
+      const timer = setInterval(() => write(KEEP_ALIVE), keepAliveMs)
+      void Promise.race([answer, left]).then((json) => {
+        clearInterval(timer)
+        if (json === undefined) return
+        write(event(json))
+        controller.close()
+      })
+    },
+    cancel: () => leave(undefined),
+  })
+}
+const KEEP_ALIVE = ': keep-alive\n\n'
