@@ -1,9 +1,9 @@
 import { migrations } from '../../migrations/index.ts'
 import type { Driver, Queryable } from '../db/driver.ts'
 import { appliedIds, scriptOf, takeTurns } from '../db/migrate.ts'
+import { partsOf } from '../db/parts.ts'
 import { isRestoring, PROGRESS } from '../db/restoring.ts'
 import { AppError } from '../errors.ts'
-import { partsOf } from '../events/partitions.ts'
 import { ourTables, quoted, tablesOf } from './dump.ts'
 import type { Header } from './file.ts'
 
@@ -78,7 +78,7 @@ async function makeTables(driver: Driver, header: Header, identity: string, { ma
     ${scriptOf(migrations.filter((m) => header.migrations.includes(m.id)))}`
   const isSame = mayKeep && applied.join() === header.migrations.join()
   // A part that was dropped leaves numbers that no part takes.
-  const keep = isSame && !(await partsOf(driver))
+  const keep = isSame && !(await partsOf(driver, 'events'))
   try {
     await driver.exec(`begin; ${takeTurns}
       drop table if exists ${PROGRESS};

@@ -1,5 +1,6 @@
 import type { Driver, Queryable } from './driver.ts'
 import { LOCK, type Migration } from './migration.ts'
+import { type Part, partsOf } from './parts.ts'
 
 const INDEX = /^(create (?:unique )?index) concurrently "(\w+)" on "?(\w+)"?(.*)$/i
 /** Milliseconds between two looks at whether another instance is done. */
@@ -60,25 +61,14 @@ async function build(driver: Driver, { create, name, table, rest }: Index): Prom
  * Builds an index of a divided table, which Postgres cannot do beside writes: it begins with one that has no parts, and
  * is complete once each part of the table has given it one.
  */
-async function buildOnParts(driver: Driver, index: Index, parts: readonly string[]): Promise<void> {
+async function buildOnParts(driver: Driver, index: Index, parts: readonly Part[]): Promise<void> {
   const { create, name, table, rest } = index
   if (!(await stateOf(driver, name))) await driver.exec(`${create} "${name}" on only "${table}"${rest}`)
-  for (const part of parts) {
+  for (const { name: part } of parts) {
     const own = `${part}_${name.replace(`${table}_`, '')}`
     await build(driver, { ...index, name: own, table: part })
     await driver.exec(`alter index "${name}" attach partition "${own}"`)
   }
-}
-
-/** Returns the parts of a divided table; undefined of any other. */
-async function partsOf(on: Queryable, table: string): Promise<string[] | undefined> {
-  const { rows } = await on.query(
-    `select c.relkind = 'p', coalesce(json_agg(p.relname::text) filter (where p.oid is not null), '[]')::text
-    from pg_class c left join pg_inherits i on i.inhparent = c.oid left join pg_class p on p.oid = i.inhrelid
-    where c.oid = to_regclass(quote_ident($1)) group by c.oid, c.relkind`,
-    [table],
-  )
-  return rows[0]?.[0] === true ? (JSON.parse(String(rows[0][1])) as string[]) : undefined
 }
 
 async function stateOf(on: Queryable, name: string): Promise<'complete' | 'broken' | undefined> {

@@ -1,18 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { DbError, type Driver, type Queryable } from '../db/driver.ts'
 import { isBlocked, takeTurns } from '../db/migrate.ts'
+import { type Part, partsOf } from '../db/parts.ts'
 import type { Db } from '../db/session.ts'
-
-/**
- * A part of `events`, by number. The newest has no end, so a number always has a place, also while no job runs and for
- * a version that knows nothing of this.
- */
-export interface Part {
-  readonly name: string
-  /** Undefined: everything below its end. */
-  readonly from?: number
-  readonly to?: number
-}
 
 export interface PartitionLimits {
   /** Rows of the newest part before another begins; smaller tables stay as they are. */
@@ -35,24 +25,6 @@ const PAUSE_MS = 1000
 /** The constraint that says where the newest part will end. It exists only until then. */
 const END = 'events_end'
 
-/** Returns the parts of `events`, oldest first; undefined where it is one table. */
-export async function partsOf(on: Queryable): Promise<Part[] | undefined> {
-  const { rows } = await on.query(`
-    select p.relname::text, pg_get_expr(p.relpartbound, p.oid) from pg_class c
-    left join pg_inherits i on i.inhparent = c.oid left join pg_class p on p.oid = i.inhrelid
-    where c.oid = to_regclass('events') and c.relkind = 'p'`)
-  if (rows.length === 0) return undefined
-  const parts = rows.map(([name, bounds]): Part => {
-    const [, from, to] = /FROM \('?(\d+|MINVALUE)'?\) TO \('?(\d+|MAXVALUE)'?\)/.exec(String(bounds)) ?? []
-    return {
-      name: String(name),
-      ...(from !== 'MINVALUE' && { from: Number(from) }),
-      ...(to !== 'MAXVALUE' && { to: Number(to) }),
-    }
-  })
-  return parts.sort((a, b) => (a.from ?? 0) - (b.from ?? 0))
-}
-
 /**
  * Ends the newest part of `events` a little ahead of the newest number, and begins the next one; the first time, the
  * table that there was becomes the first part. Returns its name, or undefined if it is not time yet.
@@ -62,7 +34,7 @@ export async function partsOf(on: Queryable): Promise<Part[] | undefined> {
  * with the constraint that it finds.
  */
 export async function partition(driver: Driver, limits: PartitionLimits): Promise<string | undefined> {
-  const parts = await partsOf(driver)
+  const parts = await partsOf(driver, 'events')
   const newest = parts ? parts.find(({ to }) => to === undefined) : { name: 'events' }
   if (!newest || !(await isDue(driver, newest, limits))) return undefined
   const found = await endOf(driver, newest)
@@ -185,13 +157,18 @@ export const isInTheWay = (error: unknown): boolean => error instanceof DbError 
 
 /** Returns the parts whose events are all older than that. Numbers may still come to one that ends ahead of them. */
 export async function partsBefore(on: Queryable, before: string): Promise<Part[]> {
-  const parts = (await partsOf(on)) ?? []
+  const parts = (await partsOf(on, 'events')) ?? []
   const { last } = parts.length === 0 ? { last: 0 } : await numbers(on, { name: 'events' })
   const old: Part[] = []
   for (const part of parts) {
     if (part.to === undefined || part.to > last) break
-    const { rows } = await on.query(`select 1 from "${part.name}" where at >= $1::timestamptz limit 1`, [before])
-    if (rows.length > 0) break
+    const newer = `from "${part.name}" where at >= $1::timestamptz`
+    // Nearly always the newest number tells, by its index. All rows are read only if that one is old.
+    const { rows } = await on.query(
+      `select exists (select ${newer} and seq = (select max(seq) from "${part.name}")) or exists (select ${newer})`,
+      [before],
+    )
+    if (rows[0]?.[0] === true) break
     old.push(part)
   }
   return old

@@ -10,10 +10,11 @@ import { newId } from '../../src/db/columns.ts'
 import type { Driver } from '../../src/db/driver.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
 import { migrate } from '../../src/db/migrate.ts'
+import { partsOf } from '../../src/db/parts.ts'
 import { openPostgres } from '../../src/db/postgres/database.ts'
 import { drizzleOver } from '../../src/db/session.ts'
 import { insertEvent } from '../../src/events/event.ts'
-import { isInTheWay, partition, partsOf } from '../../src/events/partitions.ts'
+import { isInTheWay, partition } from '../../src/events/partitions.ts'
 import { readAfter } from '../../src/events/reader.ts'
 import { type Batch, Tail } from '../../src/events/tail.ts'
 import { eventParts } from '../../src/features/upkeep/doctor-database.ts'
@@ -71,7 +72,7 @@ test.skipIf(onPostgres)('the embedded database keeps one table', async () => {
   await write(t.app.driver, ['a'])
   await t.app.driver.exec('analyze events')
   await divideEvents(systemCtx(t), { rows: 1 })
-  expect(await partsOf(t.app.driver)).toBeUndefined()
+  expect(await partsOf(t.app.driver, 'events')).toBeUndefined()
   await t.close()
 })
 
@@ -124,7 +125,7 @@ describe.skipIf(!onPostgres)('events in parts', () => {
       await Promise.all(running)
     }
     await tail.read()
-    const parts = (await partsOf(driver)) ?? []
+    const parts = (await partsOf(driver, 'events')) ?? []
     expect(parts.length).toBe(3)
     for (const { name } of parts) expect(Number(await one(driver, `select count(*) from "${name}"`))).toBeGreaterThan(5)
     const read = batches.flatMap(({ rows }) => rows.map(({ seq }) => seq))
@@ -193,7 +194,7 @@ describe.skipIf(!onPostgres)('events in parts', () => {
       if (step === 3) await lastIs(driver, Number(/seq < '?(\d+)/.exec(String(waiting))?.[1]) - 1000)
       const next = begun ?? (await divide(driver))
       if (waiting) expect(String(waiting).includes(String(partEnd(next)))).toBe(step !== 3)
-      expect((await partsOf(driver))?.length).toBe(++parts)
+      expect((await partsOf(driver, 'events'))?.length).toBe(++parts)
       await lastIs(driver, partEnd(next))
     }
     expect((await seqs(driver)).length).toBe(10)
@@ -207,7 +208,7 @@ describe.skipIf(!onPostgres)('events in parts', () => {
     expect(await partition(driver, { now })).toBeUndefined()
     await driver.exec('create view of_mine as select seq from events')
     expect(isInTheWay(await divide(driver).catch((error: unknown) => error))).toBe(true)
-    expect(await partsOf(driver)).toBeUndefined()
+    expect(await partsOf(driver, 'events')).toBeUndefined()
     await driver.exec('drop view of_mine')
     const next = await divide(driver)
     await lastIs(driver, partEnd(next))
@@ -274,7 +275,7 @@ describe.skipIf(!onPostgres)('old events', () => {
     await driver.query('delete from events_0')
     const deleted = await answers()
     await divideEvents(systemCtx(t), {})
-    expect((await partsOf(driver))?.length).toBe(1)
+    expect((await partsOf(driver, 'events'))?.length).toBe(1)
     expect(await answers()).toEqual(deleted)
     expect((await types()).flat()).toEqual(['d', 'e', 'f'])
     expect(await one(driver, `select count(*) from events where action = 'upkeep.dropPart'`)).toBe('1')
@@ -313,6 +314,6 @@ describe.skipIf(!onPostgres)('a backup', () => {
     opened.push(() => embedded.close())
     await into(embedded, inParts)
     await divide(plain)
-    expect((await partsOf(plain))?.length).toBe(2)
+    expect((await partsOf(plain, 'events'))?.length).toBe(2)
   })
 })

@@ -5,7 +5,8 @@ import { aheadOf } from '../../db/clock.ts'
 import type { Driver } from '../../db/driver.ts'
 import { replicaOf } from '../../db/index.ts'
 import { planMigrations } from '../../db/migrate.ts'
-import { partsOf, ROWS } from '../../events/partitions.ts'
+import { partsOf } from '../../db/parts.ts'
+import { ROWS } from '../../events/partitions.ts'
 import { counts, days } from './counts.ts'
 import { expiringTokens } from './expiring-tokens.ts'
 import { because, type Finding } from './finding.ts'
@@ -112,7 +113,7 @@ export async function standby(config: Config, driver: Driver): Promise<Finding[]
 export async function eventParts(driver: Driver, rows = ROWS): Promise<Finding[]> {
   if (driver.kind !== 'postgres') return []
   const what = 'events'
-  const parts = await partsOf(driver)
+  const parts = await partsOf(driver, 'events')
   if (parts) return [{ what, ok: true, said: `in ${parts.length} parts` }]
   // The table does not exist before the first migration.
   const { rows: found } = await driver.query(`select reltuples from pg_class where oid = to_regclass('events')`)

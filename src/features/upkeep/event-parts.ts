@@ -1,14 +1,7 @@
 import { type Ctx, flow, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
-import {
-  dropPart,
-  isInTheWay,
-  type Part,
-  type PartitionLimits,
-  partition,
-  partsBefore,
-  partsOf,
-} from '../../events/partitions.ts'
+import { type Part, partsOf } from '../../db/parts.ts'
+import { dropPart, isInTheWay, type PartitionLimits, partition, partsBefore } from '../../events/partitions.ts'
 
 const DAY_MS = 86_400_000
 export const EVENT_DAYS = 365
@@ -19,7 +12,7 @@ export const daysAgo = (now: string, days: number): string => new Date(Date.pars
 
 /** Returns the time before which events are deleted one by one. */
 export async function eventsBefore(ctx: Ctx): Promise<string> {
-  return daysAgo(ctx.now, EVENT_DAYS + ((await partsOf(ctx.app.driver)) ? PART_DAYS : 0))
+  return daysAgo(ctx.now, EVENT_DAYS + ((await partsOf(ctx.app.driver, 'events')) ? PART_DAYS : 0))
 }
 
 /**
