@@ -8,13 +8,19 @@ interface Violation {
   nodes: { target: string[]; any: { message: string }[] }[]
 }
 
-/** What axe finds wrong on the page (WCAG 2.2 AA and best practice). It runs outside the page's content policy. */
+/**
+ * What axe finds wrong on the page (WCAG 2.2 AA and best practice). It runs outside the page's content policy. Only what
+ * is wrong is described and sent: to describe every element that is right took half of the time.
+ */
 export async function axe(page: Page): Promise<string[]> {
   await page.evaluate(source)
   const found = (await page.evaluate(
-    `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })`,
-  )) as { violations: Violation[] }
-  return found.violations.flatMap(({ id, nodes }) =>
+    `axe.run(document, {
+      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+      resultTypes: ['violations'],
+    }).then(({ violations }) => violations)`,
+  )) as Violation[]
+  return found.flatMap(({ id, nodes }) =>
     nodes.map(({ target, any }) => `${id}: ${target.join(' ')} ${any[0]?.message ?? ''}`),
   )
 }
