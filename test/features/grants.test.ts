@@ -512,6 +512,7 @@ test('administrators add programs, see who is let in, and remove them with all p
     (await root.fetch<OauthClientPage>('GET', '/api/admin/oauth-clients')).body.items.find(
       ({ id }) => id === program.clientId,
     )
+  await t.app.auth.flushUsage() // which is due only every half minute
   await until(async () => (await used())?.lastUsedAt)
   // An address is an id as well, at the end of a page too.
   const at = clock.now().toISOString()
