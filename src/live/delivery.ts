@@ -25,6 +25,21 @@ interface Outgoing {
   complete?: string
 }
 
+/** What an actor hears of a batch, chosen once for all of its listeners with the same topics, who share one set of them. */
+class Chosen {
+  readonly #byTopics = new Map<ReadonlySet<Topic>, readonly Outgoing[]>()
+
+  constructor(private readonly hearings: readonly Hearing[]) {}
+
+  of(events: readonly Outgoing[], wanted: ReadonlySet<Topic>): readonly Outgoing[] {
+    const known = this.#byTopics.get(wanted)
+    if (known) return known
+    const own = events.filter(({ topics }, i) => isWanted(topics, this.hearings[i] as Hearing, wanted))
+    this.#byTopics.set(wanted, own)
+    return own
+  }
+}
+
 /** Sends each event of a batch to those who are `live`, subscribed to it and may hear it. */
 export class Delivery {
   #sent = 0
@@ -53,9 +68,9 @@ export class Delivery {
       return { row, topics: topicsOf(row), position, cursor, record: records.get(row.id) }
     })
     const now = Date.now()
-    for (const { listener, hearings } of this.#audienceOf(wanted)) {
+    for (const { listener, chosen } of this.#audienceOf(wanted)) {
       if (listener.state !== 'live' || listener.isClosed) continue
-      const own = events.filter(({ topics }, i) => isWanted(topics, hearings[i] as Hearing, listener.topics))
+      const own = chosen.of(events, listener.topics)
       if (own.length === 0) continue
       const full = listener.events(own, (event) => this.#jsonFor(listener, event), now)
       if (full) this.fallBehind(listener, full.position)
@@ -70,13 +85,13 @@ export class Delivery {
    * Returns who may hear of the events, and how. It is decided for all before anything is sent: what other work does in
    * between comes after these events. Connections of one credential share an actor, so the rule is asked once for them.
    */
-  #audienceOf(rows: readonly Read[]): { listener: Listener; hearings: readonly Hearing[] }[] {
-    const known = new Map<Actor, readonly Hearing[]>()
+  #audienceOf(rows: readonly Read[]): { listener: Listener; chosen: Chosen }[] {
+    const known = new Map<Actor, Chosen>()
     return Array.from(this.crowd.of(rows), (listener) => {
       const { actor } = listener
-      const hearings = known.get(actor) ?? rows.map((row) => this.audience.hears(actor, row))
-      known.set(actor, hearings)
-      return { listener, hearings }
+      const chosen = known.get(actor) ?? new Chosen(rows.map((row) => this.audience.hears(actor, row)))
+      known.set(actor, chosen)
+      return { listener, chosen }
     })
   }
 

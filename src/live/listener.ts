@@ -30,8 +30,8 @@ export interface Outlet {
 
 /** Bytes that may wait for a client before it gets nothing more until it has read them. */
 const MOST_WAITING = 256 << 10
-/** Characters of events that are written at once. What exceeds the 16 KiB of Bun's buffer is written piece by piece. */
-const MOST_WRITTEN = 12 << 10
+/** Characters of events that are written at once: the fewer writes the better, but all of them wait in memory for it. */
+const MOST_WRITTEN = 64 << 10
 
 const nowhere: ReadonlySet<Topic> = new Set()
 
