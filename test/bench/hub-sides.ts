@@ -10,6 +10,8 @@ export interface Side {
   server: Process
   open(count: number): Promise<Listeners>
   say(): Promise<unknown>
+  /** Makes it collect its garbage, where it does not by itself. */
+  collect?(): Promise<unknown>
 }
 
 /** Our hub, with credentials for that many sockets. The first ones hear of the notes that `say` creates. */

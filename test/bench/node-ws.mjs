@@ -1,8 +1,13 @@
-// A peer of the hub: `ws` on Node, which sends what is posted to /create to every socket.
+// A peer of the hub: `ws` on Node, which sends what is posted to /create to every socket. With --expose-gc, /collect
+// collects all garbage: Node does not by itself while nothing happens.
 import { createServer } from 'node:http'
 import { WebSocketServer } from 'ws'
 
 const server = createServer((request, response) => {
+  if (request.url === '/collect') {
+    globalThis.gc()
+    return response.end('{}')
+  }
   let body = ''
   request.on('data', (chunk) => {
     body += chunk

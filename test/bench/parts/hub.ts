@@ -2,10 +2,11 @@
 import { join } from 'node:path'
 import { bareOf } from '../bare-process.ts'
 import { IDLE, noteBody, otherSide, ourSide, type Side } from '../hub-sides.ts'
-import { type Listeners, percentile } from '../listeners.ts'
+import { type Ear, type Listeners, percentile } from '../listeners.ts'
 import { nchan } from '../nchan.ts'
 import { type Bench, compare, median, type Part, type Row, ratioOf } from '../part.ts'
-import { loopSeconds, type Process, rate, rssMb, start } from '../processes.ts'
+import { loopSeconds, rate, settledRssMb, start } from '../processes.ts'
+import { take } from '../takers.ts'
 import { serve, twin, type World } from '../world.ts'
 
 const MANY = 1000
@@ -17,36 +18,42 @@ export const part: Part = async function* (bench) {
     const env = twin(world)
     const ours = await serve(env)
     const bare = await bareOf(world, twin(world))
-    const node = await start(['node', join(import.meta.dir, '../node-ws.mjs')], {})
+    const node = await start(['node', '--expose-gc', join(import.meta.dir, '../node-ws.mjs')], {})
     const nginx = await nchan()
     const sides = {
       ours: await ourSide(ours, world, env),
       bare: otherSide(bare),
-      ws: otherSide(node),
+      ws: { ...otherSide(node), collect: () => fetch(`${node.url}/collect`) },
       ...(nginx && { nchan: otherSide(nginx) }),
     }
     if (!nginx) console.log('LEFT OUT: Nchan (Debian: libnginx-mod-nchan)')
     if (database === bench.databases[0]) yield* idle(sides)
     yield* fanOut(bench, database, sides)
-    yield* whileMany(bench, database, world, sides)
+    yield await received(bench, database, sides)
+    yield* whileMany(bench, database, world, sides.ours)
     for (const server of [ours, bare, node, nginx]) await server?.stop()
   }
 }
 
-/** What an open, subscribed socket costs in memory. */
-async function* idle({ ours, ws, nchan }: { ours: Side; ws: Side; nchan?: Side }): AsyncIterable<Row> {
-  const cost = async ({ server, open }: Side): Promise<number> => {
+/**
+ * What an open, subscribed socket costs in memory, once that has settled. Node is told to collect its garbage; Bun does
+ * by itself, half a minute later.
+ */
+async function* idle({ ours, bare, ws, nchan }: Record<string, Side | undefined>): AsyncIterable<Row> {
+  const cost = async ({ server, open, collect }: Side): Promise<number> => {
+    const settled = async () => {
+      await collect?.()
+      return settledRssMb(server)
+    }
     ;(await open(MANY)).close()
-    await Bun.sleep(2000)
-    const before = rssMb(server.pid)
+    const before = await settled()
     const listeners = await open(IDLE)
-    await Bun.sleep(2000)
-    const kb = ((rssMb(server.pid) - before) * 1024) / IDLE
+    const kb = (((await settled()) - before) * 1024) / IDLE
     listeners.close()
     return kb
   }
-  const kb = await cost(ours)
-  for (const [name, side] of Object.entries({ ws, nchan })) {
+  const kb = await cost(ours as Side)
+  for (const [name, side] of Object.entries({ bare, ws, nchan })) {
     if (!side) continue
     const other = await cost(side)
     yield {
@@ -54,7 +61,7 @@ async function* idle({ ours, ws, nchan }: { ours: Side; ws: Side; nchan?: Side }
       ours: `${kb.toFixed(1)} KB each`,
       against: `${name} ${other.toFixed(1)} KB`,
       ratio: kb / other,
-      bar: { most: 0.6 },
+      ...(name !== 'bare' && { bar: { most: 0.6 } }),
     }
   }
 }
@@ -117,16 +124,12 @@ async function blocked(database: string, { server, say }: Side, listeners: Liste
   }
 }
 
-/** What a thousand listeners cost those who write. */
-async function* whileMany(
-  bench: Bench,
-  database: string,
-  world: World,
-  { ours, bare }: Record<string, Side>,
-): AsyncIterable<Row> {
-  if (!ours || !bare) return
-  const received = async ({ open, say }: Side): Promise<(seconds: number) => Promise<number>> => {
+/** How long it takes from a write until a thousand have heard of it. */
+async function received(bench: Bench, database: string, { ours, bare }: Record<'ours' | 'bare', Side>): Promise<Row> {
+  const rooms: Listeners[] = []
+  const side = async ({ open, say }: Side): Promise<(seconds: number) => Promise<number>> => {
     const listeners = await open(MANY)
+    rooms.push(listeners)
     return async (seconds) => {
       const delays: number[] = []
       for (let i = 0; i < seconds * WRITES_PER_SECOND; i++) {
@@ -139,38 +142,49 @@ async function* whileMany(
       return percentile(delays, 0.99)
     }
   }
-  const delay = await compare(bench, { ours: await received(ours), bare: await received(bare) })
-  yield {
+  const delay = await compare(bench, { ours: await side(ours), bare: await side(bare) })
+  for (const listeners of rooms) listeners.close()
+  return {
     what: `POST to received by ${MANY}, p99, ${database}`,
     ours: `${median(delay.ours).toFixed(1)} ms`,
     against: `bare ${median(delay.bare).toFixed(1)} ms`,
     ratio: ratioOf(delay.ours, delay.bare),
     bar: { most: 2 },
   }
-  const alone = await serve(twin(world))
-  const loop: Record<'ours' | 'alone', number[]> = { ours: [], alone: [] }
-  const post =
-    (side: 'ours' | 'alone', { url, pid }: Process) =>
-    async (seconds: number) => {
-      const before = loopSeconds(pid)
-      const perSecond = await rate(`${url}/api/notes`, seconds, { token: world.token, body: JSON.stringify(noteBody) })
-      loop[side].push(((loopSeconds(pid) - before) / (perSecond * seconds)) * 1000)
-      return perSecond
-    }
-  const writes = await compare(bench, { ours: post('ours', ours.server), alone: post('alone', alone) })
-  await alone.stop()
-  // The listeners take time of the same cores, which the rate above pays for and this does not.
+}
+
+/** What a thousand listeners cost those who write, on one server with and without them in turn. */
+async function* whileMany(
+  bench: Bench,
+  database: string,
+  { token }: World,
+  { server, ears }: Side & { ears: Ear[] },
+): AsyncIterable<Row> {
+  const loop: Record<'many' | 'nobody', number[]> = { many: [], nobody: [] }
+  const post = (side: 'many' | 'nobody') => async (seconds: number) => {
+    const takers = side === 'many' ? await take(server, MANY, ears) : undefined
+    const before = loopSeconds(server.pid)
+    const perSecond = await rate(`${server.url}/api/notes`, seconds, { token, body: JSON.stringify(noteBody) })
+    await takers?.settled()
+    loop[side].push(((loopSeconds(server.pid) - before) / (perSecond * seconds)) * 1000)
+    takers?.close()
+    // The server notices that they have gone.
+    await Bun.sleep(500)
+    return perSecond
+  }
+  const writes = await compare(bench, { many: post('many'), nobody: post('nobody') })
+  // The listeners take time of the same cores, which the rate pays for and this does not.
   yield {
     what: `event loop for a POST while ${MANY} listen, ${database}`,
-    ours: `${median(loop.ours).toFixed(2)} ms`,
-    against: `nobody listens ${median(loop.alone).toFixed(2)} ms`,
-    ratio: ratioOf(loop.ours, loop.alone),
+    ours: `${median(loop.many).toFixed(2)} ms`,
+    against: `nobody listens ${median(loop.nobody).toFixed(2)} ms`,
+    ratio: ratioOf(loop.many, loop.nobody),
   }
   yield {
     what: `POST a note while ${MANY} listen, ${database}`,
-    ours: `${median(writes.ours).toFixed(0)}/s`,
-    against: `nobody listens ${median(writes.alone).toFixed(0)}/s`,
-    ratio: ratioOf(writes.ours, writes.alone),
+    ours: `${median(writes.many).toFixed(0)}/s`,
+    against: `nobody listens ${median(writes.nobody).toFixed(0)}/s`,
+    ratio: ratioOf(writes.many, writes.nobody),
     bar: { least: 0.9 },
   }
 }
