@@ -25,7 +25,7 @@ interface Outgoing {
   complete?: string
 }
 
-/** What an actor hears of a batch, chosen once for all of its listeners with the same topics, who share one set of them. */
+/** What an actor hears of a batch, chosen once for all of its listeners that share a set of topics. */
 class Chosen {
   readonly #byTopics = new Map<ReadonlySet<Topic>, readonly Outgoing[]>()
 

@@ -30,7 +30,7 @@ export interface Outlet {
 
 /** Bytes that may wait for a client before it gets nothing more until it has read them. */
 const MOST_WAITING = 256 << 10
-/** Characters of events that are written at once: the fewer writes the better, but all of them wait in memory for it. */
+/** Characters of events that are written at once: fewer writes cost less, but all of it waits in memory until then. */
 const MOST_WRITTEN = 64 << 10
 
 const nowhere: ReadonlySet<Topic> = new Set()
