@@ -9,6 +9,7 @@ import { openThrough } from '../../src/tunnel/dial.ts'
 import type { RequestHead } from '../../src/tunnel/frames.ts'
 import { HANDOVER_HEADER, sign } from '../../src/tunnel/handover.ts'
 import { call, mcpToken, member, type Person, person, type TestApp, testApp } from '../support/app.ts'
+import { freePort } from '../support/port.ts'
 import { until } from '../support/until.ts'
 import { times } from './support.ts'
 import { type ConnectedMachine, connectMachine } from './tunnel-support.ts'
@@ -23,13 +24,6 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('two instances of one Postgr
   let service: ReturnType<typeof Bun.serve>
   const held: (() => void)[] = []
   const folder = mkdtempSync(join(tmpdir(), 'tutti-instances-'))
-
-  /** A port that nobody listens on, as a setting that names the port has to know it before the server starts. */
-  function freePort(): number {
-    const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } })
-    probe.stop(true)
-    return probe.port
-  }
 
   async function instance(): Promise<TestApp> {
     const port = String(freePort())

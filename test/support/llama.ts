@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { freePort } from './port.ts'
 import { tinyModel } from './tiny-model.ts'
 
 export interface Llama {
@@ -47,13 +48,6 @@ export async function startLlama(context: number): Promise<Llama> {
     await Bun.sleep(50)
   }
   return { url: `${url}/v1`, stop }
-}
-
-function freePort(): number {
-  const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
-  const { port } = probe
-  probe.stop(true)
-  return port
 }
 
 const isReady = (url: string): Promise<boolean> =>
