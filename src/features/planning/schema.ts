@@ -86,7 +86,7 @@ export const Tree = object({
   epics: Type.Array(TreeEpic),
   tasks: Type.Array(TreeTask, { description: 'Tasks without a story' }),
   left: int({
-    description: 'Entries left out: a tree has at most 5,000. GET /api/tasks lists all',
+    description: 'Entries left out: a tree has at most 3,500. GET /api/tasks lists all',
     example: 0,
   }),
 })

@@ -22,8 +22,8 @@ export const tree = read(
   async (ctx, { ref }: { ref: string }): Promise<Tree> => treeOf(ctx, await projects.find(ctx, ref)),
 )
 
-/** Trees are built in memory, and larger ones are of no use to readers. */
-const MOST_ENTRIES = 5000
+/** Trees are built in memory, at about 6 µs an entry, and larger ones are of no use to readers. */
+const MOST_ENTRIES = 3500
 
 /**
  * Returns the keys of the open tasks that each of these tasks waits for. A query of its own: joined to the entries, a
