@@ -303,19 +303,19 @@ describe('the tree', () => {
     expect(tasks[1]?.blockedBy.toSorted()).toEqual([elsewhere.key, task.key].toSorted())
   })
 
-  test('is cut at five thousand entries, and says how many are left', async () => {
+  test('is cut at 3,500 entries, and says how many are left', async () => {
     const project = await newProject(team.owner)
     await newTask(team.owner, project)
-    // In parts: on a busy machine one statement of five thousand rows may take longer than a statement may.
-    for (let from = 2; from <= 5010; from += 501)
+    // In parts: on a busy machine one statement of thousands of rows may take longer than a statement may.
+    for (let from = 2; from <= 3510; from += 501)
       await t.app.driver.query(
         `insert into tasks (id, created_at, updated_at, organization_id, project_id, title, status, priority, position, number, labels, acceptance)
          select gen_random_uuid(), now(), now(), organization_id, project_id, 'Task ' || n, 'todo', 'low', n, n, '{}', '[]'
-         from tasks, generate_series($2::int, least($2::int + 500, 5010)) n where project_id = $1 and number = 1`,
+         from tasks, generate_series($2::int, least($2::int + 500, 3510)) n where project_id = $1 and number = 1`,
         [project.id, from],
       )
     const tree = await treeOf(team.viewer, project)
-    expect([tree.tasks.length, tree.left]).toEqual([5000, 10])
+    expect([tree.tasks.length, tree.left]).toEqual([3500, 10])
   })
 
   test('a plan answers with what it made, behind what was there', async () => {
