@@ -64,7 +64,7 @@ export async function installInto(
 export async function connectedBy(ask: () => Promise<{ out: string }>, isConnected: RegExp): Promise<string> {
   for (let attempt = 1; ; attempt++) {
     const { out } = await ask()
-    if (isConnected.test(out) || attempt === 4) return out
+    if (isConnected.test(out) || attempt === 10) return out
   }
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { CALLBACK, Program } from '../features/grants-support.ts'
 import { type Person, person, type TestApp, testApp } from '../support/app.ts'
 import { until } from '../support/until.ts'
-import { install, programs } from './install.ts'
+import { connectedBy, install, programs } from './install.ts'
 
 /** Programs of others sign in at our server. The person at the browser is played by what the programs open. */
 const home = mkdtempSync(join(tmpdir(), 'tutti-signing-in-'))
@@ -117,8 +117,9 @@ describe.if(process.env.FULL === '1')('signing in', () => {
     // It signs in only where a person could answer.
     const line = claude('login', 'tutti').join(' ')
     const { out } = await signIn(['script', '-qec', line, '/dev/null'], quiet)
-    const listed = await signIn(claude('list'), quiet)
-    expect([listed.out, out]).toEqual([expect.stringMatching(/tutti: .* ✔ Connected/), expect.any(String)])
+    const isConnected = /tutti: .* ✔ Connected/
+    const listed = await connectedBy(() => signIn(claude('list'), quiet), isConnected)
+    expect([listed, out]).toEqual([expect.stringMatching(isConnected), expect.any(String)])
     await until(() => isUsedBy(/claude/i))
   }, 300_000)
 })

@@ -26,8 +26,8 @@ describe.if(process.env.FULL === '1')('agents with other programs', () => {
         const [now, then] = [costs[job], before[job]]
         if (!now || !then) continue
         expect(now.calls).toBe(then.calls)
-        // Dates and short random ids are a few tokens longer or shorter.
-        expect(Math.abs(now.tokens - then.tokens)).toBeLessThanOrEqual(then.tokens * 0.05)
+        // Dates and short random ids are a few tokens longer or shorter, which is much of a short answer.
+        expect(Math.abs(now.tokens - then.tokens)).toBeLessThanOrEqual(Math.max(12, then.tokens * 0.05))
       }
       peers[name] = costs
     },
