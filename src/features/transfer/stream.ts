@@ -1,7 +1,7 @@
-/** Bytes that are sent at once. */
-const CHUNK = 64 << 10
+/** Bytes that are sent at once. The allocator keeps less of what small chunks leave behind than of large ones. */
+const CHUNK = 8 << 10
 /** Room behind a chunk for its last line. */
-const ROOM = 16 << 10
+const ROOM = 4 << 10
 
 const encoder = new TextEncoder()
 const NEW_LINE = '\n'
