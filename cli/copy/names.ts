@@ -1,6 +1,7 @@
 import type { Copy } from './copy.ts'
 
-const localName = /^[a-z][a-z\d]*-~[\da-f]{4,}$/i
+/** The project has no key either if it was created without the server: `~-~3f2a`. */
+const localName = /^(~|[a-z][a-z\d]*)-~[\da-f]{4,}$/i
 
 /** Fields of requests that take references to tasks. */
 const references = new Set(['task', 'tasks', 'parent', 'parentId', 'blockedBy'])

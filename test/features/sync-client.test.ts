@@ -7,6 +7,7 @@ import { passing } from '../../cli/api/profiles.ts'
 import { Copy } from '../../cli/copy/copy.ts'
 import { exchange, pull, push, register } from '../../cli/copy/exchange.ts'
 import type { Row } from '../../cli/copy/mutation.ts'
+import { withIds } from '../../cli/copy/names.ts'
 import { Local } from '../../cli/copy/offline/local.ts'
 import { AppError } from '../../src/errors.ts'
 import { createToken, revokeToken } from '../../src/features/tokens/service.ts'
@@ -257,6 +258,23 @@ describe('changes', () => {
       { evidence },
       { evidence: { commits: ['fedcba9'] } },
     ])
+  })
+
+  test('of a project that only this computer knows are named until the server has it', async () => {
+    const computer = new Computer()
+    computer.offline('POST', '/api/projects', { name: 'Moon Base' })
+    const create = (title: string) => computer.offline('POST', '/api/projects/moon base/tasks', { title })
+    const [task, other] = [create('Land'), create('Wait')]
+    await computer.sync()
+    expect(withIds(computer.copy, `/api/tasks/${task.key}`)).toEqual([`/api/tasks/${task.id}`])
+    expect(await read(`/api/tasks/${task.id}`)).toMatchObject({ title: 'Land' })
+    // A task that was never sent is gone with its comments; one that the server has is deleted there.
+    const unsent = computer.offline('POST', '/api/projects/my/tasks', { title: 'Never sent' })
+    computer.offline('POST', `/api/tasks/${unsent.id}/comments`, { body: 'Never sent' })
+    for (const { id } of [unsent, other]) computer.offline('DELETE', `/api/tasks/${id}`)
+    // A decision without its text could not be completed once it was refused.
+    expect(() => computer.offline('POST', '/api/decisions', { title: 'Why' })).toThrow('decision is required.')
+    expect(await computer.sync()).toMatchObject({ pushed: 1, rejected: 0 })
   })
 
   test('of a token are made with its rights', async () => {

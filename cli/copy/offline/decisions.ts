@@ -1,3 +1,4 @@
+import { invalid } from '../../../src/errors.ts'
 import type {
   Alternative,
   Comment,
@@ -81,6 +82,8 @@ export const decisionRoutes = [
   }),
   route('GET', `${PATH}/:id`, (call) => detail(call.world, find(call))),
   route('POST', PATH, ({ world, body }) => {
+    // Sent later, it would be refused, and could not be completed any more.
+    if (!text(body.decision).trim()) throw invalid('/decision', 'decision is required.')
     const projectId = world.projectId(body.projectId) ?? null
     const organizationId = projectId ? world.project(projectId).organizationId : world.organization()
     const own = { organizationId, projectId, supersedes: body.supersedes }

@@ -200,7 +200,7 @@ export const taskRoutes = [
     const { id } = find(call)
     // Comments and dependencies that were not sent have nowhere to go without their task.
     for (const entity of ['comment', 'dependency'])
-      for (const { id: own } of world.copy.list(entity, "?1 in (r ->> 'taskId', r ->> 'blockedById')", id))
+      for (const { id: own } of world.copy.list(entity, "? in (r ->> 'taskId', r ->> 'blockedById')", id))
         if (world.copy.isUnsent(entity, own)) world.remove(entity, own)
     world.remove('task', id)
     return { id, deleted: true }

@@ -66,8 +66,11 @@ export class World {
     return begin[0]
   }
 
+  /** A project that the server has not seen has neither slug nor key, so it is found by its name. */
   project = (ref: string): Row =>
-    this.find('project', ref, ({ slug, key }, name) => slug === name || text(key).toLowerCase() === name)
+    this.find('project', ref, ({ slug, key, name }, given) =>
+      slug ? slug === given || text(key).toLowerCase() === given : text(name).toLowerCase() === given,
+    )
 
   /** Returns the id of the project in a filter or a field; undefined if there is none. */
   projectId = (ref: unknown): string | undefined =>
