@@ -161,7 +161,7 @@ export async function syncStatus({ json, ...where }: Options): Promise<void> {
     server,
   }
   const lines = record({
-    Server: `${client.server}${server ? '' : ', cannot be reached'}`,
+    Server: `${client.server}${server ? '' : isCarried ? ', reached with bundles only' : ', cannot be reached'}`,
     Copy: value.path,
     Records: `${value.records} in ${counted(value.containers.length, 'container')}`,
     'Last synced': pulledAt ? ago(pulledAt) : 'never completely',

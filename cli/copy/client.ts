@@ -34,7 +34,8 @@ export function workingClient({ offline, ...where }: WhereOrOffline): Client {
   const who = signedInOrCarried(where)
   const owner = ownerOf(who)
   const isCarried = who.profile.kind === 'carried'
-  if (owner && hasCopy(owner)) return new WorkingClient(who, owner, offline === true || isCarried)
+  const why = isCarried ? 'Offline: this server is reached with bundles only' : offline ? 'Offline, as asked' : undefined
+  if (owner && hasCopy(owner)) return new WorkingClient(who, owner, why)
   if (!offline && !isCarried) return who.client
   throw new AppError('not_found', 'There is no copy of this server on this computer. Create one: tutti sync on')
 }
@@ -45,11 +46,12 @@ class WorkingClient extends Client {
   constructor(
     private readonly who: SignedIn,
     private readonly owner: Owner,
-    offline: boolean,
+    /** Why the copy is used from the start, if it is. */
+    offline: string | undefined,
   ) {
     const { server, keeper, kind, profile, team } = who.client
     super(server, keeper, kind, profile, team)
-    if (offline) this.#local = this.#open('Offline, as asked')
+    if (offline) this.#local = this.#open(offline)
   }
 
   override async request<T>(method: string, path: string, body?: object): Promise<T> {
@@ -92,7 +94,11 @@ class WorkingClient extends Client {
       const answer = local.request(method, path, body)
       if (!said && copy.changes !== before) {
         said = true
-        note('Your change is queued. Send it when the server can be reached: tutti sync')
+        const way =
+          this.who.profile.kind === 'carried'
+            ? 'Write it to a file for the server: tutti sync export'
+            : 'Send it when the server can be reached: tutti sync'
+        note(`Your change is queued. ${way}`)
       }
       return answer
     }

@@ -192,7 +192,12 @@ test('a computer without a network exchanges files', async () => {
     return island.run('sync', 'import', back)
   }
   expect((await round()).out).toMatch(/^Imported bundle 1: \d+ records/)
-  expect((await island.run('tasks', 'list', '--all')).out).toContain('MY-1')
+  expect((await island.run('sync', 'import', `${back}.none`)).err).toContain('does not exist')
+  expect((await island.run('sync', 'status')).out).toContain('reached with bundles only')
+  expect(await island.run('tasks', 'list', '--all')).toMatchObject({
+    out: expect.stringContaining('MY-1') as string,
+    err: expect.stringContaining('reached with bundles only') as string,
+  })
   expect((await island.run('tasks', 'create', 'From the island', '-p', 'MY')).code).toBe(0)
   expect((await island.run('sync')).code).toBe(6)
   expect((await round()).out).toMatch(/^Imported bundle 2: \d+ records, 1 changes? judged/)
