@@ -34,7 +34,11 @@ export function workingClient({ offline, ...where }: WhereOrOffline): Client {
   const who = signedInOrCarried(where)
   const owner = ownerOf(who)
   const isCarried = who.profile.kind === 'carried'
-  const why = isCarried ? 'Offline: this server is reached with bundles only' : offline ? 'Offline, as asked' : undefined
+  const why = isCarried
+    ? 'Offline: this server is reached with bundles only'
+    : offline
+      ? 'Offline, as asked'
+      : undefined
   if (owner && hasCopy(owner)) return new WorkingClient(who, owner, why)
   if (!offline && !isCarried) return who.client
   throw new AppError('not_found', 'There is no copy of this server on this computer. Create one: tutti sync on')
