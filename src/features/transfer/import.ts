@@ -17,8 +17,9 @@ import { checkFile, storeFile } from './files.ts'
 import { kindNamed } from './kinds.ts'
 import { adoptParts, parentIn, raiseNumbers, setParents } from './parents.ts'
 import { fieldOf, parentField, parts, personFields } from './parts.ts'
-import { checkRecord, computed, freeSlug, isOurs, isOwn, ownerOf } from './rules.ts'
+import { checkRecord, computed, isOurs, isOwn, ownerOf } from './rules.ts'
 import type { ImportBatch, ImportResult, Line } from './schema.ts'
+import { Slugs } from './slugs.ts'
 import { importedRecords } from './table.ts'
 
 type Fields = Record<string, unknown>
@@ -45,7 +46,8 @@ export const importBatch = write(
     const organizationId = ctx.actor.organizationId as string
     const aliases = new Aliases(organizationId)
     await aliases.find(ctx, records)
-    const batch = new Batch(ctx, organizationId, await accountsOf(ctx, organizationId, named), aliases)
+    const accounts = await accountsOf(ctx, organizationId, named)
+    const batch = new Batch(ctx, organizationId, accounts, aliases, new Slugs(ctx, records))
     for (const line of records) await batch.store(line)
     await batch.finish()
     return batch.result
@@ -94,6 +96,7 @@ class Batch {
     private readonly organizationId: string,
     private readonly accounts: ReadonlyMap<string, string>,
     private readonly aliases: Aliases,
+    private readonly slugs: Slugs,
   ) {}
 
   async store({ entity, record }: Line): Promise<void> {
@@ -197,7 +200,7 @@ class Batch {
       ...rest,
       ...computed(entity, row),
       ...(entity !== 'task' && parentId !== undefined && { parentId }),
-      ...(await freeSlug(this.ctx, entity, row)),
+      ...(await this.slugs.free(entity, row)),
     }
     await this.ctx.db.insert(table as PgTable).values(values as never)
     this.result.created++

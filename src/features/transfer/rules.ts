@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox'
 import { sql } from 'drizzle-orm'
 import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
-import { randomTail } from '../../auth/secrets.ts'
 import { check } from '../../check.ts'
 import { idList, newId } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
@@ -229,15 +228,4 @@ export async function isOurs(
   if (!belongsTo) return false
   const [place] = await placesOf(ctx, belongsTo, [String(there[parent])])
   return place?.team === organizationId
-}
-
-/** Tables whose slugs are of the whole instance. */
-const slugs: Readonly<Record<string, string>> = { note: 'notes', agent: 'agents', skill: 'skills' }
-
-/** Returns another slug for a new record, if its own is taken. */
-export async function freeSlug(ctx: Ctx, entity: string, { slug }: Fields): Promise<Fields> {
-  if (!slugs[entity]) return {}
-  const { rows } = await ctx.db.execute(sql`
-    select 1 from ${sql.identifier(slugs[entity])} where slug = ${slug} and deleted_at is null`)
-  return rows.length > 0 ? { slug: `${slug}-${randomTail()}` } : {}
 }
