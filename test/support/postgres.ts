@@ -1,4 +1,5 @@
 import { SQL } from 'bun'
+import { until } from './until.ts'
 
 /**
  * A new, empty database on the native Postgres that `test/run` starts, or on the one at `base`. With a template, a copy
@@ -15,7 +16,7 @@ export async function freshDatabase(
     )
   const name = `tutti_test_${process.pid}_${Math.random().toString(36).slice(2, 8)}`
   const admin = new SQL(base, { max: 1 })
-  await admin.unsafe(`create database ${name}${template ? ` template ${template}` : ''}`)
+  await until(() => created(admin, `create database ${name}${template ? ` template ${template}` : ''}`))
   const url = new URL(base)
   url.pathname = `/${name}`
   return {
@@ -24,5 +25,16 @@ export async function freshDatabase(
       await admin.unsafe(`drop database if exists ${name} with (force)`)
       await admin.close()
     },
+  }
+}
+
+/** Returns false if somebody, such as an autovacuum, has the template open for longer than Postgres waits for them. */
+async function created(admin: SQL, statement: string): Promise<boolean> {
+  try {
+    await admin.unsafe(statement)
+    return true
+  } catch (error) {
+    if (String(error).includes('is being accessed by other users')) return false
+    throw error
   }
 }
