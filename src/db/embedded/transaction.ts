@@ -27,7 +27,8 @@ export class EmbeddedTransaction implements Transaction, Holder {
   #deferred: EncodedStatement[] = []
   #begun = false
   #wrote = false
-  #over: DbError | undefined
+  /** Makes the error of using it after its end. Not the error itself, which would cost every transaction a stack. */
+  #over: (() => DbError) | undefined
 
   constructor(context: TransactionContext) {
     this.#context = context
@@ -35,7 +36,7 @@ export class EmbeddedTransaction implements Transaction, Holder {
 
   defer(statement: Statement): void {
     const encoded = encodeStatement(statement)
-    if (this.#over) throw this.#over
+    if (this.#over) throw this.#over()
     this.#context.checkRoom([encoded])
     this.#deferred.push(encoded)
   }
@@ -46,7 +47,7 @@ export class EmbeddedTransaction implements Transaction, Holder {
     { timeout = this.#context.timeout }: QueryOptions = {},
   ): Promise<Result> {
     const statement = encodeStatement({ text, params })
-    if (this.#over) throw this.#over
+    if (this.#over) throw this.#over()
     this.#context.checkRoom([statement])
     this.#holding ??= this.#take()
     if (!this.#hold) await this.#holding
@@ -56,7 +57,7 @@ export class EmbeddedTransaction implements Transaction, Holder {
   }
 
   async commit(last: readonly Statement[] = []): Promise<void> {
-    if (this.#over) throw this.#over
+    if (this.#over) throw this.#over()
     let statements: EncodedStatement[]
     try {
       statements = [...this.#takeDeferred(), ...last.map(encodeStatement)]
@@ -95,12 +96,12 @@ export class EmbeddedTransaction implements Transaction, Holder {
   }
 
   lost(why: DbError): void {
-    this.#over ??= new DbError('unavailable', `the transaction was undone: ${why.message}`)
+    this.#over ??= () => new DbError('unavailable', `the transaction was undone: ${why.message}`)
     this.#hold = undefined
   }
 
   expire(): void {
-    this.#over = new DbError('timeout', 'the transaction was open for too long and was rolled back')
+    this.#over = () => new DbError('timeout', 'the transaction was open for too long and was rolled back')
     void (this.#begun ? this.#sendRollback() : Promise.resolve()).then(() => this.#end('rolled back'))
   }
 
@@ -118,7 +119,7 @@ export class EmbeddedTransaction implements Transaction, Holder {
   }
 
   #send(statements: readonly EncodedStatement[], timeout: number, commits = false): Promise<Reply> {
-    if (!this.#hold) throw this.#over ?? ended('over')
+    if (!this.#hold) throw (this.#over ?? ended('over'))()
     const all = this.#begun ? statements : [BEGIN, ...statements]
     this.#begun = true
     this.#wrote ||= statements.some(({ kind }) => kind === 'write' || kind === 'ddl')
@@ -139,6 +140,4 @@ export class EmbeddedTransaction implements Transaction, Holder {
   }
 }
 
-function ended(how: string): DbError {
-  return new DbError('25000', `the transaction is ${how}`)
-}
+const ended = (how: string) => () => new DbError('25000', `the transaction is ${how}`)
