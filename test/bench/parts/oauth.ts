@@ -44,7 +44,11 @@ export const part: Part = async function* (bench) {
     })
     const headers = { Accept: 'application/json, text/event-stream' }
     const cpuOf = (token?: string) => (seconds: number) =>
-      cpuPerCall(ours, async () => (await rate(`${ours.url}/mcp`, seconds, { token, body, headers })) * seconds, seconds)
+      cpuPerCall(
+        ours,
+        async () => (await rate(`${ours.url}/mcp`, seconds, { token, body, headers })) * seconds,
+        seconds,
+      )
     const calls = await compare(bench, { granted: cpuOf(granted), fixed: cpuOf(world.tokens[0]) })
     yield {
       what: `a call to /mcp with a grant's token, server CPU, ${database}`,
