@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
 import { person, testApp, unique } from '../support/app.ts'
-import { call, evil, expectSound, looks, signedIn } from './support.ts'
+import { call, evil, expectSound, inEachLook, signedIn } from './support.ts'
 
 /** What administrators of the instance see and do. */
 const t = await testApp()
@@ -146,8 +146,8 @@ test('its pages show what people store as text, and do not exist for others', as
   await mallory.goto('/admin')
   await mallory.see('There is nothing here')
   await mallory.leave()
-  for (const look of looks) {
-    const root = await signedIn(t, boss.email, look)
+  const root = await signedIn(t, boss.email)
+  await inEachLook(root, async () => {
     await expectSound(root, '/admin', 'main .setrow')
     for (const path of ['users', 'audit', 'issues', 'settings'])
       await expectSound(root, `/admin/${path}`, 'main tbody tr')
@@ -155,6 +155,6 @@ test('its pages show what people store as text, and do not exist for others', as
     await expectSound(root, '/admin/announcements', 'main form')
     await expectSound(root, `/admin/users/${evilOne.userId}`, 'main tbody tr')
     await expectSound(root, `/admin/teams/${evilOne.organizationId}`, 'main tbody tr')
-    await root.leave()
-  }
+  })
+  await root.leave()
 }, 300_000)

@@ -4,7 +4,7 @@ import type { Tree } from '../../src/features/planning/schema.ts'
 import { catchUp } from '../../src/features/search/indexing.ts'
 import { member, person, systemCtx, testApp } from '../support/app.ts'
 import { ChatServer } from '../support/chat-server.ts'
-import { call, evil, expectSound, looks, newProject, signedIn, teamOf } from './support.ts'
+import { call, evil, expectSound, inEachLook, newProject, signedIn, teamOf } from './support.ts'
 
 /** The page of the assistant in a real browser, with a chat server that says what each test wants. */
 const chat = new ChatServer()
@@ -86,12 +86,12 @@ test('a question is asked, answered, stopped and continued; a proposal is edited
     epics[0]?.stories.map(({ title, tasks }) => [title, tasks.map((task) => [task.title, task.blockedBy])]),
   ).toEqual([['Locks', [['Write the lock', []]]]])
   const [session] = (await call<{ items: AiSession[] }>(ada, 'GET', '/api/ai/sessions')).items
-  for (const look of looks) {
-    const who = await signedIn(t, boss.email, look)
+  const who = await signedIn(t, boss.email)
+  await inEachLook(who, async () => {
     await expectSound(who, `/assistant/${session?.id}`, '.msg')
     await expectSound(who, '/assistant?new=1', '.compose')
-    await who.leave()
-  }
+  })
+  await who.leave()
   await ada.goto(`/assistant/${session?.id}`)
   await ada.button('Rename').click()
   await ada.page.getByLabel('Title').fill('Locks')

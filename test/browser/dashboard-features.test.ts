@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { member, person, sharedApp } from '../support/app.ts'
-import { call, evil, expectSound, looks, newProject, newTask, signedIn, teamOf, type Visitor } from './support.ts'
+import { call, evil, expectSound, inEachLook, newProject, newTask, signedIn, teamOf, type Visitor } from './support.ts'
 
 /** Features with their gates, decisions, specs and skills in a real browser. */
 const t = await sharedApp()
@@ -157,44 +157,44 @@ test('a decision is proposed, discussed, accepted, has an outcome and is superse
 
 test('what people store stays text, in both themes, wide and narrow, and axe finds nothing', async () => {
   const boss = await person(t)
-  for (const look of looks) {
-    const ada = await signedIn(t, boss.email, look)
-    const { slug } = await newProject(ada)
-    const task = await newTask(ada, slug, { title: evil })
-    const spec = await call<Made>(ada, 'POST', '/api/specs', {
-      title: evil,
-      content: evil,
-      message: evil,
-      projectId: slug,
-    })
-    await call(ada, 'PATCH', `/api/specs/${spec.id}`, { content: `${evil}\n\n${evil} more`, baseVersion: 1 })
-    const first = await newFeature(ada, slug, { title: evil })
-    const { id } = await newFeature(ada, slug, {
-      title: evil,
-      description: evil,
-      taskIds: [task.key],
-      specId: spec.id,
-      assignee: 'me',
-    })
-    await advance(ada, id)
-    const shown = { summary: evil, files: [evil], links: [`https://example.com/${encodeURIComponent(evil)}`] }
-    await advance(ada, id, shown)
-    await call(ada, 'PATCH', `/api/features/${id}`, { blockedBy: [first.id] })
-    const decision = { title: evil, decision: evil, rationale: evil, context: evil, projectId: slug }
-    const old = await call<Made>(ada, 'POST', '/api/decisions', {
-      ...decision,
-      alternatives: [{ option: evil, pros: evil, cons: evil }],
-      tags: [evil.slice(0, 50)],
-    })
-    await call(ada, 'POST', `/api/decisions/${old.id}/comments`, { body: evil })
-    await call(ada, 'PATCH', `/api/decisions/${old.id}`, { outcome: evil })
-    await call(ada, 'POST', '/api/decisions', { ...decision, supersedes: old.id })
-    const skill = await call<Made>(ada, 'POST', '/api/skills', {
-      name: evil.slice(0, 100),
-      description: evil,
-      content: evil,
-      tags: [evil.slice(0, 50)],
-    })
+  const ada = await signedIn(t, boss.email)
+  const { slug } = await newProject(ada)
+  const task = await newTask(ada, slug, { title: evil })
+  const spec = await call<Made>(ada, 'POST', '/api/specs', {
+    title: evil,
+    content: evil,
+    message: evil,
+    projectId: slug,
+  })
+  await call(ada, 'PATCH', `/api/specs/${spec.id}`, { content: `${evil}\n\n${evil} more`, baseVersion: 1 })
+  const first = await newFeature(ada, slug, { title: evil })
+  const { id } = await newFeature(ada, slug, {
+    title: evil,
+    description: evil,
+    taskIds: [task.key],
+    specId: spec.id,
+    assignee: 'me',
+  })
+  await advance(ada, id)
+  const shown = { summary: evil, files: [evil], links: [`https://example.com/${encodeURIComponent(evil)}`] }
+  await advance(ada, id, shown)
+  await call(ada, 'PATCH', `/api/features/${id}`, { blockedBy: [first.id] })
+  const decision = { title: evil, decision: evil, rationale: evil, context: evil, projectId: slug }
+  const old = await call<Made>(ada, 'POST', '/api/decisions', {
+    ...decision,
+    alternatives: [{ option: evil, pros: evil, cons: evil }],
+    tags: [evil.slice(0, 50)],
+  })
+  await call(ada, 'POST', `/api/decisions/${old.id}/comments`, { body: evil })
+  await call(ada, 'PATCH', `/api/decisions/${old.id}`, { outcome: evil })
+  await call(ada, 'POST', '/api/decisions', { ...decision, supersedes: old.id })
+  const skill = await call<Made>(ada, 'POST', '/api/skills', {
+    name: evil.slice(0, 100),
+    description: evil,
+    content: evil,
+    tags: [evil.slice(0, 50)],
+  })
+  await inEachLook(ada, async () => {
     for (const [path, there] of [
       [`/projects/${slug}/features`, '.tcard'],
       [`/projects/${slug}/features?status=todo`, '.recrow'],
@@ -208,8 +208,8 @@ test('what people store stays text, in both themes, wide and narrow, and axe fin
       [`/skills/${skill.id}`, '.callof'],
     ] as const)
       await expectSound(ada, path, `main ${there}`)
-    await ada.leave()
-  }
+  })
+  await ada.leave()
 }, 900_000)
 
 test('a viewer reads all of it, and finds no control that would be refused', async () => {

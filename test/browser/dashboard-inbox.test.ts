@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { member, type Person, person, sharedApp } from '../support/app.ts'
 import { until } from '../support/until.ts'
-import { call, evil, expectSound, looks, newProject, newTask, signedIn, teamOf, type Visitor } from './support.ts'
+import { call, evil, expectSound, inEachLook, newProject, newTask, signedIn, teamOf, type Visitor } from './support.ts'
 
 /** The inbox, home, the feed and reports in a real browser. */
 const t = await sharedApp()
@@ -131,11 +131,11 @@ test('what people store is text, axe finds nothing, and new entries wait behind 
     ['/activity', '.frow'],
     ['/issues', 'main .md'],
   ]
-  for (const look of looks) {
-    const who = await signedIn(t, boss.email, look)
+  const who = await signedIn(t, boss.email)
+  await inEachLook(who, async () => {
     for (const [path, shown] of pages) await expectSound(who, path, shown)
-    await who.leave()
-  }
+  })
+  await who.leave()
   await ada.goto('/activity')
   await ada.page.locator('.frow').first().waitFor()
   await ada.see('Live')

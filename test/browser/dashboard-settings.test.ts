@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { newId } from '../../src/db/columns.ts'
 import { TestClock } from '../features/support.ts'
 import { logged, PASSWORD, type TestApp, testApp, unique } from '../support/app.ts'
-import { call, evil, expectSound, isLive, looks, type Made, Visitor } from './support.ts'
+import { call, evil, expectSound, inEachLook, isLive, looks, type Made, Visitor } from './support.ts'
 
 /** The settings of an account in a real browser, with a clock that can be moved. */
 const clock = new TestClock()
@@ -117,9 +117,9 @@ test('conflicts of devices are shown side by side and decided: the server’s, t
 
 test('every page of the settings shows what people store as text, and axe finds nothing', async () => {
   const pages = 'profile security passkeys sessions keys accounts integrations preferences notifications data'
-  for (const look of looks) {
-    const { ada } = await registered(look, evil.slice(0, 90))
+  const { ada } = await registered({}, evil.slice(0, 90))
+  await inEachLook(ada, async () => {
     for (const page of pages.split(' ')) await expectSound(ada, `/settings/${page}`, '.setpage h1')
-    await ada.leave()
-  }
+  })
+  await ada.leave()
 }, 300_000)

@@ -7,7 +7,7 @@ import type { Machine } from '../../src/tunnel/machine.ts'
 import { call as ask, member, person, testApp } from '../support/app.ts'
 import { BINARY, bareEnv } from '../support/binary.ts'
 import { atEnd } from '../support/cleanup.ts'
-import { call, evil, expectSound, looks, signedIn, teamOf, type Visitor } from './support.ts'
+import { call, evil, expectSound, inEachLook, signedIn, teamOf, type Visitor } from './support.ts'
 
 /** The page of tunnels, and a service behind one, in a real browser. */
 const t = await testApp({ TUNNEL_PORT: '0' })
@@ -123,22 +123,22 @@ test('a machine comes online by itself, is opened by signing in, and is governed
 
   await runsCommands(ada)
 
-  for (const look of looks) {
-    const viewer = await signedIn(t, watcher.email, look)
-    const team = await teamOf(ada)
+  const team = await teamOf(ada)
+  const viewer = await signedIn(t, watcher.email)
+  await inEachLook(viewer, async () => {
     await expectSound(viewer, `/tunnels?team=${team}`, 'section.sheet')
     expect(await viewer.button('Delete').count()).toBe(0)
     await expectSound(viewer, `/tunnels/preview?team=${team}`, 'dl.facts dd')
     for (const name of ['Run greet', 'Delete', 'Pause']) expect(await viewer.button(name).count()).toBe(0)
-    await viewer.leave()
-  }
-  for (const look of looks) {
-    const own = await signedIn(t, boss.email, look)
+  })
+  await viewer.leave()
+  const own = await signedIn(t, boss.email)
+  await inEachLook(own, async () => {
     await expectSound(own, '/tunnels', 'section.sheet')
     await expectSound(own, '/tunnels/preview', 'form[aria-label=greet]')
     await expectSound(own, '/tunnels/enter', 'h1')
-    await own.leave()
-  }
+  })
+  await own.leave()
 
   await ada.goto('/tunnels/preview')
   await ada.button('Delete').click()

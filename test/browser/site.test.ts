@@ -4,7 +4,7 @@ import { communityPosts } from '../../src/features/community/table.ts'
 import { users } from '../../src/features/users/table.ts'
 import { person, testApp, unique } from '../support/app.ts'
 import { png } from '../support/pictures.ts'
-import { call, evil, expectSound, looks, signedIn, teamOf, Visitor } from './support.ts'
+import { call, evil, expectSound, inEachLook, looks, signedIn, teamOf, Visitor } from './support.ts'
 
 /** The public site, and the pages from which administrators run it. */
 const t = await testApp()
@@ -175,11 +175,11 @@ test('an administrator publishes a page, switches the blog on, and all pages of 
   await stranger.goto('/admin/site')
   await stranger.see('There is nothing here')
   await stranger.leave()
-  for (const look of looks) {
-    const seen = await signedIn(t, boss.email, look)
+  const seen = await signedIn(t, boss.email)
+  await inEachLook(seen, async () => {
     for (const path of ['site', 'community', 'contact', 'sponsors', 'marketplace', 'tracker', 'settings'])
       await expectSound(seen, `/admin/${path}`, 'main h1')
     await expectSound(seen, '/community/new', 'main form')
-    await seen.leave()
-  }
+  })
+  await seen.leave()
 }, 300_000)

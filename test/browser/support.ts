@@ -307,3 +307,16 @@ export const looks = [
   { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
   { colorScheme: 'dark', viewport: { width: 320, height: 800 } },
 ] as const satisfies BrowserContextOptions[]
+
+/**
+ * Does the work in one look after the other, in the same browser: one that is new reads and compiles all scripts anew.
+ * No page is open while the look changes, so that each is loaded in the look in which it is seen.
+ */
+export async function inEachLook({ page }: Visitor, work: () => Promise<void>): Promise<void> {
+  for (const { colorScheme, viewport } of looks) {
+    await page.goto('about:blank')
+    await page.emulateMedia({ colorScheme })
+    await page.setViewportSize(viewport)
+    await work()
+  }
+}
