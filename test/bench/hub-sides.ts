@@ -8,7 +8,8 @@ export const IDLE = 10_000
 /** A side of a comparison: how one listens there, and how one makes it say something. */
 export interface Side {
   server: Process
-  open(count: number): Promise<Listeners>
+  /** `first`: how many are open already. */
+  open(count: number, first?: number): Promise<Listeners>
   say(): Promise<unknown>
   /** Makes it collect its garbage, where it does not by itself. */
   collect?(): Promise<unknown>
@@ -29,7 +30,7 @@ export async function ourSide(
   return {
     server,
     ears,
-    open: (count) => listen(socketUrl(server, '/api/ws'), count, ears),
+    open: (count, first = 0) => listen(socketUrl(server, '/api/ws'), count, ears.slice(first / EACH)),
     say: () => call(server, '/api/notes', { body: noteBody, token: world.token }),
   }
 }
