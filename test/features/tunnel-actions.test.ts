@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { OfferedActions, TunnelAction, TunnelActionPage } from '../../src/features/tunnels/action-schema.ts'
-import { expireActions, startAction } from '../../src/features/tunnels/dispatch.ts'
+import { Dispatcher, expireActions, startAction } from '../../src/features/tunnels/dispatch.ts'
 import { MOST_OFFERS } from '../../src/features/tunnels/machine-connection.ts'
 import type { Tunnel, TunnelClaimed, TunnelRegistered } from '../../src/features/tunnels/schema.ts'
 import { purge } from '../../src/features/upkeep/service.ts'
@@ -266,9 +266,12 @@ describe('a machine that is away', () => {
     await isOnline(tunnel.id)
     const running = (await ask(owner, sleeping, 0, tunnel.id)).body
     await until(async () => (await get(owner, running)).state === 'running')
+    const ping = async () => (await ask(owner, { type: 'ping' }, 25, tunnel.id)).body.state
+    // It is stored as running before it is sent. The machine has it when it has replied to what was sent after it.
+    expect(await ping()).toBe('succeeded')
     t.app.tunnels.of(tunnel.id)?.session.close('cut', 4000)
     await until(() => (t.app.tunnels.of(tunnel.id)?.generation ?? 0) > 1)
-    expect((await ask(owner, { type: 'ping' }, 25, tunnel.id)).body.state).toBe('succeeded')
+    expect(await ping()).toBe('succeeded')
     expect((await get(owner, running)).state).toBe('running')
     // As if the machine was switched off: it cannot say that it ended the action.
     await t.app.driver.query(`update tunnel_actions set state = 'running', finished_at = null where id = $1`, [
@@ -285,6 +288,22 @@ describe('a machine that is away', () => {
     second.agent.stop()
     await second.ended
   })
+})
+
+test('what is sent while the server stores what the machine offers is not taken for lost', async () => {
+  const { tunnel, machine } = await claimed()
+  const { agent, ended } = connect(machine)
+  await isOnline(tunnel.id)
+  const running = (await ask(owner, sleeping, 0, tunnel.id)).body
+  await until(async () => (await get(owner, running)).state === 'running')
+  const connection = t.app.tunnels.of(tunnel.id)
+  if (!connection) throw new Error('not connected')
+  // As if the machine had said so before it got the action.
+  Dispatcher.of(t.app).connected(connection, { ...connection.offer, running: [] })
+  expect((await ask(owner, { type: 'ping' }, 25, tunnel.id)).body.state).toBe('succeeded')
+  expect((await get(owner, running)).state).toBe('running')
+  agent.stop()
+  await ended
 })
 
 describe('a hostile machine', () => {

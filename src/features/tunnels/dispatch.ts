@@ -54,6 +54,8 @@ const noticesOf = (tunnelId: string, actionId: string, state: ActionState): Post
 /** An action that the machine has and has not ended. */
 interface Sent {
   tunnelId: string
+  /** Undefined if another process, or this one before it was restarted, has sent it. */
+  over: Connection | undefined
   readonly tail: Tail
   readonly parts: string[]
   length: number
@@ -86,11 +88,16 @@ export class Dispatcher {
     if (this.app.tunnels.of(tunnelId)) this.#next(tunnelId, () => this.#sendWaiting(tunnelId))
   }
 
-  /** A machine has connected. What it does not know of any more will never end, so it is ended here. */
-  connected({ facts: { id } }: Connection, { running = [] }: Offer): void {
+  /**
+   * A machine has connected and said what it runs. What it does not know of any more will never end, so it is ended
+   * here; but not what was sent over this very connection after the machine said so.
+   */
+  connected(connection: Connection, { running = [] }: Offer): void {
+    const { id } = connection.facts
     this.#next(id, async () => {
       const rows = await this.app.db.select({ id: tunnelActions.id }).from(tunnelActions).where(isActive(id))
       for (const row of rows) {
+        if (this.#sent.get(row.id)?.over === connection) continue
         if (running.includes(row.id)) this.#remember(row.id, id)
         else await this.#end(row.id, { state: 'failed', error: 'The machine was restarted, or lost the action.' })
       }
@@ -199,7 +206,7 @@ export class Dispatcher {
     }
     if (!(await startAction(this.app, id))) return false
     this.#queued.delete(id)
-    this.#remember(id, tunnelId)
+    this.#remember(id, tunnelId, connection)
     connection.session.action({ id, type: type satisfies ActionType, params: JSON.parse(params), user })
     for (const notice of noticesOf(tunnelId, id, 'running')) this.app.live.board.post(notice)
     return true
@@ -209,8 +216,9 @@ export class Dispatcher {
     expireActions(this.app).catch((error: unknown) => this.app.log.debug('actions not ended', { error }))
   }
 
-  #remember(id: string, tunnelId: string): void {
-    if (!this.#sent.has(id)) this.#sent.set(id, { tunnelId, tail: new Tail(), parts: [], length: 0, result: undefined })
+  #remember(id: string, tunnelId: string, over?: Connection): void {
+    if (this.#sent.has(id)) return
+    this.#sent.set(id, { tunnelId, over, tail: new Tail(), parts: [], length: 0, result: undefined })
   }
 
   #next(tunnelId: string, work: () => Promise<void>): void {
