@@ -15,8 +15,9 @@ export const detail = read('tasks.detail', member('tasks:read'), (ctx, { ref }: 
 export async function detailOf(ctx: Ctx, ref: string): Promise<TaskDetail> {
   const { found, near } = await findInFull(ctx, ref)
   const { task, project } = found
-  const parts: Pick<TaskDetail, 'features'> = Object.assign({ features: [] }, ...(await taskParts.call(ctx, { task })))
-  const links = await linkedWith(ctx, task)
+  // Neither needs the other, so both are asked for at once.
+  const [given, links] = await Promise.all([taskParts.call(ctx, { task }), linkedWith(ctx, task)])
+  const parts: Pick<TaskDetail, 'features'> = Object.assign({ features: [] }, ...given)
   return {
     ...task,
     project: { id: project.id, ...namesFor(ctx, project) },
