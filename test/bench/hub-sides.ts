@@ -8,8 +8,7 @@ export const IDLE = 10_000
 /** A side of a comparison: how one listens there, and how one makes it say something. */
 export interface Side {
   server: Process
-  /** `first`: how many are open already. */
-  open(count: number, first?: number): Promise<Listeners>
+  open(count: number): Promise<Listeners>
   say(): Promise<unknown>
   /** Makes it collect its garbage, where it does not by itself. */
   collect?(): Promise<unknown>
@@ -30,7 +29,7 @@ export async function ourSide(
   return {
     server,
     ears,
-    open: (count, first = 0) => listen(socketUrl(server, '/api/ws'), count, ears.slice(first / EACH)),
+    open: (count) => listen(socketUrl(server, '/api/ws'), count, ears),
     say: () => call(server, '/api/notes', { body: noteBody, token: world.token }),
   }
 }

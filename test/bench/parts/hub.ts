@@ -10,12 +10,14 @@ import { take } from '../takers.ts'
 import { serve, twin, type World } from '../world.ts'
 
 const MANY = 1000
+const FEW = 100
 const WRITES_PER_SECOND = 100
 
 export const part: Part = async function* (bench) {
   for (const database of bench.databases) {
     const world = await bench.world(database)
-    const env = twin(world)
+    // The model of search would be loaded some time later, and counted as memory of sockets.
+    const env = { ...twin(world), EMBEDDINGS: 'off' }
     const ours = await serve(env)
     const bare = await bareOf(world, twin(world))
     const node = await start(['node', '--expose-gc', join(import.meta.dir, '../node-ws.mjs')], {})
@@ -36,21 +38,21 @@ export const part: Part = async function* (bench) {
 }
 
 /**
- * What an open, subscribed socket costs in memory, once that has settled: the second half of them, since the first takes
- * what the process had freed and kept. Node is told to collect its garbage; Bun does by itself, half a minute later.
+ * What an open, subscribed socket costs in memory, once that has settled. Node is told to collect its garbage; Bun does
+ * by itself, half a minute later. A few sockets before leave no room that the many could use.
  */
 async function* idle({ ours, bare, ws, nchan }: Record<string, Side | undefined>): AsyncIterable<Row> {
   const cost = async ({ server, open, collect }: Side): Promise<number> => {
-    const more = async (first: number): Promise<[Listeners, mb: number]> => {
-      const listeners = await open(IDLE / 2, first)
+    const settled = async () => {
       await collect?.()
-      return [listeners, await settledRssMb(server)]
+      return settledRssMb(server)
     }
-    const [some, before] = await more(0)
-    const [others, after] = await more(IDLE / 2)
-    some.close()
-    others.close()
-    return ((after - before) * 1024) / (IDLE / 2)
+    ;(await open(FEW)).close()
+    const before = await settled()
+    const listeners = await open(IDLE)
+    const kb = (((await settled()) - before) * 1024) / IDLE
+    listeners.close()
+    return kb
   }
   const kb = await cost(ours as Side)
   for (const [name, side] of Object.entries({ bare, ws, nchan })) {
