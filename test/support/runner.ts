@@ -205,8 +205,9 @@ function summary(results: readonly (Result & { group: string })[]): string {
 async function main(): Promise<void> {
   const jobs = [...planned()].flatMap(([group, files]) => jobsOf(group, files)).sort((a, b) => b.seconds - a.seconds)
   const results: (Result & { group: string })[] = []
-  // Two for each core: a process waits for its database, its servers, the disk or a clock almost half of its time.
-  const atOnce = Number(process.env.TEST_PROCESSES ?? availableParallelism() * 2)
+  // One more than there are cores: a process waits for its database, its servers and the disk a third of its time. With
+  // two for each core a whole run took as long, and more CPU time.
+  const atOnce = Number(process.env.TEST_PROCESSES ?? availableParallelism() + 1)
   const work = async () => {
     for (let job = jobs.shift(); job; job = jobs.shift()) results.push({ group: job.group, ...(await run(job)) })
   }
