@@ -34,6 +34,9 @@ const answer = (result: unknown): Record<string, unknown> => {
   return structuredContent
 }
 
+/** What was stored before is told first: a client that begins to watch a record may otherwise hear of its creation. */
+const told = () => t.app.bus.catchUp()
+
 const connectV2 = async (transport: v2.Transport, mode: v2.VersionNegotiationMode): Promise<Listener> => {
   const client = new v2.Client(info, { versionNegotiation: { mode } })
   const heard = { updated: [] as string[], statuses: [] as Record<string, unknown>[], seen: { prompts: 0 } }
@@ -45,6 +48,7 @@ const connectV2 = async (transport: v2.Transport, mode: v2.VersionNegotiationMod
     ...heard,
     call: async (name, args) => answer(await client.callTool({ name, arguments: { ...args } })),
     async watch(...uris) {
+      await told()
       if (mode === 'legacy') for (const uri of uris) await client.subscribeResource({ uri })
       else await client.listen({ resourceSubscriptions: uris, promptsListChanged: true })
     },
@@ -76,6 +80,7 @@ const ways: Record<string, Connect> = {
       ...heard,
       call: async (name, args) => answer(await client.callTool({ name, arguments: { ...args } })),
       watch: async (...uris) => {
+        await told()
         for (const uri of uris) await client.subscribeResource({ uri })
       },
       close: () => client.close(),

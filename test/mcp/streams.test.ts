@@ -143,6 +143,8 @@ describe('when rights end', () => {
       title: 'Watched',
     })
     const resourceSubscriptions = [`tutti://task/${task.body.key}`]
+    // Otherwise its creation might be told in place of its first change.
+    await t.app.bus.catchUp()
     const response = await listen(hers as string, { resourceSubscriptions }, { base: t.url })
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
     let text = ''
