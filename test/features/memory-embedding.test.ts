@@ -107,6 +107,10 @@ describe('storing', () => {
   test('takes a vector along that comes at once, of whatever length the model makes them, and finds the same meaning in other words', async () => {
     const first = await store('The dog sleeps in the kitchen.')
     expect(first.embeddingModel).toBe('http:small:5')
+    const read = await ada.fetch<typeof first>('GET', `/api/memories/${first.id}`)
+    expect(read.body.embeddingModel).toBe('http:small:5')
+    const listed = await ada.fetch<{ items: (typeof first)[] }>('GET', `/api/memories?scopeId=${projectId}`)
+    expect(listed.body.items.find(({ id }) => id === first.id)?.embeddingModel).toBe('http:small:5')
     const second = await store('A hound rests where we cook.')
     expect(second.similar.map((s) => s.id)).toEqual([first.id])
     expect((await store('The invoice is late.')).similar).toEqual([])

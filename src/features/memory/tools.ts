@@ -95,6 +95,8 @@ export const memoryTools = [
     action: memory.list,
     with: (input) => ({ limit: 20, ...inScope(input), mustExist: true, total: true }),
     whole: (ctx, { id }) => memory.get(ctx, { ref: id }),
+    // A model has no use for the name of another one.
+    show: ({ items, ...rest }) => ({ items: items.map(({ embeddingModel: _, ...item }) => item), ...rest }),
   }),
   tool({
     name: 'delete_memory',
