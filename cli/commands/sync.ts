@@ -160,10 +160,11 @@ export async function syncStatus({ json, ...where }: Options): Promise<void> {
     rejected: count('rejected'),
     server,
   }
+  const ofKind = (kind: string) => copy.containers.filter((name) => name.startsWith(`${kind}:`)).length
   const lines = record({
     Server: `${client.server}${server ? '' : isCarried ? ', reached with bundles only' : ', cannot be reached'}`,
     Copy: value.path,
-    Records: `${value.records} in ${counted(value.containers.length, 'container')}`,
+    Records: `${value.records}, of ${counted(ofKind('organization'), 'team')} and ${counted(ofKind('project'), 'project')}`,
     'Last synced': pulledAt ? ago(pulledAt) : 'never completely',
     Queued: counted(value.queued, 'change'),
     Rejected: value.rejected > 0 ? `${counted(value.rejected, 'change')} (tutti sync rejected)` : '',

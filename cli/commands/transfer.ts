@@ -102,7 +102,7 @@ export async function importFile(path: string, { json, ...where }: Options): Pro
   await send(batch)
   const { created, updated, unchanged, conflicts } = total
   const lines = table(conflicts, [
-    { title: 'Record', of: (c) => `${c.entity} ${c.id}` },
+    { title: 'Record', of: (c) => `${c.entity} ${plain(c.title ?? c.id)}` },
     { title: 'Changed on both sides', of: (c) => plain(c.fields.join(', ')), wide: true },
   ])
   print(

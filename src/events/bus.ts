@@ -16,6 +16,11 @@ const TICK_MS = 1000
 const QUIET_TICKS = 5
 /** Longest rest between two deliveries. */
 const MOST_REST_MS = 50
+/**
+ * Pause between two reads of what other instances write. A read takes one or two queries, so an instance that read at
+ * every notification would burden the database as much as those who write.
+ */
+const PAUSE_MS = 10
 
 /**
  * Delivers events after their commit: directly to listeners in this process, and through NOTIFY to other instances on
@@ -35,6 +40,8 @@ export class Bus {
   #epoch: string | undefined
   #checking: Promise<void> | undefined
   readonly #tail: Tail
+  /** When a commit last caused a read. */
+  #readAt = 0
   /** Until then nothing is read because of a commit, and the timer for what was committed meanwhile. */
   #restsUntil = 0
   #soon: Timer | undefined
@@ -136,14 +143,15 @@ export class Bus {
    * Reads at once, or after a rest as long as the last delivery took: telling a thousand clients of each event by
    * itself would leave no time for those who write. What is committed meanwhile is read and told together.
    */
-  #readSoon(): void {
-    const wait = this.#restsUntil - performance.now()
-    if (wait <= 0) void this.#tail.read()
-    else
-      this.#soon ??= setTimeout(() => {
-        this.#soon = undefined
-        void this.#tail.read()
-      }, wait).unref()
+  #readSoon(pauseMs = 0): void {
+    const read = () => {
+      this.#soon = undefined
+      this.#readAt = performance.now()
+      void this.#tail.read()
+    }
+    const wait = Math.max(this.#restsUntil, this.#readAt + pauseMs) - performance.now()
+    if (wait <= 0) read()
+    else this.#soon ??= setTimeout(read, wait).unref()
   }
 
   #dispatch(events: readonly AppEvent[]): void {
@@ -193,7 +201,7 @@ export class Bus {
     if (!isShared) return
     await this.#begin()
     await this.driver.listen(CHANNEL, (origin) => {
-      if (origin !== this.instanceId) this.#readSoon()
+      if (origin !== this.instanceId) this.#readSoon(PAUSE_MS)
     })
     // For what was committed before the notifications began.
     await this.#tail.read()

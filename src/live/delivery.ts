@@ -11,8 +11,9 @@ import type { Listener } from './listener.ts'
 import { messageOf, shapeOf } from './messages.ts'
 import { isWanted, type Topic, topicsOf } from './topics.ts'
 
-/** Messages that are sent without letting other work run in between. */
-const SLICE = 500
+/** How long messages are sent without letting other work run in between, and how many before that is looked at. */
+const SLICE_MS = 5
+const LOOK_EVERY = 50
 
 /** An event on its way to listeners. Its JSON is made once, for the first who wants it. */
 interface Outgoing {
@@ -42,8 +43,6 @@ class Chosen {
 
 /** Sends each event of a batch to those who are `live`, subscribed to it and may hear it. */
 export class Delivery {
-  #sent = 0
-
   constructor(
     private readonly app: HubApp,
     private readonly audience: Audience,
@@ -68,16 +67,19 @@ export class Delivery {
       return { row, topics: topicsOf(row), position, cursor, record: records.get(row.id) }
     })
     const now = Date.now()
+    let [sent, since] = [0, performance.now()]
     for (const { listener, chosen } of this.#audienceOf(wanted)) {
       if (listener.state !== 'live' || listener.isClosed) continue
       const own = chosen.of(events, listener.topics)
       if (own.length === 0) continue
       const full = listener.events(own, (event) => this.#jsonFor(listener, event), now)
       if (full) this.fallBehind(listener, full.position)
-      this.#sent += own.length
-      if (this.#sent < SLICE) continue
-      this.#sent = 0
+      sent += own.length
+      if (sent < LOOK_EVERY) continue
+      sent = 0
+      if (performance.now() - since < SLICE_MS) continue
       await new Promise(setImmediate)
+      since = performance.now()
     }
   }
 

@@ -4,12 +4,11 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server'
 import { KEEP_ALIVE_MS } from '../live/connections.ts'
+import { streamHeaders as headers, keepAlive, messageEvent } from './event-stream.ts'
 import { type Call, isCall, type Message } from './sse.ts'
 
 const revisions: ReadonlySet<string> = new Set(SUPPORTED_PROTOCOL_VERSIONS)
 const fields = new Set(['jsonrpc', 'id', 'method', 'params'])
-const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' }
-const event = (json: string): string => `event: message\ndata: ${json}\n\n`
 
 /**
  * Returns true for a well-formed call of 2025-x by Streamable HTTP, which needs nothing of the SDK: that would make a
@@ -55,25 +54,22 @@ export async function sendWhenDone(answer: Promise<string>, keepAliveMs = KEEP_A
   const json = await Promise.race([answer, isSlow])
   clearTimeout(timer)
   if (json === undefined) return new Response(slowly(answer, keepAliveMs), { headers })
-  return new Whole(event(json), { status: 200, headers })
+  return new Whole(messageEvent(json), { status: 200, headers })
 }
 
 function slowly(answer: Promise<string>, keepAliveMs: number): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
   const { promise: left, resolve: leave } = Promise.withResolvers<undefined>()
   return new ReadableStream({
     start(controller) {
-      const write = (text: string) => controller.enqueue(encoder.encode(text))
-      write(KEEP_ALIVE)
-      const timer = setInterval(() => write(KEEP_ALIVE), keepAliveMs)
+      controller.enqueue(keepAlive)
+      const timer = setInterval(() => controller.enqueue(keepAlive), keepAliveMs)
       void Promise.race([answer, left]).then((json) => {
         clearInterval(timer)
         if (json === undefined) return
-        write(event(json))
+        controller.enqueue(new TextEncoder().encode(messageEvent(json)))
         controller.close()
       })
     },
     cancel: () => leave(undefined),
   })
 }
-const KEEP_ALIVE = ': keep-alive\n\n'

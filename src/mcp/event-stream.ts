@@ -2,12 +2,14 @@ import type { Connection, Owner } from '../live/connections.ts'
 import { MOST_QUEUED } from '../live/limits.ts'
 
 const encoder = new TextEncoder()
-const KEEP_ALIVE = encoder.encode(': keep-alive\n\n')
-const headers = {
+export const keepAlive = encoder.encode(': keep-alive\n\n')
+export const streamHeaders = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',
 }
+/** A message, given as JSON, as an event of a stream. */
+export const messageEvent = (json: string): string => `event: message\ndata: ${json}\n\n`
 
 /**
  * A stream of events that stays open. By itself it is the stream that a client of 2025-x opens by GET: the client hears
@@ -33,7 +35,7 @@ export class EventStream implements Connection {
       },
       { highWaterMark: MOST_QUEUED, size: (chunk) => chunk?.byteLength ?? 0 },
     )
-    this.response = new Response(body, { headers })
+    this.response = new Response(body, { headers: streamHeaders })
   }
 
   get isClosed(): boolean {
@@ -41,12 +43,12 @@ export class EventStream implements Connection {
   }
 
   keepAlive(): void {
-    this.#write(KEEP_ALIVE)
+    this.#write(keepAlive)
   }
 
   /** Sends a message, given as JSON. */
   sendJson(json: string): void {
-    this.write(`event: message\ndata: ${json}\n\n`)
+    this.write(messageEvent(json))
   }
 
   protected write(text: string): void {

@@ -52,7 +52,7 @@ test('other sessions are ended one by one, and all of them by a new password', a
     .getByRole('link', { name: 'Your data' })
     .click({ timeout: 5000 })
     .catch(() => undefined)
-  await phone.page.getByRole('alert').filter({ hasText: 'Your session has ended.' }).waitFor()
+  await phone.page.getByRole('status').filter({ hasText: 'Your session has ended.' }).waitFor()
   await expectSignedOut()
 
   await enter()

@@ -71,6 +71,26 @@ test('time limits hold for reads, writes and scripts, and none stays on a connec
   }
 }, 300_000)
 
+test('limits that the database has already hold, and are not set again', async () => {
+  const name = new URL(database.url).pathname.slice(1)
+  const admin = new SQL(database.url, { max: 1 })
+  for (const limit of ['statement_timeout = 1000', 'idle_in_transaction_session_timeout = 30000', 'jit = off'])
+    await admin.unsafe(`alter database "${name}" set ${limit}`)
+  const url = await pooler('max_prepared_statements = 200')
+  const driver = await open({ url, listenUrl: database.url, statementTimeout: 1000 })
+  const tx = await driver.begin()
+  // A limit of the transaction's own would have the source 'session'.
+  const source = `select source from pg_settings where name = 'statement_timeout'`
+  expect((await tx.query(source)).rows).toEqual([['database']])
+  expect(await codeOf(tx.query('select pg_sleep(10)'))).toBe('timeout')
+  await tx.rollback()
+  expect(await codeOf(driver.query('select pg_sleep(10)'))).toBe('timeout')
+  expect(logged.filter((line) => line.includes('every transaction'))).toEqual([])
+  expect((await connections(driver)).map(({ what, warning }) => [what, warning])).toContainEqual(['pooler', undefined])
+  await admin.unsafe(`alter database "${name}" reset all`)
+  await admin.close()
+}, 300_000)
+
 test('notifications come by LISTEN_URL; without it the start and the doctor say that none arrive', async () => {
   const url = await pooler('max_prepared_statements = 200')
   const heard: string[] = []

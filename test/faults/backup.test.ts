@@ -71,7 +71,7 @@ async function fill(driver: Driver, rows: number): Promise<void> {
     drop table made;`)
 }
 
-const many = rounds(5000, 100_000)
+const many = rounds(2000, 100_000)
 test(
   `${many} rows: saved while a server runs, restored into both databases and from both, all equal`,
   async () => {
@@ -209,7 +209,7 @@ async function flaws(driver: Driver, before: readonly number[]): Promise<string[
 }
 
 for (const kind of kinds) {
-  const backups = rounds(3, 20)
+  const backups = rounds(2, 20)
   test(
     `${backups} backups under write load on ${kind} all restore to a state that was true at one moment`,
     async () => {

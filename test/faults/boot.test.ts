@@ -5,7 +5,7 @@ import { apiKeyFor, BINARY, folder, serve } from '../support/binary.ts'
 import { rounds } from './load.ts'
 
 test(`first start killed at any moment: the next one works`, async () => {
-  const count = rounds(8, 40)
+  const count = rounds(5, 40)
   const dir = folder()
   const reference = await serve({ dir })
   const span = reference.readyAfter
@@ -28,7 +28,7 @@ test(`first start killed at any moment: the next one works`, async () => {
 }, 600_000)
 
 test('a migration killed at any moment is applied wholly or not at all', async () => {
-  const count = rounds(6, 40)
+  const count = rounds(4, 40)
   const outcomes = new Set<string>()
   const run = (dir: string, mode: string) =>
     Bun.spawn([process.execPath, join(import.meta.dir, 'migrating.ts'), dir, mode], {

@@ -8,7 +8,7 @@ import { missing, rounds, writeLoad } from './load.ts'
 const databases = ['pglite', ...(process.env.TEST_DATABASE_URL ? ['postgres'] : [])]
 
 for (const kind of databases) {
-  const count = kind === 'pglite' ? rounds(6, 50) : rounds(2, 10)
+  const count = kind === 'pglite' ? rounds(4, 50) : rounds(2, 10)
   test(
     `${count} × kill -9 under load on ${kind}: every answered write is there`,
     async () => {

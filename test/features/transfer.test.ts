@@ -166,7 +166,8 @@ describe('an import', () => {
     })
     await here.fetch('PUT', `/api/projects/${record.id}`, { name: 'Mine' })
     const both = await imported(here, change({ description: 'from there', name: 'Theirs' }))
-    expect(both.body.conflicts).toEqual([{ entity: 'project', id: String(record.id), fields: ['name'] }])
+    const changed = { entity: 'project', id: String(record.id), title: 'Mine', fields: ['name'] }
+    expect(both.body.conflicts).toEqual([changed])
     expect((await here.fetch('GET', `/api/projects/${record.id}`)).body).toMatchObject({
       name: 'Mine',
       description: 'from there',

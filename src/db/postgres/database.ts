@@ -6,7 +6,15 @@ import { type Held, hold } from './held.ts'
 import { Listener } from './listener.ts'
 import { findPrimary, Pool } from './pool.ts'
 import { type Client, type Log, type Reach, type Run, runner } from './run.ts'
-import { connect, openSession, type Session, type SessionOptions, settingLocally, settingsOf } from './sessions.ts'
+import {
+  connect,
+  limiting,
+  openSession,
+  type Session,
+  type SessionOptions,
+  settingLocally,
+  settingsOf,
+} from './sessions.ts'
 import { Slots } from './slots.ts'
 import { begin, runWith } from './transaction.ts'
 import { toDbError } from './values.ts'
@@ -27,10 +35,10 @@ export async function openPostgres({ url, listenUrl, log, ...given }: PostgresOp
   const servers = serversOf(url)
   const server = await findPrimary(servers, options.name)
   const session = await openSession(server, options)
-  const { isPooled, isLimited } = session
-  if (isPooled && !isLimited)
+  const { isPooled, limitsTransactions } = session
+  if (isPooled && !limitsTransactions)
     log?.('warn', 'a pooler is in front of Postgres; time limits are set in every transaction', {
-      advice: limitingRole(options.statementTimeout),
+      advice: `To save that, run: ${limiting(options)}`,
     })
   const pool = new Pool(
     { servers, name: options.name, connect: (to) => connect(to, options, isPooled ? {} : settingsOf(options)), log },
@@ -39,10 +47,6 @@ export async function openPostgres({ url, listenUrl, log, ...given }: PostgresOp
   )
   return new Postgres(pool, session, options, listenUrl, log)
 }
-
-/** Saves the statement that sets the limits before every other. */
-export const limitingRole = (statementTimeout: number): string =>
-  `To save that, run: alter role current_user set statement_timeout = ${statementTimeout}; alter role current_user set jit = off`
 
 class Postgres implements Driver {
   readonly kind = 'postgres'
@@ -73,7 +77,7 @@ class Postgres implements Driver {
       },
     }
     this.#writers = new Slots(Math.max(1, poolSize - (poolSize > 3 ? FOR_READS : 1)), this.#overdue)
-    this.#limits = session.isPooled ? settingLocally(options) : undefined
+    this.#limits = session.limitsTransactions ? undefined : settingLocally(options)
     this.#listener = this.#newListener(log)
   }
 
@@ -178,7 +182,8 @@ class Postgres implements Driver {
       version: `PostgreSQL ${this.session.version}`,
       detail: {
         ...(away !== undefined && { away }),
-        ...(this.session.isPooled && { pooled: true, limited: this.session.isLimited }),
+        ...(this.session.isPooled && { pooled: true }),
+        ...(!this.session.limitsTransactions && { missing: limiting(this.options) }),
         ...(this.#listener.isUsed && { listening: this.isListening }),
       },
     }

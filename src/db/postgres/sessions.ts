@@ -31,6 +31,12 @@ export const settingLocally = (limits: Limits): string =>
     .map(([name, value]) => `set_config('${name}', '${value}', true)`)
     .join(', ')}`
 
+/** Returns the statements that give the role these limits, so that no transaction has to set them. */
+export const limiting = (limits: Limits): string =>
+  Object.entries(settingsOf(limits))
+    .map(([name, value]) => `alter role current_user set ${name} = ${value}`)
+    .join('; ')
+
 export const connect = (
   server: string,
   { poolSize, name }: Pick<SessionOptions, 'poolSize' | 'name'>,
@@ -53,6 +59,8 @@ export interface Session {
   readonly isPooled: boolean
   /** Whether statements without settings of their own are limited nevertheless, by the settings of the role. */
   readonly isLimited: boolean
+  /** Whether that holds for transactions, too, which also have a limit for the time between statements. */
+  readonly limitsTransactions: boolean
 }
 
 /**
@@ -63,7 +71,8 @@ export async function openSession(server: string, options: SessionOptions): Prom
   const sql = connect(server, options, settingsOf(options))
   try {
     const { version, timeout } = await factsOf(sql)
-    if (timeout === options.statementTimeout) return { sql, version, isPooled: false, isLimited: true }
+    if (timeout === options.statementTimeout)
+      return { sql, version, isPooled: false, isLimited: true, limitsTransactions: true }
   } catch (error) {
     if (!isRefusedSetting(error)) {
       await sql.close({ timeout: 0 })
@@ -77,9 +86,10 @@ export async function openSession(server: string, options: SessionOptions): Prom
 async function openPooled(server: string, options: SessionOptions): Promise<Session> {
   const sql = connect(server, options)
   try {
-    const { version, timeout } = await factsOf(sql)
+    const { version, timeout, idle, jit } = await factsOf(sql)
     await requirePrepared(sql)
-    return { sql, version, isPooled: true, isLimited: timeout > 0 }
+    const isLimited = timeout > 0
+    return { sql, version, isPooled: true, isLimited, limitsTransactions: isLimited && idle > 0 && jit === 'off' }
   } catch (error) {
     await sql.close({ timeout: 0 })
     throw at(server, error)
@@ -96,14 +106,20 @@ const ANSWER_MS = 7000
 /** PgBouncer names the parameter; the code alone stands for many errors. */
 const isRefusedSetting = (error: unknown): boolean => /unsupported startup parameter/.test((error as Error).message)
 
-async function factsOf(sql: SQL): Promise<{ version: string; timeout: number }> {
-  const rows = (await within(
-    ANSWER_MS,
-    sql
-      .unsafe(`select current_setting('server_version'), setting from pg_settings where name = 'statement_timeout'`)
-      .values(),
-  )) as string[][]
-  return { version: String(rows[0]?.[0]), timeout: Number(rows[0]?.[1]) }
+interface Facts {
+  version: string
+  /** Milliseconds; 0 is no limit. */
+  timeout: number
+  idle: number
+  jit: string
+}
+
+async function factsOf(sql: SQL): Promise<Facts> {
+  const names = ['server_version', 'statement_timeout', 'idle_in_transaction_session_timeout', 'jit']
+  const settings = names.map((name) => `(select setting from pg_settings where name = '${name}')`)
+  const rows = (await within(ANSWER_MS, sql.unsafe(`select ${settings}`).values())) as string[][]
+  const [version = '', timeout, idle, jit = ''] = rows[0] ?? []
+  return { version, timeout: Number(timeout), idle: Number(idle), jit }
 }
 
 /**

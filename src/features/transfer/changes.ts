@@ -50,6 +50,12 @@ export function compared(
 const levels = ['reported', 'observed', 'verified']
 const rank = (level: unknown): number => levels.indexOf(String(level))
 
+/** What people call a record. */
+export const nameOf = ({ title, name }: Fields): string | null => {
+  const found = title ?? name
+  return typeof found === 'string' ? found : null
+}
+
 /** Whether what comes is newer than what is here, and the columns to take then, of what is not merged by fields. */
 const newer: Readonly<Record<string, { columns: readonly string[]; than(here: Fields, there: Fields): boolean }>> = {
   comment: {

@@ -11,7 +11,7 @@ import { memberships } from '../organizations/table.ts'
 import { specs } from '../specs/table.ts'
 import { users } from '../users/table.ts'
 import { Aliases } from './aliases.ts'
-import { compared, fieldsOf, type Kinds, newerPart, specVersion } from './changes.ts'
+import { compared, fieldsOf, type Kinds, nameOf, newerPart, specVersion } from './changes.ts'
 import { recordsImported } from './events.ts'
 import { checkFile, storeFile } from './files.ts'
 import { kindNamed } from './kinds.ts'
@@ -252,7 +252,8 @@ class Batch {
     if (before?.organizationId !== this.organizationId || there.organizationId !== row.organizationId)
       throw new AppError('conflict.exists', `The ${entity} ${row.id} exists here, and was not imported to this team.`)
     const { taken, conflicts } = compared(fields, before.base, there, row)
-    if (conflicts.length > 0) this.result.conflicts.push({ entity, id: String(row.id), fields: conflicts })
+    if (conflicts.length > 0)
+      this.result.conflicts.push({ entity, id: String(row.id), title: nameOf(there), fields: conflicts })
     if (Object.keys(taken).length === 0) this.result.unchanged += conflicts.length > 0 ? 0 : 1
     else {
       if (taken.parentId) taken.parentId = await parentIn(this.ctx, there.projectId, taken.parentId)

@@ -1,5 +1,17 @@
 import { Type } from '@sinclair/typebox'
-import { binary, email, id, int, jsonObject, object, oneOf, optional, type Static, text } from '../../schema.ts'
+import {
+  binary,
+  email,
+  id,
+  int,
+  jsonObject,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  type Static,
+  text,
+} from '../../schema.ts'
 import { projectFilter } from '../projects/schema.ts'
 
 export const ExportQuery = object({
@@ -32,6 +44,7 @@ export const ImportResult = object({
     object({
       entity: text(40, { example: 'note' }),
       id: text(80, { example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }),
+      title: nullable(text(500, { example: 'Release notes', description: 'Its title or name here' })),
       fields: Type.Array(text(60, { example: 'title' })),
     }),
     { description: 'Changed on both sides since the last import: the values here stay' },

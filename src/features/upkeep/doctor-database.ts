@@ -70,20 +70,12 @@ export async function connections(driver: Driver): Promise<Finding[]> {
         advice: 'Set LISTEN_URL to an address of Postgres itself. Until then instances ask for events every second.',
       }
     : { what: 'listening', ok: true, said: 'notifications arrive' }
-  const { pooled, limited } = driver.status().detail
+  const { pooled, missing } = driver.status().detail
   if (!pooled) return [listening]
   const pooler: Finding = { what: 'pooler', ok: true, said: 'a pooler in transaction mode is in front of Postgres' }
-  return [
-    listening,
-    limited
-      ? pooler
-      : {
-          ...pooler,
-          warning: true,
-          advice:
-            'Limits are set in every transaction. Setting them for the role is faster: alter role NAME set statement_timeout = 5000; alter role NAME set jit = off',
-        },
-  ]
+  if (missing === undefined) return [listening, pooler]
+  const advice = `Limits are set in every transaction. Setting them for the role is faster: ${missing}`
+  return [listening, { ...pooler, warning: true, advice }]
 }
 
 /** Whether the standby that is to be read is one, and how far it is behind. */

@@ -175,16 +175,20 @@ const reasons = {
   'conflict.exists': 'This already belongs to an account. Sign in another way, then connect it in your account.',
   forbidden: 'This instance does not accept new registrations.',
   'forbidden.reauth': 'Sign in again to confirm your identity, then connect the account.',
-  session_ended: 'Your session has ended. Sign in to go on where you were.',
   unauthenticated: 'This account cannot sign in.',
 }
 
-/** Returns why the reader has to sign in again, or why signing in at a provider failed. */
-export function reasonFromFragment() {
+/** Says in the form why the reader has to sign in again, or why signing in at a provider failed. */
+export function showReason(form) {
   const reason = new URLSearchParams(location.hash.slice(1)).get('error')
-  if (!reason) return undefined
+  if (!reason) return
   history.replaceState(null, '', location.pathname + location.search)
-  return Object.hasOwn(reasons, reason)
+  // This is not a failure, so it is no alert.
+  if (reason === 'session_ended')
+    return form.prepend(
+      element('p', { class: 'note', role: 'status' }, 'Your session has ended. Sign in to go on where you were.'),
+    )
+  $('[role=alert]', form).textContent = Object.hasOwn(reasons, reason)
     ? reasons[reason]
     : 'Signing in at the provider failed. Try again, or sign in another way.'
 }

@@ -13,7 +13,7 @@ import {
   providers,
   put,
   quoted,
-  reasonFromFragment,
+  showReason,
 } from './api.js'
 import { noPasskeys, signInWithPasskey } from './passkeys.js'
 
@@ -32,7 +32,7 @@ const address = () => {
   return email.value
 }
 
-$('[role=alert]', form).textContent = reasonFromFragment() ?? ''
+showReason(form)
 for (const link of document.querySelectorAll('main a')) link.search = location.search
 
 onSubmit(form, async ({ email, password }) => {

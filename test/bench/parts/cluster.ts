@@ -94,7 +94,7 @@ async function* throughPooler(bench: Bench, world: World, programs: Programs, di
   // As the manual advises; otherwise limits are set in every transaction.
   const name = new URL(database).pathname.slice(1)
   await using on = new SQL(database, { max: 1 })
-  for (const limit of ['statement_timeout = 5000', 'jit = off'])
+  for (const limit of ['statement_timeout = 5000', 'idle_in_transaction_session_timeout = 30000', 'jit = off'])
     await on.unsafe(`alter database "${name}" set ${limit}`)
   const url = await startPooler(programs, database, 'max_prepared_statements = 200')
   const pooled = await start(world, { DATABASE_URL: url, LISTEN_URL: database })

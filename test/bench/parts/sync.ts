@@ -7,7 +7,7 @@ import { exchange, pull, push, register } from '../../../cli/copy/exchange.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { openDatabase } from '../../../src/db/index.ts'
 import { createLog } from '../../../src/log.ts'
-import { type Bench, compare, median, type Part, type Row, ratioOf } from '../part.ts'
+import { type Bench, compare, median, type Part, type Row, ratioOf, WARM_UP_SECONDS } from '../part.ts'
 import { type Pouch, pouchDb, type Took } from '../pouchdb.ts'
 import { cpuSeconds, forgetPeak, type Process, peakRssMb, rate, rssMb } from '../processes.ts'
 import { call, createWorld, emptyEnv, newFolder, serve, type World } from '../world.ts'
@@ -211,6 +211,8 @@ async function exported(database: string, world: World): Promise<Row> {
     return lines
   }
   const { slug } = (await call<{ items: { slug: string }[] }>(server, '/api/projects', { token: world.token })).items[0] as { slug: string } // biome-ignore format: one read
+  // As before every measurement: a server that has just started takes memory for the first load of any kind.
+  await rate(`${server.url}/api/notes?limit=50`, WARM_UP_SECONDS, { token: world.token })
   await read(`/api/sync/export?format=ndjson&project=${slug}`)
   await Bun.sleep(1000)
   const before = rssMb(server.pid)
