@@ -1,4 +1,4 @@
-import { and as drizzleAnd, or as drizzleOr, type SQL, type SQLWrapper } from 'drizzle-orm'
+import { and as drizzleAnd, or as drizzleOr, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 
 type Condition = SQLWrapper | undefined
 
@@ -15,3 +15,6 @@ export function or(...conditions: Condition[]): SQL | undefined
 export function or(...conditions: Condition[]): SQL | undefined {
   return drizzleOr(...conditions)
 }
+
+/** Unlike drizzle's `not`, it also holds for a condition that has an `and` without parentheses. */
+export const not = (condition: SQLWrapper): SQL => sql`not (${condition})`

@@ -17,7 +17,7 @@ let running: Promise<Browser> | undefined
 export function browser(): Promise<Browser> {
   running ??= chromium
     .launch({
-      executablePath: '/usr/bin/chromium',
+      executablePath: process.env.TEST_CHROMIUM ?? '/usr/bin/chromium',
       timeout: 120_000,
       args: [
         '--no-sandbox',
@@ -25,7 +25,7 @@ export function browser(): Promise<Browser> {
         '--disable-quic',
         '--no-first-run',
         '--disable-background-networking',
-        '--disable-sync',
+        '--disable-sync', ...(process.env.TEST_FLAGS?.split(' ') ?? []),
       ],
     })
     .then((launched) => {

@@ -53,6 +53,14 @@ describe('suggestions', () => {
     expect(await suggest(me, 'deployment x')).toEqual([])
   })
 
+  test('of titles with the word further behind the newest first, before one that is more alike', async () => {
+    const me = await withTitles('The comm')
+    await write(me, { title: 'A communication' })
+    await indexed(t)
+    await t.app.driver.query(`update passages set at = at - interval '1 day' where title = 'The comm'`)
+    expect(await suggest(me, 'comm')).toEqual(['A communication', 'The comm'])
+  })
+
   test('tasks by their key, before anything is indexed, and only to those who see them', async () => {
     const me = await person(t)
     const other = await person(t)

@@ -1,11 +1,11 @@
-import { not, type SQL, sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { memberOrAlone } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
-import { and } from '../../db/conditions.ts'
+import { and, not } from '../../db/conditions.ts'
 import { projectOf } from '../../records/kind.ts'
 import type { SearchName } from '../../records/names.ts'
-import { apiPath, current, kindsFor, nestedPath, recordField, type SearchFilter, within } from './filters.ts'
+import { apiPath, current, kindsFor, nestedPath, recordField, type SearchFilter } from './filters.ts'
 import { matchesOf } from './newest.ts'
 import { beginning, wordsOf } from './query.ts'
 import type { Suggestion, Suggestions, SuggestQuery } from './schema.ts'
@@ -13,6 +13,8 @@ import { passages, TITLE_START, titleStart } from './table.ts'
 
 const MOST_WORDS = 8
 const CANDIDATES = 60
+/** Of an owner whose titles often have words that begin similarly, so many are compared, the newest. */
+const COMPARED = 500
 /** Sorts behind whatever else may follow the beginning of a title. */
 const LAST_CHARACTER = '\u{10ffff}'
 
@@ -69,15 +71,11 @@ const nearby = (word: string): string[] => {
 }
 
 /** Finds titles whose words begin similarly, most similar first. */
-const alike = (ctx: Ctx, words: readonly string[], place: SearchFilter): Promise<Row[]> => {
+async function alike(ctx: Ctx, words: readonly string[], place: SearchFilter): Promise<Row[]> {
   const beginnings = words.flatMap(nearby)
-  return beginnings.length === 0
-    ? Promise.resolve([])
-    : titled(
-        ctx,
-        sql`(select * from ${passages} where ${and(hasWords(beginnings.join(' | ')), within(ctx, place))}) ${passages}`,
-        sql`word_similarity(${words.join(' ')}, ${passages.title}) desc`,
-      )
+  if (beginnings.length === 0) return []
+  const matches = await matchesOf(ctx, place, { match: hasWords(beginnings.join(' | ')), most: COMPARED })
+  return titled(ctx, matches, sql`word_similarity(${words.join(' ')}, ${passages.title}) desc`)
 }
 
 /** Returns how many typos are tolerated in a word of this length. */
