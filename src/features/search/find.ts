@@ -36,11 +36,11 @@ const NEWEST = 1000
 const statement = (ctx: Ctx, text: string, matches: SQL, limit: number): SQL => sql`
   with asked as materialized (select ${asked(text, 'english')} as words),
   newest as materialized (
-    select ${passages.id} as id from ${matches} order by ${passages.at} desc, ${passages.id} desc limit ${NEWEST}),
+    select * from ${matches} order by ${passages.at} desc, ${passages.id} desc limit ${NEWEST}),
   ranked as (
-    select id, ${passages.kind} as kind, ${passages.recordId} as record_id, ${passages.at} as at,
+    select ${passages.id} as id, ${passages.kind} as kind, ${passages.recordId} as record_id, ${passages.at} as at,
       ts_rank(${passages.search}, asked.words) as rank
-    from newest join ${passages} using (id), asked where ${current(ctx)}),
+    from newest ${passages}, asked where ${current(ctx)}),
   best as (select distinct on (kind, record_id) * from ranked order by kind, record_id, rank desc, id),
   placed as (
     select id, rank, count(*) over kinds as total, row_number() over (kinds order by rank desc, at desc, id) as place,
