@@ -13,13 +13,15 @@ export const PASSWORD = 'violet anchor prefers rain'
 /**
  * Nothing of the caller's environment but what a program needs to run. Most programs run for a second or two, in which
  * optimised code does not pay: the last compiler stage for WebAssembly, which would take a third of their time, is off,
- * and JavaScript is optimised later. The tests of the embedded database run with that stage.
+ * the one before and the optimisation of JavaScript come later. The tests of the embedded database run with that stage.
  */
 export const bareEnv = {
   PATH: process.env.PATH ?? '',
   HOME: process.env.HOME ?? '/',
   TZ: 'UTC',
   BUN_JSC_useOMGJIT: '0',
+  BUN_JSC_thresholdForBBQOptimizeAfterWarmUp: '2000',
+  BUN_JSC_thresholdForBBQOptimizeSoon: '800',
   ...optimisedLater,
 }
 
