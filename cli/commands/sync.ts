@@ -85,15 +85,21 @@ export async function sync({ json, watch, ...where }: Options & { watch?: boolea
   report(json, all.copy, await exchanged(all))
   if (!stop) return
   if (!json) note('Watching for changes. Press Ctrl-C to stop.')
+  let isAway = false
   for await (const _ of changesAt(all.client, all.copy, stop)) {
     const done = await exchanged(all).catch(passing)
-    if (done && (done.pushed > 0 || done.changed > 0 || done.deleted > 0)) report(json, all.copy, done)
+    if (done instanceof AppError !== isAway && !json)
+      note(done instanceof AppError ? `${done.message} Your changes stay queued meanwhile.` : 'The server is back.')
+    isAway = done instanceof AppError
+    if (done instanceof AppError) continue
+    if (done.pushed > 0 || done.changed > 0 || done.deleted > 0) report(json, all.copy, done)
   }
 }
 
 /** A server that cannot be reached for a while is no reason to stop watching. */
-function passing(error: unknown): undefined {
-  if (!(error instanceof AppError) || !/^(unavailable|upstream|rate_limited)/.test(error.code)) throw error
+function passing(error: unknown): AppError {
+  if (error instanceof AppError && /^(unavailable|upstream|rate_limited)/.test(error.code)) return error
+  throw error
 }
 
 export async function on({ json, project, ...where }: Options & { project?: string[] }): Promise<void> {
@@ -160,11 +166,15 @@ export async function syncStatus({ json, ...where }: Options): Promise<void> {
     rejected: count('rejected'),
     server,
   }
-  const ofKind = (kind: string) => copy.containers.filter((name) => name.startsWith(`${kind}:`)).length
+  const ofKind = (kind: string, what: string): string[] => {
+    const held = copy.containers.filter((name) => name.startsWith(`${kind}:`)).length
+    return held > 0 ? [counted(held, what)] : []
+  }
+  const places = [...ofKind('organization', 'team'), ...ofKind('project', 'project')]
   const lines = record({
     Server: `${client.server}${server ? '' : isCarried ? ', reached with bundles only' : ', cannot be reached'}`,
     Copy: value.path,
-    Records: `${value.records}, of ${counted(ofKind('organization'), 'team')} and ${counted(ofKind('project'), 'project')}`,
+    Records: [value.records, places.join(' and ')].filter((part) => part !== '').join(', of '),
     'Last synced': pulledAt ? ago(pulledAt) : 'never completely',
     Queued: counted(value.queued, 'change'),
     Rejected: value.rejected > 0 ? `${counted(value.rejected, 'change')} (tutti sync rejected)` : '',
