@@ -89,7 +89,7 @@ export async function sync({ json, watch, ...where }: Options & { watch?: boolea
   for await (const _ of changesAt(all.client, all.copy, stop)) {
     const done = await exchanged(all).catch(passing)
     if (done instanceof AppError !== isAway && !json)
-      note(done instanceof AppError ? `${done.message} Your changes stay queued meanwhile.` : 'The server is back.')
+      note(done instanceof AppError ? `${done.message} This goes on by itself.` : 'Syncing again.')
     isAway = done instanceof AppError
     if (done instanceof AppError) continue
     if (done.pushed > 0 || done.changed > 0 || done.deleted > 0) report(json, all.copy, done)
@@ -174,7 +174,7 @@ export async function syncStatus({ json, ...where }: Options): Promise<void> {
   const lines = record({
     Server: `${client.server}${server ? '' : isCarried ? ', reached with bundles only' : ', cannot be reached'}`,
     Copy: value.path,
-    Records: [value.records, places.join(' and ')].filter((part) => part !== '').join(', of '),
+    Records: [value.records, places.join(' and ')].filter((part) => part !== '').join(' in '),
     'Last synced': pulledAt ? ago(pulledAt) : 'never completely',
     Queued: counted(value.queued, 'change'),
     Rejected: value.rejected > 0 ? `${counted(value.rejected, 'change')} (tutti sync rejected)` : '',

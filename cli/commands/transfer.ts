@@ -102,8 +102,8 @@ export async function importFile(path: string, { json, ...where }: Options): Pro
   await send(batch)
   const { created, updated, unchanged, conflicts } = total
   const lines = table(conflicts, [
-    { title: 'Record', of: (c) => `${c.entity} ${plain(c.title ?? c.id)}` },
-    { title: 'Changed on both sides', of: (c) => plain(c.fields.join(', ')), wide: true },
+    { title: 'Record', of: (c) => `${c.entity} ${plain(c.title ?? c.id)}`, wide: true },
+    { title: 'Changed on both sides', of: (c) => plain(c.fields.join(', ')) },
   ])
   print(
     json,

@@ -16,5 +16,5 @@ export function or(...conditions: Condition[]): SQL | undefined {
   return drizzleOr(...conditions)
 }
 
-/** Unlike drizzle's `not`, it also holds for a condition that has an `and` without parentheses. */
+/** Unlike drizzle's `not`, it puts the condition in parentheses, so that an `and` in it is negated as a whole. */
 export const not = (condition: SQLWrapper): SQL => sql`not (${condition})`

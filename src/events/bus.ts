@@ -145,6 +145,7 @@ export class Bus {
    */
   #readSoon(pauseMs = 0): void {
     const read = () => {
+      clearTimeout(this.#soon)
       this.#soon = undefined
       this.#readAt = performance.now()
       void this.#tail.read()

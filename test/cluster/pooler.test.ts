@@ -71,24 +71,38 @@ test('time limits hold for reads, writes and scripts, and none stays on a connec
   }
 }, 300_000)
 
-test('limits that the database has already hold, and are not set again', async () => {
+test('limits already set on the database apply and are not set again, unless they differ from ours', async () => {
   const name = new URL(database.url).pathname.slice(1)
-  const admin = new SQL(database.url, { max: 1 })
-  for (const limit of ['statement_timeout = 1000', 'idle_in_transaction_session_timeout = 30000', 'jit = off'])
-    await admin.unsafe(`alter database "${name}" set ${limit}`)
-  const url = await pooler('max_prepared_statements = 200')
-  const driver = await open({ url, listenUrl: database.url, statementTimeout: 1000 })
-  const tx = await driver.begin()
-  // A limit of the transaction's own would have the source 'session'.
+  await using admin = new SQL(database.url, { max: 1 })
+  // A limit of the transaction's own has another source.
   const source = `select source from pg_settings where name = 'statement_timeout'`
-  expect((await tx.query(source)).rows).toEqual([['database']])
-  expect(await codeOf(tx.query('select pg_sleep(10)'))).toBe('timeout')
-  await tx.rollback()
-  expect(await codeOf(driver.query('select pg_sleep(10)'))).toBe('timeout')
-  expect(logged.filter((line) => line.includes('every transaction'))).toEqual([])
-  expect((await connections(driver)).map(({ what, warning }) => [what, warning])).toContainEqual(['pooler', undefined])
-  await admin.unsafe(`alter database "${name}" reset all`)
-  await admin.close()
+  try {
+    for (const limit of ['statement_timeout = 1000', 'idle_in_transaction_session_timeout = 30000', 'jit = off'])
+      await admin.unsafe(`alter database "${name}" set ${limit}`)
+    for (const settings of [[], [IGNORING]]) {
+      const url = await pooler('max_prepared_statements = 200', ...settings)
+      const driver = await open({ url, listenUrl: database.url, statementTimeout: 1000 })
+      const tx = await driver.begin()
+      expect((await tx.query(source)).rows).toEqual([['database']])
+      expect(await codeOf(tx.query('select pg_sleep(10)'))).toBe('timeout')
+      await tx.rollback()
+      expect(await codeOf(driver.query('select pg_sleep(10)'))).toBe('timeout')
+      expect(logged.filter((line) => line.includes('every transaction'))).toEqual([])
+      const said = (await connections(driver)).map(({ what, warning }) => [what, warning])
+      expect(said).toContainEqual(['pooler', undefined])
+      const other = await open({ url, listenUrl: database.url, statementTimeout: 2000 })
+      const begun = await other.begin()
+      expect((await begun.query(source)).rows).toEqual([['session']])
+      await begun.rollback()
+      const found = await connections(other)
+      expect(found.find(({ what }) => what === 'pooler')?.advice).toContain(
+        'alter role postgres set statement_timeout = 2000. Then',
+      )
+      logged.length = 0
+    }
+  } finally {
+    await admin.unsafe(`alter database "${name}" reset all`)
+  }
 }, 300_000)
 
 test('notifications come by LISTEN_URL; without it the start and the doctor say that none arrive', async () => {

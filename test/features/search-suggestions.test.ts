@@ -53,7 +53,7 @@ describe('suggestions', () => {
     expect(await suggest(me, 'deployment x')).toEqual([])
   })
 
-  test('of titles with the word further behind the newest first, before one that is more alike', async () => {
+  test('titles that contain the word later on: the newest first, even if an older one is more alike', async () => {
     const me = await withTitles('The comm')
     await write(me, { title: 'A communication' })
     await indexed(t)

@@ -13,7 +13,7 @@ export const PASSWORD = 'violet anchor prefers rain'
 /**
  * Nothing of the caller's environment but what a program needs to run. Most programs run for a second or two, in which
  * optimised code does not pay: the last compiler stage for WebAssembly, which would take a third of their time, is off,
- * the one before and the optimisation of JavaScript come later. The tests of the embedded database run with that stage.
+ * the one before and the optimisation of JavaScript come later. The tests of the embedded database run with all stages.
  */
 export const bareEnv = {
   PATH: process.env.PATH ?? '',

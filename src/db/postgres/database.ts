@@ -6,15 +6,7 @@ import { type Held, hold } from './held.ts'
 import { Listener } from './listener.ts'
 import { findPrimary, Pool } from './pool.ts'
 import { type Client, type Log, type Reach, type Run, runner } from './run.ts'
-import {
-  connect,
-  limiting,
-  openSession,
-  type Session,
-  type SessionOptions,
-  settingLocally,
-  settingsOf,
-} from './sessions.ts'
+import { connect, openSession, type Session, type SessionOptions, settingLocally, settingsOf } from './sessions.ts'
 import { Slots } from './slots.ts'
 import { begin, runWith } from './transaction.ts'
 import { toDbError } from './values.ts'
@@ -30,15 +22,19 @@ export interface PostgresOptions extends Partial<SessionOptions> {
 /** Connections that are kept for reads: commits may wait for a standby, and must not stop everything else. */
 const FOR_READS = 2
 
+/** The name of a server's connections. */
+const SERVER = 'tutti'
+
 export async function openPostgres({ url, listenUrl, log, ...given }: PostgresOptions): Promise<Driver> {
-  const options = { poolSize: 10, statementTimeout: 5000, transactionTimeout: 30_000, name: 'tutti', ...given }
+  const options = { poolSize: 10, statementTimeout: 5000, transactionTimeout: 30_000, name: SERVER, ...given }
   const servers = serversOf(url)
   const server = await findPrimary(servers, options.name)
   const session = await openSession(server, options)
-  const { isPooled, limitsTransactions } = session
-  if (isPooled && !limitsTransactions)
+  const { isPooled, missing } = session
+  // What runs once, such as a backup, has limits of its own, which no role should have.
+  if (missing && options.name === SERVER)
     log?.('warn', 'a pooler is in front of Postgres; time limits are set in every transaction', {
-      advice: `To save that, run: ${limiting(options)}`,
+      advice: `To save that, run: ${missing}. Then reconnect the pooler and restart Tutti.`,
     })
   const pool = new Pool(
     { servers, name: options.name, connect: (to) => connect(to, options, isPooled ? {} : settingsOf(options)), log },
@@ -77,7 +73,7 @@ class Postgres implements Driver {
       },
     }
     this.#writers = new Slots(Math.max(1, poolSize - (poolSize > 3 ? FOR_READS : 1)), this.#overdue)
-    this.#limits = session.limitsTransactions ? undefined : settingLocally(options)
+    this.#limits = session.missing ? settingLocally(options) : undefined
     this.#listener = this.#newListener(log)
   }
 
@@ -94,9 +90,7 @@ class Postgres implements Driver {
     const settings =
       timeout !== undefined && timeout !== statementTimeout
         ? settingLocally({ ...this.options, statementTimeout: timeout })
-        : this.session.isLimited
-          ? undefined
-          : this.#limits
+        : this.#limits
     const writes = isWrite(text)
     // Reads share connections and are sent one behind the other; nothing that may wait for a standby is among them.
     if (!writes && settings === undefined) return this.#run(this.#shared, text, params)
@@ -183,7 +177,7 @@ class Postgres implements Driver {
       detail: {
         ...(away !== undefined && { away }),
         ...(this.session.isPooled && { pooled: true }),
-        ...(!this.session.limitsTransactions && { missing: limiting(this.options) }),
+        ...(this.session.missing && { missing: this.session.missing }),
         ...(this.#listener.isUsed && { listening: this.isListening }),
       },
     }

@@ -31,12 +31,6 @@ export const settingLocally = (limits: Limits): string =>
     .map(([name, value]) => `set_config('${name}', '${value}', true)`)
     .join(', ')}`
 
-/** Returns the statements that give the role these limits, so that no transaction has to set them. */
-export const limiting = (limits: Limits): string =>
-  Object.entries(settingsOf(limits))
-    .map(([name, value]) => `alter role current_user set ${name} = ${value}`)
-    .join('; ')
-
 export const connect = (
   server: string,
   { poolSize, name }: Pick<SessionOptions, 'poolSize' | 'name'>,
@@ -57,10 +51,11 @@ export interface Session {
   readonly version: string
   /** A pooler is in between, which gives each transaction another connection: settings last for a transaction. */
   readonly isPooled: boolean
-  /** Whether statements without settings of their own are limited nevertheless, by the settings of the role. */
-  readonly isLimited: boolean
-  /** Whether that holds for transactions, too, which also have a limit for the time between statements. */
-  readonly limitsTransactions: boolean
+  /**
+   * Statements that would give the role our limits, so that no transaction has to set them; undefined if every
+   * connection has them.
+   */
+  readonly missing: string | undefined
 }
 
 /**
@@ -70,9 +65,8 @@ export interface Session {
 export async function openSession(server: string, options: SessionOptions): Promise<Session> {
   const sql = connect(server, options, settingsOf(options))
   try {
-    const { version, timeout } = await factsOf(sql)
-    if (timeout === options.statementTimeout)
-      return { sql, version, isPooled: false, isLimited: true, limitsTransactions: true }
+    const { version, isOurs } = await factsOf(sql, options)
+    if (isOurs) return { sql, version, isPooled: false, missing: undefined }
   } catch (error) {
     if (!isRefusedSetting(error)) {
       await sql.close({ timeout: 0 })
@@ -86,10 +80,9 @@ export async function openSession(server: string, options: SessionOptions): Prom
 async function openPooled(server: string, options: SessionOptions): Promise<Session> {
   const sql = connect(server, options)
   try {
-    const { version, timeout, idle, jit } = await factsOf(sql)
+    const { version, missing } = await factsOf(sql, options)
     await requirePrepared(sql)
-    const isLimited = timeout > 0
-    return { sql, version, isPooled: true, isLimited, limitsTransactions: isLimited && idle > 0 && jit === 'off' }
+    return { sql, version, isPooled: true, missing }
   } catch (error) {
     await sql.close({ timeout: 0 })
     throw at(server, error)
@@ -108,18 +101,30 @@ const isRefusedSetting = (error: unknown): boolean => /unsupported startup param
 
 interface Facts {
   version: string
-  /** Milliseconds; 0 is no limit. */
-  timeout: number
-  idle: number
-  jit: string
+  /** The limits come from the start of the connection, and not from settings of the role or the database. */
+  isOurs: boolean
+  /** See `Session`. A limit that differs from ours counts as missing. */
+  missing: string | undefined
 }
 
-async function factsOf(sql: SQL): Promise<Facts> {
-  const names = ['server_version', 'statement_timeout', 'idle_in_transaction_session_timeout', 'jit']
-  const settings = names.map((name) => `(select setting from pg_settings where name = '${name}')`)
-  const rows = (await within(ANSWER_MS, sql.unsafe(`select ${settings}`).values())) as string[][]
-  const [version = '', timeout, idle, jit = ''] = rows[0] ?? []
-  return { version, timeout: Number(timeout), idle: Number(idle), jit }
+async function factsOf(sql: SQL, limits: Limits): Promise<Facts> {
+  const rows = (await within(
+    ANSWER_MS,
+    sql
+      .unsafe(`select current_setting('server_version'), quote_ident(current_user), name, setting, source from pg_settings
+        where name in ('${Object.keys(settingsOf(limits)).join("', '")}')`)
+      .values(),
+  )) as string[][]
+  const found = new Map(rows.map(([, , name, setting, source]) => [name, { setting, source }]))
+  const [version = '', role = ''] = rows[0] ?? []
+  const missing = Object.entries(settingsOf(limits))
+    .filter(([name, value]) => found.get(name)?.setting !== value)
+    .map(([name, value]) => `alter role ${role} set ${name} = ${value}`)
+  return {
+    version,
+    isOurs: found.get('statement_timeout')?.source === 'client' && missing.length === 0,
+    missing: missing.length > 0 ? missing.join('; ') : undefined,
+  }
 }
 
 /**

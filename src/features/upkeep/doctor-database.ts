@@ -74,7 +74,7 @@ export async function connections(driver: Driver): Promise<Finding[]> {
   if (!pooled) return [listening]
   const pooler: Finding = { what: 'pooler', ok: true, said: 'a pooler in transaction mode is in front of Postgres' }
   if (missing === undefined) return [listening, pooler]
-  const advice = `Limits are set in every transaction. Setting them for the role is faster: ${missing}`
+  const advice = `Limits are set in every transaction. Setting them for the role is faster: ${missing}. Then reconnect the pooler and restart Tutti.`
   return [listening, { ...pooler, warning: true, advice }]
 }
 
