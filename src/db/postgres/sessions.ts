@@ -108,13 +108,10 @@ interface Facts {
 }
 
 async function factsOf(sql: SQL, limits: Limits): Promise<Facts> {
-  const rows = (await within(
-    ANSWER_MS,
-    sql
-      .unsafe(`select current_setting('server_version'), quote_ident(current_user), name, setting, source from pg_settings
-        where name in ('${Object.keys(settingsOf(limits)).join("', '")}')`)
-      .values(),
-  )) as string[][]
+  const names = Object.keys(settingsOf(limits)).join("', '")
+  const asked = sql.unsafe(`select current_setting('server_version'), quote_ident(current_user), name, setting, source
+    from pg_settings where name in ('${names}')`)
+  const rows = (await within(ANSWER_MS, asked.values())) as string[][]
   const found = new Map(rows.map(([, , name, setting, source]) => [name, { setting, source }]))
   const [version = '', role = ''] = rows[0] ?? []
   const missing = Object.entries(settingsOf(limits))
