@@ -14,6 +14,8 @@ const CHANNEL = 'tutti_events'
 /** Polls at every tick while a connection is open or notifications do not arrive, otherwise at every fifth. */
 const TICK_MS = 1000
 const QUIET_TICKS = 5
+/** Pause between two notifications: each wakes every other instance. */
+const ANNOUNCE_MS = 20
 /** Longest rest between two deliveries. */
 const MOST_REST_MS = 50
 /**
@@ -206,12 +208,19 @@ export class Bus {
     })
     // For what was committed before the notifications began.
     await this.#tail.read()
-    this.#announce = () => {
-      // Many commits within a few milliseconds share one notification.
-      pending ??= setTimeout(() => {
+    let isAsked = false
+    const announce = () => {
+      isAsked = false
+      // Commits that follow within this time share the next notification.
+      pending = setTimeout(() => {
         pending = undefined
-        this.driver.notify(CHANNEL, this.instanceId).catch(() => undefined)
-      }, 5)
+        if (isAsked) announce()
+      }, ANNOUNCE_MS)
+      this.driver.notify(CHANNEL, this.instanceId).catch(() => undefined)
+    }
+    this.#announce = () => {
+      if (pending) isAsked = true
+      else announce()
     }
   }
 
