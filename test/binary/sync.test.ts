@@ -155,30 +155,47 @@ test('what the server refuses is kept', async () => {
   expect((await desktop.run('tasks', 'show', 'SH-1')).out).toContain('Too late')
 }, 300_000)
 
-test('--watch sends and receives until it is stopped', async () => {
-  const watching = Bun.spawn(
-    [process.env.TUTTI_BINARY || join(import.meta.dir, '../../dist/tutti'), 'sync', '--watch'],
-    {
-      env: { PATH: process.env.PATH ?? '', HOME: folder(), ...laptop.env },
-      stdout: 'pipe',
-      stderr: 'pipe',
-    },
-  )
-  let out = ''
-  const seen = Promise.withResolvers<void>()
-  const reading = (async () => {
+test('--watch sends and receives until it is stopped, also after the server was away', async () => {
+  const watching = Bun.spawn([BINARY, 'sync', '--watch'], {
+    env: { PATH: process.env.PATH ?? '', HOME: folder(), ...laptop.env },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  let shown = ''
+  let wanted = { text: /^/, found: () => {} }
+  const read = async (stream: ReadableStream<Uint8Array>) => {
     const decoder = new TextDecoder()
-    for await (const chunk of watching.stdout) {
-      out += decoder.decode(chunk, { stream: true })
-      if (/Sent 1 change,/.test(out)) seen.resolve()
+    for await (const chunk of stream) {
+      shown += decoder.decode(chunk, { stream: true })
+      if (wanted.text.test(shown)) wanted.found()
     }
-  })()
+  }
+  const reading = Promise.all([read(watching.stdout), read(watching.stderr)])
+  /** Waits until the program has shown a text, after what was waited for before. */
+  const shows = async (text: RegExp) => {
+    await new Promise<void>((found) => {
+      wanted = { text, found }
+      if (text.test(shown)) found()
+    })
+    shown = shown.replace(text, '')
+  }
+  await shows(/Watching for changes/)
   await laptop.run('notes', 'create', 'Watched', '--offline')
-  await seen.promise
+  await shows(/Sent 1 change,/)
+
+  await server.kill()
+  await laptop.run('notes', 'create', 'Unsent', '--offline')
+  await shows(/cannot be reached\S* .*This goes on by itself\.\n/)
+  server = await serve({ dir: server.dir, port })
+  await shows(/Syncing again\.\n/)
+  await shows(/Sent 1 change,/)
+
   watching.kill('SIGINT')
   expect(await watching.exited).toBe(0)
   await reading
-  expect((await desktop.run('notes', 'list')).out).toContain('Watched')
+  const { out } = await desktop.run('notes', 'list')
+  expect(out).toContain('Watched')
+  expect(out).toContain('Unsent')
 }, 300_000)
 
 test('a computer without a network exchanges files', async () => {

@@ -296,11 +296,11 @@ describe('limits', () => {
     expect((await ask(mine, 'tools/list', {}, { base: t.url })).status).toBe(200)
     // Each is looked up before the stream opens, so all of them wait at once.
     const resourceSubscriptions = Array.from({ length: 3 }, () => `tutti://note/${crypto.randomUUID()}`)
+    // Without the tools it would end at once and free its place, because none of the notes exist.
+    const wanted = { resourceSubscriptions, toolsListChanged: true }
     const leaving = new AbortController()
     const answers = await Promise.all(
-      Array.from({ length: 30 }, () =>
-        listen(mine, { resourceSubscriptions }, { base: t.url, signal: leaving.signal }),
-      ),
+      Array.from({ length: 30 }, () => listen(mine, wanted, { base: t.url, signal: leaving.signal })),
     )
     const statuses = answers.map(({ status }) => status)
     expect(statuses.sort()).toEqual([...Array<number>(10).fill(200), ...Array<number>(20).fill(429)])
