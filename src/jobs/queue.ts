@@ -33,6 +33,8 @@ export interface JobDefinition<D = Record<string, unknown>> {
   timeoutSeconds?: number
   /** Works in small steps and can be stopped between any two, so a stopping server does not wait for it. */
   resumable?: true
+  /** Only one of this name runs at a time, on all instances together: each does all there is to do. */
+  alone?: true
 }
 
 export interface JobsOptions {
@@ -166,6 +168,7 @@ export class Jobs {
       free,
       lease,
       ms,
+      array([...this.#definitions.values()].flatMap(({ name, alone }) => (alone ? [name] : []))),
     ])
     this.#full = rows.length > free
     let wait = poll
@@ -192,7 +195,7 @@ export class Jobs {
       const definition = this.#definitions.get(String(name))!
       const done = attempt(around, definition, job, abort).then((waits) => {
         this.#running.delete(job.id)
-        if (waits || this.#full) this.#check()
+        if (waits || this.#full || definition.alone) this.#check()
       })
       this.#running.set(job.id, { resumable: definition.resumable, lease, abort, done })
     }

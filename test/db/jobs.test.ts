@@ -334,6 +334,30 @@ describe('several instances', () => {
     expect(await instances[0]!.status()).toEqual(none)
   })
 
+  test('run one at a time what runs alone, and then the next at once', async () => {
+    let running = 0
+    const seen: unknown[] = []
+    const instances = [driver, other].map((on) => {
+      const run: JobDefinition['run'] = async (_, { n }) => {
+        expect(++running).toBe(1)
+        seen.push(n)
+        // While it runs, the next one is there, and every instance looks for work.
+        if (n !== 4) await enqueue(instances[0]!, [{ name: 'a', key: 'all', data: { n: Number(n) + 1 } }])
+        for (const jobs of instances) jobs.wake([])
+        await driver.query('select 1')
+        running--
+      }
+      return make([{ name: 'a', alone: true, run }], {}, on)
+    })
+    // Two are due at once, as after a crash: one whose lease has run out, and one that was waiting.
+    await enqueue(instances[0]!, [{ name: 'a', data: { n: 0 } }, { name: 'a', key: 'all', data: { n: 3 } }]) // biome-ignore format: two jobs
+    await Promise.all(instances.map((jobs) => jobs.start(app)))
+    while (!seen.includes(4) || running > 0) await Bun.sleep(5)
+    await Promise.all(instances.map((jobs) => jobs.stop()))
+    expect(instances.flatMap(({ said }) => said.lines.filter(({ message }) => /failed/.test(message)))).toEqual([])
+    expect(await instances[0]!.status()).toEqual(none)
+  })
+
   test('run a schedule once, make up for what was missed, and go on', async () => {
     let runs = 0
     const instances = [driver, other].map((on) =>

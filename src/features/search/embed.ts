@@ -65,6 +65,14 @@ const forgetSome = write(
   { bookkeeping: true },
 )
 
+/** Starts the job that creates missing vectors, unless one waits to start. */
+export const askForVectors = write(
+  'search.askForVectors',
+  machine,
+  async (ctx, _: Record<string, never>): Promise<void> => ctx.enqueue({ name: 'search.embed', data: {}, key: 'all' }),
+  { bookkeeping: true },
+)
+
 /** While many records are being changed, the next text waits, because the requests need the processor. */
 async function vectorsOf(app: App, texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]> {
   const { embedder } = app

@@ -2,7 +2,7 @@ import { contextOf } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
 import type { JobDefinition } from '../../jobs/queue.ts'
-import { embedMissing } from './embed.ts'
+import { askForVectors, embedMissing } from './embed.ts'
 import { compare, PACE } from './indexing.ts'
 import { checkIndexes, indexLarge, markLarge } from './large-owners.ts'
 
@@ -31,6 +31,7 @@ export const searchJobs: JobDefinition[] = [
     name: 'search.embed',
     timeoutSeconds: HOURS,
     resumable: true,
+    alone: true,
     run: async (app, _data, signal) => {
       const made = await embedMissing(contextOf(app, system), { signal })
       if (made > 0) app.log.debug('passages embedded', { made })
@@ -40,11 +41,7 @@ export const searchJobs: JobDefinition[] = [
     // Covers a model that was changed while the server was down, and an embedding server that was unreachable for long.
     name: 'search.embedAll',
     every: '*/5 * * * *',
-    timeoutSeconds: HOURS,
-    resumable: true,
-    run: async (app, _data, signal) => {
-      await embedMissing(contextOf(app, system), { signal })
-    },
+    run: (app) => askForVectors(contextOf(app, system), {}),
   },
   {
     name: 'search.indexLarge',
