@@ -22,7 +22,7 @@ const MOST_REST_MS = 50
  * Pause between two reads of what other instances write. A read takes one or two queries, so an instance that read at
  * every notification would burden the database as much as those who write.
  */
-const PAUSE_MS = 10
+const PAUSE_MS = 25
 
 /**
  * Delivers events after their commit: directly to listeners in this process, and through NOTIFY to other instances on

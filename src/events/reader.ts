@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { Db } from '../db/session.ts'
+import { connectionOf, type Db, prepareForms } from '../db/session.ts'
 import { actorColumns, withActor } from './actor.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { AppEvent } from './event.ts'
@@ -41,9 +41,21 @@ const whole = {
   origin: events.origin,
 }
 
+const placeholders = {
+  high: sql.placeholder('high'),
+  limit: sql.placeholder('limit'),
+  first: sql.placeholder('first'),
+  last: sql.placeholder('last'),
+}
+
+/** Built once: every instance reads every event, many times a second. */
+const page = prepareForms((db, { hasHoles }: { hasHoles: boolean }) =>
+  db.select(whole).from(events).where(condition(placeholders, hasHoles)).orderBy(events.seq).limit(placeholders.limit),
+)
+
 /** Returns the first visible rows after a position, by their number; rows of its holes come first. */
 export const readEvents = async (db: Db, from: Position, limit: number): Promise<Read[]> =>
-  (await db.select(whole).from(events).where(isAfter(from, limit)).orderBy(events.seq).limit(limit)).map(withActor)
+  (await page(db, { hasHoles: from.holes.length > 0 }, valuesOf(from, limit))).map(withActor)
 
 /** Returns all visible rows after a position that may change rights or who sees a project. */
 export async function rightsAfter(db: Db, catalogue: Catalogue, from: Position): Promise<Read[]> {
@@ -100,18 +112,24 @@ export function positionOf(epoch: string, cursor: string): Position | 'malformed
   return found.epoch === epoch ? found.position : 'foreign'
 }
 
+type Values<V = unknown> = Record<'high' | 'limit' | 'first' | 'last', V>
+
+function valuesOf({ high, holes }: Position, limit: number): Values {
+  const bounds = (of: 'from' | 'to') => `{${holes.map((hole) => hole[of]).join(',')}}`
+  return { high, limit, first: bounds('from'), last: bounds('to') }
+}
+
+/** SQL condition for the rows after a position, of which the caller reads at most `limit`. */
+export const isAfter = (from: Position, limit: number): SQL => condition(valuesOf(from, limit), from.holes.length > 0)
+
 /**
- * SQL condition for the rows after a position, of which the caller reads at most `limit`.
- *
  * One statement for both parts, so that a transaction that commits meanwhile is seen in both or in neither. The numbers
  * are gathered into an array first: the planner expects so many rows in the holes that it would scan the whole table.
  */
-export function isAfter({ high, holes }: Position, limit: number): SQL {
-  const above = sql`${events.seq} > ${high}`
-  if (holes.length === 0) return above
-  const bounds = (of: 'from' | 'to') => `{${holes.map((hole) => hole[of]).join(',')}}`
+function condition({ high, limit, first, last }: Values, hasHoles: boolean): SQL {
+  if (!hasHoles) return sql`${events.seq} > ${high}`
   return sql`${events.seq} = any(array(
-    (select e.seq from unnest(${bounds('from')}::bigint[], ${bounds('to')}::bigint[]) hole (first, last),
+    (select e.seq from unnest(${first}::bigint[], ${last}::bigint[]) hole (first, last),
       lateral (select seq from events where seq between hole.first and hole.last order by seq limit ${limit}) e)
     union all (select seq from events where seq > ${high} order by seq limit ${limit})))`
 }
@@ -123,12 +141,13 @@ export function isAfter({ high, holes }: Position, limit: number): SQL {
  * for transactions of other databases.
  */
 async function writersOf(db: Db): Promise<string[]> {
-  const { rows } = await db.execute<{ writer: string }>(sql`
-    select virtualtransaction as writer from pg_locks
-    where locktype = 'relation' and relation = 'events'::regclass and mode = 'RowExclusiveLock' and granted
-      and database = (select oid from pg_database where datname = current_database())`)
-  return rows.map(({ writer }) => writer)
+  const { rows } = await connectionOf(db).query(WRITERS)
+  return rows.map(([writer]) => String(writer))
 }
+
+const WRITERS = `select virtualtransaction from pg_locks
+  where locktype = 'relation' and relation = 'events'::regclass and mode = 'RowExclusiveLock' and granted
+    and database = (select oid from pg_database where datname = current_database())`
 
 /** Looks up who may still fill the holes of a position. Call it after every read that leaves holes. */
 export const settle = async (db: Db, position: Position): Promise<Position> =>

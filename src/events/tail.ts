@@ -60,6 +60,7 @@ export class Tail {
 
   async #look(): Promise<boolean> {
     try {
+      const seen = this.#position?.high ?? 0
       for (let complete = false; !complete; ) {
         const before = this.#position
         if (!before) return false
@@ -73,7 +74,8 @@ export class Tail {
           await this.onBatch({ rows, before, after, complete })
       }
       const { high, holes } = this.#position as Position
-      if (holes.length > 0) {
+      // Most holes are filled before the next look, so only those that it finds again are worth a query.
+      if (holes.some(({ from }) => from <= seen)) {
         const settled = await settle(this.db, { high, holes })
         if (this.#position) this.#position = settled
       }
