@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { connectionOf, type Db, prepareForms } from '../db/session.ts'
+import { connectionOf, type Db, placeholders, prepareForms } from '../db/session.ts'
 import { actorColumns, withActor } from './actor.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { AppEvent } from './event.ts'
@@ -41,16 +41,11 @@ const whole = {
   origin: events.origin,
 }
 
-const placeholders = {
-  high: sql.placeholder('high'),
-  limit: sql.placeholder('limit'),
-  first: sql.placeholder('first'),
-  last: sql.placeholder('last'),
-}
+const asked = placeholders('high', 'limit', 'first', 'last')
 
 /** Built once: every instance reads every event, many times a second. */
 const page = prepareForms((db, { hasHoles }: { hasHoles: boolean }) =>
-  db.select(whole).from(events).where(condition(placeholders, hasHoles)).orderBy(events.seq).limit(placeholders.limit),
+  db.select(whole).from(events).where(condition(asked, hasHoles)).orderBy(events.seq).limit(asked.limit),
 )
 
 /** Returns the first visible rows after a position, by their number; rows of its holes come first. */
@@ -112,7 +107,7 @@ export function positionOf(epoch: string, cursor: string): Position | 'malformed
   return found.epoch === epoch ? found.position : 'foreign'
 }
 
-type Values<V = unknown> = Record<'high' | 'limit' | 'first' | 'last', V>
+type Values = Record<keyof typeof asked, unknown>
 
 function valuesOf({ high, holes }: Position, limit: number): Values {
   const bounds = (of: 'from' | 'to') => `{${holes.map((hole) => hole[of]).join(',')}}`
@@ -149,7 +144,7 @@ const WRITERS = `select virtualtransaction from pg_locks
   where locktype = 'relation' and relation = 'events'::regclass and mode = 'RowExclusiveLock' and granted
     and database = (select oid from pg_database where datname = current_database())`
 
-/** Looks up who may still fill the holes of a position. Call it after every read that leaves holes. */
+/** Looks up who may still fill the holes of a position. A hole that stays empty is dropped only by a read after this. */
 export const settle = async (db: Db, position: Position): Promise<Position> =>
   position.holes.length === 0 ? position : withWriters(position, await writersOf(db))
 

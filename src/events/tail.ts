@@ -73,11 +73,12 @@ export class Tail {
         if (rows.length > 0 || after.holes.length < before.holes.length)
           await this.onBatch({ rows, before, after, complete })
       }
-      const { high, holes } = this.#position as Position
+      const reached = this.#position as Position
       // Most holes are filled before the next look, so only those that it finds again are worth a query.
-      if (holes.some(({ from }) => from <= seen)) {
-        const settled = await settle(this.db, { high, holes })
-        if (this.#position) this.#position = settled
+      if (reached.holes.some(({ from }) => from <= seen)) {
+        const settled = await settle(this.db, reached)
+        // Another history may have begun meanwhile.
+        if (this.#position === reached) this.#position = settled
       }
       return true
     } catch (error) {

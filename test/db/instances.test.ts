@@ -10,6 +10,7 @@ import { epochOf } from '../../src/events/epoch.ts'
 import { type AppEvent, insertEvent } from '../../src/events/event.ts'
 import { advance, type Position, toCursor } from '../../src/events/position.ts'
 import { positionNow, positionOf, readAfter, readEvents, settle } from '../../src/events/reader.ts'
+import { Tail } from '../../src/events/tail.ts'
 import { failure, times } from '../features/support.ts'
 import { openRaw } from '../mcp/support.ts'
 import { mcpToken, person, testApp } from '../support/app.ts'
@@ -257,6 +258,19 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
     await b.ear.until('after')
     expect(b.ear.types).toEqual(['before', 'after'])
     expect(a.ear.types).toEqual(['before', 'after'])
+  }, 300_000)
+
+  test('a number that was rolled back is waited for no longer than its transaction', async () => {
+    const { driver, open, commit } = await instance()
+    const tail = new Tail(drizzleOver(driver), async () => undefined, quiet)
+    await tail.start()
+    const undone = await open('undone')
+    await commit('beside')
+    for (let look = 0; look < 3; look++) await tail.read()
+    expect(tail.position?.holes).toHaveLength(1)
+    await undone.tx.rollback()
+    for (let look = 0; look < 3; look++) await tail.read()
+    expect(tail.position?.holes).toEqual([])
   }, 300_000)
 
   test('a notification that got lost is made up for by the next', async () => {

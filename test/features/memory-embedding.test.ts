@@ -8,8 +8,9 @@ import type { Driver } from '../../src/db/driver.ts'
 import * as memory from '../../src/features/memory/service.ts'
 import { patience } from '../../src/features/memory/similar.ts'
 import { burstOf } from '../../src/features/search/burst.ts'
-import { embedMissing } from '../../src/features/search/embed.ts'
+import { askForVectors, embedMissing } from '../../src/features/search/embed.ts'
 import { passageSigns, passages, passageVectors } from '../../src/features/search/table.ts'
+import { jobs } from '../../src/jobs/table.ts'
 import { createLog } from '../../src/log.ts'
 import type { App } from '../../src/services.ts'
 import { type Person, person, systemCtx, type TestApp, unique } from '../support/app.ts'
@@ -288,4 +289,15 @@ describe('off', () => {
     expect(server.requests.length).toBe(asked)
     await words.close()
   })
+})
+
+test('what asks for missing vectors every five minutes leaves a failed job its next try', async () => {
+  const runAt = new Date(Date.now() + 3_600_000).toISOString()
+  const row = { id: unique('job'), name: 'search.embed', key: 'all', state: 'waiting', attempt: 3, runAt }
+  const isEmbedding = eq(jobs.name, row.name)
+  await t.app.db.delete(jobs).where(isEmbedding)
+  await t.app.db.insert(jobs).values({ ...row, data: {}, createdAt: runAt })
+  await askForVectors(systemCtx(t), {})
+  expect(await t.app.db.select().from(jobs).where(isEmbedding)).toMatchObject([row])
+  await t.app.db.delete(jobs).where(isEmbedding)
 })

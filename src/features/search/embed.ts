@@ -3,6 +3,7 @@ import { flow, read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { meta } from '../../db/table.ts'
 import { noEmbedder, TextRefused } from '../../embeddings/embedder.ts'
+import { jobs } from '../../jobs/table.ts'
 import type { App } from '../../services.ts'
 import { burstOf } from './burst.ts'
 import { MODEL } from './model.ts'
@@ -65,11 +66,14 @@ const forgetSome = write(
   { bookkeeping: true },
 )
 
-/** Starts the job that creates missing vectors, unless one waits to start. */
+/** Starts the job that creates missing vectors, unless there is one. One that failed keeps the moment of its next try. */
 export const askForVectors = write(
   'search.askForVectors',
   machine,
-  async (ctx, _: Record<string, never>): Promise<void> => ctx.enqueue({ name: 'search.embed', data: {}, key: 'all' }),
+  async (ctx, _: Record<string, never>): Promise<void> => {
+    const isThere = and(eq(jobs.name, 'search.embed'), ne(jobs.state, 'failed'))
+    if ((await ctx.db.$count(jobs, isThere)) === 0) ctx.enqueue({ name: 'search.embed', data: {}, key: 'all' })
+  },
   { bookkeeping: true },
 )
 
