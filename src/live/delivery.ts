@@ -11,9 +11,12 @@ import type { Listener } from './listener.ts'
 import { messageOf, shapeOf } from './messages.ts'
 import { isWanted, type Topic, topicsOf } from './topics.ts'
 
-/** How long messages are sent without letting other work run in between, and how many before that is looked at. */
-const SLICE_MS = 5
-const LOOK_EVERY = 50
+/**
+ * Messages that are sent without letting other work run in between, and how long that may take at most. A write of
+ * somebody else takes several turns of the event loop, so it waits for several slices.
+ */
+const SLICE = 500
+const SLICE_MS = 1
 
 /** An event on its way to listeners. Its JSON is made once, for the first who wants it. */
 interface Outgoing {
@@ -75,11 +78,9 @@ export class Delivery {
       const full = listener.events(own, (event) => this.#jsonFor(listener, event), now)
       if (full) this.fallBehind(listener, full.position)
       sent += own.length
-      if (sent < LOOK_EVERY) continue
-      sent = 0
-      if (performance.now() - since < SLICE_MS) continue
+      if (sent < SLICE && performance.now() - since < SLICE_MS) continue
       await new Promise(setImmediate)
-      since = performance.now()
+      ;[sent, since] = [0, performance.now()]
     }
   }
 
