@@ -1,4 +1,4 @@
-const later = (n: number) => `now() + $${n}::float8 * interval '1 millisecond'`
+const later = (n: number, times = 1) => `now() + $${n}::float8 * interval '${times} millisecond'`
 const mine = 'where id = $1::text and lease = $2::text'
 
 const insert = `insert into jobs (id, name, key, data, state, attempt, run_at, created_at)
@@ -19,13 +19,14 @@ export const schedule = `${insert} on conflict (id) do update set run_at = exclu
  * Claims what is due: waiting jobs, and active ones whose lease expired. The last row holds the milliseconds until the
  * next one is due. $1 names, $2 ids we run already (a lease can expire while we are paused), $3 limit, $4 the new
  * lease, $5 its milliseconds, $6 names of which only one runs at a time. Of several that are due, one whose lease
- * expired goes first: it may still be running here, and who takes it over stops it elsewhere.
+ * expired goes first: it may still be running here, and who takes it over stops it elsewhere. A lease far in the future
+ * is from before the clock was set back, and holds nobody up.
  */
 export const claim = `with due as materialized (
     select id from jobs where state <> 'failed' and run_at <= now() and name = any($1::text[]) and id <> all($2::text[])
       and not (name = any($6::text[]) and exists (
         select from jobs other where other.name = jobs.name and other.id <> jobs.id and (
-          (other.state = 'active' and other.run_at > now() and other.run_at <= ${later(5)})
+          (other.state = 'active' and other.run_at > now() and other.run_at <= ${later(5, 2)})
           or (other.state <> 'failed' and other.run_at <= now()
             and (other.state, other.run_at, other.id) < (jobs.state, jobs.run_at, jobs.id)))))
     order by run_at limit $3::int for update skip locked),
