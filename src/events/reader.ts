@@ -144,7 +144,7 @@ const WRITERS = `select virtualtransaction from pg_locks
   where locktype = 'relation' and relation = 'events'::regclass and mode = 'RowExclusiveLock' and granted
     and database = (select oid from pg_database where datname = current_database())`
 
-/** Looks up who may still fill the holes of a position. A hole that stays empty is dropped only by a read after this. */
+/** Looks up who may still fill the holes of a position. Only a read after this drops a hole that stays empty. */
 export const settle = async (db: Db, position: Position): Promise<Position> =>
   position.holes.length === 0 ? position : withWriters(position, await writersOf(db))
 

@@ -66,7 +66,7 @@ const forgetSome = write(
   { bookkeeping: true },
 )
 
-/** Starts the job that creates missing vectors, unless there is one. One that failed keeps the moment of its next try. */
+/** Starts the job that creates missing vectors. If there is one, it is left alone: it may wait for its next try. */
 export const askForVectors = write(
   'search.askForVectors',
   machine,
