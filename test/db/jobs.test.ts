@@ -7,7 +7,6 @@ import { DbError, type Driver } from '../../src/db/driver.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres/database.ts'
-import { parseCron } from '../../src/jobs/cron.ts'
 import { type Job, type JobDefinition, Jobs, type JobsOptions } from '../../src/jobs/queue.ts'
 import type { Log } from '../../src/log.ts'
 import type { App } from '../../src/services.ts'
@@ -639,38 +638,4 @@ test('a database that is away is said once, and the work goes on when it is back
   await jobs.said.until('jobs resumed')
   await jobs.said.until('job done')
   expect(jobs.said.count('jobs paused')).toBe(1)
-})
-
-describe('cron', () => {
-  test.each([
-    ['* * * * *', '2026-11-15T02:09:00.000Z', '2026-11-15T02:10:00.000Z'],
-    ['* * * * *', '2026-11-15T02:09:59.999Z', '2026-11-15T02:10:00.000Z'],
-    ['*/15 * * * *', '2026-11-15T02:45:00.000Z', '2026-11-15T03:00:00.000Z'],
-    ['5/20 8-10,20 * * *', '2026-11-15T10:46:00.000Z', '2026-11-15T20:05:00.000Z'],
-    ['0 3 * * *', '2026-12-31T03:00:00.000Z', '2027-01-01T03:00:00.000Z'],
-    ['30 4 31 * *', '2026-04-01T00:00:00.000Z', '2026-05-31T04:30:00.000Z'],
-    ['0 0 29 2 *', '2097-01-01T00:00:00.000Z', '2104-02-29T00:00:00.000Z'],
-    ['0 9 * * 1-5', '2026-11-13T09:00:00.000Z', '2026-11-16T09:00:00.000Z'],
-    ['0 0 * * 7', '2026-11-14T00:00:00.000Z', '2026-11-15T00:00:00.000Z'],
-    ['0 0 13 * 5', '2026-11-14T00:00:00.000Z', '2026-11-20T00:00:00.000Z'],
-    ['0 0 1 6 1', '2026-06-02T00:00:00.000Z', '2026-06-08T00:00:00.000Z'],
-  ])('%s after %s is %s', (expression, after, due) => {
-    expect(parseCron(expression)(new Date(after)).toISOString()).toBe(due)
-  })
-
-  test.each([
-    '',
-    '* * * *',
-    '60 * * * *',
-    '* 24 * * *',
-    '* * 0 * *',
-    '* * * 13 *',
-    '* * * * 8',
-    '*/0 * * * *',
-    '5-1 * * * *',
-    'x * * * *',
-    '0 0 30 2 *',
-  ])('"%s" is refused', (expression) => {
-    expect(() => parseCron(expression)).toThrow('cron')
-  })
 })
