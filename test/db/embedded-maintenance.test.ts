@@ -57,6 +57,38 @@ test('dead rows are vacuumed when it is quiet, or has not been for long', async 
   expect(await dead()).toBe(0)
 })
 
+test('a table that has become three times as large is analyzed, however busy the database is', async () => {
+  quiet = false
+  const known = () => one(`select reltuples::int from pg_class where relname = 'grown'`)
+  const grow = async (rows: number) => {
+    await change(`insert into grown select g from generate_series(1, ${rows}) g`)
+    await maintenance.analyzeIfDue()
+  }
+  await db.exec('create table grown (id int)')
+  await grow(100)
+  expect(await known()).toBe(-1)
+  await grow(100)
+  expect(await known()).toBe(200)
+  await grow(400)
+  expect(await known()).toBe(200)
+  await grow(600)
+  expect(await known()).toBe(1200)
+  // A row that is written again and again is no growth.
+  for (let i = 0; i < 5; i++) await change('update grown set id = id')
+  await maintenance.analyzeIfDue()
+  expect(await known()).toBe(1200)
+})
+
+test('statements stay prepared through upkeep', async () => {
+  const prepared = () => db.status().detail.prepared as number
+  await db.query('select id from grown')
+  const before = prepared()
+  for (const sql of ['CHECKPOINT', 'ANALYZE grown', 'VACUUM (ANALYZE) grown']) await db.exec(sql)
+  expect(prepared()).toBe(before)
+  await db.exec('alter table grown add column v text')
+  expect(prepared()).toBe(0)
+})
+
 test('a checkpoint follows time and changes', async () => {
   const now = performance.now()
   const first = await checkpoint()

@@ -30,6 +30,14 @@ where s.schemaname <> 'pg_toast' and (
   or s.n_ins_since_vacuum > 1000 + 0.2 * t.size or age(c.relfrozenxid) > 150000000)
 order by s.n_dead_tup`
 
+/**
+ * Small tables that have become three times as large as the planner knows. Prepared statements keep the plan that suited
+ * the small table until it is analyzed, which made the look-up of every credential five times slower in a burst.
+ */
+const GROWN = `select format('%I.%I', s.schemaname, s.relname)
+from pg_stat_user_tables s join pg_class c on c.oid = s.relid
+where s.n_live_tup > 100 + 3 * greatest(c.reltuples, 0) and pg_relation_size(c.oid) < 16 * 1024 * 1024`
+
 /** Does the work of the checkpointer and autovacuum. PGlite has neither, so WAL and dead rows would grow for ever. */
 export class Maintenance {
   readonly #db: Maintained
@@ -38,6 +46,7 @@ export class Maintenance {
   #busy = false
   #stopped = false
   #checkpoint = { at: performance.now(), changes: 0 }
+  #analyzed = 0
   #vacuum = { at: performance.now(), changes: 0 }
   #due: string[] = []
   #dueSince = 0
@@ -59,6 +68,7 @@ export class Maintenance {
     this.#busy = true
     try {
       await this.checkpointIfDue()
+      await this.analyzeIfDue()
       await this.vacuumIfDue()
     } catch (error) {
       if (!this.#stopped) this.#log('warn', 'database maintenance failed', { error: (error as Error).message })
@@ -73,6 +83,14 @@ export class Maintenance {
     if (now - this.#checkpoint.at < CHECKPOINT_MS && (await this.#walBytes()) < CHECKPOINT_BYTES) return
     await this.#db.run('CHECKPOINT')
     this.#checkpoint = { at: now, changes }
+  }
+
+  /** Does not wait for quiet: it takes milliseconds, and a database that is busy needs good plans most. */
+  async analyzeIfDue(): Promise<void> {
+    const changes = this.#db.changes()
+    if (changes === this.#analyzed) return
+    this.#analyzed = changes
+    for (const [table] of (await this.#db.query(GROWN)).rows) await this.#db.run(`ANALYZE ${table}`)
   }
 
   async vacuumIfDue(now = performance.now()): Promise<void> {

@@ -20,6 +20,12 @@ export interface PipelineEvents {
 /** SQLSTATEs: the backend does not know the statement, or its columns have changed since it was prepared. */
 const STALE = new Set(['26000', '0A000'])
 
+/** What runs beside the server's work (maintenance.ts). It changes no table, so prepared statements stay. */
+const UPKEEP = /^(CHECKPOINT|VACUUM|ANALYZE)\b[^;]*$/
+
+const mayChangeTables = ({ sql, statements }: Trip): boolean =>
+  sql === undefined ? statements.some(({ kind }) => kind === 'ddl') : !UPKEEP.test(sql)
+
 /** Sends trips to the worker and reads the replies, strictly in order. Owns the prepared statements. */
 export class Pipeline {
   readonly #events: PipelineEvents
@@ -70,7 +76,7 @@ export class Pipeline {
         return
       }
     }
-    if (trip.sql !== undefined || trip.statements.some(({ kind }) => kind === 'ddl')) this.#statements.dropAll()
+    if (mayChangeTables(trip)) this.#statements.dropAll()
     this.#events.answered(trip)
     trip.resolve(reply)
   }
