@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
-import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { exportJWK, type GenerateKeyPairResult, generateKeyPair, SignJWT } from 'jose'
 import { Provider as OidcProvider } from 'oidc-provider'
 import { atEnd } from './cleanup.ts'
 
@@ -179,9 +179,13 @@ export function fakeCodeHost(): FakeProvider {
   return provider
 }
 
-/** Answers as Google does: discovery, and an RS256 identity token that holds everything. Also stands for any other issuer. */
+/** The key that issuers sign with and a forger's, made once: each takes a quarter of a second. */
+let keys: Promise<GenerateKeyPairResult[]> | undefined
+
+/** Responds as Google does: discovery, and an RS256 identity token that holds everything. Any other issuer, too. */
 export async function fakeIssuer(as: 'google' | 'oidc'): Promise<FakeProvider> {
-  const [good, bad] = [await generateKeyPair('RS256'), await generateKeyPair('RS256')]
+  keys ??= Promise.all([generateKeyPair('RS256'), generateKeyPair('RS256')])
+  const [good, bad] = (await keys) as [GenerateKeyPairResult, GenerateKeyPairResult]
   const jwk = { ...(await exportJWK(good.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
   const provider = fake(({ fault, url }) => ({
     authorize: '/authorize',
