@@ -226,6 +226,8 @@ export class Bus {
 
   stop(): void {
     this.#stop?.()
+    // A notification may still arrive where the database outlives the app.
+    this.#tail.stop()
     this.#listeners.clear()
     this.#followers.clear()
     this.#restarts.clear()

@@ -18,7 +18,7 @@ import { createLog } from '../../src/log.ts'
 import type { OutboundOptions } from '../../src/outside/outbound.ts'
 import { recordsChanged } from '../../src/records/changed.ts'
 import type { Answer, Person, TestApp } from '../support/app.ts'
-import { freshDatabase } from '../support/postgres.ts'
+import { migratedDatabase } from '../support/postgres.ts'
 
 const heard = new WeakMap<TestApp, AppEvent[]>()
 
@@ -119,7 +119,7 @@ export async function ownApp(
   outbound: OutboundOptions = { resolve: async () => [] },
 ): Promise<TestApp> {
   const folder = mkdtempSync(join(tmpdir(), 'tutti-own-'))
-  const postgres = process.env.TEST_DB === 'postgres' ? await freshDatabase() : undefined
+  const postgres = process.env.TEST_DB === 'postgres' ? await migratedDatabase() : undefined
   const config = loadConfig({
     env: {
       HOST: '127.0.0.1',

@@ -24,7 +24,7 @@ import type { App } from '../../src/services.ts'
 import { atEnd } from './cleanup.ts'
 import { exampleHost } from './code-host.ts'
 import { checkNames } from './named.ts'
-import { freshDatabase } from './postgres.ts'
+import { migratedDatabase } from './postgres.ts'
 
 /** One database for the whole test process (opening PGlite costs about 2,000 transactions); tests keep apart by using fresh people. */
 let database: Promise<Driver> | undefined
@@ -60,7 +60,7 @@ async function openOnce(): Promise<Driver> {
 
 /** Opens a new database, which is removed at the end of the process. */
 async function openNew(dataFolder: string): Promise<{ driver: Driver; env: Record<string, string> }> {
-  const postgres = process.env.TEST_DB === 'postgres' ? await freshDatabase() : undefined
+  const postgres = process.env.TEST_DB === 'postgres' ? await migratedDatabase() : undefined
   const env = { ...settings, DATA_DIR: dataFolder, ...(postgres && { DATABASE_URL: postgres.url }) }
   const driver = await openDatabase(loadConfig({ env }), log)
   const close = driver.close.bind(driver)

@@ -1,4 +1,7 @@
 import { SQL } from 'bun'
+import { migrations } from '../../migrations/index.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { openPostgres } from '../../src/db/postgres/database.ts'
 import { until } from './until.ts'
 
 /**
@@ -37,4 +40,28 @@ async function created(admin: SQL, statement: string): Promise<boolean> {
     if (String(error).includes('is being accessed by other users')) return false
     throw error
   }
+}
+
+/** Like `freshDatabase`, with the tables: migrating takes half a second, copying what is migrated a tenth of that. */
+export const migratedDatabase = async (): ReturnType<typeof freshDatabase> =>
+  freshDatabase(undefined, process.env.TEST_TEMPLATE ?? (await template()))
+
+let made: Promise<string> | undefined
+const template = (): Promise<string> => (made ??= makeTemplate())
+
+/** Makes the migrated database that all processes copy, unless one of them did. */
+async function makeTemplate(): Promise<string> {
+  const name = `tutti_template_${Bun.hash(JSON.stringify(migrations)).toString(36)}`
+  const admin = new SQL(process.env.TEST_DATABASE_URL as string, { max: 1 })
+  await admin.unsafe('select pg_advisory_lock(hashtext($1))', [name])
+  const known = await admin.unsafe('select 1 from pg_database where datname = $1', [name])
+  if (known.length === 0) {
+    const { url } = await freshDatabase()
+    const driver = await openPostgres({ url, statementTimeout: 60_000 })
+    await migrate(driver, migrations)
+    await driver.close()
+    await admin.unsafe(`alter database ${new URL(url).pathname.slice(1)} rename to ${name}`)
+  }
+  await admin.close()
+  return name
 }
