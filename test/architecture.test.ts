@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { features } from '../src/feature.ts'
 
@@ -216,4 +217,12 @@ test.each([
   )
   expect(versions.length).toBeGreaterThan(0)
   expect(versions.filter((version) => Bun.semver.order(version, floor) < 0)).toEqual([])
+})
+
+test('what runs on Postgres only at night exists', async () => {
+  const [, section = ''] = (await Bun.file('test/README.md').text()).split('## Only with')
+  const rows = section.split('\n## ')[0]?.match(/^\|.*\|$/gm) ?? []
+  const named = rows.flatMap((row) => row.match(/(?<=`)[a-z]+\/[a-z-]*(?=`)/g) ?? [])
+  expect(named.length).toBeGreaterThan(20)
+  expect(named.filter((name) => !existsSync(`test/${name}${name.endsWith('/') ? '' : '.test.ts'}`))).toEqual([])
 })

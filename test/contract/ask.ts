@@ -1,7 +1,9 @@
 import { actionOf, documented, exampleOf, type RouteLike } from '../../src/http/openapi.ts'
+import type { TSchema } from '../../src/schema.ts'
 import { type Answer, call, type Person, sharedApp } from '../support/app.ts'
 import type { Json } from './json-schema.ts'
 import { mismatch } from './json-schema.ts'
+import type { World } from './world.ts'
 
 /** The running server, all its routes, and the document it publishes about them. */
 export const t = await sharedApp()
@@ -20,6 +22,21 @@ export const isLive = (route: RouteLike): boolean =>
 export const isSocket = ({ path }: RouteLike): boolean => path.endsWith('/ws') || path === '/api/tunnels/reverse'
 /** Only for the credential of a tunnel's machine. */
 export const isOfMachine = (route: RouteLike): boolean => ruleOf(route).kinds.every((kind) => kind === 'tunnel')
+
+/** Somebody who may call it, so that only the input can be refused. */
+export function whoMayCall(
+  route: RouteLike,
+  { owner, machine }: World,
+  admin: Person,
+): Pick<Person, 'fetch'> | undefined {
+  if (isPublic(route)) return undefined
+  if (isOfMachine(route)) return machine
+  return ruleOf(route).admin ? admin : owner
+}
+
+export const properties = (schema: TSchema | undefined): [string, TSchema][] =>
+  Object.entries((schema?.properties ?? {}) as Record<string, TSchema>)
+export const errorsOf = ({ body: { errors = [] } }: Answer) => errors as { pointer: string; code: string }[]
 
 /** Copies and exports: the scopes of a key decide on each record, so the routes themselves need none. */
 export const isCopy = (route: RouteLike): boolean => /^(sync\.|transfer\.export$)/.test(actionOf(route).id)
