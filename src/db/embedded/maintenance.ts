@@ -31,8 +31,8 @@ where s.schemaname <> 'pg_toast' and (
 order by s.n_dead_tup`
 
 /**
- * Small tables that have become three times as large as the planner knows. Prepared statements keep the plan that suited
- * the small table until it is analyzed, which made the look-up of every credential five times slower in a burst.
+ * Small tables that are three times as large as the planner knows. Prepared statements keep the plan for the small one
+ * until it is analyzed, which made the look-up of every credential four times slower in a burst.
  */
 const GROWN = `select format('%I.%I', s.schemaname, s.relname)
 from pg_stat_user_tables s join pg_class c on c.oid = s.relid
