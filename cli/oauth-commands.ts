@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 
-/** Adds what operators do with programs that may ask users to let them in, on the server itself. */
+/** Adds what operators do with programs that may ask users to authorize them, on the server itself. */
 export function extend(oauth: Command): void {
   const local = (command: Command) =>
     command
@@ -10,7 +10,7 @@ export function extend(oauth: Command): void {
   const load = () => import('./commands/oauth-clients.ts')
   const clients = oauth
     .command('clients')
-    .description('Manage programs that may ask users to let them in, on the server itself')
+    .description('Manage programs that may ask users to authorize them, on the server itself')
   local(clients.command('list').description('List them, the newest first'))
     .option('--limit <number>', 'how many (default: 50)')
     .action(async (options) => (await load()).listClients(options))

@@ -228,7 +228,7 @@ command again.`,
 
 configured(program.command('doctor').description('Check this installation and suggest how to fix problems'))
   .option('-v, --verbose', 'print every check, not only problems and warnings')
-  .option('--repair', 'correct which tasks are blocked, if that check finds errors')
+  .option('--repair', 'correct which tasks are blocked, and counts, if these checks find errors')
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/doctor.ts')).doctor(options))
 const service = program.command('service').description('Run the server as a service (systemd, launchd)')

@@ -3,7 +3,7 @@ import { Argument, type Command, Option } from 'commander'
 /** Adds `tutti sync` with its subcommands. `remote` adds the options of commands that talk to a server. */
 export function addSync(program: Command, remote: (command: Command) => Command): void {
   const syncing = remote(program.command('sync').description('Send and receive changes of the copy on this computer'))
-    .option('--watch', 'go on until Ctrl-C, and exchange changes as they are made')
+    .option('--watch', 'keep syncing until Ctrl-C, as changes are made')
     .addHelpText(
       'after',
       `
@@ -54,15 +54,15 @@ function addBundles(syncing: Command, remote: (command: Command) => Command): vo
     .action(async (file, _, command) =>
       (await import('./commands/sync-bundles.ts')).exportBundle(file, command.optsWithGlobals()),
     )
-  remote(syncing.command('carry').description("Hand another computer's file to the server, and write the answer"))
+  remote(syncing.command('carry').description("Send another computer's file to the server, and write the response"))
     .argument('<file>', 'file from: tutti sync export')
-    .argument('<answer>', 'new file, such as back.tutti')
-    .option('--force', 'replace the answer')
+    .argument('<response>', 'new file, such as back.tutti')
+    .option('--force', 'replace the response file')
     .option('-y, --yes', 'do not ask whether the key of the other computer is right')
-    .action(async (file, answer, _, command) =>
-      (await import('./commands/sync-bundles.ts')).carry(file, answer, command.optsWithGlobals()),
+    .action(async (file, response, _, command) =>
+      (await import('./commands/sync-bundles.ts')).carry(file, response, command.optsWithGlobals()),
     )
-  remote(syncing.command('import').description('Read the answer of the server from a file'))
+  remote(syncing.command('import').description('Read the response of the server from a file'))
     .argument('<file>', 'file from: tutti sync carry')
     .action(async (file, _, command) =>
       (await import('./commands/sync-bundles.ts')).importBundle(file, command.optsWithGlobals()),

@@ -3,7 +3,7 @@ import type { App } from './services.ts'
 
 /** The address of this server, as people and programs know it. */
 
-/** The names of this computer, as they stand in addresses. */
+/** The names of this computer, as they are written in addresses. */
 export const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /**
@@ -16,7 +16,7 @@ export function baseOf({ url }: Pick<App, 'url'>, request: Request): string {
   return loopback.has(hostname) && dialled && loopback.has(dialled.hostname) ? dialled.origin : url
 }
 
-/** Whether people can let programs in by signing in. `auto`: where programs accept the address, https or loopback. */
+/** Whether programs can sign in, authorized by a person. `auto`: where programs accept the address, https or loopback. */
 export function programsSignIn({ config, url }: Pick<App, 'config' | 'url'>): boolean {
   if (config.OAUTH !== 'auto') return config.OAUTH === 'on'
   const { protocol, hostname } = new URL(url)

@@ -18,7 +18,7 @@ export function readMachine(): Machine | undefined {
   try {
     value = JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    throw new Refusal(`${path} is not JSON (${(error as Error).message}). Correct it, or remove it to start anew.`)
+    throw new Refusal(`${path} is not JSON (${(error as Error).message}). Correct it, or remove it to start over.`)
   }
   return checked(value)
 }

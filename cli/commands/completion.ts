@@ -52,7 +52,7 @@ const placeholder = ({ flags }: Option): string => /[<[]([\w-]+)/.exec(flags)?.[
 
 function values(what: string, choices: readonly string[] | undefined): Offer[] {
   if (choices) return choices.map((choice) => [choice])
-  if (['file', 'answer', 'binary', 'folder'].includes(what)) return [[FILES]]
+  if (['file', 'response', 'binary', 'folder'].includes(what)) return [[FILES]]
   return what === PROFILE ? [...readProfiles().all].map(([name, { server }]) => [name, server]) : []
 }
 

@@ -13,14 +13,14 @@ export async function listClients({ json, limit, ...common }: Options & { limit?
   if (!Number.isInteger(most) || most < 1 || most > 200) throw new Refusal('--limit must be a number from 1 to 200')
   const page = await control(settingsOf(common), clientCommands.list, { limit: most })
   const lines = page.items.map(
-    ({ id, name, kind, grants }) => `${plain(id)}  ${plain(name)} (${ways[kind]}, let in ${grants} times)`,
+    ({ id, name, kind, grants }) => `${plain(id)}  ${plain(name)} (${ways[kind]}, authorized ${grants} times)`,
   )
   print(json, page, ...(lines.length > 0 ? lines : ['No programs.']))
 }
 
 export async function addClient(name: string, redirectUris: string[], { json, ...common }: Options): Promise<void> {
   const made = await control(settingsOf(common), clientCommands.add, { name, redirectUris })
-  print(json, made, `${plain(made.name)} can now ask users to let it in. Its client id: ${made.id}`)
+  print(json, made, `${plain(made.name)} can now ask users to authorize it. Its client id: ${made.id}`)
 }
 
 export async function removeClient(id: string, { json, ...common }: Options): Promise<void> {

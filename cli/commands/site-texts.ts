@@ -55,7 +55,7 @@ async function idOf(noun: Noun, ref: string, common: CommonOptions, deleted = fa
   const query = { limit: 1, slug: ref, ...(deleted && { deleted }) }
   const [found] = (await control(settingsOf(common), commands[noun].list, query)).items
   const list = `tutti ${noun} list${deleted ? ' --deleted' : ''}`
-  if (!found) throw new Refusal(`There is nothing with the slug ${ref} among the ${noun}. See: ${list}`)
+  if (!found) throw new Refusal(`Slug ${ref} not found. List the ${noun} with: ${list}`)
   return found.id
 }
 

@@ -58,16 +58,16 @@ export async function exportBundle(path: string, { json, force, ...where }: File
     `Wrote bundle ${number} with ${changes} ${changes === 1 ? 'change' : 'changes'} to ${path}.`,
     `Key of this computer: ${fingerprint(head.device)}`,
   )
-  if (!json) note('Near the server, run: tutti sync carry <this file> <answer file>, then here: tutti sync import')
+  if (!json) note('Near the server, run: tutti sync carry <this file> <response file>, then here: tutti sync import')
   if (head.sealed === undefined && !json)
-    note('This first bundle only introduces this computer. Changes follow once its answer is imported.')
+    note('This first bundle only introduces this computer. Changes follow once the response is imported.')
 }
 
 export async function carry(from: string, to: string, { json, force, yes, ...where }: FileOptions): Promise<void> {
   const { client, profile } = signedInClient(where)
   const bytes = readFileSync(from)
   const { head } = open(bytes)
-  if (head.direction !== 'out') throw new Refusal('This bundle comes from a server. Import it where it was asked for.')
+  if (head.direction !== 'out') throw new Refusal('This bundle comes from a server. Run: tutti sync import')
   if (existsSync(to) && !force) throw new Refusal(`${to} exists already. Replace it with --force.`, 5)
   const key = fingerprint(head.device)
   const asked = `Let ${plain(head.name)} exchange data with ${client.server} as ${profile.user?.email ?? 'you'}?`
@@ -81,14 +81,14 @@ export async function carry(from: string, to: string, { json, force, yes, ...whe
   })
   const back = Buffer.from(String(answer.bundle), 'base64')
   if (open(back).head.number !== head.number)
-    throw new AppError('upstream_failed', `${client.server} returned the answer to another bundle.`)
+    throw new AppError('upstream_failed', `${client.server} returned the response to another bundle.`)
   write(to, back, force)
   print(
     json,
     { path: to, number: head.number, changes: answer.changes, records: answer.records, fingerprint: key },
-    `Sent ${answer.changes} ${answer.changes === 1 ? 'change' : 'changes'}. The answer is in ${to}.`,
+    `Sent ${answer.changes} ${answer.changes === 1 ? 'change' : 'changes'}. The response is in ${to}.`,
   )
-  if (!json) note('On the other computer, run: tutti sync import <answer file>')
+  if (!json) note('On the other computer, run: tutti sync import <response file>')
 }
 
 export async function importBundle(path: string, { json, ...where }: FileOptions): Promise<void> {

@@ -40,7 +40,7 @@ export async function replay(n: string, { json }: Options): Promise<void> {
   if (!/^[1-9]\d*$/.test(n)) throw new Refusal('Write the number of a request, as in: tutti tunnel logs')
   const response = await askTunnel(`/replay/${n}`, { method: 'POST' })
   const result = (await response.json()) as { status: number; body: string } | null
-  if (!result) throw new Refusal(`Request ${n} is not kept: it is too old, no HTTP request, or its body was large.`, 4)
+  if (!result) throw new Refusal(`Request ${n} is not kept: it is too old, not an HTTP request, or too large.`, 4)
   print(json, result, String(result.status), ...(result.body ? [result.body] : []))
 }
 

@@ -78,7 +78,7 @@ export async function up({ json, http, mcp, who, name, access, claim, ...where }
   const end = await agent.run().finally(close)
   if (end === 'refused')
     throw new Refusal(
-      `The server refused the credential of this machine: the tunnel was deleted, or another machine claimed it. To start anew, remove ${machinePath()}`,
+      `The server refused the credential of this machine: the tunnel was deleted, or another machine claimed it. To start over, remove ${machinePath()}`,
     )
 }
 

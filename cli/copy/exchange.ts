@@ -21,7 +21,7 @@ export interface Exchanged extends Applied {
   pushed: number
   conflicts: number
   rejected: number
-  /** Containers that differed from the server's count and were pulled anew. */
+  /** Containers that differed from the server's count and were pulled again. */
   repaired: string[]
 }
 
@@ -105,7 +105,7 @@ export async function push(copy: Copy, client: Client): Promise<Pushed> {
     })
     const judged = receipts.filter(({ mutationId }) => batch.some((m) => m.mutationId === mutationId))
     if (judged.length === 0)
-      throw new AppError('upstream_failed', 'The server did not judge the changes that were sent.')
+      throw new AppError('upstream_failed', 'The server returned no result for the changes that were sent.')
     acknowledge(copy, judged)
     done.pushed += judged.length
     done.conflicts += judged.filter(({ status }) => status === 'conflict').length

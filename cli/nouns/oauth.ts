@@ -7,7 +7,7 @@ import { listed, pages, paging, sorting } from './resource.ts'
 export const verbs: Verb[] = [
   {
     name: 'list',
-    about: 'List the programs that you let in',
+    about: 'List the programs that you authorized',
     aliases: ['ls'],
     fields: [...sorting('createdAt'), ...paging],
     examples: ['tutti oauth list'],

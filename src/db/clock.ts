@@ -52,7 +52,7 @@ export class ClockWatch {
     if (!this.isTrusted)
       throw new AppError(
         'unavailable',
-        `The clock of this server differs from the database's by ${seconds(this.#ahead)} s, so that it gives out no tasks. Try again in a minute.`,
+        `The clock of this server differs from the database's by ${seconds(this.#ahead)} s, so it gives out no tasks. Try again in a minute.`,
         { retryAfter: 60 },
       )
   }

@@ -51,7 +51,7 @@ export class Company {
     if (state && Buffer.byteLength(JSON.stringify(state)) > hubLimits.state)
       throw invalid('/state', `state exceeds ${hubLimits.state} bytes.`, 'too_long')
     if (listener.presentAt.size >= hubLimits.topics && !listener.presentAt.has(topic))
-      throw new AppError('invalid', `A connection is present at no more than ${hubLimits.topics} places.`)
+      throw new AppError('invalid', `A connection can be present at no more than ${hubLimits.topics} topics.`)
     listener.arrive(topic)
     const isHidden = listener.actor.session?.impersonatorId || (await this.#hides(listener.actor))
     // Meanwhile they may have left, or lost the right to the place.

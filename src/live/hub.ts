@@ -126,7 +126,7 @@ export class Hub {
   /** The client is at a place and may be seen there. */
   async here(listener: Listener, topic: Topic, state?: State): Promise<void> {
     const refused = await this.#rights.decide(() => this.topics.refused(listener.actor, [topic]))
-    if (refused.has(topic)) throw new AppError('not_found', `There is no ${topic} for you.`)
+    if (refused.has(topic)) throw new AppError('not_found', `Topic ${topic} not found.`)
     await this.company.here(listener, topic, state)
   }
 
@@ -199,7 +199,7 @@ export class Hub {
     this.company.stop()
   }
 
-  /** Clients connect again; a cursor of another history is then answered with `reset`. */
+  /** Clients connect again; one with a cursor of another history then gets `reset`. */
   readonly #closeAll = (): void => this.#crowd.each((listener) => this.close(listener, 'away'))
 
   #revoke(listener: Listener, topics: Topic[]): void {

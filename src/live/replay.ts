@@ -15,7 +15,7 @@ import { isWanted, type Topic, topicsOf } from './topics.ts'
 
 /** Events of a page. */
 const AT_ONCE = 500
-/** Those who are behind by less than a page share what begins at one of every so many events. */
+/** Pages for clients that are less than a page behind begin at multiples of this number, so that they can be shared. */
 const NEAR = 100
 /** Pages that are kept for a moment: more than lie between the oldest event that is replayed and now. */
 const MOST_PAGES = 24
@@ -49,7 +49,7 @@ const none: ReadonlyMap<string, object> = new Map()
 /** Returns the position that a client's cursor names, or `epoch` if it is from another history of events. */
 export function positionAt(epoch: string, cursor: string): Position | 'epoch' {
   const position = positionOf(epoch, cursor)
-  if (position === 'malformed') throw new AppError('invalid.cursor', 'This is no cursor of this server.')
+  if (position === 'malformed') throw new AppError('invalid.cursor', 'This cursor is not from this server.')
   return position === 'foreign' ? 'epoch' : position
 }
 

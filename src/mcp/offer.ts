@@ -100,7 +100,7 @@ export class Offer {
             uri: MINE,
             name: 'me',
             title: 'Your work',
-            description: 'Your open tasks. Subscribe to hear of every change to them.',
+            description: 'Your open tasks. Subscribe to be notified of every change to them.',
             mimeType: MARKDOWN,
           },
           ...(await this.#ownTasks(asking)).map((record) => listed('task', record)),

@@ -135,7 +135,7 @@ test('programs that sign in: their person lists and ends them, operators add and
   const added = await tutti(['oauth', 'clients', 'add', 'Robot', 'http://127.0.0.1/callback', '--json', ...dir])
   const { id } = JSON.parse(added.out) as { id: string }
   expect((await tutti(['oauth', 'clients', 'list', ...dir])).out).toBe(
-    `${id}  Robot (added by an administrator, let in 0 times)\n`,
+    `${id}  Robot (added by an administrator, authorized 0 times)\n`,
   )
   const wrong = await tutti(['oauth', 'clients', 'add', 'Robot', 'http://robot.example/', ...dir])
   expect(wrong.err).toContain('must begin with https://')

@@ -264,7 +264,7 @@ describe('what does not work', () => {
     ]) {
       const page = await program.open(program.query({ redirect_uri: uri }))
       expect([uri, page.status, page.headers.get('location')]).toEqual([uri, 400, null])
-      expect(await page.text()).toContain('cannot be let in')
+      expect(await page.text()).toContain('cannot be authorized')
     }
     for (const uri of ['https://app.example/cb', 'http://localhost:31337/callback', 'cursor://anysphere/cb'])
       expect((await program.open(program.query({ redirect_uri: uri }))).status).toBe(200)

@@ -98,7 +98,7 @@ export const create = flow('community.create', writing, async (ctx, input: Commu
 async function findOwn(ctx: Ctx, id: string) {
   await requireOn(ctx, 'community')
   const found = await find(ctx, id)
-  if (found.authorId !== ctx.actor.userId) throw new AppError('forbidden', 'Only its author changes a post.')
+  if (found.authorId !== ctx.actor.userId) throw new AppError('forbidden', 'Only its author can change a post.')
   return found
 }
 

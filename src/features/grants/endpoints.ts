@@ -23,7 +23,7 @@ const failed = ({ code, message, status, retryAfter }: OAuthError): SiteAnswer =
     retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) },
   )
 
-/** Runs an endpoint unless this server lets no programs in, and turns its errors into those of the standard. */
+/** Runs an endpoint if programs can sign in to this server, and turns its errors into those of the standard. */
 const endpoint =
   (run: (ctx: Ctx, request: Parameters<OpenEndpoint>[1]) => Promise<SiteAnswer>): OpenEndpoint =>
   async (ctx, request) => {

@@ -4,7 +4,7 @@ const ofGrant = { kind: 'grant', feed: 'access', changes: 'rights' } as const
 
 export const grantCreated = define('grant.created', {
   ...ofGrant,
-  description: 'A user let a program in',
+  description: 'A user authorized a program',
   data: { client: text, scopes: texts },
 })
 export const grantRevoked = define('grant.revoked', {
@@ -15,7 +15,7 @@ export const grantRevoked = define('grant.revoked', {
 export const oauthClientAdded = define('oauth_client.added', {
   kind: 'oauth_client',
   feed: 'access',
-  description: 'An administrator added a program that may ask users to let it in',
+  description: 'An administrator added a program that may ask users to authorize it',
   data: { name: text },
 })
 export const oauthClientRemoved = define('oauth_client.removed', {

@@ -11,7 +11,7 @@ const ENDED_DAYS = 30
 
 /**
  * Returns which rows are to be removed, in this order: access tokens that expired, permissions that ended or were
- * never used, and programs that nobody let in.
+ * never used, and programs that nobody authorized.
  */
 export function overdue(now: string): { table: PgTable; where: SQL }[] {
   const [dayAgo, longAgo] = [expiry(now, -1), expiry(now, -ENDED_DAYS)]

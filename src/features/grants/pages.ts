@@ -21,7 +21,7 @@ const problem = (text: string, status = 400): SiteAnswer => ({
   headers: headers("'none'"),
   body: shell(
     'Not connected · Tutti',
-    `<h1>This program cannot be let in</h1><p class="lead">${html(text)}</p>
+    `<h1>This program cannot be authorized</h1><p class="lead">${html(text)}</p>
 <p class="lead">Nothing was changed. Go back to the program and start again, or connect it with a token: see
 <a href="/manual/mcp">the manual</a>.</p>`,
     { kind: 'enter' },
@@ -56,7 +56,7 @@ const authorize: SitePageOf = async (ctx, { query, base }) => {
 
 const take: SiteFormOf = async (_, fields, { base, signedIn }) => {
   const ctx = await signedIn()
-  if (!programsSignIn(ctx.app)) throw new AppError('not_found', 'This server lets no programs in.')
+  if (!programsSignIn(ctx.app)) throw new AppError('not_found', 'Programs cannot sign in to this server.')
   const { location } = await consent(ctx, { ticket: fields.get('ticket') ?? '', base })
   return redirect(location)
 }

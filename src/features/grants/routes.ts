@@ -23,7 +23,7 @@ const Removed = object({ id: text(2000), deleted: yes() })
 export const grantRoutes = (http: Http) =>
   http
     .get('/api/settings/grants', ({ ctx, query }) => grants.list(ctx, query), {
-      ...on(grants.list, 'Programs that you let in by signing in; owners see those of their team'),
+      ...on(grants.list, 'Programs that you authorized; owners see those of their team'),
       query: GrantQuery,
       response: GrantPage,
     })
@@ -51,7 +51,7 @@ export const grantRoutes = (http: Http) =>
       },
     )
     .get('/api/admin/oauth-clients', ({ ctx, query }) => clients.list(ctx, query), {
-      ...on(clients.list, 'Programs that may ask users to let them in'),
+      ...on(clients.list, 'Programs that may ask users to authorize them'),
       query: OauthClientQuery,
       response: OauthClientPage,
     })

@@ -64,7 +64,7 @@ export type GrantRequest = Static<typeof GrantRequest>
 export const GrantRequested = object({
   ...program,
   place: oneOf(['web', 'computer', 'app'], { description: 'Where it waits: a web site, this computer, or an app' }),
-  target: text(300, { example: 'https://claude.ai', description: 'Where the answer goes' }),
+  target: text(300, { example: 'https://claude.ai', description: 'Where the response goes' }),
   scopes,
   /** What the person chose for this program before, if there is no need to ask again. */
   before: nullable(
@@ -102,7 +102,7 @@ export const OauthClient = object({
   name: text(100, { example: 'Build robot' }),
   redirectUris: array(text(2000, { example: 'https://robot.example.com/callback' }), 50),
   createdAt: instant(),
-  grants: int({ example: 3, description: 'How many people let it in' }),
+  grants: int({ example: 3, description: 'How many people authorized it' }),
   lastUsedAt: nullable(instant()),
 })
 export type OauthClient = Static<typeof OauthClient>

@@ -147,7 +147,7 @@ async function chosenBefore(ctx: Ctx, asked: Asked): Promise<GrantRequested['bef
 
 // ---- the decision
 
-/** What the ticket of a decision stands for. */
+/** What the ticket of a decision is for. */
 type Decided = {
   asked: Asked
   allowed: (Omit<GrantDecision, 'request' | 'decision'> & { organizationId: string }) | null
@@ -200,7 +200,7 @@ function isWithin(asked: readonly string[], scope: string): boolean {
 const unusable = () =>
   new AppError(
     'forbidden',
-    'This answer was already used, is older than five minutes, or was given elsewhere. Start again in the program.',
+    'This decision was already used, is older than five minutes, or was made elsewhere. Start again in the program.',
   )
 
 const now = sql.placeholder('now')
@@ -225,7 +225,7 @@ const store = prepareDeferred((db) =>
   }),
 )
 
-/** Stores the decision, and returns the address that leads back to the program, with a code if it was let in. */
+/** Stores the decision, and returns the address that leads back to the program, with a code if it was authorized. */
 export const consent = write(
   'grants.consent',
   recent(15),

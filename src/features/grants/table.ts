@@ -6,7 +6,7 @@ import { users } from '../users/table.ts'
 /** How we know a program: it published a document, registered, or an administrator added it. */
 export type ClientKind = 'document' | 'registered' | 'added'
 
-/** Programs that ask people to let them in. */
+/** Programs that ask people to authorize them. */
 export const oauthClients = pgTable(
   'oauth_clients',
   {

@@ -20,7 +20,7 @@ export const sessionCheckpointed = define('session.checkpointed', {
   kind: 'session',
   description: 'A worker saved a checkpoint of their session',
   data: shown,
-  words: (what) => `saved where ${what} stands`,
+  words: (what) => `saved a checkpoint of ${what}`,
 })
 /** Only for its user. Written after the brief, because no transaction waits for that. */
 export const sessionBriefed = define('session.briefed', {

@@ -80,7 +80,7 @@ export const registry = {
     fields: {
       text: open(nullable(text(300)), null, 'The message. Without one, no banner is shown.'),
       type: open(oneOf(['info', 'success', 'warning', 'error']), 'info', 'Its colour.'),
-      until: open(nullable(instant()), null, 'When the banner goes by itself.'),
+      until: open(nullable(instant()), null, 'When the banner disappears by itself.'),
     },
   },
   registration: {

@@ -32,14 +32,14 @@ const keep = write(
   },
 )
 
-/** Sends a mail right away and says what the mail server said. Without one, the mail is kept in the outbox. */
+/** Sends a mail right away and returns the response of the mail server. Without one, the mail is kept in the outbox. */
 export const testEmail = flow(
   'settings.testEmail',
   recentAdmin(RECENT),
   async (ctx, input: TestEmail): Promise<TestEmailSent> => {
     const { app, actor } = ctx
     const to = input.to ?? (actor.userId ? (await activeUser(ctx, actor.userId))?.email : undefined)
-    if (!to) throw new AppError('invalid', 'Say who gets the mail: to.')
+    if (!to) throw new AppError('invalid', 'Name the recipient: to.')
     await countAttempt(app.driver, `test-mail:${actor.userId}`, PER_HOUR, 3600, app.clock(), 'test mails')
     const mode = app.config.SMTP_URL ? 'smtp' : 'outbox'
     await keep(ctx, { to, mode })

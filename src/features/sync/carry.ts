@@ -23,7 +23,7 @@ import { syncDevices } from './table.ts'
 const { schema, platform, only } = DeviceRegister.properties
 const Request = object({ schema, platform, only, cursor: PullQuery.properties.cursor })
 type Request = Static<typeof Request>
-/** Of a bundle: its changes, and the request before them. */
+/** The limits of a bundle. Its lines are the request and at most 100,000 changes. */
 const most = { bytes: 64 << 20, lines: 100_001, depth: MOST_DEPTH }
 /** Changes that are checked without letting others run. */
 const CHECKED = 1000
@@ -125,7 +125,7 @@ async function deviceFor(ctx: Ctx, head: Head, request: Request): Promise<Device
 /** A device raises the number when a bundle came back, so the next one is carried with the last number or the next. */
 function checkNumber({ carried, carriedHash }: Device, number: number, hash: string): void {
   if (number < carried || hash === carriedHash)
-    throw new AppError('conflict', `Bundle ${number} was carried before. If its answer was lost, export again.`)
+    throw new AppError('conflict', `Bundle ${number} was carried before. If the response was lost, export again.`)
   if (number > carried + 1)
     throw new AppError('conflict', `Bundle ${carried + 1} is missing: this is number ${number}. Carry it first.`)
 }

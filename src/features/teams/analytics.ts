@@ -63,7 +63,7 @@ type Happenings = Pick<Analytics, 'completed' | 'changes' | 'activeMembers' | 'c
 type Row = { day: string | null; kind: string | null; actor: string | null; changes: number; completed: number }
 
 async function happenings(ctx: Ctx, id: string, from: string, dates: string[]): Promise<Happenings> {
-  // Changes by an agent count for the user whose token it used, or who let it in.
+  // Changes by an agent count for the user whose token it used, or who authorized it.
   const person = sql`case ${events.actorKind} when 'agent' then coalesce(
       (select ${mcpTokens.userId} from ${mcpTokens} where ${mcpTokens.id} = ${events.credentialId}),
       (select ${oauthGrants.userId} from ${oauthGrants} where ${oauthGrants.id} = ${events.credentialId}))

@@ -114,7 +114,7 @@ export function createGate(app: App): Gate {
     const actor = app.auth.recent(token) ?? (await app.auth.authenticate(token))
     if (actor.session?.impersonatorId)
       throw new AppError('forbidden', 'Machines cannot be reached while acting as somebody else.')
-    if (actor.kind === 'tunnel') throw new AppError('forbidden', 'The credential of a tunnel opens no service.')
+    if (actor.kind === 'tunnel') throw new AppError('forbidden', 'The credential of a tunnel cannot open services.')
     if (!scopeHolds(actor.scopes, 'tunnels:write'))
       throw new AppError('forbidden', 'This credential lacks the scope tunnels:write.', { scope: 'tunnels:write' })
     return actor

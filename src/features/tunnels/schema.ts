@@ -33,7 +33,7 @@ const access = oneOf(accesses, {
 })
 const serviceName = text(30, { example: 'web' })
 const who = array(text(40, { example: 'members' }), 100, {
-  description: 'Whom the machine lets in: owner, members, anyone, or ids of users',
+  description: 'Who may use it: owner, members, anyone, or ids of users',
 })
 
 export const OfferedService = object({

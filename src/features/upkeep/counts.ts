@@ -45,7 +45,7 @@ export async function days(driver: Driver, repair: boolean): Promise<Finding> {
     if (!repair) return { what, ok: false, said: `wrong for ${some}`, advice: 'Correct it with: tutti doctor --repair' }
     await driver.exec(`begin; lock table event_days in share row exclusive mode; delete from event_days;
       delete from meta where key = 'event_days'; commit`)
-    return { what, ok: true, said: `counted anew, as ${some} were wrong` }
+    return { what, ok: true, said: `counted again, because ${some} were wrong` }
   } catch {
     return { what, ok: true, warning: true, said: 'not checked', advice: 'Apply the migrations first: tutti migrate' }
   }

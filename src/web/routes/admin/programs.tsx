@@ -1,4 +1,4 @@
-/** Programs that ask users to let them in: who told us of each, how many people use it, and its end. */
+/** Programs that ask users to authorize them: how each became known, how many people use it, and how to end it. */
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { OauthClient } from '../../../features/grants/schema.ts'
@@ -62,7 +62,7 @@ export function ProgramsPage() {
   )
 }
 
-/** Its name is what it calls itself; below it stands what is proven, or at least where its answers go. */
+/** Its name is what it calls itself; the line below shows what is proven, or at least where users are sent back to. */
 const Program = ({ program: { id, kind, name, redirectUris } }: { program: OauthClient }) => (
   <span className="stack who-t">
     <b className="b5">{name}</b>

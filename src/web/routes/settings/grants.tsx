@@ -91,7 +91,7 @@ const List = ({ items, error, named = false, onEnd }: ListProps) => (
   />
 )
 
-/** What others in the team let in, for its owners. */
+/** The programs that others in the team authorized, for its owners. */
 function OfTeam({ onEnd }: Pick<ListProps, 'onEnd'>) {
   const { team } = useRouteContext({ from: '/inside' })
   const { data: mine } = useQuery(grantsQuery())

@@ -8,7 +8,7 @@ export const titles: Record<SettingsPage, string> = {
   passkeys: 'Passkeys',
   sessions: 'Where you are signed in',
   keys: 'API keys',
-  grants: 'Programs you let in',
+  grants: 'Authorized programs',
   accounts: 'Connected accounts',
   integrations: 'Integrations',
   preferences: 'Preferences',
@@ -128,7 +128,7 @@ export const grantWords = {
   confirm: (name: string) => `End the permission of ${name}?`,
   confirmText: 'It is refused from now on, and its connections close. It can ask you again.',
   team: 'Others in this team',
-  teamAbout: 'You own this team, so you can end what its members let in.',
+  teamAbout: 'You own this team, so you can end the permissions of its members.',
 } as const
 
 export const accountWords = {
