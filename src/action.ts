@@ -128,7 +128,7 @@ export function write<I, O>(id: string, rule: Rule, work: Work<I, O>, hints: Hin
 
 /**
  * A write that waits for something slow (a password hash, a code host) and must not hold a transaction meanwhile. It
- * changes state only by calling writes. A flow ignores the idempotency key, because one key cannot stand for several
+ * changes state only by calling writes. A flow ignores the idempotency key, because one key cannot identify several
  * writes and the result of a sign-in must not be stored. `keyed` is the context for the one write that may use the key.
  */
 export function flow<I, O>(

@@ -114,7 +114,7 @@ const withoutSecretsIn = ({ pointer, code, message }: FieldError): FieldError =>
 export class AppError extends Error {
   readonly details: ErrorDetails
 
-  /** Masks secrets in what repeats the caller's input: a token may stand in place of an id, or be sent as a field. */
+  /** Masks secrets in what repeats the caller's input: a token may be sent in place of an id, or be sent as a field. */
   constructor(
     readonly code: ErrorCode,
     message: string,

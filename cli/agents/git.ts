@@ -120,7 +120,7 @@ function statOf(path: string): BigIntStats | undefined {
 }
 
 /**
- * Tells whether a file differs from the index. A file of another time or size is hashed as it stands, without the
+ * Tells whether a file differs from the index. A file of another time or size is hashed as it is, without the
  * filters of the repository, so one that was only touched counts as changed where a filter converts it.
  */
 function differs(folder: string, entry: Entry, written: bigint): boolean {

@@ -234,7 +234,7 @@ export class Copy {
     this.refresh(entity, id)
   }
 
-  /** Computes anew how the user sees a record, after a pull or a change. Must run in a transaction. */
+  /** Computes again how the user sees a record, after a pull or a change. Must run in a transaction. */
   refresh(entity: string, id: string): void {
     const open = this.all<QueueRow>('select * from queue where entity = ? and id = ? order by seq', entity, id)
     if (open.length > 0) this.run('insert or ignore into records (entity, id) values (?, ?)', entity, id)

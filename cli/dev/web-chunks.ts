@@ -83,7 +83,7 @@ class Groups {
     return most && most.files > MOST_FILES ? most.name : undefined
   }
 
-  /** Of all that the chunk loads, the two groups whose joining adds the least to a visit. */
+  /** Returns the two groups, among all that the chunk loads, whose joining adds the least to a visit. */
   bestPair(name: string): string[] | undefined {
     const loaded = [SHELL, ...[...this.withImports(name)].filter((group) => !this.asked.includes(group)).sort()]
     let best: { pair: string[]; cost: number } | undefined

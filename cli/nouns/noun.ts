@@ -21,7 +21,7 @@ export interface Field {
   required?: true
   /** Whether `none` clears the value: when a record is updated, or with every verb. */
   clears?: 'on update' | 'always'
-  /** Of a list: an update leaves the values that it does not name. */
+  /** For a list: an update leaves the values that it does not name. */
   keeps?: true
   /** For a reference: the path of the list it refers to, such as /api/tasks. */
   among?: string

@@ -20,7 +20,7 @@ import { todaySteps } from './today.ts'
 import { tunnelSteps } from './tunnels.ts'
 import { weekSteps } from './weeks.ts'
 
-/** Of steps with the same moment, those of an earlier file come first. */
+/** If several steps have the same moment, those of an earlier file come first. */
 const script = [
   ...cast,
   ...plans,

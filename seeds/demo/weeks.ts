@@ -13,7 +13,7 @@ import { act, ago, type Moment, people, type Step, type Who } from './script.ts'
 
 const says = (at: Moment, by: Who, ref: string, body: string): Step => act(at, by, comment, { ref, body })
 
-/** The code host, and where Ada and Ben hear of things. No request leaves this machine. */
+/** The code host, and where Ada and Ben are notified. No request leaves this machine. */
 const connected: Step[] = [
   act(ago(37, '12:00'), 'ada', integrations.put, {
     provider: 'gitea',

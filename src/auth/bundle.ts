@@ -29,7 +29,7 @@ const expand = promisify(zstdDecompress)
 
 /** What a reader accepts, so that a small file cannot fill its memory or keep it busy. */
 export interface Most {
-  /** Of the expanded content. */
+  /** Size of the expanded content. */
   bytes: number
   lines: number
   /** How deep a line may be nested. Default: any depth. */
@@ -79,7 +79,7 @@ function publicKey(curve: Curve, raw: string): KeyObject {
   return createPublicKey({ key: Buffer.concat([Buffer.from(spki[curve], 'hex'), bytes]), format: 'der', type: 'spki' })
 }
 
-/** Returns a public key as it stands in a head: 32 bytes as base64url. */
+/** Returns a public key as it is written in a head: 32 bytes as base64url. */
 export const rawPublic = (key: KeyObject): string =>
   createPublicKey(key as never)
     .export({ format: 'der', type: 'spki' })

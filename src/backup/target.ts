@@ -69,7 +69,7 @@ export async function hasData(driver: Driver): Promise<boolean> {
  * In one transaction, replaces what was there by empty tables without foreign keys and with triggers disabled: rows are
  * loaded as they were saved, including what triggers wrote. The keys are restored at the end, which checks all rows.
  * From here on no server starts on the database until all data is loaded. With `mayKeep`, tables of the source's
- * version stay: a new data folder comes with them, and creating them anew takes seconds.
+ * version stay: a new data folder comes with them, and creating them again takes seconds.
  */
 async function makeTables(driver: Driver, header: Header, identity: string, { mayKeep = false } = {}): Promise<void> {
   const applied = (await hasTable(driver, 'migrations')) ? await appliedIds(driver) : []

@@ -27,7 +27,7 @@ function statementsOf({ id, sql }: Migration): Index[] {
 
 /**
  * Builds the indexes of a concurrent migration one by one, then runs `record`. It can be repeated: an index that is
- * complete stays, and what a start that was interrupted has left is built anew. The lock is that of a transaction that
+ * complete stays, and what a start that was interrupted has left is built again. The lock is that of a transaction that
  * does nothing else, so that it also holds through a pooler, and neither waits for the build nor holds it up.
  */
 export async function buildIndexes(

@@ -63,7 +63,7 @@ export class Bus {
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Polls every second while `isOpen` returns true: for connections that must hear of lost rights within a second. */
+  /** Polls every second while `isOpen` returns true: for connections that must notice lost rights within a second. */
   pollWhile(isOpen: () => boolean): () => void {
     this.#audiences.add(isOpen)
     return () => void this.#audiences.delete(isOpen)

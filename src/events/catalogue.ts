@@ -19,7 +19,7 @@ export interface EventType<P extends TProperties = TProperties> {
   readonly data: P
   /**
    * `work` is in the activity feed; `access` (accounts, credentials, members, settings) only in the team's own log.
-   * `none` is nobody's work: it is in no feed, counts as no change, and no client hears of it.
+   * `none` is nobody's work: it is in no feed, counts as no change, and no client gets it.
    */
   readonly feed: Feed
   /**

@@ -18,7 +18,7 @@ const AGE_MS = 30 * 86_400_000
 /** A part ends as many numbers ahead as it has rows, within these limits: enough for an hour of very many writes. */
 const LEAST_AHEAD = 100_000
 const MOST_AHEAD = 10_000_000
-/** Longer than Postgres takes to end a vacuum that is in the way. Who needs the table waits behind us. */
+/** Longer than Postgres takes to end a vacuum that is in the way. Whoever needs the table waits behind us. */
 const LOCK_MS = 2000
 const TRIES = 5
 const PAUSE_MS = 1000

@@ -8,7 +8,7 @@ import { instant, json } from '../db/columns.ts'
  */
 export const isLogged = (action: SQLWrapper): SQL => sql`${action} in ('activity.log', 'activities.log')`
 
-/** The event says that something was deleted. The same text as in the index `events_deleted`. */
+/** The event says that something was deleted. Its text is that of the index `events_deleted`. */
 export const isDeletion = (type: SQLWrapper): SQL => sql`${type} like '%.deleted'`
 
 /**

@@ -6,7 +6,7 @@ export interface SetLike {
   headers: Record<string, unknown>
 }
 
-/** The secrets in the answer of every way to sign in. */
+/** The secrets in the response of every way to sign in. */
 export interface Tokens {
   token: string
   refreshToken: string

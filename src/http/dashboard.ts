@@ -29,7 +29,7 @@ export function addDashboard(server: Elysia, home: (request: Request) => Promise
     opening ??= openPack()
     return opening
   }
-  // The public home page stands at `/`.
+  // The public home page is at `/`.
   for (const path of paths)
     server.get(path, async ({ request }) =>
       path === '/' && !isHere(request) ? ((await home(request)) ?? publicHome()) : page(await pack(), request),

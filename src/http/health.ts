@@ -71,7 +71,7 @@ interface Pinged {
 
 /**
  * Pings the database, one ping at a time however many ask, and waits for it no longer than a probe may. If it takes
- * longer, the result is the last known one; the ping goes on and the next probe hears of it.
+ * longer, the result is the last known one; the ping goes on, and the next probe gets its result.
  */
 function pinger({ driver, clock }: Needed): (waitMs: number) => Promise<Pinged> {
   let last: Pinged = { alive: true, ms: 0 }

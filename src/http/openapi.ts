@@ -192,7 +192,7 @@ const saysNothing = (schema: TSchema): boolean => {
   return schema.type === 'string' && exampleOf(schema) === 'text'
 }
 
-/** Of a text that may be null and has no example, `null` says more. */
+/** Returns `null` for a text that may be null and has no example: it says more than a placeholder. */
 const exampleOfOne = (options: readonly TSchema[]): unknown =>
   options.some((s) => s.type === 'null') && options.every((s) => s.type === 'null' || saysNothing(s))
     ? null

@@ -55,7 +55,7 @@ export function addPages(server: Elysia, app: App, guard: Guard, routes: () => R
   addOpen(server, app, guard)
 }
 
-/** Any page may read the answers: they hold nothing that depends on who asks, and no cookie is read. */
+/** Any page may read the responses: they hold nothing that depends on who asks, and no cookie is read. */
 const forPages = {
   'access-control-allow-origin': '*',
   'access-control-allow-headers': 'authorization, content-type, mcp-protocol-version',

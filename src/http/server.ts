@@ -35,7 +35,7 @@ export interface HttpServer {
 
 export interface HttpOptions {
   /**
-   * Replies with an error to what does not fit the documented schema of its answer. For tests: it takes a seventh of
+   * Replies with an error if a response does not fit its documented schema. For tests: it takes a seventh of
    * the time of a list, and would only ever find mistakes of ours.
    */
   checkAnswers?: boolean
@@ -119,7 +119,7 @@ function addInternal(server: Elysia, app: App, guard: Guard): void {
     )
 }
 
-/** Returns copies of the routes, which stay as they are when the checks of answers are removed. */
+/** Returns copies of the routes, which stay as they are when the checks of responses are removed. */
 const describedBy = (routers: readonly AnyElysia[]): RouteLike[] =>
   [...routers.flatMap(routesOf), healthRoute].map((route) => ({ ...route, hooks: { ...route.hooks } }))
 

@@ -18,8 +18,8 @@ export const schedule = `${insert} on conflict (id) do update set run_at = exclu
 /**
  * Claims what is due: waiting jobs, and active ones whose lease expired. The last row holds the milliseconds until the
  * next one is due. $1 names, $2 ids we run already (a lease can expire while we are paused), $3 limit, $4 the new
- * lease, $5 its milliseconds, $6 names of which only one runs at a time. Of several that are due, one whose lease
- * expired goes first: it may still be running here, and who takes it over stops it elsewhere. A lease far in the future
+ * lease, $5 its milliseconds, $6 names of which only one runs at a time. If several are due, one whose lease
+ * expired goes first: it may still be running here, and taking it over stops it elsewhere. A lease far in the future
  * is from before the clock was set back, and holds nobody up.
  */
 export const claim = `with due as materialized (

@@ -39,7 +39,7 @@ interface Known {
 }
 
 /**
- * THE RULE who hears of an event, for the hub, SSE, replays and MCP streams. It decides in memory, so the event's
+ * THE RULE who gets an event, for the hub, SSE, replays and MCP streams. It decides in memory, so the event's
  * project must have been loaded into `places`. Events of the team are those that `activity.seenBy` finds in the feed;
  * events about accounts and access are only for the user that they name.
  */
@@ -57,7 +57,7 @@ export class Audience {
   }
 
   /**
-   * Returns the definition of an event that anybody may hear of; undefined for audit entries, unknown types, and types
+   * Returns the definition of an event that somebody may get; undefined for audit entries, unknown types, and types
    * that no feed shows.
    */
   typeOf({ type, action }: AppEvent): EventType | undefined {

@@ -98,7 +98,7 @@ export class Crowd {
     return this.#byTopic.get(topic) ?? nobody
   }
 
-  /** Returns who listens to a topic of these events, each once. Whether they may hear them is another matter. */
+  /** Returns who listens to a topic of these events, each once. It does not check whether they may get them. */
   of(events: readonly AppEvent[]): Iterable<Listener> {
     const rooms = new Set(events.flatMap((event) => this.#rooms(event)))
     if (rooms.size === 1) for (const only of rooms) return [...only]

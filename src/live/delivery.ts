@@ -29,7 +29,7 @@ interface Outgoing {
   complete?: string
 }
 
-/** What an actor hears of a batch, chosen once for all of its listeners that share a set of topics. */
+/** What an actor gets of a batch, chosen once for all of its listeners that share a set of topics. */
 class Chosen {
   readonly #byTopics = new Map<ReadonlySet<Topic>, readonly Outgoing[]>()
 
@@ -44,7 +44,7 @@ class Chosen {
   }
 }
 
-/** Sends each event of a batch to those who are `live`, subscribed to it and may hear it. */
+/** Sends each event of a batch to those who are `live`, subscribed to it and may get it. */
 export class Delivery {
   constructor(
     private readonly app: HubApp,
@@ -85,7 +85,7 @@ export class Delivery {
   }
 
   /**
-   * Returns who may hear of the events, and how. It is decided for all before anything is sent: what other work does in
+   * Returns who may get the events, and how. It is decided for all before anything is sent: what other work does in
    * between comes after these events. Connections of one credential share an actor, so the rule is asked once for them.
    */
   #audienceOf(rows: readonly Read[]): { listener: Listener; chosen: Chosen }[] {

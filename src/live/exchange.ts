@@ -30,7 +30,7 @@ interface Parcel {
 }
 
 /**
- * Tells other instances on the same Postgres who is where, and hears it from them: changes at once, everything every
+ * Tells other instances on the same Postgres who is where, and receives it from them: changes at once, everything every
  * ten seconds. The state of somebody travels only with changes, and only if it is small.
  */
 export class Exchange {

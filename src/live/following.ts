@@ -5,7 +5,7 @@ import type { App } from '../services.ts'
 import type { Worker } from './hooks.ts'
 
 export const TICK_MS = 1000
-/** A client that hears nothing for this long gets a `tick`, so that its cursor does not grow old. */
+/** A client that is sent nothing for this long gets a `tick`, so that its cursor does not grow old. */
 export const QUIET_MS = 25_000
 /** A client that takes nothing of what waits for it is disconnected after this time. */
 export const SLOW_MS = 30_000

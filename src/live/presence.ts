@@ -168,7 +168,7 @@ export class Presence {
   }
 }
 
-/** The same person or agent, from two sources. */
+/** Merges what two sources know of one person or agent. */
 const merged = (a: Present, b: Present): Present => ({
   ...a,
   since: [a.since, b.since].sort()[0] as string,

@@ -33,7 +33,7 @@ export const topicsOf = ({ organizationId, projectId, subjectId }: AppEvent): To
 export const ownTopic = (userId: string): Topic => `me:${userId}`
 
 /**
- * Returns true if an event of the topics `of` is for a listener who hears it in this way and has subscribed to these
+ * Returns true if an event of the topics `of` is for a listener who may get it in this way and has subscribed to these
  * topics.
  */
 export function isWanted(of: readonly Topic[], { shared, own }: Hearing, topics: ReadonlySet<Topic>): boolean {

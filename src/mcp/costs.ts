@@ -34,18 +34,18 @@ export class ToolCosts {
     return this.#built
   }
 
-  /** Of the list that this actor gets. */
+  /** Returns the cost of the list that this actor gets. */
   of(actor: Actor): ToolCost {
     return costOf(this.#catalogue.list(actor, { toolsets: [], readOnly: false }).map(textOf))
   }
 
-  /** Of all tools that toolsets select, for a token that may do everything. An empty selection selects all. */
+  /** Returns the cost of all tools that toolsets select, for a token that may do everything. None selects all. */
   selected(toolsets: readonly string[]): ToolCost {
     const tools = this.tools.filter((tool) => includesTool(toolsets, tool))
     return costOf(tools.map(({ name }) => this.#catalogue.text(name)))
   }
 
-  /** Of each toolset. */
+  /** Returns the cost of each toolset. */
   toolsets(): (ToolCost & { name: string })[] {
     return toolsetNames.map((name) => ({ name, ...this.selected([name]) }))
   }

@@ -12,8 +12,8 @@ export const streamHeaders = {
 export const messageEvent = (json: string): string => `event: message\ndata: ${json}\n\n`
 
 /**
- * A stream of events that stays open. By itself it is the stream that a client of 2025-x opens by GET: the client hears
- * of changes, and the server learns when the client has gone.
+ * A stream of events that stays open. By itself it is the stream that a client of 2025-x opens by GET: the client is
+ * notified of changes, and the server learns when the client has gone.
  */
 export class EventStream implements Connection {
   readonly response: Response

@@ -2,7 +2,7 @@ import { html, shell } from './pages.ts'
 
 /** The layout of the manual and of the API reference: a search, the text, and the contents beside or below it. */
 interface Docs {
-  /** Of the browser's window. */
+  /** Title of the browser's window. */
   title: string
   /** Address that the search goes to. */
   path: string

@@ -115,7 +115,7 @@ function fields(title: string, schema: TSchema | undefined): string {
   return `<table><tr><th>${html(title || 'Field')}<th>Type<th>${cells.join('')}</table>`
 }
 
-/** A call that works as it stands once `$TUTTI` and `$TOKEN` are set and the ids are those of real records. */
+/** A call that works as it is written, once `$TUTTI` and `$TOKEN` are set and the ids are those of real records. */
 export function curlOf(route: RouteLike): string {
   const { method, path, hooks } = route
   const values = (hooks.params?.properties ?? {}) as Record<string, TSchema>

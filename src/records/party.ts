@@ -1,6 +1,6 @@
 import { id, nullable, object, oneOf, optional, type Static, text } from '../schema.ts'
 
-/** What stands behind an agent: the program that it runs in, and the person it acts for. People have neither. */
+/** What is behind an agent: the program that it runs in, and the person it acts for. People have neither. */
 export const behindAgent = {
   client: optional(text(100, { description: 'The program that the agent runs in', example: 'Claude Code' })),
   for: optional(object({ id: nullable(id()), name: text(100, { example: 'Ada Lovelace' }) })),

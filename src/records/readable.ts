@@ -17,7 +17,7 @@ const holds = ({ actor }: Reader, scope: string | undefined): boolean =>
   actor.kind === 'system' || scope === undefined || scopeHolds(actor.scopes, scope)
 
 /**
- * THE RULE about what a credential may read, wherever it stands: a tree, a feed, a brief, a link, a search result, a
+ * THE RULE about what a credential may read, wherever it appears: a tree, a feed, a brief, a link, a search result, a
  * status message or the detail of another record shows only kinds whose scope the credential has. Which rows of the
  * kind it sees is another matter (`visible` of the kind). Parties are always named: the people and agents who did
  * something, or to whom a task, feature or memory belongs. A record without them is only half of it.

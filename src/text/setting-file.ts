@@ -18,7 +18,7 @@ interface Reading {
   problems: string[]
 }
 
-/** Reads a file of KEY=VALUE lines. Lines that begin with # are comments, and values may stand in quotes. */
+/** Reads a file of KEY=VALUE lines. Lines that begin with # are comments, and values may be quoted. */
 export function readSettings(path: string, { required, isKnown, problems }: Reading): Record<string, string> {
   if (!existsSync(path)) {
     if (required) problems.push(`the configuration file ${path} does not exist`)

@@ -66,7 +66,7 @@ export class Outbox {
     while (!this.#isClosed && !this.#isBlocked && (this.#control.length > 0 || this.#round.length > 0)) {
       const length = this.#fill()
       if (length > 0 && !this.transport.send(scratch.subarray(0, length))) this.#isBlocked = true
-      // Only now, because who hears of it may close the session, which writes the next message.
+      // Only after the send: a callback may close the session, which writes the next message.
       for (const stream of this.#emptied.splice(0)) if (stream.out.length === 0) stream.sent()
     }
   }

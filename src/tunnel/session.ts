@@ -84,7 +84,7 @@ export class Session implements Carrier {
     this.#send({ type: frame.result, flags: 0, stream: 0, payload: toJson(value) })
   }
 
-  /** Says that no stream will be opened any more. `drain`: only after the agent has connected anew. Open ones go on. */
+  /** Says that no stream will be opened any more. `drain`: only after the agent has connected again. Open ones go on. */
   leave(goodbye: Goodbye): void {
     if (this.#isLeaving || this.isClosed) return
     this.#isLeaving = goodbye.reason !== 'drain'
@@ -122,12 +122,12 @@ export class Session implements Carrier {
 
   drained = (): void => this.#outbox.drained()
 
-  /** Call it every few seconds: it pings a quiet connection, and ends what shows no sign of life. */
+  /** Call it every few seconds: it pings a quiet connection, and closes one from which nothing comes. */
   tick(): void {
     if (this.isClosed) return
     const now = this.now()
     const quiet = now - this.#receivedAt
-    if (quiet >= sessionLimits.gone) this.close('no sign of life', 1001)
+    if (quiet >= sessionLimits.gone) this.close('nothing was received', 1001)
     else if (quiet >= sessionLimits.quiet) this.ping()
     for (const stream of this.#streams.values())
       if (stream.isIdleLimited && now - stream.lastByteAt >= sessionLimits.idle) stream.reset(resets.timeout)

@@ -66,7 +66,7 @@ const isCharacter = (key: string | RegExp): boolean => typeof key === 'string' &
 export const useKey = (keys: string, run: () => void, more: Omit<Command, 'keys' | 'run'> = {}): void =>
   useCommands([{ ...more, keys, run }])
 
-/** Registers commands while the component is there. They may be made anew on every render. */
+/** Registers commands while the component is there. They may be new objects on every render. */
 export function useCommands(commands: readonly Command[]): void {
   const latest = useRef(commands)
   latest.current = commands
@@ -160,7 +160,7 @@ const names: Record<string, string> = {
   ArrowRight: '→',
 }
 
-/** Returns what stands on the keys, one entry for each: `$mod+k` is ⌘ and K on a Mac. */
+/** Returns the labels of the keys, one entry for each: `$mod+k` is ⌘ and K on a Mac. */
 export const capsOf = (keys: string): string[] =>
   keys
     .split(/[ +]/)

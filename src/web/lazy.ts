@@ -13,7 +13,7 @@ export const lazy = <C extends ComponentType<any>>(load: () => Promise<{ default
   lazyOnce(() => onceThere(load))
 
 /**
- * The router's own, but patient. It would load the document anew if a script is missing, which after an upgrade is
+ * The router's own, but patient. It would load the document again if a script is missing, which after an upgrade is
  * right, but without a connection ends on an error page of the browser.
  */
 export const lazyPage: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(() => onceThere(load), name)

@@ -22,7 +22,7 @@ const shownBy: Record<string, readonly string[]> = {
   note: ['notes', 'note', 'trash'],
   attachment: ['note'],
   memory: ['memories', 'memory'],
-  // Of a conflict of a device one hears by the notification about it.
+  // A client learns of a device's conflict by the notification about it.
   notification: ['notifications', 'conflicts'],
   issue: ['issues', 'admin'],
   organization: ['teams'],
@@ -129,7 +129,7 @@ const POLL = 5000
 /** Where so many connections in a row say nothing, a proxy is in their way, and the page tries another way. */
 const HOPELESS = 3
 
-/** Ways to hear of events, best first. */
+/** Ways to receive events, best first. */
 const ways = ['hub', 'stream', 'polling'] as const
 
 /** Follows the events of a team from where it left off, until the function that it returns is called. */
@@ -228,7 +228,7 @@ class Follower {
     state.set(way)
   }
 
-  /** Begins to wait for the next message anew. */
+  /** Waits for the next message again, from the start. */
   #listen(): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {

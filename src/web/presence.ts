@@ -4,7 +4,7 @@ import { store } from './store.ts'
 
 export interface Present extends Party {
   id: string
-  /** Of an agent: the task that it works on. */
+  /** Only agents: the task that it works on. */
   state: { task?: string } | null
 }
 

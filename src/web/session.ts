@@ -49,7 +49,7 @@ export const countQuery = queryOptions({
   queryFn: () => ok(notifications.notifications.count.get()),
 })
 
-/** Asks for all that stands around a page in one call, unless it is there already. */
+/** Asks for all that is around a page in one call, unless it is there already. */
 export async function loadFrame(cache: QueryClient, slug: string | undefined): Promise<void> {
   if (cache.getQueryData(meQuery.queryKey)) return
   const frame = await cache.fetchQuery({

@@ -1,4 +1,4 @@
-/** The words of the frame and of what several pages share. A page's own words stand in its folder. */
+/** The words of the frame and of what several pages share. A page's own words are in its folder. */
 import type { SearchName } from '../records/names.ts'
 import type { Priority, Status } from '../records/work.ts'
 import { once } from './once.ts'

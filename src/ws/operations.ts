@@ -6,7 +6,7 @@ import { array, bool, jsonObject, object, optional, type Static, type TSchema, t
 
 const topic = text(200)
 const topics = array(topic, hubLimits.topics)
-/** The client's own name for the message, which the answer repeats. */
+/** The client's own name for the message, which the response repeats. */
 const name = Type.Union([text(100), Type.Number()])
 const ref = optional(name)
 

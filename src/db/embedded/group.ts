@@ -34,7 +34,7 @@ export function sendGroup(pipeline: Way, units: readonly Trip[], ended: (broken?
   }
   let stored: { unit: Trip; reply: Reply }[] | undefined = []
   const resolve = (unit: Trip, reply: Reply) => {
-    // One that was sent again, to prepare its statements anew, comes after the flush and has waited for the disk.
+    // One that was sent again, to prepare its statements again, comes after the flush and has waited for the disk.
     if (reply.error || !stored) unit.resolve(reply)
     else stored.push({ unit, reply })
   }

@@ -27,7 +27,7 @@ export type FromWorker =
   | { type: 'crashed'; reason: string }
   /** fsync failed: what is on disk is unknown, so the process must end. */
   | { type: 'lost'; reason: string }
-  /** The answer to one trip, up to and including ReadyForQuery. */
+  /** The response to one trip, up to and including ReadyForQuery. */
   | Uint8Array
 
 /** Slots of the shared counters. Written by the worker, read by the main thread without waiting. */

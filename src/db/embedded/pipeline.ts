@@ -13,7 +13,7 @@ interface Sent {
 export interface PipelineEvents {
   post(bytes: Uint8Array<ArrayBuffer>): void
   answered(trip: Trip): void
-  /** The worker still answers, but its answers can no longer be trusted. */
+  /** The worker still responds, but its responses can no longer be trusted. */
   broken(why: DbError): void
 }
 

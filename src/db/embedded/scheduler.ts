@@ -31,7 +31,7 @@ export interface SchedulerOptions {
   isReady(): boolean
   /** Whether whole transactions wait for each other's fsync. Pointless if a commit does not wait for the disk. */
   groups: boolean
-  /** The worker still answers, but its state can no longer be trusted. */
+  /** The worker still responds, but its state can no longer be trusted. */
   broken(why: DbError): void
 }
 

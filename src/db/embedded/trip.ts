@@ -21,7 +21,7 @@ export interface Trip {
   readonly timeout: number
   /**
    * Not a part of a longer transaction, so it can be sent again: after a restart if it had not begun, or to prepare its
-   * statements anew.
+   * statements again.
    */
   readonly repeatable: boolean
   /** It ends a transaction that changes something: if the worker ends meanwhile, nobody knows whether it was stored. */

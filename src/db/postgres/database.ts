@@ -64,7 +64,7 @@ class Postgres implements Driver {
     log: Log | undefined,
   ) {
     const { poolSize, statementTimeout } = options
-    // The server's own limit does not help when it is unreachable: a connection into a black hole never answers.
+    // The server's own limit does not help when it is unreachable: a connection into a black hole never responds.
     this.#overdue = new Deadlines(statementTimeout + 2000)
     this.#run = runner({ reach: this.#reach, overdue: this.#overdue, log, onLost: () => pool.seek() })
     this.#shared = {

@@ -18,7 +18,7 @@ export class Held implements Client {
   }
 
   /**
-   * Returns the connection once the last statement was answered. A caller may have given up before, for example on a
+   * Returns the connection once the last statement has its result. A caller may have given up before, for example on a
    * COMMIT that waits for a standby; what others sent on this connection would wait behind it.
    */
   release(): void {

@@ -24,7 +24,7 @@ const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [500, 5000]
 /**
  * Listens for notifications on a connection of its own. Accepting LISTEN proves nothing: a pooler accepts it and passes
  * on no notification, so the listener counts as live once a notification of its own has arrived. If the connection is
- * lost, it begins anew. What was sent meanwhile is missed, so callers poll while it is not live.
+ * lost, it starts again. What was sent meanwhile is missed, so callers poll while it is not live.
  */
 export class Listener {
   readonly #channels = new Map<string, Set<Receive>>()

@@ -149,7 +149,7 @@ async function filesOf(ctx: Ctx, { ctx: narrowed }: Asker, { repositoryId }: Pla
   return row && openFiles(ctx, row)
 }
 
-/** Returns what the project is about and where it stands, in few words. */
+/** Returns what the project is about and its state, in few words. */
 async function cardOf({ ctx, project }: Asker): Promise<string | undefined> {
   if (!project || !mayRead(ctx, 'project')) return undefined
   const { text } = await writeBrief(ctx, { row: undefined, project, tokens: CARD_TOKENS })
@@ -182,7 +182,7 @@ const pathOf = ({ sessionId, answerId }: Pick<Stored, 'sessionId' | 'answerId'>)
 /** Answers that this process has to write. An id is here from the commit of its question until it is taken. */
 const fresh = new Set<string>()
 
-/** Stores a question, and its chat if there is none yet. The idempotency key stands for it. */
+/** Stores a question, and its chat if there is none yet. The idempotency key identifies it. */
 const storeQuestion = write(
   'assistant.storeQuestion',
   writing,

@@ -7,7 +7,7 @@ import { users } from '../users/table.ts'
 /** Read and written as base64 (`encode`, `decode` in the statement), the only form that works with both drivers. */
 const bytea = customType<{ data: string }>({ dataType: () => 'bytea' })
 
-/** Pictures and files in the texts of records. Who sees the record sees its files; they go when it is gone for good. */
+/** Pictures and files in the texts of records. Whoever sees the record sees its files; they go with it. */
 export const attachments = pgTable(
   'attachments',
   {

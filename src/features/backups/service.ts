@@ -28,7 +28,7 @@ const copies = new Set<string>()
 async function withStill(app: App, work: (driver: Driver) => Promise<Saved>): Promise<Saved> {
   if (!app.driver.snapshot)
     return app.reads.whole(work, ({ message: reason }) =>
-      app.log.warn('the backup failed on the standby; beginning anew on the primary', { reason }),
+      app.log.warn('the backup failed on the standby; starting again on the primary', { reason }),
     )
   const { DATA_DIR: dir, DB_MIN_FREE_MB: leave } = app.config
   const needed = sizeOf(join(dir, 'db'))

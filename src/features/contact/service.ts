@@ -91,7 +91,7 @@ async function tell(ctx: Ctx, row: Pick<ContactMessage, 'name' | 'email' | 'subj
     })
 }
 
-/** Takes a message of a visitor. Spam is stored too and gets the same answer, so that its sender learns nothing. */
+/** Takes a message of a visitor. Spam is stored too and gets the same response, so that its sender learns nothing. */
 export const send = flow('contact.send', anyone, async (ctx, input: ContactSend): Promise<ContactReceived> => {
   await requireOn(ctx, 'contact')
   const { driver, clock } = ctx.app

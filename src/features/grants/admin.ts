@@ -66,7 +66,7 @@ export const remove = write(
     const [removed] = await ctx.db.delete(table).where(eq(table.id, id)).returning({ name: table.name })
     if (!removed) throw notFound('oauth_client', id)
     await endGrants(ctx, eq(oauthGrants.clientId, id), 'An administrator removed the program')
-    // The id may be the address of a document, so it stands in no column for ids.
+    // The id may be the address of a document, so no column for ids holds it.
     ctx.emit(oauthClientRemoved, { userId: ctx.actor.userId, data: { name: removed.name } })
     return { id, deleted: true }
   },

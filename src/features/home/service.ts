@@ -22,7 +22,7 @@ export const home = read('home.get', member('tasks:read'), async (ctx, query: Ho
   return { mine: { items: mine.items, total: mine.total ?? mine.items.length }, atWork: held.items, today: did }
 })
 
-/** Returns what stands around every page of the dashboard, so that a page begins with one call instead of five. */
+/** Returns what is around every page of the dashboard, so that a page begins with one call instead of five. */
 export const frame = read('home.frame', account('account:read'), async (ctx, query: FrameQuery): Promise<Frame> => {
   const byName = { limit: 200, sort: 'name', order: 'asc' } as const
   const me = await accounts.me(ctx, {})

@@ -156,8 +156,9 @@ export const remove = write(
 
 /**
  * Emits the event in the team of the first end that the caller may change, so nobody can write into a stranger's feed.
- * It does not name the other end, which not everyone there may see. Of a personal record only its owner hears. Where
- * an end is in another place, an event that nobody hears names the link there too: devices follow places.
+ * It does not name the other end, which not everyone there may see. An event about a personal record is for
+ * its owner only. If an end is in another place, an event that nobody gets names the link there too: devices follow
+ * places.
  */
 function announce(
   ctx: Ctx,

@@ -4,7 +4,7 @@ import type { ManualHit, ManualPage } from './schema.ts'
 /** A part of a page under one heading: what a search finds. */
 interface Section {
   page: ManualPage
-  /** Null for what stands before the first heading below the title. */
+  /** Null for the text before the first heading below the title. */
   heading: string | null
   anchor: string | null
   text: string

@@ -7,10 +7,10 @@ import type { SearchName } from '../../records/names.ts'
 import { passageSigns, passages, passageVectors } from './table.ts'
 import { visibleTo } from './visible.ts'
 
-/** Up to this many passages are all compared exactly; of more, only promising ones. */
+/** Up to this many passages are all compared exactly; if there are more, only promising ones. */
 export const ALL = 2000
 const LIKELY = 800
-/** Of those that pass a narrow filter; they are few, and there is no better way to choose. */
+/** How many that pass a narrow filter are compared; they are few, and there is no better way to choose. */
 const FILTERED = 2000
 const WORDED = 300
 const FINAL = 100
@@ -21,7 +21,7 @@ const ph = sql.placeholder
 
 /**
  * Wraps a parameter in a `select`, which hides its value from the planner. Otherwise the planner would plan every call
- * anew, which takes longer than the search and gives an identical plan.
+ * again, which takes longer than the search and gives an identical plan.
  */
 const one = (name: string) => sql`(select ${ph(name)}::uuid)`
 const list = (name: string) => sql`(select ${ph(name)}::uuid[])`

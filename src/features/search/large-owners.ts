@@ -53,7 +53,7 @@ export const markLarge = flow('search.markLarge', machine, async (ctx, way: Way)
   for (const index of await readyIndexes(ctx, {})) await mark(ctx, index, way)
 })
 
-/** Compares what the indexes find with the exact answer. */
+/** Compares what the indexes find with the exact result. */
 export const checkIndexes = flow('search.checkIndexes', machine, async (ctx, limits: Limits): Promise<void> => {
   for (const index of await readyIndexes(ctx, {})) await check(ctx, index, limits)
 })

@@ -57,8 +57,8 @@ export interface Sought {
 
 /**
  * Returns the matching passages that the caller may find, as a table for a statement. The index of words knows no
- * order, so for a word that is everywhere it returns every passage. Of an owner with such a word the table has only
- * the newest matches, which are looked for in the newest passages. Of all other owners it has all matches, so that
+ * order, so for a word that is everywhere it returns every passage. For an owner with such a word the table has only
+ * the newest matches, which are looked for in the newest passages. For all other owners it has all matches, so that
  * none of a rare word is missed.
  */
 export async function matchesOf(ctx: Ctx, place: SearchFilter, sought: Sought): Promise<SQL> {

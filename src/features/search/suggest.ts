@@ -13,7 +13,7 @@ import { passages, TITLE_START, titleStart } from './table.ts'
 
 const MOST_WORDS = 8
 const CANDIDATES = 60
-/** Of an owner whose titles often have words that begin similarly, so many are compared, the newest. */
+/** How many titles of an owner are compared, the newest first, where many have a word that begins similarly. */
 const COMPARED = 500
 /** Sorts behind whatever else may follow the beginning of a title. */
 const LAST_CHARACTER = '\u{10ffff}'

@@ -5,7 +5,7 @@ import * as memory from '../memory/service.ts'
 import { ifThere } from '../projects/current.ts'
 import type { Session, SessionEnded } from './schema.ts'
 
-/** Stores what was done and where the work stands. Returns no memories where the caller may not write any. */
+/** Stores what was done and the state of the work. Returns no memories where the caller may not write any. */
 export async function rememberEnd(ctx: Ctx, session: Session): Promise<SessionEnded['memories']> {
   const content = finalState(session)
   if (!content) return []

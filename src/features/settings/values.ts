@@ -14,7 +14,7 @@ type All = { [K in SettingKey]: ValuesOf<K> }
 
 interface Kept {
   values: All
-  /** Grows with each change that this instance has heard of. */
+  /** Grows with each change that this instance was notified of. */
   generation: number
   readAt: number
 }

@@ -89,7 +89,7 @@ const home: SitePageOf = async (ctx, request) => {
   const answer = await served(ctx, { ...request, path: '/' }, async () => ({
     body: await framed(ctx, { ...found, path: '/', body }),
   }))
-  // Whether a reader is signed in decides what stands here.
+  // Whether a reader is signed in decides what is shown here.
   return { ...answer, headers: { ...answer.headers, 'cache-control': 'private, no-cache', vary: 'cookie' } }
 }
 

@@ -99,7 +99,7 @@ function keptOf({ pages, generation }: Memory, path: string): Kept | undefined {
 const answered = ({ etag, answer }: Kept, { ifNoneMatch }: Asked): SiteAnswer =>
   etag === '' || !ifNoneMatch?.includes(etag) ? answer : { ...answer, status: 304, body: null }
 
-/** Returns a page from memory. What stands at `/` depends on its reader. */
+/** Returns a page from memory. What is shown at `/` depends on its reader. */
 export function keptPage(app: App, asked: Asked): SiteAnswer | undefined {
   const kept = asked.path === '/' ? undefined : keptOf(memoryOf(app), asked.path)
   return kept && answered(kept, asked)

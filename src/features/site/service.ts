@@ -24,7 +24,7 @@ type PublicKind = PublicFound['kind']
 interface Row extends Record<string, unknown> {
   kind: PublicKind
   title: string
-  /** What stands before the text: a description, a role. */
+  /** What is shown before the text: a description, a role. */
   intro: string | null
   text: string
   path: string | null

@@ -114,7 +114,7 @@ export const robots: SitePageOf = (ctx, request) =>
     return { body: `User-agent: *\n${rules}`, type: 'text/plain; charset=utf-8' }
   })
 
-/** Says where the sitemap is and how much it holds. It is made anew for each reader, so nothing is stored. */
+/** Says where the sitemap is and how much it holds. It is made again for each reader, so nothing is stored. */
 export const generateSitemap = read(
   'site.generateSitemap',
   admin,

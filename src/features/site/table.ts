@@ -6,7 +6,7 @@ import { users } from '../users/table.ts'
 
 export type TextKind = 'page' | 'post'
 
-/** A page or a post of the public site. Pages have an address of their own, posts stand in the blog. */
+/** A page or a post of the public site. Pages have an address of their own, posts are in the blog. */
 export const siteTexts = pgTable(
   'site_texts',
   {
@@ -16,12 +16,12 @@ export const siteTexts = pgTable(
     slug: text().notNull(),
     content: text().notNull(),
     description: text(),
-    /** Of a post: what lists and the feed show. */
+    /** Only posts: what lists and the feed show. */
     excerpt: text(),
     status: text().$type<'draft' | 'published'>().notNull(),
     /** A later time schedules it. */
     publishedAt: instant(),
-    /** Of a page: it is linked from the head of every page, in the order of `position`. */
+    /** Only pages: it is linked from the head of every page, in the order of `position`. */
     nav: boolean().notNull().default(false),
     position: integer().notNull().default(0),
     categoryId: uuid().references(() => siteCategories.id, { onDelete: 'set null' }),

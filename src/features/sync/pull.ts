@@ -33,7 +33,7 @@ export const pull = read('sync.pull', ownCopy, async (ctx, query: PullQuery): Pr
   const entities = readableBy(ctx)
   const known = await stateOf(ctx, device, epoch, query.cursor)
   const had = [...known.held, ...(known.reading ? [known.reading.container] : [])]
-  // With other scopes the device holds too much or too little of each container, so it gets them anew.
+  // With other scopes the device holds too much or too little of each container, so it gets them again.
   const forget = known.entities && !sameNames(known.entities, entities) ? had : had.filter((one) => !may.includes(one))
   const isKept = (container: Container) => !forget.includes(container)
   const state: State = {
@@ -113,7 +113,7 @@ interface Kept {
 }
 
 /**
- * Stores the cursor of a page. The one before stays, so that a lost answer costs nothing; so do the latest ones of the
+ * Stores the cursor of a page. The one before stays, so that a lost response costs nothing; so do the latest ones of the
  * last hour, because a client may be cut off in the middle of a stream. Bookkeeping of reads, so not an event.
  */
 async function keep(

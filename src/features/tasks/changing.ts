@@ -92,7 +92,7 @@ export async function consequences(
   }
 }
 
-/** Returns the acceptance criteria that are open although the task is done, for the answer to a change. */
+/** Returns the acceptance criteria that are open although the task is done, for the response to a change. */
 export const stillOpen = ({ status, acceptance }: Task): Pick<TaskChanged, 'openCriteria'> => {
   const open = status === 'done' ? openCriteria(acceptance) : []
   return open.length > 0 ? { openCriteria: open } : {}

@@ -12,7 +12,7 @@ import { requireThere } from './lists.ts'
 import { selectItems, toItem, visibleTo, withProject } from './rows.ts'
 import { taskDependencies, tasks } from './table.ts'
 
-/** How many ties a graph has at most: more than a screen can show, and few enough for one answer. */
+/** How many ties a graph has at most: more than a screen can show, and few enough for one response. */
 const MOST_EDGES = 2000
 
 /**

@@ -124,7 +124,7 @@ const counted = ({ db }: Ctx, filters: readonly (SQL | undefined)[], value: SQL 
     .where(and(...filters))
     .$dynamic()
 
-/** How many values the answer has at most. */
+/** How many values the response has at most. */
 const MOST_VALUES = 200
 
 /** Counts the tasks that match the filters by one of their properties. */

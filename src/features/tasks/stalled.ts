@@ -63,7 +63,7 @@ export async function progressOf(
   return new Map(found.map(({ id, ...progress }) => [id, progress]))
 }
 
-/** Notifies the person whose agent is stalled, once for each lease, and settles what was said of those that go on. */
+/** Notifies the person whose agent is stalled, once for each lease, and settles the notification when it goes on. */
 export const tellOfStalled = write('tasks.tellOfStalled', machine, async (ctx, _: Record<string, never>) => {
   const told = sql`exists (select 1 from ${notifications} where ${notifications.userId} = ${tasks.leaseForId}
     and ${notifications.createdAt} >= ${tasks.leaseSince} and ${notifications.recordId} = ${tasks.id}

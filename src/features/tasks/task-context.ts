@@ -49,7 +49,7 @@ const surroundings = {
 
 const select = prepare((db) => db.select(surroundings).from(sql`(select 1) one`))
 
-/** The same together with the task. */
+/** Selects the surroundings of a task together with the task. */
 const selectWhole = prepare((db) =>
   db
     .select({ ...foundColumns(anyRights), near: surroundings })

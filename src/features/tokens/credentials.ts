@@ -9,7 +9,7 @@ import type { apiKeys, mcpTokens } from './table.ts'
 
 // What API keys and MCP tokens have in common.
 
-/** Of each sort, for one user. */
+/** How many of each sort a user may have. */
 const MOST = 100
 
 export const expiry = (now: string, days: number): string => new Date(Date.parse(now) + days * 86_400_000).toISOString()

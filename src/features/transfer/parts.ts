@@ -46,7 +46,7 @@ export interface Part {
   readonly columns: Readonly<Record<string, PgColumn>>
 }
 
-/** The id is of an instance: it is made anew. */
+/** The id belongs to one instance, so the importing one makes its own. */
 const { id: _, ...dependencyColumns } = getTableColumns(taskDependencies)
 
 export const parts: Readonly<Record<string, Part>> = {

@@ -41,7 +41,7 @@ export const isEnded = (state: ActionState): boolean => (endStates as readonly A
 export const selectActions = ({ db }: Pick<Ctx, 'db'>) =>
   db.select(item).from(tunnelActions).leftJoin(users, eq(users.id, tunnelActions.callerId)).$dynamic()
 
-/** SQL condition: the actions of a tunnel that the caller may see. Who does not govern it sees their own. */
+/** SQL condition: the actions of a tunnel that the caller may see. Those who do not govern it see only their own. */
 export const seenOf = (ctx: Ctx, tunnel: TunnelRow) =>
   and(
     eq(tunnelActions.tunnelId, tunnel.id),

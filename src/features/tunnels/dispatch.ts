@@ -47,7 +47,7 @@ export async function endRow(ctx: Ctx, { id, result, ...rest }: Ended): Promise<
   ctx.emit(tunnelActionFinished, { ...about(tunnel, data), userId: row.callerId })
 }
 
-/** What those hear of a state who watch an action, or all of a tunnel's. */
+/** Returns the notices of a state, for those who watch the action or all actions of the tunnel. */
 const noticesOf = (tunnelId: string, actionId: string, state: ActionState): Posted[] =>
   [`record:${tunnelId}`, `record:${actionId}`].map((topic) => ({ op: 'action', topic, tunnelId, actionId, state }))
 
@@ -122,7 +122,7 @@ export class Dispatcher {
       this.#queued.delete(actionId)
       return
     }
-    // Who watches hears of the end in time; otherwise only the next round would find it.
+    // Then those who watch are told of the end in time; otherwise only the next round would find it.
     if (origin === this.app.instanceId) this.#queued.add(actionId)
     this.wake(subjectId)
   }
@@ -264,7 +264,7 @@ async function callerOf({ db }: App, userId: string | null, organizationId: stri
   return found
 }
 
-/** Ends what has waited too long for its machine, and what the machine never told the end of. */
+/** Ends actions that have waited too long for their machine, and those whose end the machine never reported. */
 export async function expireActions(app: App): Promise<void> {
   const now = app.clock().getTime()
   const { queueMs, ms, confirmMs } = actionLimits

@@ -51,7 +51,7 @@ export const enter = write(
   { secret: ['location'] },
 )
 
-/** Cookies of browsers for the hosts of services. Each stands for a login session, and ends with it. */
+/** Cookies of browsers for the hosts of services. Each belongs to a login session, and ends with it. */
 export class Entries {
   readonly #key: Buffer
   readonly #known = new Map<string, { actor: Promise<Actor | undefined>; at: number }>()
@@ -89,8 +89,8 @@ export class Entries {
   }
 
   /**
-   * Returns who a browser's cookie stands for. Pages of other tunnels are of the same site, so that `SameSite` does not
-   * keep them from sending requests with it: what they send does not count.
+   * Returns whose login session a browser's cookie belongs to. Pages of other tunnels are of the same site, so
+   * `SameSite` does not keep them from sending requests with it: what they send does not count.
    */
   async callerOf(request: Request, place: Place): Promise<Actor | undefined> {
     const pass = isOwn(request, place) ? this.#open(cookieIn(request, this.#cookie)) : undefined

@@ -30,7 +30,7 @@ export class OpenStreams {
 
   private constructor(private readonly app: App) {}
 
-  /** Counts the changes that were heard of. Read it before a caller's rights are checked, for `add`. */
+  /** Counts the changes that this instance was notified of. Read it before a caller's rights are checked, for `add`. */
   get changes(): number {
     return this.#changes
   }

@@ -10,7 +10,7 @@ import { because, type Finding } from './finding.ts'
 
 /**
  * Checks what an installation needs besides its files. Changes nothing, except that `repair` corrects what can be
- * derived anew. A running server runs it itself, with its own settings and database. Without a driver it skips the
+ * derived again. A running server runs it itself, with its own settings and database. Without a driver it skips the
  * database. `quick` leaves out what reads whole tables and indexes, or loads the model.
  */
 export async function look(

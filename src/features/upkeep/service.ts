@@ -193,7 +193,7 @@ export const purge = flow(
     removed.syncCursors = await purgeAll(ctx, past(syncCursors, 'created_at', ago(SYNC_DAYS)))
     removed.syncConflicts = await purgeAll(ctx, past(syncConflicts, 'resolved_at', ago(DELETED_DAYS)))
     removed.syncConflicts += await purgeAll(ctx, past(syncConflicts, 'created_at', ago(SYNC_DAYS)))
-    // Later than it stops working, so that until then it is told why.
+    // A device stops working earlier; it is kept for a while so that it can be told why.
     removed.syncDevices = await purgeAll(ctx, past(syncDevices, 'last_seen_at', ago(2 * SYNC_DAYS)))
     removed.grants = 0
     for (const old of overdueGrants(ctx.now)) removed.grants += await purgeAll(ctx, old)

@@ -125,7 +125,7 @@ export const FeatureDetail = object({
 })
 export type FeatureDetail = Static<typeof FeatureDetail>
 
-/** A feature with what it stands among, for surfaces that show all of it at once. */
+/** A feature with its project, workflow, tasks and blockers, for surfaces that show all of it at once. */
 export const FeatureView = object({
   ...FeatureDetail.properties,
   project: object({ id: id(), name: text(100, { example: 'Tutti' }), slug: text(63, { example: 'tutti' }) }),

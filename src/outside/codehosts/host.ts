@@ -125,7 +125,7 @@ export const issueFrom = (
   }
 }
 
-// ---- taking answers apart
+// ---- reading responses
 
 export type Fields = Record<string, unknown>
 export const fieldsOf = (value: unknown): Fields =>

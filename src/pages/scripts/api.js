@@ -158,7 +158,7 @@ export function nextPath(otherwise = '/') {
 addEventListener('pageshow', ({ persisted }) => persisted && location.reload())
 
 /**
- * The secret stands behind the #, so it never reaches a server log or a Referer header; it leaves the address bar as
+ * The secret comes after the #, so it never reaches a server log or a Referer header; it leaves the address bar as
  * well.
  */
 export function secretFromFragment() {

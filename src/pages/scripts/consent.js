@@ -1,11 +1,11 @@
 import { $, element, get, guarded, leave, onSubmit, post, put, quoted, whoAmI } from './api.js'
 
 const form = $('form')
-// Encoded anew, so that the address survives the detour to sign in: programs leave slashes and colons as they are.
+// Encoded again, so that the address survives the detour to sign in: programs leave slashes and colons as they are.
 const request = new URLSearchParams(location.search).toString().replaceAll('*', '%2A')
 const toLogin = () => leave(`/login?next=${encodeURIComponent(`/oauth/authorize?${request}`)}`)
 
-/** Sends the decision, then lets the browser follow the answer back to the program. */
+/** Sends the decision, then lets the browser follow the response back to the program. */
 async function answer(decision, choice = {}) {
   const { ticket } = await post('/api/settings/grants/decide', { request, decision, ...choice })
   const sent = element(

@@ -20,7 +20,7 @@ interface Body {
 
 /**
  * Sends a request of a stream to a local service, as it came: with its headers in their order and nothing added.
- * Returns at once; the response goes to the stream. `onHead` hears of its status.
+ * Returns at once; the response goes to the stream. `onHead` is called with its status.
  */
 export function callHttp(
   lines: Lines,

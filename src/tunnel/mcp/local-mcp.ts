@@ -52,7 +52,7 @@ export class LocalMcp {
     this.#sessions = new McpSessions(env)
   }
 
-  /** Serves a stream of the kind `mcp`. `tell` hears of its status. */
+  /** Serves a stream of the kind `mcp`. `tell` is called with its status. */
   async serve(stream: Stream, tell: (status: number | 'refused') => void): Promise<void> {
     const { service: name, user, method } = stream.request
     const server = this.#allowed(name, user)

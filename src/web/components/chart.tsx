@@ -30,7 +30,7 @@ const BOTTOM = 174
 const START = 28
 /** Room for the labels at the ends of the lines. */
 const END = 84
-/** Below this width the label of the scope stands before today, and those of people and agents are all that is after. */
+/** Below this width the label of the scope comes before today, and those of people and agents are all that is after. */
 const NARROW = 480
 const NARROW_END = 12
 /** Half of the width of the longest label of a forecast. */
@@ -192,7 +192,7 @@ function Ends({ plan: { right, isNarrow, x, y, now, last, goal }, words }: { pla
   )
 }
 
-/** How much of something is done, and by whom. The numbers stand beside it. */
+/** How much of something is done, and by whom. The numbers are shown beside it. */
 export const Meter = ({ all, agents, people }: { all: number; agents: number; people: number }) => {
   const share = (n: number) => `${all === 0 ? 0 : (n * 100) / all}%`
   return (

@@ -68,7 +68,7 @@ function rowsIn({ oldStart, newStart, lines }: { oldStart: number; newStart: num
 interface Props {
   before: string
   after: string
-  /** What stands above each text. */
+  /** The title above each text. */
   names: readonly [string, string]
   /** What is compared, where a page has several. Default: the names. */
   label?: string

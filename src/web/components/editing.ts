@@ -1,6 +1,6 @@
 /** Changes of a text in a field, as keys and buttons of the editor make them. */
 
-/** Replaces what stands between two places, then selects a part of what was put there. */
+/** Replaces what is between two places, then selects a part of what was put there. */
 export interface Edit {
   from: number
   to: number

@@ -24,7 +24,7 @@ const shapes = {
   ),
 } satisfies Record<Level, unknown>
 
-/** Only the shape: the word has to stand beside it. */
+/** Only the shape: the caller has to show the word beside it. */
 export const LevelGlyph = ({ level }: { level: Level }) => (
   <svg className="g s14" viewBox="0 0 16 16" aria-hidden>
     {shapes[level]}

@@ -8,7 +8,7 @@ interface FootLine {
 }
 type SetFoot = (line: Partial<FootLine>) => void
 const LineContext = createContext<FootLine>({ left: null, right: '' })
-/** Apart from the line, so that a page which only sets it is not drawn anew by every message. */
+/** A context of its own, so that a page that only sets the line does not render again with every message. */
 const SetContext = createContext<SetFoot>(() => undefined)
 
 export function FootProvider({ children }: { children: ReactNode }) {

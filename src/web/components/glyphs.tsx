@@ -63,7 +63,7 @@ const states: Record<Status, ReactNode> = {
   ),
 }
 
-/** `name`: what it says to those who do not see it; leave it out where the word stands beside it. */
+/** `name`: what it says to those who do not see it; leave it out where the word is shown beside it. */
 export const StatusGlyph = ({ status, name }: { status: Status; name?: string }) => glyph(name, states[status])
 
 const levels: Record<Priority, ReactNode> = {

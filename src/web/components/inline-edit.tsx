@@ -1,4 +1,4 @@
-/** Text that is edited where it stands. Enter or leaving the field saves it; Escape does not. */
+/** Text that is edited in place. Enter or leaving the field saves it; Escape does not. */
 import { type ReactNode, useRef, useState } from 'react'
 import { words } from '../words.ts'
 

@@ -2,7 +2,7 @@
 import type { Party } from '../../records/party.ts'
 
 const initials = (name: string): string => {
-  // "Codex (build-1)" is CO: what stands in brackets tells its machines apart, not the agents.
+  // "Codex (build-1)" is CO: what is in brackets tells its machines apart, not the agents.
   const [first = '', second] = name
     .replace(/\(.*$/, '')
     .split(/[^\p{L}\p{N}]+/u)

@@ -112,7 +112,7 @@ interface CellProps {
   updatedAt: string
 }
 
-/** What stands in a row; the page puts it into a link `recrow` to the record. */
+/** The content of a row; the page puts it into a link `recrow` to the record. */
 export const RecordCells = ({ glyph, title, text, flag, updatedAt }: CellProps) => (
   <>
     {glyph}

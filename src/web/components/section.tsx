@@ -5,7 +5,7 @@ interface Props {
   title: string
   /** How many there are, or another short fact. */
   n?: ReactNode
-  /** What stands at the right end of the title. */
+  /** What is shown at the right end of the title. */
   end?: ReactNode
   children: ReactNode
 }

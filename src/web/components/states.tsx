@@ -3,7 +3,7 @@ import { TriangleAlert } from 'lucide-react'
 import { type ReactNode, useEffect, useState } from 'react'
 import { isProblem } from '../problem.ts'
 
-/** Nothing for 200 ms, so that a fast answer does not flicker, then the shape of what will come. */
+/** Shows its children only after 200 ms, so that nothing flickers when the response is fast. */
 export function AfterAMoment({ children }: { children: ReactNode }) {
   const [late, setLate] = useState(false)
   useEffect(() => {

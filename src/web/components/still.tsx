@@ -34,7 +34,7 @@ const none: readonly string[] = []
 
 /**
  * Returns the rows to show: those from before that are still there, what follows the last of them, and what the page
- * itself has added. The same array where nothing differs.
+ * itself has added. Returns `before` itself where nothing differs.
  */
 function settled(before: readonly string[], items: readonly { id: string }[]): readonly string[] {
   const places = new Map(items.map(({ id }, place) => [id, place]))

@@ -1,4 +1,4 @@
-/** What stands around every page: the bar above, the sidebar, the foot line; on a phone a head and a bar of tabs. */
+/** What is around every page: the bar above, the sidebar, the foot line; on a phone a head and a bar of tabs. */
 import { Outlet, useRouteContext } from '@tanstack/react-router'
 import { Suspense, useEffect, useState } from 'react'
 import { FootProvider } from '../components/foot.tsx'

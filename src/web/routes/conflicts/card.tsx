@@ -103,7 +103,7 @@ function Fields({ of, title }: { of: unknown; title: string }) {
   )
 }
 
-/** Of what was deleted on one side nothing is compared: what the other side has is shown. */
+/** Shows both values. If one side deleted the record, there is nothing to compare: only the other side is shown. */
 function Values({ conflict: { kind, base, server, mine }, label }: { conflict: Conflict; label: string }) {
   const texts = { server: inWords(server), mine: inWords(mine) }
   if (kind === 'deleted') return <Fields of={mine} title={words.mine} />

@@ -15,7 +15,7 @@ export function useResolve(id: string) {
   const cache = useQueryClient()
   return useMutation({
     mutationFn: (how: Resolve) => ok(sync.sync.conflicts({ id }).resolve.post(how, change())),
-    // The record may stand on any page.
+    // Any page may show the record.
     onSuccess: () => cache.invalidateQueries(),
   })
 }

@@ -5,9 +5,9 @@ type Workflow = FeatureView['workflow']
 
 export interface Measure {
   state: string
-  /** Where it stands: behind the feature, the one it is in, or ahead. */
+  /** Whether the feature has passed this state, is in it, or has yet to reach it. */
   place: 'past' | 'now' | 'ahead'
-  /** The gate out of this state; null: it takes none, undefined: nothing leads on. */
+  /** The gate out of this state; null: no gate is needed, undefined: there is no next state. */
   gate: string | null | undefined
   skipped: boolean
   evidence: SubmittedEvidence[]

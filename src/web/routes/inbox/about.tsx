@@ -5,7 +5,7 @@ import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
 
 export interface AboutProps {
   notification: Notification
-  /** Of the record. */
+  /** Id of the record. */
   id: string
   /** The reader did what was asked of them. */
   onSettled(): void

@@ -11,7 +11,7 @@ interface Props {
   onSettle(text: string, edit: boolean): void
 }
 
-/** Puts my changes into their text. Where that does not fit, both texts stand below each other, line by line. */
+/** Puts my changes into their text. Where that does not fit, both texts are shown below each other, line by line. */
 export function merged(base: string, mine: string, theirs: string): string {
   const patch = structuredPatch('', '', base, mine, '', '', { context: 2 })
   const fits = applyPatch(theirs, patch, { fuzzFactor: 1 })

@@ -108,7 +108,7 @@ function ViewBar({ data, hours }: { data: Now | undefined; hours: Hours }) {
   )
 }
 
-/** The server's clock, going on from when the answer came: a demo's clock may stand elsewhere than the browser's. */
+/** The server's clock, continued from when the response came: a demo's clock may differ from the browser's. */
 function useServerTime({ at, loadedAt }: { at: string; loadedAt: number }): number {
   const [, tick] = useState(0)
   useEffect(() => {

@@ -20,7 +20,7 @@ export interface Entry {
   expanded: boolean | undefined
   all: number
   done: number
-  /** Of those done: by agents. */
+  /** How many of those were done by agents. */
   agents: number
   key?: string
   estimate?: number | null
@@ -74,7 +74,7 @@ export interface Move {
 
 type Node = TreeEpic | TreeStory | TreeTask
 
-/** Returns the lists that an entry of this kind can stand in, in the order of the plan. */
+/** Returns the lists that an entry of this kind can be in, in the order of the plan. */
 function containers(tree: Tree, kind: Kind): { id: string | null; items: readonly Node[] }[] {
   if (kind === 'epic') return [{ id: null, items: tree.epics }]
   if (kind === 'story') return tree.epics.map(({ id, stories }) => ({ id, items: stories }))

@@ -57,7 +57,7 @@ export const preferencesQuery = queryOptions({
   queryFn: () => ok(accounts.settings.preferences.get()),
 })
 
-/** A change of something in the settings; all of them are shown anew afterwards. */
+/** A change of something in the settings; all of them are read again afterwards. */
 export function useChange<I, O>(act: (input: I) => Promise<O>, onSuccess?: (result: O, input: I) => void) {
   const cache = useQueryClient()
   return useMutation({

@@ -1,4 +1,4 @@
-/** What stands beside a spec: its fields and its versions. */
+/** What is shown beside a spec: its fields and its versions. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'

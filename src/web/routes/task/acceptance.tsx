@@ -1,4 +1,4 @@
-/** What must be true before the task is done: ticked, worded anew, added and removed where it stands. */
+/** What must be true before the task is done: ticked, edited, added and removed in place. */
 import { Check, Pencil, X } from 'lucide-react'
 import { useState } from 'react'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'

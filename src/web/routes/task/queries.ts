@@ -17,7 +17,7 @@ export const historyQuery = (id: string) =>
     queryFn: async () => (await ok(activities.activities.get({ query: { subjectId: id, limit: 50 } }))).items,
   })
 
-/** Fields that look the same in a change and in the record, so that they can be shown before the server answers. */
+/** Fields that look the same in a change and in the record, so that they can be shown before the server responds. */
 const shownAtOnce = ['title', 'description', 'status', 'priority', 'labels', 'dueAt', 'estimate', 'acceptance'] as const
 
 /** Returns the change that writes the former values back; undefined where a field looks otherwise in a change. */

@@ -1,4 +1,4 @@
-/** The title and the description of a task, each edited where it stands. */
+/** The title and the description of a task, each edited in place. */
 import { useContext, useState } from 'react'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'
 import { asTitle, InlineEdit, TextForm } from '../../components/inline-edit.tsx'

@@ -32,7 +32,7 @@ const MOST_AT_ONCE = 100
 
 const isLost = (error: unknown): boolean => isProblem(error) && (error.status === 0 || error.status >= 500)
 
-/** One call. Where no answer came it is repeated once: its key lets the server continue where it was. */
+/** Makes one call. If no response came, it is repeated once: its key lets the server continue where it was. */
 async function send(some: Asked[], wanted: Change): Promise<ChangedMany['items']> {
   const how = change(undefined, newKey())
   const call = async () => (await ok(tasks.tasks.batch.post({ tasks: some, change: wanted }, how))).items

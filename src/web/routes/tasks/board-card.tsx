@@ -45,7 +45,7 @@ interface CardProps {
   }
 }
 
-/** Cards are drawn anew only if what they show has changed: what they call is always about the same task. */
+/** Cards render again only if what they show has changed: what they call is always about the same task. */
 export const Card = memo(
   function Card({ task, place, all, measure, open, chosen, moving, may, focused, on }: CardProps) {
     const element = useRef<HTMLLIElement>(null)

@@ -1,4 +1,4 @@
-/** Where the tasks of a graph stand: in layers, each to the right of all that it waits for. */
+/** Where the tasks of a graph are placed: in layers, each to the right of all that it waits for. */
 import type { TaskGraph } from '../../../features/tasks/graph-schema.ts'
 import { isClosed } from '../../../records/work.ts'
 

@@ -26,11 +26,11 @@ interface Props {
   onTotal(total: number | undefined): void
   /** Shown if the project has no tasks at all. */
   nothing: ReactNode
-  /** What stands over the list while rows are selected. */
+  /** What is shown over the list while rows are selected. */
   bar(selection: Selection): ReactNode
   /** How a row looks (default: as in a list). */
   row?: (task: TaskItem, tasks: readonly TaskItem[]) => ReactNode
-  /** What stands above the rows, in their columns. */
+  /** What is shown above the rows, in their columns. */
   head?: (tasks: readonly TaskItem[]) => ReactNode
 }
 

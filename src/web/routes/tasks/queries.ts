@@ -147,7 +147,7 @@ export function useViewChange(projectId: string) {
 }
 
 /**
- * Moves a card at once, and puts it back if the server refuses. The board takes what the server answers, and is loaded
+ * Moves a card at once, and puts it back if the server refuses. The board takes what the server returns, and is loaded
  * again only if more than that card may have changed.
  */
 export function useMove(

@@ -1,5 +1,5 @@
 /**
- * Keeps what is known of tasks that have not changed, wherever they stand now, so that nothing of them is drawn anew.
+ * Keeps what is known of tasks that have not changed, wherever they are now, so that nothing of them renders again.
  * By itself the cache compares rows by their places, and all behind a new one would differ. Where nothing differs the
  * known value is returned: a new one for each question would draw the page again and again.
  */

@@ -25,7 +25,7 @@ export function Members({ team, me, members: { items, gives } }: Props) {
     text: words.removeText,
     verb: id === me ? words.leave : words.remove,
     cancel: words.cancel,
-    // Whoever has left has no team here any more, so the page is loaded anew with another one.
+    // Whoever has left has no team here any more, so the page is loaded again with another one.
     onRemoved: () => id === me && location.assign('/'),
   }))
   return (

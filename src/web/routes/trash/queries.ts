@@ -16,7 +16,7 @@ export function useRestore() {
   const cache = useQueryClient()
   return useMutation({
     mutationFn: ({ path, version }: Trashed) => restoreAt(path, change(version)),
-    // What comes back may stand on any page.
+    // Any page may show what was restored.
     onSettled: () => cache.invalidateQueries(),
   })
 }
