@@ -1,6 +1,6 @@
 /**
  * What checking a credential costs: the same read through the whole HTTP layer, with the check and with a check that knows the answer.
- * Prints CPU microseconds a request for both. Warm, as decision 11 of the contract has it: the cache holds for a second.
+ * Prints CPU microseconds a request for both. Warm: the cache holds for a second.
  */
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'

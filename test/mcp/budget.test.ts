@@ -20,7 +20,7 @@ const table: [string, number, string][] = [
   ['specs', 4, 'create_spec list_specs update_spec get_spec'],
   ['code', 5, 'connect_repo create_pr generate_agents_md list_repos sync_repo'],
 ]
-/** Two selections across the categories (decision 70). */
+/** Two selections across the categories. */
 const core =
   'create_plan create_task list_tasks get_task next_task claim_task update_task complete_task ' +
   'store_memory search_memory log_decision get_context resume_session'
@@ -42,7 +42,7 @@ async function listed(query = '', as = token): Promise<Tool[]> {
   return list
 }
 
-/** What a client puts before its model: name, description and input schema, as JSON (decision 31). */
+/** What a client puts before its model: name, description and input schema, as JSON. */
 const cost = (list: Tool[]): number =>
   list.reduce(
     (sum, { name, description, inputSchema }) => sum + countTokens(JSON.stringify({ name, description, inputSchema })),
