@@ -78,25 +78,23 @@ export function buildHttp(app: App, { checkAnswers = false }: HttpOptions = {}) 
     })
   // Not by a router in between: adding a route takes a while, and there are hundreds.
   for (const router of routers) server.use(router)
-  server.get('/metrics', async ({ request }) => {
-    await mayReadMetrics(app, guard, request)
-    return new Response(
-      await metrics.render(app, {
-        mcp_streams: mcp.streams,
-        live_connections: app.live.size,
-        http_running: state.running,
-      }),
-      {
-        headers: { ...headers, 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
-      },
-    )
-  })
+  addMetrics(server, app, guard, () =>
+    metrics.render(app, { mcp_streams: mcp.streams, live_connections: app.live.size, http_running: state.running }),
+  )
   addMcp(server, mcp)
   addInternal(server, app, guard)
   addHealth(server, app, () => (state.leaving ? 'stopping' : app.clockWatch.isTrusted ? undefined : 'clock'))
   addPages(server, app, guard, routes)
   addDashboard(server, homeOf(app, guard))
   return { server, guard, metrics, mcp, state, routes }
+}
+
+function addMetrics(server: Elysia, app: App, guard: Guard, render: () => Promise<string>): void {
+  server.get('/metrics', async ({ request }) => {
+    await mayReadMetrics(app, guard, request)
+    const type = 'text/plain; version=0.0.4; charset=utf-8'
+    return new Response(await render(), { headers: { ...headers, 'content-type': type } })
+  })
 }
 
 function addMcp(server: Elysia, mcp: Mcp): void {

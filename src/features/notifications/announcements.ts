@@ -1,4 +1,4 @@
-import { and, eq, gt, sql } from 'drizzle-orm'
+import { and, eq, gt, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { admin, machine } from '../../auth/policy.ts'
@@ -93,7 +93,6 @@ async function checkAudience(ctx: Ctx, { userIds, organizationId }: Audience): P
  * Notifies the next batch of users, ordered by id, in the caller's transaction. Returns whether there may be more.
  */
 async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, after?: string): Promise<boolean> {
-  const { userIds, organizationId } = audience
   const made = await ctx.db
     .insert(notifications)
     .select((query) =>
@@ -119,17 +118,7 @@ async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, a
           announcementId: sql<string>`${id}::uuid`.as('announcement_id'),
         })
         .from(users)
-        .where(
-          and(
-            // Users named by id get it even if they are suspended: they may come back.
-            userIds ? anyOf(users.id, idList(userIds)) : eq(users.status, 'active'),
-            organizationId === undefined
-              ? undefined
-              : sql`exists (select 1 from ${memberships}
-                  where ${memberships.userId} = ${users.id} and ${memberships.organizationId} = ${organizationId})`,
-            after === undefined ? undefined : gt(users.id, after),
-          ),
-        )
+        .where(and(isRecipient(audience), after === undefined ? undefined : gt(users.id, after)))
         .orderBy(users.id)
         .limit(BATCH),
     )
@@ -138,7 +127,7 @@ async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, a
     .update(announcements)
     .set({ recipients: sql`${announcements.recipients} + ${made.length}` })
     .where(eq(announcements.id, id))
-  if (userIds)
+  if (audience.userIds)
     for (const one of made) announce(ctx, { ...one, type: content.type, title: content.title, reason: 'admin' })
   await onNotified.call(
     ctx,
@@ -146,6 +135,17 @@ async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, a
   )
   return made.length === BATCH
 }
+
+/** SQL condition: the user gets the announcement. */
+const isRecipient = ({ userIds, organizationId }: Audience): SQL | undefined =>
+  and(
+    // Users named by id get it even if they are suspended: they may come back.
+    userIds ? anyOf(users.id, idList(userIds)) : eq(users.status, 'active'),
+    organizationId === undefined
+      ? undefined
+      : sql`exists (select 1 from ${memberships}
+          where ${memberships.userId} = ${users.id} and ${memberships.organizationId} = ${organizationId})`,
+  )
 
 /** SQL for a UUIDv7 of that moment, a new one for each row. Postgres has a function for it only since version 18. */
 const idAt = (moment: string) => {
