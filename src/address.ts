@@ -16,7 +16,7 @@ export function baseOf({ url }: Pick<App, 'url'>, request: Request): string {
   return loopback.has(hostname) && dialled && loopback.has(dialled.hostname) ? dialled.origin : url
 }
 
-/** Whether programs can sign in, authorized by a person. `auto`: where programs accept the address, https or loopback. */
+/** Whether people can authorize programs to sign in. `auto`: if programs accept the address, https or loopback. */
 export function programsSignIn({ config, url }: Pick<App, 'config' | 'url'>): boolean {
   if (config.OAUTH !== 'auto') return config.OAUTH === 'on'
   const { protocol, hostname } = new URL(url)

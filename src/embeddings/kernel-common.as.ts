@@ -1,5 +1,5 @@
-// AssemblyScript: what kernel.as.ts and kernel-bytes.as.ts share. All buffers lie in linear memory at addresses that the host chooses; the
-// default is f32, row-major. No fused multiply-add, which would make results differ between machines.
+// AssemblyScript: what kernel.as.ts and kernel-bytes.as.ts share. All buffers lie in linear memory at addresses that the host chooses; f32,
+// row-major by default. No fused multiply-add, which would make results differ between machines.
 
 @inline export function madd(a: v128, b: v128, c: v128): v128 { return f32x4.add(c, f32x4.mul(a, b)); }
 

@@ -21,7 +21,7 @@ const words: Partial<Record<ErrorCode, Words>> = {
     title: 'Sign in first',
     detail: (_, path) =>
       isApi(path)
-        ? 'This address belongs to the web API. It responds once you are signed in in this browser; programs send a key.'
+        ? 'This address belongs to the web API. It works once you are signed in in this browser; programs send a key.'
         : 'This page is for people who are signed in.',
   },
   not_found: {

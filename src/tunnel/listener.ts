@@ -71,7 +71,7 @@ export function listen({ host, port, domain, byPath }: ListenerOptions, gate: Ga
       const client = gate.clientOf(request, server.requestIP(request)?.address ?? null)
       const admitted = await gate.admit(request, place, client)
       if (admitted instanceof Response) return admitted
-      // A service may be slow, so there is no time limit; but only for admitted clients, so that no other holds a connection.
+      // A service may be slow, so there is no time limit for clients that were admitted. Others hold no connection.
       server.timeout(request, 0)
       if (!isUpgrade(request)) return forward(request, place, admitted, client, gate.refuse)
       return upgrade(request, place, admitted, client)

@@ -84,7 +84,7 @@ export class Session implements Carrier {
     this.#send({ type: frame.result, flags: 0, stream: 0, payload: toJson(value) })
   }
 
-  /** Says that no stream will be opened any more. `drain`: only after the agent has connected again. Open ones go on. */
+  /** Says that no stream will be opened any more. `drain`: once the agent has connected again. Open ones go on. */
   leave(goodbye: Goodbye): void {
     if (this.#isLeaving || this.isClosed) return
     this.#isLeaving = goodbye.reason !== 'drain'

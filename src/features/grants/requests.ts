@@ -55,7 +55,7 @@ function scopesOf(text: string | null): string[] {
 }
 
 /**
- * Checks a request to authorize a program. Throws OAuthError while the program or its address is in doubt: then nobody is
+ * Checks a request to authorize a program. Throws OAuthError if the program or its address is in doubt: then nobody is
  * sent anywhere. Throws RefusedRequest for the rest, which the program should learn.
  */
 export async function checkRequest(ctx: Ctx, base: string, query: URLSearchParams): Promise<Asked> {

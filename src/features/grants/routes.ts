@@ -45,7 +45,7 @@ export const grantRoutes = (http: Http) =>
       '/api/settings/grants/decide',
       ({ ctx, body, request }) => grants.decide(ctx, { ...body, base: baseOf(ctx.app, request) }),
       {
-        ...on(grants.decide, 'Let the program in or refuse; returns a ticket for POST /oauth/consent'),
+        ...on(grants.decide, 'Authorize the program or refuse; returns a ticket for POST /oauth/consent'),
         body: GrantDecision,
         response: GrantTicket,
       },

@@ -12,7 +12,7 @@ const shown = {
   slug: text(100, { example: 'review-a-migration' }),
   description: nullable(text(2000, { example: 'What to look at before a migration is merged.' })),
   author,
-  uses: int({ example: 3, description: 'Of a skill: agents that name it, and calls of get_skill by other teams' }),
+  uses: int({ example: 3, description: 'For a skill: the agents that name it, and calls of get_skill by other teams' }),
   updatedAt: instant(),
 }
 

@@ -44,7 +44,7 @@ export const sessionRoutes = (http: Http) =>
       response: Session,
     })
     .get('/api/sessions/:id/timeline', ({ ctx, params }) => timeline(ctx, { ref: params.id }), {
-      ...on(timeline, 'What happened in a session: every change, claims, calls and briefs; of others only the head'),
+      ...on(timeline, 'What happened in a session: every change, claims, calls and briefs; others see its head'),
       params: byRef,
       response: Timeline,
     })

@@ -113,7 +113,7 @@ interface Kept {
 }
 
 /**
- * Stores the cursor of a page. The one before stays, so that a lost response costs nothing; so do the latest ones of the
+ * Stores the cursor of a page. The one before stays, so a lost response costs nothing; so do the latest ones of the
  * last hour, because a client may be cut off in the middle of a stream. Bookkeeping of reads, so not an event.
  */
 async function keep(

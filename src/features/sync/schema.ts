@@ -115,7 +115,7 @@ export type Page = Static<typeof Page>
 export const Mutation = object({
   mutationId: id(),
   entity,
-  id: id({ description: 'Of the record: a UUIDv7 that the device chooses for a new one' }),
+  id: id({ description: 'Id of the record: a UUIDv7 that the device chooses for a new one' }),
   op: oneOf(['upsert', 'delete']),
   fields: optional(jsonObject({ description: 'The new values of the changed fields, as pull sends them' })),
   base: optional(
@@ -147,7 +147,7 @@ export const Carry = object({
     example: 'dHV0dGk=',
   }),
   fingerprint: text(39, {
-    description: 'Of the key of the device, as the user has compared it',
+    description: 'Fingerprint of the key of the device, as the user has compared it',
     example: '3ead 8836 2c32 7503 f314 fed4 29e5 1181',
   }),
 })

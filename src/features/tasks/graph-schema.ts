@@ -19,7 +19,7 @@ export const TaskGraph = object({
       estimate,
       dueAt,
       matches: optional(
-        bool({ description: 'With filters only. false: it is here because a task that matches is tied to it' }),
+        bool({ description: 'With filters only. false: it is here because a task that matches is connected to it' }),
       ),
     }),
     { description: 'Tasks with ties, of this project or at the other end of one' },

@@ -173,7 +173,7 @@ async function underWay(ctx: Ctx, { projectId, holder }: Search): Promise<Begun 
   return row as Begun | undefined
 }
 
-/** Renews the lease of a task under way, or takes it over from a closed connection. If two windows try, one succeeds. */
+/** Renews the lease of a task under way, or takes it over from a closed connection. Of two windows, one succeeds. */
 async function goOn(ctx: Ctx, begun: Begun, holder: Worker, minutes: number | undefined): Promise<boolean> {
   const length = (Date.parse(begun.expiresAt) - Date.parse(begun.seenAt)) / 60_000
   const [row] = await ctx.db

@@ -173,7 +173,7 @@ export const taskRoutes = (http: Http) =>
       { ...on(comments.comment, 'Comment on a task'), params: byRef, body: CommentCreate, response: { 201: Comment } },
     )
     .get('/api/projects/:slug/graph', ({ ctx, params, query }) => graph(ctx, { ...query, ref: params.slug }), {
-      ...on(graph, 'Get the tasks of a project that depend on others, and all ties between them'),
+      ...on(graph, 'Get the tasks of a project that depend on others, and all connections between them'),
       params: ProjectRef,
       query: GraphQuery,
       response: TaskGraph,

@@ -103,7 +103,7 @@ const Related = object({ id: id(), key, title: taskTitle, status: oneOf(statuses
 export type Related = Static<typeof Related>
 const WaitsFor = object({
   ...Related.properties,
-  completionNotes: nullable(text(2001, { description: 'What was said when it was done; long ones are cut' })),
+  completionNotes: nullable(text(2001, { description: 'Notes from when it was completed; long ones are cut' })),
 })
 export type WaitsFor = Static<typeof WaitsFor>
 export const commentActions = ['updateComment', 'removeComment'] as const

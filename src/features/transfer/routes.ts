@@ -22,7 +22,7 @@ export const transferRoutes = (http: Http) =>
       },
     )
     .post('/api/sync/import', ({ ctx, body }) => importBatch(ctx, body), {
-      ...on(importBatch, 'Store records of an export in the current team; again and again', { maxBody: LARGEST_LINE }),
+      ...on(importBatch, 'Store records of an export in the current team; can be repeated', { maxBody: LARGEST_LINE }),
       body: ImportBatch,
       response: ImportResult,
     })

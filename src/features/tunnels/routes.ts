@@ -65,7 +65,7 @@ export const tunnelRoutes = (http: Http) =>
       response: TunnelClaimed,
     })
     .post('/api/tunnels/heartbeat', ({ ctx, body }) => heartbeat(ctx, body), {
-      ...on(heartbeat, 'Say that the machine is there, with its own credential'),
+      ...on(heartbeat, 'Report that the machine is online, with its own credential'),
       body: Heartbeat,
       response: HeartbeatTaken,
     })

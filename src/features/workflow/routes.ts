@@ -122,7 +122,7 @@ export const workflowRoutes = (http: Http) =>
       },
     )
     .post('/api/features/:id/override', ({ ctx, params, body }) => override(ctx, { ...body, ref: params.id }), {
-      ...on(override, 'Put a feature into any state past its gates, as an admin of the team, with a reason'),
+      ...on(override, 'Put a feature into any state without its gates, as an admin of the team, with a reason'),
       params: byId,
       body: FeatureOverride,
       response: Feature,

@@ -1,6 +1,6 @@
 export const words = {
   title: 'Agents',
-  about: 'Who works here besides people: the agents of your tokens, and those that the team described itself.',
+  about: 'The agents that work here: those of your tokens, and those that the team described itself.',
   status: { active: 'Active', archived: 'Archived' },
   view: 'Which agents',
   none: 'No agents yet',

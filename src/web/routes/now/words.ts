@@ -40,7 +40,7 @@ export const words = {
   ready: 'Ready, held by nobody',
   nextGets: (key: string) => `the next agent that asks gets ${key}`,
   lines: 'Lines, from the top: gate · task · code · note or memory.',
-  dashed: 'A dashed box is lease that is left.',
+  dashed: 'A dashed box is the time left of a lease.',
   keys: { lane: 'lane', open: 'open task', take: 'take over', back: 'give back', comment: 'comment' },
   nextLane: 'Next lane',
   laneBefore: 'Lane before',

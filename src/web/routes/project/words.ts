@@ -46,7 +46,7 @@ export const words = {
   noFeed: 'Nothing has happened yet.',
   view: {
     title: 'Agent’s view',
-    text: 'the brief one gets on starting here',
+    text: 'the brief that an agent gets when it starts here',
     tokens: (n: string) => `${n} tokens`,
     of: (n: string) => `of a budget of ${n}`,
     share: (percent: string) => `${percent} % of a 200k window`,
@@ -66,7 +66,7 @@ export const words = {
     workspace: 'Shared with other teams in',
     noWorkspace: 'no workspace',
     openWorkspace: 'Open the workspace',
-    people: 'People come in through the team.',
+    people: 'People get access through the team.',
     invite: 'Invite to the team',
     selfReview: 'Authors may review their own work',
     archive: 'Archive',

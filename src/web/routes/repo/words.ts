@@ -21,7 +21,7 @@ export const words = {
   remove: 'Remove',
   removeTitle: (name: string) => `Remove ${name}?`,
   removeText:
-    'It stays at its host, and so does all evidence that names it. Whoever may read it there can connect it again.',
+    'It stays at its host, and all evidence that names it is kept. Whoever may read it there can connect it again.',
   cancel: 'Cancel',
   pulls: 'Open pull requests',
   noPulls: 'None was open at the last sync.',

@@ -196,7 +196,7 @@ export const dataWords = {
   downloading: 'Preparing…',
   devices: 'Copies on devices',
   devicesText:
-    'Devices on which you work without the server. Where their changes met those of others, you decide which stay.',
+    'Devices on which you work without the server. If others changed the same thing, you decide which change stays.',
   noDevices: 'None yet. On the computer that is to keep a copy:',
   devicesLine: 'tutti sync on',
   conflicts: (n: number) => (n === 0 ? 'Conflicts' : `Decide on ${count(n, 'conflict')}`),

@@ -102,7 +102,7 @@ export const words = {
   },
   settings: {
     title: 'Settings of the instance',
-    intro: 'They hold on every instance within a second. Fields marked public can be read by anybody.',
+    intro: 'They take effect on every instance within a second. Fields marked public can be read by anybody.',
     environment: 'Set by the environment',
     public: 'public',
     fixed: (by: string) => `Set by ${by}; change it there.`,

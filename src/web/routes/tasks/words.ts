@@ -84,9 +84,9 @@ export const words = {
     emptyText: 'Tasks appear here when one of them must be done before another.',
     chain: (keys: readonly string[], filtered: boolean) =>
       `Longest open chain${filtered ? ' of these' : ''}, ${count(keys.length, 'task')}: ${keys.join(' → ')}`,
-    noMatch: 'No task that matches these filters is tied to another.',
-    beside: 'Outside the filters, but tied to one of these.',
-    more: 'There are more ties than fit here: these are the newest.',
+    noMatch: 'No task that matches these filters is connected to another.',
+    beside: 'Outside the filters, but connected to one of these.',
+    more: 'There are more connections than fit here: these are the newest.',
     name: (n: number) => `${count(n, 'task')}; lines lead from what must be done first to what waits for it`,
     asText: 'As text',
     line: (key: string, title: string, state: string) => `${key} ${title} (${state}).`,

@@ -24,7 +24,7 @@ export const words = {
   removeText: 'Their tokens stop working here at once, and tasks that they hold become free. What they wrote stays.',
   cancel: 'Cancel',
   invites: 'Invites',
-  invitesAbout: 'People who may join and have not answered yet.',
+  invitesAbout: 'People who were invited and have not joined yet.',
   email: 'E-mail',
   role: 'Role',
   invite: 'Invite',

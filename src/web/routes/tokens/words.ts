@@ -71,7 +71,7 @@ export const words = {
     `${version ? `version ${version}, ` : ''}first call ${time}, lists cost ${number(tokens)} tokens a session`,
   nothingHeard: 'nothing heard yet',
   firstCall: 'the first call',
-  closing: 'Closing is possible once you say that you stored the secret.',
+  closing: 'You can close this once you confirm that you stored the secret.',
   lost: 'The secret cannot be shown again. Lost it? Make a new token and revoke this one.',
   iStoredIt: 'I stored it',
   done: 'Done',

@@ -35,7 +35,7 @@ export const words = {
   cut: 'The beginning of the output is missing.',
   result: 'Result',
   history: 'History',
-  historyAbout: 'Of the last 90 days. Passwords and other secrets are not shown.',
+  historyAbout: 'The last 90 days. Passwords and other secrets are not shown.',
   noHistory: 'Nobody has run anything here.',
   show: (name: string) => `Show ${name}`,
   requests: 'Requests',
@@ -44,7 +44,7 @@ export const words = {
   anyone: 'anyone',
   states: {
     queued: 'queued',
-    awaiting_confirmation: 'waits for a yes at the machine',
+    awaiting_confirmation: 'waits for a confirmation at the machine',
     running: 'running',
     succeeded: 'done',
     failed: 'failed',

@@ -25,7 +25,7 @@ export const words = {
   resume: 'Resume',
   remove: 'Delete',
   removeOne: (name: string) => `Delete ${name}?`,
-  removeText: 'The machine is cut off at once. Its address rests for seven days before somebody else can have it.',
+  removeText: 'The machine is disconnected at once. Nobody else can have its address for seven days.',
   machine: (name: string, system: string) => `${name}, ${system}`,
   seen: (time: string) => `seen ${time} ago`,
   services: 'Services',
