@@ -165,7 +165,7 @@ export const verbs: Verb[] = [
   {
     name: 'role',
     args: '<team> <member> <role>',
-    about: `Change the role of a member: ${eitherOf(roles)}. Only a person at a browser raises one to admin or owner`,
+    about: `Change the role of a member: ${eitherOf(roles)}. Only a person at a browser can make one admin or owner`,
     examples: ['tutti teams role engines bob@example.com viewer'],
     run: async ({ client, args: [ref, who, role] }) => {
       const team = await idOf(client, ref)

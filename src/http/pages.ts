@@ -45,7 +45,7 @@ export function addPages(server: Elysia, app: App, guard: Guard, routes: () => R
     })
   for (const [path, body] of Object.entries(accountPages)) server.get(path, () => page(body))
   const site = siteOf(app, guard)
-  // Who is signed in sees the dashboard at `/`, so the dashboard has that address.
+  // People who are signed in see the dashboard at `/`, so the dashboard has that address.
   for (const [path, render] of features.flatMap((feature) => Object.entries(feature.site ?? {})))
     if (path !== '/')
       server.get(path, async ({ params, request, set }) => written(await site(render, params, request), set))

@@ -76,7 +76,7 @@ export function buildHttp(app: App, { checkAnswers = false }: HttpOptions = {}) 
       logError(app.log, known, { requestId, method: request.method, path })
       return problemResponse(known, path, requestId, headers, request)
     })
-  // Not by a router in between: adding a route takes a while, and there are hundreds.
+  // Added directly, not through another router: adding a route takes a while, and there are hundreds.
   for (const router of routers) server.use(router)
   addMetrics(server, app, guard, () =>
     metrics.render(app, { mcp_streams: mcp.streams, live_connections: app.live.size, http_running: state.running }),

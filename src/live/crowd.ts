@@ -82,7 +82,7 @@ export class Crowd {
     for (const topic of topics) this.#unindex(listener, topic)
   }
 
-  /** Those who listen to the same topics share one set: of ten thousand connections, most have one or two topics. */
+  /** Listeners to the same topics share one set: most of ten thousand connections have one or two topics. */
   #listenTo(listener: Listener, topics: ReadonlySet<Topic>): void {
     const before = [...listener.topics].join(' ')
     const old = this.#topics.get(before)

@@ -21,7 +21,7 @@ export const hubLimits = {
   /** Events and hours that can be replayed. */
   replayEvents: 10_000,
   replayHours: 24,
-  /** Those present that are listed per topic. */
+  /** How many present people and agents are listed per topic. */
   present: 500,
 } as const
 

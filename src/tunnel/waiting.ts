@@ -7,7 +7,7 @@ const LOOK_MS = 250
 interface Waiting {
   readonly stream: Stream
   readonly until: number
-  /** Whose client may leave; undefined once that is watched. */
+  /** The request whose client may leave; undefined once that is watched. */
   request: Request | undefined
 }
 

@@ -126,7 +126,7 @@ const SILENCE = 60_000
 const FIRST_WAIT = 500
 const LONGEST_WAIT = 30_000
 const POLL = 5000
-/** Where so many connections in a row say nothing, a proxy is in their way, and the page tries another way. */
+/** After this many connections in a row without a message, a proxy is in the way, and the page tries another way. */
 const HOPELESS = 3
 
 /** Ways to receive events, best first. */

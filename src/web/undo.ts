@@ -11,7 +11,7 @@ interface Done {
   undo(): Promise<unknown>
 }
 
-/** So many changes can be undone. */
+/** How many changes can be undone. */
 const MOST = 20
 const done: Done[] = []
 

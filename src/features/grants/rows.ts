@@ -56,7 +56,7 @@ export function shown({ app, actor }: Ctx, { userId, userName, idleUntil, ...row
   }
 }
 
-/** Those that a program uses, or may use from now on. */
+/** SQL condition: permissions that a program can still use. */
 export const isLive = ({ now }: { now: string | Placeholder }): SQL =>
   and(isNull(table.revokedAt), gt(table.expiresAt, now), gt(table.idleUntil, now))
 

@@ -7,7 +7,7 @@ import { poll } from '../../live/poll.ts'
 import { SseClient } from '../../live/sse.ts'
 import type { EventsQuery, LiveEvents, Ticket } from './schema.ts'
 
-/** Any credential of the web API: of each event, the scope of its kind decides. */
+/** Any credential of the web API: the scope for its kind decides about each event. */
 const listener: Rule = { kinds: ['session', 'api_key'], scope: null, role: null }
 
 /** Turns the request into a WebSocket; returns false if the client did not ask for one. */

@@ -24,7 +24,7 @@ const visible = {
   acceptedAt: invites.acceptedAt,
 }
 
-/** Neither accepted, declined nor withdrawn; it may have expired. */
+/** SQL condition: the invite is neither accepted, declined nor withdrawn; it may have expired. */
 export const open = and(isNull(invites.acceptedAt), isNull(invites.closedAt))
 export const sentTo = (email: string) => eq(sql`lower(${invites.email})`, email.toLowerCase())
 

@@ -53,7 +53,7 @@ export const live = isNull(memories.deletedAt)
 
 export const visibleTo = liveOfTeamOrProject(memories)
 
-/** Neither superseded nor expired. */
+/** SQL condition: the memory is neither superseded nor expired. */
 export const current = (now: string): SQL =>
   and(isNull(memories.supersededById), or(isNull(memories.expiresAt), gt(memories.expiresAt, now)))
 

@@ -118,7 +118,7 @@ const visible = {
 }
 
 const mine = (ctx: Ctx) => eq(notifications.userId, userIdOf(ctx.actor))
-/** Those that the reader may read today. */
+/** SQL condition: notifications that the reader may read today. */
 const shown = (ctx: Ctx) =>
   and(
     mine(ctx),

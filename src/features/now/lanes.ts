@@ -43,7 +43,7 @@ export function lanesOf(ctx: Ctx, facts: Facts): Lane[] {
   for (const held of facts.held) {
     const name = nameOf(held.lease.holder)
     const all = marksOf.get(name) ?? []
-    // Who holds several tasks has a lane for each: the first shows everything, the others what concerns their task.
+    // A holder of several tasks has a lane for each: the first shows everything, the others what concerns their task.
     const marks = shown.has(name) ? all.filter(({ subjectId }) => subjectId === held.task.id) : all
     lanes.push(heldLane(ctx, held, marks, facts))
     shown.add(name)

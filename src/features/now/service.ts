@@ -140,7 +140,7 @@ async function readyTasks(ctx: Ctx): Promise<Now['ready']> {
   })
 }
 
-/** So many minutes are one, so that a day does not have more numbers than a picture can show. */
+/** Returns how many minutes are counted together, so that a day does not have more numbers than a picture can show. */
 const bucket = (hours: number): number => (hours > 8 ? 5 : hours > 2 ? 2 : 1)
 
 export type CallsOf = Map<string, Lane['calls']>

@@ -117,9 +117,9 @@ const likelyIn = (promising: SQL) =>
 
 const isAsked = and(sql`${ph('vector')}::vector is not null`, sql`${passageSigns.model} = ${ph('model')}`)
 export const likely = {
-  /** Those that `nearestKept` found in memory. */
+  /** Passages that `nearestKept` found in memory. */
   kept: likelyIn(sql`select unnest(${ph('nearest')}::uuid[]) as id`),
-  /** Those whose vectors have the right signs, among all of the caller's teams: reads little, but all of it. */
+  /** Passages whose vectors have the right signs, among all of the caller's teams: reads little, but all of it. */
   scanned: likelyIn(sql`select ${passageSigns.passageId} as id, ${distance} as distance from ${passageSigns}
     where ${isAsked} and (${anyOf(passageSigns.owner, rights.reach)} or ${eq(passageSigns.owner, rights.personal)})
     order by distance, id limit ${LIKELY}`),

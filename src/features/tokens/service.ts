@@ -29,7 +29,7 @@ const DAYS = { live: 90, test: 30 }
 /** A device that was signed in by a code may create tokens for its agents, but none that outlives any session. */
 const MOST_DAYS_BY_DEVICE = 90
 
-/** Those that the caller created. What a program got by sign-in ends with its permission, and is shown there. */
+/** SQL condition: tokens that the caller created. Those of a program that signed in are shown with its permission. */
 const isOwn = (ctx: Ctx) => and(eq(mcpTokens.userId, userIdOf(ctx.actor)), isNull(mcpTokens.grantId))
 
 export const listTokens = read(

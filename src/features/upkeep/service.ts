@@ -160,7 +160,7 @@ async function foldDays(ctx: Ctx): Promise<void> {
     for (let left = n; left > 1; left -= FOLDED) await foldDay(ctx, { id, day })
 }
 
-/** Those of a project that is gone add up to nothing, so no row of them remains. */
+/** Folds the counts of projects that have many rows. Those of a deleted project add up to 0, so no row remains. */
 async function foldCounts(ctx: Ctx): Promise<void> {
   for (const { id, n } of await crowded(ctx, {}))
     for (let left = n; left > 0; left -= FOLDED) await foldSome(ctx, { id })

@@ -5,7 +5,7 @@ import type { Stream } from '../stream.ts'
 import { type Caller, Line, type Lines } from './line.ts'
 import { type BadResponse, ResponseReader } from './response.ts'
 
-/** Those that a service may get twice without harm. */
+/** Methods of requests that a service may get twice without harm. */
 const safe = new Set(['GET', 'HEAD', 'OPTIONS'])
 /** Milliseconds without a request after which only a safe one uses a connection: the service may be ending it. */
 const FRESH_MS = 1000

@@ -13,7 +13,7 @@ const PATIENCE_MS = 15_000
 type Pairs = [string, string][]
 const encoder = new TextEncoder()
 
-/** Whom a request comes from, and what it is for. */
+/** Who sent a request, and what it is for. */
 export interface Asked {
   name: string
   server: McpServer

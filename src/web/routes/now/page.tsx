@@ -1,4 +1,4 @@
-/** Who holds what, why and since when; the last call and the last change apart, so that "running" is no riddle. */
+/** Who holds what, why and since when; the last call and the last change are separate, to show what "running" means. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate, useRouteContext } from '@tanstack/react-router'
 import { Suspense, useEffect, useState } from 'react'
