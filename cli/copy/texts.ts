@@ -1,7 +1,8 @@
+import type { SearchName } from '../../src/records/names.ts'
 import type { Row } from './mutation.ts'
 
-/** The fields of each kind that search reads: first the title, then the text. */
-const texts: Record<string, [title: string, ...text: string[]]> = {
+/** The fields of each kind that search reads: first the title, then the text. Devices keep no copy of sessions. */
+const texts: Record<Exclude<SearchName, 'session'>, [title: string, ...text: string[]]> = {
   project: ['name', 'description'],
   task: ['title', 'description', 'completionNotes'],
   note: ['title', 'content', 'tags'],
@@ -15,14 +16,14 @@ const texts: Record<string, [title: string, ...text: string[]]> = {
   agent: ['name', 'description'],
 }
 
-export const searchedEntities: readonly string[] = Object.keys(texts)
+const hasText = (entity: string): entity is keyof typeof texts => Object.hasOwn(texts, entity)
 
 const textIn = (value: unknown): string =>
   typeof value === 'string' ? value : Array.isArray(value) ? value.map(textIn).join(' ') : ''
 
 export function wordsOf(entity: string, row: Row): { title: string; text: string } | undefined {
-  const [title, ...others] = texts[entity] ?? []
-  if (title === undefined) return undefined
+  if (!hasText(entity)) return undefined
+  const [title, ...others] = texts[entity]
   return {
     title: textIn(row[title]),
     text: others

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { kindInfo, offlineNames } from '../../src/records/names.ts'
 import type { Client } from '../api/client.ts'
 import { helped } from '../api/hints.ts'
 import { linkedProject } from '../api/linked.ts'
@@ -117,7 +118,7 @@ export function build(noun: Command, verbs: readonly Verb[]): void {
 }
 
 /** The nouns that also work with the copy on this computer. */
-const offlineNouns = new Set(['projects', 'tasks', 'notes', 'decisions', 'memory'])
+const offlineNouns = new Set(offlineNames.map((name) => kindInfo(name).noun))
 
 const examples = (lines: readonly string[]): string => `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
 

@@ -1,4 +1,5 @@
-import { type Trashed, trashKinds } from '../../src/features/trash/schema.ts'
+import type { Trashed } from '../../src/features/trash/schema.ts'
+import { restorableNames } from '../../src/records/names.ts'
 import { Refusal } from '../terminal/refusal.ts'
 import { ago } from '../terminal/times.ts'
 import { choice, shown, type Verb } from './noun.ts'
@@ -10,7 +11,7 @@ export const verbs: Verb[] = [
     about: 'List what you deleted in the last 24 hours; as administrator, what anybody deleted in 30 days',
     aliases: ['ls'],
     online: true,
-    fields: [choice('--kind <kind>', trashKinds), ...paging],
+    fields: [choice('--kind <kind>', restorableNames), ...paging],
     examples: ['tutti trash list', 'tutti trash list --kind note'],
     run: async ({ client, fields }) =>
       listed(

@@ -2,7 +2,8 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../action.ts'
 import type { Rights } from '../auth/rights.ts'
-import { kindInfo, type RecordName, recordNames } from './names.ts'
+import type { EventType } from '../events/catalogue.ts'
+import { kindInfo, type RecordName, type RestorableName, recordNames } from './names.ts'
 import { entityOf, type SyncEntity, type Synced } from './sync.ts'
 
 /** Where records of a kind are kept. Those with a project and `deletedAt` are moved, deleted and restored with it. */
@@ -13,10 +14,24 @@ export type RecordTable = PgTable &
     createdById?: PgColumn
   }
 
-/** Describes one kind of record, in its feature's `record.ts`, for search, links, MCP resources and briefs. */
-export interface RecordKind {
+/** Describes one kind of record, in its feature's `record.ts`, for search, links, MCP resources, briefs and the trash. */
+export type RecordKind = Restorable | (Description & OtherKind)
+
+interface RestorableKind {
   /** Also the first part of the names of its events: `note.updated` is about a note. */
-  readonly kind: RecordName
+  readonly kind: RestorableName
+  /** The event by which a record is deleted. What is deleted along with another record has none. */
+  readonly deleted: EventType
+}
+
+export type Restorable = Description & RestorableKind
+
+interface OtherKind {
+  readonly kind: Exclude<RecordName, RestorableName>
+  readonly deleted?: undefined
+}
+
+interface Description {
   readonly table: RecordTable
   /** The text of a link to the record. */
   readonly title: PgColumn | SQL
@@ -122,6 +137,11 @@ export class Records {
   /** The kinds whose passages search updates after each event. */
   get followed(): SearchKind[] {
     return this.all.filter((record): record is SearchKind => typeof record.search === 'object')
+  }
+
+  /** The kinds whose deleted records can be restored. */
+  get restorable(): Restorable[] {
+    return this.all.filter((record): record is Restorable => record.deleted !== undefined)
   }
 
   /** The tables of what belongs to a project. Rows that only name one, and cannot be deleted, are not among them. */

@@ -1,7 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { TrashPage } from '../../src/features/trash/schema.ts'
-import { trashKinds } from '../../src/features/trash/schema.ts'
-import { kindInfo } from '../../src/records/names.ts'
+import { kindInfo, restorableNames } from '../../src/records/names.ts'
 import type { Person } from '../support/app.ts'
 import { oneOfEach } from '../support/records.ts'
 import { newTask, newTeam, remove, start, t } from './tasks-support.ts'
@@ -24,7 +23,7 @@ const earlier = async (id: string, table: string, hours: number) => {
 
 test('everything that can be restored is listed with its path, and comes back by it', async () => {
   const team = await newTeam()
-  const kinds = trashKinds.filter((kind) => kind !== 'project')
+  const kinds = restorableNames.filter((kind) => kind !== 'project')
   const made = await oneOfEach(team.owner, { kinds: ['project', ...kinds] })
   const nested: Record<string, string> = { epic: 'epics', story: `epics/${made.epic.id}/stories`, feature: 'features' }
   for (const kind of ['task', 'feature', 'note', 'skill', 'agent', 'story', 'epic', 'project'] as const) {

@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import { personal, type RecordKind } from '../../records/kind.ts'
 import { visibleTo } from '../organizations/sharing.ts'
 import { detail } from './detail.ts'
+import { agentDeleted } from './events.ts'
 import { listInTeam } from './service.ts'
 import { agentSync } from './sync.ts'
 import { agents } from './table.ts'
@@ -12,6 +13,7 @@ export const agentRecord: RecordKind = {
   title: agents.name,
   scope: 'agents:read',
   visible: (rights) => visibleTo(agents, rights),
+  deleted: agentDeleted,
   key: agents.slug,
   ownerId: agents.createdById,
   search: { text: sql`concat_ws(e'\n\n', ${agents.role}, ${agents.persona})`, userId: personal(agents) },

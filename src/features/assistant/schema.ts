@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { searchNames } from '../../records/names.ts'
+import { type RecordName, searchNames } from '../../records/names.ts'
 import { priorities } from '../../records/work.ts'
 import {
   array,
@@ -99,8 +99,12 @@ export type NoteDraft = Static<typeof NoteDraft>
 const Draft = Type.Union([TasksDraft, NoteDraft, PlanCreate])
 export type Draft = Static<typeof Draft>
 
+/** What can be proposed, and the kind of record that accepting it creates. */
+const creates = { tasks: 'task', note: 'note', plan: 'epic' } as const satisfies Record<string, RecordName>
+type Proposed = keyof typeof creates
+
 const Made = object({
-  kind: oneOf(['task', 'note', 'epic'], { example: 'task' }),
+  kind: oneOf(Object.values(creates), { example: 'task' }),
   id: id(),
   title: text(500, { example: 'Lock the data folder' }),
   path: text(300, { example: '/api/tasks/TUT-42' }),
@@ -109,7 +113,7 @@ export type Made = Static<typeof Made>
 
 export const Proposal = object({
   number: int({ min: 1, example: 1 }),
-  kind: oneOf(['tasks', 'plan', 'note']),
+  kind: oneOf(Object.keys(creates) as Proposed[]),
   state: oneOf(['open', 'accepted', 'declined']),
   draft: Draft,
   sources: Type.Array(int({ min: 1, example: 1 }), { description: 'What the model had read before it proposed this' }),

@@ -1,3 +1,4 @@
+import { holderNames } from '../../records/names.ts'
 import {
   binary,
   id,
@@ -16,14 +17,12 @@ import {
 
 /** Bytes of one file. */
 export const FILE_BYTES = 10 << 20
-/** Kinds of records whose texts hold pictures and files. */
-export const holders = ['note', 'task', 'feature', 'decision', 'spec'] as const
 
 const name = title(200, { example: 'covers.png', description: 'Its extension decides whether it is accepted' })
 
 export const Attachment = object({
   id: id(),
-  kind: oneOf(holders),
+  kind: oneOf(holderNames),
   recordId: id(),
   name,
   type: text(100, { example: 'image/png', description: 'Pictures have their own; other files are bytes to download' }),
@@ -37,7 +36,7 @@ export const AttachmentPage = pageOf(Attachment)
 export type AttachmentPage = Static<typeof AttachmentPage>
 
 export const Holder = object({
-  kind: oneOf(holders, { example: 'note' }),
+  kind: oneOf(holderNames, { example: 'note' }),
   recordId: id({ description: 'The record whose text holds it' }),
 })
 export const AttachmentQuery = object({ ...paging('createdAt'), ...partial(Holder).properties })

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
+import { marketNames } from '../../records/names.ts'
 import { bool, id, instant, int, nullable, object, oneOf, optional, type Static, text, title } from '../../schema.ts'
 
-export const kinds = ['skill', 'agent'] as const
-const kind = oneOf(kinds)
+const kind = oneOf(marketNames)
 const reason = nullable(text(500, { example: 'It copies the work of somebody else.' }))
 const author = nullable(object({ handle: text(63, { example: 'ada' }), name: text(100, { example: 'Ada Lovelace' }) }))
 const shown = {

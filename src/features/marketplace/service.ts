@@ -4,6 +4,7 @@ import { userIdOf } from '../../auth/actor.ts'
 import { account, admin, anyone } from '../../auth/policy.ts'
 import { toIso } from '../../db/columns.ts'
 import { AppError, notFound } from '../../errors.ts'
+import type { MarketName } from '../../records/names.ts'
 import { isTime } from '../../records/page.ts'
 import { isId } from '../../records/rows.ts'
 import { visibleText } from '../../text/text.ts'
@@ -30,7 +31,7 @@ import type {
 import { marketplaceReports } from './table.ts'
 
 interface Row extends Record<string, unknown> {
-  kind: 'skill' | 'agent'
+  kind: MarketName
   id: string
   name: string
   slug: string
@@ -74,12 +75,11 @@ const uses = sql`case when page.kind <> 'skill' then 0 else (select count(*)::in
   + coalesce((select ${skillCalls.calls} from ${skillCalls} where ${skillCalls.skillId} = page.id), 0) end`
 const reports = sql`(select count(*)::int from ${marketplaceReports} where ${marketplaceReports.recordId} = page.id)`
 
-const ofSkills = part(sql`'skill'`, skills, { description: skills.description, isListed: sql`true` })
-const ofAgents = part(sql`'agent'`, agents, {
-  description: agents.role,
-  isListed: sql`${agents.status} = 'active'`,
-})
-const all = sql`(${ofSkills} union all ${ofAgents}) items`
+const parts: Record<MarketName, SQL> = {
+  skill: part(sql`'skill'`, skills, { description: skills.description, isListed: sql`true` }),
+  agent: part(sql`'agent'`, agents, { description: agents.role, isListed: sql`${agents.status} = 'active'` }),
+}
+const all = sql`(${sql.join(Object.values(parts), sql` union all `)}) items`
 
 const conditionsOf = (kind?: string, search?: string): SQL[] => [
   ...(kind ? [sql`kind = ${kind}`] : []),

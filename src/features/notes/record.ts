@@ -1,4 +1,5 @@
 import { personal, type RecordKind } from '../../records/kind.ts'
+import { noteDeleted } from './events.ts'
 import { visibleTo } from './rows.ts'
 import * as service from './service.ts'
 import { noteSync } from './sync.ts'
@@ -10,6 +11,7 @@ export const noteRecord: RecordKind = {
   title: notes.title,
   scope: 'notes:read',
   visible: visibleTo,
+  deleted: noteDeleted,
   key: notes.slug,
   ownerId: notes.createdById,
   ownLinks: notes.links,

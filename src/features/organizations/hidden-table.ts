@@ -1,5 +1,6 @@
 import { pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { instant } from '../../db/columns.ts'
+import type { MarketName } from '../../records/names.ts'
 import { users } from '../users/table.ts'
 
 /**
@@ -8,7 +9,7 @@ import { users } from '../users/table.ts'
  */
 export const hiddenRecords = pgTable('hidden_records', {
   recordId: uuid().primaryKey(),
-  kind: text().$type<'skill' | 'agent'>().notNull(),
+  kind: text().$type<MarketName>().notNull(),
   reason: text(),
   hiddenById: uuid().references(() => users.id, { onDelete: 'set null' }),
   hiddenAt: instant().notNull(),

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { RecordKind } from '../../records/kind.ts'
+import { projectDeleted } from './events.ts'
 import { visibleTo } from './rows.ts'
 import * as service from './service.ts'
 import { projectSync } from './sync.ts'
@@ -11,6 +12,7 @@ export const projectRecord: RecordKind = {
   title: projects.name,
   scope: 'projects:read',
   visible: visibleTo,
+  deleted: projectDeleted,
   key: projects.key,
   projectId: projects.id,
   inBriefs: true,

@@ -1,8 +1,9 @@
 import { Type } from '@sinclair/typebox'
+import { publicNames } from '../../records/names.ts'
 import { instant, int, nullable, object, oneOf, optional, type Static, text } from '../../schema.ts'
 import { Part, q } from '../search/schema.ts'
 
-export const publicKinds = ['doc', 'note', 'project', 'skill', 'agent', 'profile', 'page', 'post', 'community'] as const
+export const publicKinds = ['doc', ...publicNames, 'profile', 'page', 'post', 'community'] as const
 export const PublicFound = object({
   kind: oneOf(publicKinds),
   title: text(500, { example: 'How we deploy' }),

@@ -1,5 +1,6 @@
 import type { Ctx } from '../../action.ts'
 import type { SiteAnswer, SiteRequest } from '../../feature.ts'
+import { publicNames } from '../../records/names.ts'
 import type { App } from '../../services.ts'
 
 /** Pages stay in memory for at most this long: a scheduled post appears by the clock, without any event. */
@@ -41,9 +42,9 @@ interface Memory {
 const memories = new WeakMap<App, Memory>()
 
 /** Kinds of events that change what visitors see. */
-const shownKinds = new Set([
-  ...['page', 'post', 'category', 'setting', 'sponsor', 'community_post', 'marketplace_item'],
-  ...['user', 'organization', 'project', 'note', 'skill', 'agent'],
+const shownKinds = new Set<string>([
+  ...['page', 'post', 'category', 'setting', 'sponsor', 'community_post', 'marketplace_item', 'user', 'organization'],
+  ...publicNames,
 ])
 
 function memoryOf(app: App): Memory {

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { personal, type RecordKind } from '../../records/kind.ts'
 import { visibleTo } from '../organizations/sharing.ts'
+import { skillDeleted } from './events.ts'
 import * as service from './service.ts'
 import { skillSync } from './sync.ts'
 import { skills } from './table.ts'
@@ -11,6 +12,7 @@ export const skillRecord: RecordKind = {
   title: skills.name,
   scope: 'skills:read',
   visible: (rights) => visibleTo(skills, rights),
+  deleted: skillDeleted,
   key: skills.slug,
   ownerId: skills.createdById,
   search: {

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { RecordKind } from '../../records/kind.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
+import { epicDeleted, storyDeleted } from './events.ts'
 import { epicSync, storySync } from './sync.ts'
 import { epics, stories } from './table.ts'
 
@@ -10,6 +11,7 @@ export const epicRecord: RecordKind = {
   title: epics.title,
   scope: 'tasks:read',
   visible: liveOfTeamOrProject(epics),
+  deleted: epicDeleted,
   path: sql`'/projects/' || ${epics.projectId} || '/epics/' || ${epics.id}`,
   inBriefs: true,
   search: { text: epics.description },
@@ -22,6 +24,7 @@ export const storyRecord: RecordKind = {
   title: stories.title,
   scope: 'tasks:read',
   visible: liveOfTeamOrProject(stories),
+  deleted: storyDeleted,
   path: sql`'/projects/' || ${stories.projectId} || '/epics/' || ${stories.epicId} || '/stories/' || ${stories.id}`,
   inBriefs: true,
   search: { text: stories.description },

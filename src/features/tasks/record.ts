@@ -3,6 +3,7 @@ import { and, or } from '../../db/conditions.ts'
 import type { RecordKind } from '../../records/kind.ts'
 import { projects } from '../projects/table.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
+import { taskDeleted } from './events.ts'
 import { assigneeOfItem } from './parties.ts'
 import * as service from './service.ts'
 import { taskSync } from './sync.ts'
@@ -30,6 +31,7 @@ export const taskRecord: RecordKind = {
   title: tasks.title,
   scope: 'tasks:read',
   visible: liveOfTeamOrProject(tasks),
+  deleted: taskDeleted,
   path: sql`'/tasks/' || ${key}`,
   key,
   keyBegins,

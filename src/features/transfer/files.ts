@@ -4,9 +4,9 @@ import { nobody } from '../../auth/actor.ts'
 import { scopeHolds } from '../../auth/policy.ts'
 import { check } from '../../check.ts'
 import { AppError, invalid } from '../../errors.ts'
-import type { RecordName } from '../../records/names.ts'
+import { holderNames, type RecordName } from '../../records/names.ts'
 import { id, instant, int, nullable, object, oneOf, type Static, text, title } from '../../schema.ts'
-import { FILE_BYTES, holders } from '../attachments/schema.ts'
+import { FILE_BYTES } from '../attachments/schema.ts'
 import { columns, requireRoom } from '../attachments/service.ts'
 import { attachments } from '../attachments/table.ts'
 import { checked } from '../attachments/types.ts'
@@ -20,7 +20,7 @@ export const LARGEST_LINE = 16 << 20
 
 const ImportedFile = object({
   id: id(),
-  kind: oneOf(holders),
+  kind: oneOf(holderNames),
   recordId: id(),
   name: title(200),
   type: text(100),
@@ -39,7 +39,7 @@ export async function* filesOf(
   kind: string,
   now: () => Promise<{ ctx: Ctx; records: SQL } | undefined>,
 ): AsyncGenerator<Record<string, unknown>> {
-  if (!holders.some((holder) => holder === kind)) return
+  if (!holderNames.some((holder) => holder === kind)) return
   for (let after = nobody; ; ) {
     const seen = await now()
     if (!seen) return

@@ -1,11 +1,9 @@
+import { restorableNames } from '../../records/names.ts'
 import { Doer } from '../../records/party.ts'
 import { id, instant, int, nullable, object, oneOf, optional, pageOf, paging, type Static, text } from '../../schema.ts'
 
-/** The kinds of records that can be restored. */
-export const trashKinds = ['project', 'epic', 'story', 'task', 'feature', 'note', 'skill', 'agent'] as const
-
 export const Trashed = object({
-  kind: oneOf(trashKinds),
+  kind: oneOf(restorableNames),
   id: id(),
   title: text(300, { example: 'Lock the data folder' }),
   projectId: nullable(id()),
@@ -21,7 +19,7 @@ export const Trashed = object({
 export type Trashed = Static<typeof Trashed>
 
 const { sort: _, order: __, total: ___, ...pages } = paging('deletedAt')
-export const TrashQuery = object({ ...pages, kind: optional(oneOf(trashKinds)) })
+export const TrashQuery = object({ ...pages, kind: optional(oneOf(restorableNames)) })
 export type TrashQuery = Static<typeof TrashQuery>
 export const TrashPage = pageOf(Trashed)
 export type TrashPage = Static<typeof TrashPage>

@@ -4,37 +4,16 @@ import { atLeast, memberOrAlone } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
 import { actorColumns, doerOf, withActor } from '../../events/actor.ts'
-import type { EventType } from '../../events/catalogue.ts'
 import { events, isDeletion } from '../../events/table.ts'
-import { pathOf } from '../../records/kind.ts'
+import { pathOf, type Restorable } from '../../records/kind.ts'
+import type { RestorableName } from '../../records/names.ts'
 import { keyset } from '../../records/page.ts'
 import { mayRead } from '../../records/readable.ts'
 import { isOwnDoing, ownSince, ownUntil } from '../../records/restoring.ts'
 import { RESTORE_DAYS } from '../../records/rows.ts'
-import { agentDeleted } from '../agents/events.ts'
-import { noteDeleted } from '../notes/events.ts'
-import { projectDeleted } from '../projects/events.ts'
-import { openTo, visibleTo } from '../projects/rows.ts'
-import { projects } from '../projects/table.ts'
-import { skillDeleted } from '../skills/events.ts'
-import { epicDeleted, storyDeleted } from '../stories/events.ts'
-import { taskDeleted } from '../tasks/events.ts'
-import { featureDeleted } from '../workflow/events.ts'
-import { type Trashed, type TrashPage, type TrashQuery, trashKinds } from './schema.ts'
-
-type Kind = Trashed['kind']
-
-/** The events by which records of each kind are deleted. What was deleted along with another record has none. */
-const deletions: Record<Kind, EventType> = {
-  project: projectDeleted,
-  epic: epicDeleted,
-  story: storyDeleted,
-  task: taskDeleted,
-  feature: featureDeleted,
-  note: noteDeleted,
-  skill: skillDeleted,
-  agent: agentDeleted,
-}
+import { openTo } from '../projects/rows.ts'
+import { inVisibleProject } from '../projects/visible.ts'
+import type { TrashPage, TrashQuery } from './schema.ts'
 
 const DAY = 86_400_000
 
@@ -43,11 +22,11 @@ export const list = read(
   'trash.list',
   memberOrAlone('projects:read'),
   async (ctx, { kind, ...query }: TrashQuery): Promise<TrashPage> => {
-    const wanted = trashKinds.filter((name) => (kind ?? name) === name && mayRead(ctx, name))
+    const wanted = ctx.app.records.restorable.filter((one) => (kind ?? one.kind) === one.kind && mayRead(ctx, one.kind))
     const page = keyset({ seq: events.seq }, events.id, query, { sort: 'seq' })
     if (wanted.length === 0) return { items: [], nextCursor: null }
     const gone = sql`lateral (${sql.join(
-      wanted.map((name) => deletedRows(ctx, name)),
+      wanted.map((record) => deletedRows(ctx, record)),
       sql` union all `,
     )}) gone`
     const rows = await ctx.db
@@ -58,7 +37,7 @@ export const list = read(
         subjectId: sql<string>`${events.subjectId}`,
         organizationId: events.organizationId,
         deletedAt: events.at,
-        kind: sql<Kind>`gone.kind`,
+        kind: sql<RestorableName>`gone.kind`,
         title: sql<string>`gone.title`,
         path: sql<string>`gone.path`,
         version: sql<number>`gone.version`,
@@ -109,25 +88,17 @@ const until = (
     : ownUntil(deletedAt)
 
 /** SQL for the row of the event's record, if this event deleted it and its project is there and seen by the caller. */
-function deletedRows(ctx: Ctx, kind: Kind): SQL {
-  const record = ctx.app.records.get(kind)
-  const { table } = record
+function deletedRows(ctx: Ctx, record: Restorable): SQL {
+  const { kind, table, deleted } = record
   const rights = rightsOf(ctx.actor)
-  const seen =
-    kind === 'project'
-      ? openTo(rights)
-      : table.projectId &&
-        or(
-          isNull(table.projectId),
-          sql`${table.projectId} in (select ${projects.id} from ${projects} where ${visibleTo(rights)})`,
-        )
+  const ofProject = table.projectId && or(isNull(table.projectId), inVisibleProject(table.projectId, rights))
   const project = kind === 'project' ? table.id : (table.projectId ?? sql`null::uuid`)
   return sql`(select ${kind}::text as kind, ${record.title} as title, ${pathOf(record)} as path,
     ${table.version} as version, ${project} as project_id from ${table}
     where ${and(
       eq(table.id, events.subjectId),
-      eq(events.type, deletions[kind].name),
+      eq(events.type, deleted.name),
       sql`${table.deletedAt} = ${events.at}`,
-      seen,
+      kind === 'project' ? openTo(rights) : ofProject,
     )})`
 }

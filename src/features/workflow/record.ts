@@ -1,6 +1,7 @@
 import type { RecordKind } from '../../records/kind.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
 import { get } from './detail.ts'
+import { featureDeleted } from './events.ts'
 import * as service from './service.ts'
 import { featureSync } from './sync.ts'
 import { features } from './table.ts'
@@ -11,6 +12,7 @@ export const featureRecord: RecordKind = {
   title: features.title,
   scope: 'features:read',
   visible: liveOfTeamOrProject(features),
+  deleted: featureDeleted,
   inBriefs: true,
   search: { text: features.description },
   resource: {

@@ -3,6 +3,7 @@ import type { CommunityCreate, ModeratedPatch } from '../../../features/communit
 import type { ContactPatch } from '../../../features/contact/schema.ts'
 import type { CategoryCreate, Page, PagePatch, Post, PostPatch } from '../../../features/site/content-schema.ts'
 import type { SponsorCreate, SponsorPatch } from '../../../features/sponsors/schema.ts'
+import type { MarketName } from '../../../records/names.ts'
 import { change, community, contact, marketplace, ok, settings, site, sponsors, tracker } from '../../api.ts'
 
 const LIMIT = 40
@@ -94,7 +95,7 @@ export const marketplaceQuery = (search: string) =>
     ok(marketplace.admin.marketplace.get({ query: { ...paging, ...(search && { search }) } })),
   )
 interface Hiding {
-  kind: 'skill' | 'agent'
+  kind: MarketName
   id: string
   hidden: boolean
   reason: string | null
