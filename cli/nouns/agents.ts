@@ -1,4 +1,5 @@
 import type { Agent, AgentDetail, AgentItem } from '../../src/features/agents/schema.ts'
+import { memoryScopes } from '../../src/records/names.ts'
 import { inFull } from '../../src/records/party.ts'
 import { paragraphs, plain, record } from '../terminal/output.ts'
 import { ago } from '../terminal/times.ts'
@@ -63,7 +64,7 @@ export const verbs = plainVerbs<AgentItem, Agent | AgentDetail>({
     clearable(text('--model <model>', 'model that it runs on')),
     clearable(text('--provider <provider>', 'provider of the model')),
     many('--skill <skill>', 'skill that it has: slug or id', 'skills'),
-    choice('--memory-scope <scope>', ['agent', 'project', 'session']),
+    choice('--memory-scope <scope>', memoryScopes),
     choice('--scope <who>', ['personal', 'team', 'public'], 'team'),
   ],
   changes: [choice('--status <status>', ['active', 'archived'])],

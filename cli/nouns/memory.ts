@@ -1,4 +1,5 @@
 import type { MemoriesStored, Memory, MemoryHits, MemoryItem, MemoryStored } from '../../src/features/memory/schema.ts'
+import { memoryScopes, recallNames } from '../../src/records/names.ts'
 import { at, idOf, projectId } from '../api/reference.ts'
 import { dim, paragraphs, plain, record } from '../terminal/output.ts'
 import { ago } from '../terminal/times.ts'
@@ -18,11 +19,7 @@ import {
 } from './noun.ts'
 import { listed, pages, paging, sorting } from './resource.ts'
 
-const scopeOptions = [
-  choice('--scope <scope>', ['agent', 'project', 'session']),
-  text('--scope-id <which>', 'its id, slug or key'),
-]
-const kinds = ['memory', 'note', 'decision', 'spec', 'task', 'session']
+const scopeOptions = [choice('--scope <scope>', memoryScopes), text('--scope-id <which>', 'its id, slug or key')]
 const aboutHit = ({ kind, id, key, score, at: storedAt }: MemoryHits['items'][number]) =>
   `${kind} ${key ?? id.slice(0, 13)}, ${score.toFixed(2)}, ${ago(storedAt)}`
 const scoped = async ({ client, fields, project }: Call) => {
@@ -64,7 +61,7 @@ export const verbs: Verb[] = [
     fields: [
       ...scopeOptions,
       many('--tag <tag>', 'only memories with this tag', 'tags'),
-      { ...many('--kind <kind>', eitherOf(kinds), 'kinds'), choices: kinds },
+      { ...many('--kind <kind>', eitherOf(recallNames), 'kinds'), choices: recallNames },
       flag('--old', 'include memories that expired or were replaced'),
       count('-n, --limit <number>', 'maximum number of results (default: 10)'),
     ],

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { memoryScopes } from '../../records/names.ts'
 import { Author, scopes } from '../../records/scopes.ts'
 import { priorities, statuses } from '../../records/work.ts'
 import {
@@ -23,7 +24,6 @@ import {
 } from '../../schema.ts'
 import { ProjectActivity } from '../projects/schema.ts'
 
-export const memoryScopes = ['agent', 'project', 'session'] as const
 export const agentStatuses = ['active', 'archived'] as const
 /** At most 64 KiB. The schema counts characters and so only stops what is far above; the service counts bytes. */
 export const PROMPT_BYTES = 64 << 10

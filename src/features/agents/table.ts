@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { json, searchOver, softRecord } from '../../db/columns.ts'
+import type { MemoryScope } from '../../records/names.ts'
 import { organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
 
@@ -25,7 +26,7 @@ export const agents = pgTable(
     provider: text(),
     /** Ids of skills. */
     skills: json<string[]>().notNull(),
-    memoryScope: text().$type<'agent' | 'project' | 'session'>().notNull(),
+    memoryScope: text().$type<MemoryScope>().notNull(),
     scope: text().$type<'personal' | 'team' | 'public'>().notNull(),
     status: text().$type<'active' | 'archived'>().notNull().default('active'),
     search: searchOver('name', 'role', 'persona'),

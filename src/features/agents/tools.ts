@@ -1,8 +1,9 @@
 import { agent, expectedVersion, listing, project, query } from '../../mcp/arguments.ts'
 import { happened, pick, tool } from '../../mcp/tool.ts'
+import { memoryScopes } from '../../records/names.ts'
 import { bool, object, oneOf, optional, title } from '../../schema.ts'
 import { detail } from './detail.ts'
-import { type Agent, AgentCreate, type AgentItem, agentStatuses, memoryScopes } from './schema.ts'
+import { type Agent, AgentCreate, type AgentItem, agentStatuses } from './schema.ts'
 import * as agents from './service.ts'
 
 const { role, persona, systemPrompt, model, skills } = AgentCreate.properties

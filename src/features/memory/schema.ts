@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { recallNames, searchNames } from '../../records/names.ts'
+import { memoryScopes, recallNames, searchNames } from '../../records/names.ts'
 import { Party } from '../../records/party.ts'
 import {
   array,
@@ -23,7 +23,6 @@ import {
 } from '../../schema.ts'
 import { indexing } from '../search/schema.ts'
 
-export const scopes = ['agent', 'project', 'session'] as const
 export const CONTENT_BYTES = 32 << 10
 
 const content = title(CONTENT_BYTES, {
@@ -37,7 +36,7 @@ const item = {
   ...recordFields,
   organizationId: id(),
   projectId: nullable(id()),
-  scope: oneOf(scopes),
+  scope: oneOf(memoryScopes),
   scopeId: id(),
   createdById: nullable(id({ description: 'The user who stored it, also through an agent' })),
   author: Party,
@@ -74,7 +73,7 @@ export const MemoryCreate = object({
   content,
   title: optional(name),
   tags: optional(tags),
-  scope: optional(oneOf(scopes, { description: 'Default: project' })),
+  scope: optional(oneOf(memoryScopes, { description: 'Default: project' })),
   scopeId: optional(
     text(100, {
       minLength: 1,
@@ -129,7 +128,7 @@ export type MemoryPatch = Static<typeof MemoryPatch>
 export const MemoryQuery = object({
   ...paging('updatedAt', 'createdAt', 'importance'),
   tag: optional(text(50)),
-  scope: optional(oneOf(scopes)),
+  scope: optional(oneOf(memoryScopes)),
   scopeId: optional(id()),
   projectId: optional(id()),
   since: optional(time()),
@@ -140,7 +139,7 @@ export type MemoryQuery = Static<typeof MemoryQuery>
 
 export const MemorySearch = object({
   query: title(1000, { example: 'when do backups run?' }),
-  scope: optional(oneOf(scopes)),
+  scope: optional(oneOf(memoryScopes)),
   scopeId: optional(text(100, { minLength: 1, example: 'tutti' })),
   tags: optional(tags),
   kinds: optional(
@@ -180,7 +179,7 @@ export const MemoryHits = object({
 export type MemoryHits = Static<typeof MemoryHits>
 
 export const MemoryClear = object({
-  scope: oneOf(scopes),
+  scope: oneOf(memoryScopes),
   scopeId: text(100, { minLength: 1, example: 'tutti' }),
   confirm: optional(int({ description: 'The count that a first call without it returned' })),
 })

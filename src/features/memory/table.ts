@@ -1,5 +1,6 @@
 import { index, pgTable, real, text, uuid } from 'drizzle-orm/pg-core'
 import { instant, softRecord, textList } from '../../db/columns.ts'
+import type { MemoryScope } from '../../records/names.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { users } from '../users/table.ts'
@@ -16,7 +17,7 @@ export const memories = pgTable(
     authorType: text().$type<'user' | 'agent'>().notNull(),
     authorId: uuid(),
     authorName: text().notNull(),
-    scope: text().$type<'agent' | 'project' | 'session'>().notNull(),
+    scope: text().$type<MemoryScope>().notNull(),
     scopeId: uuid().notNull(),
     /** The project of its scope, if any. Only those who see it see the memory. */
     projectId: uuid().references(() => projects.id, { onDelete: 'cascade' }),

@@ -15,8 +15,9 @@ import {
   until,
 } from '../../mcp/arguments.ts'
 import { tool } from '../../mcp/tool.ts'
+import { memoryScopes, recallNames } from '../../records/names.ts'
 import { array, int, object, oneOf, optional, text, title } from '../../schema.ts'
-import { MemoryCreate, type MemoryStored, scopes } from './schema.ts'
+import { MemoryCreate, type MemoryStored } from './schema.ts'
 import * as memory from './service.ts'
 import { inScope, sharing } from './target.ts'
 
@@ -27,7 +28,7 @@ const about = {
   project: optional(project),
   agent: optional(agent),
   session: optional(session),
-  scope: optional(oneOf(scopes)),
+  scope: optional(oneOf(memoryScopes)),
   scopeId: optional(scopeId),
 }
 
@@ -65,9 +66,7 @@ export const memoryTools = [
       query: title(1000),
       tags,
       ...about,
-      kinds: optional(
-        array(oneOf(['memory', 'note', 'decision', 'spec', 'task', 'session']), 6, { description: 'Default: memory' }),
-      ),
+      kinds: optional(array(oneOf(recallNames), recallNames.length, { description: 'Default: memory' })),
       limit: optional(int({ min: 1, max: 50, description: 'Default: 10' })),
       budgetTokens: budgetTokens(100),
     }),
@@ -112,7 +111,7 @@ export const memoryTools = [
     title: 'Clear memory',
     description: 'Delete all memories of a scope. Call without confirm to get the count, then with confirm: count.',
     toolset: 'memory',
-    input: object({ scope: oneOf(scopes), scopeId, confirm: optional(int({ description: 'The count' })) }),
+    input: object({ scope: oneOf(memoryScopes), scopeId, confirm: optional(int({ description: 'The count' })) }),
     action: memory.clear,
     with: (input) => input,
   }),

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
+import type { MemoryScope } from '../../../records/names.ts'
 import { agentsQuery, projectsQuery } from '../../session.ts'
-import type { MemoryScope } from './search.ts'
 
 /** What memories can be about, by name. Sessions have no names. */
 export interface About {

@@ -2,6 +2,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useRouteContext } from '@tanstack/react-router'
 import { Suspense, useCallback, useState } from 'react'
+import { memoryScopes } from '../../../records/names.ts'
 import { LongList } from '../../components/long-list.tsx'
 import { type FilterChoice, QueryBar } from '../../components/query-bar.tsx'
 import { AfterAMoment, Empty, NoMatch, ProblemBox, Skeleton } from '../../components/states.tsx'
@@ -10,7 +11,7 @@ import { words as common } from '../../words.ts'
 import { type About, useAbouts } from './about.ts'
 import { hitsQuery, memoriesQuery } from './queries.ts'
 import { Hit, Row } from './rows.tsx'
-import { ages, isWhole, type MemorySearch, memoryScopes, memorySearch, noFilter, sorts } from './search.ts'
+import { ages, isWhole, type MemorySearch, memorySearch, noFilter, sorts } from './search.ts'
 import { words } from './words.ts'
 
 const ClearDialog = lazy(async () => ({ default: (await import('./clear.tsx')).ClearDialog }))

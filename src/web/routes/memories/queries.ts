@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { MemoryScope } from '../../../records/names.ts'
 import { change, memories, ok } from '../../api.ts'
-import type { MemoryScope, MemorySearch } from './search.ts'
+import type { MemorySearch } from './search.ts'
 
 /** How many memories are loaded at once. */
 const PAGE = 50

@@ -1,5 +1,5 @@
-export const memoryScopes = ['project', 'agent', 'session'] as const
-export type MemoryScope = (typeof memoryScopes)[number]
+import { type MemoryScope, memoryScopes } from '../../../records/names.ts'
+
 /** Changed within so many days. */
 export const ages = [1, 7, 30, 90] as const
 export const sorts = ['importance', 'createdAt'] as const
