@@ -1,9 +1,7 @@
 import { OptionalKind, type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import type { Line } from '../records/lines.ts'
 
 type Feed = 'work' | 'access' | 'none'
-/** The line of the staff that shows a change. */
-export const lines = ['gate', 'task', 'code', 'note'] as const
-export type Line = (typeof lines)[number]
 
 /** The definition of an event: `ctx.emit` takes it, and consumers look it up by the `type` of a stored row. */
 export interface EventType<P extends TProperties = TProperties> {

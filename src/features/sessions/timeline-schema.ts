@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { lines } from '../../events/catalogue.ts'
+import { lines } from '../../records/lines.ts'
 import { Doer } from '../../records/party.ts'
 import { bool, id, instant, int, nullable, object, oneOf, type Static, text } from '../../schema.ts'
 import { statuses } from './schema.ts'

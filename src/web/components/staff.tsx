@@ -4,9 +4,7 @@
  * placed in percent, so nothing is measured.
  */
 import { Fragment, type ReactNode } from 'react'
-
-export const lines = ['gate', 'task', 'code', 'note'] as const
-export type Line = (typeof lines)[number]
+import { type Line, lines } from '../../records/lines.ts'
 
 /** The time that a staff shows, in milliseconds. */
 export interface Span {

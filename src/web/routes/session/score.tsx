@@ -1,10 +1,11 @@
 import type { Timeline } from '../../../features/sessions/timeline-schema.ts'
+import { type Line, lines } from '../../../records/lines.ts'
 import { CallTicks, Heads, type Mark, Plate, placeIn, StaffLines } from '../../components/staff.tsx'
 import { clockTime } from '../../times.ts'
 import type { Scale } from './scale.ts'
 import { words } from './words.ts'
 
-const large = { gate: 40, task: 60, code: 80, note: 100 } as const
+const large = { gate: 40, task: 60, code: 80, note: 100 } satisfies Record<Line, number>
 
 /** The whole session on one bar: changes, claims above them, calls below, rests and checkpoints. */
 export function Score({ timeline, scale, current }: { timeline: Timeline; scale: Scale; current: number }) {
@@ -30,8 +31,8 @@ export function Score({ timeline, scale, current }: { timeline: Timeline; scale:
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on a phone, and keys must be able to scroll it
     <div className="scorebox" tabIndex={0} aria-label={words.bar} role="group">
       <div className="names t12 soft" aria-hidden>
-        {words.lines.map((name) => (
-          <span key={name}>{name}</span>
+        {lines.map((line) => (
+          <span key={line}>{words.lines[line]}</span>
         ))}
       </div>
       <div className="scorestaff">

@@ -1,3 +1,4 @@
+import type { Line } from '../../../records/lines.ts'
 import { count } from '../../words.ts'
 
 const number = (n: number): string => new Intl.NumberFormat().format(n)
@@ -16,7 +17,7 @@ export const words = {
   replay: 'Replay',
   bar: 'Time bar',
   score: (n: number) => `${count(n, 'change')} on a time bar`,
-  lines: ['gate', 'task', 'code', 'note'],
+  lines: { gate: 'gate', task: 'task', code: 'code', note: 'note' } satisfies Record<Line, string>,
   rest: (n: number) => `rest, ${number(n)} min`,
   before: 'Change before',
   next: 'Next change',
