@@ -2,6 +2,7 @@
  * Keeps what is on screen up to date. Each event names a kind of record; the queries that show this kind are asked
  * again. The table below is the only place that knows which queries show what.
  */
+import type { RecordName } from '../records/names.ts'
 import { hub, ok } from './api.ts'
 import { nobody, type PresenceMessage, presenceHeard } from './presence.ts'
 import { queries } from './queries.ts'
@@ -10,7 +11,7 @@ import { store } from './store.ts'
 import { versionWritten } from './written.ts'
 
 /** The first words of the keys of queries that show records of a kind. */
-const shownBy: Record<string, readonly string[]> = {
+const shownBy: Record<RecordName, readonly string[]> & Record<string, readonly string[]> = {
   task: ['tasks', 'task', 'at work', 'plan', 'progress', 'epics', 'trash'],
   session: ['sessions', 'session'],
   epic: ['plan', 'epics', 'trash'],

@@ -91,7 +91,7 @@ function useFound(text: string): Item[] {
       id,
       label: title,
       icon: CircleDot,
-      note: kindNames[kind],
+      note: kindNames[kind].one,
       to: search.team ? `${to}?team=${search.team}` : to,
       ...(kind === 'task' && { key: key ?? undefined, status: (status ?? undefined) as Status | undefined }),
     }

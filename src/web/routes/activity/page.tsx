@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import { useCallback } from 'react'
 import type { ActivityItem } from '../../../features/activity/schema.ts'
-import { kinds, type RecordName } from '../../../records/names.ts'
+import { kinds, type RecordName, recordNames } from '../../../records/names.ts'
 import { FeedRow } from '../../components/feed-row.tsx'
 import { LongList } from '../../components/long-list.tsx'
 import { QueryBar } from '../../components/query-bar.tsx'
@@ -11,6 +11,7 @@ import { Empty } from '../../components/states.tsx'
 import { Pill } from '../../components/still.tsx'
 import { agentsQuery, membersQuery, projectsQuery } from '../../session.ts'
 import { clockTime, dayAndTime } from '../../times.ts'
+import { kindNames } from '../../words.ts'
 import { feedQuery, newestQuery } from './queries.ts'
 import { type ActivitySearch, noFilter } from './search.ts'
 import { words } from './words.ts'
@@ -145,7 +146,7 @@ function Filters({ search, onChange }: { search: ActivitySearch; onChange(change
     {
       name: 'kind',
       label: words.kind,
-      values: Object.entries(words.kinds).map(([value, label]) => ({ value, label })),
+      values: recordNames.map((kind) => ({ value: kind, label: kindNames[kind].many })),
       chosen: search.kind,
     },
     {

@@ -128,7 +128,7 @@ function RecordSource({ source, kind }: { source: Source; kind: Exclude<Source['
       <Link className="link cut" to={to} search={query}>
         {source.title}
       </Link>
-      <span className="soft">{kindNames[kind]}</span>
+      <span className="soft">{kindNames[kind].one}</span>
     </>
   )
 }

@@ -2,6 +2,7 @@
 import { Link } from '@tanstack/react-router'
 import { Check, CircleSlash } from 'lucide-react'
 import type { FeatureView } from '../../../features/workflow/schema.ts'
+import { capitalized } from '../../words.ts'
 import { inWords, words } from './words.ts'
 
 type Missing = NonNullable<FeatureView['next']>['missing'][number]
@@ -75,7 +76,7 @@ function Lack({
             , {inWords(waiting.status).toLowerCase()}
           </>
         ) : (
-          sentence(missing.needs)
+          capitalized(missing.needs)
         )}
         <br />
         <span className="t12 soft mono">{waiting ? missing.next.command : missing.item}</span>
@@ -88,8 +89,6 @@ function Lack({
     </div>
   )
 }
-
-const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** The call of the tool, with an empty place for the first of each kind of evidence that would do. */
 function advanceCall(id: string, missing: readonly Missing[]): string {

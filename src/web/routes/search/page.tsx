@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import type { Part } from '../../../features/search/schema.ts'
-import { searchNames } from '../../../records/names.ts'
+import { type SearchName, searchNames } from '../../../records/names.ts'
 import type { Status } from '../../../records/work.ts'
 import { StatusGlyph } from '../../components/glyphs.tsx'
 import { QueryBar } from '../../components/query-bar.tsx'
@@ -10,7 +10,7 @@ import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/stat
 import { useCrumbs } from '../../crumbs.ts'
 import { useAddress } from '../../record-address.ts'
 import { ago } from '../../times.ts'
-import { kindNames } from '../../words.ts'
+import { kindNames, kindTitle } from '../../words.ts'
 import { meaningQuery, wordsQuery } from './queries.ts'
 import type { FindSearch } from './search.ts'
 import { words } from './words.ts'
@@ -22,7 +22,7 @@ export function SearchPage() {
   const navigate = route.useNavigate()
   const change = (next: Partial<FindSearch>) => void navigate({ search: (before) => ({ ...before, ...next }) })
   useCrumbs({ label: words.title }, ...(search.q ? [{ label: search.q }] : []))
-  const kinds = searchNames.map((kind) => ({ value: kind, label: words.kinds[kind] }))
+  const kinds = searchNames.map((kind) => ({ value: kind, label: kindTitle(kind) }))
   return (
     <>
       <div className="viewbar">
@@ -85,7 +85,7 @@ function ByWords({ search }: { search: FindSearch }) {
       {data.indexing && <p className="soft t12">{words.behind}</p>}
       {data.items.map(({ kind, total, items }) => (
         <section key={kind} className="stack s1">
-          <h2 className="h2">{words.total(words.kinds[kind], total)}</h2>
+          <h2 className="h2">{words.total(kindTitle(kind), total)}</h2>
           <ul className="sheet">
             {items.map((found) => (
               <Row
@@ -127,7 +127,7 @@ function ByMeaning({ search }: { search: FindSearch }) {
               found={source}
               title={source.title}
               text={plain(source.text)}
-              note={words.source(kindNames[source.kind], source.meaning)}
+              note={words.source(kindNames[source.kind].one, source.meaning)}
             />
           ))}
         </ul>
@@ -151,7 +151,7 @@ function None({ search }: { search: FindSearch }) {
 
 interface RowProps {
   found: {
-    kind: keyof typeof words.kinds
+    kind: SearchName
     path: string
     organizationId: string | null
     key?: string | null

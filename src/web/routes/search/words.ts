@@ -16,18 +16,4 @@ export const words = {
   sources: 'Sources',
   total: (kind: string, n: number) => `${kind}, ${n}`,
   source: (kind: string, near: number | null) => (near === null ? kind : `${kind}, ${Math.round(near * 100)} % alike`),
-  kinds: {
-    memory: 'Memories',
-    note: 'Notes',
-    decision: 'Decisions',
-    spec: 'Specs',
-    task: 'Tasks',
-    session: 'Sessions',
-    project: 'Projects',
-    epic: 'Epics',
-    story: 'Stories',
-    feature: 'Features',
-    skill: 'Skills',
-    agent: 'Agents',
-  },
 } as const

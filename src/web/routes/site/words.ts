@@ -1,3 +1,5 @@
+import { capitalized } from '../../words.ts'
+
 export const words = {
   pages: 'Pages',
   posts: 'Posts',
@@ -107,10 +109,7 @@ export const words = {
     public: 'public',
     fixed: (by: string) => `Set by ${by}; change it there.`,
     /** `siteName` is "Site name". */
-    fieldOf: (name: string) => {
-      const text = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-      return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
-    },
+    fieldOf: (name: string) => capitalized(name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)),
     image: 'The picture of pages without a cover',
     list: 'Separated by commas.',
     secret: (last4: string | null) => (last4 ? `Set; it ends with ${last4}. Type to replace it.` : 'Not set.'),

@@ -3,13 +3,14 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate, useRouteContext } from '@tanstack/react-router'
 import { Undo2 } from 'lucide-react'
 import type { Trashed } from '../../../features/trash/schema.ts'
+import { restorableNames } from '../../../records/names.ts'
 import { CopyLine } from '../../components/copy-line.tsx'
 import { LongList } from '../../components/long-list.tsx'
 import { Empty } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { ago } from '../../times.ts'
-import { words as common } from '../../words.ts'
+import { words as common, kindNames, kindTitle } from '../../words.ts'
 import { trashQuery, useRestore } from './queries.ts'
 import { words } from './words.ts'
 
@@ -33,9 +34,9 @@ export function TrashPage() {
           onChange={(event) => choose((event.currentTarget.value || undefined) as Trashed['kind'] | undefined)}
         >
           <option value="">{words.all}</option>
-          {Object.entries(words.kinds).map(([value, name]) => (
-            <option key={value} value={value}>
-              {name}
+          {restorableNames.map((name) => (
+            <option key={name} value={name}>
+              {kindTitle(name)}
             </option>
           ))}
         </select>
@@ -70,7 +71,7 @@ function Row({ item }: { item: Trashed }) {
     })
   return (
     <div className="recrow prow">
-      <span className="flag">{item.kind}</span>
+      <span className="flag">{kindNames[item.kind].one}</span>
       <b className="b5 grow cut">{item.title}</b>
       <span className="soft t12 hp">{words.deleted(item.deletedBy.name, ago(item.deletedAt))}</span>
       <button

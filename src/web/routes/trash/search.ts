@@ -1,5 +1,6 @@
-import type { Trashed } from '../../../features/trash/schema.ts'
-import { words } from './words.ts'
+import { type RestorableName, restorableNames } from '../../../records/names.ts'
 
-export const trashSearch = (search: Record<string, unknown>): { kind?: Trashed['kind'] } =>
-  typeof search.kind === 'string' && search.kind in words.kinds ? { kind: search.kind as Trashed['kind'] } : {}
+export const trashSearch = ({ kind }: Record<string, unknown>): { kind?: RestorableName } => {
+  const known = restorableNames.find((name) => name === kind)
+  return known ? { kind: known } : {}
+}

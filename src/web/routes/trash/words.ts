@@ -1,5 +1,3 @@
-import type { Trashed } from '../../../features/trash/schema.ts'
-
 export const words = {
   title: 'Trash',
   none: 'Nothing to restore',
@@ -9,16 +7,6 @@ export const words = {
   noMatch: 'Nothing of this kind was deleted.',
   kind: 'Kind',
   all: 'All',
-  kinds: {
-    project: 'Projects',
-    epic: 'Epics',
-    story: 'Stories',
-    task: 'Tasks',
-    feature: 'Features',
-    note: 'Notes',
-    skill: 'Skills',
-    agent: 'Agents',
-  } satisfies Record<Trashed['kind'], string>,
   restore: 'Restore',
   restoreOne: (title: string) => `Restore ${title}`,
   restored: (title: string) => `Restored ${title}`,
