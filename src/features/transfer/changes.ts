@@ -3,23 +3,14 @@ import type { FieldKind } from '../../records/sync.ts'
 import type { Spec } from '../specs/schema.ts'
 import { keepVersion } from '../specs/versions.ts'
 import { merge } from '../sync/merge.ts'
+import { entityNamed } from './entities.ts'
 
 /** What a later import takes of records that were imported before. */
 
 type Fields = Record<string, unknown>
 export type Kinds = Readonly<Record<string, FieldKind>>
 
-/** Fields that devices cannot change. */
-const more: Readonly<Record<string, Kinds>> = {
-  project: { visibility: 'value', status: 'value' },
-  epic: { position: 'value' },
-  story: { position: 'value' },
-  task: { completionNotes: 'text', position: 'value' },
-  feature: { position: 'value' },
-  memory: { supersededById: 'value' },
-}
-
-export const fieldsOf = (entity: string, fields: Kinds): Kinds => ({ ...fields, ...more[entity] })
+export const fieldsOf = (entity: string, fields: Kinds): Kinds => ({ ...fields, ...entityNamed(entity).fields })
 
 /** Fields that are taken together with another. */
 const companions: Readonly<Record<string, readonly string[]>> = {

@@ -13,11 +13,12 @@ import { links } from '../links/table.ts'
 import { memberships } from '../organizations/table.ts'
 import { find as findProject } from '../projects/rows.ts'
 import { users } from '../users/table.ts'
+import { entities } from './entities.ts'
 import { filesOf } from './files.ts'
 import { exportedToo } from './hooks.ts'
 import { Ids } from './ids.ts'
 import { type Kind, kindNamed } from './kinds.ts'
-import { order, parts, personFields } from './parts.ts'
+import { parts, personFields } from './parts.ts'
 import type { ExportQuery } from './schema.ts'
 import type { Source } from './stream.ts'
 import { Turn } from './turn.ts'
@@ -55,7 +56,7 @@ export const exportLines = read(
 async function* pages(ctx: Ctx, exported: Exported, project: string | undefined): AsyncGenerator<readonly object[]> {
   const { organizationId } = ctx.actor
   yield [{ tutti: 'export', version: 1, at: ctx.now, organizationId, project: project ?? null }]
-  for (const entity of order) yield* exported.of(entity)
+  for (const entity of Object.keys(entities)) yield* exported.of(entity)
   if (project === undefined)
     for (const more of await exportedToo.call(ctx, { renewed: () => exported.renewed() }))
       for await (const line of more) yield [line]

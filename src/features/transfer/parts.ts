@@ -1,45 +1,17 @@
 import { getTableColumns } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import type { RecordName } from '../../records/names.ts'
 import { decisionComments } from '../decisions/table.ts'
 import { pullRequests } from '../repositories/table.ts'
 import { specVersions } from '../specs/table.ts'
 import { taskDependencies, taskEvidence } from '../tasks/table.ts'
 import { featureDependencies, featureEvidence, featureReviews } from '../workflow/table.ts'
 
-/** The order of an export: each record comes after what it belongs to. */
-export const order = [
-  'project',
-  'agent',
-  'skill',
-  'epic',
-  'story',
-  'task',
-  'comment',
-  'evidence',
-  'dependency',
-  'feature',
-  'gateEvidence',
-  'review',
-  'featureDependency',
-  'repository',
-  'pullRequest',
-  'spec',
-  'version',
-  'decision',
-  'discussion',
-  'note',
-  'session',
-  'memory',
-  'view',
-  'link',
-  'file',
-] as const
-
 /** What belongs to a record and is only added: exports have it as lines of their own. */
 export interface Part {
   readonly table: PgTable
   /** The kind of record that it belongs to, and the column with that record's id. */
-  readonly of: string
+  readonly of: RecordName
   readonly parent: PgColumn
   /** The columns that identify it. */
   readonly key: readonly PgColumn[]

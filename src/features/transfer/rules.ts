@@ -1,64 +1,18 @@
-import { Type } from '@sinclair/typebox'
 import { sql } from 'drizzle-orm'
 import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
 import { check } from '../../check.ts'
 import { idList, newId } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
-import { Pull } from '../../outside/codehosts/schema.ts'
-import type { RecordName } from '../../records/names.ts'
-import { instant, nullable, object, oneOf, type TObject, text, url } from '../../schema.ts'
-import { Agent } from '../agents/schema.ts'
-import { Decision, Comment as Discussion } from '../decisions/schema.ts'
+import type { MemoryScope } from '../../records/names.ts'
 import { lookUp } from '../links/records.ts'
-import { LinkCreate } from '../links/schema.ts'
-import { Memory } from '../memory/schema.ts'
 import { mentionsOf } from '../notes/mentions.ts'
-import { Note } from '../notes/schema.ts'
-import { Project } from '../projects/schema.ts'
-import { Repository } from '../repositories/schema.ts'
-import { Session } from '../sessions/schema.ts'
 import { placeholdersIn } from '../skills/placeholders.ts'
-import { Skill } from '../skills/schema.ts'
-import { Spec, SpecVersion } from '../specs/schema.ts'
-import { Epic, Story } from '../stories/schema.ts'
-import { Comment, kinds, Task, TaskEvidence } from '../tasks/schema.ts'
-import { View } from '../views/schema.ts'
-import { Feature, FeatureReview, SubmittedEvidence } from '../workflow/schema.ts'
 import { aliasOf } from './aliases.ts'
+import { entityNamed, needed, orNull, type Reference, scopes } from './entities.ts'
 import { parentField } from './parts.ts'
 
 type Fields = Record<string, unknown>
-
-const said = { actorType: oneOf(['user', 'agent', 'system']), actorName: text(200), createdAt: instant() }
-
-/** What the web API returns of each kind: a record that it could not have returned is not imported. */
-const schemas: Readonly<Record<string, TObject>> = {
-  project: Project,
-  agent: Agent,
-  skill: Skill,
-  epic: Epic,
-  story: Story,
-  task: Task,
-  comment: Comment,
-  evidence: object({ ...TaskEvidence.properties, ...said }),
-  dependency: object({ kind: oneOf(kinds), createdAt: instant() }),
-  feature: Feature,
-  gateEvidence: object({ ...SubmittedEvidence.properties, ...said, verifiedAt: nullable(instant()) }),
-  review: object({ ...FeatureReview.properties, ...said, comment: nullable(text(10_000)) }),
-  featureDependency: object({ createdAt: instant() }),
-  repository: object({ ...Repository.properties, host: url(), pulls: Type.Array(Pull) }),
-  pullRequest: object({ ...Pull.properties, createdAt: instant() }),
-  spec: Spec,
-  version: object({ ...SpecVersion.properties, content: Spec.properties.content }),
-  decision: Decision,
-  discussion: Discussion,
-  note: Note,
-  session: Session,
-  memory: Memory,
-  view: View,
-  link: LinkCreate,
-}
 
 /** Fields that exports of earlier versions do not have. */
 const newFields = new Set(['task completedByType', 'comment version'])
@@ -70,7 +24,7 @@ export function checkRecord(entity: string, record: Fields, columns: Readonly<Re
   const isMissing = (name: string) => record[name] === undefined && !newFields.has(`${entity} ${name}`)
   const missing = Object.keys(columns).find(isMissing)
   if (missing !== undefined) throw invalid('/records', `A ${entity} lacks its field ${missing}.`)
-  for (const [name, schema] of Object.entries(schemas[entity]?.properties ?? {})) {
+  for (const [name, schema] of Object.entries(entityNamed(entity).schema?.properties ?? {})) {
     const [error] = name in record ? check(schema, record[name]) : []
     if (error) throw invalid('/records', `${name} of the ${entity} ${record.id}: ${error.message}`)
   }
@@ -88,55 +42,10 @@ export function computed(entity: string, { content, url, status }: Fields): Fiel
   return { seenSeq, ...(status === 'active' && { status: 'paused' }) }
 }
 
-/** A field with the id of another record, or with a list of them. */
-interface Reference {
-  readonly field: string
-  readonly table: string
-  /** Whether the record must be in the team already. Default: it may also come later, or be gone. */
-  readonly isNeeded?: true
-  /** Whether it must be in the same project. */
-  readonly inProject?: true
-  /** For what people also use from other teams, if they see it. */
-  readonly kind?: RecordName
-  /** Whether the field becomes null if the record is not in the team. */
-  readonly orNull?: true
-}
-
-const needed = (field: string, table: string): Reference => ({ field, table, isNeeded: true })
-const later = (field: string, table: string): Reference => ({ field, table })
-const orNull = (field: string, table: string): Reference => ({ ...later(field, table), orNull: true })
-const near = (field: string, table: string): Reference => ({ ...needed(field, table), inProject: true })
-
-/** The references of each kind besides `projectId`, what it belongs to first. */
-const references: Readonly<Record<string, readonly Reference[]>> = {
-  story: [near('epicId', 'epics')],
-  task: [near('storyId', 'stories'), later('parentId', 'tasks')],
-  comment: [needed('taskId', 'tasks')],
-  evidence: [needed('taskId', 'tasks')],
-  dependency: [needed('taskId', 'tasks'), needed('blockedById', 'tasks')],
-  feature: [later('taskIds', 'tasks'), later('specId', 'specs')],
-  gateEvidence: [needed('featureId', 'features')],
-  review: [needed('featureId', 'features')],
-  featureDependency: [needed('featureId', 'features'), needed('blockedById', 'features')],
-  pullRequest: [needed('repositoryId', 'repositories'), orNull('featureId', 'features')],
-  version: [needed('specId', 'specs')],
-  decision: [later('supersedes', 'decisions'), later('supersededById', 'decisions')],
-  discussion: [needed('decisionId', 'decisions')],
-  session: [orNull('taskId', 'tasks')],
-  memory: [later('supersedes', 'memories'), later('supersededById', 'memories')],
-}
-
-/** What a memory is about, by its scope. */
-const scopes: Readonly<Record<string, Reference>> = {
-  project: needed('scopeId', 'projects'),
-  agent: { ...later('scopeId', 'agents'), kind: 'agent' },
-  session: { ...later('scopeId', 'sessions'), kind: 'session' },
-}
-
 function referencesOf(entity: string, { scope }: Fields): readonly Reference[] {
-  const about = entity === 'memory' ? scopes[String(scope)] : undefined
+  const about = entity === 'memory' ? scopes[scope as MemoryScope] : undefined
   const project = entity === 'session' ? orNull('projectId', 'projects') : needed('projectId', 'projects')
-  return [project, ...(references[entity] ?? []), ...(about ? [about] : [])]
+  return [project, ...(entityNamed(entity).references ?? []), ...(about ? [about] : [])]
 }
 
 /**
@@ -224,7 +133,7 @@ export async function isOurs(
   }
   const parent = parentField(entity)
   if (there[parent] === row[parent]) return true
-  const [belongsTo] = references[entity] ?? []
+  const [belongsTo] = entityNamed(entity).references ?? []
   if (!belongsTo) return false
   const [place] = await placesOf(ctx, belongsTo, [String(there[parent])])
   return place?.team === organizationId

@@ -1,0 +1,119 @@
+import { Type } from '@sinclair/typebox'
+import { Pull } from '../../outside/codehosts/schema.ts'
+import type { MemoryScope, RecordName } from '../../records/names.ts'
+import type { FieldKind } from '../../records/sync.ts'
+import { instant, nullable, object, oneOf, type TObject, text, url } from '../../schema.ts'
+import { Agent } from '../agents/schema.ts'
+import { Decision, Comment as Discussion } from '../decisions/schema.ts'
+import { LinkCreate } from '../links/schema.ts'
+import { Memory } from '../memory/schema.ts'
+import { Note } from '../notes/schema.ts'
+import { Project } from '../projects/schema.ts'
+import { Repository } from '../repositories/schema.ts'
+import { Session } from '../sessions/schema.ts'
+import { Skill } from '../skills/schema.ts'
+import { Spec, SpecVersion } from '../specs/schema.ts'
+import { Epic, Story } from '../stories/schema.ts'
+import { Comment, kinds, Task, TaskEvidence } from '../tasks/schema.ts'
+import { View } from '../views/schema.ts'
+import { Feature, FeatureReview, SubmittedEvidence } from '../workflow/schema.ts'
+
+/** What exports have of an entity: a kind of record, or what belongs to records. */
+export interface Entity {
+  /** What the web API returns of it: a record that it could not have returned is not imported. */
+  readonly schema?: TObject
+  /** Its references besides `projectId`, what it belongs to first. */
+  readonly references?: readonly Reference[]
+  /** Fields that a later import takes, besides those that devices can change. */
+  readonly fields?: Readonly<Record<string, FieldKind>>
+}
+
+/** A field with the id of another record, or with a list of them. */
+export interface Reference {
+  readonly field: string
+  readonly table: string
+  /** Whether the record must be in the team already. Default: it may also come later, or be gone. */
+  readonly isNeeded?: true
+  /** Whether it must be in the same project. */
+  readonly inProject?: true
+  /** For what people also use from other teams, if they see it. */
+  readonly kind?: RecordName
+  /** Whether the field becomes null if the record is not in the team. */
+  readonly orNull?: true
+}
+
+export const needed = (field: string, table: string): Reference => ({ field, table, isNeeded: true })
+const later = (field: string, table: string): Reference => ({ field, table })
+export const orNull = (field: string, table: string): Reference => ({ ...later(field, table), orNull: true })
+const near = (field: string, table: string): Reference => ({ ...needed(field, table), inProject: true })
+
+const said = { actorType: oneOf(['user', 'agent', 'system']), actorName: text(200), createdAt: instant() }
+
+/** Whatever an export has, in its order: each record comes after what it belongs to. */
+export const entities = {
+  project: { schema: Project, fields: { visibility: 'value', status: 'value' } },
+  agent: { schema: Agent },
+  skill: { schema: Skill },
+  epic: { schema: Epic, fields: { position: 'value' } },
+  story: { schema: Story, references: [near('epicId', 'epics')], fields: { position: 'value' } },
+  task: {
+    schema: Task,
+    references: [near('storyId', 'stories'), later('parentId', 'tasks')],
+    fields: { completionNotes: 'text', position: 'value' },
+  },
+  comment: { schema: Comment, references: [needed('taskId', 'tasks')] },
+  evidence: { schema: object({ ...TaskEvidence.properties, ...said }), references: [needed('taskId', 'tasks')] },
+  dependency: {
+    schema: object({ kind: oneOf(kinds), createdAt: instant() }),
+    references: [needed('taskId', 'tasks'), needed('blockedById', 'tasks')],
+  },
+  feature: {
+    schema: Feature,
+    references: [later('taskIds', 'tasks'), later('specId', 'specs')],
+    fields: { position: 'value' },
+  },
+  gateEvidence: {
+    schema: object({ ...SubmittedEvidence.properties, ...said, verifiedAt: nullable(instant()) }),
+    references: [needed('featureId', 'features')],
+  },
+  review: {
+    schema: object({ ...FeatureReview.properties, ...said, comment: nullable(text(10_000)) }),
+    references: [needed('featureId', 'features')],
+  },
+  featureDependency: {
+    schema: object({ createdAt: instant() }),
+    references: [needed('featureId', 'features'), needed('blockedById', 'features')],
+  },
+  repository: { schema: object({ ...Repository.properties, host: url(), pulls: Type.Array(Pull) }) },
+  pullRequest: {
+    schema: object({ ...Pull.properties, createdAt: instant() }),
+    references: [needed('repositoryId', 'repositories'), orNull('featureId', 'features')],
+  },
+  spec: { schema: Spec },
+  version: {
+    schema: object({ ...SpecVersion.properties, content: Spec.properties.content }),
+    references: [needed('specId', 'specs')],
+  },
+  decision: { schema: Decision, references: [later('supersedes', 'decisions'), later('supersededById', 'decisions')] },
+  discussion: { schema: Discussion, references: [needed('decisionId', 'decisions')] },
+  note: { schema: Note },
+  session: { schema: Session, references: [orNull('taskId', 'tasks')] },
+  memory: {
+    schema: Memory,
+    references: [later('supersedes', 'memories'), later('supersededById', 'memories')],
+    fields: { supersededById: 'value' },
+  },
+  view: { schema: View },
+  link: { schema: LinkCreate },
+  file: {},
+} satisfies Record<RecordName, Entity> & Record<string, Entity>
+
+export const entityNamed = (name: string): Entity =>
+  Object.hasOwn(entities, name) ? entities[name as keyof typeof entities] : {}
+
+/** What a memory is about, by its scope. */
+export const scopes: Readonly<Record<MemoryScope, Reference>> = {
+  project: needed('scopeId', 'projects'),
+  agent: { ...later('scopeId', 'agents'), kind: 'agent' },
+  session: { ...later('scopeId', 'sessions'), kind: 'session' },
+}
