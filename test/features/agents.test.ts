@@ -243,7 +243,7 @@ describe('who sees what', () => {
     await make(team.author)
     const own = [await make(team.author, { scope: 'team' }), await make(team.author, { scope: 'public' })]
     const ctx = await team.author.ctx()
-    expect(ids(await agents.listInTeam({ ...ctx, actor: { ...ctx.actor, organizationId: team.id } }, {}))).toEqual(
+    expect(ids(await agents.listFor({ ...ctx, actor: { ...ctx.actor, organizationId: team.id } }, {}))).toEqual(
       own.map((a) => a.id).sort(),
     )
     expect((await agents.find(ctx, (own[0] as Agent).slug)).id).toBe((own[0] as Agent).id)

@@ -218,6 +218,6 @@ export const issuesOf = read(
   admin,
   async (ctx, { id, ...query }: Of<ReportedIssueQuery>): Promise<ReportedIssuePage> => {
     await find(ctx, id)
-    return issues.listOf(ctx, { ...query, userId: id })
+    return issues.listAll(ctx, { ...query, userId: id })
   },
 )

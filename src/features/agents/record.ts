@@ -3,7 +3,7 @@ import { personal, type RecordKind } from '../../records/kind.ts'
 import { visibleTo } from '../organizations/sharing.ts'
 import { detail } from './detail.ts'
 import { agentDeleted } from './events.ts'
-import { listInTeam } from './service.ts'
+import { listFor } from './service.ts'
 import { agentSync } from './sync.ts'
 import { agents } from './table.ts'
 
@@ -25,7 +25,7 @@ export const agentRecord: RecordKind = {
       const { can: _, ...agent } = await detail(ctx, { ref })
       return agent
     },
-    list: (ctx, limit) => listInTeam(ctx, { limit }),
+    list: (ctx, limit) => listFor(ctx, { limit }),
   },
   sync: agentSync,
 }

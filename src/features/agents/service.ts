@@ -83,14 +83,10 @@ export const list = read(
   (ctx, query: AgentQuery): Promise<AgentPage> => page(ctx, query, query.scope ? [query.scope] : ['personal', 'team']),
 )
 
-/** Lists the current team's own agents, including those it made public. */
-export const listInTeam = read(
-  'agents.listInTeam',
-  member('agents:read'),
-  (ctx, query: AgentQuery): Promise<AgentPage> => page(ctx, query, teamScopes(ctx.actor)),
-)
-
-/** Lists the agents of the current team, or of the team that owns `project`, which the caller must see. */
+/**
+ * Lists the current team's own agents, including those it made public. With `project`, which the caller must see: the
+ * agents of the team that owns it.
+ */
 export const listFor = read(
   'agents.listFor',
   member('agents:read'),

@@ -1,4 +1,4 @@
-import { and, eq, type SQL } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { account, admin } from '../../auth/policy.ts'
@@ -86,31 +86,23 @@ async function find(ctx: Ctx, id: string): Promise<ReportedIssue> {
   return found
 }
 
-async function listReported(ctx: Ctx, query: ReportedIssueQuery, ...more: SQL[]): Promise<ReportedIssuePage> {
-  const page = keyset(orders, issues.id, query, { sort: 'createdAt' })
-  const filters = and(
-    ...more,
-    query.status && eq(issues.status, query.status),
-    query.priority && eq(issues.priority, query.priority),
-  )
-  const rows = await withReporter(ctx)
-    .where(page.where(filters))
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  return page.page(rows, query.total ? await ctx.db.$count(issues, filters) : undefined)
-}
-
+/** Lists the reports of all users, or of one. */
 export const listAll = read(
   'issues.listAll',
   admin,
-  (ctx, query: ReportedIssueQuery): Promise<ReportedIssuePage> => listReported(ctx, query),
-)
-
-export const listOf = read(
-  'issues.listOf',
-  admin,
-  (ctx, { userId, ...query }: ReportedIssueQuery & { userId: string }): Promise<ReportedIssuePage> =>
-    listReported(ctx, query, eq(issues.userId, userId)),
+  async (ctx, query: ReportedIssueQuery & { userId?: string }): Promise<ReportedIssuePage> => {
+    const page = keyset(orders, issues.id, query, { sort: 'createdAt' })
+    const filters = and(
+      query.userId === undefined ? undefined : eq(issues.userId, query.userId),
+      query.status && eq(issues.status, query.status),
+      query.priority && eq(issues.priority, query.priority),
+    )
+    const rows = await withReporter(ctx)
+      .where(page.where(filters))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    return page.page(rows, query.total ? await ctx.db.$count(issues, filters) : undefined)
+  },
 )
 
 export const update = write(

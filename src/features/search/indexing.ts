@@ -24,7 +24,7 @@ const PIECES = 400
 /** Rows per look, most of which do not concern search. */
 const ROWS = 500
 
-const find = ({ app }: Ctx, kind: string | undefined): SearchKind | undefined =>
+const followedKind = ({ app }: Ctx, kind: string | undefined): SearchKind | undefined =>
   app.records.followed.find((record) => record.kind === kind)
 
 /** Concurrent instances: one does the work, and the others then find nothing left to do. */
@@ -101,7 +101,7 @@ const followSome = write(
       const changes = taken.filter(({ type }) => types.has(type))
       const touched = new Map<SearchKind, Set<string>>()
       for (const { type, subjectId } of changes) {
-        const source = find(ctx, ctx.app.events.get(type)?.kind)
+        const source = followedKind(ctx, ctx.app.events.get(type)?.kind)
         if (source && subjectId) touched.set(source, (touched.get(source) ?? new Set()).add(subjectId))
       }
       for (const { type, projectId, at } of changes)
@@ -179,7 +179,7 @@ const differing = read(
   'search.differing',
   machine,
   async (ctx, { kind, projectId, of, after }: Progress): Promise<[id: string, differs: boolean][]> => {
-    const source = find(ctx, kind) as SearchKind
+    const source = followedKind(ctx, kind) as SearchKind
     const { table } = source
     const seenThrough = projectOf(source)
     if (projectId && !seenThrough) return []
@@ -216,7 +216,7 @@ const indexThese = write(
   machine,
   async (ctx, { kind, ids }: { kind: string; ids: string[] }): Promise<number> => {
     await takeTurns(ctx)
-    const source = find(ctx, kind) as SearchKind
+    const source = followedKind(ctx, kind) as SearchKind
     for (let limit = EVENTS; ; limit = Math.floor(limit / 2))
       if (
         await index(

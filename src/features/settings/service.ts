@@ -55,7 +55,7 @@ function keyOf(key: string): SettingKey {
   return key
 }
 
-async function find(ctx: Ctx, key: SettingKey): Promise<Row | undefined> {
+async function rowOf(ctx: Ctx, key: SettingKey): Promise<Row | undefined> {
   const [row] = await ctx.db.select().from(siteSettings).where(eq(siteSettings.key, key))
   return row
 }
@@ -67,7 +67,7 @@ export const list = read('settings.list', recentAdmin(RECENT), async (ctx, _: No
 
 export const get = read('settings.get', recentAdmin(RECENT), async (ctx, input: { key: string }): Promise<Setting> => {
   const key = keyOf(input.key)
-  return shown(ctx, key, await find(ctx, key))
+  return shown(ctx, key, await rowOf(ctx, key))
 })
 
 /** Checks the fields of a change against those of the key. */
@@ -181,6 +181,6 @@ export const getPublic = read(
 
 /** Returns a stored secret, for the server's own use. */
 export async function secretOf(ctx: Ctx, key: SettingKey, field: string): Promise<string | undefined> {
-  const sealed = (await find(ctx, key))?.secrets[field]?.sealed
+  const sealed = (await rowOf(ctx, key))?.secrets[field]?.sealed
   return sealed === undefined ? undefined : ctx.app.seal.open(sealed)
 }

@@ -1,4 +1,4 @@
-import { and, count, eq, gt } from 'drizzle-orm'
+import { and, eq, gt } from 'drizzle-orm'
 import { type Ctx, flow, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { authorize, person, type Rule } from '../../auth/policy.ts'
@@ -111,8 +111,7 @@ async function create(ctx: Ctx, values: typeof syncDevices.$inferInsert): Promis
   // The lock makes concurrent callers count one after the other.
   await ctx.db.select({ id: users.id }).from(users).where(eq(users.id, values.userId)).for('no key update')
   const live = and(eq(syncDevices.userId, values.userId), gt(syncDevices.lastSeenAt, daysAgo(ctx.now, limits.days)))
-  const [counted] = await ctx.db.select({ n: count() }).from(syncDevices).where(live)
-  if ((counted?.n ?? 0) >= limits.devices)
+  if ((await ctx.db.$count(syncDevices, live)) >= limits.devices)
     throw new AppError('conflict', `A user can have ${limits.devices} devices. Remove one that you no longer use.`, {
       next: [{ route: 'DELETE /api/sync/devices/{id}', command: 'tutti sync off' }],
     })

@@ -41,5 +41,5 @@ export const skills = read(
 export const agents = read(
   'teams.agents',
   byRow('agents:read'),
-  async (ctx, { id, ...query }: InTeam<AgentQuery>): Promise<AgentPage> => agentList.listInTeam(within(ctx, id), query),
+  async (ctx, { id, ...query }: InTeam<AgentQuery>): Promise<AgentPage> => agentList.listFor(within(ctx, id), query),
 )

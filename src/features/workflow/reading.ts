@@ -13,7 +13,7 @@ import { filteredProject, type ProjectFilter } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
-import { inVisibleProject } from '../projects/visible.ts'
+import { ofTeamOrProject } from '../projects/visible.ts'
 import { defaultWorkflow, next, progress, workflowOf } from '../projects/workflow.ts'
 import { blockersOf, openOnes } from './dependencies.ts'
 import { creationRefusal } from './refusals.ts'
@@ -21,9 +21,9 @@ import { type Row, visible } from './rows.ts'
 import type { Feature, FeatureItem, FeaturePage, FeatureQuery } from './schema.ts'
 import { featureEvidence, featureReviews, features } from './table.ts'
 
-/** A feature is seen by those who see its project. */
+/** The rule of `record.ts`; `state` can also let deleted features pass. */
 export const visibleTo = (ctx: Ctx, state = isNull(features.deletedAt)): SQL =>
-  and(state, inVisibleProject(features.projectId, rightsOf(ctx.actor)))
+  and(state, ofTeamOrProject(features, rightsOf(ctx.actor)))
 
 export interface Found {
   row: Row
