@@ -1,10 +1,12 @@
 import { type Column, type SQL, sql } from 'drizzle-orm'
+import type { Ctx } from '../action.ts'
 import type { Actor } from '../auth/actor.ts'
 import { scopeHolds } from '../auth/policy.ts'
 import { rightsOf } from '../auth/rights.ts'
+import { anyOf, idList } from '../db/columns.ts'
 import { or } from '../db/conditions.ts'
 import type { EventType } from '../events/catalogue.ts'
-import type { Records } from './kind.ts'
+import type { RecordKind, Records } from './kind.ts'
 import type { RecordName } from './names.ts'
 
 /** Who reads, and the registry of kinds: a `Ctx` is one. */
@@ -40,3 +42,21 @@ export const isSeen = (reader: Reader, kind: Column, id: Column): SQL =>
             where ${table.id} = ${id} and ${visible(rightsOf(reader.actor))}))`,
       ),
   )
+
+/** Returns these columns of those of the records that the caller sees. */
+export async function lookUp<R extends Record<string, unknown>>(
+  ctx: Ctx,
+  kind: RecordName,
+  ids: readonly string[],
+  columns: (record: RecordKind) => Record<keyof R & string, Column | SQL>,
+): Promise<R[]> {
+  if (!mayRead(ctx, kind)) return []
+  const record = ctx.app.records.get(kind)
+  const { table, visible } = record
+  const named = Object.entries<Column | SQL>(columns(record)).map(
+    ([name, column]) => sql`${column} as ${sql.identifier(name)}`,
+  )
+  const { rows } = await ctx.db.execute<R>(sql`select ${sql.join(named, sql`, `)} from ${table}
+    where ${anyOf(table.id, idList(ids))} and ${visible(rightsOf(ctx.actor))}`)
+  return rows
+}

@@ -7,7 +7,7 @@ import { AppError, notFound } from '../../errors.ts'
 import type { RecordName } from '../../records/names.ts'
 import { keyset } from '../../records/page.ts'
 import { isSeen } from '../../records/readable.ts'
-import { type Found, lookUp } from '../links/records.ts'
+import { type Found, seenRecords } from '../links/records.ts'
 import { isPublished } from '../notes/rows.ts'
 import { notes } from '../notes/table.ts'
 import { organizations } from '../organizations/table.ts'
@@ -42,7 +42,7 @@ const changing = memberOrAlone('uploads:write')
 
 /** Finds the record that holds a file, and requires the right to change its text. */
 async function writable(ctx: Ctx, { kind, recordId }: Pick<Row, 'kind' | 'recordId'>, what: string): Promise<Found> {
-  const [record] = await lookUp(ctx, kind, [recordId])
+  const [record] = await seenRecords(ctx, kind, [recordId])
   if (!record) throw notFound(kind, recordId)
   const { organizationId, projectId } = record
   // Only its author sees a record without a team.

@@ -4,7 +4,7 @@ import { prepare } from '../../db/session.ts'
 import type { RecordKind, Records } from '../../records/kind.ts'
 import { mentionNames } from '../../records/names.ts'
 import { passages } from '../search/table.ts'
-import { type Found, lookUp } from './records.ts'
+import { type Found, seenRecords } from './records.ts'
 import type { LinkedRecord } from './schema.ts'
 import { links } from './table.ts'
 
@@ -79,7 +79,7 @@ export async function linkedWith(
   if (rows.length === 0) return []
   const ends = new Map<string, Found>()
   for (const [type, list] of Map.groupBy(rows, (row) => row.type))
-    for (const end of await lookUp(ctx, type, [...new Set(list.map((row) => row.id))])) ends.set(end.id, end)
+    for (const end of await seenRecords(ctx, type, [...new Set(list.map((row) => row.id))])) ends.set(end.id, end)
   const listed = new Set<string>()
   return rows
     .flatMap(({ id: other, kind, direction }) => {

@@ -1,10 +1,8 @@
 import { type Column, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { rightsOf } from '../../auth/rights.ts'
-import { anyOf, idList } from '../../db/columns.ts'
 import { pathOf, projectOf } from '../../records/kind.ts'
 import type { RecordName } from '../../records/names.ts'
-import { mayRead } from '../../records/readable.ts'
+import { lookUp } from '../../records/readable.ts'
 import type { End } from './schema.ts'
 
 export interface Found extends End {
@@ -14,14 +12,15 @@ export interface Found extends End {
 }
 
 /** Returns those of these records that the caller sees. */
-export async function lookUp(ctx: Ctx, type: RecordName, ids: readonly string[]): Promise<Found[]> {
-  const record = ctx.app.records.get(type)
-  if (!mayRead(ctx, type)) return []
-  const { table, visible, title, ownerId } = record
-  const { rows } = await ctx.db.execute<Omit<Found, 'type'>>(sql`
-    select ${table.id} as id, ${title} as title, ${pathOf(record)} as path, ${table.organizationId} as "organizationId",
-      ${projectOf(record) ?? null}::uuid as "projectId", ${ownerId ?? null}::uuid as "ownerId"
-    from ${table} where ${anyOf(table.id, idList(ids))} and ${visible(rightsOf(ctx.actor))}`)
+export async function seenRecords(ctx: Ctx, type: RecordName, ids: readonly string[]): Promise<Found[]> {
+  const rows = await lookUp<Omit<Found, 'type'>>(ctx, type, ids, (record) => ({
+    id: record.table.id,
+    title: record.title,
+    path: pathOf(record),
+    organizationId: record.table.organizationId,
+    projectId: sql`${projectOf(record) ?? null}::uuid`,
+    ownerId: sql`${record.ownerId ?? null}::uuid`,
+  }))
   return rows.map((row) => ({ ...row, type }))
 }
 

@@ -9,7 +9,7 @@ import { keyset } from '../../records/page.ts'
 import { isSeen } from '../../records/readable.ts'
 import { requireWriter } from '../projects/rows.ts'
 import { linkCreated, linkDeleted } from './events.ts'
-import { type Found, lookUp } from './records.ts'
+import { type Found, seenRecords } from './records.ts'
 import type { End, Link, LinkCreate, LinkPage, LinkQuery } from './schema.ts'
 import { links } from './table.ts'
 
@@ -34,7 +34,7 @@ async function endsOf(ctx: Ctx, rows: readonly Row[]): Promise<Map<string, Found
   )
   const found = new Map<string, Found>()
   for (const [type, ends] of wanted)
-    for (const end of await lookUp(ctx, type, [...new Set(ends.map((e) => e.id))])) found.set(end.id, end)
+    for (const end of await seenRecords(ctx, type, [...new Set(ends.map((e) => e.id))])) found.set(end.id, end)
   return found
 }
 
@@ -57,7 +57,7 @@ export const list = read(
     const page = keyset({ createdAt: links.createdAt }, links.id, query, { sort: 'createdAt' })
     const from = and(eq(links.fromId, id), eq(links.fromType, type), isSeen(ctx, links.toType, links.toId))
     const to = and(eq(links.toId, id), eq(links.toType, type), isSeen(ctx, links.fromType, links.fromId))
-    if ((await lookUp(ctx, type, [id])).length === 0) return { items: [], nextCursor: null }
+    if ((await seenRecords(ctx, type, [id])).length === 0) return { items: [], nextCursor: null }
     const rows = await ctx.db
       .select(visible)
       .from(links)
@@ -82,7 +82,7 @@ export const get = read(
 )
 
 async function findEnd(ctx: Ctx, type: RecordName, id: string): Promise<Found> {
-  const [found] = await lookUp(ctx, type, [id])
+  const [found] = await seenRecords(ctx, type, [id])
   if (!found) throw notFound(type, id)
   return found
 }
@@ -180,8 +180,8 @@ function announce(
 
 /** Announces a link that another instance made. Throws unless the caller may change both its ends in this team. */
 export async function announceImported(ctx: Ctx, organizationId: string, link: Omit<Row, 'createdAt'>): Promise<void> {
-  const [from] = await lookUp(ctx, link.fromType, [link.fromId])
-  const [to] = await lookUp(ctx, link.toType, [link.toId])
+  const [from] = await seenRecords(ctx, link.fromType, [link.fromId])
+  const [to] = await seenRecords(ctx, link.toType, [link.toId])
   const isHere = async (end: Found) =>
     [organizationId, null].includes(end.organizationId) && (await mayChange(ctx, end))
   if (!from || !to || !(await isHere(from)) || !(await isHere(to)))

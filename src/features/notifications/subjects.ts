@@ -1,11 +1,10 @@
 import { inArray, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { pathOf, type RecordKind } from '../../records/kind.ts'
 import type { RecordName } from '../../records/names.ts'
 import type { Party } from '../../records/party.ts'
-import { mayRead } from '../../records/readable.ts'
+import { lookUp } from '../../records/readable.ts'
 import { organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
 import { invitesAmong } from './hooks.ts'
@@ -68,20 +67,23 @@ async function subjectsOf(ctx: Ctx, rows: readonly RowParties[]): Promise<Map<st
   const named = rows.filter((row) => row.recordKind !== null && row.recordId !== null)
   for (const [kind, list] of Map.groupBy(named, (row) => row.recordKind as RecordName | 'invite')) {
     const ids = [...new Set(list.map(({ recordId }) => recordId as string))]
-    found.push(...(kind === 'invite' ? (await invitesAmong.call(ctx, { ids })).flat() : await lookUp(ctx, kind, ids)))
+    found.push(
+      ...(kind === 'invite' ? (await invitesAmong.call(ctx, { ids })).flat() : await seenSubjects(ctx, kind, ids)),
+    )
   }
   return new Map(found.map((subject) => [subject.id, subject]))
 }
 
 /** Returns those of these records that the caller sees. */
-async function lookUp(ctx: Ctx, kind: RecordName, ids: readonly string[]): Promise<Subject[]> {
-  if (!mayRead(ctx, kind)) return []
-  const record = ctx.app.records.get(kind)
-  const { table, visible, title, key, status } = record
-  const { rows } = await ctx.db.execute<Omit<Subject, 'kind'>>(sql`
-    select ${table.id} as id, ${title} as title, ${key ?? null}::text as key, ${status ?? null}::text as status,
-      ${pathOf(record)} as path, ${teamOf(record)} as team
-    from ${table} where ${anyOf(table.id, idList(ids))} and ${visible(rightsOf(ctx.actor))}`)
+async function seenSubjects(ctx: Ctx, kind: RecordName, ids: readonly string[]): Promise<Subject[]> {
+  const rows = await lookUp<Omit<Subject, 'kind'>>(ctx, kind, ids, (record) => ({
+    id: record.table.id,
+    title: record.title,
+    key: sql`${record.key ?? null}::text`,
+    status: sql`${record.status ?? null}::text`,
+    path: pathOf(record),
+    team: teamOf(record),
+  }))
   return rows.map((row) => ({ ...row, kind }))
 }
 

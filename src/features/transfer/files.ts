@@ -10,7 +10,7 @@ import { FILE_BYTES } from '../attachments/schema.ts'
 import { columns, requireRoom } from '../attachments/service.ts'
 import { attachments } from '../attachments/table.ts'
 import { checked } from '../attachments/types.ts'
-import { type Found, lookUp } from '../links/records.ts'
+import { type Found, seenRecords } from '../links/records.ts'
 import { aliasOf } from './aliases.ts'
 
 /** The files in the texts of records. A file is one line of an export, with its bytes. */
@@ -82,7 +82,7 @@ export async function storeFile(
   organizationId: string,
   { base64, ...file }: ImportedFile,
 ): Promise<Found | undefined> {
-  const [record] = await lookUp(ctx, file.kind, [file.recordId])
+  const [record] = await seenRecords(ctx, file.kind, [file.recordId])
   if (!record || ![organizationId, null].includes(record.organizationId))
     throw invalid('/records', `The ${file.kind} of the file ${file.id} is not in this team.`)
   const ownerOf = async (id: string) => {

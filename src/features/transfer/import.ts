@@ -5,7 +5,7 @@ import { member, type Rule, scopeHolds } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { rowsAs } from '../../db/session.ts'
 import { AppError, invalid } from '../../errors.ts'
-import { lookUp } from '../links/records.ts'
+import { seenRecords } from '../links/records.ts'
 import { announceImported } from '../links/service.ts'
 import { memberships } from '../organizations/table.ts'
 import { specs } from '../specs/table.ts'
@@ -187,7 +187,7 @@ class Batch {
   }
 
   async #seesAgent(id: string): Promise<boolean> {
-    if (!this.#agents.has(id) && (await lookUp(this.ctx, 'agent', [id])).length > 0) this.#agents.add(id)
+    if (!this.#agents.has(id) && (await seenRecords(this.ctx, 'agent', [id])).length > 0) this.#agents.add(id)
     return this.#agents.has(id)
   }
 

@@ -5,7 +5,7 @@ import { check } from '../../check.ts'
 import { idList, newId } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
 import type { MemoryScope } from '../../records/names.ts'
-import { lookUp } from '../links/records.ts'
+import { seenRecords } from '../links/records.ts'
 import { mentionsOf } from '../notes/mentions.ts'
 import { placeholdersIn } from '../skills/placeholders.ts'
 import { aliasOf } from './aliases.ts'
@@ -85,7 +85,7 @@ async function renameStrange(
   row: Fields,
   strange: readonly string[],
 ): Promise<void> {
-  const seen = new Set(kind ? (await lookUp(ctx, kind, [...strange])).map(({ id }) => id) : [])
+  const seen = new Set(kind ? (await seenRecords(ctx, kind, [...strange])).map(({ id }) => id) : [])
   const here = (id: unknown) =>
     typeof id === 'string' && strange.includes(id) && !seen.has(id) ? aliasOf(organizationId, id) : id
   const value = row[field]
