@@ -26,6 +26,8 @@ export interface Entity {
   readonly references?: readonly Reference[]
   /** Fields that a later import takes, besides those that devices can change. */
   readonly fields?: Readonly<Record<string, FieldKind>>
+  /** Its slug is unique in the whole instance, so that an imported record may need another one. */
+  readonly hasSlug?: true
 }
 
 /** A field with the id of another record, or with a list of them. */
@@ -52,8 +54,8 @@ const said = { actorType: oneOf(['user', 'agent', 'system']), actorName: text(20
 /** Whatever an export has, in its order: each record comes after what it belongs to. */
 export const entities = {
   project: { schema: Project, fields: { visibility: 'value', status: 'value' } },
-  agent: { schema: Agent },
-  skill: { schema: Skill },
+  agent: { schema: Agent, hasSlug: true },
+  skill: { schema: Skill, hasSlug: true },
   epic: { schema: Epic, fields: { position: 'value' } },
   story: { schema: Story, references: [near('epicId', 'epics')], fields: { position: 'value' } },
   task: {
@@ -96,7 +98,7 @@ export const entities = {
   },
   decision: { schema: Decision, references: [later('supersedes', 'decisions'), later('supersededById', 'decisions')] },
   discussion: { schema: Discussion, references: [needed('decisionId', 'decisions')] },
-  note: { schema: Note },
+  note: { schema: Note, hasSlug: true },
   session: { schema: Session, references: [orNull('taskId', 'tasks')] },
   memory: {
     schema: Memory,

@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm'
+import type { PgTable } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
 import { randomTail } from '../../auth/secrets.ts'
+import { entityNamed } from './entities.ts'
+import { kindNamed } from './kinds.ts'
 import type { Line } from './schema.ts'
 
 type Fields = Record<string, unknown>
-
-/** Tables whose slugs are of the whole instance. */
-const tables: Readonly<Record<string, string>> = { note: 'notes', agent: 'agents', skill: 'skills' }
 
 /** The slugs that records of a batch want, and which of them are taken: read once for each kind. */
 export class Slugs {
@@ -19,8 +19,8 @@ export class Slugs {
 
   /** Returns another slug for a new record, if its own is taken. */
   async free(entity: string, { slug }: Fields): Promise<Fields> {
-    const table = Object.hasOwn(tables, entity) ? tables[entity] : undefined
-    if (table === undefined || typeof slug !== 'string') return {}
+    const table = entityNamed(entity).hasSlug && kindNamed(this.ctx, entity)?.table
+    if (!table || typeof slug !== 'string') return {}
     const taken = this.#taken.get(entity) ?? (await this.#read(entity, table))
     this.#taken.set(entity, taken)
     const found = taken.has(slug) ? `${slug}-${randomTail()}` : slug
@@ -28,12 +28,12 @@ export class Slugs {
     return { slug: found }
   }
 
-  async #read(entity: string, table: string): Promise<Set<string>> {
+  async #read(entity: string, table: PgTable): Promise<Set<string>> {
     const wanted = this.records.flatMap(({ entity: kind, record: { slug } }) =>
       kind === entity && typeof slug === 'string' ? [slug] : [],
     )
     const { rows } = await this.ctx.db.execute<{ slug: string }>(sql`
-      select slug from ${sql.identifier(table)} where slug in ${wanted} and deleted_at is null`)
+      select slug from ${table} where slug in ${wanted} and deleted_at is null`)
     return new Set(rows.map(({ slug }) => slug))
   }
 }
