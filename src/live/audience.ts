@@ -5,12 +5,12 @@ import type { AppEvent } from '../events/event.ts'
 import type { Records } from '../records/kind.ts'
 import type { RecordName } from '../records/names.ts'
 import { mayRead, mayReadEvent } from '../records/readable.ts'
+import type { KnownProjects, ProjectAccess } from './known-projects.ts'
 import { requireRoomToWatch } from './limits.ts'
-import type { Place, Places } from './places.ts'
 
 /** `projects.visibleTo` in memory. */
-export function seesProject(actor: Actor, place: Place): boolean {
-  const { organizationId, workspaceId, visibility, createdById } = place
+export function seesProject(actor: Actor, project: ProjectAccess): boolean {
+  const { organizationId, workspaceId, visibility, createdById } = project
   const role = actor.memberships.get(organizationId)
   if (role) {
     const isOwn = createdById !== null && createdById === actor.userId
@@ -40,7 +40,7 @@ interface Known {
 
 /**
  * THE RULE who gets an event, for the hub, SSE, replays and MCP streams. It decides in memory, so the event's
- * project must have been loaded into `places`. Events of the team are those that `activity.seenBy` finds in the feed;
+ * project must have been loaded into `projects`. Events of the team are those that `activity.seenBy` finds in the feed;
  * events about accounts and access are only for the user that they name.
  */
 export class Audience {
@@ -50,7 +50,7 @@ export class Audience {
 
   constructor(
     private readonly known: Known,
-    readonly places: Places,
+    readonly projects: KnownProjects,
   ) {
     this.#byHand = known.events.all.find(({ byHand }) => byHand)
     this.#otherKinds = new Set(known.events.all.flatMap(({ feed, kind }) => (feed === 'work' ? [] : [kind])))
@@ -88,8 +88,8 @@ export class Audience {
   #isIn(actor: Actor, { organizationId, projectId }: AppEvent): boolean {
     if (organizationId === null) return false
     if (projectId === null) return actor.memberships.has(organizationId)
-    const place = this.places.get(projectId)
-    return place?.organizationId === organizationId && seesProject(actor, place)
+    const project = this.projects.get(projectId)
+    return project?.organizationId === organizationId && seesProject(actor, project)
   }
 
   /** Not for a credential of one team, nor for a key that may read only some kinds. */

@@ -63,7 +63,7 @@ export class Delivery {
     const withRecords = wanted.filter((row) => this.crowd.wantsRecord(row))
     const records = await recordsOf(this.app, withRecords)
     const projects = wanted.map(({ projectId }) => projectId)
-    while (!this.audience.places.knows(projects)) await this.audience.places.load(projects)
+    while (!this.audience.projects.knows(projects)) await this.audience.projects.load(projects)
     const events = wanted.map((row): Outgoing => {
       const position = between(before, after, row.seq)
       const cursor = toCursor(this.epoch(), position)

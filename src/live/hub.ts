@@ -10,9 +10,9 @@ import { Company } from './company.ts'
 import { Crowd } from './crowd.ts'
 import { Delivery } from './delivery.ts'
 import { Following, type HubApp, QUIET_MS, SLOW_MS, TICK_MS } from './following.ts'
+import { KnownProjects } from './known-projects.ts'
 import { hubLimits } from './limits.ts'
 import { type Closing, Listener, type Outlet } from './listener.ts'
-import { Places } from './places.ts'
 import type { State } from './presence.ts'
 import { positionAt, Replay } from './replay.ts'
 import { LiveRights } from './rights.ts'
@@ -43,8 +43,8 @@ export class Hub {
   #isStopping = false
 
   constructor(private readonly app: HubApp) {
-    const places = new Places(app.driver, app.events)
-    this.audience = new Audience(app, places)
+    const projects = new KnownProjects(app.driver, app.events)
+    this.audience = new Audience(app, projects)
     this.topics = new Topics(app, this.audience)
     this.company = new Company(app, this.#crowd)
     this.board = new Board(app, this.#crowd)
@@ -67,7 +67,7 @@ export class Hub {
     this.#replay = new Replay(app, this.audience, () => this.#following.epoch)
     this.#delivery = new Delivery(app, this.audience, this.#crowd, () => this.#following.epoch)
     // MCP streams ask the audience too, also while nobody uses the hub.
-    app.bus.subscribe((event) => places.forget(event))
+    app.bus.subscribe((event) => projects.forget(event))
     app.bus.onRestart(() => this.#closeAll())
   }
 
@@ -241,7 +241,7 @@ export class Hub {
   async #recover(): Promise<void> {
     for (;;) {
       const reached = this.#reached
-      this.audience.places.clear()
+      this.audience.projects.clear()
       await this.#rights.renewAll()
       if (reached !== this.#reached) continue
       this.#position = reached

@@ -7,9 +7,9 @@ import { positionNow, readAfter } from '../events/reader.ts'
 import { type Attached, recordsOf } from './attached.ts'
 import { Audience } from './audience.ts'
 import { watchable } from './hooks.ts'
+import { KnownProjects } from './known-projects.ts'
 import { hubLimits } from './limits.ts'
 import { type ResetReason, shapeOf } from './messages.ts'
-import { Places } from './places.ts'
 import { positionAt, refusalOf } from './replay.ts'
 import { isTopic, isWanted, refusals, Topics, topicsOf } from './topics.ts'
 
@@ -32,7 +32,7 @@ export async function poll(ctx: Ctx, { topics, cursor, records }: Wanted) {
   const { app, actor: asked } = ctx
   const epoch = await epochOf(app.driver)
   // Rights are read after the events, so that none that follows a revocation is shown.
-  const audience = new Audience(app, new Places(app.driver, app.events))
+  const audience = new Audience(app, new KnownProjects(app.driver, app.events))
   const from = cursor === undefined ? undefined : positionAt(epoch, cursor)
   const now = await positionNow(app.db)
   const reset = from && (await refusalOf(app, from, now))
@@ -45,7 +45,7 @@ export async function poll(ctx: Ctx, { topics, cursor, records }: Wanted) {
   const refused = await new Topics({ ...app, watchable: watchableBy(ctx) }, audience).refused(actor, [...known])
   const granted = known.difference(refused)
   const rows = page?.rows.filter((row) => audience.typeOf(row)) ?? []
-  await audience.places.load(rows.map(({ projectId }) => projectId))
+  await audience.projects.load(rows.map(({ projectId }) => projectId))
   const heard = rows.filter((row) => isWanted(topicsOf(row), audience.hears(actor, row), granted))
   const attached = records ? await recordsOf(app, heard) : new Map<string, Attached>()
   return {

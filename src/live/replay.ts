@@ -106,14 +106,14 @@ export class Replay {
     const page = await this.#pageAfter(from, to)
     await this.#turn()
     const projects = page.events.map(({ row }) => row.projectId)
-    await this.audience.places.load(projects)
+    await this.audience.projects.load(projects)
     const isNews = ({ row, topics }: Missed) =>
       !covers(from, row.seq) &&
       !listener.had?.isIn(row.seq) &&
       isWanted(topics, this.audience.hears(listener.actor, row), listener.topics)
     const withRecord = listener.records ? page.events.filter(isNews).map(({ row }) => row) : []
     const records = withRecord.length === 0 ? none : await this.#alone(() => recordsOf(this.app, withRecord))
-    while (!this.audience.places.knows(projects)) await this.audience.places.load(projects)
+    while (!this.audience.projects.knows(projects)) await this.audience.projects.load(projects)
     // The client went back further meanwhile, or has gone.
     if (listener.position !== from || listener.isClosed) return
     const news = page.events.filter(isNews)

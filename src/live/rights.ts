@@ -29,7 +29,7 @@ export class LiveRights {
     const stale = new Set<Listener>()
     const unsure = this.#atRecords(rows)
     for (const row of rows) {
-      this.audience.places.forget(row)
+      this.audience.projects.forget(row)
       const concerns = rightsChangedBy(this.app.events, row)
       if (concerns) {
         this.#changes++

@@ -60,7 +60,7 @@ export class Topics {
     const ids = (kind: string) => [...places.values()].flatMap((m) => (m?.[1] === kind ? [m[2] as string] : []))
     const projects = ids('project')
     const [, readable] = await Promise.all([
-      this.audience.places.load(projects),
+      this.audience.projects.load(projects),
       this.#watchable(actor, new Set(ids('record'))),
     ])
     return new Set(topics.filter((topic) => !this.#may(actor, topic, places.get(topic) ?? null, readable)))
@@ -71,7 +71,7 @@ export class Topics {
     const [, kind, id = ''] = place ?? []
     if (kind === 'organization') return actor.memberships.has(id)
     if (kind === 'record') return readable.has(id)
-    const project = this.audience.places.get(id)
+    const project = this.audience.projects.get(id)
     return kind === 'project' && project !== undefined && seesProject(actor, project)
   }
 

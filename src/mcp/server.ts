@@ -85,7 +85,7 @@ class McpEndpoints implements Mcp {
       catalogue,
       (actor, selection) => offer.seesPrompts(actor, selection),
       async (actor, event) => {
-        await app.live.audience.places.load([event.projectId])
+        await app.live.audience.projects.load([event.projectId])
         return app.live.audience.hears(actor, event).shared
       },
       (open) => recheck(app, offer, open),

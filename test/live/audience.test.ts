@@ -104,8 +104,8 @@ test('whoever hears of an event as it happens also finds it in the feed, and the
         .select({ id: events.id })
         .from(events)
         .where(and(eq(events.requestId, mark), isWork(t.app.events), seenBy(ctx)))
-      audience.places.clear()
-      await audience.places.load(projects)
+      audience.projects.clear()
+      await audience.projects.load(projects)
       const heard = rows.filter((row) => audience.hears(actor, row).shared)
       expect(heard.map(({ id }) => id).sort()).toEqual(found.map(({ id }) => id).sort())
     }),

@@ -141,7 +141,7 @@ describe('a connection', () => {
       const event = (json: string): boolean => {
         got.push(`${who.userId} ${(JSON.parse(json) as { subjectId: string }).subjectId}`)
         // As an event that changes who sees the project does, at any moment.
-        t.app.live.audience.places.clear()
+        t.app.live.audience.projects.clear()
         return true
       }
       t.app.live.reserve(actor)

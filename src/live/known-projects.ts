@@ -4,7 +4,7 @@ import type { Catalogue } from '../events/catalogue.ts'
 import type { AppEvent } from '../events/event.ts'
 
 /** What decides who sees a project. */
-export interface Place {
+export interface ProjectAccess {
   readonly organizationId: string
   readonly workspaceId: string | null
   readonly visibility: string
@@ -14,9 +14,9 @@ export interface Place {
 const MOST = 10_000
 
 /** Keeps in memory what decides who sees each project, as of the last event that this instance has processed. */
-export class Places {
+export class KnownProjects {
   /** Null: there is no such project, or it was deleted. */
-  readonly #known = new Map<string, Place | null>()
+  readonly #known = new Map<string, ProjectAccess | null>()
   /** Counts the changes, so that what was read before one is not stored after it. */
   #changes = 0
 
@@ -26,7 +26,7 @@ export class Places {
   ) {}
 
   /** Returns a project that `load` has read. */
-  get(id: string): Place | undefined {
+  get(id: string): ProjectAccess | undefined {
     return this.#known.get(id) ?? undefined
   }
 
@@ -68,7 +68,7 @@ export class Places {
       if (this.#known.size > MOST) this.#known.clear()
       for (const id of missing) this.#known.set(id as string, null)
       for (const [id, organizationId, workspaceId, visibility, createdById] of rows as string[][])
-        this.#known.set(id as string, { organizationId, workspaceId, visibility, createdById } as Place)
+        this.#known.set(id as string, { organizationId, workspaceId, visibility, createdById } as ProjectAccess)
     }
   }
 }
