@@ -1,9 +1,9 @@
 import { check } from '../check.ts'
 import { MOST_HEAD, RequestHead, type ResetCode, type ResponseHead, resets, type TunnelUser } from './frames.ts'
 import { toClient, toService } from './headers.ts'
-import type { Place } from './places.ts'
 import { type Stream, StreamReset } from './stream.ts'
-import { type Traffic, Unreachable, type Way } from './switchboard.ts'
+import { type Dialer, type Traffic, Unreachable } from './switchboard.ts'
+import type { TunnelAddress } from './tunnel-address.ts'
 import { cancelWith, responseOf } from './waiting.ts'
 
 export const forwardLimits = {
@@ -17,7 +17,7 @@ export const forwardLimits = {
 
 /** A request that may pass. */
 export interface Admitted {
-  way: Way
+  dialer: Dialer
   service: string
   user: TunnelUser | null
   /** Hears of the stream, so that it can end with the rights of its caller. */
@@ -37,29 +37,35 @@ const failures: Record<ResetCode, [number, string]> = {
 }
 
 /** Opens a stream for the request; a Response if it cannot be. */
-export async function openStream(request: Request, place: Place, to: Admitted, client: string | null, refuse: Refuse) {
+export async function openStream(
+  request: Request,
+  address: TunnelAddress,
+  to: Admitted,
+  client: string | null,
+  refuse: Refuse,
+) {
   const isSocket = isUpgrade(request)
   const head: RequestHead = {
     kind: isSocket ? 'ws' : 'http',
     service: to.service,
     method: request.method,
-    target: place.target,
-    headers: toService(request, place, to.user, client),
+    target: address.target,
+    headers: toService(request, address, to.user, client),
     user: to.user,
   }
-  const stream = await openWay(to.way, head, isSocket || request.body !== null, refuse)
+  const stream = await dial(to.dialer, head, isSocket || request.body !== null, refuse)
   if (!(stream instanceof Response)) to.opened(stream)
   return stream
 }
 
-/** Opens a stream on a way and counts it; a Response if it cannot be opened. */
-export async function openWay(way: Way, head: RequestHead, hasBody: boolean, refuse: Refuse) {
+/** Opens a stream through a dialer and counts it; a Response if it cannot be opened. */
+export async function dial(dialer: Dialer, head: RequestHead, hasBody: boolean, refuse: Refuse) {
   // The machine would take it for a break of the rules, and end its connection with all requests of others.
   if (check(RequestHead, head).length > 0)
     return refuse(400, 'A tunnel does not carry this method, or a header or an address this long.')
   try {
-    const stream = await way.open(head, hasBody)
-    way.traffic.requests++
+    const stream = await dialer.open(head, hasBody)
+    dialer.traffic.requests++
     return stream
   } catch (error) {
     if (error instanceof RangeError)
@@ -71,10 +77,16 @@ export async function openWay(way: Way, head: RequestHead, hasBody: boolean, ref
 }
 
 /** Tells the log of the tunnel. */
-export function passed({ method }: Request, { target }: Place, to: Admitted, status: number, started: number): void {
-  const { way, service, user } = to
+export function passed(
+  { method }: Request,
+  { target }: TunnelAddress,
+  to: Admitted,
+  status: number,
+  started: number,
+): void {
+  const { dialer, service, user } = to
   const ms = performance.now() - started
-  way.onPassed?.({ service, method, target, status, ms, user: user?.email ?? null })
+  dialer.onPassed?.({ service, method, target, status, ms, user: user?.email ?? null })
 }
 
 export const isUpgrade = ({ headers }: Request): boolean => headers.get('upgrade')?.toLowerCase() === 'websocket'
@@ -95,20 +107,20 @@ const bodiless = new Set([101, 204, 205, 304])
 /** Sends a request through a tunnel and returns the response as it comes. */
 export async function forward(
   request: Request,
-  place: Place,
+  address: TunnelAddress,
   to: Admitted,
   client: string | null,
   refuse: Refuse,
 ): Promise<Response> {
   const started = performance.now()
-  const stream = await openStream(request, place, to, client, refuse)
+  const stream = await openStream(request, address, to, client, refuse)
   if (stream instanceof Response) return stream
-  const { traffic } = to.way
+  const { traffic } = to.dialer
   if (request.body) void sendBody(request.body, stream, traffic)
   const head = await headOf(stream, refuse, request)
-  passed(request, place, to, head.status, started)
+  passed(request, address, to, head.status, started)
   if (head instanceof Response) return head
-  const headers = toClient(head.headers, place.mode)
+  const headers = toClient(head.headers, address.mode)
   if (headers.get('content-type')?.startsWith('text/event-stream')) stream.isIdleLimited = false
   if (request.method === 'HEAD' || bodiless.has(head.status) || head.status < 200) {
     stream.reset(resets.cancelled)

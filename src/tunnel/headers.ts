@@ -1,5 +1,5 @@
 import type { TunnelUser } from './frames.ts'
-import type { Place } from './places.ts'
+import type { TunnelAddress } from './tunnel-address.ts'
 
 type Pairs = [string, string][]
 
@@ -36,7 +36,12 @@ const ourCookies = /^(?:__Host-)?tutti_(?:access|refresh|here|tunnel|device)$/i
 export const TUNNEL_COOKIE = 'tutti_tunnel'
 
 /** Returns the headers that the service gets: without ours, with who is asking and from where. */
-export function toService(request: Request, place: Place, user: TunnelUser | null, client: string | null): Pairs {
+export function toService(
+  request: Request,
+  address: TunnelAddress,
+  user: TunnelUser | null,
+  client: string | null,
+): Pairs {
   const named = new Set((request.headers.get('connection') ?? '').toLowerCase().split(/[\s,]+/))
   const pairs: Pairs = []
   request.headers.forEach((value, name) => {
@@ -48,7 +53,7 @@ export function toService(request: Request, place: Place, user: TunnelUser | nul
   const protocols = request.headers.get('sec-websocket-protocol')
   if (protocols !== null) pairs.push(['sec-websocket-protocol', protocols])
   if (client !== null) pairs.push(['x-forwarded-for', client])
-  pairs.push(['x-forwarded-host', place.host])
+  pairs.push(['x-forwarded-host', address.host])
   if (user) pairs.push(['tutti-user', user.id], ['tutti-email', user.email])
   return pairs
 }
@@ -64,7 +69,7 @@ const foreignCookies = (header: string): string =>
  * Returns the headers that the client gets. By path, tunnels share an origin: a sandbox keeps their pages apart from
  * each other, and nothing is stored for the origin.
  */
-export function toClient(pairs: readonly [string, string][], mode: Place['mode']): Headers {
+export function toClient(pairs: readonly [string, string][], mode: TunnelAddress['mode']): Headers {
   const headers = new Headers()
   for (const [given, value] of pairs) {
     const name = given.toLowerCase()

@@ -2,16 +2,16 @@ import type { Server, ServerWebSocket, WebSocketHandler } from 'bun'
 import { MOST_SOCKET_MESSAGE, SocketBridge } from './bridge.ts'
 import { type Admitted, forward, headOf, isUpgrade, openStream, passed, type Refuse } from './forward.ts'
 import { resets } from './frames.ts'
-import { type Place, placeOf } from './places.ts'
 import type { Stream } from './stream.ts'
 import type { Traffic } from './switchboard.ts'
+import { type TunnelAddress, tunnelAddressOf } from './tunnel-address.ts'
 
 /** What the owner of the listener decides. */
 export interface Gate {
   /** Returns the address of the client; `direct` may be that of a proxy. */
   clientOf(request: Request, direct: string | null): string | null
   /** Returns who is behind the request and where it goes, or the response that refuses it. */
-  admit(request: Request, place: Place, client: string | null): Promise<Admitted | Response>
+  admit(request: Request, address: TunnelAddress, client: string | null): Promise<Admitted | Response>
   refuse: Refuse
 }
 
@@ -66,26 +66,26 @@ export function listen({ host, port, domain, byPath }: ListenerOptions, gate: Ga
     idleTimeout: 30,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     async fetch(request) {
-      const place = placeOf(request, domain, byPath)
-      if (!place) return gate.refuse(404, 'There is no tunnel at this address.')
+      const address = tunnelAddressOf(request, domain, byPath)
+      if (!address) return gate.refuse(404, 'There is no tunnel at this address.')
       const client = gate.clientOf(request, server.requestIP(request)?.address ?? null)
-      const admitted = await gate.admit(request, place, client)
+      const admitted = await gate.admit(request, address, client)
       if (admitted instanceof Response) return admitted
       // A service may be slow, so there is no time limit for clients that were admitted. Others hold no connection.
       server.timeout(request, 0)
-      if (!isUpgrade(request)) return forward(request, place, admitted, client, gate.refuse)
-      return upgrade(request, place, admitted, client)
+      if (!isUpgrade(request)) return forward(request, address, admitted, client, gate.refuse)
+      return upgrade(request, address, admitted, client)
     },
     error: () => gate.refuse(502, 'The request failed.'),
     websocket: sockets,
   })
 
-  async function upgrade(request: Request, place: Place, to: Admitted, client: string | null) {
+  async function upgrade(request: Request, address: TunnelAddress, to: Admitted, client: string | null) {
     const started = performance.now()
-    const stream = await openStream(request, place, to, client, gate.refuse)
+    const stream = await openStream(request, address, to, client, gate.refuse)
     if (stream instanceof Response) return stream
     const head = await headOf(stream, gate.refuse)
-    passed(request, place, to, head.status, started)
+    passed(request, address, to, head.status, started)
     if (head instanceof Response) return head
     if (head.status !== 101) {
       stream.reset(resets.cancelled)
@@ -93,7 +93,7 @@ export function listen({ host, port, domain, byPath }: ListenerOptions, gate: Ga
     }
     const protocol = head.headers.find(([name]) => name.toLowerCase() === 'sec-websocket-protocol')?.[1]
     const headers = protocol === undefined ? undefined : { 'sec-websocket-protocol': protocol }
-    if (server.upgrade(request, { data: { stream, traffic: to.way.traffic }, headers })) return undefined
+    if (server.upgrade(request, { data: { stream, traffic: to.dialer.traffic }, headers })) return undefined
     stream.reset(resets.cancelled)
     return gate.refuse(400, 'This is not a WebSocket handshake.')
   }

@@ -1,7 +1,7 @@
 import type { Offer, RequestHead } from './frames.ts'
-import type { Place } from './places.ts'
 import type { Session } from './session.ts'
 import type { Stream } from './stream.ts'
+import type { TunnelAddress } from './tunnel-address.ts'
 
 /** What decides who may reach a connected machine, as of the last change. */
 export interface TunnelFacts {
@@ -29,11 +29,11 @@ export interface Traffic {
   bytes: number
 }
 
-/** A way to a machine: its connection to this process, or another process that has one. */
-export interface Way {
+/** Opens streams to a machine: its connection to this process, or another process that has one. */
+export interface Dialer {
   /**
    * Opens a stream. `hasBody`: DATA follows. Throws `RangeError` for a head that is too large, and `Unreachable` if
-   * there is no way now.
+   * the machine cannot be reached now.
    */
   open(head: RequestHead, hasBody: boolean): Stream | Promise<Stream>
   readonly traffic: Traffic
@@ -49,7 +49,7 @@ export class Unreachable extends Error {
 }
 
 /** A machine that is connected to this process. */
-export interface Connection extends Way {
+export interface Connection extends Dialer {
   open(head: RequestHead, hasBody: boolean): Stream
   facts: TunnelFacts
   readonly generation: number
@@ -68,7 +68,7 @@ export class Switchboard {
   addressOf: (slug: string, service: string) => string | undefined = () => undefined
 
   /** Returns the tunnel that a request to the listener is for. */
-  placeOf: (request: Request) => Place | undefined = () => undefined
+  tunnelAddressOf: (request: Request) => TunnelAddress | undefined = () => undefined
   /** The port of the listener, once it runs. */
   listening: number | undefined
   /** Opens a stream through another process that has the machine, at this address and with this signature. */

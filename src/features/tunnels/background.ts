@@ -2,7 +2,7 @@ import type { AppEvent } from '../../events/event.ts'
 import type { App } from '../../services.ts'
 import { openThrough } from '../../tunnel/dial.ts'
 import { listen } from '../../tunnel/listener.ts'
-import { placeOf } from '../../tunnel/places.ts'
+import { tunnelAddressOf } from '../../tunnel/tunnel-address.ts'
 import { Dispatcher, expireActions } from './dispatch.ts'
 import { tunnelDeleted, tunnelOnline, tunnelUpdated } from './events.ts'
 import { createGate } from './gateway.ts'
@@ -71,7 +71,7 @@ function startListener(app: App) {
     const host = `${service}--${slug}.${domain}`
     return isSecure ? `https://${host}` : `http://${host}:${listener.port}`
   }
-  app.tunnels.placeOf = (request) => placeOf(request, domain, byPath)
+  app.tunnels.tunnelAddressOf = (request) => tunnelAddressOf(request, domain, byPath)
   return listener
 }
 

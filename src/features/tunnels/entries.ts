@@ -8,7 +8,7 @@ import { deriveKey, sameText } from '../../auth/secrets.ts'
 import { AppError } from '../../errors.ts'
 import type { App } from '../../services.ts'
 import { TUNNEL_COOKIE } from '../../tunnel/headers.ts'
-import type { Place } from '../../tunnel/places.ts'
+import type { TunnelAddress } from '../../tunnel/tunnel-address.ts'
 import { reachRefusal } from './access.ts'
 import { find } from './rows.ts'
 
@@ -36,15 +36,15 @@ export const enter = write(
   person,
   async (ctx, { to }: { to: string }): Promise<{ location: string }> => {
     const url = URL.parse(to)
-    const place = url && ctx.app.tunnels.placeOf(new Request(url.href, { headers: { host: url.host } }))
-    if (!url || place?.mode !== 'host') throw new AppError('invalid', 'This is not the address of a tunnel.')
-    const tunnel = await find(ctx, place.slug)
+    const address = url && ctx.app.tunnels.tunnelAddressOf(new Request(url.href, { headers: { host: url.host } }))
+    if (!url || address?.mode !== 'host') throw new AppError('invalid', 'This is not the address of a tunnel.')
+    const tunnel = await find(ctx, address.slug)
     refuse(reachRefusal(ctx, tunnel))
     const code = await issueSecret(ctx, {
       purpose: 'tunnel_entry',
       minutes: 1,
       userId: ctx.actor.userId,
-      data: { sessionId: ctx.actor.credentialId, host: place.host, target: place.target },
+      data: { sessionId: ctx.actor.credentialId, host: address.host, target: address.target },
     })
     return { location: `${secured(ctx.app, url.origin)}${ENTRY_PATH}?code=${code}` }
   },
@@ -68,11 +68,11 @@ export class Entries {
   }
 
   /** Takes the code of `enter` and sets the cookie. Undefined if the code is not valid here. */
-  async enter(request: Request, place: Place): Promise<Response | undefined> {
+  async enter(request: Request, address: TunnelAddress): Promise<Response | undefined> {
     const code = URL.parse(request.url)?.searchParams.get('code') ?? ''
     const found = await redeemSecret(contextOf(this.app, anonymous), 'tunnel_entry', code)
     const { sessionId, host, target } = (found?.data ?? {}) as { sessionId?: string; host?: string; target?: string }
-    if (!sessionId || host !== place.host || !target?.startsWith('/')) return undefined
+    if (!sessionId || host !== address.host || !target?.startsWith('/')) return undefined
     const expiresAt = this.app.clock().getTime() + HOURS * 3_600_000
     const value = this.#seal({ sessionId, host, expiresAt })
     const secure = this.#isSecure ? '; Secure' : ''
@@ -92,9 +92,9 @@ export class Entries {
    * Returns whose login session a browser's cookie belongs to. Pages of other tunnels are of the same site, so
    * `SameSite` does not keep them from sending requests with it: what they send does not count.
    */
-  async callerOf(request: Request, place: Place): Promise<Actor | undefined> {
-    const pass = isOwn(request, place) ? this.#open(cookieIn(request, this.#cookie)) : undefined
-    if (!pass || pass.host !== place.host || pass.expiresAt <= this.app.clock().getTime()) return undefined
+  async callerOf(request: Request, address: TunnelAddress): Promise<Actor | undefined> {
+    const pass = isOwn(request, address) ? this.#open(cookieIn(request, this.#cookie)) : undefined
+    if (!pass || pass.host !== address.host || pass.expiresAt <= this.app.clock().getTime()) return undefined
     const found = this.#known.get(pass.sessionId)
     if (found && performance.now() - found.at < CACHE_MS) return found.actor
     const actor = this.app.auth
@@ -126,7 +126,7 @@ export class Entries {
 }
 
 /** Whether a page of this very host sent the request, or a person opened its address. */
-function isOwn({ method, headers }: Request, { host }: Place): boolean {
+function isOwn({ method, headers }: Request, { host }: TunnelAddress): boolean {
   const origin = headers.get('origin')
   if (origin !== null && origin !== `http://${host}` && origin !== `https://${host}`) return false
   const site = headers.get('sec-fetch-site')

@@ -8,13 +8,13 @@ import type { App } from '../../services.ts'
 import type { Admitted, Refuse } from '../../tunnel/forward.ts'
 import type { Offer } from '../../tunnel/frames.ts'
 import type { Gate } from '../../tunnel/listener.ts'
-import type { Place } from '../../tunnel/places.ts'
 import type { TunnelFacts } from '../../tunnel/switchboard.ts'
+import type { TunnelAddress } from '../../tunnel/tunnel-address.ts'
 import { reachRefusal } from './access.ts'
+import { dialerFor, type Found } from './dialers.ts'
 import { ENTRY_PATH, Entries } from './entries.ts'
 import { OpenStreams } from './open-streams.ts'
 import { bySlug, userOf } from './rows.ts'
-import { type Found, wayTo } from './ways.ts'
 
 const titles: Record<number, string> = { 401: 'Authentication required', 403: 'Not allowed', 404: 'Not found' }
 
@@ -46,7 +46,7 @@ const styleHash = createHash('sha256').update(style).digest('base64')
  * What a browser sees that opens a private service by its path. It cannot sign in there: all tunnels share the address,
  * so it gets no cookie. The names are those of the address, and say nothing about what exists.
  */
-function elsewhere({ slug, service, host }: Place): Response {
+function elsewhere({ slug, service, host }: TunnelAddress): Response {
   const port = host.split(':')[1]
   const local = `http://${service}--${slug}.localhost${port ? `:${port}` : ''}/`
   const body = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Open it another way</title>
@@ -74,41 +74,41 @@ export function createGate(app: App): Gate {
   const entries = new Entries(app)
   const streams = OpenStreams.of(app)
 
-  async function admit(request: Request, place: Place, client: string | null): Promise<Admitted | Response> {
-    const isEntry = place.mode === 'host' && place.target.startsWith(`${ENTRY_PATH}?`)
-    if (isEntry) return (await entries.enter(request, place)) ?? problem(401, 'This link was used, or is too old.')
+  async function admit(request: Request, address: TunnelAddress, client: string | null): Promise<Admitted | Response> {
+    const isEntry = address.mode === 'host' && address.target.startsWith(`${ENTRY_PATH}?`)
+    if (isEntry) return (await entries.enter(request, address)) ?? problem(401, 'This link was used, or is too old.')
     try {
-      return await pass(request, place)
+      return await pass(request, address)
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       // A wrong credential counts against its network; otherwise guessing would be free.
       const wait = error.code === 'unauthenticated' ? guesses.take(networkOf(client)) : 0
       if (wait > 0) return problem(429, `Too many attempts. Try again in ${wait} seconds.`)
-      if (error.code === 'unauthenticated' && place.mode === 'host' && isNavigation(request))
+      if (error.code === 'unauthenticated' && address.mode === 'host' && isNavigation(request))
         return Response.redirect(entries.signIn(request.url), 302)
-      if (error.code === 'unauthenticated' && isNavigation(request)) return elsewhere(place)
+      if (error.code === 'unauthenticated' && isNavigation(request)) return elsewhere(address)
       return problem(error.status, error.message)
     }
   }
 
-  async function pass(request: Request, place: Place): Promise<Admitted> {
+  async function pass(request: Request, address: TunnelAddress): Promise<Admitted> {
     const since = streams.changes
-    const actor = await callerOf(request, place)
-    const { tunnel, way, offer } = await tunnelAt(app, actor, place.slug)
+    const actor = await callerOf(request, address)
+    const { tunnel, dialer, offer } = await tunnelAt(app, actor, address.slug)
     const wait = perTunnel.take(tunnel.id)
     if (wait > 0) throw new AppError('rate_limited', 'Too many requests through this tunnel.', { retryAfter: wait })
     return {
-      way,
-      service: serviceOf(offer, place),
+      dialer,
+      service: serviceOf(offer, address),
       user: await userOf(app, actor, tunnel),
       opened: (stream) => streams.add(stream, { actor, tunnelId: tunnel.id }, since),
     }
   }
 
   /** Programs send `Tutti-Authorization`; browsers have the cookie of the tunnel's host. */
-  async function callerOf(request: Request, place: Place): Promise<Actor> {
+  async function callerOf(request: Request, address: TunnelAddress): Promise<Actor> {
     const header = request.headers.get('tutti-authorization')
-    if (header === null) return (place.mode === 'host' && (await entries.callerOf(request, place))) || anonymous
+    if (header === null) return (address.mode === 'host' && (await entries.callerOf(request, address))) || anonymous
     const token = /^Bearer +([\x21-\x7e]{1,4096})$/i.exec(header)?.[1]
     if (!token) throw unauthenticated()
     const actor = app.auth.recent(token) ?? (await app.auth.authenticate(token))
@@ -126,7 +126,7 @@ export function createGate(app: App): Gate {
   return { admit, clientOf, refuse: problem }
 }
 
-/** Returns the tunnel and the way to its machine, if the caller may reach it. */
+/** Returns the tunnel and the dialer of its machine, if the caller may reach it. */
 async function tunnelAt(app: App, actor: Actor, slug: string): Promise<Found & { tunnel: TunnelFacts }> {
   const connection = app.tunnels.bySlug(slug)
   const { TUNNEL_PUBLIC, INSTANCE_URL } = app.config
@@ -140,7 +140,7 @@ async function tunnelAt(app: App, actor: Actor, slug: string): Promise<Found & {
   if (!tunnel || (!isPublic && !actor.memberships.has(tunnel.organizationId)))
     throw new AppError('not_found', 'There is no tunnel at this address.')
   refuse(reachRefusal({ app, actor }, tunnel))
-  const found = connection ? { way: connection, offer: connection.offer } : await wayTo(app, tunnel.id)
+  const found = connection ? { dialer: connection, offer: connection.offer } : await dialerFor(app, tunnel.id)
   if (!found) throw new AppError('upstream_failed', 'The machine of this tunnel is not connected.')
   return { tunnel, ...found }
 }
@@ -154,7 +154,7 @@ const isNavigation = ({ method, headers }: Request): boolean =>
   (headers.get('accept') ?? '').includes('text/html')
 
 /** Without a name, the only service of the machine is meant. */
-function serviceOf({ services }: Offer, { service }: Place): string {
+function serviceOf({ services }: Offer, { service }: TunnelAddress): string {
   const wanted = service === undefined && services.length === 1 ? services[0]?.name : service
   if (wanted === undefined || !services.some(({ name }) => name === wanted))
     throw new AppError('not_found', 'The machine offers no such service.')

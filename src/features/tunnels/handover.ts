@@ -11,8 +11,8 @@ import { type Claim, HANDOVER_HEADER, receiveHandover, Verifier } from '../../tu
 import type { Connection } from '../../tunnel/switchboard.ts'
 import { users } from '../users/table.ts'
 import { reachRefusal } from './access.ts'
+import { handoverKey } from './dialers.ts'
 import { userOf } from './rows.ts'
-import { handoverKey } from './ways.ts'
 
 const verifiers = new WeakMap<App, Verifier>()
 function verifierOf(app: App): Verifier {

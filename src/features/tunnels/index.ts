@@ -2,12 +2,12 @@ import type { Feature } from '../../feature.ts'
 import { localMcp } from '../../mcp/hooks.ts'
 import { revokeMachines } from './account.ts'
 import { serveTunnels } from './background.ts'
+import { handoverPath } from './dialers.ts'
 import * as events from './events.ts'
 import { takeHandover } from './handover.ts'
 import { useMcp } from './mcp.ts'
 import { tunnelRoutes } from './routes.ts'
 import { watchTunnels } from './watching.ts'
-import { handoverPath } from './ways.ts'
 
 export const tunnels: Feature = {
   events: Object.values(events),

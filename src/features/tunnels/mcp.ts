@@ -1,13 +1,13 @@
 import { flow, write } from '../../action.ts'
 import { type Rule, refuse, TUNNELS_TOOLSET } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
-import { bodyOf, headOf, openWay, type Refuse } from '../../tunnel/forward.ts'
+import { bodyOf, dial, headOf, type Refuse } from '../../tunnel/forward.ts'
 import { cancelWith } from '../../tunnel/waiting.ts'
 import { reachRefusal } from './access.ts'
+import { dialerFor } from './dialers.ts'
 import { tunnelToolCalled } from './events.ts'
 import { OpenStreams } from './open-streams.ts'
 import { about, find, type TunnelRow, userOf } from './rows.ts'
-import { wayTo } from './ways.ts'
 
 const agents: Rule = { kinds: ['mcp_token'], scope: 'tunnels:write', role: 'member' }
 
@@ -46,7 +46,7 @@ export const useMcp = flow('tunnels.useMcp', agents, async (ctx, asked: Asked): 
   const since = streams.changes
   const tunnel = await find(ctx, slug)
   refuse(reachRefusal(ctx, tunnel))
-  const found = await wayTo(app, tunnel.id)
+  const found = await dialerFor(app, tunnel.id)
   if (!found) throw new AppError('upstream_failed', 'The machine of this tunnel is not connected.')
   if (!found.offer.mcp?.some(({ name }) => name === server)) throw notFound('MCP server', server)
   const user = await userOf(app, actor, tunnel)
@@ -57,10 +57,10 @@ export const useMcp = flow('tunnels.useMcp', agents, async (ctx, asked: Asked): 
     return value === null ? [] : [[name, value]]
   })
   const head = { kind: 'mcp' as const, service: server, method: request.method, target: '/', headers, user }
-  const stream = await openWay(found.way, head, body !== undefined, failed)
+  const stream = await dial(found.dialer, head, body !== undefined, failed)
   if (stream instanceof Response) return stream
   streams.add(stream, { actor, tunnelId: tunnel.id }, since)
-  const { traffic } = found.way
+  const { traffic } = found.dialer
   stream.isIdleLimited = false
   cancelWith(request, stream)
   if (body) {

@@ -3,15 +3,15 @@ import { refuse } from '../../auth/policy.ts'
 import { AppError, type ErrorCode } from '../../errors.ts'
 import type { Accept, Peer, Socket } from '../../live/socket.ts'
 import { SocketBridge } from '../../tunnel/bridge.ts'
-import { forwardLimits, openWay } from '../../tunnel/forward.ts'
+import { dial, forwardLimits } from '../../tunnel/forward.ts'
 import { type RequestHead, type ResetCode, resets, type TunnelUser } from '../../tunnel/frames.ts'
 import { type Stream, StreamReset } from '../../tunnel/stream.ts'
-import type { Way } from '../../tunnel/switchboard.ts'
+import type { Dialer } from '../../tunnel/switchboard.ts'
 import { reachRefusal } from './access.ts'
+import { dialerFor } from './dialers.ts'
 import { OpenStreams } from './open-streams.ts'
 import { find, type TunnelRow, userOf } from './rows.ts'
 import { acting } from './rules.ts'
-import { wayTo } from './ways.ts'
 
 interface Wanted {
   ref: string
@@ -34,11 +34,11 @@ export const connectService = read(
     const tunnel = await find(ctx, ref)
     refuse(reachRefusal(ctx, tunnel))
     if (!isUpgrade) throw new AppError('upgrade_required', 'This is a WebSocket: connect with ws:// or wss://.')
-    const found = await wayTo(ctx.app, tunnel.id)
+    const found = await dialerFor(ctx.app, tunnel.id)
     if (!found) throw new AppError('upstream_failed', 'The machine of this tunnel is not connected.')
-    const stream = await open(ctx, tunnel, found.way, wanted)
+    const stream = await open(ctx, tunnel, found.dialer, wanted)
     OpenStreams.of(ctx.app).add(stream, { actor: ctx.actor, tunnelId: tunnel.id })
-    const accept: Accept = (socket) => peerOf(socket, stream, found.way)
+    const accept: Accept = (socket) => peerOf(socket, stream, found.dialer)
     if (upgrade({ accept })) return
     stream.reset(resets.cancelled)
     throw new AppError('upgrade_required', 'This is a WebSocket: connect with ws:// or wss://.')
@@ -58,12 +58,12 @@ function headFor({ slug }: TunnelRow, { service, path, mcp, protocols }: Target,
   return { kind: 'ws', service: name, method: 'GET', target: path ?? '/', headers, user }
 }
 
-async function open(ctx: Ctx, tunnel: TunnelRow, way: Way, to: Target): Promise<Stream> {
+async function open(ctx: Ctx, tunnel: TunnelRow, dialer: Dialer, to: Target): Promise<Stream> {
   const head = headFor(tunnel, to, await userOf(ctx, ctx.actor, tunnel))
   const refusal = (status: number, detail: string) => {
     throw new AppError(status === 503 ? 'unavailable' : 'upstream_failed', detail)
   }
-  const stream = (await openWay(way, head, true, refusal)) as Stream
+  const stream = (await dial(dialer, head, true, refusal)) as Stream
   const timer = setTimeout(() => stream.reset(resets.timeout), forwardLimits.firstByte)
   try {
     const { status } = await stream.response()
@@ -83,7 +83,7 @@ function failureOf(code: ResetCode): [ErrorCode, string] {
   return ['upstream_failed', 'The service did not accept a WebSocket.']
 }
 
-function peerOf(socket: Socket, stream: Stream, { traffic }: Way): Peer {
+function peerOf(socket: Socket, stream: Stream, { traffic }: Dialer): Peer {
   const over = {
     send: (message: string | Uint8Array) => socket.send(message),
     close: (code: number, reason: string) => socket.close(code, reason),

@@ -1,5 +1,5 @@
 /** The part of a request that picks a tunnel. */
-export interface Place {
+export interface TunnelAddress {
   mode: 'host' | 'path'
   slug: string
   /** Undefined: the only one that the machine offers. */
@@ -18,7 +18,7 @@ const isName = (text: string): boolean => text.length <= 30 && name.test(text)
  * bare host of the listener. Undefined if it names none, or more than one host: what picks the tunnel must be exactly
  * what is authorised. Bun joins two Host headers with a comma, and resolves an absolute target beside Host.
  */
-export function placeOf(request: Request, domain: string, isByPath: boolean): Place | undefined {
+export function tunnelAddressOf(request: Request, domain: string, isByPath: boolean): TunnelAddress | undefined {
   const header = request.headers.get('host')?.toLowerCase()
   if (!header || header.includes(',')) return undefined
   const path = pathOf(request.url, header)
@@ -42,14 +42,14 @@ function pathOf(address: string, header: string): string | undefined {
   return url?.host === header.replace(/:80$/, '') ? url.pathname + url.search : undefined
 }
 
-function byHost(label: string, target: string, host: string): Place | undefined {
+function byHost(label: string, target: string, host: string): TunnelAddress | undefined {
   const cut = label.indexOf('--')
   const [service, slug] = cut < 0 ? [undefined, label] : [label.slice(0, cut), label.slice(cut + 2)]
   if (!isName(slug) || (service !== undefined && !isName(service))) return undefined
   return { mode: 'host', slug, service, target, host }
 }
 
-function byPath(path: string, host: string): Place | undefined {
+function byPath(path: string, host: string): TunnelAddress | undefined {
   const [, slug = '', service = '', rest = ''] = /^\/t\/([^/?]+)\/([^/?]+)(.*)$/.exec(path) ?? []
   if (!isName(slug) || !isName(service)) return undefined
   return { mode: 'path', slug, service, target: rest.startsWith('/') ? rest : `/${rest}`, host }

@@ -4,7 +4,7 @@ import type { App } from '../../services.ts'
 import type { Offer, RequestHead } from '../../tunnel/frames.ts'
 import { sign } from '../../tunnel/handover.ts'
 import type { Stream } from '../../tunnel/stream.ts'
-import { Unreachable, type Way } from '../../tunnel/switchboard.ts'
+import { type Dialer, Unreachable } from '../../tunnel/switchboard.ts'
 import { tunnelSessions } from './table.ts'
 
 /** The key with which instances sign requests that they hand over. */
@@ -13,31 +13,31 @@ export const handoverKey = ({ secret }: Pick<App, 'secret'>): Buffer => deriveKe
 /** Where another instance takes requests for the machine of a tunnel. */
 export const handoverPath = (tunnelId: string): string => `/internal/tunnels/${tunnelId}`
 
-/** A way to a machine, with what the machine offers. */
+/** What opens streams to a machine, with what the machine offers. */
 export interface Found {
-  way: Way
+  dialer: Dialer
   offer: Offer
 }
 
-/** Returns the way to the machine of a tunnel: its connection here, or the instance that has it. */
-export async function wayTo(app: App, tunnelId: string): Promise<Found | undefined> {
+/** Returns the dialer of a tunnel's machine: its connection here, or the instance that has it. */
+export async function dialerFor(app: App, tunnelId: string): Promise<Found | undefined> {
   const here = app.tunnels.of(tunnelId)
-  if (here) return { way: here, offer: here.offer }
+  if (here) return { dialer: here, offer: here.offer }
   const there = await elsewhere(app, tunnelId)
   if (!there) {
     // It may have connected to this instance since we looked.
     const now = await app.tunnels.soon(tunnelId)
-    return now && { way: now, offer: now.offer }
+    return now && { dialer: now, offer: now.offer }
   }
-  const way: Way = {
+  const dialer: Dialer = {
     open: (head, hasBody) => openElsewhere(app, tunnelId, there, head, hasBody),
     // The instance that has the machine counts.
     traffic: { requests: 0, bytes: 0 },
   }
-  return { way, offer: { ...there.offer, services: there.services } }
+  return { dialer, offer: { ...there.offer, services: there.services } }
 }
 
-type Place = NonNullable<Awaited<ReturnType<typeof elsewhere>>>
+type Elsewhere = NonNullable<Awaited<ReturnType<typeof elsewhere>>>
 
 /** Returns the other instance that the machine is connected to. */
 async function elsewhere({ db, clock, instanceId }: App, tunnelId: string) {
@@ -60,7 +60,7 @@ async function elsewhere({ db, clock, instanceId }: App, tunnelId: string) {
 async function openElsewhere(
   app: App,
   tunnelId: string,
-  there: Place,
+  there: Elsewhere,
   head: RequestHead,
   hasBody: boolean,
 ): Promise<Stream> {
@@ -77,7 +77,7 @@ async function openElsewhere(
   }
 }
 
-function handOver(app: App, { tunnelId, generation, instanceUrl }: Place, head: RequestHead, hasBody: boolean) {
+function handOver(app: App, { tunnelId, generation, instanceUrl }: Elsewhere, head: RequestHead, hasBody: boolean) {
   const signature = sign(handoverKey(app), tunnelId, generation, head, app.clock().getTime())
   return app.tunnels.openThrough(`${instanceUrl}${handoverPath(tunnelId)}`, signature, head, hasBody)
 }
