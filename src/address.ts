@@ -24,7 +24,7 @@ export function programsSignIn({ config, url }: Pick<App, 'config' | 'url'>): bo
 }
 
 /** The MCP endpoint is both the issuer and what tokens are for, so nothing at the root of the host announces either. */
-export const issuerOf = (base: string): string => `${base}/mcp`
+export const mcpUrlOf = (base: string): string => `${base}/mcp`
 
 /** Tells a program where it learns how to sign in; `more` are further parameters of the challenge. */
 export const challengeOf = (base: string, scope: string, more = ''): string =>

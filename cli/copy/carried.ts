@@ -38,7 +38,8 @@ function keysIn(copy: Copy): Keys {
 /** Returns the key by which the server knows this device. */
 export const publicKeyOf = (copy: Copy): string => rawPublic(keysIn(copy).signing)
 
-export interface Place {
+/** Whose changes a bundle carries. */
+export interface Account {
   server: string
   user: string
 }
@@ -47,7 +48,7 @@ export interface Place {
  * Writes all changes that no bundle has brought back into a new bundle. The first one only introduces the device: the
  * key to encrypt changes with comes back with the response.
  */
-export function writeOut(copy: Copy, { server, user }: Place): { file: Buffer; number: number; changes: number } {
+export function writeOut(copy: Copy, { server, user }: Account): { file: Buffer; number: number; changes: number } {
   const keys = keysIn(copy)
   const to = copy.get('serverBox')
   const number = Number(copy.get('carried') ?? 0) + 1

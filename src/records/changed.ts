@@ -13,7 +13,7 @@ export const recordsChanged = define('synced_record.changed', {
 })
 
 /** Where a record belongs: its project, else its organization, else its owner. */
-export interface Place {
+interface ContainerIds {
   organizationId: string | null
   projectId?: string | null
   /** The owner of a personal record. */
@@ -27,7 +27,7 @@ const MOST = 1000
 export function nameChanged(
   ctx: Ctx,
   kind: string,
-  { organizationId, projectId = null, userId = null }: Place,
+  { organizationId, projectId = null, userId = null }: ContainerIds,
   ids: readonly string[],
 ): void {
   for (let start = 0; start < ids.length; start += MOST)
@@ -40,7 +40,7 @@ export function nameChanged(
 }
 
 /** Like `nameChanged`, for records of several containers. */
-export function nameRows(ctx: Ctx, kind: string, rows: readonly (Place & { id: string })[]): void {
+export function nameRows(ctx: Ctx, kind: string, rows: readonly (ContainerIds & { id: string })[]): void {
   const groups = Map.groupBy(
     rows,
     ({ organizationId, projectId, userId }) => `${organizationId} ${projectId} ${userId}`,
@@ -56,8 +56,8 @@ export function nameRows(ctx: Ctx, kind: string, rows: readonly (Place & { id: s
 }
 
 /** Names a record in the container that it has left, if it has. */
-export function nameMoved(ctx: Ctx, kind: string, id: string, before: Place, after: Place): void {
-  const key = ({ organizationId, projectId = null, userId = null }: Place) =>
+export function nameMoved(ctx: Ctx, kind: string, id: string, before: ContainerIds, after: ContainerIds): void {
+  const key = ({ organizationId, projectId = null, userId = null }: ContainerIds) =>
     projectId ?? organizationId ?? `user ${userId}`
   if (key(before) !== key(after)) nameChanged(ctx, kind, before, [id])
 }

@@ -55,7 +55,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 export const isId = (ref: string): boolean => uuid.test(ref.trim().toLowerCase())
 const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,27}$/
 
-interface Ways<R> {
+interface Lookups<R> {
   id(id: string): Promise<R[]>
   /** Finds rows by slug, key or number. */
   name(text: string): Promise<R[]>
@@ -66,15 +66,15 @@ interface Ways<R> {
 }
 
 /** Resolves a reference, everywhere in the same way: an id, a name, or the unique beginning of an id. */
-export async function byReference<R>(ref: string, ways: Ways<R>): Promise<R | undefined> {
+export async function byReference<R>(ref: string, lookups: Lookups<R>): Promise<R | undefined> {
   const given = ref.trim()
   const wanted = given.toLowerCase()
-  if (uuid.test(wanted)) return (await ways.id(wanted))[0]
-  const [named] = await ways.name(given)
+  if (uuid.test(wanted)) return (await lookups.id(wanted))[0]
+  const [named] = await lookups.name(given)
   if (named || !idPrefix.test(wanted)) return named
-  const [found, other] = await ways.prefix(wanted)
+  const [found, other] = await lookups.prefix(wanted)
   if (!found || !other) return found
-  const [one, two] = [found, other].map((row) => called(ways.record?.(row) ?? (row as R & Candidate)))
+  const [one, two] = [found, other].map((row) => called(lookups.record?.(row) ?? (row as R & Candidate)))
   throw new AppError('not_found', `Several ids begin with ${wanted}, such as ${one} and ${two}. Use a longer one.`)
 }
 

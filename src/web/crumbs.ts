@@ -12,7 +12,7 @@ const named = store<readonly Crumb[] | undefined>(undefined)
 
 /**
  * Names what the page shows, from the outside in: `useCrumbs({ label: 'Notes', to: '/notes' }, { label: note.title })`.
- * A page that names nothing has the crumbs of its entry in `frame/places.ts`.
+ * A page that names nothing has the crumbs of its entry in `frame/destinations.ts`.
  */
 export function useCrumbs(...crumbs: readonly Crumb[]): void {
   const text = JSON.stringify(crumbs)

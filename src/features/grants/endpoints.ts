@@ -1,5 +1,5 @@
 import type { Ctx } from '../../action.ts'
-import { issuerOf, programsSignIn } from '../../address.ts'
+import { mcpUrlOf, programsSignIn } from '../../address.ts'
 import { AppError } from '../../errors.ts'
 import type { OpenEndpoint, SiteAnswer } from '../../feature.ts'
 import { OAuthError, readsDocuments, register } from './clients.ts'
@@ -55,8 +55,8 @@ const parsed = (body: Uint8Array): unknown => {
 export const oauthEndpoints: Record<string, OpenEndpoint> = {
   'GET /.well-known/oauth-protected-resource/mcp': endpoint(async (_, { base }) =>
     described({
-      resource: issuerOf(base),
-      authorization_servers: [issuerOf(base)],
+      resource: mcpUrlOf(base),
+      authorization_servers: [mcpUrlOf(base)],
       scopes_supported: ['read', 'write'],
       bearer_methods_supported: ['header'],
       resource_name: 'Tutti',
@@ -64,7 +64,7 @@ export const oauthEndpoints: Record<string, OpenEndpoint> = {
   ),
   'GET /.well-known/oauth-authorization-server/mcp': endpoint(async (ctx, { base }) =>
     described({
-      issuer: issuerOf(base),
+      issuer: mcpUrlOf(base),
       authorization_endpoint: `${base}/oauth/authorize`,
       token_endpoint: `${base}/oauth/token`,
       registration_endpoint: `${base}/oauth/register`,

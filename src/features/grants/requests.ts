@@ -1,5 +1,5 @@
 import type { Ctx } from '../../action.ts'
-import { issuerOf } from '../../address.ts'
+import { mcpUrlOf } from '../../address.ts'
 import { known } from '../../auth/policy.ts'
 import { type Client, findClient, OAuthError } from './clients.ts'
 import { isRegistered } from './redirects.ts'
@@ -40,7 +40,7 @@ export function needed(from: URLSearchParams, name: string): string {
 
 /** Tokens are for the MCP endpoint. Some programs do not say what they want one for. */
 export const isOurs = (resource: string | null, base: string): boolean =>
-  resource === null || resource.replace(/\/$/, '') === issuerOf(base)
+  resource === null || resource.replace(/\/$/, '') === mcpUrlOf(base)
 
 const isScope = (scope: string): boolean =>
   /^([a-z-]+:)?(read|write)$/.test(scope) &&
@@ -75,7 +75,7 @@ export async function checkRequest(ctx: Ctx, base: string, query: URLSearchParam
     if (single(query, 'code_challenge_method') !== 'S256' || !challenge || !/^[\w-]{43}$/.test(challenge))
       throw refuse('invalid_request', 'PKCE with code_challenge_method=S256 is needed.')
     if (!query.getAll('resource').every((resource) => isOurs(resource, base)))
-      throw refuse('invalid_target', `Tokens are for ${issuerOf(base)} only.`)
+      throw refuse('invalid_target', `Tokens are for ${mcpUrlOf(base)} only.`)
     const scopes = scopesOf(single(query, 'scope'))
     if (scopes.length === 0) throw refuse('invalid_scope', 'The scopes here are read and write.')
     return { client, redirectUri, state, challenge, scopes }
@@ -92,7 +92,7 @@ export function backTo(
   answer: Record<string, string>,
 ): string {
   const url = new URL(redirectUri)
-  for (const [name, value] of Object.entries({ ...answer, ...(state !== null && { state }), iss: issuerOf(base) }))
+  for (const [name, value] of Object.entries({ ...answer, ...(state !== null && { state }), iss: mcpUrlOf(base) }))
     url.searchParams.append(name, value)
   return url.href
 }

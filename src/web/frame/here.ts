@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useLocation, useRouteContext } from '@tanstack/react-router'
 import { type Crumb, useNamedCrumbs } from '../crumbs.ts'
 import { projectsQuery } from '../session.ts'
-import { placeOf, placesFor, projectAddress, views } from './places.ts'
+import { destinationOf, destinationsFor, projectAddress, views } from './destinations.ts'
 
 const IN_PROJECT = /^\/projects\/([^/]+)(\/[^/]+)?/
 
@@ -14,12 +14,12 @@ export function useProjectSlug(): string | undefined {
   return slug && decodeURIComponent(slug)
 }
 
-/** Returns the places of the reader, and the one they are at. */
-export function usePlaces() {
+/** Returns where the reader can go, and the one of these that they are at. */
+export function useDestinations() {
   const { me } = useRouteContext({ from: '/inside' })
   const pathname = useLocation({ select: ({ pathname }) => pathname })
-  const places = placesFor(me.role)
-  return { places, at: placeOf(pathname, places) }
+  const destinations = destinationsFor(me.role)
+  return { destinations, at: destinationOf(pathname, destinations) }
 }
 
 /** Returns what the page has named, else what its address says. */
@@ -28,7 +28,7 @@ export function useCrumbsHere(): readonly Crumb[] {
   const { team } = useRouteContext({ from: '/inside' })
   const pathname = useLocation({ select: ({ pathname }) => pathname })
   const slug = useProjectSlug()
-  const { at } = usePlaces()
+  const { at } = useDestinations()
   const project = useQuery(projectsQuery(team.id)).data?.find((one) => one.slug === slug || one.id === slug)
   if (named) return named
   if (!slug) return at ? [{ label: at.label }] : []

@@ -5,9 +5,9 @@ import { type Command, listen, useCommands } from '../keys.ts'
 import { lazy } from '../lazy.ts'
 import { undoLast } from '../undo.ts'
 import { words } from '../words.ts'
-import { usePlaces, useProjectSlug } from './here.ts'
+import { projectAddress, views } from './destinations.ts'
+import { useDestinations, useProjectSlug } from './here.ts'
 import { closeOverlay, openKeys, openPalette, useOverlay } from './overlays.ts'
-import { projectAddress, views } from './places.ts'
 
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
 const KeyList = lazy(async () => ({ default: (await import('./key-list.tsx')).KeyList }))
@@ -16,12 +16,12 @@ export function Keys() {
   useEffect(listen, [])
   const overlay = useOverlay()
   const navigate = useNavigate()
-  const { places } = usePlaces()
+  const { destinations } = useDestinations()
   const slug = useProjectSlug()
   /** The project of `g t` and `g f`: this one, else the one that the reader was in last. */
   const project = useRef(slug)
   if (slug) project.current = slug
-  const goes: Command[] = places.flatMap(({ to, label, key }) =>
+  const goes: Command[] = destinations.flatMap(({ to, label, key }) =>
     key ? [{ keys: `g ${key}`, label: words.keys.go(label), run: () => void navigate({ to }) }] : [],
   )
   const goesIn: Command[] = views.flatMap(({ path, label, key }) =>

@@ -10,8 +10,8 @@ import { useAddress } from '../record-address.ts'
 import { projectsQuery, teamsQuery } from '../session.ts'
 import { storeTheme, type Theme } from '../theme.ts'
 import { kindNames, words } from '../words.ts'
-import { usePlaces, useProjectSlug } from './here.ts'
-import { projectAddress, views } from './places.ts'
+import { projectAddress, views } from './destinations.ts'
+import { useDestinations, useProjectSlug } from './here.ts'
 
 export interface Item {
   id: string
@@ -112,18 +112,18 @@ const toItem = ({ label = '', keys, run }: Command): Item => ({ id: `do ${label}
 /** Pages, pages of this project, and projects. */
 function useGoes(): Item[] {
   const { team } = useRouteContext({ from: '/inside' })
-  const { places } = usePlaces()
+  const { destinations } = useDestinations()
   const slug = useProjectSlug()
   const projects = useQuery(projectsQuery(team.id)).data ?? []
   return [
-    ...places.map(({ to, label, icon, key }) => ({ id: to, label, icon, to, ...(key && { keys: `g ${key}` }) })),
+    ...destinations.map(({ to, label, icon, key }) => ({ id: to, label, icon, to, ...(key && { keys: `g ${key}` }) })),
     ...(slug
       ? views.map(({ path, label, icon }) => ({ id: `view ${path}`, label, icon, to: projectAddress(slug, path) }))
       : []),
     ...projects.map(({ id, slug, name, key }) => ({
       id,
       label: name,
-      icon: places.find(({ to }) => to === '/projects')?.icon ?? CircleDot,
+      icon: destinations.find(({ to }) => to === '/projects')?.icon ?? CircleDot,
       note: key,
       to: projectAddress(slug),
     })),

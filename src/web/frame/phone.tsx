@@ -5,9 +5,9 @@ import { Suspense, useState } from 'react'
 import { Mark } from '../components/glyphs.tsx'
 import { lazy } from '../lazy.ts'
 import { words } from '../words.ts'
-import { useCrumbsHere, usePlaces, useProjectSlug } from './here.ts'
+import { projectAddress } from './destinations.ts'
+import { useCrumbsHere, useDestinations, useProjectSlug } from './here.ts'
 import { openPalette } from './overlays.ts'
-import { projectAddress } from './places.ts'
 
 const More = lazy(async () => ({ default: (await import('./more.tsx')).More }))
 
@@ -47,11 +47,11 @@ const tabs = new Set(['/inbox', '/now'])
 
 export function TabBar() {
   const slug = useProjectSlug()
-  const { places } = usePlaces()
+  const { destinations } = useDestinations()
   const [open, setOpen] = useState(false)
   return (
     <nav className="tabbar" aria-label={words.main}>
-      {places
+      {destinations
         .filter(({ to }) => tabs.has(to))
         .map(({ to, label, icon: Icon }) => (
           <Link key={to} to={to}>

@@ -7,8 +7,8 @@ import { projectQuery } from '../routes/project/queries.ts'
 import { countQuery, projectsQuery } from '../session.ts'
 import { words } from '../words.ts'
 import { AtWork } from './at-work.tsx'
-import { usePlaces, useProjectSlug } from './here.ts'
-import { type Place, projectAddress, views } from './places.ts'
+import { type Destination, projectAddress, views } from './destinations.ts'
+import { useDestinations, useProjectSlug } from './here.ts'
 
 /** Projects in the sidebar; the page of projects has them all. */
 const SHOWN = 12
@@ -24,8 +24,8 @@ export const Sidebar = () => (
 
 /** All entries, in groups: for the sidebar, and on a phone behind "More". */
 export function Entries() {
-  const { places } = usePlaces()
-  const of = (group: Place['group']) => places.filter((place) => place.group === group)
+  const { destinations } = useDestinations()
+  const of = (group: Destination['group']) => destinations.filter((place) => place.group === group)
   return (
     <>
       {of('top').map((place) => (
@@ -54,7 +54,7 @@ export function Entries() {
   )
 }
 
-function Entry({ place: { to, label, icon: Icon } }: { place: Place }) {
+function Entry({ place: { to, label, icon: Icon } }: { place: Destination }) {
   return (
     <Link className="nav" to={to} title={label} activeOptions={{ exact: to === '/', includeSearch: false }}>
       <Icon className="i" aria-hidden />

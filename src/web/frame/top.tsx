@@ -13,7 +13,7 @@ import { usePresent } from '../presence.ts'
 import { teamsQuery } from '../session.ts'
 import { nextTheme, storedTheme, storeTheme, type Theme } from '../theme.ts'
 import { words } from '../words.ts'
-import { useCrumbsHere, usePlaces } from './here.ts'
+import { useCrumbsHere, useDestinations } from './here.ts'
 import { openKeys, openPalette } from './overlays.ts'
 
 export const Top = () => (
@@ -114,13 +114,13 @@ export function TeamSwitch() {
 
 export function HelpMenu() {
   const navigate = useNavigate()
-  const { places } = usePlaces()
+  const { destinations } = useDestinations()
   const { keys, manual, reference, report } = words.helpMenu
   const entries = [
     { value: 'keys', label: keys },
     { value: '/manual', label: manual },
     { value: '/api/reference', label: reference },
-    ...(places.some(({ to }) => to === '/issues') ? [{ value: '/issues', label: report }] : []),
+    ...(destinations.some(({ to }) => to === '/issues') ? [{ value: '/issues', label: report }] : []),
   ]
   return (
     <LazyMenu

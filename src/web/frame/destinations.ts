@@ -31,7 +31,7 @@ import { words } from '../words.ts'
 
 export type Group = 'top' | 'projects' | 'knowledge' | 'agents' | 'team'
 
-export interface Place {
+export interface Destination {
   to: string
   label: string
   icon: LucideIcon
@@ -42,7 +42,7 @@ export interface Place {
   admin?: true
 }
 
-const all: readonly Place[] = [
+const all: readonly Destination[] = [
   { to: '/', label: words.places.home, icon: House, group: 'top', key: 'h' },
   { to: '/inbox', label: words.places.inbox, icon: Inbox, group: 'top', key: 'i' },
   { to: '/now', label: words.places.now, icon: AudioLines, group: 'top', key: 'n' },
@@ -81,18 +81,18 @@ const allViews: readonly View[] = [
 ]
 
 const known = new Set<string>(paths)
-const isBuilt = ({ to }: Place): boolean => known.has(to)
+const isBuilt = ({ to }: Destination): boolean => known.has(to)
 
 export const searchIcon = Search
-/** Returns the places that a user may go to. */
-export const placesFor = (role: 'user' | 'admin'): Place[] =>
-  all.filter((place) => isBuilt(place) && (!place.admin || role === 'admin'))
+/** Returns the destinations that a user may go to. */
+export const destinationsFor = (role: 'user' | 'admin'): Destination[] =>
+  all.filter((one) => isBuilt(one) && (!one.admin || role === 'admin'))
 export const views: readonly View[] = allViews.filter(({ path }) => known.has(`/projects/:slug${path}`))
 
 /** Returns the address of a project: its first page that exists. */
 export const projectAddress = (slug: string, path: View['path'] = views[0]?.path ?? '/tasks'): string =>
   `/projects/${encodeURIComponent(slug)}${path}`
 
-/** Returns the place that an address belongs to: `/notes/1` to `/notes`. */
-export const placeOf = (pathname: string, places: readonly Place[]): Place | undefined =>
-  places.find(({ to }) => pathname === to || (to !== '/' && pathname.startsWith(`${to}/`)))
+/** Returns the destination that an address belongs to: `/notes/1` to `/notes`. */
+export const destinationOf = (pathname: string, among: readonly Destination[]): Destination | undefined =>
+  among.find(({ to }) => pathname === to || (to !== '/' && pathname.startsWith(`${to}/`)))
