@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { features } from '../src/feature.ts'
+import { recordNames } from '../src/records/names.ts'
 
 /** The directions of ARCHITECTURE.md, kept by looking at who imports what. */
 const root = join(import.meta.dir, '..')
@@ -200,6 +201,62 @@ test('no line is wider than 120 characters, unless it is one message', async () 
   )
   const found = (await Promise.all(wide)).flat()
   expect(found.filter((at) => !wideTexts.some((file) => at.startsWith(`${file}:`)))).toEqual([])
+})
+
+/** Files that name three kinds of records or more, and why they do not read the names from `records/names.ts`. */
+const asked = 'the compiler asks for every kind'
+const scopes = 'the compiler asks for every scope of memories'
+const levels = 'the levels of a plan'
+const fields = 'fields of one object, which are named like kinds'
+const listsOfKinds: Record<string, string> = {
+  'cli/copy/texts.ts': asked,
+  'src/features/memory/tools.ts': fields,
+  'src/features/planning/service.ts': levels,
+  'src/features/sessions/parts.ts': fields,
+  'src/features/sessions/tools.ts': fields,
+  'src/features/tasks/schema.ts': fields,
+  'src/features/tasks/views.ts': fields,
+  'src/features/transfer/entities.ts': asked,
+  'src/mcp/former-names.ts': fields,
+  'src/web/live.ts': asked,
+  'src/web/routes/agent/words.ts': scopes,
+  'src/web/routes/memories/words.ts': scopes,
+  'src/web/routes/memory/words.ts': scopes,
+  'src/web/routes/plan/model.ts': levels,
+  'src/web/routes/plan/words.ts': levels,
+  'src/web/routes/task/place.tsx': levels,
+  'src/web/routes/task/words.ts': fields,
+  'src/web/words.ts': asked,
+}
+
+/** Returns whether a text has an array, a union or an object whose values or keys are the names of three kinds. */
+function listsKinds(text: string): boolean {
+  const name = `(${recordNames.join('|')})`
+  const inQuotes = new RegExp(`'${name}'`, 'g')
+  const areKinds = (found: string, item: RegExp): boolean => new Set(found.match(item)).size > 2
+  const has = (list: RegExp, item: RegExp): boolean => (text.match(list) ?? []).some((found) => areKinds(found, item))
+  if (!areKinds(text, new RegExp(`\\b${name}\\b`, 'g'))) return false
+  // The formatter indents all keys of an object alike; what is in between is indented further.
+  const keysAt = (indent: string): boolean =>
+    has(new RegExp(`^${indent}\\w+:.*(?:\\n${indent}.*)*`, 'gm'), new RegExp(`^${indent}${name}:`, 'gm'))
+  return (
+    has(/\[[^[\](){}]*\]/g, inQuotes) ||
+    has(/'\w+'(?:\s*\|\s*'\w+')+/g, inQuotes) ||
+    has(/\{[^{}\n]*\}/g, new RegExp(`\\b${name}: `, 'g')) ||
+    [2, 4, 6, 8].some((n) => keysAt(' '.repeat(n)))
+  )
+}
+
+test('lists of kinds of records are read from the list of kinds', async () => {
+  expect(listsKinds("const a = ['note', 'x', 'task', 'spec']")).toBe(true)
+  expect(listsKinds("type A = 'note' | 'task' | 'spec'")).toBe(true)
+  expect(listsKinds('const a = { note: 1, task: 2, spec: 3 }')).toBe(true)
+  expect(listsKinds('const a = {\n  note: {\n    b: 1,\n  },\n  task: {},\n  spec: {},\n}')).toBe(true)
+  expect(listsKinds("const a = ['note', 'task']\nconst b = ['spec']")).toBe(false)
+  const files = [...sources, ...scan('src/web/**/*.tsx')].filter((file) => file !== 'src/records/names.ts')
+  const texts = await Promise.all(files.map(async (file) => [file, await read(file)] as const))
+  const found = texts.filter(([, text]) => listsKinds(text)).map(([file]) => file)
+  expect(found.sort()).toEqual(Object.keys(listsOfKinds))
 })
 
 test('no test is switched off', async () => {

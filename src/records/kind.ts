@@ -14,7 +14,7 @@ export type RecordTable = PgTable &
     createdById?: PgColumn
   }
 
-/** Describes one kind of record, in its feature's `record.ts`, for search, links, MCP resources, briefs and the trash. */
+/** Describes one kind of record, in its feature's `record.ts`, for search, links, MCP resources, the trash and more. */
 export type RecordKind = Restorable | (Description & OtherKind)
 
 interface RestorableKind {
