@@ -1,5 +1,6 @@
 import type { Driver, Queryable } from '../db/driver.ts'
 import { AppError } from '../errors.ts'
+import { canonicalAddress } from './client-address.ts'
 
 interface Bucket {
   tokens: number
@@ -128,27 +129,6 @@ export async function countGuess(
 /** Returns the network of an address in canonical form: an IPv4 address, or an IPv6 /64. */
 export function networkOf(ip: string | null): string {
   if (!ip) return 'unknown'
-  if (!ip.includes(':')) return ip
-  const hex = (high: string, low: string) => (Number(high) * 256 + Number(low)).toString(16)
-  // The last four bytes may be written as IPv4: ::ffff:192.0.2.7
-  const bare = (ip.split('%')[0] as string).replace(
-    /(\d+)\.(\d+)\.(\d+)\.(\d+)$/,
-    (_, a, b, c, d) => `${hex(a, b)}:${hex(c, d)}`,
-  )
-  const [head = '', tail] = bare.split('::')
-  const left = head ? head.split(':') : []
-  const right = tail ? tail.split(':') : []
-  const groups =
-    tail === undefined
-      ? left
-      : [...left, ...Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0'), ...right]
-  const values = groups.map((g) => Number.parseInt(g, 16))
-  const [, , , , , mark = 0, high = 0, low = 0] = values
-  // An IPv4-mapped address: ::ffff:c000:207
-  if (mark === 0xffff && values.slice(0, 5).every((v) => v === 0))
-    return [high >> 8, high & 255, low >> 8, low & 255].join('.')
-  return `${values
-    .slice(0, 4)
-    .map((v) => v.toString(16))
-    .join(':')}::/64`
+  const address = canonicalAddress(ip)
+  return address.includes(':') ? `${address.split(':').slice(0, 4).join(':')}::/64` : address
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { clientAddress } from '../../src/auth/client-address.ts'
 import { Buckets, networkOf } from '../../src/auth/limits.ts'
 import { newSecret } from '../../src/auth/secrets.ts'
 import {
@@ -230,6 +231,17 @@ describe('what one network is', () => {
   ]
   test.each(same)('%s', (key, spellings) => {
     expect(spellings.map(networkOf)).toEqual(spellings.map(() => key))
+  })
+
+  test('a proxy is trusted however its address is written', () => {
+    const client = (direct: string, chain: string, ...trusted: string[]) =>
+      clientAddress(new Headers({ 'x-forwarded-for': chain }), direct, trusted)
+    for (const proxy of ['192.168.0.1', '::ffff:192.168.0.1', '::FFFF:c0a8:1', '0:0:0:0:0:ffff:c0a8:0001'])
+      expect(client(proxy, `198.51.100.7, ${proxy}`, '192.168.0.1')).toBe('198.51.100.7')
+    expect(client('2001:db8:0:0::1', '198.51.100.7, [2001:DB8::1]:443', '2001:db8::0001')).toBe('198.51.100.7')
+    expect(client('192.168.0.1', '198.51.100.7', '::ffff:c0a8:1')).toBe('198.51.100.7')
+    expect(client('::ffff:c0a8:2', '198.51.100.7', '192.168.0.1')).toBe('::ffff:c0a8:2')
+    expect(client('::c0a8:1', '198.51.100.7', '192.168.0.1')).toBe('::c0a8:1')
   })
 
   test('neighbours are others, and no address is one too', () => {
