@@ -2,7 +2,7 @@ import { workerUrl } from '../../worker-url.ts'
 import { DbError } from '../driver.ts'
 import { extensionFiles, pgliteData, pgliteModule } from './assets.ts'
 import { OpenFiles } from './files.ts'
-import { counter, type FromWorker, newCounters, type OpenRequest, type ToWorker } from './messages.ts'
+import { counter, type Failure, type FromWorker, newCounters, type OpenRequest, type ToWorker } from './messages.ts'
 
 export interface EngineEvents {
   reply(bytes: Uint8Array): void
@@ -115,12 +115,12 @@ export class Engine {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.#settled = (error) => (error ? reject(error) : resolve())
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#receive(data)
-    worker.onerror = (event) => this.#broken(`database worker: ${event.message}`)
+    worker.onerror = (event) => this.#broken({ code: 'unavailable', reason: `database worker: ${event.message}` })
     worker.addEventListener('close', () => {
       files.closeAll()
       if (this.#worker !== worker) return
       this.#worker = undefined
-      this.#broken('the database worker ended')
+      this.#broken({ code: 'unavailable', reason: 'the database worker ended' })
     })
     const request: OpenRequest = {
       type: 'open',
@@ -139,12 +139,13 @@ export class Engine {
   #receive(message: FromWorker): void {
     if (message instanceof Uint8Array) this.#events.reply(message)
     else if (message.type === 'lost') void this.#lose(message.reason)
-    else if (message.type === 'failed' || message.type === 'crashed') this.#broken(message.reason)
+    else if (message.type === 'failed' || message.type === 'crashed') this.#broken(message)
     else this.#settle()
   }
 
-  #broken(reason: string): void {
-    const error = problem(reason)
+  #broken({ code, reason }: Failure): void {
+    const what = code === 'disk_full' ? 'the disk is full' : 'the database stopped'
+    const error = new DbError(code, `${what}: ${reason}`)
     if (this.#state === 'ready') void this.restart(error)
     else this.#settle(error)
   }
@@ -176,9 +177,4 @@ export class Engine {
     }
     return this.#ended
   }
-}
-
-function problem(reason: string): DbError {
-  if (/no space left|disk full|ENOSPC/i.test(reason)) return new DbError('disk_full', `the disk is full: ${reason}`)
-  return new DbError('unavailable', `the database stopped: ${reason}`)
 }

@@ -22,13 +22,19 @@ export type FromWorker =
   | { type: 'ready' }
   | { type: 'closed' }
   /** Postgres did not start. */
-  | { type: 'failed'; reason: string }
+  | ({ type: 'failed' } & Failure)
   /** Postgres is unusable (PANIC, trap). The worker has stopped itself and waits to be terminated. */
-  | { type: 'crashed'; reason: string }
+  | ({ type: 'crashed' } & Failure)
   /** fsync failed: what is on disk is unknown, so the process must end. */
   | { type: 'lost'; reason: string }
   /** The response to one trip, up to and including ReadyForQuery. */
   | Uint8Array
+
+/** Why Postgres ended. `code` is that of the `DbError` which callers get. */
+export interface Failure {
+  code: 'disk_full' | 'unavailable'
+  reason: string
+}
 
 /** Slots of the shared counters. Written by the worker, read by the main thread without waiting. */
 export const counter = { started: 0, fsyncs: 1, slots: 2 } as const

@@ -7,6 +7,7 @@ import { OpenFiles } from './files.ts'
 import {
   counter,
   type ExtensionFile,
+  type Failure,
   type FromWorker,
   newCounters,
   type OpenRequest,
@@ -39,7 +40,7 @@ function say(message: FromWorker): void {
 }
 
 function fail(error: unknown): void {
-  say({ type: 'failed', reason: reasonOf(error) })
+  say({ type: 'failed', ...failureOf(error) })
 }
 
 /** Reports why and never returns: code that ran on in a broken Postgres could commit half a transaction. */
@@ -49,8 +50,13 @@ function die(message: FromWorker): never {
   for (;;) Atomics.wait(forever, 0, 0)
 }
 
-function reasonOf(error: unknown): string {
-  return lastWords.join('; ') || (error instanceof Error ? error.message : String(error))
+/** What Postgres prints where the disk is full: the words of errno, as it has no code for what ends it. */
+const noSpace = /no space left on device|disk full/i
+
+function failureOf(error?: unknown): Failure {
+  const isFull = (error as { code?: unknown } | undefined)?.code === 'ENOSPC' || lastWords.some((w) => noSpace.test(w))
+  const reason = lastWords.join('; ') || (error instanceof Error ? error.message : String(error))
+  return { code: isFull ? 'disk_full' : 'unavailable', reason }
 }
 
 async function open(request: OpenRequest): Promise<void> {
@@ -72,7 +78,7 @@ async function open(request: OpenRequest): Promise<void> {
     onStderr: (line) => {
       if (/\b(FATAL|PANIC):/.test(line)) lastWords.push(line.replace(/^.*?(?=FATAL|PANIC)/, ''))
       // PGlite does not recover from a PANIC.
-      if (/\bPANIC:/.test(line)) die({ type: 'crashed', reason: lastWords.join('; ') })
+      if (/\bPANIC:/.test(line)) die({ type: 'crashed', ...failureOf() })
       return false
     },
   })
@@ -115,7 +121,7 @@ function stopOnTrap({ Module: module }: PGlite): void {
     try {
       step()
     } catch (error) {
-      if ((error as { status?: number }).status !== ORDINARY_ERROR) die({ type: 'crashed', reason: reasonOf(error) })
+      if ((error as { status?: number }).status !== ORDINARY_ERROR) die({ type: 'crashed', ...failureOf(error) })
       throw error
     }
   }
@@ -145,7 +151,7 @@ function run(trip: Uint8Array): Uint8Array {
   // Runs to the end before it returns. Unlike execProtocolRawSync it does not also parse and keep every reply. The
   // chunk is a view of WASM memory and must be copied.
   pg?.execProtocolRawStream(trip, { syncToFs: false, onRawData: (chunk) => chunks.push(chunk.slice()) }).catch(
-    (error) => die({ type: 'crashed', reason: reasonOf(error) }),
+    (error) => die({ type: 'crashed', ...failureOf(error) }),
   )
   const [first] = chunks
   return chunks.length === 1 && first ? first : concat(chunks)
