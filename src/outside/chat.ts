@@ -129,14 +129,21 @@ const failed = (cause: unknown, isLate: boolean): AppError =>
     ? new AppError('upstream_timeout', 'The chat model took too long. The sources found are still valid.', { cause })
     : new AppError('upstream_failed', 'The chat model gave no answer. The sources found are still valid.', { cause })
 
-/** What llama.cpp and OpenAI call a conversation that is too long; other servers only say it in words. */
-const tooLong = /exceed_context_size_error|context_length_exceeded|maximum context length|context window/i
+/** The `code` or `type` with which OpenAI and llama.cpp refuse a conversation that is too long. */
+const tooLong = new Set<unknown>(['context_length_exceeded', 'exceed_context_size_error'])
+/** Other servers have no code for it and only say it in words. */
+const tooLongInWords = /maximum context length|context window/i
 /** Statuses with which servers refuse fields that they do not know. */
 const refusing = new Set([400, 404, 413, 422, 500, 501])
 
 function refusal(config: Config, status: number, body: string): Error {
   const message = `the chat server returned status ${status}: ${shown(config, body)}`
-  return refusing.has(status) ? new ChatRefused(message, tooLong.test(body)) : new Error(message)
+  return refusing.has(status) ? new ChatRefused(message, isTooLong(body)) : new Error(message)
+}
+
+function isTooLong(body: string): boolean {
+  const { code, type } = fieldsOf(fieldsOf(parsed(body)).error)
+  return tooLong.has(code) || tooLong.has(type) || tooLongInWords.test(body)
 }
 
 async function textOf({ body }: Response): Promise<string> {
@@ -154,6 +161,13 @@ async function textOf({ body }: Response): Promise<string> {
 
 type Fields = Record<string, unknown>
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {})
+const parsed = (body: string): unknown => {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
 const firstOf = (value: unknown): Fields => fieldsOf(Array.isArray(value) ? value[0] : undefined)
 const textIn = (value: unknown): string => (typeof value === 'string' ? value : '')
 const countIn = (value: unknown): number => (Number.isSafeInteger(value) && (value as number) >= 0 ? Number(value) : 0)

@@ -303,11 +303,14 @@ describe('with a chat model', () => {
     }
   })
 
-  test('what is too long for the model is asked again with half of the sources', async () => {
+  test.each([
+    ['the type of llama.cpp', { error: { code: 400, type: 'exceed_context_size_error', message: 'too long' } }],
+    ['the code of OpenAI', { error: { code: 'context_length_exceeded', message: 'too long' } }],
+    ['words', { message: 'This exceeds the maximum context length of the model.' }],
+  ])('what is too long for the model by %s is asked again with half of the sources', async (_, refusal) => {
     const { me, session } = await ready()
     await write(me, { title: 'Folders', content: 'folder '.repeat(600) })
     await indexed(t)
-    const refusal = { error: { code: 400, type: 'exceed_context_size_error', message: 'too long' } }
     chat.script(() => Response.json(refusal, { status: 400 }), ChatServer.says('Locked [1].'))
     expect((await ask(me, session, 'folder '.repeat(700))).status).toBe('complete')
     const counts = chat.asked.map(({ body }) => {
