@@ -42,6 +42,17 @@ export const codes = {
 
 export type ErrorCode = keyof typeof codes
 
+type WithoutSuffix<C> = C extends `${infer Family}.${string}` ? Family : C
+/** A code without the suffix that refines it. */
+export type CodeFamily = WithoutSuffix<ErrorCode>
+
+/** Returns the code that a code refines: `invalid` for `invalid.cursor`. */
+export const familyOf = (code: ErrorCode): CodeFamily => code.split('.')[0] as CodeFamily
+
+const away: ReadonlySet<CodeFamily> = new Set(['unavailable', 'upstream_failed', 'upstream_timeout'] as const)
+/** Whether the code says that the server, or a service it needs, cannot respond at the moment. */
+export const isAway = (code: ErrorCode): boolean => away.has(familyOf(code))
+
 /** One thing wrong with the input; `pointer` is a JSON pointer into it. */
 export interface FieldError {
   pointer: string

@@ -1,4 +1,4 @@
-import { AppError } from '../../src/errors.ts'
+import { AppError, type CodeFamily, familyOf } from '../../src/errors.ts'
 import type { LiveEvent } from '../../src/features/hub/schema.ts'
 import type { Notice } from '../../src/live/messages.ts'
 import type { Client } from './client.ts'
@@ -65,8 +65,8 @@ function cursorAfter(message: Message, before: string | undefined): string | und
   }
 }
 
-const isFinal = (error: unknown): boolean =>
-  error instanceof AppError && /^(unauthenticated|forbidden|not_found|invalid)\b/.test(error.code)
+const final: ReadonlySet<CodeFamily> = new Set(['unauthenticated', 'forbidden', 'not_found', 'invalid'] as const)
+const isFinal = (error: unknown): boolean => error instanceof AppError && final.has(familyOf(error.code))
 
 /** Yields the messages of one connection. */
 async function* connection(

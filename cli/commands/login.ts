@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { kindOf } from '../../src/auth/secrets.ts'
-import { AppError } from '../../src/errors.ts'
+import { AppError, isAway } from '../../src/errors.ts'
 import type { SignedIn } from '../../src/features/accounts/schema.ts'
 import type { DeviceStarted } from '../../src/features/devices/schema.ts'
 import type { User } from '../../src/features/users/schema.ts'
@@ -141,7 +141,7 @@ async function approval(client: Client, { deviceCode, expiresIn, interval }: Dev
       const { code, details } = error
       const reason = details.error
       // A restarting server or a dropped connection is no reason to give up: it retries with growing pauses.
-      const passes = code === 'unavailable' || code === 'rate_limited' || code.startsWith('upstream')
+      const passes = isAway(code) || code === 'rate_limited'
       if (!passes && !reason) throw error
       failures = passes ? failures + 1 : 0
       if (reason === 'slow_down') seconds += SLOWER

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { AppError } from '../../src/errors.ts'
+import { AppError, isAway } from '../../src/errors.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import type { Client } from '../api/client.ts'
 import { stopSignal } from '../api/events.ts'
@@ -85,12 +85,12 @@ export async function sync({ json, watch, ...where }: Options & { watch?: boolea
   report(json, all.copy, await exchanged(all))
   if (!stop) return
   if (!json) note('Watching for changes. Press Ctrl-C to stop.')
-  let isAway = false
+  let wasAway = false
   for await (const _ of changesAt(all.client, all.copy, stop)) {
     const done = await exchanged(all).catch(passing)
-    if (done instanceof AppError !== isAway && !json)
+    if (done instanceof AppError !== wasAway && !json)
       note(done instanceof AppError ? `${done.message} This goes on by itself.` : 'Syncing again.')
-    isAway = done instanceof AppError
+    wasAway = done instanceof AppError
     if (done instanceof AppError) continue
     if (done.pushed > 0 || done.changed > 0 || done.deleted > 0) report(json, all.copy, done)
   }
@@ -98,7 +98,7 @@ export async function sync({ json, watch, ...where }: Options & { watch?: boolea
 
 /** A server that cannot be reached for a while is no reason to stop watching. */
 function passing(error: unknown): AppError {
-  if (error instanceof AppError && /^(unavailable|upstream|rate_limited)/.test(error.code)) return error
+  if (error instanceof AppError && (isAway(error.code) || error.code === 'rate_limited')) return error
   throw error
 }
 
@@ -187,8 +187,6 @@ export async function syncStatus({ json, ...where }: Options): Promise<void> {
 /** Returns what the server knows; null if it cannot be reached. */
 const statusOf = (client: Client): Promise<{ openConflicts?: number } | null> =>
   client.get<{ openConflicts?: number }>('/api/sync/status').catch((error: unknown) => {
-    if (error instanceof AppError && isAway(error)) return null
+    if (error instanceof AppError && isAway(error.code)) return null
     throw error
   })
-
-const isAway = ({ code }: AppError): boolean => code === 'unavailable' || code.startsWith('upstream')

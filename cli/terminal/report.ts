@@ -1,5 +1,5 @@
 import { ConfigError } from '../../src/config.ts'
-import { AppError, type ErrorCode, factsOf, waysBy } from '../../src/errors.ts'
+import { AppError, type CodeFamily, type ErrorCode, factsOf, familyOf, waysBy } from '../../src/errors.ts'
 import { guarded, jsonText, plain } from './output.ts'
 import { Refusal } from './refusal.ts'
 import { ago, left } from './times.ts'
@@ -11,7 +11,7 @@ export { Refusal }
  * Exit codes: 0 ok, 1 bug, 2 bad input, 3 not signed in or not allowed, 4 not found, 5 conflict, 6 unavailable or
  * limited.
  */
-const exits: Record<string, number> = {
+const exits: Partial<Record<CodeFamily, number>> = {
   invalid: 2,
   too_large: 2,
   unsupported_media: 2,
@@ -39,7 +39,7 @@ const foreign: Record<string, number> = {
 /** What an exit code is called when nothing more is known. */
 const codes = ['internal', 'internal', 'invalid', 'forbidden', 'not_found', 'conflict', 'unavailable'] as const
 
-export const exitCodeOf = (code: ErrorCode): number => exits[code.split('.')[0] as string] ?? 1
+export const exitCodeOf = (code: ErrorCode): number => exits[familyOf(code)] ?? 1
 
 const wantsJson = (): boolean => process.argv.includes('--json')
 

@@ -1,6 +1,6 @@
 import type { ServerWebSocket, WebSocketHandler } from 'bun'
 import type { Actor } from '../auth/actor.ts'
-import { AppError } from '../errors.ts'
+import { AppError, familyOf } from '../errors.ts'
 import { toAppError } from '../http/problem.ts'
 import type { Hub } from '../live/hub.ts'
 import { hubLimits } from '../live/limits.ts'
@@ -107,9 +107,9 @@ class Client implements Outlet, Peer {
     } catch (error) {
       const { code, message: detail, status } = toAppError(error)
       if (status >= 500) this.log.warn('a live operation failed', { error })
-      this.notice({ op: 'error', ref, code: code.startsWith('invalid') ? 'invalid' : code, detail })
-      if (error instanceof AppError && code.startsWith('invalid') && ++this.#invalid >= MOST_INVALID)
-        this.#end('invalid')
+      const isInvalid = familyOf(code) === 'invalid'
+      this.notice({ op: 'error', ref, code: isInvalid ? 'invalid' : code, detail })
+      if (error instanceof AppError && isInvalid && ++this.#invalid >= MOST_INVALID) this.#end('invalid')
     }
   }
 
