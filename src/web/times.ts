@@ -1,4 +1,5 @@
 /** Times as people read them, in the browser's language and time zone. */
+import type { TimesInText } from '../schema.ts'
 import { once } from './once.ts'
 
 const SECOND = 1000
@@ -44,6 +45,10 @@ export const shareLeft = (since: string, until: string, now = Date.now()): numbe
 
 export const day = dates({ day: 'numeric', month: 'short' })
 export const dayAndTime = dates({ dateStyle: 'medium', timeStyle: 'short' })
+
+/** Returns a text with its times written as the reader's clock does. */
+export const withTimes = (text: string, times: TimesInText = []): string =>
+  times.reduce((before, time) => before.replace(time.text, dayAndTime(time.at)), text)
 
 /** A due date and how urgent it is. */
 export function due(instant: string, now = Date.now()): { text: string; urgency: '' | 'soon' | 'over' } {

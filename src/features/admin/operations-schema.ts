@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { bool, instant, int, nullable, object, optional, type Static, text } from '../../schema.ts'
+import { bool, instant, int, nullable, object, optional, type Static, TimesInText, text } from '../../schema.ts'
 
 export const Checks = object({
   items: Type.Array(
@@ -8,6 +8,7 @@ export const Checks = object({
       ok: bool(),
       warning: optional(bool({ description: 'Nothing is broken, but you should know' })),
       said: text(20_000, { example: '40 GiB are free' }),
+      times: optional(TimesInText),
       advice: optional(text(20_000, { description: 'What to do about it' })),
     }),
   ),

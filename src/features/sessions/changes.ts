@@ -65,15 +65,17 @@ export async function changes(
     })
   }
   const from = 'at' in since ? `since ${day(since.at)}` : 'since this was last saved'
+  const times = 'at' in since ? [{ text: day(since.at), at: since.at }] : undefined
   return {
     others: {
       title: `What others changed ${from}`,
+      times,
       share: 3,
       lines: linesOf(
         rows.filter((row) => !mine(row)),
         author,
       ),
     },
-    own: { title: `What you did ${from}`, share: 1, lines: linesOf(rows.filter(mine), () => '') },
+    own: { title: `What you did ${from}`, times, share: 1, lines: linesOf(rows.filter(mine), () => '') },
   }
 }

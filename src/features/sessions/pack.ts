@@ -1,9 +1,12 @@
+import type { TimesInText } from '../../schema.ts'
 import { clipped, tokensOf } from '../../text/token-estimate.ts'
 import type { Brief } from './schema.ts'
 
 /** Texts for a model, packed into a budget of tokens that is never exceeded. */
 export interface Part {
   title: string
+  /** The times in the title. */
+  times?: TimesInText
   /** Weight when the budget is not enough for all parts. */
   share: number
   /** Most important first. */
@@ -36,7 +39,8 @@ export function pack(given: readonly (Part | undefined)[], budget: number): Brie
     const kept = part.fair ? shared(part.lines, own, room) : first(part.lines, own, room)
     const written = [heads[i], ...kept].join('\n')
     if (kept.length > 0) text += written
-    if (kept.length > 0) sizes.push({ title: part.title, tokens: tokensOf(written), text: kept.join('\n') })
+    if (kept.length > 0)
+      sizes.push({ title: part.title, times: part.times, tokens: tokensOf(written), text: kept.join('\n') })
     if (kept.length < part.lines.length || kept.some((line, n) => line !== part.lines[n])) left.push(part.title)
   }
   return { text, tokens: tokensOf(text), parts: sizes, left }

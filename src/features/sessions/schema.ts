@@ -13,6 +13,7 @@ import {
   paging,
   recordFields,
   type Static,
+  TimesInText,
   text,
   time,
   title,
@@ -91,7 +92,12 @@ export const Brief = object({
   text: text(300_000, { description: 'Markdown. Text by users is quoted in « » or after >, with its author' }),
   tokens: int({ description: 'Upper bound of its tokens (o200k)', example: 1800 }),
   parts: Type.Array(
-    object({ title: text(200, { example: 'Memories' }), tokens: int({ example: 480 }), text: text(300_000) }),
+    object({
+      title: text(200, { example: 'Memories' }),
+      times: optional(TimesInText),
+      tokens: int({ example: 480 }),
+      text: text(300_000),
+    }),
     {
       description: 'The parts of the text, in its order, and what each costs',
     },

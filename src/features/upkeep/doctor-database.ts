@@ -7,6 +7,7 @@ import { replicaOf } from '../../db/index.ts'
 import { planMigrations } from '../../db/migrate.ts'
 import { partsOf } from '../../db/parts.ts'
 import { ROWS } from '../../events/partitions.ts'
+import type { TimesInText } from '../../schema.ts'
 import { counts, days } from './counts.ts'
 import { expiringTokens } from './expiring-tokens.ts'
 import { because, type Finding } from './finding.ts'
@@ -156,7 +157,7 @@ async function clock(driver: Driver): Promise<Finding> {
   const now = Date.now()
   // The table does not exist before the first migration.
   const newest = await millis(driver, '(select at from events order by seq desc limit 1)').catch(() => 0)
-  const said = new Date(now).toISOString()
+  const here = timeOf(now)
   if (off > 30)
     return {
       what,
@@ -168,7 +169,8 @@ async function clock(driver: Driver): Promise<Finding> {
     return {
       what,
       ok: false,
-      said: `${said}, but something is recorded at ${new Date(newest).toISOString()}`,
+      said: `${here.text}, but something is recorded at ${timeOf(newest).text}`,
+      times: [here, timeOf(newest)],
       advice: 'The clock was set back, or was wrong before. Set it by NTP: sessions and codes depend on it.',
     }
   if (off > 2)
@@ -179,7 +181,12 @@ async function clock(driver: Driver): Promise<Finding> {
       said: `${off} s different from the database's clock`,
       advice: 'Set the clocks of both machines by NTP.',
     }
-  return { what, ok: true, said }
+  return { what, ok: true, said: here.text, times: [here] }
+}
+
+const timeOf = (millis: number): TimesInText[number] => {
+  const at = new Date(millis).toISOString()
+  return { text: at, at }
 }
 
 const millis = async (driver: Driver, moment: string): Promise<number> =>

@@ -1,3 +1,5 @@
+import type { TimesInText } from '../../schema.ts'
+
 /** Result of one check of `tutti doctor`. */
 export interface Finding {
   what: string
@@ -5,6 +7,8 @@ export interface Finding {
   /** Nothing is broken, but the operator should know. */
   warning?: true
   said: string
+  /** The times in `said`. */
+  times?: TimesInText
   /** What to do about it. */
   advice?: string
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { ProblemBox } from '../../components/states.tsx'
-import { dayAndTime } from '../../times.ts'
+import { dayAndTime, withTimes } from '../../times.ts'
 import { AdminFrame, Facts, Table, Waiting } from './frame.tsx'
 import { doctorQuery, jobsQuery, stateQuery } from './queries.ts'
 import { words } from './words.ts'
@@ -29,9 +29,6 @@ function Figures() {
   return <Facts of={facts} />
 }
 
-/** Writes times as the reader's clock does. */
-const withTimes = (text: string): string => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (instant) => dayAndTime(instant))
-
 function Doctor() {
   const { data, error } = useQuery(doctorQuery)
   return (
@@ -42,13 +39,13 @@ function Doctor() {
       {!data && !error && <Waiting />}
       {data && (
         <ul className="sheet">
-          {data.items.map(({ what, ok, warning, said, advice }) => (
+          {data.items.map(({ what, ok, warning, said, times, advice }) => (
             <li key={`${what} ${said}`} className="setrow">
               <span className={`flag ${ok ? (warning ? 'warn' : 'good') : 'bad'}`}>
                 {ok ? (warning ? words.state.warning : words.state.ok) : words.state.bad}
               </span>
               <b className="b5">{what}</b>
-              <span className="grow">{withTimes(said)}</span>
+              <span className="grow">{withTimes(said, times)}</span>
               {advice && <span className="t12 soft">{advice}</span>}
             </li>
           ))}

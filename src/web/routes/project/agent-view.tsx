@@ -2,8 +2,9 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { SquareTerminal } from 'lucide-react'
 import { useDeferredValue, useState } from 'react'
+import type { Brief } from '../../../features/sessions/schema.ts'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
-import { dayAndTime } from '../../times.ts'
+import { withTimes } from '../../times.ts'
 import { briefQuery } from './queries.ts'
 import { words } from './words.ts'
 
@@ -49,11 +50,7 @@ export function AgentView({ projectId }: { projectId: string }) {
   )
 }
 
-interface Part {
-  title: string
-  tokens: number
-  text: string
-}
+type Part = Brief['parts'][number]
 
 function Budget({
   brief: { tokens, parts },
@@ -106,10 +103,6 @@ function Budget({
   )
 }
 
-/** Times in titles are written for agents. */
-const readable = (title: string): string =>
-  title.replace(/\d{4}-\d\d-\d\d \d\d:\d\d/, (at) => dayAndTime(`${at.replace(' ', 'T')}Z`))
-
 /** Returns the first lines of a part as one, without the marks of a list. */
 const beginning = (text: string): string =>
   text
@@ -119,11 +112,11 @@ const beginning = (text: string): string =>
 
 const Parts = ({ parts }: { parts: readonly Part[] }) => (
   <ol className="brief">
-    {parts.map(({ title, tokens, text }) => (
+    {parts.map(({ title, times, tokens, text }) => (
       <li key={title}>
         <details>
           <summary className="bh">
-            <b>{readable(title)}</b>
+            <b>{withTimes(title, times)}</b>
             <span className="num">{number(tokens)}</span>
             <span className="cut">{beginning(text)}</span>
           </summary>
