@@ -9,6 +9,7 @@ import { createJwt } from './auth/jwt.ts'
 import { createSeal } from './auth/seal.ts'
 import { fingerprint } from './auth/secrets.ts'
 import type { Config } from './config.ts'
+import type { Handler } from './control/command.ts'
 import { ClockWatch } from './db/clock.ts'
 import { newId } from './db/columns.ts'
 import type { Driver, Opening } from './db/driver.ts'
@@ -46,6 +47,8 @@ export interface AppOptions {
   background?: boolean
   /** Runs before background work begins. */
   prepare?: (app: App) => Promise<void>
+  /** Commands of the command line besides those of the features. */
+  control?: readonly Handler[]
   /** When a standby counts as too far behind, for tests. */
   replica?: Pick<ReplicaOptions, 'mostBehindMs' | 'everyMs'>
   /** Name resolution and trusted certificates, for tests. */
@@ -64,7 +67,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     const replica = await replicaOf(config, driver, log, options.replica)
     const db = drizzleOver(driver)
     const reads = new Reads({ primary: driver, db, clock, replica })
-    const app = assemble({ config, log, clock, driver, db, reads, secret }, background, options.outbound)
+    const app = assemble({ config, log, clock, driver, db, reads, secret }, background, options)
     options.meanwhile?.(app)
     await opening.ready
     const applied = await migrate(driver, migrations, {
@@ -95,7 +98,7 @@ const opened = (driver: Driver): Opening => ({ driver: Promise.resolve(driver), 
 function assemble(
   base: Pick<App, 'config' | 'log' | 'clock' | 'driver' | 'db' | 'reads' | 'secret'>,
   background: readonly (() => Promise<void>)[],
-  outbound: OutboundOptions | undefined,
+  { outbound, control = [] }: Pick<AppOptions, 'outbound' | 'control'>,
 ): App {
   const { config, log, clock, driver, db, secret } = base
   const instanceId = newId()
@@ -120,6 +123,9 @@ function assemble(
     records,
     events: catalogue,
     hooks: gatherHooks(features.flatMap((f) => f.hooks ?? [])),
+    features,
+    tools,
+    control: new Map([...features.flatMap((f) => f.control ?? []), ...control].map((one) => [one.name, one])),
     outbound: createOutbound(config, outbound),
     toolCosts: new ToolCosts(tools),
     live: new Hub({

@@ -2,6 +2,7 @@ import type { Authenticator } from './auth/authenticate.ts'
 import type { Jwt } from './auth/jwt.ts'
 import type { Seal } from './auth/seal.ts'
 import type { Config } from './config.ts'
+import type { Handler } from './control/command.ts'
 import type { ClockWatch } from './db/clock.ts'
 import type { Driver } from './db/driver.ts'
 import type { Reads } from './db/reads.ts'
@@ -9,11 +10,13 @@ import type { Db } from './db/session.ts'
 import type { Embedder } from './embeddings/embedder.ts'
 import type { Bus } from './events/bus.ts'
 import type { Catalogue } from './events/catalogue.ts'
+import type { Feature } from './feature.ts'
 import type { Hooks } from './hooks.ts'
 import type { Jobs } from './jobs/queue.ts'
 import type { Hub } from './live/hub.ts'
 import type { Log } from './log.ts'
 import type { ToolCosts } from './mcp/costs.ts'
+import type { Tool } from './mcp/tool.ts'
 import type { Mailer } from './outside/mailer.ts'
 import type { Outbound } from './outside/outbound.ts'
 import type { Records } from './records/kind.ts'
@@ -46,6 +49,11 @@ export interface App {
   readonly events: Catalogue
   /** Handlers of the features' hooks, by the hook's name. */
   readonly hooks: Hooks
+  /** What the features offer to the surfaces. */
+  readonly features: readonly Feature[]
+  readonly tools: readonly Tool[]
+  /** The handlers of all commands that the command line may send to a server, by their names. */
+  readonly control: ReadonlyMap<string, Handler>
   readonly outbound: Outbound
   /** What lists of tools cost a model. */
   readonly toolCosts: ToolCosts

@@ -24,20 +24,29 @@ export async function serve({ demo, at, trial, ...options }: Options): Promise<v
   const isStarted = endHangingStart(asked, log)
   // The database opens on its own threads, while this one loads the rest of the program and makes the routes.
   const opening = await beginOpening(config, log)
-  const [{ contextOf }, { createApp }, { system }, accounts, { buildHttp, startHttp }, { serveControl }] =
-    await Promise.all([
-      import('../../src/action.ts'),
-      import('../../src/app.ts'),
-      import('../../src/auth/actor.ts'),
-      import('../../src/features/accounts/service.ts'),
-      import('../../src/http/server.ts'),
-      import('../../src/control/server.ts'),
-    ])
+  const [
+    { contextOf },
+    { createApp },
+    { system },
+    accounts,
+    { buildHttp, startHttp },
+    { serveControl },
+    { seedHandlers },
+  ] = await Promise.all([
+    import('../../src/action.ts'),
+    import('../../src/app.ts'),
+    import('../../src/auth/actor.ts'),
+    import('../../src/features/accounts/service.ts'),
+    import('../../src/http/server.ts'),
+    import('../../src/control/server.ts'),
+    import('../../seeds/handlers.ts'),
+  ])
   let link: string | undefined
   let routes: ReturnType<typeof buildHttp> | undefined
   const app = await createApp(config, {
     log,
     opening,
+    control: seedHandlers,
     meanwhile: (fresh) => {
       routes = buildHttp(fresh)
     },

@@ -1,3 +1,4 @@
+import { seedHandlers } from '../../seeds/handlers.ts'
 import { createApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
 import { askServer } from '../../src/control/client.ts'
@@ -11,7 +12,7 @@ export async function control<I, O>(config: Config, command: Command<I, O>, inpu
   const asked = await askServer(config, command, input)
   if (asked) return asked.answer
   if (!command.createsDatabase) requireDatabase(config)
-  const app = await createApp(config, { background: false, log: createLog('warn') })
+  const app = await createApp(config, { background: false, log: createLog('warn'), control: seedHandlers })
   try {
     return await runCommand(app, command, input)
   } finally {

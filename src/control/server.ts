@@ -3,15 +3,14 @@ import { join } from 'node:path'
 import { contextOf } from '../action.ts'
 import { operator } from '../auth/actor.ts'
 import { AppError, problem } from '../errors.ts'
-import { toAppError } from '../http/problem.ts'
 import type { App } from '../services.ts'
-import { handlers } from './actions.ts'
+import { toAppError } from '../thrown.ts'
 import { isServing } from './client.ts'
 import type { Command } from './command.ts'
 import { SOCKET_NAME, withSocket } from './socket.ts'
 
 function runNamed(app: App, name: string, input: unknown): Promise<unknown> {
-  const handler = handlers.get(name)
+  const handler = app.control.get(name)
   if (!handler) throw new AppError('not_found', `This server has no control command ${name}.`)
   return handler.run(contextOf(app, operator), input)
 }

@@ -4,16 +4,16 @@ import { baseOf } from '../address.ts'
 import { anonymous } from '../auth/actor.ts'
 import { networkOf } from '../auth/limits.ts'
 import { AppError } from '../errors.ts'
-import { features, type OpenEndpoint, type SiteAnswer, type SiteFormOf, type SitePageOf } from '../feature.ts'
+import type { OpenEndpoint, SiteAnswer, SiteFormOf, SitePageOf } from '../feature.ts'
 import { accountPages } from '../pages/account-pages.ts'
 import { assets, pageHeaders } from '../pages/pages.ts'
-import { Reference } from '../pages/reference.ts'
 import type { App } from '../services.ts'
 import { version } from '../version.ts'
 import { readBytes } from './body.ts'
 import type { Guard } from './guard.ts'
 import { headers } from './headers.ts'
 import { openapi, type RouteLike } from './openapi.ts'
+import { Reference } from './reference.ts'
 
 /** Adds the pages for people, their files, and the documents that describe the API. */
 export function addPages(server: Elysia, app: App, guard: Guard, routes: () => RouteLike[]): void {
@@ -38,7 +38,7 @@ export function addPages(server: Elysia, app: App, guard: Guard, routes: () => R
       document ??= JSON.stringify(openapi(routes(), version))
       return new Response(document, { headers: { ...headers, 'content-type': 'application/json' } })
     })
-  for (const [path, render] of features.flatMap(({ pages }) => Object.entries(pages ?? {})))
+  for (const [path, render] of app.features.flatMap(({ pages }) => Object.entries(pages ?? {})))
     server.get(path, async ({ params, request }) => {
       const { body, withSearch } = await render(contextOf(app, anonymous), params, searched(request))
       return page(body, withSearch)
@@ -46,11 +46,11 @@ export function addPages(server: Elysia, app: App, guard: Guard, routes: () => R
   for (const [path, body] of Object.entries(accountPages)) server.get(path, () => page(body))
   const site = siteOf(app, guard)
   // People who are signed in see the dashboard at `/`, so the dashboard has that address.
-  for (const [path, render] of features.flatMap((feature) => Object.entries(feature.site ?? {})))
+  for (const [path, render] of app.features.flatMap((feature) => Object.entries(feature.site ?? {})))
     if (path !== '/')
       server.get(path, async ({ params, request, set }) => written(await site(render, params, request), set))
   const form = formOf(app, guard)
-  for (const [path, take] of features.flatMap((feature) => Object.entries(feature.forms ?? {})))
+  for (const [path, take] of app.features.flatMap((feature) => Object.entries(feature.forms ?? {})))
     server.post(path, ({ request }) => form(take, request), { parse: 'none' })
   addOpen(server, app, guard)
 }
@@ -77,7 +77,7 @@ function addOpen(server: Elysia, app: App, guard: Guard): void {
     if (!answer) throw new AppError('not_found', 'There is nothing here.')
     return sent({ ...answer, headers: { ...forPages, ...answer.headers } })
   }
-  for (const [name, take] of features.flatMap(({ open }) => Object.entries(open ?? {}))) {
+  for (const [name, take] of app.features.flatMap(({ open }) => Object.entries(open ?? {}))) {
     const [method, path] = name.split(' ') as ['GET' | 'POST', string]
     guard.open.add(path)
     server.route(method, path, ({ request }) => run(take, request), { parse: 'none' })
@@ -129,7 +129,7 @@ function written(
 
 /** Returns the public home page that the site has, if any. */
 export const homeOf = (app: App, guard: Guard): ((request: Request) => Promise<Response | undefined>) => {
-  const render = features.map((feature) => feature.site?.['/']).find((one) => one !== undefined)
+  const render = app.features.map((feature) => feature.site?.['/']).find((one) => one !== undefined)
   const site = siteOf(app, guard)
   return async (request) => {
     if (!render) return undefined
@@ -164,7 +164,7 @@ const siteOf =
  * page. Undefined for everything else, and for what has to be refused.
  */
 export const keptPageOf = (app: App, guard: Guard): ((request: Request) => Response | undefined) => {
-  const kept = features.flatMap((feature) => feature.keptPage ?? [])
+  const kept = app.features.flatMap((feature) => feature.keptPage ?? [])
   return (request) => {
     const { url, method } = request
     if (method !== 'GET' || url.includes('?')) return undefined

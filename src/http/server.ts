@@ -4,11 +4,11 @@ import { urlOf } from '../address.ts'
 import { networkOf } from '../auth/limits.ts'
 import { sameText } from '../auth/secrets.ts'
 import { AppError } from '../errors.ts'
-import { features, tools } from '../feature.ts'
 import { Whole } from '../mcp/direct.ts'
 import { HANDOVER_PATH } from '../mcp/handover.ts'
 import { createMcp, type Mcp } from '../mcp/server.ts'
 import type { App } from '../services.ts'
+import { logError, toAppError } from '../thrown.ts'
 import { type SocketData, socketHandlers } from '../ws/socket.ts'
 import { http } from './context.ts'
 import { addDashboard } from './dashboard.ts'
@@ -18,7 +18,7 @@ import { addHealth, healthRoute } from './health.ts'
 import { Metrics } from './metrics.ts'
 import { documented, type RouteLike, routesOf } from './openapi.ts'
 import { addPages, homeOf, keptPageOf } from './pages.ts'
-import { logError, problemResponse, toAppError } from './problem.ts'
+import { problemResponse } from './problem.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
@@ -44,10 +44,10 @@ export interface HttpOptions {
 export function buildHttp(app: App, { checkAnswers = false }: HttpOptions = {}) {
   const guard = new Guard(app.config)
   const metrics = new Metrics()
-  const mcp = createMcp(app, guard, tools)
+  const mcp = createMcp(app, guard, app.tools)
   const state = { leaving: false, draining: false, running: 0 }
 
-  const routers = features.flatMap((feature) => (feature.routes ? [feature.routes(http())] : []))
+  const routers = app.features.flatMap((feature) => (feature.routes ? [feature.routes(http())] : []))
   const described = describedBy(routers)
   const routes = () => described
   requirePolicy(described)
@@ -111,7 +111,7 @@ function addMcp(server: Elysia, mcp: Mcp): void {
 }
 
 function addInternal(server: Elysia, app: App, guard: Guard): void {
-  for (const [path, take] of features.flatMap(({ internal }) => Object.entries(internal ?? {})))
+  for (const [path, take] of app.features.flatMap(({ internal }) => Object.entries(internal ?? {})))
     server.get(path, ({ request, params }) =>
       take(app, { request, params: params as Record<string, string>, upgrade: (data) => guard.upgrade(request, data) }),
     )

@@ -6,9 +6,9 @@ import {
   type ServerEventBus,
 } from '@modelcontextprotocol/server'
 import { contextOf } from '../action.ts'
-import { logError, toAppError } from '../http/problem.ts'
 import { unwatch, watch } from '../live/audience.ts'
 import type { App } from '../services.ts'
+import { logError, toAppError } from '../thrown.ts'
 import type { Asking, Offer } from './offer.ts'
 import { authInfoOf, type Caller } from './protocol.ts'
 import type { Requests } from './requests.ts'

@@ -1,13 +1,13 @@
 import type { ServerWebSocket, WebSocketHandler } from 'bun'
 import type { Actor } from '../auth/actor.ts'
 import { AppError, familyOf } from '../errors.ts'
-import { toAppError } from '../http/problem.ts'
 import type { Hub } from '../live/hub.ts'
 import { hubLimits } from '../live/limits.ts'
 import { type Closing, closing, type Listener, type Outlet } from '../live/listener.ts'
 import type { Notice } from '../live/messages.ts'
 import type { Accept, Peer } from '../live/socket.ts'
 import type { Log } from '../log.ts'
+import { toAppError } from '../thrown.ts'
 import { type Operation, operationOf, parsed, refOf } from './operations.ts'
 
 /** What Bun keeps with a socket: of a listener of the hub, or of what another feature accepts. */
