@@ -80,11 +80,7 @@ function publicKey(curve: Curve, raw: string): KeyObject {
 }
 
 /** Returns a public key as it is written in a head: 32 bytes as base64url. */
-export const rawPublic = (key: KeyObject): string =>
-  createPublicKey(key as never)
-    .export({ format: 'der', type: 'spki' })
-    .subarray(-32)
-    .toString('base64url')
+export const rawPublic = (key: KeyObject): string => String(key.export({ format: 'jwk' }).x)
 
 /** Returns new keys as two seeds, to be stored. */
 export const newSeeds = (): { signing: string; box: string } => ({

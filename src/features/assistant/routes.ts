@@ -1,4 +1,4 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { created, type Http, on, streamed } from '../../http/context.ts'
 import { Deleted, id, int, object, text } from '../../schema.ts'
 import { ask, chat } from './asking.ts'
 import { decide } from './proposals.ts'
@@ -79,7 +79,7 @@ export const assistantRoutes = (http: Http) =>
       '/api/ai/sessions/:id/messages',
       ({ ctx, params, body, request, guard }) => {
         guard.server?.timeout(request, 0)
-        return reply(request, (emit, signal) => ask({ ...ctx, signal }, { ...body, ...params, emit })) as never
+        return streamed(reply(request, (emit, signal) => ask({ ...ctx, signal }, { ...body, ...params, emit })))
       },
       {
         ...on(ask, `Ask a question: returns the answer, ${streams}`, upstream),
@@ -108,7 +108,7 @@ export const assistantRoutes = (http: Http) =>
       '/api/repos/:id/chat',
       ({ ctx, params, body, request, guard }) => {
         guard.server?.timeout(request, 0)
-        return reply(request, (emit, signal) => chat({ ...ctx, signal }, { ...body, ref: params.id, emit })) as never
+        return streamed(reply(request, (emit, signal) => chat({ ...ctx, signal }, { ...body, ref: params.id, emit })))
       },
       {
         ...on(chat, `Ask about the files of a repository: returns the answer, ${streams}`, upstream),

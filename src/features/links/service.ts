@@ -162,7 +162,7 @@ export const remove = write(
  */
 function announce(
   ctx: Ctx,
-  event: typeof linkCreated,
+  event: typeof linkCreated | typeof linkDeleted,
   { id, kind }: Pick<Row, 'id' | 'kind'>,
   [from, to]: [Found, Found],
 ): void {
@@ -178,8 +178,10 @@ function announce(
   for (const end of [from, to]) nameMoved(ctx, 'link', id, { ...end, userId: ctx.actor.userId }, place)
 }
 
+export type ImportedLink = Omit<Row, 'createdAt'>
+
 /** Announces a link that another instance made. Throws unless the caller may change both its ends in this team. */
-export async function announceImported(ctx: Ctx, organizationId: string, link: Omit<Row, 'createdAt'>): Promise<void> {
+export async function announceImported(ctx: Ctx, organizationId: string, link: ImportedLink): Promise<void> {
   const [from] = await seenRecords(ctx, link.fromType, [link.fromId])
   const [to] = await seenRecords(ctx, link.toType, [link.toId])
   const isHere = async (end: Found) =>

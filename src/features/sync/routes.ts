@@ -1,4 +1,4 @@
-import { type Http, on } from '../../http/context.ts'
+import { type Http, on, streamed } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
 import { carry } from './carry.ts'
 import * as conflicts from './conflicts.ts'
@@ -42,7 +42,7 @@ export const syncRoutes = (http: Http) =>
     .get(
       '/api/sync/pull',
       ({ ctx, query, request }) =>
-        request.headers.get('accept')?.includes(NDJSON) ? (pages(ctx, query) as never) : pull(ctx, query),
+        request.headers.get('accept')?.includes(NDJSON) ? streamed(pages(ctx, query)) : pull(ctx, query),
       {
         ...on(pull, 'Get what changed since a cursor; as application/x-ndjson, all pages in one stream', {
           answers: [410],

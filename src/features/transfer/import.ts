@@ -6,7 +6,7 @@ import { and } from '../../db/conditions.ts'
 import { rowsAs } from '../../db/session.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { seenRecords } from '../links/records.ts'
-import { announceImported } from '../links/service.ts'
+import { announceImported, type ImportedLink } from '../links/service.ts'
 import { memberships } from '../organizations/table.ts'
 import { specs } from '../specs/table.ts'
 import { users } from '../users/table.ts'
@@ -192,7 +192,7 @@ class Batch {
   }
 
   async #create(entity: string, { table, fields }: Place, row: Fields): Promise<void> {
-    if (entity === 'link') await announceImported(this.ctx, this.organizationId, row as never)
+    if (entity === 'link') await announceImported(this.ctx, this.organizationId, row as ImportedLink)
     if (entity === 'version' && !(await this.#hasReached(row))) return void this.result.unchanged++
     // A parent may come later, and is set then.
     const { parentId, ...rest } = row

@@ -87,7 +87,7 @@ export function Markdown({ text, title, titles, onFollow }: Props) {
       className="md"
       onClick={follow}
       // biome-ignore lint/security/noDangerouslySetInnerHtml: purified, and the browser accepts only purified markup
-      dangerouslySetInnerHTML={{ __html: html as unknown as string }}
+      dangerouslySetInnerHTML={{ __html: html }}
     />
   )
 }

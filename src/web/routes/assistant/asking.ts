@@ -76,12 +76,13 @@ interface Data {
 
 /** Reads server-sent events, and returns the message that they end with. */
 async function follow(id: string, stream: ReadableStream<Uint8Array>): Promise<Message | undefined> {
-  const reader = stream.pipeThrough(new TextDecoderStream() as never).getReader() as ReadableStreamDefaultReader<string>
+  const reader = stream.getReader()
+  const decoder = new TextDecoder()
   let rest = ''
   for (;;) {
     const { value, done } = await reader.read()
     if (done) return undefined
-    const blocks = (rest + value).split('\n\n')
+    const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n')
     rest = blocks.pop() ?? ''
     for (const block of blocks) {
       const line = block.split('\n').find((one) => one.startsWith('data: '))
