@@ -110,7 +110,7 @@ export const id = (options: TextOptions = {}) =>
   Type.String({ format: 'uuid', ...texts({ example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10', ...options }) })
 export const instant = (options: TextOptions = {}) =>
   Type.String({ format: 'date-time', maxLength: 40, ...texts({ example: '2026-11-15T09:30:00.000Z', ...options }) })
-/** The times in a text: as they stand there, and which instants they are. Dashboards write them as their reader's clock does. */
+/** The times in a text: as they stand there, and their instants, so that a page can write its reader's time. */
 export const TimesInText = Type.Array(object({ text: text(40, { example: '2026-11-15 09:30' }), at: instant() }))
 export type TimesInText = Static<typeof TimesInText>
 /** A time in an input: an instant, or a date that is read as its midnight in UTC. Actions get an instant. */
@@ -189,6 +189,8 @@ export const binary = <T>(contentMediaType: string, options: { description?: str
   Type.Unsafe<T>({ [Kind]: 'Binary', type: 'string', contentMediaType, examples: ['(bytes)'], ...options })
 
 export const nullable = <T extends TSchema>(schema: T): TUnion<[T, TNull]> => Type.Union([schema, Type.Null()])
+/** The kind of record that an event is about. */
+export const eventKind = nullable(text(100, { example: 'task', description: 'What it is about; null: logged by hand' }))
 export const array = <T extends TSchema>(
   items: T,
   maxItems: number,

@@ -4,9 +4,9 @@ import type { Line } from '../records/lines.ts'
 type Feed = 'work' | 'access' | 'none'
 
 /** The definition of an event: `ctx.emit` takes it, and consumers look it up by the `type` of a stored row. */
-export interface EventType<P extends TProperties = TProperties> {
+export interface EventType<P extends TProperties = TProperties, N extends string = string> {
   /** Stored as the row's `type`: `note.updated`. Never reused with another meaning, because rows stay. */
-  readonly name: string
+  readonly name: N
   /** The kind of record that the event is about. */
   readonly kind: string
   /** The scope that reading it needs. Default: that of its kind of record; none if the kind is not one of records. */
@@ -34,6 +34,8 @@ export interface EventType<P extends TProperties = TProperties> {
   readonly many?: true
   /** The event created records of its project, whose `updatedAt` is its own time, without an event for each. */
   readonly creates?: true
+  /** The record is gone after the event. Its name ends with `.deleted`, which the index `events_deleted` relies on. */
+  readonly deletes?: true
   /** Stored with a word of its author as its type (`deploy`) instead of its name. */
   readonly byHand?: true
   /** Returns what the actor did, to be shown after their name, where "changed note How we deploy" is not enough. */
@@ -56,14 +58,15 @@ interface Description<P extends TProperties> {
   live?: true
   many?: true
   creates?: true
+  deletes?: true
   byHand?: true
   words?: Words
 }
 
-export const define = <const P extends TProperties = Record<never, never>>(
-  name: string,
+export const define = <const N extends string, const P extends TProperties = Record<never, never>>(
+  name: N,
   { data, feed = 'work', ...rest }: Description<P>,
-): EventType<P> => ({ name, feed, data: data ?? ({} as P), ...rest })
+): EventType<P, N> => ({ name, feed, data: data ?? ({} as P), ...rest })
 
 /** Replaces the type by a word that a user chose. Such a type has no dot, so it cannot be taken for a defined event. */
 export function byHand<P extends TProperties>(event: EventType<P>, type: string): EventType<P> {

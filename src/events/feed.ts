@@ -2,7 +2,7 @@ import { eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../action.ts'
 import { rightsOf } from '../auth/rights.ts'
 import { and, or } from '../db/conditions.ts'
-import { recordNames } from '../records/names.ts'
+import { kindInfo, recordNames } from '../records/names.ts'
 import { mayRead, mayReadEvent } from '../records/readable.ts'
 import { type ActorRow, actorColumns, doerOf, type EventActor, withActor } from './actor.ts'
 import { type Catalogue, isBeginning, isByHand } from './catalogue.ts'
@@ -72,6 +72,16 @@ export function isWork(catalogue: Catalogue, type?: string): SQL {
 /** Includes their kinds, so that entries logged by hand as `device` stay out of the feed like the events of devices. */
 const notWork = (catalogue: Catalogue): Set<string> =>
   new Set(catalogue.all.flatMap(({ feed, name, kind }) => (feed === 'work' ? [] : [name, kind])))
+
+/**
+ * Returns the address of the record that an event is about, without /api, or null if its kind has no addresses. `name`:
+ * the id or the key of the record.
+ */
+export function addressOf(catalogue: Catalogue, type: string, name: string | null): string | null {
+  const kind = recordNames.find((one) => one === catalogue.kindOf(type))
+  const path = kind && kindInfo(kind).path
+  return path && name ? `${path}/${name}` : null
+}
 
 interface Told {
   type: string

@@ -8,7 +8,10 @@ import { instant, json } from '../db/columns.ts'
  */
 export const isLogged = (action: SQLWrapper): SQL => sql`${action} in ('activity.log', 'activities.log')`
 
-/** The event says that something was deleted. Its text is that of the index `events_deleted`. */
+/**
+ * The event says that something was deleted. Matches the text of the type, because the condition must be the same as in
+ * the index `events_deleted`, which cannot know the catalogue. A test compares it with `deletes` of the catalogue.
+ */
 export const isDeletion = (type: SQLWrapper): SQL => sql`${type} like '%.deleted'`
 
 /**

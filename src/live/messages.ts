@@ -27,7 +27,8 @@ export type ResetReason = 'epoch' | 'age' | 'count'
 /** An event as clients get it, without its cursor: worded as in the activity feed. */
 export function shapeOf(catalogue: Catalogue, event: AppEvent) {
   const { id, type, at, actor, organizationId, projectId, subjectId, data } = event
-  return entryOf(catalogue, { id, type, at, actor, organizationId, projectId, subjectId, data })
+  const kind = catalogue.kindOf(type) ?? null
+  return entryOf(catalogue, { id, type, kind, at, actor, organizationId, projectId, subjectId, data })
 }
 
 /** Returns the message of an event; `record` is left out if there is none. */

@@ -4,6 +4,7 @@
  */
 import type { RecordName } from '../records/names.ts'
 import { hub, ok } from './api.ts'
+import { taskCompleted, taskUpdated } from './events.ts'
 import { nobody, type PresenceMessage, presenceHeard } from './presence.ts'
 import { queries } from './queries.ts'
 import { Stale } from './stale.ts'
@@ -63,18 +64,19 @@ const stale = new Stale(
 /** What the page needs of an event. */
 interface Heard {
   type: string
+  kind?: string | null
   subjectId?: string | null
   data?: Record<string, unknown>
 }
 
 /** Changes of a task's fields, which the page shows at once if it made them itself. */
-const ofFields = new Set(['task.updated', 'task.completed'])
+const ofFields = new Set<string>([taskUpdated, taskCompleted])
 const byFields = new Set(['tasks', 'task', 'at work'])
 
-function heard({ type, subjectId, data }: Heard): void {
+function heard({ type, kind, subjectId, data }: Heard): void {
   const version = ofFields.has(type) ? Number(data?.version) : Number.NaN
   const isNews = () => !(version <= versionWritten(subjectId ?? ''))
-  for (const key of shownBy[type.split('.')[0] ?? ''] ?? []) stale.add(key, byFields.has(key) ? isNews : undefined)
+  for (const key of shownBy[kind ?? ''] ?? []) stale.add(key, byFields.has(key) ? isNews : undefined)
   // Feeds, the home page, the lanes and a replay show everything that happens.
   for (const key of ['newest', 'home', 'now', 'session']) stale.add(key)
 }
@@ -118,6 +120,7 @@ interface Message extends PresenceMessage {
   op?: string
   cursor?: string
   type?: string
+  kind?: string | null
   subjectId?: string | null
   data?: Record<string, unknown>
 }

@@ -58,6 +58,7 @@ describe('written by every change', () => {
       projectId: made.id,
       taskId: lock.id,
       subjectId: lock.id,
+      path: `/tasks/${lock.id}`,
       sessionId: null,
     })
     expect(await feed(viewer, `&taskId=${lock.id}`)).toHaveLength(4)
@@ -68,6 +69,8 @@ describe('written by every change', () => {
     const detail = (await viewer.fetch<ProjectDetail>('GET', `/api/projects/${made.id}`)).body
     expect(detail.recentActivity?.map((a) => a.description)).toEqual(items.map((a) => a.description))
     expect(detail.stats).toMatchObject({ tasks: 1, tasksDone: 1 })
+    await grace.fetch('DELETE', `/api/tasks/${lock.id}`)
+    expect((await feed(viewer, `&taskId=${lock.id}`))[0]).toMatchObject({ type: 'task.deleted', path: null })
   })
 
   test.each([
@@ -141,7 +144,7 @@ describe('written by every change', () => {
       expect.stringMatching(/^[0-9a-f-]{13,36} test-run \S+Z Builder for Grace Hopper: «214 pass»$/),
       expect.stringMatching(/^\S+Z Builder for Grace Hopper: «created \S+ Lock»$/),
     ])
-    const { subjectId: _, ...shown } = logged
+    const { subjectId: _, path: __, ...shown } = logged
     expect(await use(token, 'get_activity', { activity: items[0]?.split(' ')[0] })).toEqual(shown)
     expect((await feed(ada, `&agentId=${agent.id}`)).map((a) => a.type)).toEqual(['test-run', 'task.created'])
     expect(await feed(inside(ada, team), `&agentId=${agent.id}`)).toEqual([])

@@ -34,6 +34,8 @@ const get = async <T>(path: string) => (await boss.fetch<T>('GET', `/api/admin/$
 test('checks, jobs and settings are shown to administrators only, and no secret among them', async () => {
   const { items: checks } = await get<Checks>('doctor')
   expect(checks.length).toBeGreaterThan(3)
+  const { said, times } = checks.find(({ what }) => what === 'clock') ?? {}
+  expect(times).toEqual([{ text: said as string, at: said as string }])
   expect((await get<JobList>('jobs')).items).toBeArray()
   const { items } = await get<ConfigList>('config')
   const smtp = items.find(({ name }) => name === 'SMTP_URL')

@@ -242,6 +242,11 @@ describe('the brief of a real project', () => {
     const all = await use<Context>('get_context', { since: '2020-01-01T00:00:00.000Z' })
     expect(all.brief.text).toContain('## What others changed since 2020-01-01 00:00')
     expect(all.brief.text).toContain('## What you did since 2020-01-01 00:00')
+    const query = `projectId=${project}&since=2020-01-01T00:00:00.000Z`
+    const { parts } = (await ada.fetch<Context>('GET', `/api/context?${query}`)).body.brief
+    expect(parts.find(({ title }) => title === 'What others changed since 2020-01-01 00:00')?.times).toEqual([
+      { text: '2020-01-01 00:00', at: '2020-01-01T00:00:00.000Z' },
+    ])
   })
 
   test('holds only what the token may read', async () => {

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { sql } from 'drizzle-orm'
+import { PgDialect } from 'drizzle-orm/pg-core'
 import { byHand, Catalogue, define, type EventType } from '../../src/events/catalogue.ts'
+import { isDeletion } from '../../src/events/table.ts'
 import { events, features, records } from '../../src/feature.ts'
 
 const catalogue = new Catalogue(events)
@@ -33,6 +36,15 @@ describe('the catalogue', () => {
     const other = events.filter(({ name, kind }) => name !== `${kind}.${name.slice(kind.length + 1)}`)
     expect(other.map((e) => e.name).sort()).toEqual(['session.confirmed', 'session.revoked'])
   })
+})
+
+test('the condition of the index of deletions finds exactly the events that delete', () => {
+  const condition = new PgDialect().sqlToQuery(isDeletion(sql`type`)).sql
+  const [, end] = /^type like '%([^%_']+)'$/.exec(condition) ?? []
+  expect(end).toBeDefined()
+  const deleting = catalogue.types(({ deletes }) => deletes === true)
+  expect(deleting.length).toBeGreaterThan(20)
+  expect(deleting).toEqual(catalogue.types(({ name }) => name.endsWith(end as string)))
 })
 
 test('credentials are looked up again after exactly these', () => {

@@ -226,7 +226,9 @@ test('a replay equals the events of a session, and of others’ sessions shows o
   )
   expect(own.at(-1)?.type).toMatch(/session\.ended|memory\.stored/)
   expect(own.map(({ type }) => type)).toEqual(expect.arrayContaining(['session.checkpointed', 'task.claimed']))
-  expect(replay.events.filter((event) => !event.own).map(({ type }) => type)).toEqual(['task.commented'])
+  expect(replay.events.filter((event) => !event.own).map(({ type, kind }) => [type, kind])).toEqual([
+    ['task.commented', 'task'],
+  ])
   expect(replay).toMatchObject({
     own: true,
     status: 'ended',

@@ -50,6 +50,7 @@ describe('a connection', () => {
     await note(stranger, 'elsewhere', null)
     const { id } = await note(ada, 'here')
     expect(await client.until('note.created')).toMatchObject({
+      kind: 'note',
       subjectId: id,
       projectId: project.id,
       organizationId: ada.organizationId,

@@ -39,6 +39,7 @@ export const ActivityItem = object({
   taskId: nullable(id()),
   sessionId: nullable(id()),
   subjectId: nullable(id({ description: 'The record that it is about' })),
+  path: nullable(text(300, { description: 'Its address, without /api; null if it was deleted or has none' })),
 })
 export type ActivityItem = Static<typeof ActivityItem>
 

@@ -9,7 +9,7 @@ import { invalid, notFound } from '../../errors.ts'
 import { withActor } from '../../events/actor.ts'
 import { byHand, isByHand } from '../../events/catalogue.ts'
 import type { AppEvent } from '../../events/event.ts'
-import { entryOf, feedColumns, isToldTo, isWork } from '../../events/feed.ts'
+import { addressOf, entryOf, feedColumns, isToldTo, isWork } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { keyset } from '../../records/page.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
@@ -80,6 +80,7 @@ function toActivity({ app: { events: catalogue } }: Ctx, event: Happened): Activ
     taskId: logged ? ((shown.taskId as string | undefined) ?? null) : kind === 'task' ? subjectId : null,
     sessionId: logged ? ((shown.sessionId as string | undefined) ?? null) : kind === 'session' ? subjectId : null,
     subjectId,
+    path: catalogue.get(type)?.deletes ? null : addressOf(catalogue, type, subjectId),
     metadata: logged ? ((shown.metadata as Activity['metadata'] | undefined) ?? {}) : shown,
   }
 }

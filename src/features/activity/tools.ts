@@ -1,4 +1,5 @@
 import type { Ctx } from '../../action.ts'
+import { isByHand } from '../../events/catalogue.ts'
 import { agent, listing, project, reference, since, task } from '../../mcp/arguments.ts'
 import { happened, pick, tool } from '../../mcp/tool.ts'
 import { namesOf, type RecordNames } from '../../records/short-names.ts'
@@ -15,7 +16,7 @@ const { type, description, metadata } = ActivityCreate.properties
 const line = (activity: ActivityItem, ids: RecordNames): string =>
   isLogged(activity) ? `${ids.get(activity.id)} ${activity.type} ${happened(activity)}` : happened(activity)
 
-const isLogged = ({ type }: ActivityItem): boolean => !type.includes('.')
+const isLogged = ({ type }: ActivityItem): boolean => isByHand(type)
 
 async function asLines({ items, ...page }: ActivityPage, _: unknown, ctx: Ctx) {
   const logged = items.filter(isLogged).map(({ id }) => id)
@@ -23,7 +24,7 @@ async function asLines({ items, ...page }: ActivityPage, _: unknown, ctx: Ctx) {
   return { items: items.map((activity) => line(activity, ids)), ...page }
 }
 
-const withoutSubject = ({ subjectId: _, ...activity }: Activity) => activity
+const withoutSubject = ({ subjectId: _, path: __, ...activity }: Activity) => activity
 
 export const activityTools = [
   tool({

@@ -12,6 +12,7 @@ export const agentUpdated = define('agent.updated', {
 })
 export const agentDeleted = define('agent.deleted', {
   ...ofAgent,
+  deletes: true,
   description: 'An agent was deleted; `memories` has their count, and whether they were kept',
   data: { ...shown, memories: object({ count: number, kept: flag }) },
 })

@@ -14,6 +14,7 @@ export const postChanged = define('community_post.updated', {
 })
 export const postRemoved = define('community_post.deleted', {
   ...ofPost,
+  deletes: true,
   description: 'A post of the community was deleted by its author or an administrator',
   data: { title: text },
 })

@@ -14,5 +14,6 @@ export const messageUpdated = define('contact_message.updated', {
 })
 export const messageDeleted = define('contact_message.deleted', {
   ...ofMessage,
+  deletes: true,
   description: 'An administrator deleted a message of a visitor',
 })

@@ -4,6 +4,7 @@ import { Doer } from '../../records/party.ts'
 import {
   array,
   bool,
+  eventKind,
   id,
   instant,
   jsonObject,
@@ -47,6 +48,7 @@ export const LiveEvent = object({
   cursor,
   id: id(),
   type: text(100, { example: 'task.completed' }),
+  kind: eventKind,
   at: instant(),
   description: text(3000, { example: 'completed TUT-4 Lock the data folder' }),
   actor: Doer,

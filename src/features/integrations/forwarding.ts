@@ -5,6 +5,7 @@ import { machine, person } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { AppError } from '../../errors.ts'
 import type { App } from '../../services.ts'
+import { notificationCreated } from '../notifications/events.ts'
 import { onNotified } from '../notifications/hooks.ts'
 import { notifications } from '../notifications/table.ts'
 import { users } from '../users/table.ts'
@@ -101,7 +102,7 @@ export const forward = flow('integrations.forward', machine, async (ctx, deliver
   if (!found) return
   const { link } = found.message
   const message: Message = {
-    event: 'notification.created',
+    event: notificationCreated.name,
     ...found.message,
     link: link && (URL.parse(link, ctx.app.url)?.href ?? null),
   }

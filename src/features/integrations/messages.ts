@@ -1,9 +1,10 @@
 import { createHmac } from 'node:crypto'
+import type { notificationCreated } from '../notifications/events.ts'
 import type { Provider } from './schema.ts'
 
 /** A notification forwarded to another service. */
 export interface Message {
-  event: 'notification.created' | 'test'
+  event: typeof notificationCreated.name | 'test'
   id: string
   createdAt: string
   type: string

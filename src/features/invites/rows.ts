@@ -7,7 +7,7 @@ import { invitesAmong } from '../notifications/hooks.ts'
 import { settle } from '../notifications/service.ts'
 import { memberships, organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
-import type { inviteAccepted } from './events.ts'
+import type { inviteAccepted, inviteDeclined, inviteWithdrawn } from './events.ts'
 import type { Invite, InvitePage, InviteQuery } from './schema.ts'
 import { invites } from './table.ts'
 
@@ -65,7 +65,7 @@ export async function close(
   ctx: Ctx,
   invite: Row,
   how: { acceptedAt: string } | { closedAt: string },
-  event: typeof inviteAccepted,
+  event: typeof inviteAccepted | typeof inviteDeclined | typeof inviteWithdrawn,
 ): Promise<void> {
   await ctx.db
     .update(invites)

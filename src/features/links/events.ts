@@ -15,6 +15,7 @@ export const linkCreated = define('link.created', {
 })
 export const linkDeleted = define('link.deleted', {
   ...ofLink,
+  deletes: true,
   description: 'A link between two records was removed',
   words: (what, { other }) => `unlinked ${what} from ${article(String(other))}`,
 })

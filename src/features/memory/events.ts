@@ -11,7 +11,12 @@ export const memoryUpdated = define('memory.updated', {
   description: 'A memory changed',
   data: { ...shown, fields: texts },
 })
-export const memoryDeleted = define('memory.deleted', { ...ofMemory, description: 'A memory was deleted', data: shown })
+export const memoryDeleted = define('memory.deleted', {
+  ...ofMemory,
+  deletes: true,
+  description: 'A memory was deleted',
+  data: shown,
+})
 export const memoryCleared = define('memory.cleared', {
   ...ofMemory,
   description: 'All memories of a scope were deleted',

@@ -9,5 +9,10 @@ export const noteUpdated = define('note.updated', {
   description: 'A note changed',
   data: { ...shown, fields: texts },
 })
-export const noteDeleted = define('note.deleted', { ...ofNote, description: 'A note was deleted', data: shown })
+export const noteDeleted = define('note.deleted', {
+  ...ofNote,
+  deletes: true,
+  description: 'A note was deleted',
+  data: shown,
+})
 export const noteRestored = define('note.restored', { ...ofNote, description: 'A note was restored', data: shown })

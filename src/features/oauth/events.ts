@@ -8,5 +8,6 @@ export const connectedAccountCreated = define('connected_account.created', {
 })
 export const connectedAccountDeleted = define('connected_account.deleted', {
   ...ofAccount,
+  deletes: true,
   description: 'A user disconnected an identity of a sign-in provider',
 })

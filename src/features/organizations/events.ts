@@ -20,6 +20,7 @@ export const organizationPlanChanged = define('organization.plan_changed', {
 })
 export const organizationDeleted = define('organization.deleted', {
   ...ofOrganization,
+  deletes: true,
   description: 'A team was deleted',
   data: { name: text },
 })

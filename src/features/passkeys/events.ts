@@ -14,6 +14,7 @@ export const passkeyUpdated = define('passkey.updated', {
 })
 export const passkeyDeleted = define('passkey.deleted', {
   ...ofPasskey,
+  deletes: true,
   description: 'A passkey was removed',
   data: { name: text },
 })

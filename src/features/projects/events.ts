@@ -25,6 +25,7 @@ export const projectArchived = define('project.archived', {
 })
 export const projectDeleted = define('project.deleted', {
   ...ofProject,
+  deletes: true,
   description: 'A project was deleted',
   data: shown,
 })

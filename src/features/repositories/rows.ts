@@ -8,7 +8,7 @@ import { hostAddress, type Named } from '../../outside/codehosts/host-address.ts
 import { byReference, changeVersioned, idStarts } from '../../records/rows.ts'
 import * as projects from '../projects/rows.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
-import type { repositorySynced } from './events.ts'
+import type { repositoryFailed, repositoryRemoved, repositorySynced } from './events.ts'
 import type { Repository } from './schema.ts'
 import { repositories } from './table.ts'
 
@@ -92,7 +92,7 @@ export const change = async (
   ctx: Ctx,
   before: Row,
   set: Partial<typeof repositories.$inferInsert>,
-  event?: typeof repositorySynced,
+  event?: typeof repositorySynced | typeof repositoryFailed | typeof repositoryRemoved,
 ): Promise<Row> => {
   const again = async () => toRepository(await find(ctx, before.id))
   const after = await changeVersioned<typeof repositories, Row>(ctx, repositories, {

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { lines } from '../../records/lines.ts'
 import { Doer } from '../../records/party.ts'
-import { bool, id, instant, int, nullable, object, oneOf, type Static, text } from '../../schema.ts'
+import { bool, eventKind, id, instant, int, nullable, object, oneOf, type Static, text } from '../../schema.ts'
 import { statuses } from './schema.ts'
 
 const span = { from: instant(), until: nullable(instant({ description: 'null: it goes on' })) }
@@ -35,6 +35,7 @@ export const Timeline = object({
       id: id(),
       at: instant(),
       type: text(100, { example: 'task.completed' }),
+      kind: eventKind,
       line: nullable(oneOf(lines)),
       description: text(3000, { example: 'completed TUT-4 Lock the data folder' }),
       actor: Doer,

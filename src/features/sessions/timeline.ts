@@ -5,9 +5,8 @@ import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
-import { feedColumns, feedEntry } from '../../events/feed.ts'
+import { addressOf, feedColumns, feedEntry } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
-import { kindInfo, type RecordName, recordNames } from '../../records/names.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
 import { seenBy } from '../activity/service.ts'
 import * as projects from '../projects/rows.ts'
@@ -102,15 +101,14 @@ async function aboutItsTasks(ctx: Ctx, { id, taskId }: Row, inIt: readonly Happe
 function entryOf(ctx: Ctx, event: Happened, own: boolean): Timeline['events'][number] {
   const { id, at, type, subjectId } = event
   const { description, actor, data } = feedEntry(ctx.app.events, event)
-  const kind = ctx.app.events.kindOf(type) ?? ''
-  const known = recordNames.includes(kind as RecordName) ? kindInfo(kind as RecordName).path : undefined
-  const name = typeof data.key === 'string' ? data.key : subjectId
-  const path = known && name ? `${known}/${name}` : null
-  return { id, at, type, line: ctx.app.events.lineOf(type) ?? null, description, actor, own, subjectId, path }
+  const catalogue = ctx.app.events
+  const path = addressOf(catalogue, type, typeof data.key === 'string' ? data.key : subjectId)
+  const kind = catalogue.kindOf(type) ?? null
+  return { id, at, type, kind, line: catalogue.lineOf(type) ?? null, description, actor, own, subjectId, path }
 }
 
-const starts = new Set([sessionStarted.name, sessionResumed.name])
-const stops = new Set([sessionPaused.name, sessionEnded.name])
+const starts = new Set<string>([sessionStarted.name, sessionResumed.name])
+const stops = new Set<string>([sessionPaused.name, sessionEnded.name])
 
 function spansOf(ofSession: readonly Happened[]): Timeline['spans'] {
   const spans: Timeline['spans'] = []

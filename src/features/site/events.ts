@@ -15,6 +15,7 @@ export const pageUpdated = define('page.updated', {
   data: changed,
 })
 export const pageDeleted = define('page.deleted', {
+  deletes: true,
   ...of('page'),
   description: 'A page of the public site was deleted',
   data: named,
@@ -35,6 +36,7 @@ export const postUpdated = define('post.updated', {
   data: changed,
 })
 export const postDeleted = define('post.deleted', {
+  deletes: true,
   ...of('post'),
   description: 'A post of the blog was deleted',
   data: named,
@@ -55,6 +57,7 @@ export const categoryUpdated = define('category.updated', {
   data: changed,
 })
 export const categoryDeleted = define('category.deleted', {
+  deletes: true,
   ...of('category'),
   description: 'A category of posts was deleted; its posts stay',
   data: named,

@@ -9,5 +9,10 @@ export const skillUpdated = define('skill.updated', {
   description: 'A skill changed',
   data: { ...shown, fields: texts },
 })
-export const skillDeleted = define('skill.deleted', { ...ofSkill, description: 'A skill was deleted', data: shown })
+export const skillDeleted = define('skill.deleted', {
+  ...ofSkill,
+  deletes: true,
+  description: 'A skill was deleted',
+  data: shown,
+})
 export const skillRestored = define('skill.restored', { ...ofSkill, description: 'A skill was restored', data: shown })

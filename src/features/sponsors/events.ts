@@ -14,6 +14,7 @@ export const sponsorUpdated = define('sponsor.updated', {
 })
 export const sponsorDeleted = define('sponsor.deleted', {
   ...ofSponsor,
+  deletes: true,
   description: 'A sponsor was deleted',
   data: { name: text },
 })

@@ -11,6 +11,7 @@ export const epicUpdated = define('epic.updated', {
 })
 export const epicDeleted = define('epic.deleted', {
   ...ofEpic,
+  deletes: true,
   description: 'An epic was deleted, with its stories and tasks',
   data: { ...shown, stories: number, tasks: number },
 })
@@ -30,6 +31,7 @@ export const storyUpdated = define('story.updated', {
 })
 export const storyDeleted = define('story.deleted', {
   ...ofStory,
+  deletes: true,
   description: 'A story was deleted, with its tasks',
   data: { ...shown, tasks: number },
 })

@@ -27,6 +27,7 @@ export const taskCompleted = define('task.completed', {
 })
 export const taskDeleted = define('task.deleted', {
   ...ofTask,
+  deletes: true,
   description: 'A task was deleted, with its parts',
   data: { ...shown, reason: optional(text), parts: optional(number) },
 })

@@ -8,6 +8,7 @@ import type { JobDefinition } from '../../jobs/queue.ts'
 import { type Notice, notify, settle } from '../notifications/service.ts'
 import { notifications } from '../notifications/table.ts'
 import { projects } from '../projects/table.ts'
+import { taskRenewed } from './events.ts'
 import type { TaskItem } from './schema.ts'
 import { tasks } from './table.ts'
 
@@ -20,7 +21,7 @@ const UNCHANGED_FOR = 30
 const lastChange: SQL<string> = sql<string>`greatest(${tasks.leaseSince}, (
   select max(${events.at}) from ${events}
   where ${events.actorKind} = 'agent' and ${events.actorId} = ${tasks.leaseHolderId}
-    and ${events.at} >= ${tasks.leaseSince} and ${events.type} <> 'task.renewed'
+    and ${events.at} >= ${tasks.leaseSince} and ${events.type} <> ${taskRenewed.name}
     and (${tasks.leaseCredentialId} is null or ${events.credentialId} = ${tasks.leaseCredentialId})))`
 
 const minutesBefore = (now: string, minutes: number): string =>

@@ -22,6 +22,7 @@ export const tunnelUpdated = define('tunnel.updated', {
 })
 export const tunnelDeleted = define('tunnel.deleted', {
   ...ofTunnel,
+  deletes: true,
   description: 'A tunnel was deleted; its machine is cut off',
   changes: 'rights',
   data: { ...data, userId: text },

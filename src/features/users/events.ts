@@ -14,7 +14,11 @@ export const userUpdated = define('user.updated', {
   description: 'A profile changed',
   data: { fields: texts },
 })
-export const userDeleted = define('user.deleted', { ...ofUser, description: 'An account was deleted' })
+export const userDeleted = define('user.deleted', {
+  ...ofUser,
+  deletes: true,
+  description: 'An account was deleted',
+})
 export const userOnboarded = define('user.onboarded', { ...ofUser, description: 'A user completed onboarding' })
 export const userPreferencesChanged = define('user.preferences_changed', {
   ...ofUser,

@@ -44,6 +44,7 @@ export const featureOverridden = define('feature.overridden', {
 })
 export const featureDeleted = define('feature.deleted', {
   ...ofFeature,
+  deletes: true,
   description: 'A feature was deleted',
   data: shown,
 })

@@ -15,6 +15,7 @@ export const workspaceUpdated = define('workspace.updated', {
 })
 export const workspaceDeleted = define('workspace.deleted', {
   ...ofWorkspace,
+  deletes: true,
   description: 'A workspace was deleted',
   data: shown,
 })

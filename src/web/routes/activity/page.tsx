@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import { useCallback } from 'react'
 import type { ActivityItem } from '../../../features/activity/schema.ts'
-import { kinds, type RecordName, recordNames } from '../../../records/names.ts'
+import { recordNames } from '../../../records/names.ts'
 import { FeedRow } from '../../components/feed-row.tsx'
 import { LongList } from '../../components/long-list.tsx'
 import { QueryBar } from '../../components/query-bar.tsx'
@@ -84,18 +84,7 @@ function News({ search, shown, onShow }: NewsProps) {
   )
 }
 
-const isKind = (name: string): name is RecordName => name in kinds
-
-/** The page of the record, if it is still there and its kind has pages of its own. */
-function pathOf({ type, subjectId }: ActivityItem): string | undefined {
-  const [kind = '', what] = type.split('.')
-  if (!subjectId || !isKind(kind) || what === 'deleted') return undefined
-  const path = 'path' in kinds[kind] ? (kinds[kind] as { path: string }).path : undefined
-  return path === undefined ? undefined : `${path}/${subjectId}`
-}
-
 function Entry({ item }: { item: ActivityItem }) {
-  const path = pathOf(item)
   const what = (
     <>
       {item.actor.for && <span className="soft hp">{words.for(item.actor.for.name)} </span>}
@@ -106,8 +95,8 @@ function Entry({ item }: { item: ActivityItem }) {
     <FeedRow
       actor={item.actor}
       what={
-        path ? (
-          <Link className="quietlink" to={path}>
+        item.path ? (
+          <Link className="quietlink" to={item.path}>
             {what}
           </Link>
         ) : (

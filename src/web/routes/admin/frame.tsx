@@ -1,7 +1,7 @@
 /** What all pages of the administration share: their heading, their tabs, and tables that load more. */
 import type { UseInfiniteQueryResult, UseQueryResult } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { Fragment, type ReactNode } from 'react'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { Missing, Retry } from '../../frame/failed.tsx'
 import { isProblem } from '../../problem.ts'
@@ -198,15 +198,21 @@ export const Who = ({ entry: { actor, at } }: { entry: { actor: { name: string }
 
 /** What an entry of the audit log says: in words, and the type by which it is found. */
 export function What({ entry: { type, description } }: { entry: { type: string; description: string } }) {
-  const dot = type.indexOf('.') + 1
   return (
     <span className="stack who-t">
       {description !== type && <span>{description.split(';')[0]}</span>}
       <span className="t12 soft mono">
-        {type.slice(0, dot)}
-        <wbr />
-        {type.slice(dot)}
+        <Breakable text={type} />
       </span>
     </span>
   )
 }
+
+/** A long name that may be broken after its dots. */
+const Breakable = ({ text }: { text: string }) =>
+  text.split(/(?<=\.)/).map((part) => (
+    <Fragment key={part}>
+      {part}
+      <wbr />
+    </Fragment>
+  ))

@@ -12,6 +12,7 @@ import { Avatar, LeaseRing } from '../../components/party.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCrumbs } from '../../crumbs.ts'
+import { featureAdvanced, featureCreated, featureOverridden, featureReviewed } from '../../events.ts'
 import { useKey } from '../../keys.ts'
 import { lazy } from '../../lazy.ts'
 import { isProblem } from '../../problem.ts'
@@ -105,7 +106,7 @@ export function FeaturePage() {
   )
 }
 
-const moves = new Set(['feature.created', 'feature.advanced', 'feature.reviewed', 'feature.overridden'])
+const moves = new Set<string>([featureCreated, featureAdvanced, featureReviewed, featureOverridden])
 /** When it came to the state that it is in. */
 const movedAt = (happened: readonly { type: string; at: string }[]): string | undefined =>
   happened.find(({ type }) => moves.has(type))?.at

@@ -11,6 +11,7 @@ import {
 } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import type { Timeline } from '../../../features/sessions/timeline-schema.ts'
+import { decisionCommented, taskClaimed, taskCommented } from '../../events.ts'
 import { clockTime } from '../../times.ts'
 import { words } from './words.ts'
 
@@ -18,11 +19,11 @@ type Happened = Timeline['events'][number]
 
 const lineIcons = { gate: ShieldCheck, task: SquareKanban, code: GitCommitHorizontal, note: NotebookPen } as const
 
-function iconOf({ type, line }: Happened): LucideIcon {
-  if (type.startsWith('session.')) return Flag
-  if (type === 'task.claimed') return Hand
-  if (type.endsWith('.commented')) return MessageSquare
-  if (type.startsWith('memory.')) return Brain
+function iconOf({ type, kind, line }: Happened): LucideIcon {
+  if (kind === 'session') return Flag
+  if (type === taskClaimed) return Hand
+  if (type === taskCommented || type === decisionCommented) return MessageSquare
+  if (kind === 'memory') return Brain
   return lineIcons[line ?? 'note']
 }
 

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import type { Timeline } from '../../../features/sessions/timeline-schema.ts'
+import { sessionCheckpointed } from '../../events.ts'
 
 export const speeds = [1, 8, 60] as const
 export type Speed = (typeof speeds)[number]
@@ -43,7 +44,7 @@ export function useReplaying({ events }: Timeline): Replaying {
     goTo,
     step: (by) => goTo(current + by),
     toCheckpoint: () => {
-      const next = events.findIndex(({ type }, place) => place > current && type === 'session.checkpointed')
+      const next = events.findIndex(({ type }, place) => place > current && type === sessionCheckpointed)
       if (next >= 0) goTo(next)
     },
     toggle: () => {

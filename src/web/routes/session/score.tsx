@@ -1,6 +1,7 @@
 import type { Timeline } from '../../../features/sessions/timeline-schema.ts'
 import { type Line, lines } from '../../../records/lines.ts'
 import { CallTicks, Heads, type Mark, Plate, placeIn, StaffLines } from '../../components/staff.tsx'
+import { sessionCheckpointed } from '../../events.ts'
 import { clockTime } from '../../times.ts'
 import type { Scale } from './scale.ts'
 import { words } from './words.ts'
@@ -56,7 +57,7 @@ export function Score({ timeline, scale, current }: { timeline: Timeline; scale:
           ))}
           <Heads span={span} marks={marks} places={large} />
           {timeline.events
-            .filter(({ type }) => type === 'session.checkpointed')
+            .filter(({ type }) => type === sessionCheckpointed)
             .map(({ id, at }) => (
               <svg key={id} x={`${x(at)}%`} y="32" overflow="visible" aria-hidden>
                 <line className="flagpole" y1="0" y2="78" />
