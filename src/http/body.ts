@@ -10,11 +10,11 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 export async function readJson(request: Request, most: number): Promise<unknown> {
   const bytes = await readBytes(request, most)
   if (bytes.byteLength === 0) return {}
-  const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
-  if (type !== 'application/json' && !type?.endsWith('+json'))
+  const mediaType = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+  if (mediaType !== 'application/json' && !mediaType?.endsWith('+json'))
     throw new AppError(
       'unsupported_media',
-      `Send JSON with "Content-Type: application/json"${type ? `, not ${type}` : ''}.`,
+      `Send JSON with "Content-Type: application/json"${mediaType ? `, not ${mediaType}` : ''}.`,
     )
   return parseJson(bytes)
 }

@@ -18,8 +18,8 @@ export class Uploads {
 
   /** The caller must always call `end` afterwards. */
   async read(request: Request, userId: string, most: number): Promise<{ file: Uint8Array }> {
-    const type = request.headers.get('content-type') ?? ''
-    if (!/^multipart\/form-data *;/i.test(type))
+    const mediaType = request.headers.get('content-type') ?? ''
+    if (!/^multipart\/form-data *;/i.test(mediaType))
       throw new AppError(
         'unsupported_media',
         'Send a form (multipart/form-data) with one field "file" that holds the picture.',
@@ -32,7 +32,7 @@ export class Uploads {
     const bytes = await readBytes(request, most + ENVELOPE, most)
     if (this.#working.size >= AT_ONCE) await new Promise<void>((resolve) => void this.#waiting.push(resolve))
     this.#working.add(request)
-    const file = await fileOf(bytes, type)
+    const file = await fileOf(bytes, mediaType)
     if (file.length > most) throw tooLarge(most)
     return { file }
   }

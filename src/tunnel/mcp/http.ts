@@ -86,9 +86,9 @@ export class HttpChannel implements Channel {
       if (typeof version === 'string') this.#version ??= version
       this.#tell(message)
     }
-    const type = response.headers.get('content-type') ?? ''
+    const mediaType = response.headers.get('content-type') ?? ''
     if (!response.body || response.status === 202) return ids
-    if (!type.startsWith('text/event-stream')) take(await response.text())
+    if (!mediaType.startsWith('text/event-stream')) take(await response.text())
     else for await (const data of eventsIn(response.body)) take(data)
     return ids
   }

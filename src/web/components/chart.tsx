@@ -30,7 +30,7 @@ const BOTTOM = 174
 const START = 28
 /** Room for the labels at the ends of the lines. */
 const END = 84
-/** Below this width the label of the scope comes before today, and those of people and agents are all that is after. */
+/** Below this width the label of the scope comes before today; only those of people and agents are after it. */
 const NARROW = 480
 const NARROW_END = 12
 /** Half of the width of the longest label of a forecast. */

@@ -75,10 +75,10 @@ export function useFile(id: string) {
   const cache = useQueryClient()
   return async (file: File): Promise<string> => {
     const query = new URLSearchParams({ kind: 'note', recordId: id, name: file.name })
-    const { name, path, type } = await sendFile<Attachment>(`/api/uploads?${query}`, file)
+    const { name, path, type: mediaType } = await sendFile<Attachment>(`/api/uploads?${query}`, file)
     void cache.invalidateQueries({ queryKey: filesQuery(id).queryKey })
     const label = name.replace(/[[\]\\]/g, '\\$&')
-    return `${type.startsWith('image/') ? '!' : ''}[${label}](${path})`
+    return `${mediaType.startsWith('image/') ? '!' : ''}[${label}](${path})`
   }
 }
 

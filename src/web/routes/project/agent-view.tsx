@@ -1,4 +1,4 @@
-/** The brief that an agent would get, from the API that agents call: its parts, what they cost, and what did not fit. */
+/** The brief that an agent would get, from the API that agents call: its parts, their costs, and what did not fit. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { SquareTerminal } from 'lucide-react'
 import { useDeferredValue, useState } from 'react'

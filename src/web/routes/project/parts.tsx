@@ -1,4 +1,4 @@
-/** The sheets of the page: epics, gates, decisions and what happened. Each shows its first few and leads to the rest. */
+/** The sheets of the page: epics, gates, decisions, what happened. Each shows its first few and leads to the rest. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Lock, Scale } from 'lucide-react'
