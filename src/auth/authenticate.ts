@@ -59,8 +59,9 @@ export type Renewed = { actor: Actor; expiresAt: string } | { ended: 'credential
 export class Authenticator {
   readonly #cache = new Map<string, Entry>()
   readonly #watchers = new Set<(concerns: Concerns) => void>()
-  /** Credentials used since the last flush, by id. */
+  /** Credentials whose last uses are not written yet, by id. */
   readonly #used = new Map<string, { actor: Actor; at: Date; ip: string | null; count: number }>()
+  #flushed: Promise<void> = Promise.resolve()
 
   constructor(
     private readonly driver: Driver,
@@ -148,10 +149,16 @@ export class Authenticator {
   }
 
   /** Stores which credentials were used since the last call. Runs on a timer and at shutdown, not during requests. */
-  async flushUsage(): Promise<void> {
-    const batch = [...this.#used]
-    this.#used.clear()
-    for (const [id, { actor, ip, count, ...use }] of batch) {
+  flushUsage(): Promise<void> {
+    const flushed = this.#flushed.then(() => this.#writeUses())
+    this.#flushed = flushed.catch(() => undefined)
+    return flushed
+  }
+
+  /** A use counts as unwritten until it is written, so that whoever reads meanwhile does not miss it. */
+  async #writeUses(): Promise<void> {
+    for (const [id, use] of [...this.#used]) {
+      const { actor, ip, count } = use
       const { kind } = actor
       const at = use.at.toISOString()
       if (kind === 'session')
@@ -162,6 +169,8 @@ export class Authenticator {
           `update ${actor.granted ? 'oauth_grants' : 'mcp_tokens'} set last_used_at = $2, last_used_ip = $3, use_count = use_count + $4 where id = $1`,
           [id, at, ip, count],
         )
+      use.count -= count
+      if (use.count === 0) this.#used.delete(id)
     }
   }
 

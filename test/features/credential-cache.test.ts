@@ -112,3 +112,24 @@ describe('rights are read again', () => {
     expect(await concerned(all, remove)).toEqual(['ada', 'guest', 'sandbox'])
   })
 })
+
+test('uses are known until they are written, and are written once', async () => {
+  const held = Promise.withResolvers<void>()
+  const query: Driver['query'] = async (text, params) => {
+    if (text.startsWith('update mcp_tokens')) await held.promise
+    return t.app.driver.query(text, params)
+  }
+  const driver = { query } as Partial<Driver> as Driver
+  const auth = new Authenticator(driver, t.app.jwt, () => new Date(), t.app.bus, t.app.events)
+  const token = await mcpToken(t, ada)
+  const { credentialId } = await auth.authenticate(token)
+  const id = credentialId as string
+  const flushes = [auth.flushUsage(), auth.flushUsage()]
+  await auth.authenticate(token)
+  expect(auth.unwrittenUses(id)?.count).toBe(2)
+  held.resolve()
+  await Promise.all(flushes)
+  expect(auth.unwrittenUses(id)).toBeUndefined()
+  const { rows } = await t.app.driver.query('select use_count from mcp_tokens where id = $1', [id])
+  expect(rows).toEqual([[2]])
+})
