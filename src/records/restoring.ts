@@ -28,11 +28,14 @@ interface Gone {
 
 /**
  * THE RULE who may restore: administrators of the team, and for 24 hours whoever deleted the record. `deletion` is the
- * event by which it was deleted.
+ * event by which it was deleted. It refuses nobody if the record is not deleted, so that a repeated restore succeeds:
+ * the action itself checks who may change the record.
  */
 export async function requireRestorer(ctx: Ctx, gone: Gone, deletion: EventType, what: string): Promise<void> {
-  const refusal = roleRefusal(ctx.actor, gone.organizationId, 'admin', what)
-  if (refusal && gone.deletedAt && (await hasDeleted(ctx, gone.id, gone.deletedAt, deletion))) return
+  const { id, organizationId, deletedAt } = gone
+  if (deletedAt === null) return
+  const refusal = roleRefusal(ctx.actor, organizationId, 'admin', what)
+  if (refusal && (await hasDeleted(ctx, id, deletedAt, deletion))) return
   refuse(refusal)
 }
 

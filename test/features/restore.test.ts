@@ -3,8 +3,8 @@ import { getTableName } from 'drizzle-orm'
 import { events } from '../../src/feature.ts'
 import type { Note } from '../../src/features/notes/schema.ts'
 import type { Feature } from '../../src/features/workflow/schema.ts'
-import { kindInfo, type RecordName, recordNames } from '../../src/records/names.ts'
-import { oneOfEach } from '../support/records.ts'
+import { recordNames } from '../../src/records/names.ts'
+import { containersLast, deletionPath, oneOfEach } from '../support/records.ts'
 import { expectEvent, expectRefusal } from './support.ts'
 import { newTeam, start, type Team, t } from './tasks-support.ts'
 
@@ -55,15 +55,9 @@ test('the event of a deletion has the version that the deletion made, for every 
   const kinds = recordNames.filter((kind) => events.some(({ name }) => name === `${kind}.deleted`))
   expect(kinds.length).toBeGreaterThan(7)
   const made = await oneOfEach(team.owner, { kinds: [...new Set([...kinds, 'project' as const])] })
-  const nested = (kind: RecordName) =>
-    ({ epic: 'epics', story: `epics/${made.epic.id}/stories`, feature: 'features' })[kind as string]
-  // What contains others goes last.
-  const rank = (kind: RecordName) => ['story', 'epic', 'project'].indexOf(kind)
-  for (const kind of kinds.toSorted((a, b) => rank(a) - rank(b))) {
+  for (const kind of containersLast(kinds)) {
     const { id } = made[kind]
-    const within = nested(kind)
-    const path = within ? `/projects/${made.project.id}/${within}` : kindInfo(kind).path
-    const answer = await team.owner.fetch('DELETE', `/api${path}/${id}`)
+    const answer = await team.owner.fetch('DELETE', deletionPath(made, kind))
     const { rows } = await t.app.driver.query(
       `select (e.data ->> 'version')::int, r.version from events e, ${getTableName(t.app.records.get(kind).table)} r
         where e.type = $1 and e.subject_id = $2 and r.id = $2`,

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'bun:test'
 import type { TrashPage } from '../../src/features/trash/schema.ts'
-import { kindInfo, restorableNames } from '../../src/records/names.ts'
+import { restorableNames } from '../../src/records/names.ts'
 import type { Person } from '../support/app.ts'
-import { oneOfEach } from '../support/records.ts'
+import { containersLast, deletionPath, oneOfEach } from '../support/records.ts'
 import { newTask, newTeam, remove, start, t } from './tasks-support.ts'
 
 beforeAll(start)
@@ -22,19 +22,23 @@ const earlier = async (id: string, table: string, hours: number) => {
 }
 
 test('everything that can be restored is listed with its path, and comes back by it', async () => {
-  const team = await newTeam()
-  const kinds = restorableNames.filter((kind) => kind !== 'project')
-  const made = await oneOfEach(team.owner, { kinds: ['project', ...kinds] })
-  const nested: Record<string, string> = { epic: 'epics', story: `epics/${made.epic.id}/stories`, feature: 'features' }
-  for (const kind of ['task', 'feature', 'note', 'skill', 'agent', 'story', 'epic', 'project'] as const) {
+  const { member, other, viewer, stranger } = await newTeam()
+  const made = await oneOfEach(member, { kinds: [...new Set([...restorableNames, 'project' as const])] })
+  for (const kind of containersLast(restorableNames)) {
     const { id } = made[kind]
-    const base = nested[kind] ? `/projects/${made.project.id}/${nested[kind]}` : kindInfo(kind).path
-    expect([kind, (await team.owner.fetch('DELETE', `/api${base}/${id}`)).status]).toEqual([kind, 200])
-    const { items } = await trashOf(team.owner, `?kind=${kind}`)
-    const found = items.find((item) => item.id === id)
-    expect(found).toMatchObject({ kind, deletedBy: { type: 'user', name: 'Ada' } })
-    expect((await team.owner.fetch('POST', `/api${found?.path}/restore`)).status).toBe(200)
-    expect((await trashOf(team.owner, `?kind=${kind}`)).items.map((item) => item.id)).not.toContain(id)
+    expect([kind, (await member.fetch('DELETE', deletionPath(made, kind))).status]).toEqual([kind, 200])
+    const found = (await trashOf(member, `?kind=${kind}`)).items.find((item) => item.id === id)
+    expect(found).toMatchObject({ kind, deletedBy: { type: 'user', name: 'Edsger' } })
+    const restore = async (who: Person) => {
+      const { status, body } = await who.fetch('POST', `/api${found?.path}/restore`)
+      return [kind, status, body.version]
+    }
+    expect(await restore(member)).toEqual([kind, 200, 3])
+    expect((await trashOf(member, `?kind=${kind}`)).items.map((item) => item.id)).not.toContain(id)
+    // Once it is back, restoring it changes nothing, for everybody who may change it.
+    for (const who of [member, other]) expect(await restore(who)).toEqual([kind, 200, 3])
+    expect((await restore(viewer)).slice(0, 2)).toEqual([kind, 403])
+    expect((await restore(stranger)).slice(0, 2)).toEqual([kind, 404])
   }
 })
 

@@ -1,4 +1,4 @@
-import { type RecordName, recordNames } from '../../src/records/names.ts'
+import { kindInfo, type RecordName, recordNames } from '../../src/records/names.ts'
 import { type Person, unique } from './app.ts'
 import { EXAMPLE_TOKEN } from './code-host.ts'
 
@@ -68,6 +68,19 @@ export async function oneOfEach<K extends RecordName = RecordName>(
   }
   return Object.fromEntries(made) as Record<K, MadeRecord>
 }
+
+/** Returns the path by which a record that `oneOfEach` made is deleted. */
+export function deletionPath(made: Partial<Record<RecordName, MadeRecord>>, kind: RecordName): string {
+  const within = { epic: '/epics', story: `/epics/${made.epic?.id}/stories`, feature: '/features' } as const
+  const base =
+    kind in within ? `/projects/${made.project?.id}${within[kind as keyof typeof within]}` : kindInfo(kind).path
+  return `/api${base}/${made[kind]?.id}`
+}
+
+const containers: readonly RecordName[] = ['story', 'epic', 'project']
+/** Sorts kinds so that those that contain others come last: deleting one deletes what it contains. */
+export const containersLast = <K extends RecordName>(kinds: readonly K[]): K[] =>
+  kinds.toSorted((a, b) => containers.indexOf(a) - containers.indexOf(b))
 
 /** For `words`: titles that contain this word, and texts that do not. */
 export const titled =
