@@ -92,6 +92,7 @@ export interface Resource {
   /** The tool that returns the same data: only callers who may use it see the resource. None: the scope decides. */
   readonly tool?: string
   readonly read: (ctx: Ctx, ref: string) => Promise<object>
+  /** Returns the first records of a list, for the completion of `{id}`. Clients list only projects as resources. */
   readonly list: (ctx: Ctx, limit: number) => Promise<{ items: readonly object[] }>
 }
 

@@ -247,7 +247,13 @@ const imported = (who: Person, lines: readonly Line[]) =>
 
 test('every table travels, or it is known why not', async () => {
   const known = [...Object.keys(travels), ...Object.values(stays).flat()]
-  expect((await tablesOf(elsewhere)).sort()).toEqual(known.sort())
+  const tables = await tablesOf(elsewhere)
+  const advice = [
+    ...tables.filter((name) => !known.includes(name)).map((name) => `${name}: add it to travels or stays`),
+    ...known.filter((name) => !tables.includes(name)).map((name) => `${name}: remove it, there is no such table`),
+    ...known.filter((name, i) => known.indexOf(name) < i).map((name) => `${name}: it is listed twice`),
+  ]
+  expect(advice).toEqual([])
 })
 
 let made: Awaited<ReturnType<typeof fill>>

@@ -209,5 +209,7 @@ test('coming back', async () => {
   await answer('archive_project', { project: 'LAN' })
 })
 
-test('every tool was called', () =>
-  expect(tools.map(({ name }) => name).filter((name) => !called.has(name))).toEqual([]))
+test('every tool was called', () => {
+  const missing = tools.map(({ name }) => name).filter((name) => !called.has(name))
+  expect(missing.map((name) => `${name}: call it in a test above with \`answer\`, and read the snapshot`)).toEqual([])
+})

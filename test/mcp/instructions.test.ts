@@ -34,7 +34,8 @@ describe('the instructions', () => {
   test('fit what clients show, also with a default project and a token that expires', () => {
     const expiresAt = new Date(0).toISOString()
     const whole = instructionsFor({ tools: new Set(toolNames), writes: true, project: 'ABCDEF', expiresAt })
-    expect(whole.length).toBeLessThanOrEqual(2048)
+    const over = `${whole.length - 2048} characters too many: shorten src/mcp/instructions.ts, or leave a tool unnamed`
+    expect(whole.length, over).toBeLessThanOrEqual(2048)
     expect(whole).not.toMatch(/ {2}|undefined|false/)
     expect(namedIn(whole).length).toBeGreaterThan(4)
   })
