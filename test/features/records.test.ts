@@ -6,6 +6,7 @@ import { records } from '../../src/feature.ts'
 import type { Link } from '../../src/features/links/schema.ts'
 import { projectOf } from '../../src/records/kind.ts'
 import { kindInfo, type RecordName } from '../../src/records/names.ts'
+import { paths } from '../../src/web/paths.ts'
 import { mcpToken, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { type MadeRecord, oneOfEach, titled } from '../support/records.ts'
 import { indexed, newWord, search } from './search-support.ts'
@@ -43,13 +44,21 @@ test('a kind whose records may belong to no organization says who owns them', ()
   )
 })
 
-test('search finds every kind that says so, for those who see it', async () => {
+test('search finds every kind that says so, for those who see it, and each has a page in the dashboard', async () => {
   await indexed(t)
   const { items } = await search(ada, word)
   expect(items.flatMap((group) => group.items.map(({ id }) => [group.kind, id] as string[])).toSorted()).toEqual(
     kinds.flatMap(([kind, record]) => (record.search ? [[kind, made[kind].id]] : [])).toSorted(),
   )
   expect((await search(stranger, word)).items).toEqual([])
+  // A result leads to the API's path without `/api` (src/web/record-address.ts).
+  const pages = paths.map((path) => new RegExp(`^/api${path.replaceAll(/:\w+/g, '[^/]+')}$`))
+  const found = items.flatMap((group) => group.items)
+  expect(
+    found
+      .filter(({ path }) => !pages.some((page) => page.test(path)))
+      .map(({ kind, path }) => `${kind}: results lead to ${path}, so add a page there to src/web/paths.ts`),
+  ).toEqual([])
 })
 
 test.each(kinds)('events about a record of kind %s belong to its team and its project', async (kind, record) => {
