@@ -44,6 +44,19 @@ const patch = (id: string, body: object, who = ada, headers = {}): Promise<Answe
   who.fetch('PATCH', `/api/decisions/${id}`, body, headers)
 
 describe('logging', () => {
+  test('in an archived project is refused, and lists of decisions and specs say so', async () => {
+    const { body } = await ada.fetch<{ id: string; slug: string }>('POST', '/api/projects', { name: unique('Old') })
+    await ada.fetch('POST', `/api/projects/${body.id}/archive`)
+    const refused = await expectRefusal(t, await log(ada, { projectId: body.id }), 409, 'conflict')
+    for (const ref of [body.id, body.slug])
+      for (const kind of ['decisions', 'specs']) {
+        const list = await ada.fetch<DecisionPage>('GET', `/api/${kind}?projectId=${ref}`)
+        expect([kind, ref, list.body.can?.create]).toEqual([kind, ref, { code: 'conflict', detail: refused.detail }])
+      }
+    await ada.fetch('POST', `/api/projects/${body.id}/restore`)
+    expect((await log(ada, { projectId: body.id })).status).toBe(201)
+  })
+
   test('says who decided what, and is accepted by default', async () => {
     const answer = await log(ada, {
       title: '  Lock the folder  ',

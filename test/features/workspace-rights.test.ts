@@ -75,6 +75,20 @@ describe('a member of another team', () => {
     },
   )
 
+  test('finds in lists what they may add to the project: nothing as a viewer', async () => {
+    const { project, mallory } = await shared('viewer', 'owner')
+    for (const [list, action] of [
+      ['repos', 'connect'],
+      ['decisions', 'create'],
+      ['specs', 'create'],
+    ] as const) {
+      const { body } = await mallory.fetch<{ can: object }>('GET', `/api/${list}?projectId=${project.id}`)
+      expect(body).toMatchObject({ can: { [action]: { code: 'forbidden' } } })
+    }
+    const decision = { title: unique('x'), decision: 'x', projectId: project.id }
+    await expectRefusal(t, await mallory.fetch('POST', '/api/decisions', decision), 403, 'forbidden')
+  })
+
   test('loses it at once when the team is removed or lowered, the workspace is deleted, or the member leaves the team', async () => {
     const ends: [string, (place: Awaited<ReturnType<typeof shared>>) => Promise<unknown>][] = [
       ['team removed', ({ space, other }) => dropTeam(ada, space, other)],

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { member } from '../../auth/policy.ts'
+import { member, requireRole } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { hasAll, matches, newId } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
@@ -12,6 +12,7 @@ import { speaker } from '../agents/parties.ts'
 import { linkedWith } from '../links/linked.ts'
 import { settle } from '../notifications/service.ts'
 import { filteredProject, type ProjectFilter, projectOf } from '../projects/current.ts'
+import { requireOpenProject } from '../projects/refusals.ts'
 import * as projects from '../projects/rows.ts'
 import { comment, commentsOn } from './comments.ts'
 import { decisionLogged, decisionUpdated } from './events.ts'
@@ -77,7 +78,8 @@ export const create = write(
       organizationId: project?.organizationId ?? currentOrganization(ctx.actor),
       projectId: project?.id ?? null,
     }
-    await projects.requireWriter(ctx, place, 'Logging a decision')
+    if (project) requireOpenProject(ctx, project, 'Logging a decision')
+    else requireRole(ctx.actor, place.organizationId, 'member', 'Logging a decision')
     const id = input.id ?? newId()
     const status = input.status ?? 'accepted'
     const old =

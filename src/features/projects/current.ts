@@ -28,15 +28,19 @@ export interface ProjectFilter {
  * Returns the id of the project to filter by. REST does not look an id up: the list's own rule hides what is not
  * visible. Tools do, since an agent learns more from not_found than from an empty list.
  */
-export const projectFilter = async (ctx: Ctx, filter: ProjectFilter): Promise<string | undefined> =>
-  (await filteredProject(ctx, filter)).id
+export const projectFilter = async (
+  ctx: Ctx,
+  { projectId: id, mustExist }: ProjectFilter,
+): Promise<string | undefined> =>
+  id === undefined || (isId(id) && !mustExist) ? id : (await projects.find(ctx, id)).id
 
-/** Like `projectFilter`; also returns the project, where it was looked up. */
+/** Like `projectFilter`; also returns the project if it is visible, for `can`. */
 export async function filteredProject(
   ctx: Ctx,
   { projectId: id, mustExist }: ProjectFilter,
 ): Promise<{ id?: string; project?: Project }> {
-  if (id === undefined || (isId(id) && !mustExist)) return { id }
+  if (id === undefined) return {}
+  if (isId(id) && !mustExist) return { id, project: await ifThere(ctx, id) }
   const project = await projects.find(ctx, id)
   return { id: project.id, project }
 }

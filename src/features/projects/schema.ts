@@ -74,8 +74,8 @@ export const ProjectActivity = object({
 })
 export type ProjectActivity = Static<typeof ProjectActivity>
 /**
- * Names of what a reader may do with a project. `write`: add and change its tasks, notes and other records; `gates`:
- * change the settings that gates and reviews depend on.
+ * Names of what a reader may do with a project. `write`: work on its tasks, epics and features, and add specs and
+ * decisions; `gates`: change the settings that gates and reviews depend on.
  */
 export const projectActions = ['update', 'write', 'archive', 'share', 'remove', 'gates'] as const
 

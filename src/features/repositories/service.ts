@@ -9,7 +9,7 @@ import { AppError } from '../../errors.ts'
 import type { Named } from '../../outside/codehosts/host-address.ts'
 import type { CodeHost } from '../../outside/codehosts/schema.ts'
 import { keyset } from '../../records/page.ts'
-import { type ProjectFilter, projectFilter, projectOf } from '../projects/current.ts'
+import { filteredProject, type ProjectFilter, projectOf } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import { repositoryConnected, repositoryRemoved, repositorySynced } from './events.ts'
 import { hosted, openRemote, reference } from './remote.ts'
@@ -36,7 +36,7 @@ export const list = read(
   member('repos:read'),
   async (ctx, query: RepositoryQuery & ProjectFilter): Promise<RepositoryPage> => {
     const page = keyset(orders, repositories.id, query, { sort: 'updatedAt' })
-    const projectId = await projectFilter(ctx, query)
+    const { id: projectId, project } = await filteredProject(ctx, query)
     const filters = and(
       visibleTo(rightsOf(ctx.actor)),
       projectId
@@ -50,7 +50,10 @@ export const list = read(
       .where(page.where(filters))
       .orderBy(...page.orderBy)
       .limit(page.limit)
-    const place = { organizationId: currentOrganization(ctx.actor), projectId: projectId ?? null }
+    const place = {
+      organizationId: project?.organizationId ?? currentOrganization(ctx.actor),
+      projectId: project?.id ?? null,
+    }
     const connect =
       refusalOf(ctx.actor, changing, 'repositories.connect', ctx.app.clock) ??
       (await projects.writerRefusal(ctx, place, 'Connecting a repository'))
