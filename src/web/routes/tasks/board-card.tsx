@@ -17,9 +17,8 @@ import {
 } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { CardBody } from './card.tsx'
+import type { Step } from './moves.ts'
 import { words } from './words.ts'
-
-export type Step = 'up' | 'down' | 'left' | 'right'
 
 const arrows: Record<string, Step> = { ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right' }
 

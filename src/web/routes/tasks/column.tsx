@@ -56,7 +56,7 @@ export const Column = memo(function Column({ group, focused, stepped, ...props }
           moved: props.onMoved,
           step: (step) => {
             const board = now()
-            const move = board && stepOf(board, task, step)
+            const move = board && stepOf(board, task.id, step)
             stepped.current = task.id
             if (move) onMove(move)
           },

@@ -2,9 +2,11 @@
 import type { TaskGroups } from '../../../features/tasks/list-schema.ts'
 import type { TaskItem, TaskPatch } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/work.ts'
-import type { Step } from './board-card.tsx'
 
 export type Group = TaskGroups['groups'][number]
+
+/** What an arrow key does to a card. */
+export type Step = 'up' | 'down' | 'left' | 'right'
 
 export interface Move {
   task: TaskItem
@@ -13,15 +15,16 @@ export interface Move {
   after: TaskItem | null
 }
 
-/** The board as it will be after the move. */
+/** The board as it will be after the move. The card may have got another version since the move was asked for. */
 export function moved(board: TaskGroups, { task, status, after }: Move): TaskGroups {
+  const card = board.groups.flatMap(({ items }) => items.filter(({ id }) => id === task.id))[0] ?? task
   const groups = board.groups.map((group) => {
     const had = group.items.some(({ id }) => id === task.id)
     if (!had && group.value !== status) return group
     const items = group.items.filter(({ id }) => id !== task.id)
     if (group.value === status) {
       const place = after ? items.findIndex(({ id }) => id === after.id) + 1 : 0
-      items.splice(place, 0, { ...task, status })
+      items.splice(place, 0, { ...card, status })
     }
     return { ...group, items, total: group.total + Number(group.value === status) - Number(had) }
   })
@@ -58,12 +61,16 @@ export function placeIn(
   return (edge === 'top' ? others[place - 1] : others[place]) ?? null
 }
 
-/** The move that an arrow key makes; undefined at the edge of the board. */
-export function stepOf(board: TaskGroups, task: TaskItem, step: Step): Move | undefined {
-  const column = board.groups.findIndex(({ items }) => items.some(({ id }) => id === task.id))
+/**
+ * The move that an arrow key makes; undefined at the edge of the board. The card is taken from the board, because the
+ * key may be pressed again before the card is drawn with its new status.
+ */
+export function stepOf(board: TaskGroups, id: string, step: Step): Move | undefined {
+  const column = board.groups.findIndex(({ items }) => items.some((item) => item.id === id))
   const group = board.groups[column]
-  if (!group) return undefined
-  const place = group.items.findIndex(({ id }) => id === task.id)
+  const place = group?.items.findIndex((item) => item.id === id) ?? -1
+  const task = group?.items[place]
+  if (!group || !task) return undefined
   if (step === 'up') return place > 0 ? { task, status: group.value, after: group.items[place - 2] ?? null } : undefined
   if (step === 'down') {
     const below = group.items[place + 1]

@@ -1,0 +1,30 @@
+import { expect, test } from 'bun:test'
+import type { TaskGroups } from '../src/features/tasks/list-schema.ts'
+import type { TaskItem } from '../src/features/tasks/schema.ts'
+import type { Status } from '../src/records/work.ts'
+import { type Move, moved, stepOf, stored } from '../src/web/routes/tasks/moves.ts'
+
+/** Moves of a card on the board that follow each other faster than the page is drawn or the server responds. */
+const card = (status: Status, version: number) => ({ id: 'a', key: 'TUT-1', status, version }) as TaskItem
+const board = (at: TaskItem): TaskGroups => ({
+  groups: (['todo', 'in_progress', 'blocked'] as const).map((value) => ({
+    value,
+    items: value === at.status ? [at] : [],
+    total: Number(value === at.status),
+  })) as TaskGroups['groups'],
+})
+const shown = ({ groups }: TaskGroups) =>
+  groups.flatMap(({ value, items }) => items.map((item) => ({ ...item, value })))
+
+test('a second step begins where the first one ended, though the card was not drawn yet', () => {
+  const first = stepOf(board(card('todo', 1)), 'a', 'right') as Move
+  const second = stepOf(moved(board(card('todo', 1)), first), 'a', 'right')
+  expect(second).toMatchObject({ status: 'blocked', task: { status: 'in_progress' } })
+})
+
+test('a card keeps the version that came between the key and the move', () => {
+  const before = board(card('in_progress', 1))
+  const move = stepOf(before, 'a', 'right') as Move
+  const after = moved(stored(before, card('in_progress', 2)), move)
+  expect(shown(after)).toMatchObject([{ value: 'blocked', status: 'blocked', version: 2 }])
+})
