@@ -46,6 +46,15 @@ interface Entry {
   known?: Actor
 }
 
+/** Uses of a credential that are not written yet. */
+interface Use {
+  actor: Actor
+  at: Date
+  /** Where the first of them came from; undefined while none came since the last were written. */
+  ip: string | null | undefined
+  count: number
+}
+
 /** Returns true for an actor whose rights an event may have changed. */
 export type Concerns = (actor: Actor) => boolean
 
@@ -60,7 +69,7 @@ export class Authenticator {
   readonly #cache = new Map<string, Entry>()
   readonly #watchers = new Set<(concerns: Concerns) => void>()
   /** Credentials whose last uses are not written yet, by id. */
-  readonly #used = new Map<string, { actor: Actor; at: Date; ip: string | null; count: number }>()
+  readonly #used = new Map<string, Use>()
   #flushed: Promise<void> = Promise.resolve()
 
   constructor(
@@ -158,7 +167,8 @@ export class Authenticator {
   /** A use counts as unwritten until it is written, so that whoever reads meanwhile does not miss it. */
   async #writeUses(): Promise<void> {
     for (const [id, use] of [...this.#used]) {
-      const { actor, ip, count } = use
+      const { actor, ip = null, count } = use
+      use.ip = undefined
       const { kind } = actor
       const at = use.at.toISOString()
       if (kind === 'session')
@@ -166,7 +176,7 @@ export class Authenticator {
       if (kind === 'api_key') await this.driver.query('update api_keys set last_used_at = $2 where id = $1', [id, at])
       if (kind === 'mcp_token')
         await this.driver.query(
-          `update ${actor.granted ? 'oauth_grants' : 'mcp_tokens'} set last_used_at = $2, last_used_ip = $3, use_count = use_count + $4 where id = $1`,
+          `update ${actor.granted ? 'oauth_grants' : 'mcp_tokens'} set last_used_at = $2, last_used_ip = coalesce($3, last_used_ip), use_count = use_count + $4 where id = $1`,
           [id, at, ip, count],
         )
       use.count -= count
@@ -192,6 +202,7 @@ export class Authenticator {
     else {
       seen.count++
       seen.at = this.clock()
+      if (seen.ip === undefined) seen.ip = from?.ip ?? null
     }
     return actor
   }

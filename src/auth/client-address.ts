@@ -8,16 +8,14 @@ const bareAddress = (text: string): string => {
 
 /**
  * Returns the one spelling of an address: eight groups without leading zeros, or four numbers for IPv4, also where it
- * is mapped to IPv6.
+ * is mapped to IPv6. What is no IPv6 address is returned as it is: headers may hold anything.
  */
 export function canonicalAddress(ip: string): string {
-  if (!ip.includes(':')) return ip
+  if (isIP(ip) !== 6) return ip
   const hex = (high: string, low: string) => (Number(high) * 256 + Number(low)).toString(16)
+  const [address = '', zone] = ip.split('%')
   // The last four bytes may be written as IPv4: ::ffff:192.0.2.7
-  const bare = (ip.split('%')[0] as string).replace(
-    /(\d+)\.(\d+)\.(\d+)\.(\d+)$/,
-    (_, a, b, c, d) => `${hex(a, b)}:${hex(c, d)}`,
-  )
+  const bare = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) => `${hex(a, b)}:${hex(c, d)}`)
   const [head = '', tail] = bare.split('::')
   const left = head ? head.split(':') : []
   const right = tail ? tail.split(':') : []
@@ -30,7 +28,7 @@ export function canonicalAddress(ip: string): string {
   // An IPv4-mapped address: ::ffff:c000:207
   if (mark === 0xffff && values.slice(0, 5).every((v) => v === 0))
     return [high >> 8, high & 255, low >> 8, low & 255].join('.')
-  return values.map((v) => v.toString(16)).join(':')
+  return values.map((v) => v.toString(16)).join(':') + (zone ? `%${zone}` : '')
 }
 
 /**

@@ -131,8 +131,8 @@ const failed = (cause: unknown, isLate: boolean): AppError =>
 
 /** The `code` or `type` with which OpenAI and llama.cpp refuse a conversation that is too long. */
 const tooLong = new Set<unknown>(['context_length_exceeded', 'exceed_context_size_error'])
-/** Other servers have no code for it and only say it in words. */
-const tooLongInWords = /maximum context length|context window/i
+/** Other servers have no code for it and only say it in words, and proxies quote the error of the one behind them. */
+const tooLongInWords = /maximum context length|context window|context_length_exceeded|exceed_context_size_error/i
 /** Statuses with which servers refuse fields that they do not know. */
 const refusing = new Set([400, 404, 413, 422, 500, 501])
 

@@ -241,6 +241,10 @@ describe('what one network is', () => {
     expect(client('2001:db8:0:0::1', '198.51.100.7, [2001:DB8::1]:443', '2001:db8::0001')).toBe('198.51.100.7')
     expect(client('192.168.0.1', '198.51.100.7', '::ffff:c0a8:1')).toBe('198.51.100.7')
     expect(client('::ffff:c0a8:2', '198.51.100.7', '192.168.0.1')).toBe('::ffff:c0a8:2')
+    expect(client('fe80::1%eth1', '198.51.100.7', 'fe80::1%eth0')).toBe('fe80::1%eth1')
+    // Nothing that somebody may send is compared as an address unless it is one.
+    for (const sent of [`:${'1'.repeat(15_000)}`, `::${'1.'.repeat(8_000)}`, 'c0a8zz::1'])
+      expect(client('192.168.0.1', sent, '192.168.0.1')).toBe('192.168.0.1')
     expect(client('::c0a8:1', '198.51.100.7', '192.168.0.1')).toBe('::c0a8:1')
   })
 

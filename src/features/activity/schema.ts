@@ -39,7 +39,9 @@ export const ActivityItem = object({
   taskId: nullable(id()),
   sessionId: nullable(id()),
   subjectId: nullable(id({ description: 'The record that it is about' })),
-  path: nullable(text(300, { description: 'Its address, without /api; null if it was deleted or has none' })),
+  path: nullable(
+    text(300, { description: 'Its address, without /api; null if the event deleted it, or its kind has none' }),
+  ),
 })
 export type ActivityItem = Static<typeof ActivityItem>
 

@@ -202,7 +202,9 @@ export async function findToRestore<R extends SharedRow>(
     and(there, or(own, anyOf(table.organizationId, rights.organizations))),
   )
   const { organizationId, deletedAt } = found
-  if (organizationId) {
+  // Restoring what is not deleted changes nothing, and needs what changing it needs.
+  if (deletedAt === null) requireWriter(ctx, noun, found)
+  else if (organizationId) {
     requireRole(ctx.actor, organizationId, 'member', `Restoring a ${noun}`)
     await requireRestorer(ctx, { id: found.id, organizationId, deletedAt }, deletion, `Restoring a ${noun}`)
   }
