@@ -218,7 +218,11 @@ describe('a connected machine', () => {
   const by = (who: Person) => ({ 'tutti-authorization': `Bearer ${who.token}` })
 
   test('is online, with its services and their addresses', async () => {
-    const seen = (await owner.fetch<Tunnel>('GET', `/api/tunnels/${tunnel.id}`)).body
+    // The machine says what it offers right after it has connected.
+    const seen = await until(async () => {
+      const { body } = await owner.fetch<Tunnel>('GET', `/api/tunnels/${tunnel.id}`)
+      return body.services.length > 0 && body
+    })
     expect(seen.status).toBe('online')
     expect(seen.services.map(({ name, who }) => [name, who])).toContainEqual(['web', ['owner']])
     expect(seen.services[0]?.url).toBe(`http://web--${tunnel.slug}.localhost:${t.app.tunnels.listening}`)
