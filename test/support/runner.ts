@@ -25,8 +25,8 @@ interface Group {
 }
 
 const groups: Record<string, Group> = {
-  'tests-pglite': { env: { TEST_DB: 'pglite', TEST_EMBEDDINGS: 'off' }, processes: 5 },
-  'tests-postgres': { env: { TEST_DB: 'postgres', TEST_EMBEDDINGS: 'off' }, processes: 4 },
+  'tests-pglite': { env: { TEST_DB: 'pglite', TEST_EMBEDDINGS: 'off' }, processes: 3 },
+  'tests-postgres': { env: { TEST_DB: 'postgres', TEST_EMBEDDINGS: 'off' }, processes: 2 },
   'meaning-pglite': { env: { TEST_DB: 'pglite', TEST_EMBEDDINGS: 'on' }, processes: 1 },
   'meaning-postgres': { env: { TEST_DB: 'postgres', TEST_EMBEDDINGS: 'on' }, processes: 1 },
   // The Postgres of the other groups listens outside of its network.
@@ -39,7 +39,7 @@ const groups: Record<string, Group> = {
   binary: { processes: 16 },
   faults: { processes: 7, onDisk: true },
   cluster: { processes: 1 },
-  browser: { processes: 6 },
+  browser: { processes: 3 },
 }
 
 /** Seconds for each file of each group, on a quiet machine: `test/run --timings` writes it. It only decides what starts first. */
