@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { member, person, testApp, unique } from '../support/app.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { fakeRepositoryHost } from '../support/code-host.ts'
-import { call, evil, expectSound, looks, newProject, signedIn, teamOf } from './support.ts'
+import { call, evil, expectSound, inEachLook, newProject, signedIn, teamOf } from './support.ts'
 
 /** Workspaces and repositories: made on the page of the team, shared and synced on their own. */
 const host = fakeRepositoryHost('github')
@@ -66,11 +66,11 @@ test('a repository is connected, synced and removed; what its host says is shown
   const name = unique('engine')
   const kept = host.add(`tutti/${name}`, { language: 'C', topics: ['gears'] })
   kept.pulls.push({ number: 7, title: evil, head: 'mill', base: 'main', open: true, body: '', reviewers: [] })
-  for (const look of looks) {
-    const ada = await signedIn(t, boss.email, look)
-    const { page } = ada
-    const team = await teamOf(ada)
-    const space = await call<{ id: string }>(ada, 'POST', '/api/workspaces', { name: evil, description: evil })
+  const ada = await signedIn(t, boss.email)
+  const { page } = ada
+  const team = await teamOf(ada)
+  const space = await call<{ id: string }>(ada, 'POST', '/api/workspaces', { name: evil, description: evil })
+  await inEachLook(ada, async () => {
     await expectSound(ada, `/workspaces/${space.id}?team=${team}`, 'main table')
     await ada.goto(`/team?team=${team}`)
     await page.getByLabel('Address of a repository').fill(`${host.url}/tutti/${name}`)
@@ -83,6 +83,6 @@ test('a repository is connected, synced and removed; what its host says is shown
     await page.getByRole('button', { name: 'Remove' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
     await ada.see('No repository is connected.')
-    await ada.leave()
-  }
+  })
+  await ada.leave()
 }, 300_000)
