@@ -1,8 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { chmodSync, copyFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { openEmbedded } from '../../src/db/embedded/index.ts'
 import { BINARY, EMAIL, folder, json, PASSWORD, type Served, serve, tutti } from '../support/binary.ts'
 import { freshDatabase } from '../support/postgres.ts'
 
@@ -70,26 +69,6 @@ describe('what must not start', () => {
     const second = await tutti(['serve', '--port', port, '--data-dir', folder()])
     expect(second.code).toBe(6)
     expect(second.err).toContain(`Port ${port} is in use`)
-  })
-
-  test('a data folder that others can write to', async () => {
-    const dir = folder()
-    chmodSync(dir, 0o777)
-    const refused = await tutti(['serve', '--port', '0', '--data-dir', dir])
-    expect(refused.code).toBe(3)
-    expect(refused.err).toContain(`chmod 700 ${dir}`)
-  })
-
-  test('an older program on a newer database', async () => {
-    const dir = folder()
-    const server = await serve({ dir })
-    await server.stop()
-    const driver = await openEmbedded({ dir, minFreeBytes: 0 })
-    await driver.exec(`insert into migrations (id) values ('9999_from_the_future')`)
-    await driver.close()
-    const refused = await tutti(['serve', '--port', '0', '--data-dir', dir])
-    expect(refused.code).toBe(5)
-    expect(refused.err).toContain('written by a newer Tutti')
   })
 })
 

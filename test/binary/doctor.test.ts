@@ -43,8 +43,8 @@ afterAll(() => Promise.all(stops.map((stop) => stop())))
 
 async function doctor(dir: string, env: Record<string, string> = {}): Promise<Report> {
   const { code, out, err } = await tutti(['doctor', '--json', '--data-dir', dir], {
-    // A free port, so that whatever has 4242 on this machine is not what is found.
-    env: { PORT: String(freePort()), DB_MIN_FREE_MB: '0', ...env },
+    // A free port, so that whatever has 4242 on this machine is not what is found. Loading the model takes a second.
+    env: { PORT: String(freePort()), DB_MIN_FREE_MB: '0', EMBEDDINGS: 'off', ...env },
   })
   expect(err).toBe('')
   const { ok, findings } = JSON.parse(out) as { ok: boolean; findings: Finding[] }
@@ -89,7 +89,7 @@ test('a sound installation: all is looked at, nothing is changed', async () => {
     dir,
     `select (select count(*) from events), (select count(*) from pg_class), (select count(*) from pg_extension)`,
   )
-  const { code, of, findings } = await doctor(dir)
+  const { code, of, findings } = await doctor(dir, { EMBEDDINGS: 'on' })
   expect(code).toBe(0)
   expect(findings.map((f) => f.what)).toEqual([
     'data folder',
@@ -135,7 +135,8 @@ test('tokens of agents that expire within a week are named, with their owners', 
     })
     select gen_random_uuid(), now(), now(), 1, u.id, '${name}', '{write}', 'svc_live_', 'abcd', '${name}',
       now() + interval '${days} days', m.organization_id, 'live', '{}'${more} from users u join memberships m on m.user_id = u.id`
-  for (const insert of [token('laptop', 3), token('later', 30), token('ended', 3, ', now()')]) await query(dir, insert)
+  const ended = token('ended', 3, ', now()')
+  await query(dir, `with a as (${token('laptop', 3)}), b as (${token('later', 30)}) ${ended}`)
   const { code, of } = await doctor(dir)
   expect(code).toBe(0)
   expect(of('tokens')).toMatchObject({ warning: true, said: 'expiring soon: "laptop" of ada@example.com in 3 d' })
@@ -145,7 +146,7 @@ test('on a terminal: marks and advice, coloured; piped: the same without', async
   const dir = copy()
   chmodSync(dir, 0o755)
   const args = ['doctor', '--verbose', '--data-dir', dir]
-  const env = { PORT: String(freePort()), DB_MIN_FREE_MB: '0' }
+  const env = { PORT: String(freePort()), DB_MIN_FREE_MB: '0', EMBEDDINGS: 'off' }
   const terminal = await onTerminal(args, { env })
   const piped = await tutti(args, { env })
   expect([terminal.code, piped.code]).toEqual([6, 6])
@@ -391,7 +392,7 @@ describe('what it needs from others', () => {
 
   test('the server for embeddings is asked for a vector', async () => {
     const server = new EmbeddingServer()
-    const env = { EMBEDDINGS_URL: server.url, EMBEDDINGS_MODEL: 'small', EMBEDDINGS_DIMENSIONS: '3' }
+    const env = { EMBEDDINGS: 'on', EMBEDDINGS_URL: server.url, EMBEDDINGS_MODEL: 'small', EMBEDDINGS_DIMENSIONS: '3' }
     expect((await doctor(dir, env)).of('model')).toMatchObject({
       ok: true,
       said: `${new URL(server.url).host}, 3 dimensions`,

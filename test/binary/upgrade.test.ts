@@ -230,16 +230,6 @@ describe('the next version', () => {
     expect(await works()).toBe(manifest.version)
   }, 300_000)
 
-  test('sends nothing and works on nothing while it is tried', async () => {
-    const { binary, dir } = await installation()
-    const seen = join(folder(), 'arguments')
-    const spy = pretend(`echo "$@" >${seen}; exec ${next} "$@"`, NEXT)
-    expect((await run(command(binary, dir, '--file', spy, '--sha256', sha256(spy)))).code).toBe(0)
-    expect(await Bun.file(seen).text()).toMatch(
-      /^serve --trial --host 127\.0\.0\.1 --port \d+ --data-dir \S+\/upgrade\n$/,
-    )
-  })
-
   test('before there is any data', async () => {
     const binary = await installed()
     const dir = join(folder(), 'data')
@@ -295,14 +285,20 @@ describe('the next version', () => {
   }, 600_000)
 })
 
-/** Ctrl-C while it is tried. */
-const interrupting = () => pretend(`case "$*" in *--trial*) kill -INT $PPID ;; esac; exec ${next} "$@"`)
+/** Ctrl-C while it is tried; how it was called is written to `seen`. */
+const interrupting = (seen = '/dev/null') =>
+  pretend(`case "$*" in *--trial*) echo "$@" >${seen}; kill -INT $PPID ;; esac; exec ${next} "$@"`)
 
 test('who stops it while the new one is tried has the old one, with its data', async () => {
   const { binary, dir, works, left } = await installation()
-  const file = interrupting()
+  const seen = join(folder(), 'arguments')
+  const file = interrupting(seen)
   const answer = await run(command(binary, dir, '--file', file, '--sha256', sha256(file)))
   expect([answer.code, answer.err]).toEqual([1, 'tutti: Stopped. Nothing was changed.\n'])
+  // While it is tried it sends nothing and works on nothing.
+  expect(await Bun.file(seen).text()).toMatch(
+    /^serve --trial --host 127\.0\.0\.1 --port \d+ --data-dir \S+\/upgrade\n$/,
+  )
   expect([await works(), left()]).toEqual([manifest.version, ['tutti']])
 }, 300_000)
 

@@ -54,7 +54,7 @@ export function writeThrough(url: string, key: string, { writers = 6, repeat = t
       const title = `note-${number}-${writer}-${n}`
       let isConfirmed = await send(title)
       while (!isConfirmed && repeat && isRunning) {
-        await Bun.sleep(50)
+        await Bun.sleep(200)
         isConfirmed = await send(title)
       }
       if (isConfirmed) {
@@ -104,9 +104,7 @@ async function titlesOf(url: string, key: string): Promise<string[]> {
 /** Returns which of the confirmed notes are missing, and which notes there are twice. */
 export async function lostAndDoubled(url: string, key: string, confirmed: readonly string[]) {
   const titles = await titlesOf(url, key)
-  const known = new Set(titles)
-  return {
-    lost: confirmed.filter((title) => !known.has(title)),
-    doubled: titles.filter((title, n) => titles.indexOf(title) !== n),
-  }
+  const known = new Set<string>()
+  const doubled = titles.filter((title) => known.size === known.add(title).size)
+  return { lost: confirmed.filter((title) => !known.has(title)), doubled }
 }

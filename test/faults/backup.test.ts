@@ -89,7 +89,8 @@ test(
     const report: string[] = []
     const tell = (what: string, { seconds, rows }: { seconds: number; rows: number }, more = '') =>
       report.push(`${what}: ${rows} rows in ${seconds.toFixed(1)} s, ${Math.round(rows / seconds)} rows/s${more}`)
-    for (const from of kinds) {
+    // From the embedded one, binary/backup.test.ts restores into both with more rows, and below it is saved under load.
+    for (const from of process.env.SOAK ? kinds : kinds.slice(-1)) {
       let source = first
       if (from === 'postgres') {
         source = await place('postgres')

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
-import { apiKeyFor, BINARY, folder, serve } from '../support/binary.ts'
+import { apiKeyFor, BINARY, bareEnv, folder, serve } from '../support/binary.ts'
 import { rounds } from './load.ts'
+import { outcomeOf, prepare } from './migrating.ts'
 
 test(`first start killed at any moment: the next one works`, async () => {
   const count = rounds(5, 40)
@@ -15,7 +16,7 @@ test(`first start killed at any moment: the next one works`, async () => {
     const child = Bun.spawn([BINARY, 'serve', '--port', '0', '--data-dir', fresh], {
       stdout: 'ignore',
       stderr: 'ignore',
-      env: { PATH: process.env.PATH ?? '' },
+      env: { ...bareEnv, EMBEDDINGS: 'off' },
     })
     // Evenly spread over the whole start; the sleep is the fault's moment, not synchronisation.
     await Bun.sleep((span * (round + 0.5)) / count)
@@ -29,23 +30,18 @@ test(`first start killed at any moment: the next one works`, async () => {
 
 test('a migration killed at any moment is applied wholly or not at all', async () => {
   const count = rounds(4, 40)
-  const run = (dir: string, mode: string) =>
-    Bun.spawn([process.execPath, join(import.meta.dir, 'migrating.ts'), dir, mode], {
+  const run = (dir: string) =>
+    Bun.spawn([process.execPath, join(import.meta.dir, 'migrating.ts'), dir], {
+      env: { ...process.env, ...bareEnv },
       stdout: 'pipe',
       stderr: 'inherit',
     })
-  const outcomeOf = async (dir: string): Promise<string> => {
-    const checked = run(dir, 'check')
-    const outcome = (await new Response(checked.stdout).text()).trim()
-    expect(await checked.exited).toBe(0)
-    return outcome
-  }
   const prepared = folder()
-  expect(await run(prepared, 'prepare').exited).toBe(0)
+  await prepare(prepared)
   const migrating = async (): Promise<{ dir: string; child: ReturnType<typeof run> }> => {
     const dir = folder()
     cpSync(prepared, dir, { recursive: true })
-    const child = run(dir, 'migrate')
+    const child = run(dir)
     await child.stdout.getReader().read() // "migrating": the database is open
     return { dir, child }
   }

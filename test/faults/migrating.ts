@@ -1,11 +1,12 @@
-/** Child of boot.test.ts: a long migration that is killed somewhere in it. */
+/** A long migration: as a program, it is run by boot.test.ts and killed somewhere in it. */
+import { migrations } from '../../migrations/index.ts'
+import type { Driver } from '../../src/db/driver.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
 import { type Migration, migrate } from '../../src/db/migrate.ts'
 
-const [dir = '', mode] = process.argv.slice(2)
-const first: Migration = { id: '0001_first', sql: 'create table first_table (id int primary key);' }
+const first: Migration = { id: '9001_first', sql: 'create table first_table (id int primary key);' }
 const second: Migration = {
-  id: '0002_second',
+  id: '9002_second',
   sql: Array.from(
     { length: 20 },
     (_, i) =>
@@ -13,30 +14,32 @@ const second: Migration = {
   ).join('\n'),
 }
 
-const driver = await openEmbedded({ dir, minFreeBytes: 0 })
-await driver.query('select 1 from migrations').catch(() => undefined)
-if (mode === 'prepare') await migrate(driver, await base([first]))
-if (mode === 'migrate') {
-  console.log('migrating')
-  await migrate(driver, await base([first, second]))
+async function within<T>(dir: string, work: (driver: Driver) => Promise<T>): Promise<T> {
+  const driver = await openEmbedded({ dir, minFreeBytes: 0 })
+  try {
+    return await work(driver)
+  } finally {
+    await driver.close()
+  }
 }
-if (mode === 'check') {
-  const { rows } = await driver.query(
-    `select (select count(*)::int from pg_tables where tablename like 'part\\_%'), (select count(*)::int from migrations where id = '9002_second')`,
-  )
-  const [tables, recorded] = rows[0] as [number, number]
-  console.log(
-    tables === 20 && recorded === 1
-      ? 'all'
-      : tables === 0 && recorded === 0
-        ? 'none'
-        : `torn: ${tables} tables, recorded ${recorded}`,
-  )
-}
-await driver.close()
 
-/** The seed holds our own migrations already; they are known here too. */
-async function base(more: Migration[]): Promise<Migration[]> {
-  const { migrations } = await import('../../migrations/index.ts')
-  return [...migrations, ...more.map((m) => ({ ...m, id: `9${m.id.slice(1)}` }))].map((m) => m)
-}
+/** Makes a database that has the first migration. */
+export const prepare = (dir: string): Promise<unknown> =>
+  within(dir, (driver) => migrate(driver, [...migrations, first]))
+
+/** Returns how much of the second migration a database has. */
+export const outcomeOf = (dir: string): Promise<string> =>
+  within(dir, async (driver) => {
+    const { rows } = await driver.query(
+      `select (select count(*)::int from pg_tables where tablename like 'part\\_%'), (select count(*)::int from migrations where id = '${second.id}')`,
+    )
+    const [tables, recorded] = rows[0] as [number, number]
+    if (tables === 20 && recorded === 1) return 'all'
+    return tables === 0 && recorded === 0 ? 'none' : `torn: ${tables} tables, recorded ${recorded}`
+  })
+
+if (import.meta.main)
+  await within(process.argv[2] ?? '', async (driver) => {
+    console.log('migrating')
+    await migrate(driver, [...migrations, first, second])
+  })

@@ -11,18 +11,23 @@ export const EMAIL = 'ada@example.com'
 export const PASSWORD = 'violet anchor prefers rain'
 
 /**
- * Nothing of the caller's environment but what a program needs to run. Most programs run for a second or two, in which
- * optimised code does not pay: the last compiler stage for WebAssembly, which would take a third of their time, is off,
- * the one before and the optimisation of JavaScript come later. The tests of the embedded database run with all stages.
+ * For programs that run for a second or two, in which optimised code does not pay: the last compiler stage for
+ * WebAssembly, which would take a third of their time, is off, the one before and the optimisation of JavaScript come
+ * later. The tests of the embedded database run with all stages.
  */
-export const bareEnv = {
-  PATH: process.env.PATH ?? '',
-  HOME: process.env.HOME ?? '/',
-  TZ: 'UTC',
+export const shortLived = {
   BUN_JSC_useOMGJIT: '0',
   BUN_JSC_thresholdForBBQOptimizeAfterWarmUp: '2000',
   BUN_JSC_thresholdForBBQOptimizeSoon: '800',
   ...optimisedLater,
+}
+
+/** Nothing of the caller's environment but what a program needs to run. */
+export const bareEnv = {
+  PATH: process.env.PATH ?? '',
+  HOME: process.env.HOME ?? '/',
+  TZ: 'UTC',
+  ...shortLived,
 }
 
 /** A folder that is gone when the test process ends. */

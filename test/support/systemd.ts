@@ -1,6 +1,6 @@
 import { chmodSync, linkSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { BINARY, folder, type Run } from './binary.ts'
+import { BINARY, bareEnv, folder, type Run, shortLived } from './binary.ts'
 
 /** Targets that units here name; none of them starts anything of this machine. */
 const targets = [
@@ -27,11 +27,15 @@ export class Systemd {
     const units = folder('tutti-units-')
     for (const name of targets)
       writeFileSync(join(units, `${name}.target`), `[Unit]\nDescription=${name}\nDefaultDependencies=no\n`)
+    const compilers = Object.entries(shortLived)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(' ')
     const script = `set -e
 mount -t cgroup2 none /sys/fs/cgroup
 mount -t tmpfs tmpfs /run
 for d in /usr/lib/systemd/system /usr/lib/systemd/system-generators /etc/systemd; do mount -t tmpfs tmpfs $d; done
 mkdir /etc/systemd/system
+printf '[Manager]\nDefaultEnvironment=${compilers}\n' >/etc/systemd/system.conf
 cp ${units}/* /etc/systemd/system
 container=test exec /lib/systemd/systemd --system --unit=default.target --log-target=null --show-status=0`
     const outer = Bun.spawn(
@@ -66,7 +70,7 @@ container=test exec /lib/systemd/systemd --system --unit=default.target --log-ta
   async run(words: string[], { env = {} }: { env?: Record<string, string> } = {}): Promise<Run> {
     const child = Bun.spawn(['nsenter', '-t', String(this.pid), '-m', '-p', '-C', ...words], {
       cwd: '/',
-      env: { PATH: process.env.PATH ?? '', HOME: '/root', TZ: 'UTC', ...env },
+      env: { ...bareEnv, HOME: '/root', ...env },
       stdin: 'ignore',
       stdout: 'pipe',
       stderr: 'pipe',
