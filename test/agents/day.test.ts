@@ -12,7 +12,7 @@ import type { Facts } from './harness.ts'
  * hand over, crash with and without a call under way, and try to finish what others hold. The order in which the server
  * gets the calls differs from run to run, so the test only asserts what holds in every order.
  */
-const TASKS = process.env.SOAK || process.env.TEST_DB === 'postgres' ? 200 : 80
+const TASKS = process.env.SOAK ? 200 : 80
 const SEED = 12
 
 /** Mulberry32: a small generator of random numbers that can be repeated. */

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { once } from 'node:events'
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -39,6 +40,7 @@ const file = (name: string) => join(folder, name)
 const opened: (() => Promise<unknown>)[] = []
 let t: TestApp
 let saved: Saved
+let epoch: string
 beforeAll(async () => {
   t = await sharedApp()
   const ada = await person(t)
@@ -59,6 +61,9 @@ beforeAll(async () => {
   await ada.fetch('POST', '/api/memories', { content, scope: 'project', scopeId: project.id })
   await ada.fetch('POST', `/api/projects/${project.id}/tasks`, { title: unique('One') })
   await ada.fetch('POST', '/api/settings/avatar', pictureForm())
+  // How far search has read, and the name of the history of events: both begin anew where a backup is restored.
+  await t.app.db.insert(meta).values({ key: 'search.position', value: '{"high":1,"holes":[]}' }).onConflictDoNothing()
+  epoch = await epochOf(t.app.driver)
   saved = await make(systemCtx(t), { path: file('whole.backup') })
 }, 300_000)
 afterEach(async () => {
@@ -180,6 +185,11 @@ describe('a backup', () => {
       expect(told.length).toBe(saved.tables)
       expect(await held(driver)).toEqual(await heldBy(linesIn(saved.file)))
       expect((await planMigrations(driver, migrations)).pending).toEqual([])
+      const left = await driver.query("select count(*)::int from meta where key in ('search.position', 'epoch')")
+      expect(left.rows).toEqual([[0]])
+      const anew = await epochOf(driver)
+      expect([await epochOf(t.app.driver), await epochOf(driver)]).toEqual([epoch, anew])
+      expect(anew).not.toBe(epoch)
       // Counters go on where they were, and foreign keys hold again.
       const { rows } = await driver.query(
         "select max(seq), nextval(pg_get_serial_sequence('events', 'seq')) from events",
@@ -192,21 +202,6 @@ describe('a backup', () => {
       expect(keys.rows).toEqual(there.rows)
     }, 300_000)
 
-  test('leaves out how far search has read and the name of the history of events, so both begin anew', async () => {
-    const place = { key: 'search.position', value: '{"high":1,"holes":[]}' }
-    await t.app.db.insert(meta).values(place).onConflictDoNothing()
-    const epoch = await epochOf(t.app.driver)
-    const path = file('position.backup')
-    await make(systemCtx(t), { path })
-    const driver = await emptyDatabase()
-    await into(driver, () => linesIn(path))
-    const { rows } = await driver.query("select count(*)::int from meta where key in ('search.position', 'epoch')")
-    expect(rows).toEqual([[0]])
-    const anew = await epochOf(driver)
-    expect([await epochOf(t.app.driver), anew]).toEqual([epoch, await epochOf(driver)])
-    expect(anew).not.toBe(epoch)
-  }, 300_000)
-
   test('of an older version is restored and then brought up to date', async () => {
     const older = migrations.slice(0, -3)
     const source = await bare(await emptyDatabase())
@@ -215,18 +210,19 @@ describe('a backup', () => {
     const path = file('older.backup')
     await writeBackup(path, dump(source, { at: 'then' }))
     expect((await appliedIds(source)).length).toBe(older.length)
-    for (const kind of targets) {
-      const driver = await emptyDatabase(kind)
-      // Also where this version has been before.
-      await migrate(driver, migrations)
-      expect((await into(driver, () => linesIn(path))).header.migrations).toEqual(older.map((m) => m.id))
-      expect((await planMigrations(driver, migrations)).pending).toEqual([])
-      expect((await driver.query("select value from meta where key = 'kept'")).rows).toEqual([['of old']])
-    }
+    // Into the other kind of database, if there is one; binary/backup.test.ts restores it into the same kind.
+    const driver = await emptyDatabase(targets.find((kind) => kind !== t.app.driver.kind))
+    // Also where this version has been before.
+    await migrate(driver, migrations)
+    expect((await into(driver, () => linesIn(path))).header.migrations).toEqual(older.map((m) => m.id))
+    expect((await planMigrations(driver, migrations)).pending).toEqual([])
+    expect((await driver.query("select value from meta where key = 'kept'")).rows).toEqual([['of old']])
   }, 300_000)
 
-  test('is refused where data is, and the data stays, unless it is to be replaced', async () => {
+  test('is refused where data is, unless it is to be replaced; what is not ours is left alone', async () => {
     const driver = await emptyDatabase()
+    await driver.exec('create table invoices (id int); insert into invoices values (7)')
+    const invoices = async () => (await driver.query('select id from invoices')).rows.flat().map(Number)
     await into(driver)
     await driver.exec("insert into meta (key, value) values ('mine', 'stays')")
     const before = await held(driver)
@@ -237,22 +233,18 @@ describe('a backup', () => {
     expect(await held(driver)).toEqual(before)
     expect((await into(driver, undefined, { replace: true })).rows).toBe(saved.rows)
     expect(await held(driver)).toEqual(await heldBy(linesIn(saved.file)))
-  }, 300_000)
+    expect(await invoices()).toEqual([7])
 
-  test('leaves what is not ours alone', async () => {
-    const driver = await emptyDatabase()
-    await driver.exec('create table invoices (id int); insert into invoices values (7)')
-    await into(driver)
+    // All that a newer version has left goes.
+    await driver.exec(
+      "create table rockets (id int); insert into rockets values (1); insert into migrations (id) values ('9999_rockets')",
+    )
+    const path = file('newer-state.backup')
+    await writeBackup(path, dump(driver, { at: 'now' }))
+    expect(await heldBy(linesIn(path))).toContainEqual(expect.objectContaining({ end: 'rockets', rows: 1 }))
     await into(driver, undefined, { replace: true })
-    expect((await driver.query('select id from invoices')).rows.flat().map(Number)).toEqual([7])
-    expect((await held(driver)).length).toBe(saved.tables)
-    const other = await bare(await emptyDatabase())
-    await other.exec('create table users (id int); insert into users values (7)')
-    for (const replace of [false, true])
-      expect(await failure(into(other, undefined, { replace }))).toMatchObject({
-        message: expect.stringContaining('another program'),
-      })
-    expect((await other.query('select id from users')).rows.flat().map(Number)).toEqual([7])
+    expect((await driver.query("select to_regclass('rockets')::text")).rows).toEqual([[null]])
+    expect((await planMigrations(driver, migrations)).pending).toEqual([])
   }, 300_000)
 
   test('whose lines somebody made up reaches no table but ours', async () => {
@@ -283,20 +275,6 @@ describe('a backup', () => {
     }
     expect(await failure(into(driver, twice, { replace: true }))).toMatchObject({ code: 'invalid' })
     expect((await driver.query('select count(*)::int from invoices')).rows).toEqual([[0]])
-  }, 300_000)
-
-  test('takes the place of what a newer version has left, all of it', async () => {
-    const driver = await emptyDatabase()
-    await into(driver)
-    await driver.exec(
-      "create table rockets (id int); insert into rockets values (1); insert into migrations (id) values ('9999_rockets')",
-    )
-    const path = file('newer-state.backup')
-    await writeBackup(path, dump(driver, { at: 'now' }))
-    expect(await heldBy(linesIn(path))).toContainEqual(expect.objectContaining({ end: 'rockets', rows: 1 }))
-    await into(driver, undefined, { replace: true })
-    expect((await driver.query("select to_regclass('rockets')::text")).rows).toEqual([[null]])
-    expect((await planMigrations(driver, migrations)).pending).toEqual([])
   }, 300_000)
 })
 
@@ -414,6 +392,16 @@ describe('what is not whole', () => {
     })
     expect(await appliedIds(driver)).toEqual([])
   }, 300_000)
+
+  test('a database of another program is left alone', async () => {
+    const other = await bare(await emptyDatabase())
+    await other.exec('create table users (id int); insert into users values (7)')
+    for (const replace of [false, true])
+      expect(await failure(into(other, undefined, { replace }))).toMatchObject({
+        message: expect.stringContaining('another program'),
+      })
+    expect((await other.query('select id from users')).rows.flat().map(Number)).toEqual([7])
+  }, 300_000)
 })
 
 describe('what a killed process left', () => {
@@ -511,13 +499,15 @@ describe('scheduled ones', () => {
       // Another installation keeps its own here.
       const anothers = `tutti-${clock.now().getUTCFullYear() - 1}-01-01T00-00-00Z-00000000.backup`
       writeFileSync(join(dir, anothers), 'stays')
-      for (const _ of [1, 2]) {
-        clock.forward({ minutes: 24 * 60 })
-        await keepUp(systemCtx(timed), {})
-      }
+      // With one of the year before, the next is one too many.
+      const oldest = (first as string).replace(/\d{4}/, (year) => String(Number(year) - 1))
+      cpSync(join(dir, first as string), join(dir, oldest))
+      clock.forward({ minutes: 24 * 60 })
+      await keepUp(systemCtx(timed), {})
       expect(there(dir).length).toBe(5)
       expect(there(dir)).toContain(anothers)
-      expect(there(dir)).not.toContain(first)
+      expect(there(dir)).toContain(first as string)
+      expect(there(dir)).not.toContain(oldest)
       expect(there(dir)).toContain('mine.txt')
       expect(there(dir)).toContain('tutti-before.backup')
     })

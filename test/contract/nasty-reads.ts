@@ -44,7 +44,7 @@ function inputs(schema: TSchema | undefined, least: Record<string, unknown>): Re
     if (!/^(q|query|search|text|question)$/.test(name)) return []
     return asked.map((text) => ({ ...most, [name]: text.slice(0, length).trim() }))
   })
-  return [least, most, ...texts]
+  return [...(Bun.deepEquals(least, most) ? [least] : [least, most]), ...texts]
 }
 
 /** Each path that the route has here: with every row in the last place, and the tenant's own in the others. */

@@ -100,8 +100,7 @@ describe('kill -9', () => {
     async (path) => {
       const dir = join(folder, `first-${path.replace('/', '-')}`)
       const run = start(dir)
-      while (!existsSync(join(dir, path)) && run.child.exitCode === null)
-        await new Promise((resolve) => setImmediate(resolve))
+      while (!existsSync(join(dir, path)) && run.child.exitCode === null) await Bun.sleep(1)
       run.child.kill('SIGKILL')
       await run.ended
       const db = await openEmbedded({ dir, minFreeBytes: 0 })

@@ -1,14 +1,11 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { applyPatch } from 'diff'
 import { eq } from 'drizzle-orm'
-import { changeOf } from '../../src/features/specs/compare.ts'
-import type { Change, Comparison, Spec, SpecPage, SpecUpdated, SpecVersions } from '../../src/features/specs/schema.ts'
+import type { Comparison, Spec, SpecPage, SpecUpdated, SpecVersions } from '../../src/features/specs/schema.ts'
 import * as specs from '../../src/features/specs/service.ts'
 import { specs as specTable } from '../../src/features/specs/table.ts'
 import type { FeatureDetail } from '../../src/features/workflow/schema.ts'
 import { type McpClient, ways } from '../mcp/support.ts'
 import { type Answer, mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
-import { longestStretch } from '../support/cpu.ts'
 import { ctxOf, expectEvent, expectNoEvents, expectRefusal, ids, statuses, times, watch } from './support.ts'
 
 let t: TestApp
@@ -179,42 +176,6 @@ describe('comparing', () => {
     expect((await compare(id, 'to=2')).status).toBe(422)
     expect((await compare(id, 'from=1', stranger)).status).toBe(404)
   })
-
-  const names = { from: 'a', to: 'b' }
-  const random = (lines: number, seed: number): string => {
-    let x = seed
-    return Array.from({ length: lines }, () => {
-      x = (x * 1103515245 + 12345) % 2 ** 31
-      return (x % 36).toString(36)
-    }).join('\n')
-  }
-
-  test('is never so hard that others have to wait', async () => {
-    // As many lines as 256 KiB can have, and as many different ones as take longest.
-    for (const [a, b] of [
-      [random(131_000, 1), random(131_000, 2)],
-      [random(9_000, 3), random(9_000, 4)],
-    ] as const) {
-      let change: Change | undefined
-      const compare = async () => {
-        change = await changeOf(a, b, names)
-      }
-      const longest = Math.min(await longestStretch(compare), await longestStretch(compare))
-      expect(longest).toBeLessThan(50)
-      const { added, removed, diff } = change as Change
-      expect(added).toBeGreaterThan(1000)
-      expect(removed).toBeGreaterThan(1000)
-      expect(applyPatch(a, diff)).toBe(b)
-    }
-  }, 300_000)
-
-  test('gives a patch that can be applied, also where it is rough', async () => {
-    const lines = times(3000, (i) => `line ${i}`)
-    const other = lines.map((line, i) => (i > 100 && i < 2900 ? `other ${line}` : line))
-    const { diff, added, removed } = await changeOf(lines.join('\n'), other.join('\n'), names)
-    expect({ added, removed }).toEqual({ added: 2799, removed: 2799 })
-    expect(applyPatch(lines.join('\n'), diff)).toBe(other.join('\n'))
-  }, 300_000)
 })
 
 describe('who and where', () => {

@@ -41,24 +41,28 @@ describe('arguments are checked strictly, for every tool', () => {
     const properties = Object.entries((input as TObject).properties as Record<string, TSchema>)
     const required = (input as TObject).required ?? []
 
+    const refuse = async (args: Record<string, unknown>) => {
+      const answer = await tool(name, args)
+      expect(answer).toMatchObject({ isError: true, structuredContent: { code: 'invalid' } })
+      const { errors } = answer.structuredContent as { errors: { pointer: string }[] }
+      expect(errors.map((e) => e.pointer)).toEqual(
+        expect.arrayContaining(Object.keys(args).map((field) => `/${field}`)),
+      )
+    }
+
     test(name, async () => {
       const extra = await tool(name, { sneaky: true })
       expect(extra).toMatchObject({ isError: true, structuredContent: { code: 'invalid', status: 422 } })
       expect(said(extra)).toContain(`sneaky is not an argument of ${name}, which takes: `)
       expect(said(extra)).toEndWith('Correct the arguments and call again.')
 
-      for (const field of ['role', 'organizationId', 'ownerId', 'createdById', 'id', 'constructor', 'version'])
-        expect(await tool(name, { [field]: 'x' })).toMatchObject({
-          isError: true,
-          structuredContent: { code: 'invalid' },
-        })
-
-      for (const [field, schema] of properties) {
-        const answer = await tool(name, { [field]: wrong(schema) })
-        expect(answer).toMatchObject({ isError: true, structuredContent: { code: 'invalid' } })
-        const { errors } = answer.structuredContent as { errors: { pointer: string }[] }
-        expect(errors.map((e) => e.pointer)).toContain(`/${field}`)
-      }
+      const foreign = ['role', 'organizationId', 'ownerId', 'createdById', 'id', 'constructor', 'version'].filter(
+        (field) => !properties.some(([own]) => own === field),
+      )
+      await refuse(Object.fromEntries(foreign.map((field) => [field, 'x'])))
+      // An answer names at most twenty errors.
+      for (let i = 0; i < properties.length; i += 10)
+        await refuse(Object.fromEntries(properties.slice(i, i + 10).map(([field, schema]) => [field, wrong(schema)])))
 
       const empty = await tool(name)
       // One of several may be needed, which no flat schema can say.
@@ -87,7 +91,7 @@ describe('arguments are checked strictly, for every tool', () => {
               structuredContent?.code as string,
             )
         }),
-        { numRuns: 25 },
+        { numRuns: 15 },
       )
     })
   }
