@@ -337,11 +337,11 @@ export async function inEachLook(
   work: (look: (typeof looks)[number]) => Promise<void>,
 ): Promise<void> {
   const change = async ({ colorScheme, viewport }: (typeof looks)[number]) => {
-    await page.goto('about:blank')
     await page.emulateMedia({ colorScheme })
     await page.setViewportSize(viewport)
   }
   for (const look of looks) {
+    await page.goto('about:blank')
     await change(look)
     await work(look)
   }
