@@ -210,7 +210,7 @@ describe('a backup', () => {
     const path = file('older.backup')
     await writeBackup(path, dump(source, { at: 'then' }))
     expect((await appliedIds(source)).length).toBe(older.length)
-    // Into the other kind of database, if there is one; binary/backup.test.ts restores it into the same kind.
+    // Into the other kind of database, if there is one; binary/backup.test.ts restores one from embedded to embedded.
     const driver = await emptyDatabase(targets.find((kind) => kind !== t.app.driver.kind))
     // Also where this version has been before.
     await migrate(driver, migrations)
@@ -235,7 +235,7 @@ describe('a backup', () => {
     expect(await held(driver)).toEqual(await heldBy(linesIn(saved.file)))
     expect(await invoices()).toEqual([7])
 
-    // All that a newer version has left goes.
+    // Which tables a newer version made is not known here, so all of them go.
     await driver.exec(
       "create table rockets (id int); insert into rockets values (1); insert into migrations (id) values ('9999_rockets')",
     )
@@ -243,7 +243,8 @@ describe('a backup', () => {
     await writeBackup(path, dump(driver, { at: 'now' }))
     expect(await heldBy(linesIn(path))).toContainEqual(expect.objectContaining({ end: 'rockets', rows: 1 }))
     await into(driver, undefined, { replace: true })
-    expect((await driver.query("select to_regclass('rockets')::text")).rows).toEqual([[null]])
+    const left = await driver.query("select to_regclass('rockets')::text, to_regclass('invoices')::text")
+    expect(left.rows).toEqual([[null, null]])
     expect((await planMigrations(driver, migrations)).pending).toEqual([])
   }, 300_000)
 

@@ -16,7 +16,7 @@ import { dump } from '../../src/backup/dump.ts'
 import { checkBackup, type Line, readBackup } from '../../src/backup/file.ts'
 import type { Driver } from '../../src/db/driver.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
-import { appliedIds, migrate } from '../../src/db/migrate.ts'
+import { appliedIds, migrate, planMigrations } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres/database.ts'
 import {
   apiKeyFor,
@@ -152,8 +152,11 @@ describe('a backup', () => {
     driver = await open()
     expect(await appliedIds(driver)).toEqual(older.map((m) => m.id))
     await driver.close()
-    const restored = await tutti(['restore', file('older.backup'), '--data-dir', folder()])
-    expect(restored).toMatchObject({ code: 0 })
+    const there = folder()
+    expect(await tutti(['restore', file('older.backup'), '--data-dir', there])).toMatchObject({ code: 0 })
+    driver = await openEmbedded({ dir: there, minFreeBytes: 0 })
+    expect((await planMigrations(driver, migrations)).pending).toEqual([])
+    await driver.close()
   }, 300_000)
 
   test('a killed server leaves a copy, which goes when it starts again', async () => {

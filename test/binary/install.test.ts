@@ -63,10 +63,9 @@ const program = '#!/bin/sh\necho 9.9.9\n'
 test('a checkout is built and installed where only npm is there', async () => {
   const checkout = folder('tutti-checkout-')
   await $`git ls-files -z | xargs -0 cp --parents -t ${checkout}`.cwd(root).quiet()
-  // Made from these very files when the packages were installed for this run, which has shown that they can be.
-  await $`cp --parents -t ${checkout} .cache/seed.tar.zst .cache/seed.hash .cache/web.pack .cache/web.hash .cache/minilm-l6-v2.u8`
-    .cwd(root)
-    .quiet()
+  // Made from the same files when the packages were installed here, which has shown that they can be: hashes tell.
+  const made = ['seed.tar.zst', 'seed.hash', 'web.pack', 'web.hash', 'minilm-l6-v2.u8'].map((name) => `.cache/${name}`)
+  await $`cp --parents -t ${checkout} ${made}`.cwd(root).quiet()
   const prefix = folder()
   // What this machine has downloaded before is not downloaded again: the network may fail or stall.
   const cache = (await $`${process.execPath} pm cache`.cwd(root).quiet().text()).trim()

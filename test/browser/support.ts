@@ -309,8 +309,9 @@ export async function expectSound(who: Visitor, path: string, shown: string): Pr
 }
 
 /**
- * Goes to another page of the dashboard as a link would: in light each page is loaded anew, and once more would only
- * compile its scripts again. The page that there is not lies between, so that nothing of the page before is taken for it.
+ * Goes to another page of the dashboard as a link does. In the light look each page is loaded anew; to do that again
+ * would only compile the same scripts. A page that does not exist is visited in between, so that nothing of the page
+ * before is taken for the new one.
  */
 async function goWithin({ page, goto }: Visitor, path: string): Promise<void> {
   if ((await page.locator('#root main').count()) === 0) return void (await goto(path))
@@ -330,7 +331,7 @@ export const looks = [
 
 /**
  * Does the work in one look after the other, in the same browser: one that is new reads and compiles all scripts anew.
- * No page is open while the look changes, so that each is loaded in the look in which it is seen.
+ * No page is open when a look begins, so nothing of the other look is left. At the end the first look is back.
  */
 export async function inEachLook(
   { page }: Visitor,

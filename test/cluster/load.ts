@@ -53,8 +53,9 @@ export function writeThrough(url: string, key: string, { writers = 6, repeat = t
     for (let n = 0; isRunning; n++) {
       const title = `note-${number}-${writer}-${n}`
       let isConfirmed = await send(title)
-      while (!isConfirmed && repeat && isRunning) {
-        await Bun.sleep(200)
+      // At once the first time, when the attempt before may still be under way; less often while nobody answers.
+      for (let wait = 50; !isConfirmed && repeat && isRunning; wait = 200) {
+        await Bun.sleep(wait)
         isConfirmed = await send(title)
       }
       if (isConfirmed) {

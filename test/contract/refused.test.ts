@@ -104,6 +104,7 @@ describe('what may be sent', () => {
       'createdById',
       'organizationId',
       'ownerId',
+      'constructor',
     ]
     expect(names).toEqual(expect.arrayContaining(common))
     const missed: string[] = []
@@ -179,7 +180,8 @@ describe('what may be sent', () => {
         for (const name of names) tried.add(name)
       }
       for (const [name, schema] of fields) {
-        const long = 'x'.repeat(((schema.maxLength as number | undefined) ?? 1000) + 1)
+        const kinds = [schema, ...((schema.anyOf as TSchema[] | undefined) ?? [])]
+        const long = 'x'.repeat(Math.max(1000, ...kinds.map((one) => (one.maxLength as number | undefined) ?? 0)) + 1)
         if (long.length + 2 >= most || check(schema, long).length === 0) continue
         await refuse(route, { [name]: long })
         tried.add(name)

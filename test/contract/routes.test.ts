@@ -43,8 +43,8 @@ const decoded = (value: string): string => {
 }
 let turn = 0
 /**
- * Of hostile values, all that the schema lets through to the action, and one that it refuses, each time another one: a
- * refusal by the schema is the same for each of them.
+ * Returns all hostile values that the schema lets through to the action, and one that it refuses, each time another one:
+ * a refusal by the schema is the same for each of them, and so is that of an escape that cannot be decoded.
  */
 function worthSending(schema: TSchema | undefined, values: readonly string[]): string[] {
   if (!schema) return [...values]

@@ -248,13 +248,13 @@ describe('the last administrator', () => {
     await restore()
   })
 
-  test('stays when two go for each other at the same moment, forty times', async () => {
+  test('stays when two go for each other at the same moment, many times', async () => {
     const acts = [
       (ctx: Ctx, id: string) => powers.setRole(ctx, { id, role: 'user' }),
       (ctx: Ctx, id: string) => powers.suspend(ctx, { id }),
     ]
     const outcomes = new Map<string, number>()
-    for (let round = 0; round < 40; round++) {
+    for (let round = 0; round < (process.env.SOAK ? 100 : 40); round++) {
       const [first, second] = [acts[round % 2], acts[(round >> 1) % 2]] as typeof acts
       const [byOne, byTwo] = [await as(one), await as(two)]
       const results = await Promise.allSettled([first?.(byOne, two.userId), second?.(byTwo, one.userId)])

@@ -7,7 +7,7 @@ import type { Person } from '../support/app.ts'
 import { times } from './support.ts'
 import { connect, newAgent, newProject, newTask, newTeam, start, type Team, told } from './tasks-support.ts'
 
-/** So many agents with a token each, over the wire, in one project at once. */
+/** How many agents work in one project at once, each with a token of its own, over the wire. */
 const MANY = process.env.SOAK ? 200 : 80
 let team: Team
 let agents: { id: string; name: string; client: McpClient }[]

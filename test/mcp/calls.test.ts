@@ -91,7 +91,7 @@ describe('arguments are checked strictly, for every tool', () => {
               structuredContent?.code as string,
             )
         }),
-        { numRuns: 15 },
+        { numRuns: process.env.SOAK ? 25 : 15 },
       )
     })
   }

@@ -10,7 +10,7 @@ export const NEXT_MIGRATION = '9999_next'
 /** The next version: built from a copy of this source tree, with another number and one more migration. */
 export async function buildNext(): Promise<string> {
   const copy = folder('tutti-next-')
-  // Not what the build does not need: .cache/agents and .cache/peers alone are 85,000 files.
+  // Leaves out what the build does not need: .cache/agents and .cache/peers alone are 85,000 files.
   const without = ['node_modules', '.git', '.tools', 'dist', 'test', '.cache/agents', '.cache/peers', '.cache/web']
   await $`tar c ${without.map((name) => `--exclude=./${name}`)} . | tar x -C ${copy}`.cwd(root).quiet()
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))

@@ -31,9 +31,10 @@ where s.schemaname <> 'pg_toast' and (
 order by s.n_dead_tup`
 
 /**
- * Small tables that are three times as large as the planner knows. Prepared statements keep the plan for the small one
- * until it is analyzed, which made the look-up of every credential four times slower in a burst. The counters are read
- * directly: the view over them took 60 ms, as long as thirty statements, and so did the sizes of all files.
+ * Tables that the planner takes for small and that have three times the rows it knows of. Prepared statements keep the
+ * plan for the small table until it is analyzed, which made the look-up of every credential four times slower in a
+ * burst. The counters are read directly, and the size is the planner's: the view over them and the sizes of all files
+ * took 60 ms.
  */
 const GROWN = `select format('%I.%I', n.nspname, c.relname)
 from pg_class c join pg_namespace n on n.oid = c.relnamespace

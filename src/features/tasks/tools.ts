@@ -161,7 +161,7 @@ export const taskTools = [
   tool({
     name: 'delete_task',
     title: 'Delete task',
-    description: 'Delete a task created by mistake. Not to be done: status cancelled.',
+    description: 'Delete a task created by mistake. To drop one, set status cancelled.',
     toolset: 'tasks',
     input: object({ task, reason: optional(text(1000)) }),
     action: remove,
