@@ -65,6 +65,7 @@ import m62 from './0062_skill_calls.sql' with { type: 'text' }
 import m63 from './0063_tunnel_instances.sql' with { type: 'text' }
 import m64 from './0064_tunnel_former_slugs.sql' with { type: 'text' }
 import m65 from './0065_large_owners.sql' with { type: 'text' }
+import m66 from './0066_agent_continuity.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -132,4 +133,5 @@ export const migrations: Migration[] = [
   { id: '0063_tunnel_instances', sql: m63 },
   { id: '0064_tunnel_former_slugs', sql: m64 },
   { id: '0065_large_owners', sql: m65 },
+  { id: '0066_agent_continuity', sql: m66 },
 ]

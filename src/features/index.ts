@@ -32,6 +32,7 @@ export { links } from './links/index.ts'
 export { views } from './views/index.ts'
 
 // ---- work
+export { connections } from './connections/index.ts'
 export { agents } from './agents/index.ts'
 export { tokens } from './tokens/index.ts'
 export { grants } from './grants/index.ts'

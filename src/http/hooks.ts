@@ -2,6 +2,6 @@ import { hook } from '../hooks.ts'
 
 /**
  * Called for every admitted request and every tool call, before its action runs. Handlers must return at once.
- * `session`: the work session that a tool call names.
+ * `session` and `tasks`: the work session and the tasks that a tool call names.
  */
-export const callReceived = hook<{ session?: string }>('http.callReceived')
+export const callReceived = hook<{ session?: string; tasks?: readonly string[] }>('http.callReceived')

@@ -69,7 +69,7 @@ export class Calls {
       if (errors.length > 0) throw new AppError('invalid', errors.map((e) => e.message).join(' '), { errors })
       const input = decode(tool.input, given)
       const ctx = this.#contextFor(input, caller, signal)
-      await callReceived.call(ctx, { session: typeof input.session === 'string' ? input.session : undefined })
+      await callReceived.call(ctx, namedIn(input))
       const { result, shown } = await this.#limited(owner, () => tool.run(ctx, input as never))
       const source = await sourceOf(ctx, { name: tool.name, action: runs.action }, { result, shown }, this.names)
       return success(shown, tool, await knownFor(ctx, tool, input, shown), source)
@@ -127,6 +127,15 @@ export class Calls {
       if (left > 0) this.#running.set(credentialId, left)
       else this.#running.delete(credentialId)
     }
+  }
+}
+
+/** Returns the session and the tasks that a call names. */
+function namedIn({ session, task, tasks }: Arguments): { session?: string; tasks: string[] } {
+  const refs = [task, ...(Array.isArray(tasks) ? tasks : [])].map((one) => (one as { task?: unknown })?.task ?? one)
+  return {
+    ...(typeof session === 'string' && { session }),
+    tasks: refs.filter((ref) => typeof ref === 'string'),
   }
 }
 

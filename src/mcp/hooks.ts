@@ -44,7 +44,7 @@ export const callersProject = hook<Record<string, never>, { id: string; key: str
 /** Returns the name of a user who can sign in. Handled by users. */
 export const userName = hook<{ userId: string }, string | undefined>('mcp.userName')
 
-/** A connection of the caller's token closed, or opened again under its name. Handled by tasks and sessions. */
+/** A stream of the caller's token opened or closed. Handled by connections. */
 export const connectionChanged = hook<{ connection: string; isOpen: boolean }>('mcp.connectionChanged')
 
 /** A token is used by a program that this process has not reported yet; it may not name itself. Handled by tokens. */

@@ -262,7 +262,7 @@ class McpEndpoints implements Mcp {
       void session.close()
       throw error
     })
-    return this.#stay(request, session, chosen ? sender.actor : undefined)
+    return this.#stay(request, session, sender.actor)
   }
 
   /** A client of 2025-x listens. When this stream ends, its connection does. */
@@ -280,13 +280,13 @@ class McpEndpoints implements Mcp {
     return this.#stay(request, stream, sender.actor)
   }
 
-  /** Keeps a stream open until its client goes. The connection may have been open before, and have closed. */
-  async #stay(request: Request, stream: EventStream, reopens?: Actor): Promise<Response> {
+  /** Keeps a stream open until its client goes. */
+  async #stay(request: Request, stream: EventStream, actor: Actor): Promise<Response> {
     this.#connected.add(stream)
     this.guard.server?.timeout(request, 0)
     request.signal.addEventListener('abort', () => stream.close(), { once: true })
     if (request.signal.aborted) stream.close()
-    else if (reopens) await this.#reports.connection(reopens, stream.connection, true)
+    else await this.#reports.connection(actor, stream.connection, true)
     return stream.response
   }
 

@@ -75,9 +75,11 @@ function isOthers(record: Fields, actor: Actor): boolean {
  * tasks, whose author is not stored.
  */
 function showsOthers(shown: unknown, actor: Actor): boolean {
-  const { items, task, next, waitsFor, comments, notesBefore, completionNotes } = (shown ?? {}) as Fields
+  const { items, task, next, waitsFor, comments, notesBefore, completionNotes, lastCheckpoint } = (shown ??
+    {}) as Fields
   return (
     Boolean(completionNotes) ||
+    (lastCheckpoint ? isOthers(lastCheckpoint as Fields, actor) : false) ||
     listOf(notesBefore).length > 0 ||
     listOf<Fields>(comments).some((comment) => isOthers(comment, actor)) ||
     [task, next, ...listOf(items), ...listOf(waitsFor)].some((part) => part && showsOthers(part, actor))

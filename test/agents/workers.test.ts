@@ -186,9 +186,8 @@ test('two windows on one token keep their sessions apart until one of them close
   expect(own).not.toBe(id)
   expect((await right.use<{ session: string }>('end_session')).session).toBe(own)
   expect(await session()).toMatchObject({ status: 'active', checkpoint: { nextStep: 'left' } })
-  // Its owner may name it from anywhere.
-  await right.use('resume_session', { session: id })
-  await left.use('resume_session', { session: id })
+  // Its stream is open, so it is not taken over although it is named.
+  expect(await right.refused('resume_session', { session: id })).toStartWith(`conflict: Session ${id}`)
 
   await left.close()
   await sessionClosed(t, (await session()).id)

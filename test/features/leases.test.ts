@@ -183,9 +183,9 @@ describe('signs of life', () => {
     return leaseOf(made)
   }
 
-  test('any call of the agent keeps all it works on, for as long again as it asked for; nobody else’s does', async () => {
+  test('any call on the agent’s connection keeps all it works on, for as long again as it asked for', async () => {
     const agent = await newAgent(team.owner)
-    const worker = await connect(team.member, { agentId: agent.id })
+    const worker = await connect(team.member, { agentId: agent.id }, 'v2 client, HTTP 2025')
     const [short, long] = [await task(), await task()]
     told(await worker.call('claim_task', { task: short.key, minutes: 1 }))
     told(await worker.call('claim_task', { task: long.key, minutes: 120 }))
@@ -202,6 +202,20 @@ describe('signs of life', () => {
     clock.forward({ seconds: 61 })
     await team.member.fetch('GET', '/api/projects')
     expect(await leaseOf(short)).toBeNull()
+    await worker.close()
+  })
+
+  test('without a connection keep only the task that a call names', async () => {
+    const worker = await connect(team.member)
+    const [named, other] = [await task(), await task()]
+    for (const { key } of [named, other]) told(await worker.call('claim_task', { task: key, minutes: 5 }))
+    for (let i = 0; i < 3; i++) {
+      clock.forward({ minutes: 3 })
+      told(await worker.call('get_task', { task: named.key.toLowerCase() }))
+      told(await worker.call('list_projects', {}))
+      await settled(named)
+    }
+    expect([await leaseOf(named), await leaseOf(other)]).toEqual([expect.anything(), null])
     await worker.close()
   })
 

@@ -36,8 +36,12 @@ const on = <T = Session>(who: Person, id: string, what: string, body: object = {
   who.fetch('POST', `/api/sessions/${id}/${what}`, body)
 const saved = { checkpoint: { nextStep: 'Write the test', files: ['a.ts'] } }
 
-async function agent(who: Person, options: Parameters<typeof mcpToken>[2] = {}): Promise<McpClient> {
-  const client = (await ways['v2 client, HTTP 2026-07-28']?.(t.url, await mcpToken(t, who, options))) as McpClient
+async function agent(
+  who: Person,
+  options: Parameters<typeof mcpToken>[2] = {},
+  way = 'v2 client, HTTP 2026-07-28',
+): Promise<McpClient> {
+  const client = (await ways[way]?.(t.url, await mcpToken(t, who, options))) as McpClient
   clients.push(client)
   return client
 }
@@ -279,7 +283,7 @@ describe('which session is meant', () => {
 
 describe('the project goes without saying', () => {
   test('where the session names it, for every tool that takes one', async () => {
-    const client = await agent(ada)
+    const client = await agent(ada, {}, 'v2 client, HTTP 2025')
     const slug = unique('Silent').toLowerCase()
     const silent = await newProject({ name: slug })
     await newTask()
@@ -308,7 +312,23 @@ describe('the project goes without saying', () => {
     // Another one can still be named, and when the session is over nothing is.
     expect(await use(client, 'create_task', { title: 'Elsewhere', project })).not.toMatchObject({ key: task.key })
     await use(client, 'end_session')
-    expect(await refusal(client, 'create_task', { title: 'Where?' })).toEndWith('Use list_projects.')
+    expect(await refusal(client, 'create_task', { title: 'Where?' })).toContain('Name the project')
+  })
+
+  test('must be named by an agent without a connection, which another window of its token may be', async () => {
+    const client = await agent(ada)
+    const { id: session } = await use(client, 'create_session', { project: await newProject() })
+    for (const [tool, args] of Object.entries({
+      create_task: { title: 'Where?' },
+      log_decision: { title: 'Where?', decision: 'So.' },
+      create_note: { title: 'Where?' },
+      next_task: {},
+    }))
+      expect([tool, await refusal(client, tool, args)]).toEqual([
+        tool,
+        expect.stringMatching(/Name the project.*[A-Z]{2,6}/),
+      ])
+    expect((await use(client, 'next_task', { session })).task).toBeUndefined()
   })
 
   test('but not where a person works at the web, nor on another token', async () => {
@@ -320,7 +340,7 @@ describe('the project goes without saying', () => {
       decision: 'So.',
     })
     expect(body.projectId).toBeNull()
-    expect(await refusal(await agent(ada), 'create_task', { title: 'Where?' })).toEndWith('Use list_projects.')
+    expect(await refusal(await agent(ada), 'create_task', { title: 'Where?' })).toContain('Name the project')
   })
 })
 

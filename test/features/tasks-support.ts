@@ -129,8 +129,12 @@ export const noticesTo = async (who: Person, { id }: { id: string }): Promise<st
   ).map(({ reason }) => reason)
 
 /** An agent with a token of its own, over the wire. */
-export async function connect(who: Person, options: Parameters<typeof mcpToken>[2] = {}): Promise<McpClient> {
-  return (ways['v2 client, HTTP 2026-07-28'] as (typeof ways)[string])(t.url, await mcpToken(t, who, options))
+export async function connect(
+  who: Person,
+  options: Parameters<typeof mcpToken>[2] = {},
+  way = 'v2 client, HTTP 2026-07-28',
+): Promise<McpClient> {
+  return (ways[way] as (typeof ways)[string])(t.url, await mcpToken(t, who, options))
 }
 export const told = <T>(result: Result): T => {
   if (result.isError) throw new Error(result.content[0]?.text)

@@ -105,6 +105,7 @@ const stays: Record<string, readonly string[]> = {
     'event_days',
     'call_minutes',
   ],
+  'they say which connections are open now': ['stream_holders', 'open_streams'],
   'they are the site, the community, the assistant and the tunnels of an installation': [
     'site_old_slugs',
     'site_categories',

@@ -96,6 +96,7 @@ export function detail(world: World, row: Row): Omit<TaskDetail, 'can'> {
     ...placeOf(world, row),
     // The copy has features, but not which tasks they name.
     features: [],
+    lastCheckpoint: null,
     links: [],
     evidence: [],
     comments: comments.slice(-SHOWN_COMMENTS).map((comment) => commentShape(world, comment)),

@@ -13,7 +13,7 @@ import { type KeysetForm, keyset, keysetOf } from '../../records/page.ts'
 import { requireRestorer } from '../../records/restoring.ts'
 import { byReference, thereOrLately } from '../../records/rows.ts'
 import { slugify } from '../../text/text.ts'
-import { defaultProject, projectFilter } from '../projects/current.ts'
+import { projectFilter, projectOf } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import { noteCreated, noteDeleted, noteRestored, noteUpdated } from './events.ts'
 import { noteMoved } from './hooks.ts'
@@ -171,7 +171,7 @@ export const create = write(
   async (ctx, input: NoteCreate & { id?: string }): Promise<Note> => {
     const content = input.content ?? ''
     checkContent(content)
-    const place = await placeOf(ctx, input.projectId ?? (await defaultProject(ctx))?.id ?? null, input.scope)
+    const place = await placeOf(ctx, input.projectId ?? (await projectOf(ctx, undefined))?.id ?? null, input.scope)
     // What the row will hold, so that the insert need not be waited for. Postgres stores well-formed text only.
     const note: Note = {
       id: input.id ?? newId(),

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../action.ts'
-import { AppError, type WayOut } from '../../errors.ts'
+import { AppError, invalid, type WayOut } from '../../errors.ts'
 import { isId } from '../../records/rows.ts'
 import * as projects from './rows.ts'
 import type { Project } from './schema.ts'
@@ -11,10 +11,50 @@ export const listProjects: WayOut = {
   route: 'GET /api/projects',
   command: 'tutti projects list',
 }
+const createProject: WayOut = {
+  tool: 'create_project',
+  route: 'POST /api/projects',
+  command: 'tutti projects create',
+}
 
-/** Returns the named project; default: the one that the caller works in. For every tool that takes `project?`. */
-export const projectOf = (ctx: Ctx, ref: string | undefined): Promise<Project | undefined> =>
-  ref === undefined ? defaultProject(ctx) : projects.find(ctx, ref)
+/**
+ * Returns the named project; default: the one that the caller works in. For every tool that takes `project?`.
+ * `session`: the work session that the call names.
+ */
+export async function projectOf(ctx: Ctx, ref: string | undefined, session?: string): Promise<Project | undefined> {
+  if (ref !== undefined) return projects.find(ctx, ref)
+  const found = await defaultProject(ctx, session)
+  if (!found && (await worksSomewhere(ctx))) throw await unnamedProject(ctx)
+  return found
+}
+
+/** Like `projectOf`, for what must be in a project. */
+export async function requireProject(ctx: Ctx, ref: string | undefined): Promise<Project> {
+  const project = await projectOf(ctx, ref)
+  if (!project) throw await unnamedProject(ctx)
+  return project
+}
+
+/**
+ * Returns whether the caller cannot be told apart from a window of its token that works in a project. Its records would
+ * go to the team, where that window does not look for them.
+ */
+const worksSomewhere = async (ctx: Ctx): Promise<boolean> =>
+  ctx.actor.kind === 'mcp_token' && ctx.connection === undefined
+    ? Boolean((await sessionOf(ctx, { active: true }))?.projectId)
+    : false
+
+const MOST_KEYS = 12
+
+/** Returns the error for a call that must name a project. It lists the keys of the caller's projects. */
+async function unnamedProject(ctx: Ctx): Promise<AppError> {
+  const keys = await projects.recentKeys(ctx, MOST_KEYS + 1)
+  const some = keys.slice(0, MOST_KEYS).join(', ')
+  const listed = keys.length > MOST_KEYS ? `${some} and more` : some
+  const message = listed ? `Name the project, for example by its key: ${listed}.` : 'Create a project first.'
+  const next = keys.length > MOST_KEYS ? [listProjects] : keys.length > 0 ? [] : [createProject]
+  return invalid('/project', message, 'required', next)
+}
 
 /** How a list is limited to one project. */
 export interface ProjectFilter {
@@ -45,12 +85,15 @@ export async function filteredProject(
   return { id: project.id, project }
 }
 
-/** Returns the token's project, else the project of the token's active session. */
-export async function defaultProject(ctx: Ctx): Promise<Project | undefined> {
+/**
+ * Returns the project of the worker's session, else the token's. Windows of one token that have no connections look
+ * alike: the project of a session counts there only for a call that names the session.
+ */
+export async function defaultProject(ctx: Ctx, session?: string): Promise<Project | undefined> {
   if (ctx.actor.kind !== 'mcp_token') return undefined
-  return (
-    (await ifThere(ctx, ctx.actor.projectId)) ?? ifThere(ctx, (await sessionOf(ctx, { active: 'token' }))?.projectId)
-  )
+  const own = session !== undefined || ctx.connection !== undefined
+  const worksIn = own ? await sessionOf(ctx, session === undefined ? { active: true } : { ref: session }) : undefined
+  return (await ifThere(ctx, worksIn?.projectId)) ?? ifThere(ctx, ctx.actor.projectId)
 }
 
 /** Returns undefined instead of throwing not_found, because the caller did not name the project in this call. */

@@ -85,6 +85,23 @@ export async function find(ctx: Ctx, ref: string, hold: 'key share' | 'update' =
   return found
 }
 
+/** Returns the keys of active projects of the current team, last changed first. */
+export async function recentKeys(ctx: Ctx, most: number): Promise<string[]> {
+  const rows = await ctx.db
+    .select({ key: projects.key })
+    .from(projects)
+    .where(
+      and(
+        eq(projects.organizationId, currentOrganization(ctx.actor)),
+        eq(projects.status, 'active'),
+        visibleTo(rightsOf(ctx.actor)),
+      ),
+    )
+    .orderBy(desc(projects.updatedAt), desc(projects.id))
+    .limit(most)
+  return rows.map(({ key }) => key)
+}
+
 /**
  * For references from other records: the caller must see the project, and it must belong to that organization (or its
  * twin), which the caller is already known to reach.

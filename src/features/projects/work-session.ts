@@ -6,13 +6,16 @@ export interface WorkSession {
   id: string
   organizationId: string
   projectId: string | null
+  agentId: string | null
+  /** The credential that works in it. */
+  credentialId: string | null
 }
 
 /**
  * One of the caller's own sessions: by id or id prefix, in the current team (default) or in any of their teams; or the
- * active session of the calling token or agent.
+ * active session of the calling worker: of this credential, agent and connection.
  */
-export type SessionRef = { ref: string; team?: 'current' | 'any' } | { active: 'token' | 'agent' }
+export type SessionRef = { ref: string; team?: 'current' | 'any' } | { active: true }
 
 /** `sessions` handles this hook. */
 export const workSession = hook<SessionRef, WorkSession | undefined>('projects.workSession')

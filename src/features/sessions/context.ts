@@ -6,7 +6,7 @@ import * as projects from '../projects/rows.ts'
 import { writeBrief } from './brief.ts'
 import type { Since } from './changes.ts'
 import { find, namedOrRunning, type Row, running } from './rows.ts'
-import type { Checkpoint, Context, ContextQuery, SessionBrief, SessionEnd, SessionEnded } from './schema.ts'
+import type { CheckpointPatch, Context, ContextQuery, SessionBrief, SessionEnd, SessionEnded } from './schema.ts'
 import { checkpoint, end, resume, start, takeUp } from './service.ts'
 
 /**
@@ -35,7 +35,7 @@ export const saveAndBrief = flow(
   member('sessions:write'),
   async (
     ctx,
-    { checkpoint: saved = {}, ...query }: ContextQuery & { checkpoint?: Checkpoint },
+    { checkpoint: saved = {}, ...query }: ContextQuery & { checkpoint?: CheckpointPatch },
     keyed,
   ): Promise<Context> => {
     const { seenSeq } = await namedOrRunning(ctx, query.sessionId)
@@ -53,7 +53,7 @@ export const saveAndBrief = flow(
 const saveHere = write(
   'sessions.saveHere',
   member('sessions:write'),
-  async (ctx, { ref, saved }: { ref?: string; saved: Checkpoint }): Promise<Pick<Row, 'id' | 'seenSeq'>> => {
+  async (ctx, { ref, saved }: { ref?: string; saved: CheckpointPatch }): Promise<Pick<Row, 'id' | 'seenSeq'>> => {
     const found = ref === undefined ? ((await running(ctx)) ?? (await start(ctx, {}))) : await find(ctx, ref)
     const { id, seenSeq, status, credentialId, connection } = found
     const isHere = credentialId === ctx.actor.credentialId && (!ctx.connection || connection === ctx.connection)
@@ -65,7 +65,7 @@ const saveHere = write(
 
 interface Resume {
   ref?: string
-  checkpoint?: Checkpoint
+  checkpoint?: CheckpointPatch
   budgetTokens?: number
 }
 

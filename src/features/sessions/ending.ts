@@ -1,9 +1,24 @@
+import { and, eq, gt } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { AppError } from '../../errors.ts'
+import { events } from '../../events/table.ts'
 import { CONTENT_BYTES } from '../memory/schema.ts'
 import * as memory from '../memory/service.ts'
 import { ifThere } from '../projects/current.ts'
+import { taskCompleted } from '../tasks/events.ts'
+import type { Row } from './rows.ts'
 import type { Session, SessionEnded } from './schema.ts'
+
+/** Returns whether the session completed a task after its last checkpoint: then the next step saved there is done. */
+export async function hasCompletedSince(ctx: Ctx, { id, checkpointAt, seenSeq }: Row): Promise<boolean> {
+  if (!checkpointAt) return false
+  const [row] = await ctx.db
+    .select({ seq: events.seq })
+    .from(events)
+    .where(and(eq(events.sessionId, id), eq(events.type, taskCompleted.name), gt(events.seq, seenSeq)))
+    .limit(1)
+  return row !== undefined
+}
 
 /** Stores what was done and the state of the work. Returns no memories where the caller may not write any. */
 export async function rememberEnd(ctx: Ctx, session: Session): Promise<SessionEnded['memories']> {

@@ -1,5 +1,5 @@
 import type { Feature } from '../../feature.ts'
-import { connectionChanged } from '../../mcp/hooks.ts'
+import { streamsChanged } from '../connections/hooks.ts'
 import * as events from './events.ts'
 import { markSessions, moveSessions, sessionPort } from './port.ts'
 import { sessionRecord } from './record.ts'
@@ -11,5 +11,5 @@ export const sessions: Feature = {
   routes: sessionRoutes,
   tools: sessionTools,
   records: [sessionRecord],
-  hooks: [sessionPort, moveSessions, connectionChanged.handle(markSessions)],
+  hooks: [sessionPort, moveSessions, streamsChanged.handle(markSessions)],
 }

@@ -1,64 +1,58 @@
 import { desc, eq, type SQL } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { currentOrganization, nobody, organizationsOf, userIdOf } from '../../auth/actor.ts'
+import { currentOrganization, organizationsOf, userIdOf } from '../../auth/actor.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
+import { type Stream, streamArrays } from '../connections/hooks.ts'
 import { projectMoved } from '../projects/hooks.ts'
 import { type SessionRef, type WorkSession, workSession } from '../projects/work-session.ts'
+import { isHere, mine } from './rows.ts'
 import { sessions } from './table.ts'
 
 export const moveSessions = projectMoved.handle(async (ctx, { projectId, organizationId }) => {
   await ctx.db.update(sessions).set({ organizationId }).where(eq(sessions.projectId, projectId))
 })
 
-/** Notes on the sessions of a connection that it closed, or that it is open again. Changes no version. */
+const mark = `update sessions set connection_closed_at = $1::timestamptz
+  from unnest($2::uuid[], $3::text[]) s (credential_id, connection)
+  where sessions.credential_id = s.credential_id and sessions.connection = s.connection`
+
+/** Notes on the sessions of connections that their streams closed, or are open. Changes no version. */
 export async function markSessions(
-  { actor, db, now }: Ctx,
-  { connection, isOpen }: { connection: string; isOpen: boolean },
+  { app, now }: Ctx,
+  { streams, isOpen }: { streams: readonly Stream[]; isOpen: boolean },
 ): Promise<void> {
-  await db
-    .update(sessions)
-    .set({ connectionClosedAt: isOpen ? null : now })
-    .where(
-      and(
-        eq(sessions.userId, actor.userId ?? nobody),
-        eq(sessions.credentialId, actor.credentialId ?? nobody),
-        eq(sessions.connection, connection),
-      ),
-    )
+  if (streams.length > 0) await app.driver.query(mark, [isOpen ? null : now, ...streamArrays(streams)])
 }
 
 /** Finds sessions for the features below this one. Only its user sees a session. */
 export const sessionPort = workSession.handle((ctx, which) =>
-  'active' in which ? activeOf(ctx, which.active) : named(ctx, which),
+  'ref' in which ? namedSession(ctx, which) : activeSession(ctx),
 )
 
 const select = (ctx: Ctx, where: SQL | undefined): Promise<WorkSession[]> =>
   ctx.db
-    .select({ id: sessions.id, organizationId: sessions.organizationId, projectId: sessions.projectId })
+    .select({
+      id: sessions.id,
+      organizationId: sessions.organizationId,
+      projectId: sessions.projectId,
+      agentId: sessions.agentId,
+      credentialId: sessions.credentialId,
+    })
     .from(sessions)
     .where(and(eq(sessions.userId, userIdOf(ctx.actor)), where))
     .orderBy(desc(sessions.updatedAt), desc(sessions.id))
     .limit(2)
 
-async function activeOf(ctx: Ctx, whose: 'token' | 'agent'): Promise<WorkSession | undefined> {
-  const { agent, credentialId } = ctx.actor
-  if (whose === 'agent' && !agent) return undefined
-  const [found] = await select(
-    ctx,
-    and(
-      eq(sessions.organizationId, currentOrganization(ctx.actor)),
-      eq(sessions.status, 'active'),
-      whose === 'token' ? eq(sessions.credentialId, credentialId ?? nobody) : undefined,
-      agent && eq(sessions.agentId, agent.id),
-    ),
-  )
+async function activeSession(ctx: Ctx): Promise<WorkSession | undefined> {
+  const here = eq(sessions.organizationId, currentOrganization(ctx.actor))
+  const [found] = await select(ctx, and(here, eq(sessions.status, 'active'), mine(ctx), isHere(ctx)))
   return found
 }
 
-async function named(ctx: Ctx, { ref, team }: Extract<SessionRef, { ref: string }>): Promise<WorkSession> {
+async function namedSession(ctx: Ctx, { ref, team }: Extract<SessionRef, { ref: string }>): Promise<WorkSession> {
   const there =
     team === 'any'
       ? anyOf(sessions.organizationId, idList(organizationsOf(ctx.actor)))

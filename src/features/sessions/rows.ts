@@ -5,6 +5,7 @@ import { and, not } from '../../db/conditions.ts'
 import { AppError, notFound, type WayOut } from '../../errors.ts'
 import { events } from '../../events/table.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
+import { isStreamOpen } from '../connections/streams.ts'
 import type { Session } from './schema.ts'
 import { sessions } from './table.ts'
 
@@ -49,7 +50,12 @@ export const stored = {
   connection: sessions.connection,
   seenSeq: sessions.seenSeq,
 }
-export type Row = Session & { credentialId: string | null; connection: string | null; seenSeq: number }
+interface Hidden {
+  credentialId: string | null
+  connection: string | null
+  seenSeq: number
+}
+export type Row = Session & Hidden
 export const toSession = ({ credentialId: _, connection: __, seenSeq: ___, ...session }: Row): Session => session
 
 /** Only its user sees a session: it holds their thoughts. What others should know goes to memory when it ends. */
@@ -107,24 +113,39 @@ export async function running(ctx: Ctx): Promise<Row | undefined> {
 }
 
 /**
- * Returns the caller's last session: those of this token before others, open ones before ended ones. An agent may also
- * take up what its person started without an agent. Leaves out what another window uses.
+ * Returns the caller's last session: that of this connection, else the newest one of this token, else of other tokens;
+ * open ones before ended ones. An agent may also take up what its person started without an agent.
  */
 export async function last(ctx: Ctx): Promise<Row | undefined> {
   const { agent } = ctx.actor
   const whose = agent && or(eq(sessions.agentId, agent.id), isNull(sessions.agentId))
-  const [found] = await select(ctx, and(whose, not(isElsewhere(ctx))))
+  const [found] = await select(ctx, whose)
     .orderBy(
       desc(sql`coalesce(${mine(ctx)}, false)`),
       desc(isHere(ctx)),
       desc(isNotNull(sessions.agentId)),
       desc(ne(sessions.status, 'ended')),
-      desc(eq(sessions.status, 'active')),
       desc(sessions.updatedAt),
+      desc(eq(sessions.status, 'active')),
       desc(sessions.id),
     )
     .limit(1)
   return found
+}
+
+/** Throws if another connection works in the session and its stream is open. */
+export async function requireNotOpenElsewhere(ctx: Ctx, { id, status, connection }: Row): Promise<void> {
+  if (status !== 'active' || connection === null || connection === (ctx.connection ?? null)) return
+  const [row] = await ctx.db
+    .select({ isOpen: isStreamOpen(sessions.credentialId, sessions.connection) })
+    .from(sessions)
+    .where(eq(sessions.id, id))
+  if (row?.isOpen)
+    throw new AppError(
+      'conflict',
+      `Session ${id} is in use on another open connection of this token. Close that one first, or start a session.`,
+      { next: [startSession] },
+    )
 }
 
 /** Throws if a session of the caller's token is in use on another connection: the caller must say which they mean. */

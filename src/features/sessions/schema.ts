@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import {
   array,
   id,
@@ -34,6 +34,22 @@ export const Checkpoint = object({
   openQuestions: list('What about network file systems?'),
 })
 export type Checkpoint = Static<typeof Checkpoint>
+
+const clearable = <T extends TSchema>(field: T) => optional(nullable(field))
+const { nextStep, files, branch, commands, checks, openQuestions } = Checkpoint.properties
+/** Changes a checkpoint: fields that it does not name stay, and null clears one. */
+export const CheckpointPatch = object(
+  {
+    nextStep: clearable(nextStep),
+    files: clearable(files),
+    branch: clearable(branch),
+    commands: clearable(commands),
+    checks: clearable(checks),
+    openQuestions: clearable(openQuestions),
+  },
+  { description: 'Fields that are left out keep their values; null clears one' },
+)
+export type CheckpointPatch = Static<typeof CheckpointPatch>
 
 const goals = array(title(1000, { example: 'Lock the data folder' }), 20)
 const context = text(20_000, { example: 'Two servers on one folder damaged a database last week.' })
@@ -74,9 +90,9 @@ export type SessionCreate = Static<typeof SessionCreate>
 
 const budgetTokens = optional(int({ min: 200, max: 50_000, description: 'Maximum tokens of the brief. Default: 4000' }))
 export const SessionResume = object({ budgetTokens })
-export const SessionCheckpoint = object({ checkpoint: Checkpoint, taskId: optional(ref('Task', 'TUT-42')) })
+export const SessionCheckpoint = object({ checkpoint: CheckpointPatch, taskId: optional(ref('Task', 'TUT-42')) })
 export type SessionCheckpoint = Static<typeof SessionCheckpoint>
-export const SessionEnd = object({ summary: optional(text(20_000)), checkpoint: optional(Checkpoint) })
+export const SessionEnd = object({ summary: optional(text(20_000)), checkpoint: optional(CheckpointPatch) })
 export type SessionEnd = Static<typeof SessionEnd>
 export const SessionQuery = object({
   ...paging('updatedAt', 'startedAt'),
@@ -109,7 +125,16 @@ export const Brief = object({
 export type Brief = Static<typeof Brief>
 /** Without its texts: they are in the brief, and would cost tokens twice. */
 const { goals: ____, ...head } = item
-export const SessionBrief = object({ ...head, brief: Brief })
+export const SessionBrief = object({
+  ...head,
+  brief: Brief,
+  takenOver: optional(
+    text(200, {
+      description: 'It was resumed while it was active on another connection',
+      example: 'It was active on another connection of this token, which has no open stream.',
+    }),
+  ),
+})
 export type SessionBrief = Static<typeof SessionBrief>
 export const Context = object({ sessionId: nullable(id()), projectId: nullable(id()), brief: Brief })
 export type Context = Static<typeof Context>

@@ -11,7 +11,8 @@ import { defaultProject, ifThere, projectFilter } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import { find as findTask } from '../tasks/rows.ts'
 import { sinceYesterday, withBrief, writeBrief } from './brief.ts'
-import { rememberEnd } from './ending.ts'
+import { leaveWithTasks, mergeCheckpoint } from './checkpoints.ts'
+import { hasCompletedSince, rememberEnd } from './ending.ts'
 import {
   sessionBriefed,
   sessionCheckpointed,
@@ -33,7 +34,7 @@ import {
   namedOrRunning,
   own,
   type Row,
-  requireNoneElsewhere,
+  requireNotOpenElsewhere,
   resumeSession,
   startSession,
   stored,
@@ -176,15 +177,15 @@ export const create = flow(
 export const takeUp = write(
   'sessions.takeUp',
   member('sessions:write'),
-  async (ctx, { ref }: { ref?: string }): Promise<{ row: Row; before: string | null }> => {
+  async (ctx, { ref }: { ref?: string }): Promise<TakenUp> => {
     const found = ref === undefined ? await last(ctx) : await find(ctx, ref)
-    if (ref === undefined && (!found || found.status === 'ended')) await requireNoneElsewhere(ctx)
     if (!found)
       throw new AppError(
         'not_found',
         'You have no session to resume. Start one: its brief shows your claims and what was done.',
         { next: [startSession] },
       )
+    await requireNotOpenElsewhere(ctx, found)
     const row = await change(ctx, found, {
       status: 'active',
       endedAt: null,
@@ -195,20 +196,27 @@ export const takeUp = write(
     })
     ctx.emit(sessionResumed, about(row))
     await pauseOthers(ctx, row)
-    return { row, before: found.credentialId }
+    const isMoved = found.status === 'active' && found.connection !== row.connection
+    return { row, before: found.credentialId, ...(isMoved && { takenOver: TAKEN_OVER }) }
   },
 )
+interface TakenUp extends Pick<SessionBrief, 'takenOver'> {
+  row: Row
+  /** The credential that worked in it before. */
+  before: string | null
+}
+const TAKEN_OVER = 'It was active on another connection, which has no open stream. Continue here only.'
 
 /** The brief shows changes since the last checkpoint, not since the last resume, which may have been interrupted. */
 export const resume = flow(
   'sessions.resume',
   member('sessions:write'),
   async (ctx, { ref, budgetTokens }: { ref?: string; budgetTokens?: number }, keyed): Promise<SessionBrief> => {
-    const { row, before } = await takeUp(keyed, { ref })
+    const { row, before, takenOver } = await takeUp(keyed, { ref })
     const project = await ifThere(ctx, row.projectId)
     const brief = await writeBrief(ctx, { row, before, project, tokens: budgetTokens })
     await noteBrief(ctx, { row, brief, budgetTokens })
-    return withBrief(toSession(row), brief)
+    return { ...withBrief(toSession(row), brief), ...(takenOver && { takenOver }) }
   },
 )
 
@@ -220,12 +228,14 @@ export const checkpoint = write(
     if (before.status === 'ended')
       throw new AppError('conflict', 'This session has ended. Resume it first.', { next: [resumeSession] })
     const taskId = named === undefined ? before.taskId : await taskIn(ctx, before, named)
+    const merged = mergeCheckpoint(before.checkpoint, saved)
     const row = await change(ctx, before, {
-      checkpoint: saved,
+      checkpoint: merged,
       checkpointAt: ctx.now,
       taskId,
       seenSeq: await lastSeq(ctx),
     })
+    await leaveWithTasks(ctx, row, merged)
     ctx.emit(sessionCheckpointed, about(row))
     return toSession(row)
   },
@@ -245,12 +255,18 @@ export const end = write(
   async (ctx, { ref, summary, checkpoint: saved }: SessionEnd & { ref?: string }): Promise<SessionEnded> => {
     const before = await namedOrRunning(ctx, ref)
     if (before.status === 'ended') throw new AppError('conflict', 'This session has already ended.')
+    const known = (await hasCompletedSince(ctx, before))
+      ? mergeCheckpoint(before.checkpoint, { nextStep: null })
+      : before.checkpoint
+    const checkpoint = saved ? mergeCheckpoint(known, saved) : known
     const row = await change(ctx, before, {
       status: 'ended',
       endedAt: ctx.now,
       ...(summary !== undefined && { summary }),
-      ...(saved && { checkpoint: saved, checkpointAt: ctx.now }),
+      checkpoint,
+      ...(saved && { checkpointAt: ctx.now }),
     })
+    if (saved) await leaveWithTasks(ctx, row, checkpoint ?? {})
     ctx.emit(sessionEnded, about(row))
     const session = toSession(row)
     return { session, memories: await rememberEnd(ctx, session) }

@@ -2,14 +2,15 @@ import { agent, listing, budgetTokens as mostTokens, project, session, since, ta
 import { pick, tool } from '../../mcp/tool.ts'
 import { array, bool, object, oneOf, optional, text, title } from '../../schema.ts'
 import { context, endOrSave, resumeOrSave, saveAndBrief } from './context.ts'
-import { type Brief, type Context, type SessionBrief, type SessionItem, statuses } from './schema.ts'
+import { type Brief, CheckpointPatch, type Context, type SessionBrief, type SessionItem, statuses } from './schema.ts'
 import * as sessions from './service.ts'
 
 const budgetTokens = mostTokens(200)
 const strings = optional(array(text(1000), 50))
-/** Without the limits and examples of the REST schema, which would cost tokens in every list of tools. */
-const checkpoint = optional(
-  object({
+const checkpoint = optional(CheckpointPatch)
+/** Without the limits, examples and nulls of the REST schema, which would cost tokens in every list of tools. */
+const listedAs = {
+  checkpoint: object({
     nextStep: optional(text(4000)),
     files: strings,
     branch: optional(text(200)),
@@ -17,7 +18,7 @@ const checkpoint = optional(
     checks: strings,
     openQuestions: strings,
   }),
-)
+}
 
 /** What tells sessions apart, and which can be resumed. */
 const item = (session: SessionItem) =>
@@ -40,9 +41,10 @@ const news = (brief: Brief): string[] => {
 const saved = ({ sessionId, brief }: Context) => ({ sessionId, saved: true, brief: news(brief) })
 
 /** The brief contains the rest of the session. */
-const briefed = ({ id, status, brief }: SessionBrief) => ({
+const briefed = ({ id, status, takenOver, brief }: SessionBrief) => ({
   id,
   status: status === 'active' ? null : status,
+  takenOver,
   ...asLines(brief),
 })
 
@@ -77,6 +79,7 @@ export const sessionTools = [
       'checkpoint: save where you are instead.',
     toolset: 'sessions',
     input: object({ session: optional(session), budgetTokens, checkpoint }),
+    listedAs,
     action: resumeOrSave,
     with: ({ session, budgetTokens = BRIEF_TOKENS, checkpoint }) => ({ ref: session, budgetTokens, checkpoint }),
     show: (result) => ('sessionId' in result ? saved(result) : briefed(result)),
@@ -92,6 +95,7 @@ export const sessionTools = [
       checkpoint,
       keep: optional(bool()),
     }),
+    listedAs,
     action: endOrSave,
     with: ({ session, ...rest }) => ({ ref: session, ...rest }),
     show: (result) => {

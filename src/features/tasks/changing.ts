@@ -56,6 +56,7 @@ export function moved(ctx: Ctx, found: Found, status: Status, acceptance = found
     ...(status === 'in_progress' && !before.startedAt && { startedAt: ctx.now }),
     completedAt: status === 'done' ? ctx.now : null,
     completedByType: status !== 'done' ? null : ctx.actor.agent ? 'agent' : 'user',
+    ...(status === 'done' && { lastCheckpoint: null }),
     ...(status !== 'in_progress' && status !== 'in_review' && noLease),
   }
 }

@@ -10,6 +10,7 @@ import { withNotes } from './completion-notes.ts'
 import { detailOf } from './detail.ts'
 import { taskCompleted, taskUpdated } from './events.ts'
 import { keepEvidence } from './evidence.ts'
+import { takenOverFrom } from './leases.ts'
 import type { CompletedMany, CompleteMany } from './many-schema.ts'
 import { lockNeighbours } from './neighbours.ts'
 import { nextAfter } from './next.ts'
@@ -53,7 +54,7 @@ export const completeMany = write(
   { idempotent: true },
 )
 
-type Finished = TaskChanged & Pick<TaskCompleted, 'already'>
+type Finished = TaskChanged & Pick<TaskCompleted, 'already' | 'takenOver'>
 
 async function finish(
   ctx: Ctx,
@@ -89,6 +90,7 @@ async function finish(
     ...changed,
     ...stillOpen(changed),
     ...(already && { already }),
+    ...takenOverFrom(found, by),
     ...(await consequences(ctx, before, changed)),
   }
 }

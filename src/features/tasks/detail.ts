@@ -4,7 +4,7 @@ import { linkedWith } from '../links/linked.ts'
 import { namesFor } from '../projects/rows.ts'
 import { canChange } from './comments.ts'
 import { taskParts } from './hooks.ts'
-import { can } from './refusals.ts'
+import { can, checkpointFor } from './refusals.ts'
 import type { TaskDetail } from './schema.ts'
 import { findInFull } from './task-context.ts'
 
@@ -21,6 +21,7 @@ export async function detailOf(ctx: Ctx, ref: string): Promise<TaskDetail> {
   return {
     ...task,
     project: { id: project.id, ...namesFor(ctx, project) },
+    lastCheckpoint: checkpointFor(ctx, found),
     ...near,
     ...parts,
     comments: near.comments.map((comment) => ({

@@ -1,6 +1,7 @@
 import type { Feature } from '../../feature.ts'
 import { callReceived } from '../../http/hooks.ts'
-import { connectionChanged, ownTasks } from '../../mcp/hooks.ts'
+import { ownTasks } from '../../mcp/hooks.ts'
+import { streamsChanged } from '../connections/hooks.ts'
 import { withoutUser } from './account.ts'
 import { agentsAtWork } from './at-work.ts'
 import { dependencySync } from './dependency-sync.ts'
@@ -10,7 +11,7 @@ import { agentLetsGo, agentTasks, stoppedLetsGo } from './of-agent.ts'
 import { lockTasks, taskStats, taskWork } from './of-project.ts'
 import { progress } from './progress.ts'
 import { taskRecord } from './record.ts'
-import { markConnection, renewLeases } from './renewal.ts'
+import { markLeases, renewLeases } from './renewal.ts'
 import { taskRoutes } from './routes.ts'
 import { taskJobs } from './stalled.ts'
 import { commentSync } from './sync.ts'
@@ -33,8 +34,8 @@ export const tasks: Feature = {
     agentTasks,
     agentLetsGo,
     stoppedLetsGo,
-    callReceived.handle(async (ctx, { session }) => void renewLeases(ctx, session)),
-    connectionChanged.handle(markConnection),
+    callReceived.handle(async (ctx, named) => void renewLeases(ctx, named)),
+    streamsChanged.handle(markLeases),
     ownTasks.handle((ctx) => mine(ctx, {})),
   ],
 }

@@ -9,9 +9,9 @@ import { taskClaimed, taskReleased, taskRenewed } from './events.ts'
 import { whoAssigned } from './reasons.ts'
 import { changing, refusals, workRefusal } from './refusals.ts'
 import { about, type Found, find, findWithProject } from './rows.ts'
-import type { Lease, Task, TaskClaim, TaskRelease } from './schema.ts'
+import type { Lease, Task, TaskClaim, TaskClaimed, TaskRelease } from './schema.ts'
 import { tasks } from './table.ts'
-import { claimable, leaseOf, namedWorker, type Worker } from './workers.ts'
+import { claimable, holds, isLeftBehind, leaseOf, namedWorker, type Worker } from './workers.ts'
 
 /** A lease records who works on a task now. Any call by its holder renews it; without calls it expires. */
 const LEASE_MINUTES = 15
@@ -67,7 +67,7 @@ export const noLease = {
 export const claim = write(
   'tasks.claim',
   changing,
-  async (ctx, { ref, action = 'claim', minutes, note, ...who }: TaskClaim & { ref: string }): Promise<Task> => {
+  async (ctx, { ref, action = 'claim', minutes, note, ...who }: TaskClaim & { ref: string }): Promise<TaskClaimed> => {
     for (let tries = 0; tries < 5; tries++) {
       const found = await findWithProject(ctx, ref)
       refuse(workRefusal(ctx, found))
@@ -76,7 +76,7 @@ export const claim = write(
         action === 'release' ? await giveBack(ctx, found, holder) : await take(ctx, found, holder, action, minutes)
       if (!after) continue
       if (note !== undefined) await comment(ctx, { ref: after.id, body: note })
-      return after
+      return { ...after, ...takenOverFrom(found, holder) }
     }
     throw new AppError('conflict', `${ref} is being changed by others right now. Try again.`)
   },
@@ -90,6 +90,13 @@ export const release = write(
   (ctx, { ref, note }: TaskRelease & { ref: string }): Promise<Task> => claim(ctx, { ref, action: 'release', note }),
   { idempotent: true },
 )
+
+/** Returns what a worker should know who took a task over from another connection of its token. */
+export const takenOverFrom = (found: Found, by: Worker): Pick<TaskClaimed, 'takenOver'> => {
+  const { lease } = found.task
+  if (!lease || holds(found, by) || !isLeftBehind(found, by)) return {}
+  return { takenOver: `You held it on another connection of this token, last seen ${lease.lastSeenAt}.` }
+}
 
 const lengthOf = ({ expiresAt, lastSeenAt }: Lease): number => (Date.parse(expiresAt) - Date.parse(lastSeenAt)) / 60_000
 

@@ -32,9 +32,9 @@ export const CompleteMany = object({
   claimNext,
 })
 export type CompleteMany = Static<typeof CompleteMany>
-const { already, next, claimed, noNext } = TaskCompleted.properties
+const { already, takenOver, next, claimed, noNext } = TaskCompleted.properties
 export const CompletedMany = object({
-  items: Type.Array(object({ ...TaskChanged.properties, already })),
+  items: Type.Array(object({ ...TaskChanged.properties, already, takenOver })),
   next,
   claimed,
   noNext,

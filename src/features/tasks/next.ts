@@ -1,4 +1,4 @@
-import { desc, eq, inArray, isNotNull, isNull, lte, notInArray, type SQL, sql } from 'drizzle-orm'
+import { eq, inArray, isNotNull, isNull, lte, notInArray, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
@@ -9,6 +9,7 @@ import { isClosed, statuses } from '../../records/work.ts'
 import { projectOf } from '../projects/current.ts'
 import { requireOpenProject } from '../projects/refusals.ts'
 import { projects as projectTable } from '../projects/table.ts'
+import { alsoHeld, continueTask, findBegunTask, type Search, scopeOf, whyContinue } from './continuing.ts'
 import { taskClaimed, taskRenewed } from './events.ts'
 import { hintedToOthers, takeHint } from './hints.ts'
 import { claimed } from './leases.ts'
@@ -22,12 +23,11 @@ import {
   parentIsBlocked,
   selectItems,
   toItem,
-  visibleTo,
   withinProject,
 } from './rows.ts'
 import type { NextTask, Task, TaskNext } from './schema.ts'
 import { pickOrder, startable, tasks } from './table.ts'
-import { isHeldBy, namedWorker, type Worker } from './workers.ts'
+import { namedWorker } from './workers.ts'
 
 /** Decides which task to do next, and why. No other code decides this. */
 
@@ -55,20 +55,6 @@ const abandoned = (now: string): SQL =>
  * is blocked, nor has it open parts. Tasks in the backlog are never ready.
  */
 export const ready = (now: string): SQL => or(planned(now), abandoned(now))
-
-interface Search {
-  projectId?: string
-  holder: Worker
-  /** Ids of tasks that are left out. */
-  except?: readonly string[]
-}
-
-export const scopeOf = (ctx: Ctx, projectId: string | undefined): SQL =>
-  and(
-    visibleTo(rightsOf(ctx.actor)),
-    eq(projectTable.status, 'active'),
-    projectId ? eq(tasks.projectId, projectId) : eq(tasks.organizationId, currentOrganization(ctx.actor)),
-  )
 
 /**
  * The tasks that the holder may pick: their own, unassigned ones, and those that their assignee has abandoned. They
@@ -132,65 +118,6 @@ const taken = async (ctx: Ctx, search: Search, { minutes, atOnce }: How): Promis
   (await take(ctx, search, minutes, true)) ??
   (!atOnce && (await look(ctx, search)) ? take(ctx, search, minutes, false) : undefined)
 
-interface Begun {
-  id: string
-  since: string
-  seenAt: string
-  expiresAt: string
-  /** When the connection that took the lease closed; null for the worker's own. */
-  closedAt: string | null
-}
-
-/**
- * Returns the task that the worker already works on: an agent that lost its context asks for the next task again, and
- * must not get a second one. That of a connection that has closed comes after the worker's own.
- */
-async function underWay(ctx: Ctx, { projectId, holder }: Search): Promise<Begun | undefined> {
-  if (!holder.credentialId) return undefined
-  const closedAt = sql<string | null>`case when ${tasks.leaseConnection} is distinct from ${holder.connection}::text
-    then ${tasks.leaseClosedAt} end`.mapWith(tasks.leaseClosedAt)
-  const [row] = await ctx.db
-    .select({
-      id: tasks.id,
-      since: tasks.leaseSince,
-      seenAt: tasks.leaseSeenAt,
-      expiresAt: tasks.leaseExpiresAt,
-      closedAt,
-    })
-    .from(tasks)
-    .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
-    .where(
-      and(
-        // A person's own tasks count where they claimed them: one person may work in several places.
-        eq(tasks.leaseCredentialId, holder.credentialId),
-        isHeldBy(holder, ctx.now),
-        eq(tasks.status, 'in_progress'),
-        scopeOf(ctx, projectId),
-      ),
-    )
-    .orderBy(sql`${closedAt} is not null`, desc(tasks.leaseSince), desc(tasks.id))
-    .limit(1)
-  return row as Begun | undefined
-}
-
-/** Renews the lease of a task under way, or takes it over from a closed connection. Of two windows, one succeeds. */
-async function goOn(ctx: Ctx, begun: Begun, holder: Worker, minutes: number | undefined): Promise<boolean> {
-  const length = (Date.parse(begun.expiresAt) - Date.parse(begun.seenAt)) / 60_000
-  const [row] = await ctx.db
-    .update(tasks)
-    .set(claimed(ctx, holder, minutes ?? length))
-    .where(and(eq(tasks.id, begun.id), isHeldBy(holder, ctx.now)))
-    .returning({ id: tasks.id })
-  return row !== undefined
-}
-
-function whyGoOn({ lease }: Task, { since, closedAt }: Begun): string {
-  const whose = closedAt
-    ? `You worked on it since ${since}, on a connection that closed at ${closedAt}; it is yours again until ${lease?.expiresAt}`
-    : `You already work on it, until ${lease?.expiresAt}`
-  return `${whose}. To get another, complete it or call claim_task (action release)`
-}
-
 /**
  * Returns the next task of the project after one is done, and claims it on request. Without a claim it is one that was
  * not just named to another worker, if there is one.
@@ -208,11 +135,11 @@ export async function nextAfter(ctx: Ctx, search: Search, claim: boolean): Promi
 type How = Pick<TaskNext, 'claim' | 'minutes'> & { atOnce?: boolean }
 
 async function pickNext(ctx: Ctx, search: Search, { claim, minutes, atOnce }: How): Promise<NextTask> {
-  for (let begun = await underWay(ctx, search); begun; begun = await underWay(ctx, search)) {
-    if (claim !== false && !(await goOn(ctx, begun, search.holder, minutes))) continue
+  for (let begun = await findBegunTask(ctx, search); begun; begun = await findBegunTask(ctx, search)) {
+    if (claim !== false && !(await continueTask(ctx, begun, search.holder, minutes))) continue
     const task = await find(ctx, begun.id)
     if (claim !== false) ctx.emit(taskRenewed, about(task, { holder: task.lease?.holder, lease: task.lease }))
-    return { task, why: whyGoOn(task, begun), waiting: [] }
+    return { task, why: whyContinue(task, begun), waiting: [] }
   }
   const id =
     claim === false
@@ -220,12 +147,17 @@ async function pickNext(ctx: Ctx, search: Search, { claim, minutes, atOnce }: Ho
       : await taken(ctx, search, { minutes, atOnce })
   const busy = !id && atOnce ? await look(ctx, search) : undefined
   if (busy) return { task: null, why: `${(await find(ctx, busy)).key} is being changed. Call next_task.`, waiting: [] }
-  if (!id) return { task: null, ...(await whyNone(ctx, search)) }
+  if (!id) {
+    const none = await whyNone(ctx, search)
+    const held = await alsoHeld(ctx, search, null)
+    return { task: null, ...none, why: held ? `${none.why} ${held}.` : none.why }
+  }
   const task = await find(ctx, id)
   const { said, kept } = await why(ctx, task, { ...search, except: undefined }, claim !== false)
-  if (claim === false) return { task, why: said, waiting: [] }
+  const reason = [said, await alsoHeld(ctx, search, task)].filter(Boolean).join('. ')
+  if (claim === false) return { task, why: reason, waiting: [] }
   ctx.emit(taskClaimed, about(task, { holder: task.lease?.holder, lease: task.lease }))
-  return { task: keepReason(ctx, task, kept), why: said, waiting: [] }
+  return { task: keepReason(ctx, task, kept), why: reason, waiting: [] }
 }
 
 /** The exact number of other ready tasks does not matter above this. */
@@ -289,7 +221,7 @@ export const next = write(
     ctx,
     { projectRef, projectId, agent, sessionId, ...how }: TaskNext & { projectRef?: string },
   ): Promise<NextTask> => {
-    const project = await projectOf(ctx, projectRef ?? projectId)
+    const project = await projectOf(ctx, projectRef ?? projectId, sessionId)
     if (project) requireOpenProject(ctx, project, 'Working in this project')
     const holder = await namedWorker(ctx, project?.organizationId ?? currentOrganization(ctx.actor), {
       agent,

@@ -1,9 +1,9 @@
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { AppError, invalid, notFound } from '../../errors.ts'
+import { AppError, notFound } from '../../errors.ts'
 import { positionBehind } from '../../records/positions.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
-import { listProjects, projectOf } from '../projects/current.ts'
+import { requireProject } from '../projects/current.ts'
 import { lockProject } from '../projects/lock.ts'
 import { requireOpenProject } from '../projects/refusals.ts'
 import type { Project } from '../projects/schema.ts'
@@ -17,8 +17,7 @@ import { tasks } from './table.ts'
 
 /** Returns the project to plan in: the named one, else the one that the caller works in. */
 export async function projectFor(ctx: Ctx, ref: string | undefined): Promise<Project> {
-  const project = await projectOf(ctx, ref)
-  if (!project) throw invalid('/project', 'Name the project by its id, slug or key.', 'required', [listProjects])
+  const project = await requireProject(ctx, ref)
   requireOpenProject(ctx, project, 'Planning in this project')
   return project
 }

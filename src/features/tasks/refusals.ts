@@ -15,9 +15,10 @@ import { inFull } from '../../records/party.ts'
 import { gated, isClosed, type Status } from '../../records/work.ts'
 import { openProjectRefusal } from '../projects/refusals.ts'
 import { acceptanceRefusal } from './acceptance.ts'
+import type { TaskCheckpoint } from './checkpoint-schema.ts'
 import { type Found, findWithProject, HIDDEN, keysInWords } from './rows.ts'
 import type { Lease, Task, TaskAction, TaskComplete, TaskItem } from './schema.ts'
-import { callingWorker, holds, isFromThere, isInSession, type Worker } from './workers.ts'
+import { callingWorker, holds, isFromThere, isInSession, isLeftBehind, type Worker } from './workers.ts'
 
 /** The rule of every action that changes a task. */
 export const changing = member('tasks:write')
@@ -37,11 +38,11 @@ export const refusals = {
     { force, acceptance, by }: Pick<TaskComplete, 'force'> & Partial<Pick<Task, 'acceptance'>> & { by?: Worker } = {},
   ) =>
     openProjectRefusal(ctx, found.project, 'Completing this task') ??
-    heldRefusal(ctx, found, by) ??
+    takeOverRefusal(ctx, found, by) ??
     (force || found.task.status === 'done' ? undefined : blockedRefusal(found.task, 'done')) ??
     (found.task.status === 'done' ? undefined : acceptanceRefusal(ctx, found, acceptance ?? found.task.acceptance)),
   claim: (ctx: Ctx, found: Found, by?: Worker) => workRefusal(ctx, found) ?? takeRefusal(ctx, found, by),
-  release: (ctx: Ctx, found: Found, by?: Worker) => workRefusal(ctx, found) ?? heldRefusal(ctx, found, by),
+  release: (ctx: Ctx, found: Found, by?: Worker) => workRefusal(ctx, found) ?? takeOverRefusal(ctx, found, by),
   comment: (ctx: Ctx, found: Found) => openProjectRefusal(ctx, found.project, 'Commenting'),
   relate: (ctx: Ctx, found: Found) => openProjectRefusal(ctx, found.project, 'Changing this task'),
   remove: (ctx: Ctx, found: Found) =>
@@ -65,6 +66,13 @@ export const can = (ctx: Ctx, found: Found): Record<TaskAction, Permission> => {
   }
 }
 
+/** Returns where the last session on the task stopped, if the caller may change the task. */
+export const checkpointFor = (ctx: Ctx, { project, lastCheckpoint }: Found): TaskCheckpoint | null =>
+  refusalOf(ctx.actor, changing, 'tasks.update', ctx.app.clock) ||
+  openProjectRefusal(ctx, project, 'Changing this task')
+    ? null
+    : lastCheckpoint
+
 /** Finds a task, and throws if the caller may not perform this action on it. */
 export async function permitted(ctx: Ctx, ref: string, action: TaskAction): Promise<Found> {
   const found = await findWithProject(ctx, ref)
@@ -78,13 +86,15 @@ export const workRefusal = (ctx: Ctx, { project }: Found): Refusal | undefined =
 
 const nextTask: WayOut = { tool: 'next_task', route: 'POST /api/tasks/next', command: 'tutti tasks next' }
 
+const claimTask: WayOut = { tool: 'claim_task', route: 'POST /api/tasks/{id}/claim', command: 'tutti tasks claim' }
+
 function takeRefusal(ctx: Ctx, found: Found, by: Worker = callingWorker(ctx)): Refusal | undefined {
   const { task } = found
   const { lease, key, status } = task
   if (isClosed(status))
     return { code: 'conflict', detail: `${key} is ${status}. Take another task.`, details: { next: [nextTask] } }
   if (!lease) return blockedRefusal(task, 'in_progress')
-  return holds(found, by) ? undefined : heldBy(ctx, found, lease, by)
+  return holds(found, by) || isLeftBehind(found, by) ? undefined : heldBy(ctx, found, lease, by)
 }
 
 /**
@@ -98,10 +108,23 @@ export function heldRefusal(ctx: Ctx, found: Found, by: Worker = callingWorker(c
   return isFromThere(ctx, found) && isInSession(lease, by) ? undefined : heldBy(ctx, found, lease, by)
 }
 
-/** The refusal names the holder, when they were last seen, and when the claim expires. */
+/** Like `heldRefusal`, for actions that take the task over from another connection of the same token. */
+const takeOverRefusal = (ctx: Ctx, found: Found, by: Worker = callingWorker(ctx)): Refusal | undefined =>
+  isLeftBehind(found, by) ? undefined : heldRefusal(ctx, found, by)
+
+/**
+ * The refusal names the holder, when they were last seen, and when the claim expires; for a task that the caller may
+ * take over, how to do that.
+ */
 function heldBy(ctx: Ctx, found: Found, lease: Lease, by: Worker): Refusal {
   const { holder, lastSeenAt, expiresAt } = lease
   const { key } = found.task
+  if (isLeftBehind(found, by))
+    return {
+      code: 'conflict.lease_held',
+      detail: `You hold ${key} on another connection of this token. Claim it here first.`,
+      details: { next: [claimTask] },
+    }
   const retryAfter = Math.max(1, Math.ceil((Date.parse(expiresAt) - Date.parse(ctx.now)) / 1000))
   const shares = found.leaseCredentialId !== null && found.leaseCredentialId === ctx.actor.credentialId
   const where = !isFromThere(ctx, found) ? 'on another connection' : !isInSession(lease, by) && 'in another session'

@@ -1,9 +1,14 @@
 import type { Ctx } from '../../action.ts'
 import { inPerson, organizationsOf } from '../../auth/actor.ts'
 import { idList } from '../../db/columns.ts'
+import { isId } from '../../records/rows.ts'
 import type { App } from '../../services.ts'
+import { type Stream, streamArrays } from '../connections/hooks.ts'
 
-/** One statement: calls and leases of a worker are stored together. `$7` and `$8`: minutes and the calls in each. */
+/**
+ * One statement: calls and leases of a worker are stored together. `$7` and `$8`: minutes and the calls in each. `$9`:
+ * the named tasks, if only leases of those and of the named session are renewed.
+ */
 const renewal = `with counted as (
     insert into call_minutes (credential_id, connection, minute, calls)
     select $2::uuid, coalesce($3::text, ''), m.minute, m.calls
@@ -13,7 +18,9 @@ const renewal = `with counted as (
     lease_expires_at = greatest(lease_expires_at, $1::timestamptz + (lease_expires_at - lease_seen_at))
   where id in (select id from tasks where
       ((lease_credential_id = $2::uuid and lease_connection is not distinct from $3::text
-        and ($4::text is null or lease_session_id is null or starts_with(lease_session_id::text, $4::text)))
+        and ($4::text is null or lease_session_id is null or starts_with(lease_session_id::text, $4::text))
+        and ($9::text[] is null or starts_with(lease_session_id::text, $4::text) or id::text = any($9::text[])
+          or (select p.key from projects p where p.id = tasks.project_id) || '-' || number = any($9::text[])))
       or (lease_credential_id is null and lease_holder_id = $5::uuid))
     and lease_expires_at > $1::timestamptz and organization_id = any($6::uuid[]) order by id for no key update)`
 /** Must be shorter than the shortest lease. */
@@ -42,19 +49,21 @@ function known(app: App, worker: string): Seen {
 /**
  * Renews the caller's leases for the time they asked for, and counts the call. Runs for every call, so that active
  * workers keep their tasks. A lease is renewed by its worker: by the credential, the connection and, if the call names
- * one, the session that took it; not by their user, who may be in the browser while their agent is long gone. It writes
- * every 20 seconds at most and in parallel to the call, which does not wait for it; it changes only the lease and emits
- * no event. It renews nothing in a team that the caller has left or may only read. Calls of people at a browser are not
- * counted: pages ask by themselves.
+ * one, the session that took it; not by their user, who may be in the browser while their agent is long gone. Windows
+ * of one token that have no connections look alike, so such a call renews only the leases whose task or session it
+ * names. It writes every 20 seconds at most and in parallel to the call, which does not wait for it; it changes only
+ * the lease and emits no event. It renews nothing in a team that the caller has left or may only read. Calls of people
+ * at a browser are not counted: pages ask by themselves.
  */
 export async function renewLeases(
   { app, actor, connection }: Pick<Ctx, 'app' | 'actor' | 'connection'>,
-  session?: string,
+  { session, tasks = [] }: { session?: string; tasks?: readonly string[] } = {},
 ): Promise<void> {
   const { credentialId, agent } = actor
   if (!credentialId) return
   const now = app.clock()
-  const seen = known(app, [credentialId, connection, session].join(' '))
+  const named = actor.kind === 'mcp_token' && connection === undefined ? tasks.map(toStoredName) : undefined
+  const seen = known(app, [credentialId, connection, session, ...(named ?? [])].join(' '))
   const minute = now.getTime() - (now.getTime() % 60_000)
   if (!inPerson(actor)) seen.calls.set(minute, (seen.calls.get(minute) ?? 0) + 1)
   const before = seen.at
@@ -63,10 +72,11 @@ export async function renewLeases(
   Object.assign(seen, { at: now.getTime(), calls: new Map() })
   const places = idList([...organizationsOf(actor, 'member'), ...actor.reach])
   const minutes = `{${[...calls.keys()].map((at) => new Date(at).toISOString()).join(',')}}`
+  const names = named ? `{${named.map((ref) => JSON.stringify(ref)).join(',')}}` : null
   try {
     await app.driver.query(renewal, [
       now.toISOString(), credentialId, connection ?? null, session ?? null, agent?.id ?? null, places,
-      minutes, `{${[...calls.values()].join(',')}}`,
+      minutes, `{${[...calls.values()].join(',')}}`, names,
     ]) // biome-ignore format: in the order of the placeholders
   } catch (error) {
     seen.at = before
@@ -75,14 +85,20 @@ export async function renewLeases(
   }
 }
 
-const mark = `update tasks set lease_closed_at = $1::timestamptz where id in (select id from tasks
-  where lease_credential_id = $2::uuid and lease_connection = $3::text order by id for no key update)`
+/** Returns the key or id of a task as it is stored. */
+const toStoredName = (ref: string): string => (isId(ref) ? ref.trim().toLowerCase() : ref.trim().toUpperCase())
 
-/** Notes on the leases of a connection that it closed, or that it is open again. Emits no event, like a renewal. */
-export async function markConnection(
-  { app, actor }: Pick<Ctx, 'app' | 'actor'>,
-  { connection, isOpen }: { connection: string; isOpen: boolean },
+const mark = `update tasks set lease_closed_at = $1::timestamptz where id in (select t.id from tasks t
+  join unnest($2::uuid[], $3::text[]) s (credential_id, connection)
+    on t.lease_credential_id = s.credential_id and t.lease_connection = s.connection
+  order by t.id for no key update of t)`
+
+/** Notes on the leases of connections that their streams closed, or are open. Emits no event, like a renewal. */
+export async function markLeases(
+  { app }: Pick<Ctx, 'app'>,
+  { streams, isOpen }: { streams: readonly Stream[]; isOpen: boolean },
 ): Promise<void> {
+  if (streams.length === 0) return
   const closedAt = isOpen ? null : app.clock().toISOString()
-  await app.driver.query(mark, [closedAt, actor.credentialId, connection])
+  await app.driver.query(mark, [closedAt, ...streamArrays(streams)])
 }

@@ -26,6 +26,7 @@ import {
   Task,
   TaskChanged,
   TaskClaim,
+  TaskClaimed,
   TaskComplete,
   TaskCompleted,
   TaskCreate,
@@ -127,7 +128,7 @@ export const taskRoutes = (http: Http) =>
       ...on(claim, 'Claim a task, or renew or release the claim'),
       params: byRef,
       body: TaskClaim,
-      response: Task,
+      response: TaskClaimed,
     })
     .post('/api/tasks/:id/release', ({ ctx, params, body }) => release(ctx, { ...body, ref: params.id }), {
       ...on(release, 'Release the claim of a task'),

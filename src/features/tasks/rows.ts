@@ -10,6 +10,8 @@ import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { type AcceptanceRule, DEFAULT_ACCEPTANCE } from '../projects/workflow-settings.ts'
+import type { TaskCheckpoint } from './checkpoint-schema.ts'
+import { type LeaseFacts, leaseColumns } from './lease-columns.ts'
 import { noSuchTask } from './missing.ts'
 import { assigneeParty, partyOf, toParty } from './parties.ts'
 import type { Acceptance, Lease, Task, TaskItem } from './schema.ts'
@@ -109,9 +111,8 @@ export const foundColumns = (rights: Rights) => ({
     status: projectTable.status,
     acceptance: sql<AcceptanceRule>`coalesce(${projectTable.settings} ->> 'acceptance', ${DEFAULT_ACCEPTANCE})`,
   },
-  leaseCredentialId: tasks.leaseCredentialId,
-  leaseConnection: tasks.leaseConnection,
-  leaseClosedAt: tasks.leaseClosedAt,
+  ...leaseColumns,
+  lastCheckpoint: tasks.lastCheckpoint,
   deletedAt: tasks.deletedAt,
 })
 
@@ -145,14 +146,11 @@ const byId = prepare((db) =>
     .where(and(eq(tasks.id, sql.placeholder('id')), visibleTo(anyRights))),
 )
 
-export interface Found {
+export interface Found extends LeaseFacts {
   task: Task
   project: Pick<Project, 'id' | 'key' | 'name' | 'slug' | 'organizationId' | 'workspaceId' | 'visibility' | 'status'> &
     Record<'acceptance', AcceptanceRule>
-  leaseCredentialId: string | null
-  leaseConnection: string | null
-  /** When the connection was known to have closed. */
-  leaseClosedAt: string | null
+  lastCheckpoint: TaskCheckpoint | null
   deletedAt: string | null
 }
 export const toFound = ({ task, ...rest }: Row, now: string): Found => ({ ...rest, task: toTask(task, now) })

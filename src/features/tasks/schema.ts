@@ -23,6 +23,7 @@ import {
 } from '../../schema.ts'
 import { LinkedRecord } from '../links/schema.ts'
 import { Evidence } from '../projects/workflow-schema.ts'
+import { TaskCheckpoint } from './checkpoint-schema.ts'
 
 export const kinds = ['blocks', 'relates', 'discovered_from', 'duplicates'] as const
 
@@ -160,6 +161,8 @@ export const TaskDetail = object({
   links: Type.Array(LinkedRecord, {
     description: 'Records that are linked with it or mention it',
   }),
+  /** Null for callers who may not change the task. */
+  lastCheckpoint: nullable(TaskCheckpoint),
   comments: Type.Array(Comment, { description: 'The last 20, oldest first' }),
   evidence: Type.Array(TaskEvidence, { description: 'What shows that it is done, the last 20, oldest first' }),
   can: permissions(taskActions),
@@ -210,6 +213,14 @@ export const TaskPatch = partial(
 export type TaskPatch = Static<typeof TaskPatch>
 
 const Freed = Type.Array(object({ id: id(), key, title: taskTitle }))
+/** What a caller learns who takes a task over from another connection of the same token. */
+const takenOver = optional(
+  text(500, { example: 'You held it on another connection of this token, last seen 2026-03-01T12:00:00.000Z.' }),
+)
+/** A claimed task. */
+export const TaskClaimed = object({ ...Task.properties, takenOver })
+export type TaskClaimed = Static<typeof TaskClaimed>
+
 /** A changed task, with the tasks that it unblocked or blocked. */
 export const TaskChanged = object({
   ...Task.properties,
@@ -238,6 +249,7 @@ export const TaskCompleted = object({
       description: 'It was done before: the notes, evidence or ticks were added, or there was nothing new',
     }),
   ),
+  takenOver,
   next: nullable(object({ key, title: taskTitle, why: text(2000, { example: 'high priority' }) })),
   claimed: optional(TaskDetail),
   noNext: optional(text(2000, { description: 'With claimNext: why there is no next task' })),

@@ -16,6 +16,7 @@ import { instant, json, newId, textList } from '../../db/columns.ts'
 import type { Status } from '../../records/work.ts'
 import type { Evidence } from '../projects/workflow-schema.ts'
 import { stories, workItem } from '../stories/table.ts'
+import type { TaskCheckpoint } from './checkpoint-schema.ts'
 import type { Acceptance } from './schema.ts'
 
 type Party = 'user' | 'agent'
@@ -93,6 +94,8 @@ export const tasks = pgTable(
     leaseSince: instant(),
     leaseSeenAt: instant(),
     leaseExpiresAt: instant(),
+    /** What the last session that worked on it left for the next one. */
+    lastCheckpoint: json<TaskCheckpoint>(),
     /**
      * Triggers write these three (migration 0026), code only reads them: whether open tasks of its team block it,
      * whether it has open parts, and how many open tasks of its team it blocks.

@@ -5,8 +5,9 @@ import { sameParty, speaker } from '../agents/parties.ts'
 import { evidenceLine } from './evidence-line.ts'
 import type { TaskPage } from './list-schema.ts'
 import type { CompletedMany, CreatedMany } from './many-schema.ts'
-import type { Comment, Task, TaskChanged, TaskDetail, TaskItem } from './schema.ts'
-import { around } from './task-context.ts'
+import { checkpointFor } from './refusals.ts'
+import type { Comment, Task, TaskChanged, TaskClaimed, TaskDetail, TaskItem } from './schema.ts'
+import { findInFull } from './task-context.ts'
 
 /** What tools show of tasks. REST shows all of them. */
 
@@ -23,9 +24,10 @@ const LAST_COMMENTS = 3
  * A task to work on: what it asks for, and what others left for its worker: the last comments, and the notes of the
  * tasks before it. `createdById` tells the author of the text.
  */
-export async function begun(task: Task, ctx: Ctx) {
+export async function begun(task: TaskClaimed, ctx: Ctx) {
   const { key, title, status, version, priority, labels, dueAt, description, blockedBy, createdById } = task
-  const { comments, waitsFor } = await around(ctx, task.id)
+  const { found, near } = await findInFull(ctx, task.id)
+  const { comments, waitsFor } = near
   return {
     key,
     title,
@@ -41,7 +43,9 @@ export async function begun(task: Task, ctx: Ctx) {
       .filter((blocker) => blocker.completionNotes)
       .map(({ key, completionNotes: notes }) => ({ key, notes })),
     comments: comments.slice(-LAST_COMMENTS).map(said),
+    lastCheckpoint: checkpointFor(ctx, found),
     lease: held(task),
+    takenOver: task.takenOver,
     createdById,
   }
 }
@@ -73,7 +77,7 @@ export async function completed({ items, next, claimed, noNext }: CompletedMany,
   const [first, ...others] = items
   if (first && others.length === 0) {
     const { version: _, blockedBy: __, ...state } = changed(first)
-    return { ...state, already: first.already, ...onward }
+    return { ...state, already: first.already, takenOver: first.takenOver, ...onward }
   }
   const freed = items.flatMap((item) => item.freed).filter(({ key }) => !items.some((item) => item.key === key))
   return {

@@ -1,9 +1,10 @@
 import { eq, gt, isNotNull, isNull, lte, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { nobody, selvesOf } from '../../auth/actor.ts'
-import { and, or } from '../../db/conditions.ts'
+import { and, not, or } from '../../db/conditions.ts'
 import { findOwnAgent, type Party, sameParty, speaker } from '../agents/parties.ts'
 import { sessionOf } from '../projects/work-session.ts'
+import { isLeaseStreamOpen } from './lease-columns.ts'
 import type { Found } from './rows.ts'
 import type { Lease } from './schema.ts'
 import { tasks } from './table.ts'
@@ -47,15 +48,26 @@ export async function namedWorker(
   if (!agent) return workerIn(ctx, sessionId)
   const { isOfToken, ...party } = await findOwnAgent(ctx, organizationId, agent)
   const takesHanded = !isOfToken || party.id === ctx.actor.agent?.id
-  return workerOf(ctx, party, await namedSession(ctx, sessionId), takesHanded)
+  return workerOf(ctx, party, await namedSession(ctx, party, sessionId), takesHanded)
 }
 
 /** Returns the worker of a call that may name a session, but no agent. */
-export const workerIn = async (ctx: Ctx, sessionId: string | undefined): Promise<Worker> =>
-  workerOf(ctx, speaker(ctx), await namedSession(ctx, sessionId))
+export const workerIn = async (ctx: Ctx, sessionId: string | undefined): Promise<Worker> => {
+  const party = speaker(ctx)
+  return workerOf(ctx, party, await namedSession(ctx, party, sessionId))
+}
 
-const namedSession = async (ctx: Ctx, ref: string | undefined): Promise<string | null> =>
-  (ref && (await sessionOf(ctx, { ref, team: 'any' }))?.id) || null
+/** A session tells agents apart only if this credential and this agent work in it. */
+async function namedSession(ctx: Ctx, party: Party, ref: string | undefined): Promise<string | null> {
+  const session = ref ? await sessionOf(ctx, { ref, team: 'any' }) : undefined
+  if (!session) return null
+  const isOwn = session.credentialId === ctx.actor.credentialId && session.agentId === party.id
+  return party.type === 'user' || isOwn ? session.id : null
+}
+
+/** Windows of one token look alike if neither a connection nor a session tells them apart. */
+export const isUnnamed = ({ type, connection, sessionId }: Worker): boolean =>
+  type === 'agent' && connection === null && sessionId === null
 
 /**
  * SQL condition: the lease, expired or not, is this worker's. So is that of the same agent and credential on a
@@ -77,9 +89,24 @@ export const isLeasedTo = ({ type, id, sessionId, credentialId, connection, take
 /** SQL condition: the worker has a live lease. */
 export const isHeldBy = (worker: Worker, now: string): SQL => and(isLeasedTo(worker), gt(tasks.leaseExpiresAt, now))
 
+/**
+ * SQL condition: the same agent took the lease with the same credential, on another connection whose stream is not
+ * open. A call that names the task may take it over: its program has probably started again.
+ */
+const isLeftBehindBy = ({ type, id, sessionId, credentialId }: Worker): SQL =>
+  type === 'user'
+    ? sql`false`
+    : and(
+        eq(tasks.leaseType, type),
+        eq(tasks.leaseHolderId, id),
+        eq(tasks.leaseCredentialId, credentialId ?? nobody),
+        sessionId ? or(isNull(tasks.leaseSessionId), eq(tasks.leaseSessionId, sessionId)) : undefined,
+        not(isLeaseStreamOpen),
+      )
+
 /** SQL condition for a successful claim, inside the statement that claims: no live lease, or the worker's own. */
 export const claimable = (worker: Worker, now: string): SQL =>
-  or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now), isLeasedTo(worker))
+  or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now), isLeasedTo(worker), isLeftBehindBy(worker))
 
 /** SQL condition: the lease is still that of the row that was read. Taking a lease does not raise the version. */
 export const leaseOf = ({ task: { lease }, leaseCredentialId, leaseConnection }: Found, now: string): SQL =>
@@ -102,6 +129,14 @@ export function holds({ task, ...found }: Found, worker: Worker): boolean {
   if (found.leaseCredentialId === null) return worker.takesHanded
   if (found.leaseCredentialId !== worker.credentialId) return false
   return sameSession && (found.leaseClosedAt !== null || found.leaseConnection === worker.connection)
+}
+
+/** Returns whether a call that names the task may take over the live lease, as `isLeftBehindBy` does in SQL. */
+export function isLeftBehind({ task, ...found }: Found, worker: Worker): boolean {
+  const { lease } = task
+  if (!lease || worker.type === 'user' || !sameParty(lease.holder, worker)) return false
+  const sameCredential = found.leaseCredentialId !== null && found.leaseCredentialId === worker.credentialId
+  return sameCredential && isInSession(lease, worker) && !found.leaseStreamOpen
 }
 
 /** Two windows on one token are told apart by their sessions where both are known. */

@@ -5,7 +5,7 @@ import { newId } from '../../db/columns.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { requireRestorer } from '../../records/restoring.ts'
 import { byReference, thereOrLately } from '../../records/rows.ts'
-import { projectOf } from '../projects/current.ts'
+import { requireProject } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import { workflowOf } from '../projects/workflow.ts'
 import { requireNoCircle, setBlockers } from './dependencies.ts'
@@ -29,8 +29,7 @@ export const create = write(
   'workflow.create',
   member('features:write'),
   async (ctx, { project: ref, ...input }: FeatureCreate & { id?: string; project?: string }): Promise<Feature> => {
-    const project = await projectOf(ctx, ref)
-    if (!project) throw invalid('/project', 'Name the project by its id, slug or key.', 'required')
+    const project = await requireProject(ctx, ref)
     requireWriter(ctx, project)
     const assigned = input.assignee === undefined ? {} : await assignedTo(ctx, project, input.assignee)
     const id = input.id ?? newId()

@@ -4,6 +4,7 @@ import type { TaskDetail } from '../../../features/tasks/schema.ts'
 import { Markdown } from '../../components/markdown.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { Acceptance } from './acceptance.tsx'
+import { LastCheckpoint } from './checkpoint.tsx'
 import { Comments } from './comments.tsx'
 import { Fields } from './fields.tsx'
 import { HoldBox } from './hold.tsx'
@@ -48,6 +49,7 @@ function Body({ task, onGone }: Omit<Props, 'level'>) {
           error && <ProblemBox error={error} />
         )}
         {task.lease && <HoldBox task={task} may={may} onAct={act.mutate} busy={act.isPending} />}
+        <LastCheckpoint checkpoint={task.lastCheckpoint} />
         <Acceptance
           criteria={task.acceptance}
           may={may('update')}
