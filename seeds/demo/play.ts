@@ -37,7 +37,8 @@ export async function play(app: App, steps: readonly Step[]): Promise<void> {
       return id
     },
     keep: (name, id) => void ids.set(name, id),
-    as: async (who) => contextOf(past, await players.actor(who, ids)),
+    // Everybody works in one window, so that the calls of an agent renew all its leases.
+    as: async (who) => contextOf(past, await players.actor(who, ids), { connection: `demo-${who}` }),
     secrets: players.secrets,
   }
   for (const { step, time } of timed) {
