@@ -29,8 +29,11 @@ const ofOrigin = new Set([
   'nel',
   'report-to',
 ])
-/** Cookies of this server: the service must not see them. */
-const ourCookies = /^(?:__Host-)?tutti_(?:access|refresh|here|tunnel|device)$/i
+/** Names of this server's cookies. A service must neither see nor set them. */
+const ourCookie = /^\s*(?:__(?:Host|Secure)-)?tutti_/i
+
+/** Returns whether a cookie, written `name=value`, belongs to this server. */
+const isOurCookie = (cookie: string): boolean => ourCookie.test(cookie)
 
 /** The name of the cookie of a browser that may reach a tunnel. */
 export const TUNNEL_COOKIE = 'tutti_tunnel'
@@ -45,8 +48,7 @@ export function toService(
   const named = new Set((request.headers.get('connection') ?? '').toLowerCase().split(/[\s,]+/))
   const pairs: Pairs = []
   request.headers.forEach((value, name) => {
-    if (ofOneHop.has(name) || named.has(name) || name.startsWith('tutti-') || name.startsWith('sec-websocket-')) return
-    if (/^x-forwarded-|^forwarded$/.test(name)) return
+    if (named.has(name) || isReserved(name)) return
     if (name !== 'cookie') pairs.push([name, value])
     else if (foreignCookies(value) !== '') pairs.push([name, foreignCookies(value)])
   })
@@ -58,11 +60,27 @@ export function toService(
   return pairs
 }
 
-const foreignCookies = (header: string): string =>
+/** Headers that the tunnel writes itself or leaves out, whatever the client sends. */
+const reserved = /^(?:tutti-|sec-websocket-|x-forwarded-|forwarded$)/
+/** Headers that decide where a request ends or which host it is for. Only their usual spelling may pass. */
+const ofRequest = new Set(['host', 'content-length', 'content-type', 'cookie'])
+
+/**
+ * Returns whether a header of the client must not reach the service. CGI and WSGI read `X_Forwarded_For` and
+ * `X-Forwarded-For` as the same variable, and some gateways treat other characters alike, so all of them count as `-`.
+ */
+function isReserved(name: string): boolean {
+  if (!/[^a-z0-9-]/.test(name)) return ofOneHop.has(name) || reserved.test(name)
+  const dashed = name.replace(/[^a-z0-9-]/g, '-')
+  return ofOneHop.has(dashed) || reserved.test(dashed) || ofRequest.has(dashed)
+}
+
+/** Returns a Cookie header without the cookies of this server. */
+export const foreignCookies = (header: string): string =>
   header
     .split(';')
     .map((part) => part.trim())
-    .filter((part) => part !== '' && !ourCookies.test(part.split('=')[0] as string))
+    .filter((part) => part !== '' && !isOurCookie(part))
     .join('; ')
 
 /**
@@ -76,6 +94,7 @@ export function toClient(pairs: readonly [string, string][], mode: TunnelAddress
     // A machine that says another length than it sends must not reach the next response on the connection.
     if (ofOneHop.has(name) || name === 'content-length') continue
     if (name.startsWith('tutti-') || (mode === 'path' && ofOrigin.has(name))) continue
+    if (name === 'set-cookie' && isOurCookie(value)) continue
     try {
       headers.append(name, name === 'set-cookie' ? withoutDomain(value) : value)
     } catch {
@@ -85,6 +104,15 @@ export function toClient(pairs: readonly [string, string][], mode: TunnelAddress
   if (mode === 'path')
     headers.append('content-security-policy', 'sandbox allow-scripts allow-forms allow-popups allow-modals')
   return headers
+}
+
+/**
+ * Lets pages send their own address to their own host. On plain HTTP a browser sends nothing else that tells requests
+ * of the host's pages from those of other tunnels, which do not count as signed in.
+ */
+export function keepReferrer(headers: Headers): void {
+  const policy = headers.get('referrer-policy')
+  if (policy !== null) headers.set('referrer-policy', policy.replace(/\bno-referrer\b(?!-)/gi, 'same-origin'))
 }
 
 /** A cookie for the whole domain would reach the services of other machines. */
