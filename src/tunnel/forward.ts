@@ -1,14 +1,13 @@
 import { check } from '../check.ts'
 import { MOST_HEAD, RequestHead, type ResetCode, type ResponseHead, resets, type TunnelUser } from './frames.ts'
-import { toClient, toService } from './headers.ts'
+import { keepReferrer, toClient, toService } from './headers.ts'
 import { type Stream, StreamReset } from './stream.ts'
 import { type Dialer, type Traffic, Unreachable } from './switchboard.ts'
 import type { TunnelAddress } from './tunnel-address.ts'
+import { Upload, uploadLimits } from './upload.ts'
 import { cancelWith, responseOf } from './waiting.ts'
 
 export const forwardLimits = {
-  /** Bytes of a body. */
-  body: 1 << 30,
   /** Milliseconds until a service has to begin its response. */
   firstByte: 60_000,
   /** Milliseconds until an MCP server has to: a tool may work for minutes before it says something. */
@@ -71,8 +70,7 @@ export async function dial(dialer: Dialer, head: RequestHead, hasBody: boolean, 
     if (error instanceof RangeError)
       return refuse(431, `There are more than 200 headers, or they are larger than ${MOST_HEAD} bytes.`)
     if (!(error instanceof Unreachable)) throw error
-    if (error.reason === 'busy') return refuse(503, 'The machine has too many open requests.')
-    return refuse(502, 'The machine of this tunnel is not connected.')
+    return refuse(...error.refusal)
   }
 }
 
@@ -91,18 +89,33 @@ export function passed(
 
 export const isUpgrade = ({ headers }: Request): boolean => headers.get('upgrade')?.toLowerCase() === 'websocket'
 
-/** Resolves with the head of the response, or with why there is none. `request`: whose client may leave meanwhile. */
-export async function headOf(stream: Stream, refuse: Refuse, request?: Request): Promise<ResponseHead | Response> {
+/**
+ * Resolves with the head of the response, or with why there is none. `request`: whose client may leave meanwhile.
+ * `upload`: its body, for which the service may have to wait.
+ */
+export async function headOf(
+  stream: Stream,
+  refuse: Refuse,
+  request?: Request,
+  upload?: Upload,
+): Promise<ResponseHead | Response> {
   const { firstByte, firstByteOfMcp } = forwardLimits
   try {
-    return await responseOf(stream, stream.request.kind === 'mcp' ? firstByteOfMcp : firstByte, request)
+    return await responseOf(stream, stream.request.kind === 'mcp' ? firstByteOfMcp : firstByte, request, upload)
   } catch (error) {
     if (!(error instanceof StreamReset)) throw error
-    return refuse(...failures[error.code])
+    if (!upload?.isLate) return refuse(...failures[error.code])
+    return refuse(408, `The body did not arrive: nothing came for ${uploadLimits.idle / 1000} seconds.`)
   }
 }
 
 const bodiless = new Set([101, 204, 205, 304])
+
+interface Ends {
+  refuse: Refuse
+  /** Called when the response is whole. */
+  settled(): void
+}
 
 /** Sends a request through a tunnel and returns the response as it comes. */
 export async function forward(
@@ -110,60 +123,53 @@ export async function forward(
   address: TunnelAddress,
   to: Admitted,
   client: string | null,
-  refuse: Refuse,
+  { refuse: write, settled }: Ends,
 ): Promise<Response> {
+  const refuse: Refuse = (status, detail) => {
+    settled()
+    return write(status, detail)
+  }
   const started = performance.now()
   const stream = await openStream(request, address, to, client, refuse)
   if (stream instanceof Response) return stream
   const { traffic } = to.dialer
-  if (request.body) void sendBody(request.body, stream, traffic)
-  const head = await headOf(stream, refuse, request)
+  const upload = request.body ? new Upload(request.body, stream, traffic) : undefined
+  const head = await headOf(stream, refuse, request, upload)
   passed(request, address, to, head.status, started)
   if (head instanceof Response) return head
   const headers = toClient(head.headers, address.mode)
+  if (!request.headers.has('sec-fetch-site')) keepReferrer(headers)
   if (headers.get('content-type')?.startsWith('text/event-stream')) stream.isIdleLimited = false
   if (request.method === 'HEAD' || bodiless.has(head.status) || head.status < 200) {
     stream.reset(resets.cancelled)
     // What a body would have. With a body, Bun writes the length, so that a machine cannot contradict it.
     const length = head.headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1]
     if (request.method === 'HEAD' && length && /^\d+$/.test(length)) headers.set('content-length', length)
+    settled()
     return new Response(null, { status: head.status < 200 ? 502 : head.status, headers })
   }
   // A response that came as a whole needs no stream, which would cost more than all the rest.
   const whole = stream.takeAll()
-  if (!whole) cancelWith(request, stream)
-  else traffic.bytes += whole.length
-  return new Response(whole ?? bodyOf(stream, traffic), { status: head.status, headers })
-}
-
-async function sendBody(body: ReadableStream<Uint8Array>, stream: Stream, traffic: Traffic): Promise<void> {
-  let sent = 0
-  const reader = body.getReader()
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return stream.end()
-      sent += value.length
-      traffic.bytes += value.length
-      if (sent > forwardLimits.body) return stream.reset(resets.tooLarge)
-      await stream.write(value)
-    }
-  } catch {
-    stream.reset(resets.cancelled)
-    await reader.cancel().catch(() => undefined)
-  }
+  if (whole) {
+    traffic.bytes += whole.length
+    settled()
+  } else cancelWith(request, stream)
+  return new Response(whole ?? bodyOf(stream, traffic, settled), { status: head.status, headers })
 }
 
 /** The client reads from the stream: what it does not read, the machine does not send. */
-export function bodyOf(stream: Stream, traffic: Traffic): ReadableStream<Uint8Array> {
+export function bodyOf(stream: Stream, traffic: Traffic, settled = () => {}): ReadableStream<Uint8Array> {
   let received = 0
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       const chunk = await stream.read()
-      if (!chunk) return controller.close()
+      if (!chunk) {
+        settled()
+        return controller.close()
+      }
       received += chunk.bytes.length
       traffic.bytes += chunk.bytes.length
-      if (received > forwardLimits.body) {
+      if (received > uploadLimits.body) {
         stream.reset(resets.tooLarge)
         throw new StreamReset(resets.tooLarge)
       }

@@ -5,6 +5,7 @@ import { MOST_HEAD, type RequestHead, toJson } from './frames.ts'
 import { relay } from './relay.ts'
 import { Session } from './session.ts'
 import type { Stream } from './stream.ts'
+import { Unreachable } from './switchboard.ts'
 
 /** The header with which one process hands a request over to another. */
 export const HANDOVER_HEADER = 'tutti-handover'
@@ -121,12 +122,19 @@ export function receiveHandover(socket: Receiver, claim: Claim, open: (head: Req
         isTaken = true
         try {
           relay(stream, open(stream.request, !stream.isRemotelyEnded))
-        } catch {
-          session.close('gone', 1013)
+        } catch (error) {
+          if (error instanceof Unreachable && error.reason !== 'gone') refuse(stream, error)
+          else session.close('gone', 1013)
         }
       },
     },
   )
   let isTaken = false
   return session
+}
+
+/** Responds in place of the machine, which has no stream for this request. */
+function refuse(stream: Stream, { refusal: [status, detail] }: Unreachable): void {
+  stream.respond({ status, headers: [['content-type', 'application/problem+json']] })
+  stream.end(toJson({ type: 'about:blank', title: 'Tunnel', status, detail }))
 }

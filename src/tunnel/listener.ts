@@ -56,6 +56,9 @@ const sockets: WebSocketHandler<SocketData> = {
   close: (socket, code, reason) => socket.data.bridge?.left(code, reason),
 }
 
+/** Seconds without a byte after which a connection ends, unless a service is responding on it. */
+const IDLE_SECONDS = 30
+
 /** Serves the services of connected machines, on a port of its own: nothing of a tunnel runs on the API's origin. */
 export function listen({ host, port, domain, byPath }: ListenerOptions, gate: Gate): Listener {
   const server: Server<SocketData> = Bun.serve<SocketData>({
@@ -63,39 +66,44 @@ export function listen({ host, port, domain, byPath }: ListenerOptions, gate: Ga
     port,
     reusePort: false,
     development: false,
-    idleTimeout: 30,
+    idleTimeout: IDLE_SECONDS,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     async fetch(request) {
       const address = tunnelAddressOf(request, domain, byPath)
+      if (address === 'ambiguous') return gate.refuse(400, 'The request names more than one host, or none.')
       if (!address) return gate.refuse(404, 'There is no tunnel at this address.')
       const client = gate.clientOf(request, server.requestIP(request)?.address ?? null)
       const admitted = await gate.admit(request, address, client)
       if (admitted instanceof Response) return admitted
-      // A service may be slow, so there is no time limit for clients that were admitted. Others hold no connection.
+      // A service may be slow, so nothing limits the connection until its response has ended.
       server.timeout(request, 0)
-      if (!isUpgrade(request)) return forward(request, address, admitted, client, gate.refuse)
-      return upgrade(request, address, admitted, client)
+      const settled = () => server.timeout(request, IDLE_SECONDS)
+      if (!isUpgrade(request)) return forward(request, address, admitted, client, { refuse: gate.refuse, settled })
+      const refusal = await upgrade(request, address, admitted, client)
+      if (refusal) settled()
+      return refusal
     },
     error: () => gate.refuse(502, 'The request failed.'),
     websocket: sockets,
   })
 
   async function upgrade(request: Request, address: TunnelAddress, to: Admitted, client: string | null) {
+    const { refuse } = gate
     const started = performance.now()
-    const stream = await openStream(request, address, to, client, gate.refuse)
+    const stream = await openStream(request, address, to, client, refuse)
     if (stream instanceof Response) return stream
-    const head = await headOf(stream, gate.refuse)
+    const head = await headOf(stream, refuse)
     passed(request, address, to, head.status, started)
     if (head instanceof Response) return head
     if (head.status !== 101) {
       stream.reset(resets.cancelled)
-      return gate.refuse(head.status >= 400 ? head.status : 502, 'The service did not accept a WebSocket.')
+      return refuse(head.status >= 400 ? head.status : 502, 'The service did not accept a WebSocket.')
     }
     const protocol = head.headers.find(([name]) => name.toLowerCase() === 'sec-websocket-protocol')?.[1]
     const headers = protocol === undefined ? undefined : { 'sec-websocket-protocol': protocol }
     if (server.upgrade(request, { data: { stream, traffic: to.dialer.traffic }, headers })) return undefined
     stream.reset(resets.cancelled)
-    return gate.refuse(400, 'This is not a WebSocket handshake.')
+    return refuse(400, 'This is not a WebSocket handshake.')
   }
 
   return {

@@ -48,6 +48,10 @@ export class Session implements Carrier {
     return this.#streams.size
   }
 
+  /** Returns how many streams belong to holders that the test accepts. */
+  streamsOf = (isCounted: (holder: string) => boolean): number =>
+    this.#streams.values().reduce((count, { holder }) => count + Number(isCounted(holder)), 0)
+
   get isClosed(): boolean {
     return this.#closedBy !== undefined
   }
@@ -72,23 +76,15 @@ export class Session implements Carrier {
     return stream
   }
 
-  settings(value: object): void {
-    this.#send({ type: frame.settings, flags: 0, stream: 0, payload: toJson(value) })
-  }
-
-  action(value: object): void {
-    this.#send({ type: frame.action, flags: 0, stream: 0, payload: toJson(value) })
-  }
-
-  result(value: object): void {
-    this.#send({ type: frame.result, flags: 0, stream: 0, payload: toJson(value) })
-  }
+  settings = (value: object): void => this.#sendJson(frame.settings, value)
+  action = (value: object): void => this.#sendJson(frame.action, value)
+  result = (value: object): void => this.#sendJson(frame.result, value)
 
   /** Says that no stream will be opened any more. `drain`: once the agent has connected again. Open ones go on. */
   leave(goodbye: Goodbye): void {
     if (this.#isLeaving || this.isClosed) return
     this.#isLeaving = goodbye.reason !== 'drain'
-    this.#send({ type: frame.goaway, flags: 0, stream: 0, payload: toJson(goodbye) })
+    this.#sendJson(frame.goaway, goodbye)
   }
 
   /** Ends the session and all its streams. */
@@ -137,16 +133,19 @@ export class Session implements Carrier {
   ping(): void {
     if (this.#pingAt !== undefined) return
     this.#pingAt = this.now()
-    const payload = new Uint8Array(8)
-    new DataView(payload.buffer).setFloat64(0, this.#pingAt)
+    const payload = new Uint8Array(new Float64Array([this.#pingAt]).buffer)
     this.#send({ type: frame.ping, flags: 0, stream: 0, payload })
   }
 
-  ready = (stream: Stream): boolean => this.#outbox.ready(stream)
+  ready = (stream: Stream): boolean => {
+    // What is sent counts too: of a slow upload, the other side gives no credit back for minutes.
+    stream.lastByteAt = this.now()
+    return this.#outbox.ready(stream)
+  }
 
   head(stream: Stream, head: ResponseHead, isEnd: boolean): void {
-    const flags = isEnd ? flag.end : 0
-    this.#send({ type: frame.headers, flags, stream: stream.id, payload: toJson(head, MOST_HEAD) })
+    const payload = toJson(head, MOST_HEAD)
+    this.#send({ type: frame.headers, flags: isEnd ? flag.end : 0, stream: stream.id, payload })
   }
 
   reset(stream: Stream, code: ResetCode): void {
@@ -280,6 +279,10 @@ export class Session implements Carrier {
     stream.lastByteAt = this.now()
     this.#streams.set(id, stream)
     return stream
+  }
+
+  #sendJson(type: Frame['type'], value: object): void {
+    this.#send({ type, flags: 0, stream: 0, payload: toJson(value) })
   }
 
   #send(next: Frame): void {

@@ -53,6 +53,8 @@ export class Stream {
   isRemotelyEnded = false
   /** Ends after minutes without a byte. Not for a WebSocket, events and MCP, which may be silent for long. */
   isIdleLimited = true
+  /** Who asked for it, where callers have shares. */
+  holder = ''
   /** It is in the session's round of streams with something to send. */
   isQueued = false
   readonly out: Chunk[] = []

@@ -41,10 +41,21 @@ export interface Dialer {
   onPassed?(passed: Passed): void
 }
 
-/** No stream can be opened to a machine. */
+const refusals = {
+  gone: [502, 'The machine of this tunnel is not connected.'],
+  busy: [503, 'The machine has too many open requests.'],
+  share: [429, 'You have too many open requests to this machine. Wait until one of them has ended.'],
+} as const
+
+/** No stream can be opened to a machine. `share`: none for this caller. */
 export class Unreachable extends Error {
-  constructor(readonly reason: 'busy' | 'gone') {
-    super(`the machine is ${reason}`)
+  constructor(readonly reason: keyof typeof refusals) {
+    super(`no stream to the machine: ${reason}`)
+  }
+
+  /** The status and the text of the response. */
+  get refusal(): readonly [status: number, detail: string] {
+    return refusals[this.reason]
   }
 }
 
@@ -66,9 +77,10 @@ export class Switchboard {
   readonly #bySlug = new Map<string, Connection>()
   /** Returns where a service can be opened, once the listener runs. */
   addressOf: (slug: string, service: string) => string | undefined = () => undefined
-
+  /** Returns the origin at which browsers reach a host of the listener, once it runs. */
+  originOf: (hostname: string) => string | undefined = () => undefined
   /** Returns the tunnel that a request to the listener is for. */
-  tunnelAddressOf: (request: Request) => TunnelAddress | undefined = () => undefined
+  tunnelAddressOf: (request: Request) => TunnelAddress | 'ambiguous' | undefined = () => undefined
   /** The port of the listener, once it runs. */
   listening: number | undefined
   /** Opens a stream through another process that has the machine, at this address and with this signature. */

@@ -15,14 +15,18 @@ const isName = (text: string): boolean => text.length <= 30 && name.test(text)
 
 /**
  * Returns the tunnel that a request is for: by host (`web--build-1.<domain>`), or by path (`/t/build-1/web/…`) on the
- * bare host of the listener. Undefined if it names none, or more than one host: what picks the tunnel must be exactly
- * what is authorised. Bun joins two Host headers with a comma, and resolves an absolute target beside Host.
+ * bare host of the listener. Undefined if it names no tunnel, `ambiguous` if it does not name exactly one host: the
+ * host that picks the tunnel must be the host that is authorised. Bun joins two Host headers with a comma.
  */
-export function tunnelAddressOf(request: Request, domain: string, isByPath: boolean): TunnelAddress | undefined {
+export function tunnelAddressOf(
+  request: Request,
+  domain: string,
+  isByPath: boolean,
+): TunnelAddress | 'ambiguous' | undefined {
   const header = request.headers.get('host')?.toLowerCase()
-  if (!header || header.includes(',')) return undefined
+  if (!header || header.includes(',')) return 'ambiguous'
   const path = pathOf(request.url, header)
-  if (path === undefined) return undefined
+  if (path === undefined) return 'ambiguous'
   const [host = ''] = header.split(':')
   if (host.endsWith(`.${domain}`)) return byHost(host.slice(0, -domain.length - 1), path, header)
   return isByPath ? byPath(path, header) : undefined

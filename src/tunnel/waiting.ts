@@ -1,17 +1,21 @@
 import { resets } from './frames.ts'
 import type { Stream } from './stream.ts'
+import type { Upload } from './upload.ts'
 
 /** Milliseconds between two looks at the requests that wait. */
 const LOOK_MS = 250
 
 interface Waiting {
   readonly stream: Stream
-  readonly until: number
+  readonly since: number
+  readonly most: number
+  readonly upload: Upload | undefined
   /** The request whose client may leave; undefined once that is watched. */
   request: Request | undefined
 }
 
 const waiting = new Set<Waiting>()
+const uploads = new Set<Upload>()
 let timer: Timer | undefined
 
 /** Resets the stream when the client of the request leaves, also if it has left while the stream was being opened. */
@@ -21,12 +25,14 @@ export function cancelWith({ signal }: Request, stream: Stream): void {
 }
 
 /**
- * Waits for the head of a response, for at most this many milliseconds, and as long as the client does. One timer looks
- * after all requests, because a timer and a signal for each cost more than most requests need to pass.
+ * Waits for the head of a response, for at most this many milliseconds, and as long as the client does. The time in
+ * which the service waits for the request's body does not count. One timer looks after all requests, because a timer
+ * and a signal for each cost more than most requests need to pass.
  */
-export async function responseOf(stream: Stream, most: number, request?: Request) {
-  const entry: Waiting = { stream, until: performance.now() + most, request }
+export async function responseOf(stream: Stream, most: number, request?: Request, upload?: Upload) {
+  const entry: Waiting = { stream, since: performance.now(), most, upload, request }
   waiting.add(entry)
+  if (upload) uploads.add(upload)
   timer ??= setInterval(look, LOOK_MS).unref()
   try {
     return await stream.response()
@@ -37,12 +43,18 @@ export async function responseOf(stream: Stream, most: number, request?: Request
 
 function look(): void {
   const now = performance.now()
+  for (const upload of uploads) {
+    upload.look(now)
+    if (upload.isDone) uploads.delete(upload)
+  }
   for (const entry of waiting) {
-    if (now >= entry.until) entry.stream.reset(resets.timeout)
-    if (entry.request) cancelWith(entry.request, entry.stream)
+    const { stream, upload, most } = entry
+    const since = upload ? upload.handedOverAt : entry.since
+    if (since !== undefined && now - since >= most) stream.reset(resets.timeout)
+    if (entry.request) cancelWith(entry.request, stream)
     entry.request = undefined
   }
-  if (waiting.size > 0) return
+  if (waiting.size > 0 || uploads.size > 0) return
   clearInterval(timer)
   timer = undefined
 }

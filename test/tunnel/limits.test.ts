@@ -3,7 +3,9 @@ import { type RequestHead, resets } from '../../src/tunnel/frames.ts'
 import { McpSessions, mcpLimits } from '../../src/tunnel/mcp/sessions.ts'
 import { Session } from '../../src/tunnel/session.ts'
 import { StreamReset } from '../../src/tunnel/stream.ts'
+import { Upload, uploadLimits } from '../../src/tunnel/upload.ts'
 import { responseOf } from '../../src/tunnel/waiting.ts'
+import { until } from '../support/until.ts'
 
 /** Limits that take minutes in life. */
 describe('sessions with MCP servers', () => {
@@ -69,5 +71,49 @@ describe('a request that waits for its response', () => {
       abort.abort()
       expect(await waiting).toBe(resets.cancelled)
     }
+  })
+})
+
+describe('the body of a request', () => {
+  const head: RequestHead = { kind: 'http', service: 'web', method: 'POST', target: '/', headers: [], user: null }
+  function start() {
+    const stream = new Session('server', { send: () => true, close: () => undefined }, {}).open(head, true)
+    const body = new TransformStream<Uint8Array, Uint8Array>()
+    const traffic = { requests: 0, bytes: 0 }
+    return { stream, traffic, writer: body.writable.getWriter(), upload: new Upload(body.readable, stream, traffic) }
+  }
+
+  test('may take hours while bytes come, and ends half a minute after the last one', async () => {
+    const { stream, traffic, writer, upload } = start()
+    for (let sent = 1; sent <= 5; sent++) {
+      upload.look(performance.now() + uploadLimits.idle - 1000)
+      await writer.write(new Uint8Array(1))
+      await until(() => traffic.bytes === sent && upload.handedOverAt === undefined)
+    }
+    expect([stream.isClosed, upload.isDone]).toEqual([false, false])
+    upload.look(performance.now() + uploadLimits.idle)
+    expect([stream.isClosed, upload.isLate, upload.isDone]).toEqual([true, true, true])
+  })
+
+  test('may pause while the service responds, and not once the response has ended', () => {
+    const { stream, upload } = start()
+    stream.accept({ status: 200, headers: [] })
+    upload.look(performance.now() + 10 * uploadLimits.idle)
+    expect(upload.isDone).toBe(false)
+    stream.endRemotely()
+    upload.look(performance.now() + uploadLimits.idle)
+    expect([stream.isClosed, upload.isLate]).toEqual([true, true])
+  })
+
+  test('does not count as time of the service while it is awaited', async () => {
+    const { stream, writer, upload } = start()
+    const response = responseOf(stream, 1, undefined, upload).catch((error) => (error as StreamReset).code)
+    // The timer that ends requests has looked once another request has ended.
+    const other = start()
+    await other.writer.close()
+    await responseOf(other.stream, 1, undefined, other.upload).catch(() => undefined)
+    expect(stream.isClosed).toBe(false)
+    await writer.close()
+    expect(await response).toBe(resets.timeout)
   })
 })

@@ -293,6 +293,19 @@ describe('streams', () => {
     expect(server.closed).toEqual(['lost'])
   })
 
+  test('stay open while only a slow upload is sent', () => {
+    let time = 0
+    const { session } = alone('server', {}, () => time)
+    const stream = session.open(head, true)
+    stream.response().catch(() => undefined)
+    for (time = 0; time < 3 * sessionLimits.idle; time += sessionLimits.quiet / 2) {
+      void stream.write(new Uint8Array(1))
+      session.receive(encode({ ...data(0, 8), type: frame.ping, flags: 1 }))
+      session.tick()
+    }
+    expect(stream.isClosed).toBe(false)
+  })
+
   test('silence is asked about, then ends the connection; an idle stream ends alone', async () => {
     let time = 0
     const end = alone('server', {}, () => time)

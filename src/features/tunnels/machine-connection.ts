@@ -5,6 +5,7 @@ import { fromJson, type Goodbye, Offer, ProtocolError } from '../../tunnel/frame
 import { Session } from '../../tunnel/session.ts'
 import { type Connection, type TunnelFacts, Unreachable } from '../../tunnel/switchboard.ts'
 import { RequestLog } from './request-log.ts'
+import { holderOf, isShareTaken } from './shares.ts'
 
 /** What has to be stored about a connection. */
 interface Book {
@@ -90,7 +91,9 @@ export class MachineConnection implements Peer {
         onPassed: (passed) => RequestLog.of(app).add(facts.id, passed),
         open: (head, hasBody) => {
           if (!session.isOpen) throw new Unreachable(session.isClosed ? 'gone' : 'busy')
-          return session.open(head, hasBody)
+          const holder = holderOf(head)
+          if (isShareTaken(session, holder)) throw new Unreachable('share')
+          return Object.assign(session.open(head, hasBody), { holder })
         },
       }
       actors.set(connection, actor)

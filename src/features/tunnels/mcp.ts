@@ -32,6 +32,7 @@ const failed: Refuse = (status, detail) => {
 function codeOf(status: number) {
   if (status === 403) return 'forbidden'
   if (status === 413) return 'too_large'
+  if (status === 429) return 'rate_limited'
   if (status === 503) return 'unavailable'
   return status === 504 ? 'upstream_timeout' : 'upstream_failed'
 }

@@ -61,7 +61,7 @@ function headFor({ slug }: TunnelRow, { service, path, mcp, protocols }: Target,
 async function open(ctx: Ctx, tunnel: TunnelRow, dialer: Dialer, to: Target): Promise<Stream> {
   const head = headFor(tunnel, to, await userOf(ctx, ctx.actor, tunnel))
   const refusal = (status: number, detail: string) => {
-    throw new AppError(status === 503 ? 'unavailable' : 'upstream_failed', detail)
+    throw new AppError(status === 429 ? 'rate_limited' : status === 503 ? 'unavailable' : 'upstream_failed', detail)
   }
   const stream = (await dial(dialer, head, true, refusal)) as Stream
   const timer = setTimeout(() => stream.reset(resets.timeout), forwardLimits.firstByte)

@@ -1,0 +1,32 @@
+import { networkOf } from '../../auth/limits.ts'
+import type { RequestHead } from '../../tunnel/frames.ts'
+import type { Session } from '../../tunnel/session.ts'
+
+/** How many of the 128 streams of a machine some callers may hold at once, so that others can still reach it. */
+export const streamShares = {
+  /** One member of the team. */
+  user: 96,
+  /** One network of visitors: an IPv4 address, or an IPv6 /64. */
+  network: 32,
+  /** All visitors together. The rest is for members. */
+  visitors: 96,
+} as const
+
+const VISITOR = 'network '
+
+/**
+ * Returns who holds a stream: a member of the team, or the network of a visitor. The address is the one that the
+ * listener wrote into the head, so the same visitor counts once whichever instance they reach.
+ */
+export function holderOf({ user, headers }: Pick<RequestHead, 'user' | 'headers'>): string {
+  if (user) return `user ${user.id}`
+  return VISITOR + networkOf(headers.find(([name]) => name === 'x-forwarded-for')?.[1] ?? null)
+}
+
+/** Returns whether a caller holds as many streams of a machine as they may. */
+export function isShareTaken(session: Session, holder: string): boolean {
+  const isVisitor = holder.startsWith(VISITOR)
+  const own = session.streamsOf((other) => other === holder)
+  if (own >= (isVisitor ? streamShares.network : streamShares.user)) return true
+  return isVisitor && session.streamsOf((other) => other.startsWith(VISITOR)) >= streamShares.visitors
+}

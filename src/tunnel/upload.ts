@@ -1,0 +1,83 @@
+import type { ReadableStreamDefaultReader } from 'node:stream/web'
+import { resets } from './frames.ts'
+import type { Stream } from './stream.ts'
+import type { Traffic } from './switchboard.ts'
+
+export const uploadLimits = {
+  /** Bytes of a body. */
+  body: 1 << 30,
+  /** Milliseconds without a byte of the client, while the service can do nothing without it. */
+  idle: 30_000,
+}
+
+/**
+ * Sends the body of a request as it arrives. A body may take hours as long as bytes come. One of which nothing comes
+ * would hold a stream of the machine, so it ends.
+ */
+export class Upload {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>
+  /** Since when bytes of the client are awaited; undefined while the service has to take those that came. */
+  #awaitedSince: number | undefined
+  #arrivedAt = performance.now()
+  /** The body did not arrive in time. */
+  isLate = false
+  isDone = false
+
+  constructor(
+    body: ReadableStream<Uint8Array>,
+    private readonly stream: Stream,
+    private readonly traffic: Traffic,
+  ) {
+    this.#reader = body.getReader()
+    void this.#send()
+  }
+
+  /** Since when the service has all that came; undefined while more is awaited, which is not the service's fault. */
+  get handedOverAt(): number | undefined {
+    return this.#awaitedSince === undefined ? this.#arrivedAt : undefined
+  }
+
+  /** Ends a body that does not arrive, and one that nobody takes any more. Call it now and then. */
+  look(now: number): void {
+    const { stream } = this
+    if (stream.isClosed) {
+      this.#stop()
+      return
+    }
+    // Once the service responds, both sides may take turns, and only the limit of the stream counts.
+    const isAwaited = !stream.hasHead || stream.isRemotelyEnded
+    if (!isAwaited || this.#awaitedSince === undefined || now - this.#awaitedSince < uploadLimits.idle) return
+    this.isLate = true
+    stream.reset(resets.cancelled)
+    this.#stop()
+  }
+
+  #stop(): void {
+    if (this.isDone) return
+    this.isDone = true
+    this.#reader.cancel().catch(() => undefined)
+  }
+
+  async #send(): Promise<void> {
+    const { stream, traffic } = this
+    let sent = 0
+    try {
+      for (;;) {
+        this.#awaitedSince = performance.now()
+        const { done, value } = await this.#reader.read()
+        this.#arrivedAt = performance.now()
+        this.#awaitedSince = undefined
+        if (done) break
+        sent += value.length
+        traffic.bytes += value.length
+        if (sent > uploadLimits.body) stream.reset(resets.tooLarge)
+        await stream.write(value)
+      }
+      stream.end()
+      this.isDone = true
+    } catch {
+      stream.reset(resets.cancelled)
+      this.#stop()
+    }
+  }
+}
