@@ -192,6 +192,11 @@ export const settings = {
     number(0, 65_535),
     noNumber,
   ),
+  TUNNEL_PROXY_PORT: setting(
+    'Port at which browsers reach TUNNEL_PORT through a proxy or a container; unset: 443 with https, else TUNNEL_PORT',
+    number(1, 65_535),
+    noNumber,
+  ),
   TUNNEL_DOMAIN: setting('Domain whose subdomains are services of tunnels; unset: localhost, and by path', host, none),
   TUNNEL_PUBLIC: setting(
     'on: tunnels may be opened to anybody; off: only to members',

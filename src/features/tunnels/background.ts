@@ -59,18 +59,17 @@ async function seldom(app: App): Promise<void> {
 
 /** Nothing of a tunnel is served on the port of the API, so without TUNNEL_PORT services cannot be opened. */
 function startListener(app: App) {
-  const { TUNNEL_PORT, TUNNEL_DOMAIN, HOST, APP_URL } = app.config
+  const { TUNNEL_PORT, TUNNEL_PROXY_PORT, TUNNEL_DOMAIN, HOST, APP_URL } = app.config
   if (TUNNEL_PORT === undefined) return undefined
   const domain = TUNNEL_DOMAIN ?? 'localhost'
   const byPath = TUNNEL_DOMAIN === undefined
   const listener = listen({ host: HOST, port: TUNNEL_PORT, domain, byPath }, createGate(app))
   const isSecure = TUNNEL_DOMAIN !== undefined && APP_URL?.startsWith('https:')
+  const port = TUNNEL_PROXY_PORT ?? (isSecure ? 443 : listener.port)
   app.tunnels.listening = listener.port
   app.tunnels.serving = listener.serving
-  app.tunnels.addressOf = (slug, service) => {
-    const host = `${service}--${slug}.${domain}`
-    return isSecure ? `https://${host}` : `http://${host}:${listener.port}`
-  }
+  app.tunnels.originOf = (hostname) => new URL(`${isSecure ? 'https' : 'http'}://${hostname}:${port}`).origin
+  app.tunnels.addressOf = (slug, service) => app.tunnels.originOf(`${service}--${slug}.${domain}`)
   app.tunnels.tunnelAddressOf = (request) => tunnelAddressOf(request, domain, byPath)
   return listener
 }

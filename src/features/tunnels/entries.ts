@@ -18,8 +18,29 @@ const HOURS = 12
 
 /** Whether browsers reach this server with TLS. */
 const isSecure = ({ config }: App): boolean => config.APP_URL?.startsWith('https:') ?? false
-/** A code must not leave the browser unencrypted, whatever the link says that it came with. */
-const secured = (app: App, address: string): string => (isSecure(app) ? address.replace(/^http:/, 'https:') : address)
+
+/** Returns the address with https where browsers use it: behind a proxy, the listener itself is asked by http. */
+function publicUrl({ tunnels }: App, address: string): URL | null {
+  const url = URL.parse(address)
+  if (url?.protocol !== 'http:' || !tunnels.originOf(url.hostname)?.startsWith('https:')) return url
+  return URL.parse(address.replace(/^http:/i, 'https:'))
+}
+
+/** Returns an address of a tunnel's host. A code must only go where the listener is, so scheme and port count too. */
+function publicAddress({ tunnels }: App, url: URL | null): TunnelAddress {
+  const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:'
+  const asked = isWeb && new Request(`http://${url.host}${url.pathname}${url.search}`, { headers: { host: url.host } })
+  const found = asked && tunnels.tunnelAddressOf(asked)
+  if (!isWeb || !found || found === 'ambiguous' || found.mode !== 'host')
+    throw new AppError('invalid', 'This is not the address of a tunnel.')
+  const origin = tunnels.originOf(url.hostname)
+  if (url.origin !== origin)
+    throw new AppError(
+      'invalid',
+      `Services of tunnels are opened at ${origin}. If a proxy serves them at another port, set TUNNEL_PROXY_PORT.`,
+    )
+  return found
+}
 
 interface Pass {
   sessionId: string
@@ -35,9 +56,8 @@ export const enter = write(
   'tunnels.enter',
   person,
   async (ctx, { to }: { to: string }): Promise<{ location: string }> => {
-    const url = URL.parse(to)
-    const address = url && ctx.app.tunnels.tunnelAddressOf(new Request(url.href, { headers: { host: url.host } }))
-    if (!url || address?.mode !== 'host') throw new AppError('invalid', 'This is not the address of a tunnel.')
+    const url = publicUrl(ctx.app, to)
+    const address = publicAddress(ctx.app, url)
     const tunnel = await find(ctx, address.slug)
     refuse(reachRefusal(ctx, tunnel))
     const code = await issueSecret(ctx, {
@@ -46,7 +66,7 @@ export const enter = write(
       userId: ctx.actor.userId,
       data: { sessionId: ctx.actor.credentialId, host: address.host, target: address.target },
     })
-    return { location: `${secured(ctx.app, url.origin)}${ENTRY_PATH}?code=${code}` }
+    return { location: `${url?.origin}${ENTRY_PATH}?code=${code}` }
   },
   { secret: ['location'] },
 )
@@ -64,7 +84,7 @@ export class Entries {
   }
 
   signIn(to: string): string {
-    return `${this.app.url}/tunnels/enter?to=${encodeURIComponent(secured(this.app, to))}`
+    return `${this.app.url}/tunnels/enter?to=${encodeURIComponent(publicUrl(this.app, to)?.href ?? to)}`
   }
 
   /** Takes the code of `enter` and sets the cookie. Undefined if the code is not valid here. */
@@ -90,7 +110,7 @@ export class Entries {
 
   /**
    * Returns whose login session a browser's cookie belongs to. Pages of other tunnels are of the same site, so
-   * `SameSite` does not keep them from sending requests with it: what they send does not count.
+   * `SameSite` does not keep them from sending the cookie: it counts only in requests of the host's own pages.
    */
   async callerOf(request: Request, address: TunnelAddress): Promise<Actor | undefined> {
     const pass = isOwn(request, address) ? this.#open(cookieIn(request, this.#cookie)) : undefined
@@ -125,15 +145,23 @@ export class Entries {
   }
 }
 
-/** Whether a page of this very host sent the request, or a person opened its address. */
+/**
+ * Whether a page of this very host sent the request, or a person opened its address. Browsers send `Sec-Fetch-*` only
+ * to https and to this computer. On plain HTTP they send `Upgrade-Insecure-Requests` with every navigation, and no page
+ * can add it to other requests; all others need an `Origin` or `Referer` of this host.
+ */
 function isOwn({ method, headers }: Request, { host }: TunnelAddress): boolean {
+  const isHost = (origin: string | undefined) => origin === `http://${host}` || origin === `https://${host}`
   const origin = headers.get('origin')
-  if (origin !== null && origin !== `http://${host}` && origin !== `https://${host}`) return false
+  if (origin !== null && !isHost(origin)) return false
   const site = headers.get('sec-fetch-site')
-  if (site === null || site === 'same-origin' || site === 'none') return true
-  return (
-    method === 'GET' && headers.get('sec-fetch-mode') === 'navigate' && headers.get('sec-fetch-dest') === 'document'
-  )
+  if (site === 'same-origin' || site === 'none') return true
+  if (site !== null)
+    return (
+      method === 'GET' && headers.get('sec-fetch-mode') === 'navigate' && headers.get('sec-fetch-dest') === 'document'
+    )
+  if (origin !== null || (method === 'GET' && headers.get('upgrade-insecure-requests') === '1')) return true
+  return isHost(URL.parse(headers.get('referer') ?? '')?.origin)
 }
 
 /** Undefined if there are two of this name: nothing tells which is ours. */

@@ -75,8 +75,7 @@ export function createGate(app: App): Gate {
   const streams = OpenStreams.of(app)
 
   async function admit(request: Request, address: TunnelAddress, client: string | null): Promise<Admitted | Response> {
-    const isEntry = address.mode === 'host' && address.target.startsWith(`${ENTRY_PATH}?`)
-    if (isEntry) return (await entries.enter(request, address)) ?? problem(401, 'This link was used, or is too old.')
+    if (address.mode === 'host' && address.target.startsWith(`${ENTRY_PATH}?`)) return enter(request, address, client)
     try {
       return await pass(request, address)
     } catch (error) {
@@ -89,6 +88,13 @@ export function createGate(app: App): Gate {
       if (error.code === 'unauthenticated' && isNavigation(request)) return elsewhere(address)
       return problem(error.status, error.message)
     }
+  }
+
+  /** Every code that is tried counts: each costs a look into the database. */
+  async function enter(request: Request, address: TunnelAddress, client: string | null): Promise<Response> {
+    const wait = guesses.take(networkOf(client))
+    if (wait > 0) return problem(429, `Too many attempts. Try again in ${wait} seconds.`)
+    return (await entries.enter(request, address)) ?? problem(401, 'This link was used, or is too old.')
   }
 
   async function pass(request: Request, address: TunnelAddress): Promise<Admitted> {
@@ -109,21 +115,26 @@ export function createGate(app: App): Gate {
   async function callerOf(request: Request, address: TunnelAddress): Promise<Actor> {
     const header = request.headers.get('tutti-authorization')
     if (header === null) return (address.mode === 'host' && (await entries.callerOf(request, address))) || anonymous
-    const token = /^Bearer +([\x21-\x7e]{1,4096})$/i.exec(header)?.[1]
-    if (!token) throw unauthenticated()
-    const actor = app.auth.recent(token) ?? (await app.auth.authenticate(token))
-    if (actor.session?.impersonatorId)
-      throw new AppError('forbidden', 'Machines cannot be reached while acting as somebody else.')
-    if (actor.kind === 'tunnel') throw new AppError('forbidden', 'The credential of a tunnel cannot open services.')
-    if (!scopeHolds(actor.scopes, 'tunnels:write'))
-      throw new AppError('forbidden', 'This credential lacks the scope tunnels:write.', { scope: 'tunnels:write' })
-    return actor
+    return bearer(app, header)
   }
 
   const clientOf = ({ headers }: Request, direct: string | null) =>
     clientAddress(headers, direct, app.config.TRUSTED_PROXIES)
 
   return { admit, clientOf, refuse: problem }
+}
+
+/** Returns who sends a `Tutti-Authorization` header. */
+async function bearer(app: App, header: string): Promise<Actor> {
+  const token = /^Bearer +([\x21-\x7e]{1,4096})$/i.exec(header)?.[1]
+  if (!token) throw unauthenticated()
+  const actor = app.auth.recent(token) ?? (await app.auth.authenticate(token))
+  if (actor.session?.impersonatorId)
+    throw new AppError('forbidden', 'Machines cannot be reached while acting as somebody else.')
+  if (actor.kind === 'tunnel') throw new AppError('forbidden', 'The credential of a tunnel cannot open services.')
+  if (!scopeHolds(actor.scopes, 'tunnels:write'))
+    throw new AppError('forbidden', 'This credential lacks the scope tunnels:write.', { scope: 'tunnels:write' })
+  return actor
 }
 
 /** Returns the tunnel and the dialer of its machine, if the caller may reach it. */
