@@ -1,5 +1,6 @@
 import type { Server } from 'bun'
 import type { Tunnel } from '../../src/features/tunnels/schema.ts'
+import { foreignCookies } from '../../src/tunnel/headers.ts'
 import type { Client } from '../api/client.ts'
 import { stopSignal } from '../api/events.ts'
 import { helped } from '../api/hints.ts'
@@ -21,6 +22,15 @@ interface Target {
   host: string
 }
 
+/**
+ * Returns a host of this computer for this service alone. Cookies do not know ports, so on 127.0.0.1 a browser sends
+ * those of every local program to the machine, and lets the machine set them.
+ */
+const ownHost = ({ host }: Target): string => `${host.split('.')[0]}.localhost`
+
+/** Headers of a response that would act on every program of 127.0.0.1. */
+const ofWholeHost = ['set-cookie', 'clear-site-data', 'strict-transport-security']
+
 /** Opens a service on a port of this computer, with the login of the user. */
 export async function open(place: string, { json, port, ...where }: Options): Promise<void> {
   const [ref, name] = split(place, 'service')
@@ -32,11 +42,13 @@ export async function open(place: string, { json, port, ...where }: Options): Pr
   const stop = stopSignal()
   const server = serve(client, target, wanted)
   const url = `http://127.0.0.1:${server.port}`
-  if (json) console.log(jsonText({ url, tunnel: tunnel.slug, service: name }))
-  else
-    note(
-      `${tunnel.slug}/${name} is at ${url}. Programs on this computer reach it with your login. Press Ctrl-C to stop.`,
-    )
+  const browserUrl = `http://${ownHost(target)}:${server.port}`
+  if (json) console.log(jsonText({ url, browserUrl, tunnel: tunnel.slug, service: name }))
+  else {
+    note(`${tunnel.slug}/${name} is open on this computer with your login. Press Ctrl-C to stop.`)
+    note(`  Browser:  ${browserUrl}`)
+    note(`  Programs: ${url}`)
+  }
   await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }))
   await server.stop(true)
 }
@@ -52,7 +64,8 @@ function targetOf({ services, slug }: Tunnel, name: string, server: string): Tar
   return { base: `http://${hostname}:${url.port}`, host: url.host }
 }
 
-function serve(client: Client, target: Target, port: number) {
+/** Listens on a port of this computer and passes requests on to the service. */
+export function serve(client: Pick<Client, 'token'>, target: Target, port: number) {
   const server: Server<Joined> = Bun.serve<Joined>({
     hostname: '127.0.0.1',
     port,
@@ -60,7 +73,7 @@ function serve(client: Client, target: Target, port: number) {
     development: false,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     async fetch(request) {
-      if (!isOwn(request)) return new Response('Open this address yourself.\n', { status: 403 })
+      if (!isOwn(request, target)) return new Response('Open this address yourself.\n', { status: 403 })
       const url = new URL(request.url)
       const path = url.pathname + url.search
       if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket') return forward(client, target, request, path)
@@ -79,35 +92,43 @@ function serve(client: Client, target: Target, port: number) {
 }
 
 /** Only programs and pages of this very address may use the login: not a page of somewhere else in the browser. */
-function isOwn({ headers, url }: Request): boolean {
+function isOwn({ headers, url }: Request, target: Target): boolean {
   const { hostname, origin, host } = new URL(url)
-  if (!isLocal(hostname) || headers.get('host') !== host) return false
+  if ((!isLocal(hostname) && hostname !== ownHost(target)) || headers.get('host') !== host) return false
   const from = headers.get('origin')
   if (from !== null && from !== origin) return false
   const site = headers.get('sec-fetch-site')
   return site === null || site === 'same-origin' || site === 'none'
 }
 
-async function forward(client: Client, { base, host }: Target, request: Request, path: string): Promise<Response> {
-  const send = (token: string | undefined) => {
-    const headers = new Headers(request.headers)
-    headers.set('host', host)
-    headers.set('tutti-authorization', `Bearer ${token}`)
-    for (const name of ['connection', 'keep-alive', 'transfer-encoding']) headers.delete(name)
-    return fetch(base + path, {
-      method: request.method,
-      headers,
-      body: request.body,
-      redirect: 'manual',
-      decompress: false,
-      signal: request.signal,
-    })
-  }
-  const { status, headers, body } = await send(await client.token())
-  return new Response(body, { status, headers })
+/** Whether cookies of a request belong to the service: those that a browser has for 127.0.0.1 belong to any program. */
+const hasOwnCookies = ({ headers, url }: Request, target: Target): boolean =>
+  headers.get('sec-fetch-site') === null || new URL(url).hostname === ownHost(target)
+
+async function forward(client: Pick<Client, 'token'>, target: Target, request: Request, path: string) {
+  const { base, host } = target
+  const isShared = !hasOwnCookies(request, target)
+  const headers = new Headers(request.headers)
+  headers.set('host', host)
+  headers.set('tutti-authorization', `Bearer ${await client.token()}`)
+  for (const name of ['connection', 'keep-alive', 'transfer-encoding']) headers.delete(name)
+  const cookies = isShared ? '' : foreignCookies(headers.get('cookie') ?? '')
+  if (cookies) headers.set('cookie', cookies)
+  else headers.delete('cookie')
+  const response = await fetch(base + path, {
+    method: request.method,
+    headers,
+    body: request.body,
+    redirect: 'manual',
+    decompress: false,
+    signal: request.signal,
+  })
+  const answered = new Headers(response.headers)
+  if (isShared) for (const name of ofWholeHost) answered.delete(name)
+  return new Response(response.body, { status: response.status, headers: answered })
 }
 
-async function dial(client: Client, { base, host }: Target, { headers }: Request, path: string) {
+async function dial(client: Pick<Client, 'token'>, { base, host }: Target, { headers }: Request, path: string) {
   const protocols = (headers.get('sec-websocket-protocol') ?? '').split(',').map((each) => each.trim())
   return connect({
     url: base.replace(/^http/, 'ws') + path,
