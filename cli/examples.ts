@@ -34,7 +34,7 @@ export const examples: Record<string, string[]> = {
     'tutti tunnel up --http web=3000',
     'tutti tunnel up --http web=3000 --who members --access organization',
     "tutti tunnel up --mcp fs='npx -y mcp-files /srv'",
-    'tutti tunnel up --claim b3Blbi1zZXNhbWU --server tutti.example.com',
+    'tutti tunnel up --claim - --server tutti.example.com < nonce',
   ],
   'tunnel add': [
     'tutti tunnel add api=8080 --who members',

@@ -69,7 +69,10 @@ function addUp(tunnel: Command, remote: (command: Command) => Command): void {
     .addOption(whoOption())
     .option('--name <name>', "name of the tunnel (default: this machine's)")
     .addOption(accessOption())
-    .option('--claim <nonce>', 'claim a tunnel that somebody registered; needs --server and no sign-in')
+    .option(
+      '--claim <nonce>',
+      'claim a tunnel that somebody registered, with its nonce (-: read it from standard input, unseen by others); needs --server and no sign-in',
+    )
     .action(async (options) => (await import('./commands/tunnel-up.ts')).up(options))
   tunnel
     .command('add')

@@ -1,4 +1,5 @@
 import type { OfferedActions, TunnelAction } from '../../src/features/tunnels/action-schema.ts'
+import type { Tunnel } from '../../src/features/tunnels/schema.ts'
 import type { Client } from '../api/client.ts'
 import { follow, pause, stopSignal } from '../api/events.ts'
 import { helped } from '../api/hints.ts'
@@ -6,6 +7,7 @@ import { signedInClient, type Where } from '../api/profiles.ts'
 import { at } from '../api/reference.ts'
 import { guarded, jsonText, note, plain, print } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
+import { unreachable } from './tunnel.ts'
 
 interface Options extends Where {
   json?: boolean
@@ -27,12 +29,18 @@ export async function run(ref: string, command: string | undefined, given: strin
       ({ name, description, confirm }) =>
         `${plain(name ?? '')}  ${plain(description)}${confirm ? ' (asks at the machine)' : ''}`,
     )
-    return print(json, commands, ...(lines.length > 0 ? lines : ['This machine offers you no commands.']))
+    print(json, commands, ...(lines.length > 0 ? lines : ['This machine offers you no commands.']))
+    const problem = await problemOf(client, ref)
+    if (problem) note(problem)
+    return
   }
   const found = commands.find(({ name }) => name === command)
   const names = commands.map(({ name }) => name).join(', ')
-  if (!found)
-    throw new Refusal(`${ref} offers you no command ${plain(command)}.${names ? ` Its commands: ${names}.` : ''}`, 4)
+  if (!found) {
+    const offered = names ? `Its commands: ${names}.` : ''
+    const sentences = [`${ref} offers you no command ${plain(command)}.`, offered, await problemOf(client, ref)]
+    throw new Refusal(sentences.filter(Boolean).join(' '), 4)
+  }
   const schema = (found.schema.properties as { params?: Properties } | undefined)?.params
   const params = paramsOf(given, schema?.properties ?? {})
   const action = await perform(client, ref, { type: 'run_command', params: { command, params } }, json)
@@ -53,6 +61,10 @@ export async function call(place: string, tool: string, given: string[], { json,
   const params = { server, tool, arguments: argumentsOf(given) }
   finish(await perform(client, ref, { type: 'call_tool', params }, true), json)
 }
+
+/** Returns why the machine of a tunnel cannot be used now. */
+const problemOf = async (client: Client, ref: string): Promise<string | undefined> =>
+  unreachable(await helped(client, () => client.get<Tunnel>(at('/api/tunnels/:id', ref))))
 
 export function split(place: string, what: string): [ref: string, name: string] {
   const [ref, name, more] = place.split('/')
@@ -103,6 +115,8 @@ function argumentsOf(given: readonly string[]): Record<string, unknown> {
 
 /** Asks for an action and waits for its end. Ctrl-C cancels it. `quiet`: the output is not printed as it comes. */
 async function perform(client: Client, ref: string, body: object, quiet: boolean | undefined): Promise<TunnelAction> {
+  const problem = await problemOf(client, ref)
+  if (problem) note(`${problem} Waiting for it for a minute.`)
   const asked = await helped(client, () => client.post<TunnelAction>(at('/api/tunnels/:id/actions', ref), body))
   const stop = stopSignal()
   const done = new AbortController()
@@ -187,13 +201,15 @@ class Running {
   }
 }
 
+const exits: Partial<Record<TunnelAction['state'], number>> = { refused: 3, timed_out: 6 }
+
 /** Prints how an action ended. The exit code of a command becomes that of this program. */
 function finish(action: TunnelAction, json: boolean | undefined): void {
   const { state, error, result, type } = action
   if (json) print(true, action)
   if (state !== 'succeeded') {
     const { exitCode } = (result ?? {}) as { exitCode?: unknown }
-    const code = typeof exitCode === 'number' && exitCode > 0 ? exitCode : state === 'refused' ? 3 : 1
+    const code = typeof exitCode === 'number' && exitCode > 0 ? exitCode : (exits[state] ?? 1)
     throw new Refusal(plain(error ?? `It ended: ${state}.`), code)
   }
   if (!json && type !== 'run_command') console.log(jsonText(result, 2))

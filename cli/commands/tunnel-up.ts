@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import type { TunnelClaimed, TunnelRegistered } from '../../src/features/tunnels/schema.ts'
 import type { Ended } from '../../src/tunnel/actions.ts'
-import { Agent } from '../../src/tunnel/agent.ts'
+import { Agent, type ServiceAddress } from '../../src/tunnel/agent.ts'
 import type { Machine } from '../../src/tunnel/machine.ts'
 import { version } from '../../src/version.ts'
 import { stopSignal } from '../api/events.ts'
@@ -56,6 +56,7 @@ export async function up({ json, http, mcp, who, name, access, claim, ...where }
     note('Nothing is offered yet. Add a service: --http web=3000')
   const stop = stopSignal()
   const desk = new Desk(json)
+  let addresses = ''
   const agent = new Agent({
     machine,
     env: environmentForCommands(),
@@ -67,6 +68,13 @@ export async function up({ json, http, mcp, who, name, access, claim, ...where }
       if (json) emit({ state, tunnel: machine.slug })
       else if (desk.isOnline) note(`${machine.slug} is online at ${detail}. Press Ctrl-C to stop.`)
       else note('The connection was lost. Connecting again.')
+    },
+    onAddresses: (services) => {
+      const now = jsonText({ services })
+      if (now === addresses) return
+      addresses = now
+      if (json) emit(now)
+      else for (const service of services) note(`  ${addressLine(service)}`)
     },
     onServed: (served, kept) => {
       const entry = desk.served(served, kept)
@@ -81,6 +89,9 @@ export async function up({ json, http, mcp, who, name, access, claim, ...where }
       `The server refused the credential of this machine: the tunnel was deleted, or another machine claimed it. To start over, remove ${machinePath()}`,
     )
 }
+
+const addressLine = ({ name, url }: ServiceAddress): string =>
+  `${name}  ${url ? plain(url) : 'cannot be opened: TUNNEL_PORT is not set on the server'}`
 
 let unwritten: string[] = []
 
@@ -123,7 +134,8 @@ async function machineOf(known: Machine | undefined, { name, access, claim }: Wa
   if (claim !== undefined) {
     if (!where.server) throw new Refusal('--claim also needs --server, the address of the server.')
     const server = serverOf(where.server)
-    const claimed = await claimWith(server, { nonce: claim, ...about })
+    const nonce = claim === '-' ? await readNonce() : claim
+    const claimed = await claimWith(server, { nonce, ...about })
     const { services = {}, commands, mcp, workspaces } = known ?? {}
     return { ...claimed, server, services, commands, mcp, workspaces }
   }
@@ -132,6 +144,14 @@ async function machineOf(known: Machine | undefined, { name, access, claim }: Wa
     client.post<TunnelRegistered>('/api/tunnels/register', { name: name ?? hostname(), ...(access && { access }) }),
   )
   return { ...(await claimWith(client.server, { nonce, ...about })), server: client.server, services: {} }
+}
+
+/** Reads the nonce from standard input: the arguments of a program are seen by everybody on the computer. */
+async function readNonce(): Promise<string> {
+  const text = process.stdin.isTTY ? prompt('Nonce:') : await Bun.stdin.text()
+  const nonce = text?.trim()
+  if (!nonce) throw new Refusal('No nonce was given on standard input.')
+  return nonce
 }
 
 /** Without the user's credential: the nonce alone proves the right to claim. */

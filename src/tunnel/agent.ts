@@ -21,9 +21,17 @@ export interface Served {
   ms: number
 }
 
+export interface ServiceAddress {
+  name: string
+  /** Null: the server opens no services. */
+  url: string | null
+}
+
 export interface AgentOptions {
   machine: Machine
   onState?(state: 'online' | 'offline', detail: string): void
+  /** Called with each heartbeat. */
+  onAddresses?(services: ServiceAddress[]): void
   /** `kept`: the request, if `keepsRequests` is set and it can be sent again. */
   onServed?(served: Served, kept?: Kept): void
   keepsRequests?: boolean
@@ -125,6 +133,12 @@ const heartbeat = ({ server, token }: Machine, body: object): Promise<Response> 
     redirect: 'error',
     signal: AbortSignal.timeout(10_000),
   })
+
+/** What the server says to a heartbeat. Older servers send no services. */
+interface Taken {
+  drain?: boolean
+  services?: ServiceAddress[]
+}
 
 /** One connection. */
 class Link {
@@ -228,7 +242,8 @@ class Link {
     const { rttMs } = this.session
     const body = { generation: this.#generation, services, ...(rttMs !== undefined && { rttMs: Math.round(rttMs) }) }
     const response = await heartbeat(machine, body).catch(() => undefined)
-    const taken = response?.ok ? ((await response.json()) as { drain?: boolean }) : undefined
+    const taken = response?.ok ? ((await response.json()) as Taken) : undefined
+    if (taken?.services?.length) this.options.onAddresses?.(taken.services)
     if (taken?.drain) this.#leave()
   }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Tunnel } from '../../src/features/tunnels/schema.ts'
+import type { Tunnel, TunnelRegistered } from '../../src/features/tunnels/schema.ts'
 import type { Machine } from '../../src/tunnel/machine.ts'
 import { BINARY, bareEnv, freePort, onTerminal, tutti } from '../support/binary.ts'
 import { Home, Office } from './home.ts'
@@ -51,6 +51,8 @@ test('connects, serves, and is listed, changed and deleted', async () => {
   const child = up('--name', 'Build machine', '--http', `web=${service.port}`)
   const lines = linesOf(child.stdout)
   expect(await lines.next()).toEqual({ state: 'online', tunnel: 'build-machine' })
+  const url = `http://web--build-machine.localhost:${port}`
+  expect(await lines.next()).toEqual({ services: [{ name: 'web', url }] })
   const file = join(home.env.XDG_CONFIG_HOME, 'tutti', 'tunnel.json')
   expect(statSync(file).mode & 0o777).toBe(0o600)
 
@@ -92,6 +94,10 @@ test('runs commands of the machine, opens its services here, and tells its own l
   expect((await run('tunnel', 'down')).out).toBe('Stopped the tunnel of this machine.\n')
   expect(await child.exited).toBe(0)
   expect((await run('tunnel', 'logs')).err).toContain('No tunnel runs on this machine.')
+  const offline = 'workshop is offline, last seen just now. Connect it: run "tutti tunnel up" on its machine.'
+  const opening = await run('tunnel', 'open', 'workshop/web')
+  expect([opening.code, opening.err]).toEqual([6, expect.stringContaining(offline)])
+  expect((await run('tunnel', 'run', 'workshop')).err).toContain(offline)
 
   const machine = JSON.parse(readFileSync(file, 'utf8')) as Machine
   const params = { name: { type: 'string' as const }, times: { type: 'integer' as const, optional: true } }
@@ -105,6 +111,7 @@ test('runs commands of the machine, opens its services here, and tells its own l
   const again = up()
   const said = linesOf(again.stdout)
   expect(await said.next()).toEqual({ state: 'online', tunnel: 'workshop' })
+  expect(await said.next()).toMatchObject({ services: [{ name: 'web' }] })
   expect((await run('tunnel', 'up')).err).toContain('A tunnel already runs on this machine.')
 
   expect((await run('tunnel', 'run', 'workshop')).out).toContain('greet  Greet somebody\n')
@@ -186,8 +193,48 @@ test('runs commands of the machine, opens its services here, and tells its own l
 
   expect((await run('tunnel', 'down')).code).toBe(0)
   expect(await third.exited).toBe(0)
+
+  // A command waits for a machine that is offline, and says so.
+  const queued = Bun.spawn([BINARY, 'tunnel', 'run', 'workshop', 'greet', 'name=Ada'], {
+    env: { ...bareEnv, ...home.env },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  expect(await textOf(queued.stderr, 'Waiting')).toContain('workshop is offline')
+  const fourth = up()
+  expect(await new Response(queued.stdout).text()).toBe('hello Ada \n')
+  expect(await queued.exited).toBe(0)
+  fourth.kill()
+  expect(await fourth.exited).toBe(0)
   await run('tunnel', 'rm', 'workshop')
+  rmSync(file)
 }, 300_000)
+
+test('claims with a nonce from standard input, so that the list of processes does not show it', async () => {
+  const { body } = await office.api<TunnelRegistered>('POST', '/api/tunnels/register', { name: 'Claimed' })
+  const child = Bun.spawn([BINARY, 'tunnel', 'up', '--json', '--claim', '-', '--server', office.url], {
+    env: { ...bareEnv, ...home.env },
+    stdin: new Blob([`${body.nonce}\n`]),
+    stdout: 'pipe',
+  })
+  expect(await linesOf(child.stdout).next()).toEqual({ state: 'online', tunnel: body.tunnel.slug })
+  const processes = await new Response(Bun.spawn(['ps', '-A', '-o', 'args'], { stdout: 'pipe' }).stdout).text()
+  expect(processes).toContain('--claim -')
+  expect(processes).not.toContain(body.nonce)
+  child.kill()
+  await child.exited
+}, 300_000)
+
+/** Reads until this text has come. */
+async function textOf(stream: ReadableStream<Uint8Array>, end: string): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const bytes of stream) {
+    text += decoder.decode(bytes, { stream: true })
+    if (text.includes(end)) break
+  }
+  return text
+}
 
 /** Speaks with a WebSocket: its subprotocol, what comes back, and how it ends. */
 async function spoken(url: string, headers: Record<string, string> = {}): Promise<unknown[]> {

@@ -216,15 +216,20 @@ describe("a tunnel's cookie on plain HTTP, where browsers send no Sec-Fetch-Site
   test('does not count in a request that a page of another tunnel may have sent', async () => {
     // <img src> with a policy that hides the page, and without.
     const other = `http://web--other.localhost:${t.app.tunnels.listening}/`
-    for (const headers of [{}, { referer: other }, { origin: 'null' }, { referer: 'no address' }])
+    const tries: Record<string, string>[] = [{}, { referer: other }, { origin: 'null' }, { referer: 'no address' }]
+    for (const headers of tries)
       expect((await at('/delete?id=1', { cookie, accept: 'image/*', ...headers })).status).toBe(401)
     expect((await at('/', { cookie, 'upgrade-insecure-requests': '1' }, { method: 'POST' })).status).toBe(401)
   })
 
   test("counts in navigations and in requests of the host's own pages, which may always send their address", async () => {
     const own = `http://${hostOf('web')}`
-    for (const headers of [{ 'upgrade-insecure-requests': '1' }, { referer: `${own}/page` }, { origin: own }])
-      expect((await at('/', { cookie, ...headers })).status).toBe(200)
+    const tries: Record<string, string>[] = [
+      { 'upgrade-insecure-requests': '1' },
+      { referer: `${own}/page` },
+      { origin: own },
+    ]
+    for (const headers of tries) expect((await at('/', { cookie, ...headers })).status).toBe(200)
     const page = await at('/', { cookie, 'upgrade-insecure-requests': '1' })
     expect(page.headers.get('referrer-policy')).toBe('same-origin')
     const safe = await at('/', { cookie, 'sec-fetch-site': 'same-origin' })

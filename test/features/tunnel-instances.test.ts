@@ -1,13 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { TunnelAction } from '../../src/features/tunnels/action-schema.ts'
 import { handoverKey, handoverPath } from '../../src/features/tunnels/dialers.ts'
+import { streamShares } from '../../src/features/tunnels/shares.ts'
 import { openThrough } from '../../src/tunnel/dial.ts'
 import type { RequestHead } from '../../src/tunnel/frames.ts'
 import { HANDOVER_HEADER, sign } from '../../src/tunnel/handover.ts'
+import type { Connection } from '../../src/tunnel/switchboard.ts'
+import { uploadLimits } from '../../src/tunnel/upload.ts'
 import { call, mcpToken, member, type Person, person, type TestApp, testApp } from '../support/app.ts'
 import { freePort } from '../support/port.ts'
 import { until } from '../support/until.ts'
@@ -33,6 +37,8 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('two instances of one Postgr
       TUNNEL_RATE: '1000000',
       INSTANCE_URL: `http://127.0.0.1:${port}`,
       INSTANCE_NETWORK: 'private',
+      TUNNEL_PUBLIC: 'on',
+      TRUSTED_PROXIES: '127.0.0.1',
     })
   }
 
@@ -52,6 +58,8 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('two instances of one Postgr
           await new Promise<void>((resolve) => held.push(resolve))
           return new Response('at last')
         }
+        if (pathname === '/length') return new Response(String((await request.text()).length))
+        if (pathname === '/headers') return Response.json(Object.fromEntries(request.headers))
         return Response.json({ path: pathname, user: request.headers.get('tutti-user') })
       },
       websocket: {
@@ -189,6 +197,91 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('two instances of one Postgr
     const plain = await fetch(path, { headers: { [HANDOVER_HEADER]: signed() } })
     expect(plain.status).toBe(426)
     expect((await fetch(path)).status).toBe(404)
+  })
+
+  test('cookies of the server and headers that look like ours do not reach the service either', async () => {
+    const headers = {
+      'tutti-authorization': `Bearer ${owner.token}`,
+      cookie: 'own=1; tutti_link=2; __Host-tutti_oauth=3',
+      Tutti_Email: 'forged@example.com',
+      X_Forwarded_For: '198.51.100.1',
+    }
+    const url = `http://127.0.0.1:${two.app.tunnels.listening}/t/${machine.tunnel.slug}/web/headers`
+    const seen = (await (await fetch(url, { headers })).json()) as Record<string, string>
+    expect(seen).toMatchObject({ cookie: 'own=1', 'tutti-email': owner.email, 'x-forwarded-for': '127.0.0.1' })
+    expect(Object.keys(seen).filter((name) => name.includes('_'))).toEqual([])
+  })
+
+  test('one network has one share of the streams of a machine, and stalled bodies end, on both together', async () => {
+    const open = { url: `http://127.0.0.1:${service.port}`, who: ['anyone'] }
+    const shared = await connectMachine(one, owner, { services: { open }, access: 'public' })
+    const { session } = one.app.tunnels.of(shared.tunnel.id) as Connection
+    const path = `/t/${shared.tunnel.slug}/open/length`
+    const clients = times(40, (i) => {
+      const port = (i % 2 ? one : two).app.tunnels.listening as number
+      const client = { socket: connect({ host: '127.0.0.1', port }), said: '' }
+      client.socket
+        .on('error', () => undefined)
+        .on('data', (bytes) => {
+          client.said += bytes.toString('latin1')
+        })
+      const head = ['Host: localhost', 'X-Forwarded-For: 198.51.100.7', 'Content-Length: 1000']
+      client.socket.write(`POST ${path} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\nx`)
+      return client
+    })
+    const statusesOf = () => clients.map(({ said }) => said.split(' ')[1]).filter(Boolean)
+    await until(() => statusesOf().length === 40 - streamShares.network)
+    expect(new Set(statusesOf())).toEqual(new Set(['429']))
+    expect(session.streams).toBe(streamShares.network)
+    const ask = (t: TestApp, address: string) =>
+      fetch(`http://127.0.0.1:${t.app.tunnels.listening}${path}`, { headers: { 'x-forwarded-for': address } })
+    const refused = await ask(two, '198.51.100.7')
+    expect([refused.status, await refused.json()]).toMatchObject([429, { status: 429 }])
+    expect((await ask(two, '198.51.100.8')).status).toBe(200)
+    const { idle } = uploadLimits
+    uploadLimits.idle = 1
+    await until(() => session.streams === 0 && statusesOf().length === 40)
+    uploadLimits.idle = idle
+    expect(statusesOf().filter((status) => status === '408')).toHaveLength(streamShares.network)
+    for (const { socket } of clients) socket.destroy()
+    await shared.stop()
+  })
+
+  test('who loses a right on one instance has nothing open through the other, and is refused there', async () => {
+    const team = { url: `http://127.0.0.1:${service.port}`, who: ['members'] }
+    const shared = await connectMachine(one, owner, { services: { team }, access: 'organization' })
+    const { id, slug } = shared.tunnel
+    const admin = await person(one, { admin: true })
+    const address = `127.0.0.1:${two.app.tunnels.listening}/t/${slug}/team`
+    const headers = (token: string) => ({ 'tutti-authorization': `Bearer ${token}` })
+    const openSocket = async (token: string) => {
+      const socket = new WebSocket(`ws://${address}/socket`, { headers: headers(token) })
+      const closed = Promise.withResolvers<void>()
+      socket.onclose = () => closed.resolve()
+      await new Promise((resolve, reject) => Object.assign(socket, { onopen: resolve, onerror: reject }))
+      return closed
+    }
+    const of = ({ userId }: Person) => `/api/teams/${owner.organizationId}/members/${userId}`
+    const tunnel = `/api/tunnels/${id}`
+    const ways: [(who: Person) => Promise<{ status: number }>, number][] = [
+      [({ userId }) => admin.fetch('PATCH', `/api/admin/users/${userId}/suspend`, {}), 401],
+      [(who) => owner.fetch('DELETE', of(who)), 404],
+      [(who) => owner.fetch('PATCH', of(who), { role: 'viewer' }), 403],
+      [(who) => who.fetch('POST', '/api/auth/logout'), 401],
+      [() => owner.fetch('PUT', tunnel, { access: 'private' }), 403],
+      [() => owner.fetch('PUT', tunnel, { access: 'organization', paused: true }), 503],
+    ]
+    for (const [way, expected] of ways) {
+      const who = await member(one, owner, 'member')
+      const closed = await openSocket(who.token)
+      expect((await way(who)).status).toBe(200)
+      await closed.promise
+      expect((await fetch(`http://${address}/a`, { headers: headers(who.token) })).status).toBe(expected)
+      await owner.fetch('PUT', tunnel, { access: 'organization', paused: false })
+      await until(async () => (await fetch(`http://${address}/a`, { headers: headers(owner.token) })).status === 200)
+    }
+    await until(() => one.app.tunnels.of(id)?.session.streams === 0)
+    await shared.stop()
   })
 
   test('a rolling restart loses no request that was not in flight', async () => {

@@ -23,7 +23,8 @@ export function serveTunnels(app: App): () => Promise<void> {
     streams.rightsChanged(concerns)
     for (const connection of app.tunnels.all) if (concerns(actorOf(connection))) void recheck(app, connection)
   })
-  const leave = app.bus.pollWhile(() => app.tunnels.size > 0)
+  // Also for streams to machines of other instances: they too end when their caller loses a right.
+  const leave = app.bus.pollWhile(() => app.tunnels.size > 0 || streams.size > 0)
   const unsubscribe = app.bus.subscribe((event) => {
     Dispatcher.of(app).onEvent(event)
     const { type, subjectId } = event

@@ -30,6 +30,10 @@ export class OpenStreams {
 
   private constructor(private readonly app: App) {}
 
+  get size(): number {
+    return this.#open.size
+  }
+
   /** Counts the changes that this instance was notified of. Read it before a caller's rights are checked, for `add`. */
   get changes(): number {
     return this.#changes

@@ -135,6 +135,14 @@ export type Heartbeat = Static<typeof Heartbeat>
 export const HeartbeatTaken = object({
   leaseUntil: instant(),
   drain: bool({ description: 'Connect again: this server is about to stop' }),
+  services: array(
+    object({
+      name: text(30, { example: 'web' }),
+      url: nullable(text(300, { example: 'https://web--build-1.example.com' })),
+    }),
+    50,
+    { description: 'Where each service is opened; null if this server opens none' },
+  ),
 })
 export type HeartbeatTaken = Static<typeof HeartbeatTaken>
 

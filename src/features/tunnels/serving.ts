@@ -10,7 +10,7 @@ import type { Connection, TunnelFacts } from '../../tunnel/switchboard.ts'
 import { Dispatcher } from './dispatch.ts'
 import { tunnelOffline, tunnelOnline } from './events.ts'
 import { MachineConnection } from './machine-connection.ts'
-import { about } from './rows.ts'
+import { about, addressOf } from './rows.ts'
 import type { Heartbeat, HeartbeatTaken } from './schema.ts'
 import { storable } from './storable.ts'
 import { tunnelHours, tunnelSessions, tunnels } from './table.ts'
@@ -116,7 +116,11 @@ export const heartbeat = flow(
   tunnelMachine,
   async (ctx, { generation, rttMs, services }: Heartbeat): Promise<HeartbeatTaken> => {
     const mine = and(eq(tunnelSessions.tunnelId, tunnelIdOf(ctx)), eq(tunnelSessions.generation, generation))
-    const [session] = await ctx.db.select({ services: tunnelSessions.services }).from(tunnelSessions).where(mine)
+    const [session] = await ctx.db
+      .select({ services: tunnelSessions.services, slug: tunnels.slug })
+      .from(tunnelSessions)
+      .innerJoin(tunnels, eq(tunnels.id, tunnelSessions.tunnelId))
+      .where(mine)
     const states = new Map(services.map(({ name, ok }) => [name, ok]))
     const leaseUntil = leaseFrom(ctx.now)
     const known = session?.services.map((service) => ({ ...service, ok: states.get(service.name) ?? service.ok }))
@@ -129,7 +133,8 @@ export const heartbeat = flow(
         .returning({ tunnelId: tunnelSessions.tunnelId }))
     if (!renewed?.length)
       throw new AppError('conflict', 'This connection was replaced by a later one, or has ended. Connect again.')
-    return { leaseUntil, drain: ctx.app.tunnels.isDraining }
+    const addresses = services.map(({ name }) => ({ name, url: addressOf(ctx.app, session?.slug ?? '', name) }))
+    return { leaseUntil, drain: ctx.app.tunnels.isDraining, services: addresses }
   },
 )
 
