@@ -187,16 +187,8 @@ export const settings = {
     choice('auto', 'on', 'off'),
     'auto' as 'auto' | 'on' | 'off',
   ),
-  TUNNEL_PORT: setting(
-    'Port for services of tunnels, apart from PORT; unset: they cannot be opened',
-    number(0, 65_535),
-    noNumber,
-  ),
-  TUNNEL_PROXY_PORT: setting(
-    'Port at which browsers reach TUNNEL_PORT through a proxy or a container; unset: 443 with https, else TUNNEL_PORT',
-    number(1, 65_535),
-    noNumber,
-  ),
+  TUNNEL_PORT: setting('Port for services of tunnels; unset: they cannot be opened', number(0, 65_535), noNumber),
+  TUNNEL_PROXY_PORT: setting('Port of the proxy in front of TUNNEL_PORT, if not 443', number(1, 65_535), noNumber),
   TUNNEL_DOMAIN: setting('Domain whose subdomains are services of tunnels; unset: localhost, and by path', host, none),
   TUNNEL_PUBLIC: setting(
     'on: tunnels may be opened to anybody; off: only to members',
