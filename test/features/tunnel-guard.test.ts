@@ -170,6 +170,11 @@ describe('POST /api/tunnels/enter', () => {
     const { status, body } = await enter(`http://user:password@${host}:${listening}/deep`)
     expect(status).toBe(200)
     expect(body.location).toStartWith(`http://${host}:${listening}/.tutti/enter?code=`)
+    const { pathname, search } = new URL(body.location)
+    const redeem = async (hostname: string) => (await at(pathname + search, { host: hostname })).status
+    expect(await redeem(`${host}:23077`)).toBe(401)
+    // A code works once, also where it is wrong.
+    expect(await redeem(`${host}:${listening}`)).toBe(401)
   })
 
   test('issues codes for TUNNEL_PROXY_PORT where a proxy serves the listener at another port', async () => {
@@ -243,8 +248,13 @@ describe('the host of a request to the listener', () => {
     expect(two.status).toBe(400)
   })
 
-  // Bun drops the host of an absolute target before anybody sees it (oven-sh/bun#33002). When it no longer does, this
-  // fails, and the response is the 400 of the test above.
+  test('must be the same in Host and in an absolute target, as far as Bun shows it', () => {
+    const request = new Request('http://web--other.localhost/', { headers: { host: 'web--box.localhost' } })
+    expect(t.app.tunnels.tunnelAddressOf(request)).toBe('ambiguous')
+  })
+
+  // Bun drops the host of an absolute target before a handler sees it (oven-sh/bun#33002). Once it no longer does, this
+  // fails, and the response is 400.
   test('is that of Host, whatever an absolute target says', async () => {
     const lines = [`Host: ${hostOf('web')}`, `Tutti-Authorization: Bearer ${owner.token}`, 'Connection: close']
     const client = await send(`GET http://web--other.localhost/ HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)

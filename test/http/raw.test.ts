@@ -156,6 +156,11 @@ describe('whom a request is for', () => {
     expect(answer?.headers.get('location')).toBeNull()
   })
 
+  test('an absolute target for another host than Host gets 400, as far as Bun shows it', async () => {
+    const request = new Request('http://evil.example/api/docs', { headers: { host } })
+    expect((await t.server.handle(request)).status).toBe(400)
+  })
+
   test('a server with a name of its own answers to it, and one open to the network to its addresses', async () => {
     const named = await testApp({
       APP_URL: 'https://tutti.example.com',
