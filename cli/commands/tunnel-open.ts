@@ -8,7 +8,7 @@ import { isLocal, signedInClient, type Where } from '../api/profiles.ts'
 import { at } from '../api/reference.ts'
 import { jsonText, note } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
-import { unreachable } from './tunnel.ts'
+import { describeOffline } from './tunnel.ts'
 import { split } from './tunnel-run.ts'
 import { connect, type Joined, joinedSockets } from './tunnel-socket.ts'
 
@@ -37,7 +37,7 @@ export async function open(place: string, { json, port, ...where }: Options): Pr
   const [ref, name] = split(place, 'service')
   const { client } = signedInClient(where)
   const tunnel = await helped(client, () => client.get<Tunnel>(at('/api/tunnels/:id', ref)))
-  const problem = unreachable(tunnel)
+  const problem = describeOffline(tunnel)
   if (problem) throw new Refusal(problem, 6)
   const target = targetOf(tunnel, name, client.server)
   const wanted = port === undefined ? 0 : Number(port)

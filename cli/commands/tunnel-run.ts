@@ -7,7 +7,7 @@ import { signedInClient, type Where } from '../api/profiles.ts'
 import { at } from '../api/reference.ts'
 import { guarded, jsonText, note, plain, print } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
-import { unreachable } from './tunnel.ts'
+import { describeOffline } from './tunnel.ts'
 
 interface Options extends Where {
   json?: boolean
@@ -30,7 +30,7 @@ export async function run(ref: string, command: string | undefined, given: strin
         `${plain(name ?? '')}  ${plain(description)}${confirm ? ' (asks at the machine)' : ''}`,
     )
     print(json, commands, ...(lines.length > 0 ? lines : ['This machine offers you no commands.']))
-    const problem = await problemOf(client, ref)
+    const problem = await offlineProblem(client, ref)
     if (problem) note(problem)
     return
   }
@@ -38,7 +38,7 @@ export async function run(ref: string, command: string | undefined, given: strin
   const names = commands.map(({ name }) => name).join(', ')
   if (!found) {
     const offered = names ? `Its commands: ${names}.` : ''
-    const sentences = [`${ref} offers you no command ${plain(command)}.`, offered, await problemOf(client, ref)]
+    const sentences = [`${ref} offers you no command ${plain(command)}.`, offered, await offlineProblem(client, ref)]
     throw new Refusal(sentences.filter(Boolean).join(' '), 4)
   }
   const schema = (found.schema.properties as { params?: Properties } | undefined)?.params
@@ -62,9 +62,11 @@ export async function call(place: string, tool: string, given: string[], { json,
   finish(await perform(client, ref, { type: 'call_tool', params }, true), json)
 }
 
-/** Returns why the machine of a tunnel cannot be used now. */
-const problemOf = async (client: Client, ref: string): Promise<string | undefined> =>
-  unreachable(await helped(client, () => client.get<Tunnel>(at('/api/tunnels/:id', ref))))
+/** Returns that the machine of a tunnel is offline. The server itself says that a tunnel is paused. */
+async function offlineProblem(client: Client, ref: string): Promise<string | undefined> {
+  const tunnel = await helped(client, () => client.get<Tunnel>(at('/api/tunnels/:id', ref)))
+  return tunnel.paused ? undefined : describeOffline(tunnel)
+}
 
 export function split(place: string, what: string): [ref: string, name: string] {
   const [ref, name, more] = place.split('/')
@@ -115,7 +117,7 @@ function argumentsOf(given: readonly string[]): Record<string, unknown> {
 
 /** Asks for an action and waits for its end. Ctrl-C cancels it. `quiet`: the output is not printed as it comes. */
 async function perform(client: Client, ref: string, body: object, quiet: boolean | undefined): Promise<TunnelAction> {
-  const problem = await problemOf(client, ref)
+  const problem = await offlineProblem(client, ref)
   if (problem) note(`${problem} Waiting for it for a minute.`)
   const asked = await helped(client, () => client.post<TunnelAction>(at('/api/tunnels/:id/actions', ref), body))
   const stop = stopSignal()

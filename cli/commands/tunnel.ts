@@ -14,7 +14,7 @@ interface Options extends Where {
 const seen = (instant: string | null): string => (instant ? ago(instant) : 'never')
 
 /** Returns why the machine of a tunnel cannot be used now, and what to do; undefined if it can. */
-export function unreachable({ slug, status: state, paused, lastSeenAt }: Tunnel): string | undefined {
+export function describeOffline({ slug, status: state, paused, lastSeenAt }: Tunnel): string | undefined {
   if (paused) return `${slug} is paused. Accept requests again: tutti tunnel update ${slug} --resume`
   if (state === 'online') return undefined
   if (state === 'pending') return `${slug} is offline: no machine has claimed it yet.`

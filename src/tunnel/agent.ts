@@ -135,7 +135,7 @@ const heartbeat = ({ server, token }: Machine, body: object): Promise<Response> 
   })
 
 /** What the server says to a heartbeat. Older servers send no services. */
-interface Taken {
+interface HeartbeatReply {
   drain?: boolean
   services?: ServiceAddress[]
 }
@@ -242,7 +242,7 @@ class Link {
     const { rttMs } = this.session
     const body = { generation: this.#generation, services, ...(rttMs !== undefined && { rttMs: Math.round(rttMs) }) }
     const response = await heartbeat(machine, body).catch(() => undefined)
-    const taken = response?.ok ? ((await response.json()) as Taken) : undefined
+    const taken = response?.ok ? ((await response.json()) as HeartbeatReply) : undefined
     if (taken?.services?.length) this.options.onAddresses?.(taken.services)
     if (taken?.drain) this.#leave()
   }

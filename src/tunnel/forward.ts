@@ -1,6 +1,6 @@
 import { check } from '../check.ts'
 import { MOST_HEAD, RequestHead, type ResetCode, type ResponseHead, resets, type TunnelUser } from './frames.ts'
-import { keepReferrer, toClient, toService } from './headers.ts'
+import { allowOwnReferrer, toClient, toService } from './headers.ts'
 import { type Stream, StreamReset } from './stream.ts'
 import { type Dialer, type Traffic, Unreachable } from './switchboard.ts'
 import type { TunnelAddress } from './tunnel-address.ts'
@@ -114,7 +114,7 @@ const bodiless = new Set([101, 204, 205, 304])
 interface Ends {
   refuse: Refuse
   /** Called when the response is whole. */
-  settled(): void
+  onEnd(): void
 }
 
 /** Sends a request through a tunnel and returns the response as it comes. */
@@ -123,10 +123,10 @@ export async function forward(
   address: TunnelAddress,
   to: Admitted,
   client: string | null,
-  { refuse: write, settled }: Ends,
+  { refuse: write, onEnd }: Ends,
 ): Promise<Response> {
   const refuse: Refuse = (status, detail) => {
-    settled()
+    onEnd()
     return write(status, detail)
   }
   const started = performance.now()
@@ -138,33 +138,33 @@ export async function forward(
   passed(request, address, to, head.status, started)
   if (head instanceof Response) return head
   const headers = toClient(head.headers, address.mode)
-  if (!request.headers.has('sec-fetch-site')) keepReferrer(headers)
+  if (!request.headers.has('sec-fetch-site')) allowOwnReferrer(headers)
   if (headers.get('content-type')?.startsWith('text/event-stream')) stream.isIdleLimited = false
   if (request.method === 'HEAD' || bodiless.has(head.status) || head.status < 200) {
     stream.reset(resets.cancelled)
     // What a body would have. With a body, Bun writes the length, so that a machine cannot contradict it.
     const length = head.headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1]
     if (request.method === 'HEAD' && length && /^\d+$/.test(length)) headers.set('content-length', length)
-    settled()
+    onEnd()
     return new Response(null, { status: head.status < 200 ? 502 : head.status, headers })
   }
   // A response that came as a whole needs no stream, which would cost more than all the rest.
   const whole = stream.takeAll()
   if (whole) {
     traffic.bytes += whole.length
-    settled()
+    onEnd()
   } else cancelWith(request, stream)
-  return new Response(whole ?? bodyOf(stream, traffic, settled), { status: head.status, headers })
+  return new Response(whole ?? bodyOf(stream, traffic, onEnd), { status: head.status, headers })
 }
 
 /** The client reads from the stream: what it does not read, the machine does not send. */
-export function bodyOf(stream: Stream, traffic: Traffic, settled = () => {}): ReadableStream<Uint8Array> {
+export function bodyOf(stream: Stream, traffic: Traffic, onEnd = () => {}): ReadableStream<Uint8Array> {
   let received = 0
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       const chunk = await stream.read()
       if (!chunk) {
-        settled()
+        onEnd()
         return controller.close()
       }
       received += chunk.bytes.length

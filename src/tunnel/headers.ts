@@ -63,7 +63,7 @@ export function toService(
 /** Headers that the tunnel writes itself or leaves out, whatever the client sends. */
 const reserved = /^(?:tutti-|sec-websocket-|x-forwarded-|forwarded$)/
 /** Headers that decide where a request ends or which host it is for. Only their usual spelling may pass. */
-const ofRequest = new Set(['host', 'content-length', 'content-type', 'cookie'])
+const framingHeaders = new Set(['host', 'content-length', 'content-type', 'cookie'])
 
 /**
  * Returns whether a header of the client must not reach the service. CGI and WSGI read `X_Forwarded_For` and
@@ -72,7 +72,7 @@ const ofRequest = new Set(['host', 'content-length', 'content-type', 'cookie'])
 function isReserved(name: string): boolean {
   if (!/[^a-z0-9-]/.test(name)) return ofOneHop.has(name) || reserved.test(name)
   const dashed = name.replace(/[^a-z0-9-]/g, '-')
-  return ofOneHop.has(dashed) || reserved.test(dashed) || ofRequest.has(dashed)
+  return ofOneHop.has(dashed) || reserved.test(dashed) || framingHeaders.has(dashed)
 }
 
 /** Returns a Cookie header without the cookies of this server. */
@@ -110,7 +110,7 @@ export function toClient(pairs: readonly [string, string][], mode: TunnelAddress
  * Lets pages send their own address to their own host. On plain HTTP a browser sends nothing else that tells requests
  * of the host's pages from those of other tunnels, which do not count as signed in.
  */
-export function keepReferrer(headers: Headers): void {
+export function allowOwnReferrer(headers: Headers): void {
   const policy = headers.get('referrer-policy')
   if (policy !== null) headers.set('referrer-policy', policy.replace(/\bno-referrer\b(?!-)/gi, 'same-origin'))
 }

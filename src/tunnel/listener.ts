@@ -77,10 +77,10 @@ export function listen({ host, port, domain, byPath }: ListenerOptions, gate: Ga
       if (admitted instanceof Response) return admitted
       // A service may be slow, so nothing limits the connection until its response has ended.
       server.timeout(request, 0)
-      const settled = () => server.timeout(request, IDLE_SECONDS)
-      if (!isUpgrade(request)) return forward(request, address, admitted, client, { refuse: gate.refuse, settled })
+      const onEnd = () => server.timeout(request, IDLE_SECONDS)
+      if (!isUpgrade(request)) return forward(request, address, admitted, client, { refuse: gate.refuse, onEnd })
       const refusal = await upgrade(request, address, admitted, client)
-      if (refusal) settled()
+      if (refusal) onEnd()
       return refusal
     },
     error: () => gate.refuse(502, 'The request failed.'),

@@ -38,7 +38,7 @@ export class Upload {
   }
 
   /** Ends a body that does not arrive, and one that nobody takes any more. Call it now and then. */
-  look(now: number): void {
+  checkProgress(now: number): void {
     const { stream } = this
     if (stream.isClosed) {
       this.#stop()

@@ -44,7 +44,7 @@ export async function responseOf(stream: Stream, most: number, request?: Request
 function look(): void {
   const now = performance.now()
   for (const upload of uploads) {
-    upload.look(now)
+    upload.checkProgress(now)
     if (upload.isDone) uploads.delete(upload)
   }
   for (const entry of waiting) {

@@ -86,22 +86,22 @@ describe('the body of a request', () => {
   test('may take hours while bytes come, and ends half a minute after the last one', async () => {
     const { stream, traffic, writer, upload } = start()
     for (let sent = 1; sent <= 5; sent++) {
-      upload.look(performance.now() + uploadLimits.idle - 1000)
+      upload.checkProgress(performance.now() + uploadLimits.idle - 1000)
       await writer.write(new Uint8Array(1))
       await until(() => traffic.bytes === sent && upload.handedOverAt === undefined)
     }
     expect([stream.isClosed, upload.isDone]).toEqual([false, false])
-    upload.look(performance.now() + uploadLimits.idle)
+    upload.checkProgress(performance.now() + uploadLimits.idle)
     expect([stream.isClosed, upload.isLate, upload.isDone]).toEqual([true, true, true])
   })
 
   test('may pause while the service responds, and not once the response has ended', () => {
     const { stream, upload } = start()
     stream.accept({ status: 200, headers: [] })
-    upload.look(performance.now() + 10 * uploadLimits.idle)
+    upload.checkProgress(performance.now() + 10 * uploadLimits.idle)
     expect(upload.isDone).toBe(false)
     stream.endRemotely()
-    upload.look(performance.now() + uploadLimits.idle)
+    upload.checkProgress(performance.now() + uploadLimits.idle)
     expect([stream.isClosed, upload.isLate]).toEqual([true, true])
   })
 

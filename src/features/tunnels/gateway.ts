@@ -115,7 +115,7 @@ export function createGate(app: App): Gate {
   async function callerOf(request: Request, address: TunnelAddress): Promise<Actor> {
     const header = request.headers.get('tutti-authorization')
     if (header === null) return (address.mode === 'host' && (await entries.callerOf(request, address))) || anonymous
-    return bearer(app, header)
+    return authenticateBearer(app, header)
   }
 
   const clientOf = ({ headers }: Request, direct: string | null) =>
@@ -125,7 +125,7 @@ export function createGate(app: App): Gate {
 }
 
 /** Returns who sends a `Tutti-Authorization` header. */
-async function bearer(app: App, header: string): Promise<Actor> {
+async function authenticateBearer(app: App, header: string): Promise<Actor> {
   const token = /^Bearer +([\x21-\x7e]{1,4096})$/i.exec(header)?.[1]
   if (!token) throw unauthenticated()
   const actor = app.auth.recent(token) ?? (await app.auth.authenticate(token))
