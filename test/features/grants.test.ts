@@ -245,7 +245,7 @@ describe('what does not work', () => {
 
   test('addresses that are not registered get a page and no redirect', async () => {
     const program = await Program.registered(t, {
-      redirect_uris: ['https://app.example/cb', 'http://localhost/callback', 'cursor://anysphere/cb'],
+      redirect_uris: ['https://app.example/cb', 'http://localhost/callback', 'com.example.app:/cb'],
     })
     for (const uri of [
       'https://app.example@evil.example/cb',
@@ -259,21 +259,21 @@ describe('what does not work', () => {
       'http://127.0.0.1/callback',
       'http://localhost:9/other',
       'http://localhost.evil.example/callback',
-      'cursor://evil/cb',
+      'com.example.app:/other',
+      'com.evil.app:/cb',
       'javascript:alert(1)',
     ]) {
       const page = await program.open(program.query({ redirect_uri: uri }))
       expect([uri, page.status, page.headers.get('location')]).toEqual([uri, 400, null])
       expect(await page.text()).toContain('cannot be authorized')
     }
-    for (const uri of ['https://app.example/cb', 'http://localhost:31337/callback', 'cursor://anysphere/cb'])
+    for (const uri of ['https://app.example/cb', 'http://localhost:31337/callback', 'com.example.app:/cb'])
       expect((await program.open(program.query({ redirect_uri: uri }))).status).toBe(200)
     expect((await program.open(program.query({ client_id: 'nobody' }))).status).toBe(400)
     expect((await program.open(`${program.query()}&client_id=twice`)).status).toBe(400)
   })
 
-  test('other mistakes go back to the program', async () => {
-    const program = await Program.registered(t)
+  describe('GET /oauth/authorize with a mistake in the request', () => {
     const wrong: [Record<string, string | undefined>, string][] = [
       [{ response_type: 'token' }, 'unsupported_response_type'],
       [{ code_challenge_method: 'plain' }, 'invalid_request'],
@@ -283,13 +283,60 @@ describe('what does not work', () => {
       [{ resource: 'https://elsewhere.example/mcp' }, 'invalid_target'],
       [{ scope: 'profile' }, 'invalid_scope'],
     ]
-    for (const [change, error] of wrong) {
-      const { status, headers } = await program.open(program.query(change))
-      const back = new URL(headers.get('location') as string)
-      expect([status, back.origin, back.searchParams.get('error')]).toEqual([303, 'http://127.0.0.1:7777', error])
-      expect([back.searchParams.get('iss'), back.searchParams.get('state')]).toEqual([`${t.url}/mcp`, 'st/ate=1'])
-    }
-    expect((await program.open(program.query({ resource: `${t.url}/mcp` }))).status).toBe(200)
+
+    test('shows a page and redirects nobody if the program registered itself', async () => {
+      const program = await Program.registered(t, { redirect_uris: ['https://evil.example/cb'] })
+      const redirect_uri = 'https://evil.example/cb'
+      for (const [change, error] of wrong) {
+        const page = await program.open(program.query({ redirect_uri, ...change }))
+        expect([page.status, page.headers.get('location')]).toEqual([400, null])
+        const text = await page.text()
+        expect(text).toContain(`(${error})`)
+        expect(text).not.toContain('evil.example')
+      }
+      // The page never sends anybody anywhere by itself, whether or not somebody is signed in.
+      for (const prompt of ['none', 'login', 'consent'])
+        expect((await program.open(program.query({ redirect_uri, prompt }))).status).toBe(200)
+      expect((await program.open(program.query({ redirect_uri, resource: `${t.url}/mcp` }))).status).toBe(200)
+    })
+
+    test('goes back to a program that an administrator added', async () => {
+      const root = await person(t, { admin: true })
+      const added = { name: 'Added', redirectUris: ['http://127.0.0.1/callback'] }
+      const { id } = (await root.fetch<{ id: string }>('POST', '/api/admin/oauth-clients', added)).body
+      const program = new Program(t, id)
+      for (const [change, error] of wrong) {
+        const { status, headers } = await program.open(program.query(change))
+        const back = new URL(headers.get('location') as string)
+        expect([status, back.origin, back.searchParams.get('error')]).toEqual([303, 'http://127.0.0.1:7777', error])
+        expect([back.searchParams.get('iss'), back.searchParams.get('state')]).toEqual([`${t.url}/mcp`, 'st/ate=1'])
+      }
+    })
+  })
+
+  describe('schemes of redirect addresses', () => {
+    const refused = ['cursor://anysphere/cb', 'vscode://x/cb', 'javascript:alert(1)', 'data:text/html,x', 'file:///x']
+    const others = ['ms-msdt:/id', 'mailto:x@y.example', 'ws://127.0.0.1/cb', 'ftp://x.example/', 'http://x.example/cb']
+
+    test('that are not allowed cannot be registered', async () => {
+      for (const uri of [...refused, ...others]) {
+        const { status, body } = await call<Refused>(t, 'POST', '/oauth/register', { redirect_uris: [uri] }, network())
+        expect([uri, status, body.error]).toEqual([uri, 400, 'invalid_redirect_uri'])
+      }
+      const allowed = ['https://x.example/cb', 'http://127.0.0.1/cb', 'http://[::1]/cb', 'http://localhost/cb']
+      await Program.registered(t, { redirect_uris: [...allowed, 'com.example.app:/cb', 'com.example.app://cb'] })
+    })
+
+    test('that are not allowed show a page if the program registered them earlier', async () => {
+      const { clientId } = await Program.registered(t)
+      await t.app.db.update(oauthClients).set({ redirectUris: refused }).where(eq(oauthClients.id, clientId))
+      for (const uri of refused) {
+        const program = new Program(t, clientId, uri)
+        const page = await program.open()
+        expect([uri, page.status, page.headers.get('location')]).toEqual([uri, 400, null])
+        expect((await program.decide(ada)).status).toBe(422)
+      }
+    })
   })
 
   test('a code works once, for its program, with its verifier, for a minute', async () => {
@@ -317,6 +364,16 @@ describe('what does not work', () => {
     const late = await program.code(ada)
     clock.forward({ seconds: 61 })
     expect((await program.exchange(late)).body.error).toBe('invalid_grant')
+  })
+
+  test('a refresh token works only together with the id of its program', async () => {
+    const program = await Program.registered(t)
+    const { refresh_token } = await program.tokens(ada)
+    const renewal = { grant_type: 'refresh_token', refresh_token }
+    expect((await program.token(renewal)).body.error).toBe('invalid_request')
+    const other = await Program.registered(t)
+    expect((await other.refresh<Refused>(refresh_token)).body.error).toBe('invalid_grant')
+    expect((await program.refresh(refresh_token)).status).toBe(200)
   })
 
   test('twenty uses of a code at once give tokens at most once, and none that works', async () => {
@@ -460,24 +517,19 @@ describe('renewing', () => {
   test('access ends after an hour, the permission after 30 idle days or 90 in all', async () => {
     const program = await Program.registered(t)
     const idle = await program.tokens(ada)
-    const busy = await (await Program.registered(t)).tokens(ada)
+    const other = await Program.registered(t)
+    const busy = await other.tokens(ada)
     clock.forward({ seconds: 3601 })
     expect(await status(idle.access_token)).toBe(401)
-    let { body: last } = await program.refresh(busy.refresh_token)
-    expect(last).toMatchObject({ error: 'invalid_grant' }) // another program's
-    ;({ body: last } = await program.token<Tokens>({ grant_type: 'refresh_token', refresh_token: busy.refresh_token }))
+    let { body: last } = await other.refresh(busy.refresh_token)
     for (const days of [29, 29, 29]) {
       clock.forward({ days })
-      ;({ body: last } = await program.token<Tokens>({
-        grant_type: 'refresh_token',
-        refresh_token: last.refresh_token,
-      }))
+      ;({ body: last } = await other.refresh(last.refresh_token))
       expect(last.access_token).toBeString()
     }
     expect((await program.refresh<Refused>(idle.refresh_token)).body.error).toBe('invalid_grant')
     clock.forward({ days: 4 })
-    const over = await program.token({ grant_type: 'refresh_token', refresh_token: last.refresh_token })
-    expect(over.body.error).toBe('invalid_grant')
+    expect((await other.refresh<Refused>(last.refresh_token)).body.error).toBe('invalid_grant')
     ada = await person(t)
   })
 

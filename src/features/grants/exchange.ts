@@ -157,13 +157,13 @@ const redeem = write('grants.redeem', anyone, async (ctx, use: CodeUse): Promise
 const renew = write(
   'grants.renew',
   anyone,
-  async (ctx, { token, clientId }: { token: string; clientId: string | null }): Promise<Outcome> => {
+  async (ctx, { token, clientId }: { token: string; clientId: string }): Promise<Outcome> => {
     const [known] = await ctx.db
       .select({ grantId: oauthRefreshTokens.grantId, turn: oauthRefreshTokens.turn })
       .from(oauthRefreshTokens)
       .where(eq(oauthRefreshTokens.hash, hashSecret(token)))
     const grant = known && (await lock(ctx, known.grantId))
-    if (!known || !grant || (clientId !== null && clientId !== grant.clientId)) return REFUSED
+    if (!known || !grant || clientId !== grant.clientId) return REFUSED
     if (known.turn === grant.turn) return turn(ctx, grant)
     const since = Date.parse(ctx.now) - Date.parse(grant.turnedAt ?? ctx.now)
     if (known.turn === grant.turn - 1 && since <= GRACE_MS) return issue(ctx, grant, grant.turn)
@@ -187,8 +187,9 @@ export async function exchange(ctx: Ctx, base: string, form: URLSearchParams): P
         }),
       )
     case 'refresh_token': {
+      // Programs have no secret, so their id is all that binds a refresh token to one of them (OAuth 2.1, 4.3.1).
       const token = needed(form, 'refresh_token')
-      return granted(await renew(ctx, { token, clientId: single(form, 'client_id') }))
+      return granted(await renew(ctx, { token, clientId: needed(form, 'client_id') }))
     }
     default:
       throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.')

@@ -15,7 +15,7 @@ const redirect = (location: string): SiteAnswer => ({
 
 const headers = (forms: string) => ({ ...pageHeaders(forms), 'cache-control': 'no-store' })
 
-/** Shown where the program or its address is in doubt: nobody is sent anywhere from here. */
+/** The page for a request that is refused. It leads nowhere else. */
 const problem = (text: string, status = 400): SiteAnswer => ({
   status,
   headers: headers("'none'"),
@@ -41,14 +41,22 @@ const question = (target: string): SiteAnswer => ({
   ),
 })
 
+/**
+ * Answers a request with a mistake. Only a program that an administrator added is told by a redirect: anybody can
+ * register one, and links to this server would lead wherever they like before a person has agreed to anything.
+ */
+const refuse = ({ from, code, message }: RefusedRequest, base: string): SiteAnswer =>
+  from.client.kind === 'added'
+    ? redirect(backTo(from, base, { error: code, error_description: message }))
+    : problem(`It sent a request that this server does not accept (${code}). ${message}`)
+
 const authorize: SitePageOf = async (ctx, { query, base }) => {
   if (!programsSignIn(ctx.app)) return undefined
   try {
     const { redirectUri } = await checkRequest(ctx, base, query)
     return question(formTarget(redirectUri))
   } catch (error) {
-    if (error instanceof RefusedRequest)
-      return redirect(backTo(error, base, { error: error.code, error_description: error.message }))
+    if (error instanceof RefusedRequest) return refuse(error, base)
     if (error instanceof OAuthError) return problem(error.message, error.status)
     throw error
   }

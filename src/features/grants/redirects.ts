@@ -2,19 +2,6 @@ import { loopback } from '../../address.ts'
 
 /** Which addresses a program may send people back to. Anything else would hand the code to a stranger. */
 
-/** Addresses with these schemes run in the browser, or read files. */
-const dangerous = new Set([
-  'javascript:',
-  'data:',
-  'file:',
-  'blob:',
-  'vbscript:',
-  'about:',
-  'view-source:',
-  'ws:',
-  'wss:',
-  'ftp:',
-])
 const LONGEST = 2000
 
 /** True for a program on the person's own computer, which listens on a port of its choice. */
@@ -22,6 +9,12 @@ export const isLoopback = (uri: string): boolean => {
   const url = URL.parse(uri)
   return url?.protocol === 'http:' && loopback.has(url.hostname)
 }
+
+/**
+ * True for an app on the person's device. Its scheme is a domain name in reverse (RFC 8252, 7.1): one word, such as
+ * `cursor:` or `javascript:`, could be anybody's, or an address that the browser or the system acts on.
+ */
+const isPrivateUse = ({ protocol }: URL): boolean => /^[a-z][a-z0-9-]*(\.[a-z0-9-]+)+:$/.test(protocol)
 
 /** Returns why a program must not register the address; undefined if it may. */
 export function redirectProblem(uri: string): string | undefined {
@@ -31,15 +24,15 @@ export function redirectProblem(uri: string): string | undefined {
   if (url.href !== uri && url.href !== `${uri}/`) return 'is not in its normal form'
   if (uri.includes('#')) return 'must not have a fragment'
   if (url.username || url.password) return 'must not have a user name or password'
-  if (dangerous.has(url.protocol)) return `must not begin with ${url.protocol}`
-  if (url.protocol === 'http:' && !loopback.has(url.hostname))
-    return 'must begin with https://, or lead to this computer'
-  return undefined
+  if (url.protocol === 'https:' || isLoopback(uri) || isPrivateUse(url)) return undefined
+  return (
+    'must begin with https://, lead to this computer (http://127.0.0.1, http://[::1] or http://localhost), ' +
+    'or have a scheme with a dot, such as com.example.app:'
+  )
 }
 
-/** Returns whether the asked address is one of the registered ones. On loopback the port may be any. */
+/** Returns whether the requested address is one of the registered ones. On loopback the port may be any. */
 export function isRegistered(registered: readonly string[], asked: string): boolean {
-  if (redirectProblem(asked)) return false
   if (registered.includes(asked)) return true
   if (!isLoopback(asked)) return false
   const withoutPort = (uri: string) => {

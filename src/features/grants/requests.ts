@@ -2,7 +2,7 @@ import type { Ctx } from '../../action.ts'
 import { mcpUrlOf } from '../../address.ts'
 import { known } from '../../auth/policy.ts'
 import { type Client, findClient, OAuthError } from './clients.ts'
-import { isRegistered } from './redirects.ts'
+import { isRegistered, redirectProblem } from './redirects.ts'
 
 /** What a program asks a person for, checked. */
 export interface Asked {
@@ -13,11 +13,10 @@ export interface Asked {
   scopes: string[]
 }
 
-/** A request that goes back to the program with an error. */
+/** A request of a known program, for an address that it registered, which is refused for another reason. */
 export class RefusedRequest extends Error {
   constructor(
-    readonly redirectUri: string,
-    readonly state: string | null,
+    readonly from: Pick<Asked, 'client' | 'redirectUri' | 'state'>,
     readonly code: string,
     description: string,
   ) {
@@ -56,7 +55,7 @@ function scopesOf(text: string | null): string[] {
 
 /**
  * Checks a request to authorize a program. Throws OAuthError if the program or its address is in doubt: then nobody is
- * sent anywhere. Throws RefusedRequest for the rest, which the program should learn.
+ * sent anywhere. Throws RefusedRequest for its other mistakes.
  */
 export async function checkRequest(ctx: Ctx, base: string, query: URLSearchParams): Promise<Asked> {
   const client = await findClient(ctx, needed(query, 'client_id'))
@@ -64,10 +63,14 @@ export async function checkRequest(ctx: Ctx, base: string, query: URLSearchParam
   const only = client.redirectUris.length === 1 ? (client.redirectUris[0] as string) : undefined
   const redirectUri = single(query, 'redirect_uri') ?? only
   if (redirectUri === undefined) throw new OAuthError('invalid_request', 'redirect_uri is missing.')
+  // A program may have registered before this rule.
+  const problem = redirectProblem(redirectUri)
+  if (problem) throw new OAuthError('invalid_request', `The address that the program wants to send you to ${problem}.`)
   if (!isRegistered(client.redirectUris, redirectUri))
     throw new OAuthError('invalid_request', 'The program wants to send you to an address that it has not registered.')
   const state = single(query, 'state')
-  const refuse = (code: string, description: string) => new RefusedRequest(redirectUri, state, code, description)
+  const from = { client, redirectUri, state }
+  const refuse = (code: string, description: string) => new RefusedRequest(from, code, description)
   try {
     if (single(query, 'response_type') !== 'code')
       throw refuse('unsupported_response_type', 'response_type must be code.')
@@ -78,7 +81,7 @@ export async function checkRequest(ctx: Ctx, base: string, query: URLSearchParam
       throw refuse('invalid_target', `Tokens are for ${mcpUrlOf(base)} only.`)
     const scopes = scopesOf(single(query, 'scope'))
     if (scopes.length === 0) throw refuse('invalid_scope', 'The scopes here are read and write.')
-    return { client, redirectUri, state, challenge, scopes }
+    return { ...from, challenge, scopes }
   } catch (error) {
     if (error instanceof OAuthError) throw refuse(error.code, error.message)
     throw error
