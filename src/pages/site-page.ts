@@ -8,10 +8,19 @@ export interface SiteFrame {
   nav: { href: string; text: string }[]
   /** Links at its end. */
   legal: { href: string; text: string }[]
+  /** Sponsors named at its end: the first few of them. */
+  sponsors: SiteSponsor[]
   banner: { text: string; type: string } | null
   /** Address of the feed, if there is one. */
   feed: string | null
   isIndexed: boolean
+}
+
+export interface SiteSponsor {
+  name: string
+  url: string | null
+  /** Path of a picture. */
+  logo: string | null
 }
 
 export interface SitePage {
@@ -38,6 +47,17 @@ const navOf = ({ nav }: SiteFrame, { canonical }: { canonical: string }): string
 
 const noticeOf = ({ banner }: SiteFrame): string =>
   banner ? `<aside class="banner ${html(banner.type)}" aria-label="Notice">${html(banner.text)}</aside>` : ''
+/** The logo of a sponsor, or else the name, with a link that search engines know to be paid for. */
+export const sponsorLink = ({ name, url, logo }: SiteSponsor): string => {
+  const shown = logo ? `<img src="${html(logo)}" alt="${html(name)}" loading="lazy">` : html(name)
+  return url ? `<a href="${html(url)}" rel="sponsored noopener">${shown}</a>` : `<span>${shown}</span>`
+}
+const sponsorsOf = ({ sponsors }: SiteFrame): string =>
+  sponsors.length > 0
+    ? `<nav class="sponsors" aria-label="Sponsors">${link({ href: '/sponsors', text: 'Sponsors' })}${sponsors
+        .map(sponsorLink)
+        .join('')}</nav>`
+    : ''
 const signIn = { href: '/login', text: 'Sign in' }
 
 export const sitePage = (frame: SiteFrame, page: SitePage): string => `<!doctype html>
@@ -55,7 +75,7 @@ ${frame.feed ? `<link rel="alternate" type="application/atom+xml" href="${html(f
 <nav aria-label="${html(frame.siteName)}">${navOf(frame, page)}</nav></header>
 ${noticeOf(frame)}
 <main id="content">${page.body}</main>
-<footer><p>${html([frame.siteName, frame.tagline].filter(Boolean).join(' · '))}</p>
+<footer>${sponsorsOf(frame)}<p>${html([frame.siteName, frame.tagline].filter(Boolean).join(' · '))}</p>
 <nav class="legal" aria-label="Legal">${[...frame.legal, signIn].map((one) => link(one)).join('')}</nav></footer>
 </body></html>`
 

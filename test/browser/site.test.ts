@@ -86,6 +86,9 @@ test('every public page shows what people stored as text, without scripts, and i
   const note = await make('/api/notes', { title, content: attacks, scope: 'public' })
   const project = await make('/api/projects', { name: title, description: attacks, visibility: 'public' })
   const doc = await make('/api/notes', { title, content: attacks, scope: 'public', projectId: project.id })
+  const sponsor = { url: 'https://sponsor.example/', description: evil }
+  for (const tier of ['gold', 'silver'])
+    await make('/api/admin/sponsors', { ...sponsor, name: evil.slice(0, 90), tier })
   const docs = `/public/docs/${await teamOf(root)}/${project.slug}`
   const at = new Date().toISOString()
   const row = {
@@ -101,7 +104,7 @@ test('every public page shows what people stored as text, without scripts, and i
   await root.context.close()
   const paths = [
     ...[`/p/${page.slug}`, '/blog', `/blog/${post.slug}`, `/blog/category/${category.slug}`],
-    ...['/community', `/community/${shared?.id}`, '/marketplace', `/u/${me?.handle}`],
+    ...['/community', `/community/${shared?.id}`, '/marketplace', '/sponsors', `/u/${me?.handle}`],
     ...[`/skills/public/${skill.slug}`, `/agents/public/${agent.slug}`, `/notes/public/${note.slug}`],
     ...['/', `/public/projects/${me?.handle}/${project.slug}`, docs, `${docs}/${doc.slug}`],
   ]

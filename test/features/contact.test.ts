@@ -5,6 +5,7 @@ import { mails } from '../../src/features/mail/table.ts'
 import { siteSettings } from '../../src/features/settings/table.ts'
 import type { PublicSponsorList, Sponsor } from '../../src/features/sponsors/schema.ts'
 import { sponsors } from '../../src/features/sponsors/table.ts'
+import { html } from '../../src/pages/pages.ts'
 import { call, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
 import { keptMail } from '../support/mail.ts'
 import { pictureForm } from '../support/pictures.ts'
@@ -152,4 +153,41 @@ test('sponsors are listed for visitors by tier and order, while they are active'
   expect((await shown()).map(({ name }) => name)).not.toContain('First gold')
   for (const body of [{ logoUrl: 'https://evil.example/x.png' }, { url: 'http://a.example' }, { url: 'javascript:x' }])
     expect((await admin.fetch('PUT', `/api/admin/sponsors/${off.id}`, body)).status).toBe(422)
+})
+
+describe('the pages of the public site', () => {
+  const text = async (path: string) => {
+    const response = await fetch(`${t.url}${path}`)
+    return { status: response.status, body: await response.text() }
+  }
+
+  test('name active sponsors in the footer, six at most, and list all of them at /sponsors', async () => {
+    await t.app.db.delete(sponsors)
+    await admin.fetch('POST', '/api/admin/pages', { title: 'Imprint', slug: 'sponsored', status: 'published' })
+    expect((await text('/p/sponsored')).body).not.toContain('Sponsors')
+    expect((await text('/sponsors')).status).toBe(404)
+    const { body: logo } = await admin.fetch<{ id: string; path: string }>('POST', '/api/admin/uploads', pictureForm())
+    for (const n of [0, 1, 2, 3, 4, 5])
+      await admin.fetch('POST', '/api/admin/sponsors', { name: `Silver ${n}`, tier: 'silver', position: n })
+    await admin.fetch('POST', '/api/admin/sponsors', { name: 'Secret', tier: 'platinum', active: false })
+    const gold = { name: 'A & B "Gold"', tier: 'gold', url: 'https://gold.example/', logoId: logo.id }
+    const { body: made } = await admin.fetch<Sponsor>('POST', '/api/admin/sponsors', gold)
+    const picture = `<a href="https://gold.example/" rel="sponsored noopener"><img src="${logo.path}" alt="${html(gold.name)}"`
+    const footer = (await text('/p/sponsored')).body.split('<footer>')[1] ?? ''
+    expect(footer).toContain(picture)
+    expect(footer).toContain('<a href="/sponsors">Sponsors</a>')
+    expect([footer.includes('Silver 4'), footer.includes('Silver 5'), footer.includes('Secret')]).toEqual([
+      true,
+      false,
+      false,
+    ])
+    const { status, body } = await text('/sponsors')
+    const [list = ''] = body.split('<footer>')
+    expect(status).toBe(200)
+    expect(list.indexOf('Gold</h2>')).toBeLessThan(list.indexOf('Silver</h2>'))
+    for (const shown of [picture, 'Silver 0', 'Silver 5']) expect(list).toContain(shown)
+    expect(body).not.toContain('Secret')
+    await admin.fetch('DELETE', `/api/admin/sponsors/${made.id}`)
+    expect((await text('/sponsors')).body).not.toContain('gold.example')
+  })
 })

@@ -1,5 +1,6 @@
 import type { Ctx } from '../../action.ts'
-import type { SiteFrame } from '../../pages/site-page.ts'
+import { hook } from '../../hooks.ts'
+import type { SiteFrame, SiteSponsor } from '../../pages/site-page.ts'
 import { sitePage } from '../../pages/site-page.ts'
 import { visibleText } from '../../text/text.ts'
 import { settingsOf } from '../settings/values.ts'
@@ -14,6 +15,9 @@ interface Shown {
   type?: 'website' | 'article'
   body: string
 }
+
+/** The feature that knows the sponsors returns those that the end of every page names. */
+export const footerSponsors = hook<Record<string, never>, SiteSponsor[]>('site.footerSponsors')
 
 async function frameOf(ctx: Ctx): Promise<SiteFrame> {
   const { general, legal, seo, banner, blog, contact, community, marketplace } = await settingsOf(ctx)
@@ -32,6 +36,7 @@ async function frameOf(ctx: Ctx): Promise<SiteFrame> {
       ...link(legal.imprintSlug, `/p/${legal.imprintSlug}`, 'Imprint'),
       ...link(legal.privacySlug, `/p/${legal.privacySlug}`, 'Privacy'),
     ],
+    sponsors: (await footerSponsors.call(ctx, {})).flat(),
     banner: banner.text && (!banner.until || banner.until > ctx.now) ? { text: banner.text, type: banner.type } : null,
     feed: blog.enabled ? `${ctx.app.url}/feed.xml` : null,
     isIndexed: seo.indexing,
