@@ -46,7 +46,7 @@ describe('what is public', () => {
     const found = await search(word)
     for (const { path, author, highlight, kind } of found) {
       expect([kind, author, matches(highlight.title)]).toEqual([kind, { handle, name: 'Ada Lovelace' }, [word]])
-      expect([path, (await call(t, 'GET', path as string)).status]).toEqual([path, 200])
+      expect([path, (await call(t, 'GET', path)).status]).toEqual([path, 200])
     }
     expect(found.find((item) => item.kind === 'doc')?.path).toBe(
       `/api/public/docs/${await slugOf(ada)}/${project.slug}/${doc.slug}`,
@@ -71,14 +71,30 @@ describe('what is public', () => {
       {
         kind: 'profile',
         title: `Open ${word}`,
-        path: null,
+        path: `/u/${me.handle}`,
         author: { handle: me.handle, name: `Open ${word}` },
         updatedAt: null,
         highlight: { title: [{ text: 'Open ' }, { text: word, match: true }], text: [] },
       },
     ])
+    expect(await (await fetch(t.url + found[0]?.path)).text()).toContain(`<h1>Open ${word}</h1>`)
     expect(await named(me.handle, '&kinds=profile')).toEqual([`profile Open ${word}`])
     expect(await search(open.email)).toEqual([])
+  })
+
+  test('sections of the manual, each with a path that opens its page', async () => {
+    const found = await search('"resume_session"', '&kinds=manual')
+    expect(found.length).toBeGreaterThan(2)
+    for (const { kind, path, author, highlight } of found) {
+      expect([kind, author, matches(highlight.text).length > 0]).toEqual(['manual', null, true])
+      const [page, anchor] = path.split('#')
+      const text = await (await fetch(`${t.url}${page}`)).text()
+      expect([path, anchor === undefined || text.includes(`id="${anchor}"`)]).toEqual([path, true])
+    }
+    // Beside other kinds they come last, and leave room for records.
+    const kinds = (await search('session')).map(({ kind }) => kind)
+    expect([kinds.filter((kind) => kind === 'manual').length, kinds.at(-1)]).toEqual([5, 'manual'])
+    expect(await search(`resume_session -session -context -a ${newWord()}`)).toEqual([])
   })
 
   test('nothing else is found, for any caller', async () => {

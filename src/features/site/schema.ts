@@ -3,16 +3,14 @@ import { publicNames } from '../../records/names.ts'
 import { instant, int, nullable, object, oneOf, optional, type Static, text } from '../../schema.ts'
 import { Part, q } from '../search/schema.ts'
 
-export const publicKinds = ['doc', ...publicNames, 'profile', 'page', 'post', 'community'] as const
+export const publicKinds = ['doc', ...publicNames, 'profile', 'page', 'post', 'community', 'manual'] as const
 export const PublicFound = object({
   kind: oneOf(publicKinds),
   title: text(500, { example: 'How we deploy' }),
-  path: nullable(
-    text(400, {
-      example: '/api/notes/public/how-we-deploy-x7k2p9',
-      description: 'Path to read it; null for a profile',
-    }),
-  ),
+  path: text(400, {
+    example: '/api/notes/public/how-we-deploy-x7k2p9',
+    description: 'Path to read it. A profile and a section of the manual are pages, the others are JSON',
+  }),
   author: nullable(object({ handle: text(63, { example: 'ada' }), name: text(100, { example: 'Ada Lovelace' }) })),
   updatedAt: nullable(instant()),
   highlight: object({ title: Type.Array(Part), text: Type.Array(Part) }),
@@ -23,7 +21,7 @@ export type PublicFoundList = Static<typeof PublicFoundList>
 export const PublicFindQuery = object({
   q: optional(q),
   kinds: optional(
-    text(80, {
+    text(100, {
       pattern: `^(${publicKinds.join('|')})(,(${publicKinds.join('|')}))*$`,
       example: 'doc,note',
       description: `Only these, separated by commas: ${publicKinds.join(', ')}`,

@@ -3,6 +3,7 @@ import { type Ctx, read } from '../../action.ts'
 import { anyone } from '../../auth/policy.ts'
 import { contains, toIso } from '../../db/columns.ts'
 import { agents } from '../agents/table.ts'
+import * as manual from '../manual/service.ts'
 import { isPublished } from '../notes/rows.ts'
 import { notes } from '../notes/table.ts'
 import { isPublic } from '../organizations/sharing.ts'
@@ -27,7 +28,7 @@ interface Row extends Record<string, unknown> {
   /** What is shown before the text: a description, a role. */
   intro: string | null
   text: string
-  path: string | null
+  path: string
   handle: string | null
   name: string | null
   at: string | null
@@ -153,7 +154,7 @@ const ofPeople = (q: string, limit: number): SQL => {
     ),
   )
   return sql`(
-    select 'profile' as kind, ${users.name} as title, null as intro, '' as text, null as path,
+    select 'profile' as kind, ${users.name} as title, null as intro, '' as text, concat('/u/', ${users.handle}) as path,
       ${users.handle} as handle, ${users.name} as name,
       null::timestamptz as at, case when lower(${users.handle}) = ${q.trim().toLowerCase()} then 1 else 0.1 end as rank
     from ${users} where ${eq(users.status, 'active')} and ${named} and (${shown})
@@ -178,9 +179,29 @@ export const findPublic = read(
       wanted.has('post') && blog.enabled && ofTexts('post', ctx.now, limit),
       ...(await alsoFound.call(ctx, { limit })).map((more) => more && wanted.has(more.kind) && more.matches),
     ].filter((branch) => branch !== false && branch !== undefined)
-    return { items: branches.length > 0 ? await found(ctx, q, branches, limit) : [], nextCursor: null }
+    const inManual = wanted.has('manual') ? await findInManual(ctx, q, wanted.size === 1 ? limit : limit / 4) : []
+    const records = branches.length > 0 ? await found(ctx, q, branches, limit - inManual.length) : []
+    return { items: [...records, ...inManual], nextCursor: null }
   },
 )
+
+/** Finds sections of the manual. Beside records, which come first, they take only a part of the list. */
+async function findInManual(ctx: Ctx, q: string, most: number): Promise<PublicFound[]> {
+  const words = wordsOf(q.replace(/(^|\s)-\S+/g, ' ')).join(' ')
+  const { items } = await manual.search(ctx, { q: words })
+  const find = finder(q)
+  return items.slice(0, most).map(({ id, title: page, heading, anchor, excerpt }) => {
+    const title = heading ? `${page} › ${heading}` : page
+    return {
+      kind: 'manual',
+      title,
+      path: `/manual/${id}${anchor ? `#${anchor}` : ''}`,
+      author: null,
+      updatedAt: null,
+      highlight: { title: pieces(title, find(title)), text: around(excerpt, find(excerpt), { more: false }) },
+    }
+  })
+}
 
 async function found(ctx: Ctx, q: string, branches: SQL[], limit: number): Promise<PublicFound[]> {
   const most = Math.min(LONGEST, Math.floor(LOOKED_AT / limit))
