@@ -6,7 +6,8 @@ import { createSeal } from '../../src/auth/seal.ts'
 import { events } from '../../src/events/table.ts'
 import type { Message } from '../../src/features/mail/message.ts'
 import type { OutboxPage } from '../../src/features/mail/schema.ts'
-import { outbox, queueMail, wipeMail, wipeStale } from '../../src/features/mail/service.ts'
+import { outbox, queueMail, send as sendMail, wipeMail, wipeStale } from '../../src/features/mail/service.ts'
+import { mailBatch } from '../../src/features/notifications/announcement-mail.ts'
 import { createMailer } from '../../src/outside/mailer.ts'
 import { dump } from '../contract/tables.ts'
 import {
@@ -21,6 +22,7 @@ import {
   testApp,
 } from '../support/app.ts'
 import { codeIn, keptMail, linkSecretIn, type MailServer, mailRows, mailServer } from '../support/mail.ts'
+import { until } from '../support/until.ts'
 import { codeFor, linkFor, newAddress, sendCode, sendLink, suspend, verifyCode, verifyLink } from './codes-support.ts'
 import { expectRefusal, failure, ownApp, TestClock, watch } from './support.ts'
 
@@ -64,10 +66,6 @@ describe('with a mail server', () => {
     })
   const jobs = async () =>
     (await t.app.driver.query(`select state, attempt, data->>'id' from jobs where name = 'mail.send'`)).rows
-  async function until(what: () => Promise<boolean>): Promise<void> {
-    for (const end = Date.now() + 60_000; !(await what()); )
-      if (Date.now() > end) throw new Error('It did not happen within 60 s.')
-  }
   /** What waits for a while is due now. */
   async function hurry(): Promise<void> {
     await until(async () => (await jobs()).every(([state]) => state === 'waiting'))
@@ -224,6 +222,80 @@ describe('with a mail server', () => {
     expect(server.received.filter((m) => m.recipients.includes(ada.email)).map((m) => m.subject)).toEqual([
       'Confirm your e-mail address',
     ])
+  })
+})
+
+describe('an announcement', () => {
+  let server: MailServer
+  let t: TestApp
+  beforeAll(async () => {
+    server = await mailServer()
+    t = await ownApp(undefined, { ...server.settings, background: 'off' })
+  })
+  afterAll(() => t.close())
+
+  const announce = (boss: Person, body: object) =>
+    boss.fetch<{ id: string }>('POST', '/api/admin/notifications/send', body)
+  /** Runs the waiting jobs of this name as often as given, as a job that ran to its end but was not marked as done. */
+  async function runJobs(name: string, often = 1): Promise<void> {
+    const { rows } = await t.app.driver.query('delete from jobs where name = $1 returning data::text', [name])
+    for (const [data] of rows)
+      await Promise.all(
+        Array.from({ length: often }, () =>
+          name === 'mail.send'
+            ? sendMail(systemCtx(t), JSON.parse(String(data)))
+            : mailBatch(systemCtx(t), JSON.parse(String(data))),
+        ),
+      )
+  }
+
+  test('is mailed to active people with a confirmed address who want mail, and to nobody else', async () => {
+    const [boss, ada, quiet, unconfirmed, gone] = (await Promise.all([
+      person(t, { admin: true }),
+      ...Array.from({ length: 4 }, () => person(t)),
+    ])) as [Person, Person, Person, Person, Person]
+    for (const { userId } of [ada, quiet, gone])
+      await t.app.driver.query('update users set email_verified_at = now() where id = $1', [userId])
+    const off = { notifications: { email: false } }
+    expect((await quiet.fetch('PATCH', '/api/settings/preferences', off)).status).toBe(200)
+    await suspend(t, gone)
+    await t.app.driver.query('delete from jobs')
+    const userIds = [ada, quiet, unconfirmed, gone].map(({ userId }) => userId)
+    const message = 'We move on Friday.\n\nSave your <b>work</b>.'
+    await announce(boss, { title: 'Maintenance', message, link: '/manual', audience: { userIds } })
+    // A second one does not replace the first.
+    await announce(boss, { title: 'It is over', audience: { userIds } })
+    await runJobs('notifications.mail')
+    await runJobs('mail.send')
+    const mail = await server.mailTo(ada.email)
+    expect([mail.subject, (await server.mailTo(ada.email)).subject]).toEqual(['Maintenance', 'It is over'])
+    const parts = ['We move on Friday.', 'Save your <b>work</b>.', `${t.app.url}/manual`, '/settings/notifications']
+    for (const part of parts) expect(mail.text).toContain(part)
+    expect(mail.html).not.toContain('<b>work')
+    expect(server.received.flatMap(({ recipients }) => recipients)).toEqual([ada.email, ada.email])
+  })
+
+  test('is queued in batches, and for nobody twice when a job runs again', async () => {
+    const boss = await person(t, { admin: true })
+    const { rows } = await t.app.driver.query(
+      `insert into users (id, created_at, updated_at, email, name, handle, preferences, status, email_verified_at)
+       select gen_random_uuid(), now(), now(), 'batch' || i || '@example.com', 'U', 'batch' || i, '{}'::jsonb,
+         'active', now() from generate_series(1, 120) i returning id`,
+    )
+    const userIds = rows.map(([id]) => String(id))
+    await t.app.driver.query('delete from jobs')
+    await announce(boss, { title: 'To many', audience: { userIds } })
+    const queued = async () => {
+      const found = await t.app.driver.query(`select count(*)::int, count(distinct recipient)::int,
+        (select count(*)::int from jobs where name = 'mail.send') from mails where subject = 'To many'`)
+      return found.rows[0]
+    }
+    await runJobs('notifications.mail', 3)
+    expect(await queued()).toEqual([100, 100, 100])
+    await runJobs('notifications.mail', 3)
+    expect(await queued()).toEqual([120, 120, 120])
+    const waiting = await t.app.driver.query(`select 1 from jobs where name = 'notifications.mail'`)
+    expect(waiting.rows).toEqual([])
   })
 })
 

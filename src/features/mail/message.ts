@@ -45,7 +45,7 @@ const styles = {
     'font-weight:600;text-decoration:none',
 }
 
-export function render(message: Message, instance: string): Rendered {
+export function render(message: Omit<Message, 'to'>, instance: string): Rendered {
   const { code, button } = message
   const lines = paragraphs(message.lines)
   const notes = paragraphs(message.notes)

@@ -46,19 +46,39 @@ export async function queueMail(ctx: Ctx, message: Message, { withheld }: Sendin
   // A notice has neither code nor link, so a newer one does not make it obsolete.
   if (message.code || message.button) await dispose(ctx, 'A newer mail replaced it.', sentTo(message.to, message.kind))
   const id = newId()
+  const row = { id, recipient: message.to, ...columnsOf(ctx, message) }
   const sealed = app.seal.close(JSON.stringify(render(message, app.url)))
-  await ctx.db.insert(mails).values({
-    id,
-    createdAt: ctx.now,
-    recipient: message.to,
-    kind: message.kind,
-    subject: oneLine(message.subject, 200),
-    sealed: withheld ? null : sealed,
-    status: withheld ? 'failed' : app.config.SMTP_URL ? 'queued' : 'kept',
-    error: withheld ?? null,
-    expiresAt: message.expiresAt,
-  })
+  await ctx.db
+    .insert(mails)
+    .values(withheld ? { ...row, sealed: null, status: 'failed', error: withheld } : { ...row, sealed })
   if (app.config.SMTP_URL) ctx.enqueue({ name: 'mail.send', data: { id } })
+}
+
+const columnsOf = ({ app, now }: Ctx, { kind, subject, expiresAt }: Omit<Message, 'to'>) => ({
+  createdAt: now,
+  kind,
+  subject: oneLine(subject, 200),
+  status: app.config.SMTP_URL ? ('queued' as const) : ('kept' as const),
+  expiresAt,
+})
+
+/** Stores the same mail for several recipients, except those that have a mail with this id already. */
+export async function queueMails(
+  ctx: Ctx,
+  message: Omit<Message, 'to'>,
+  recipients: readonly { id: string; to: string }[],
+): Promise<void> {
+  if (recipients.length === 0) return
+  const { app } = ctx
+  const content = JSON.stringify(render(message, app.url))
+  const rows = recipients.map(({ id, to }) => ({
+    id,
+    recipient: to,
+    ...columnsOf(ctx, message),
+    sealed: app.seal.close(content),
+  }))
+  const stored = await ctx.db.insert(mails).values(rows).onConflictDoNothing().returning({ id: mails.id })
+  if (app.config.SMTP_URL) for (const { id } of stored) ctx.enqueue({ name: 'mail.send', data: { id } })
 }
 
 /**

@@ -7,6 +7,7 @@ import { AppError, invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { memberships, organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
+import { enqueueMails } from './announcement-mail.ts'
 import { announcementSent } from './events.ts'
 import { onNotified } from './hooks.ts'
 import type { Announcement, AnnouncementPage, AnnouncementQuery, Audience, NotificationSend } from './schema.ts'
@@ -46,7 +47,7 @@ export const list = read(
   },
 )
 
-/** Notifies the first batch of users at once; a job notifies the rest. */
+/** Notifies the first batch of users at once; a job notifies the rest. Then another job mails those who want mail. */
 export const send = write('notifications.send', admin, async (ctx, input: NotificationSend): Promise<Announcement> => {
   const audience = input.audience ?? {}
   await checkAudience(ctx, audience)
@@ -133,7 +134,9 @@ async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, a
     ctx,
     made.map((one) => ({ ...one, type: content.type, reason: 'admin' })),
   )
-  return made.length === BATCH
+  const hasMore = made.length === BATCH
+  if (!hasMore) enqueueMails(ctx, id)
+  return hasMore
 }
 
 /** SQL condition: the user gets the announcement. */

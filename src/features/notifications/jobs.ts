@@ -1,6 +1,7 @@
 import { contextOf } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
 import type { JobDefinition } from '../../jobs/queue.ts'
+import { type MailBatch, mailBatch } from './announcement-mail.ts'
 import * as announcements from './announcements.ts'
 
 export const notificationJobs: JobDefinition[] = [
@@ -8,6 +9,13 @@ export const notificationJobs: JobDefinition[] = [
     name: 'notifications.deliver',
     run: async (app, data) => {
       await announcements.deliverRest(contextOf(app, system), data as { id: string })
+    },
+  },
+  {
+    name: 'notifications.mail',
+    when: ({ SMTP_URL }) => SMTP_URL !== undefined,
+    run: async (app, data) => {
+      await mailBatch(contextOf(app, system), data as unknown as MailBatch)
     },
   },
 ]

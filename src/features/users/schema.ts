@@ -46,7 +46,7 @@ export const PreferencesAnswer = object({
   shortcuts,
   favourites,
   notifications: object({
-    email: bool({ description: 'Also send notifications by mail; mail about the account itself is always sent' }),
+    email: bool({ description: 'Also send announcements by mail; mail about the account itself is always sent' }),
   }),
 })
 export type PreferencesAnswer = Static<typeof PreferencesAnswer>

@@ -183,7 +183,8 @@ export const words = {
     message: 'Message',
     send: 'Send to all users',
     confirmTitle: 'Send this to everybody?',
-    confirmText: 'Every user of this instance is notified. This cannot be taken back.',
+    confirmText:
+      'Every user of this instance is notified, by e-mail too unless they turned that off. This cannot be taken back.',
     sent: 'The announcement is on its way',
   },
   programs: {

@@ -183,8 +183,8 @@ export const preferenceWords = {
 } as const
 
 export const notificationWords = {
-  mail: 'Also send notifications by e-mail',
-  mailHint: 'Mail about the account itself is always sent.',
+  mail: 'Also send announcements by e-mail',
+  mailHint: 'Announcements come from the administrators. Mail about your account is always sent.',
   elsewhere: 'Notifications also go to chats and webhooks:',
   integrations: 'Integrations',
 } as const
