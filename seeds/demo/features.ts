@@ -184,7 +184,6 @@ const others: Step[] = [
     summary: 'A test that fails without it.',
     files: ['test/covers.ts'],
   }),
-  moves(ago(13, '09:20'), 'claude', 'old covers'),
   verdict(ago(13, '10:00'), 'chiara', 'old covers', 'approved', 'Checked on both of my phones.'),
   act(
     ago(12, '14:00'),

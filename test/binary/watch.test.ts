@@ -160,8 +160,6 @@ test('wait knows the gates and reviews of a feature', async () => {
   await move({ summary: 'It locks', commits: ['3f98b0f'] })
   expect(await gate.done).toMatchObject({ code: 0, out: 'Folder lock is in_testing.\n' })
   await move({ summary: 'All pass', testRuns: ['bun test: 3 pass'] })
-  const now = await office.api<{ status: string }>('GET', `/api/features/${feature.id}`)
-  if (now.body.status === 'in_docs') await move()
   // Its own author may review it where the team has no other member.
   const verdict = { verdict: 'changes_requested', comments: 'Not on NFS' }
   expect((await office.api('POST', `/api/features/${feature.id}/reviews`, verdict)).status).toBe(200)

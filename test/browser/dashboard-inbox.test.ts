@@ -99,7 +99,6 @@ test('a review and a decision are given in place', async () => {
   await advance({})
   await advance({ evidence })
   await advance({ evidence: { ...evidence, summary: 'All tests pass' } })
-  await advance({})
   const project = (await call<{ id: string }>(ada, 'GET', `/api/projects/${slug}`)).id
   const decision = { title: 'Use SHA-256', decision: 'It is everywhere.', status: 'proposed', projectId: project }
   await call(ben, 'POST', '/api/decisions', decision)

@@ -81,7 +81,7 @@ describe('notices about a feature', () => {
     const input = { title: unique('feature'), kind: 'bug', assignee: assignee.userId }
     const { id } = (await author.fetch<Feature>('POST', `/api/projects/${project.id}/features`, input)).body
     await lose({ team, project, who: assignee.userId })
-    for (const body of [{}, evidence('code'), evidence('tests'), evidence('docs')])
+    for (const body of [{}, evidence('code'), evidence('tests')])
       expect((await author.fetch('POST', `/api/features/${id}/advance`, body)).status).toBe(200)
     await author.fetch('PATCH', `/api/features/${id}`, { title: unique('renamed') })
     const sent = await inside(reviewer, team.id).fetch('POST', `/api/features/${id}/reviews`, {
@@ -130,7 +130,7 @@ describe('notices about a feature', () => {
       })
     ).body
     await ada.fetch('DELETE', `/api/projects/${project.id}/share`)
-    for (const body of [{}, evidence('code'), evidence('tests'), evidence('docs')])
+    for (const body of [{}, evidence('code'), evidence('tests')])
       expect((await inside(ada, team.id).fetch('POST', `/api/features/${id}/advance`, body)).status).toBe(200)
     expect((await maker.fetch<NotificationPage>('GET', '/api/notifications')).body.items).toEqual([])
   })

@@ -97,14 +97,15 @@ describe('gates', () => {
     ])
   })
 
-  test('documents are not asked for of a bug', async () => {
+  test('a bug needs no documents and goes from in_testing to in_review', async () => {
     const { author, member, project } = await newTeam()
     const { id, gates } = await make(author, project, { kind: 'bug' })
     expect(gates[2]).toEqual({ gate: 'docs_complete', state: 'skipped' })
     await advance(author, id)
     await advance(author, id, shown.code())
-    await advance(author, id, shown.tests())
-    expect((await advance(author, id)).body.status).toBe('in_review')
+    const { body } = await get(author, id)
+    expect(body).toMatchObject({ status: 'in_testing', next: { to: 'in_review' } })
+    expect((await advance(author, id, shown.tests())).body.status).toBe('in_review')
     expect((await review(member, id, 'approved')).body.status).toBe('done')
   })
 
@@ -330,11 +331,12 @@ describe('over MCP', () => {
       expect(refused.content[0]?.text).toContain('advance_feature')
       // Lists and objects may come as JSON text.
       const code = await client.call('advance_feature', { feature: made.id, evidence: JSON.stringify(shown.code()) })
-      expect(code.structuredContent).toMatchObject({ status: 'in_testing', next: { to: 'in_docs', missing: [{}, {}] } })
-      await client.call('advance_feature', { feature: made.id, evidence: shown.tests() })
-      expect((await client.call('advance_feature', { feature: made.id })).structuredContent).toMatchObject({
-        status: 'in_review',
+      expect(code.structuredContent).toMatchObject({
+        status: 'in_testing',
+        next: { to: 'in_review', missing: [{}, {}] },
       })
+      const tests = await client.call('advance_feature', { feature: made.id, evidence: shown.tests() })
+      expect(tests.structuredContent).toMatchObject({ status: 'in_review' })
       const own = await client.call('submit_review', { feature: made.id, verdict: 'approved' })
       expect(own).toMatchObject({ isError: true, structuredContent: { code: 'forbidden' } })
 

@@ -101,6 +101,22 @@ function reachable({ initial, transitions }: Workflow): Set<string> {
   return seen
 }
 
+/**
+ * Returns the state where a feature of this kind arrives: behind a gate or a verdict, it does not stop in a state whose
+ * only way out is a gate that its kind skips. It does stop where it came without either: there the work begins.
+ */
+function arrival({ transitions, gates }: Workflow, kind: FeatureKind, { to, gate, by }: Transition): string {
+  const seen = new Set([to])
+  if (gate === undefined && (by ?? 'advance') === 'advance') return to
+  for (const state of seen) {
+    const [only, ...others] = transitions.filter((t) => t.from === state)
+    const skipped = gates?.find(({ name }) => name === only?.gate)?.skipFor?.includes(kind)
+    if (!only || others.length > 0 || !skipped) return state
+    seen.add(only.to)
+  }
+  return to
+}
+
 export type Step = { to: string; gate: string | null; missing: Missing[] } | { refused: string }
 
 /** Returns the state that a move leads to, and what is missing for it. The move is allowed if nothing is missing. */
@@ -113,31 +129,33 @@ export function step(workflow: Workflow, { status, kind }: { status: string; kin
   if (out.length === 0) return { refused: `It is ${status}, which is a final state.` }
   if (move.by !== 'advance') {
     const found = out.find((t) => byOf(t) === move.by)
-    if (found) return { to: found.to, gate: REVIEW, missing: [] }
+    if (found) return { to: arrival(workflow, kind, found), gate: REVIEW, missing: [] }
     const next = out.find((t) => byOf(t) === 'advance')
     return {
       refused: `It is ${status}, where no review is possible.${next ? ` Advance it to ${next.to} first.` : ''}`,
     }
   }
-  const ways = move.to === undefined ? out : out.filter((t) => t.to === move.to)
+  const arrives = (t: Transition) => (t.to === move.to ? t.to : arrival(workflow, kind, t))
+  const ways = move.to === undefined ? out : out.filter((t) => arrives(t) === move.to)
   const found = ways.find((t) => byOf(t) === 'advance') ?? ways.find((t) => byOf(t) === 'approved') ?? ways[0]
   if (!found)
     return {
-      refused: `It cannot go from ${status} to ${move.to}, only to ${out.map((t) => t.to).join(' or ')}.`,
+      refused: `It cannot go from ${status} to ${move.to}, only to ${out.map(arrives).join(' or ')}.`,
     }
   const verdict = byOf(found)
-  if (verdict !== 'advance') return { to: found.to, gate: REVIEW, missing: [reviewMissing(verdict)] }
+  const to = arrives(found)
+  if (verdict !== 'advance') return { to, gate: REVIEW, missing: [reviewMissing(verdict)] }
   const gate = workflow.gates?.find((g) => g.name === found.gate)
   if (!gate) {
-    if (!move.evidence) return { to: found.to, gate: null, missing: [] }
+    if (!move.evidence) return { to, gate: null, missing: [] }
     return {
-      refused: `The step from ${status} to ${found.to} takes no evidence. Submit it at the next gate.`,
+      refused: `The step from ${status} to ${to} takes no evidence. Submit it at the next gate.`,
     }
   }
   const skipped = gate.skipFor?.includes(kind) ?? false
   const missing = skipped ? [] : gate.needs.filter(({ anyOf }) => !anyOf.some((part) => isGiven(move.evidence?.[part])))
   return {
-    to: found.to,
+    to,
     gate: gate.name,
     missing: missing.map(({ anyOf, what }) => ({
       item: anyOf.map((part) => `evidence.${part}`).join(' or '),
