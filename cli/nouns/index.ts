@@ -24,6 +24,7 @@ export const nouns: Record<string, Noun> = {
   skills: { about: 'Manage skills', load: () => import('./skills.ts') },
   activity: { about: 'Show what happened', load: () => import('./activity.ts') },
   notifications: { about: 'Read your notifications', load: () => import('./notifications.ts') },
+  issues: { about: 'Report problems to the administrators of this server', load: () => import('./issues.ts') },
   repositories: { about: 'Connect repositories of code hosts', load: () => import('./repositories.ts') },
   trash: { about: 'List and restore what was deleted', load: () => import('./trash.ts') },
   teams: { about: 'Manage teams', load: () => import('./teams.ts') },

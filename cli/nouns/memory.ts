@@ -26,6 +26,13 @@ const scoped = async ({ client, fields, project }: Call) => {
   const named = fields.scope === undefined ? await project() : undefined
   return named ? { ...fields, scope: 'project', scopeId: await projectId(client, named) } : fields
 }
+/** Says where was searched if the folder decided that and not the command. */
+function noteOn({ fields, impliedProject }: Call, found: number): string | undefined {
+  const project = fields.scope === undefined ? impliedProject() : undefined
+  if (!project) return found === 0 ? 'Nothing found.' : undefined
+  const searched = `${found === 0 ? 'Nothing found: searched' : 'Searched'} only in ${project}`
+  return `${searched}, the project that this folder is linked to. To search everywhere, add --all-projects.`
+}
 const linesOf = ({ id, similar }: MemoryStored): string[] => [
   `Stored as ${id}.`,
   ...similar.map((s) => `Similar to ${s.id.slice(0, 13)}: ${plain(s.title ?? s.excerpt)}`),
@@ -81,7 +88,7 @@ export const verbs: Verb[] = [
           ...paragraphs(hit.content).map((line) => `  ${line}`),
           '',
         ]),
-        note: hits.items.length === 0 ? 'Nothing found.' : undefined,
+        note: noteOn(call, hits.items.length),
       }
     },
   },

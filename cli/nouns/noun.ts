@@ -37,6 +37,8 @@ export interface Call {
   fields: Record<string, unknown>
   /** Returns the project that --project or the linked folder names. */
   project(): Promise<string | undefined>
+  /** Returns the project that only the linked folder names: the caller did not choose it in this command. */
+  impliedProject(): string | undefined
   /** Returns that project, and refuses to go on without one. */
   needProject(): Promise<string>
   /** Returns that project's id as a filter or field. */
@@ -161,8 +163,9 @@ async function run(verb: Verb, given: unknown[]): Promise<void> {
     }
     if (verb.name === 'update' && Object.keys(fields).length === 0)
       throw new Refusal('Nothing to change. Run with --help to see what can be changed.')
-    const project = async () =>
-      options.project ?? (options.allProjects ? undefined : linkedProject(client.server)?.project)
+    const impliedProject = () =>
+      options.project === undefined && !options.allProjects ? linkedProject(client.server)?.project : undefined
+    const project = async () => options.project ?? impliedProject()
     const needProject = async () => {
       const named = await project()
       if (!named)
@@ -173,7 +176,8 @@ async function run(verb: Verb, given: unknown[]): Promise<void> {
       const named = await project()
       return named ? { projectId: await projectId(client, named) } : {}
     }
-    return verb.run({ client, args: args.filter((arg) => arg !== undefined), fields, project, needProject, inProject })
+    const words = args.filter((arg) => arg !== undefined)
+    return verb.run({ client, args: words, fields, project, impliedProject, needProject, inProject })
   }
   const shown = await helped(client, work)
   print(options.json, shown.value, ...shown.lines)

@@ -205,6 +205,10 @@ const everyday: [string, RegExp][] = [
   ['notifications done {notifications}', /^Changed 1 notification\.\n$/],
   ['notifications read', /^Marked \d+ as read\.\n$/],
 
+  ['issues create "No hits" -d "Search is empty." --priority high', /^Issue +No hits\nStatus +open\nPriority +high\n/],
+  ['issues list --status open', /^Id +Status +Priority +Title +Answered\n[\da-f-]{13} +open +high +No hits +-\n$/],
+  ['issues show "No hits"', /^Issue +No hits\n[\s\S]*\n\nSearch is empty\.\n$/],
+
   [`integrations create github --secret - < ${EXAMPLE_TOKEN}`, /^Provider +github\nEnabled +yes\nSecret +…\w{4}\n/],
   ['integrations list', /^Provider +Enabled +Secret +Problem\ngithub +yes +…\w{4} +-\n$/],
   ['integrations update github --login ada', /Login +ada\n/],

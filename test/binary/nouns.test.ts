@@ -120,6 +120,25 @@ describe('on a terminal', () => {
   }, 300_000)
 })
 
+describe('memory search in a linked folder', () => {
+  const hint =
+    'Searched only in TUT, the project that this folder is linked to. To search everywhere, add --all-projects.\n'
+
+  test('says that it searched only in the linked project, and how to search everywhere', async () => {
+    await typed('memory add "Two writers damaged the folder"')
+    const found = await typed('memory search writers')
+    expect([found.out.includes('Two writers'), found.err]).toEqual([true, hint])
+    const none = await typed('memory search "zebra crossing" --tag none')
+    expect(none.err).toBe(`Nothing found: s${hint.slice(1)}`)
+    for (const chosen of ['--all-projects', '--project TUT', '--scope project --scope-id TUT']) {
+      const { code, err } = await typed(`memory search writers ${chosen}`)
+      expect([chosen, code, err]).toEqual([chosen, 0, ''])
+    }
+    const { out, err } = await typed('memory search writers --json')
+    expect([JSON.parse(out).items.length > 0, err]).toEqual([true, ''])
+  }, 300_000)
+})
+
 describe('--json', () => {
   test('is what the API answers, for one and for many', async () => {
     const [task] = await listed('tasks')

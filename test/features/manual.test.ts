@@ -63,6 +63,7 @@ describe('the manual', () => {
       integrations: 'notifications',
       trash: 'projects',
       oauth: 'mcp',
+      issues: 'cli',
     }
     const inPages = (noun: string) => ids.has(noun) || ids.has(elsewhere[noun] ?? '')
     expect(Object.keys(nouns).filter((noun) => !inPages(noun) && noun !== 'webhooks')).toEqual([])

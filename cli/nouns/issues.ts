@@ -1,0 +1,69 @@
+import type { Issue } from '../../src/features/issues/schema.ts'
+import { itemIn } from '../api/reference.ts'
+import { record } from '../terminal/output.ts'
+import { ago } from '../terminal/times.ts'
+import { choice, type Shown, shown, text, type Verb } from './noun.ts'
+import { listed, pages, paging, sorting } from './resource.ts'
+
+const PATH = '/api/issues'
+const describeIssue = (issue: Issue): Shown =>
+  shown(
+    issue,
+    ...record(
+      {
+        Issue: issue.title,
+        Status: issue.status,
+        Priority: issue.priority,
+        Reported: ago(issue.createdAt),
+        Answered: issue.answeredAt && ago(issue.answeredAt),
+        Id: issue.id,
+      },
+      [issue.description, issue.answer && `Answer: ${issue.answer}`].filter(Boolean).join('\n\n'),
+    ),
+  )
+
+/** What users report about the server to its administrators, who answer in the dashboard. */
+export const verbs: Verb[] = [
+  {
+    name: 'list',
+    about: 'List what you reported, newest first',
+    aliases: ['ls'],
+    fields: [
+      choice('--status <status>', ['open', 'in_review', 'closed']),
+      ...sorting('createdAt', 'updatedAt'),
+      ...paging,
+    ],
+    examples: ['tutti issues list', 'tutti issues list --status open'],
+    run: async ({ client, fields }) =>
+      listed(
+        await pages<Issue>(client, PATH, fields),
+        [
+          { title: 'Id', of: (issue) => issue.id.slice(0, 13) },
+          { title: 'Status', of: (issue) => issue.status },
+          { title: 'Priority', of: (issue) => issue.priority },
+          { title: 'Title', of: (issue) => issue.title, wide: true },
+          { title: 'Answered', of: (issue) => (issue.answeredAt ? ago(issue.answeredAt) : '-') },
+        ],
+        'No issues.',
+      ),
+  },
+  {
+    name: 'show',
+    args: '<issue>',
+    about: 'Show an issue and its answer',
+    examples: ['tutti issues show 019a8a7e-5c1f'],
+    run: async ({ client, args }) => describeIssue(await itemIn<Issue>(client, PATH, 'issue', args[0] as string)),
+  },
+  {
+    name: 'create',
+    args: '<title>',
+    about: 'Report a problem with this server to its administrators',
+    fields: [
+      { ...text('-d, --description <text>', 'what happens; - reads it from standard input'), required: true },
+      choice('--priority <priority>', ['critical', 'high', 'medium', 'low'], 'medium'),
+    ],
+    examples: ['tutti issues create "Search finds nothing in notes" -d "The list stays empty." --priority high'],
+    run: async ({ client, args, fields }) =>
+      describeIssue(await client.post<Issue>(PATH, { title: args[0], ...fields })),
+  },
+]
