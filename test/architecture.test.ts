@@ -348,3 +348,19 @@ test('what runs on Postgres only at night exists', async () => {
   expect(named.length).toBeGreaterThan(20)
   expect(named.filter((name) => !existsSync(`test/${name}${name.endsWith('/') ? '' : '.test.ts'}`))).toEqual([])
 })
+
+test('every security requirement names tests that exist', async () => {
+  const required = `Z1 Z2 Z3 Z4 Z5 Z6 Z8 Z9 Z10 I1 I4 I5 I6 S1 S2 S3 S4 S5 S6 S11 A1 A3 A4 E1 E3 E5 E7 O1 O2 D1 D2 D3 P1
+    M2 M3 M4 M7 M8 M9 W1 W3 F1 F2 F4 F5 H4 H8 N1 N3 N4 N7 N9 R1 R2 R3 R4 R6 R8 R9 R10 R15 X3 X4`.split(/\s+/)
+  const [, section = ''] = (await read('test/README.md')).split('## Security requirements')
+  const rows = [...(section.split('\n## ')[0] ?? '').matchAll(/^\| (\w+) \| .*? \| `([\w/-]+)` › (.+) \|$/gm)]
+  expect([...new Set(rows.map(([, id]) => id))]).toEqual(required)
+  const missing: string[] = []
+  for (const [, id, name, title = ''] of rows) {
+    const file = `test/${name}.test.ts`
+    const source = existsSync(join(root, file)) ? await read(file) : ''
+    if (!["'", '"', '`'].some((quote) => source.includes(quote + title + quote)))
+      missing.push(`${id}: ${name} › ${title}`)
+  }
+  expect(missing).toEqual([])
+})

@@ -28,7 +28,7 @@ const scoped = async ({ client, fields, project }: Call) => {
 }
 /** Says where was searched if the folder decided that and not the command. */
 function noteOn({ fields, impliedProject }: Call, found: number): string | undefined {
-  const project = fields.scope === undefined ? impliedProject() : undefined
+  const project = fields.scope === undefined ? impliedProject()?.slug : undefined
   if (!project) return found === 0 ? 'Nothing found.' : undefined
   const searched = `${found === 0 ? 'Nothing found: searched' : 'Searched'} only in ${project}`
   return `${searched}, the project that this folder is linked to. To search everywhere, add --all-projects.`

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { kindInfo, offlineNames } from '../../src/records/names.ts'
 import type { Client } from '../api/client.ts'
 import { helped } from '../api/hints.ts'
-import { linkedProject } from '../api/linked.ts'
+import { type Linked, linkedProject } from '../api/linked.ts'
 import { idOf, projectId } from '../api/reference.ts'
 import { OFFLINE, type WhereOrOffline, workingClient } from '../copy/client.ts'
 import { note, print } from '../terminal/output.ts'
@@ -38,7 +38,7 @@ export interface Call {
   /** Returns the project that --project or the linked folder names. */
   project(): Promise<string | undefined>
   /** Returns the project that only the linked folder names: the caller did not choose it in this command. */
-  impliedProject(): string | undefined
+  impliedProject(): Linked | undefined
   /** Returns that project, and refuses to go on without one. */
   needProject(): Promise<string>
   /** Returns that project's id as a filter or field. */
@@ -164,8 +164,8 @@ async function run(verb: Verb, given: unknown[]): Promise<void> {
     if (verb.name === 'update' && Object.keys(fields).length === 0)
       throw new Refusal('Nothing to change. Run with --help to see what can be changed.')
     const impliedProject = () =>
-      options.project === undefined && !options.allProjects ? linkedProject(client.server)?.project : undefined
-    const project = async () => options.project ?? impliedProject()
+      options.project === undefined && !options.allProjects ? linkedProject(client.server) : undefined
+    const project = async () => options.project ?? impliedProject()?.project
     const needProject = async () => {
       const named = await project()
       if (!named)

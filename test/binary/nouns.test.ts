@@ -122,7 +122,7 @@ describe('on a terminal', () => {
 
 describe('memory search in a linked folder', () => {
   const hint =
-    'Searched only in TUT, the project that this folder is linked to. To search everywhere, add --all-projects.\n'
+    'Searched only in tutti, the project that this folder is linked to. To search everywhere, add --all-projects.\n'
 
   test('says that it searched only in the linked project, and how to search everywhere', async () => {
     await typed('memory add "Two writers damaged the folder"')

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { idempotencyKeys } from '../../src/events/table.ts'
 import type { SignedIn } from '../../src/features/accounts/schema.ts'
@@ -192,6 +192,21 @@ describe('signing in', () => {
     expect(wrong.status).toBe(401)
     expect(await expectEvent(t, wrong, 'auth.sign_in_failed')).toMatchObject({ userId: body.user.id })
     await expectNoEvents(t, unknown)
+  })
+
+  test('compares one password hash of equal cost for a wrong password and for an unknown address', async () => {
+    const { body } = await register(t)
+    const compared = spyOn(Bun.password, 'verify')
+    try {
+      for (const email of [body.user.email, `${unique('nobody')}@example.com`])
+        expect((await login(t, email, 'not the password at all')).status).toBe(401)
+      const costs = compared.mock.calls.map(
+        ([, hash]) => /^\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+/.exec(String(hash))?.[0],
+      )
+      expect([costs.length, costs[0], new Set(costs).size]).toEqual([2, expect.any(String), 1])
+    } finally {
+      compared.mockRestore()
+    }
   })
 
   test('five failures lock the account for a while, the right password included; other accounts and unknown ones behave alike', async () => {

@@ -143,6 +143,7 @@ describe('while acting', () => {
       'POST /api/auth/email-change',
       'DELETE /api/auth/account',
       'POST /api/auth/device/approve',
+      'GET /api/sync/export',
       'POST /api/admin/users/:id/impersonate',
       'GET /api/admin/users/:id/otp',
       'PATCH /api/admin/users/:id/role',

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Tunnel, TunnelClaimed, TunnelRegistered, TunnelStatus } from '../../src/features/tunnels/schema.ts'
 import { Agent, type AgentOptions, type Served } from '../../src/tunnel/agent.ts'
 import type { Machine } from '../../src/tunnel/machine.ts'
+import { raw, wire } from '../http/socket.ts'
 import { apiKey, call, mcpToken, member, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
 import { until } from '../support/until.ts'
 import { expectEvent, expectEvents, expectRefusal, statuses, TestClock, times, watch } from './support.ts'
@@ -39,8 +40,8 @@ describe('the record', () => {
     expect(Buffer.from(nonce, 'base64url')).toHaveLength(32)
     await expectEvent(t, registered, 'tunnel.registered')
 
-    const claims = await Promise.all(times(3, () => claim(nonce)))
-    expect(statuses(claims)).toEqual([200, 401, 401])
+    const claims = await Promise.all(times(20, () => claim(nonce)))
+    expect(statuses(claims)).toEqual([200, ...times(19, () => 401)])
     const claimed = claims.find(({ status }) => status === 200) as (typeof claims)[0]
     await expectEvent(t, claimed, 'tunnel.claimed')
     expect(claimed.body.token).toStartWith('svc_tun_')
@@ -360,6 +361,24 @@ describe('a connected machine', () => {
     }
     expect(t.app.tunnels.of(tunnel.id)?.generation).toBe(generation as number)
     expect((await at('web', '/', { headers: by(owner) })).status).toBe(200)
+  })
+
+  test('two Host headers choose no service, and the machine gets nothing', async () => {
+    const port = t.app.tunnels.listening as number
+    const listener = { ...t, server: { ...t.server, port } }
+    const mine = `Host: web--${tunnel.slug}.localhost:${port}`
+    const credential = `Tutti-Authorization: ${by(owner)['tutti-authorization']}`
+    const ask = async (...hosts: string[]) => (await raw(listener, wire(t, 'GET /', [...hosts, credential])))[0]
+    for (const hosts of [
+      [mine, 'Host: other.localhost'],
+      ['Host: other.localhost', mine],
+      [mine, mine],
+    ]) {
+      const answer = await ask(...hosts)
+      expect([400, 404]).toContain(answer?.status as number)
+      expect([hosts, answer?.headers.get('x-seen')]).toEqual([hosts, null])
+    }
+    expect((await ask(mine))?.status).toBe(200)
   })
 
   test('by path, pages are sandboxed and nothing is stored for the origin', async () => {

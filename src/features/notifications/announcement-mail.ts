@@ -17,7 +17,7 @@ const DAYS = 3
 
 type Row = typeof announcements.$inferSelect
 
-export interface MailBatch {
+export type MailBatch = {
   id: string
   /** The last user of the batch before. */
   after?: string

@@ -15,7 +15,7 @@ export const notificationJobs: JobDefinition[] = [
     name: 'notifications.mail',
     when: ({ SMTP_URL }) => SMTP_URL !== undefined,
     run: async (app, data) => {
-      await mailBatch(contextOf(app, system), data as unknown as MailBatch)
+      await mailBatch(contextOf(app, system), data as MailBatch)
     },
   },
 ]
