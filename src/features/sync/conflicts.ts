@@ -12,7 +12,7 @@ import { projects } from '../projects/table.ts'
 import { containersOf, readableBy } from './containers.ts'
 import { type Device, ownCopy } from './devices.ts'
 import { syncConflicted, syncResolved } from './events.ts'
-import { type Clash, change, erase, type Found, findAny, inTeam } from './judge.ts'
+import { type Clash, change, erase, type Found, findAny, inTeamOf } from './judge.ts'
 import { kept } from './limits.ts'
 import type { Conflict, ConflictPage, ConflictQuery, Mutation, Resolve } from './schema.ts'
 import { syncConflicts } from './table.ts'
@@ -186,7 +186,7 @@ async function apply(ctx: Ctx, entity: SyncEntity, row: Row, wanted: unknown): P
 
 async function restored(ctx: Ctx, entity: SyncEntity, { record }: Found): Promise<Found> {
   if (!entity.restore) throw new AppError('conflict', `A deleted ${entity.entity} cannot be restored.`)
-  await entity.restore(inTeam(ctx, record.organizationId), record)
+  await entity.restore(inTeamOf(ctx, record), record)
   const back = await findAny(ctx, entity, record.id)
   if (!back) throw notFound(entity.entity, record.id)
   return back

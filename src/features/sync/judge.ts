@@ -14,7 +14,7 @@ import {
   type SyncEntity,
   splitContainer,
 } from '../../records/sync.ts'
-import { requireWriter } from '../projects/rows.ts'
+import { find as findProject, requireWriter } from '../projects/rows.ts'
 import { containersOf } from './containers.ts'
 import { isLink, readLinks } from './links.ts'
 import { equalsBase, merge } from './merge.ts'
@@ -53,7 +53,8 @@ export interface Found {
 export async function judge(ctx: Ctx, entity: SyncEntity, mutation: Mutation, ahead?: Ahead): Promise<Verdict> {
   const found = takeAhead(entity, mutation, ahead) ?? (await findAny(ctx, entity, mutation.id))
   if (mutation.op === 'delete') return remove(ctx, entity, mutation, found)
-  const isNew = !mutation.base
+  // An empty base says nothing about a stored record, so a record that does not exist is new.
+  const isNew = Object.keys(mutation.base ?? {}).length === 0
   if (!found) {
     if (!isNew) throw notFound(entity.entity, mutation.id)
     return create(ctx, entity, mutation)
@@ -153,9 +154,10 @@ async function create(ctx: Ctx, entity: SyncEntity, { id, fields = {} }: Mutatio
   // Null is how pull sends what a record does not have; actions leave such fields out.
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
   const { organizationId, ...own } = given
+  const inside = await inNamedTeam(ctx, organizationId, own.projectId)
   for (const name of Object.keys(own))
     if (!(name in entity.fields) && !entity.onCreate?.includes(name)) throw cannotChange(entity, name)
-  await entity.create(inTeam(ctx, organizationId), id, own)
+  await entity.create(inside, id, own)
   return { ...applied, created: true }
 }
 
@@ -195,7 +197,7 @@ async function requireRight(ctx: Ctx, { entity }: SyncEntity, { record, containe
 /** Changes fields of a record. Throws `version_mismatch` if somebody else has changed it since it was read. */
 export async function change(ctx: Ctx, entity: SyncEntity, before: Stored, set: Fields): Promise<void> {
   if (!entity.update) throw invalid('/fields', `A ${entity.entity} cannot be changed.`)
-  const inside = inTeam(ctx, before.organizationId)
+  const inside = inTeamOf(ctx, before)
   await entity.update({ ...inside, expectedVersion: before.version }, before, set)
 }
 
@@ -221,16 +223,35 @@ async function remove(
 
 export async function erase(ctx: Ctx, entity: SyncEntity, record: Stored): Promise<void> {
   if (!entity.remove) throw invalid('/op', `A ${entity.entity} cannot be deleted.`)
-  const inside = inTeam(ctx, record.organizationId)
+  const inside = inTeamOf(ctx, record)
   await entity.remove({ ...inside, ...(isPlaced(entity) && { expectedVersion: record.version }) }, record)
 }
 
 const cannotChange = ({ entity }: SyncEntity, field: string): AppError =>
   invalid(`/fields/${field}`, `The field ${field} of a ${entity} cannot be set by a device.`)
 
-/** Returns the context in the team of a record, whose rules count. A shared record of another team has none here. */
-export function inTeam(ctx: Ctx, organizationId: unknown): Ctx {
+/** Returns the context in the team of a stored record, whose rules count. A shared record of another team has none here. */
+export function inTeamOf(ctx: Ctx, { organizationId }: Stored): Ctx {
   const { actor } = ctx
   if (typeof organizationId !== 'string' || !actor.memberships.has(organizationId)) return ctx
   return { ...ctx, actor: { ...actor, organizationId } }
+}
+
+/**
+ * Returns the context in the team that a new record names. The user may have left that team since they wrote the record
+ * offline: then it is rejected, because the members of any other team are not those it was written for.
+ */
+async function inNamedTeam(ctx: Ctx, organizationId: unknown, projectId: unknown): Promise<Ctx> {
+  const { actor } = ctx
+  if (organizationId === undefined || organizationId === actor.organizationId) return ctx
+  if (typeof organizationId !== 'string') throw invalid('/fields/organizationId', 'organizationId must be an id.')
+  if (actor.memberships.has(organizationId)) return { ...ctx, actor: { ...actor, organizationId } }
+  // A project that another team shares in a workspace: members of other teams create records in it too.
+  const isShared = actor.reach.includes(organizationId) && typeof projectId === 'string'
+  if (isShared && (await findProject(ctx, projectId)).organizationId === organizationId) return ctx
+  throw new AppError(
+    'not_found',
+    `You are not in the team ${organizationId.slice(0, 60)}, so the record was not created. ` +
+      'Create it again in one of your teams, or ask for an invitation to this one.',
+  )
 }
