@@ -2,9 +2,11 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { diffArrays } from 'diff'
 import fc from 'fast-check'
 import { make } from '../../src/features/backups/service.ts'
 import { merge, mergeLines } from '../../src/features/sync/merge.ts'
+import { type Edit, editsBetween } from '../../src/text/line-edits.ts'
 import {
   apiKey,
   call,
@@ -124,6 +126,23 @@ test('lines that both changed are a conflict, others are merged; sizes bound the
   expect(mergeLines(long, `x\n${long}`, `${long}\ny`)).toBeUndefined()
   const other = Array.from({ length: 3000 }, (_, i) => `x${i}`).join('\n')
   expect(mergeLines('a', other, 'b')).toBeUndefined()
+})
+
+test('editsBetween finds the edits that diffArrays finds, and has the same limit', () => {
+  const lines = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 14 })
+  const applied = (before: string[], edits: readonly Edit[]) =>
+    edits.reduceRight((text, { from, to, lines: put }) => text.toSpliced(from, to - from, ...put), before)
+  fc.assert(
+    fc.property(lines, lines, fc.integer({ min: 0, max: 12 }), (before, after, most) => {
+      const edits = editsBetween(before, after, most)
+      const parts = diffArrays(before, after, { maxEditLength: most })
+      if (!edits || !parts) return expect(edits).toBe(parts as undefined)
+      expect(applied(before, edits)).toEqual(after)
+      const size = edits.reduce((sum, edit) => sum + edit.to - edit.from + edit.lines.length, 0)
+      expect(size).toBe(parts.reduce((sum, part) => sum + (part.added || part.removed ? part.value.length : 0), 0))
+    }),
+    { numRuns: 300 },
+  )
 })
 
 test('random pushes are refused or decided on, and never break the server', async () => {

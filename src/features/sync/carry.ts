@@ -145,8 +145,14 @@ const mark = write(
 async function pushed(ctx: Ctx, { id: deviceId }: Device, mutations: readonly Mutation[]): Promise<Receipt[]> {
   const receipts: Receipt[] = []
   for (let at = 0; at < mutations.length; at += limits.mutations) {
-    const some = mutations.slice(at, at + limits.mutations)
-    receipts.push(...(await push(ctx, { deviceId, mutations: some })).receipts)
+    let open = mutations.slice(at, at + limits.mutations)
+    // A push decides on some of them, and leaves the rest to the next one.
+    while (open.length > 0) {
+      const decided = (await push(ctx, { deviceId, mutations: open })).receipts
+      const ids = new Set(decided.map(({ mutationId }) => mutationId))
+      receipts.push(...decided)
+      open = open.filter(({ mutationId }) => !ids.has(mutationId))
+    }
   }
   return receipts
 }

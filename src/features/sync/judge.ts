@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
+import type { CpuBudget } from '../../cpu-budget.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { rowsAs } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
@@ -49,8 +50,17 @@ export interface Found {
   seen: boolean
 }
 
+/** A mutation, and what is known and allowed while it is decided on. */
+export interface Case {
+  mutation: Mutation
+  /** What was read for this and the next mutations. */
+  ahead?: Ahead
+  /** Pays for merging. */
+  budget: CpuBudget
+}
+
 /** Throws `AppError` for a mutation that is rejected. */
-export async function judge(ctx: Ctx, entity: SyncEntity, mutation: Mutation, ahead?: Ahead): Promise<Verdict> {
+export async function judge(ctx: Ctx, entity: SyncEntity, { mutation, ahead, budget }: Case): Promise<Verdict> {
   const found = takeAhead(entity, mutation, ahead) ?? (await findAny(ctx, entity, mutation.id))
   if (mutation.op === 'delete') return remove(ctx, entity, mutation, found)
   // An empty base says nothing about a stored record, so a record that does not exist is new.
@@ -71,7 +81,7 @@ export async function judge(ctx: Ctx, entity: SyncEntity, mutation: Mutation, ah
       clashes: [{ kind: 'deleted', field: null, base: mutation.base ?? null, mine: mutation.fields ?? {} }],
     }
   }
-  return update(ctx, entity, mutation, found)
+  return update(ctx, entity, { mutation, found, budget })
 }
 
 interface Row extends Stored {
@@ -161,7 +171,11 @@ async function create(ctx: Ctx, entity: SyncEntity, { id, fields = {} }: Mutatio
   return { ...applied, created: true }
 }
 
-async function update(ctx: Ctx, entity: SyncEntity, mutation: Mutation, found: Found): Promise<Verdict> {
+async function update(
+  ctx: Ctx,
+  entity: SyncEntity,
+  { mutation, found, budget }: Omit<Case, 'ahead'> & { found: Found },
+): Promise<Verdict> {
   const { record, container } = found
   const set: Record<string, unknown> = {}
   const clashes: Clash[] = []
@@ -174,7 +188,7 @@ async function update(ctx: Ctx, entity: SyncEntity, mutation: Mutation, found: F
       throw cannotChange(entity, field)
     }
     const base = mutation.base?.[field]
-    const result = merge(kind, base, stored, mine)
+    const result = budget.spend(() => merge(kind, base, stored, mine))
     if (result === 'conflict') clashes.push({ kind: 'field', field, base: base ?? null, mine })
     else if (result.how !== 'unchanged') set[field] = result.value
     if (result !== 'conflict' && result.how === 'merged') isMerged = true

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { diffArrays } from 'diff'
 import type { FieldKind } from '../../records/sync.ts'
+import { type Edit, editsBetween } from '../../text/line-edits.ts'
 
 /** Brings together what a device and others made of a field. Knows values only: no clocks, no order of arrival. */
 
@@ -61,20 +61,14 @@ function mergeTexts(base: unknown, stored: unknown, mine: unknown): Merged {
   return value === undefined ? 'conflict' : { value, how: 'merged' }
 }
 
-/** Lines `from` up to `to` of the base are replaced by these lines. */
-interface Edit {
-  from: number
-  to: number
-  lines: readonly string[]
-}
-
 /** Returns both changes of a text in one, or undefined where they touch the same lines. */
 export function mergeLines(base: string, stored: string, mine: string): string | undefined {
   const lines = [base, stored, mine].map((text) => text.split('\n'))
   const [before, theirs, ours] = lines as [string[], string[], string[]]
   if (lines.some(({ length }) => length > MOST_LINES)) return undefined
-  const [a, b] = [editsOf(before, theirs), editsOf(before, ours)]
-  if (!a || !b) return undefined
+  const a = editsBetween(before, theirs, MOST_EDITS)
+  const b = a && editsBetween(before, ours, MOST_EDITS)
+  if (!b) return undefined
   const edits = combined(a, b)
   if (!edits) return undefined
   const result: string[] = []
@@ -85,28 +79,6 @@ export function mergeLines(base: string, stored: string, mine: string): string |
   }
   result.push(...before.slice(at))
   return result.join('\n')
-}
-
-function editsOf(before: string[], after: string[]): Edit[] | undefined {
-  const parts = diffArrays(before, after, { maxEditLength: MOST_EDITS })
-  if (!parts) return undefined
-  const edits: { from: number; to: number; lines: string[] }[] = []
-  let at = 0
-  let open: (typeof edits)[number] | undefined
-  for (const { added, removed, value } of parts) {
-    if (!added && !removed) {
-      at += value.length
-      open = undefined
-      continue
-    }
-    if (!open) {
-      open = { from: at, to: at, lines: [] }
-      edits.push(open)
-    }
-    if (added) open.lines.push(...value)
-    else at = open.to += value.length
-  }
-  return edits
 }
 
 /**

@@ -2,46 +2,53 @@ import { eq } from 'drizzle-orm'
 import { type Ctx, flow, write } from '../../action.ts'
 import { type Actor, userIdOf } from '../../auth/actor.ts'
 import { authorize, type Rule, scopeHolds } from '../../auth/policy.ts'
+import { CpuBudget } from '../../cpu-budget.ts'
 import { DbError } from '../../db/driver.ts'
 import { AppError, notFound } from '../../errors.ts'
 import type { SyncEntity } from '../../records/sync.ts'
 import { storeClashes, tellOfConflicts } from './conflicts.ts'
 import { type Device, deviceOf, ownCopy } from './devices.ts'
 import { syncApplied } from './events.ts'
-import { type Ahead, judge, readAhead } from './judge.ts'
+import { type Case, judge, readAhead } from './judge.ts'
 import { keyOf } from './keys.ts'
 import { limits } from './limits.ts'
 import { receiptsOf, storeReceipt } from './receipts.ts'
 import type { Mutation, Push, Pushed, Receipt } from './schema.ts'
 import { syncDevices } from './table.ts'
+import { Turns } from './turns.ts'
 
-/** Applies what a device has changed, in order, each mutation in its own transaction. */
+/**
+ * How long one push may merge texts. Mutations after that get no receipt, so the device sends them again: other work
+ * comes first, and no result depends on how fast the server is.
+ */
+const MERGE_MS = 200
+
+/** Pushes of one user are applied one after the other. */
+const turns = new Turns('push', 4)
+
+/**
+ * Applies what a device has changed, in order, each mutation in its own transaction. Decides on at least one mutation.
+ */
 export const push = flow('sync.push', ownCopy, async (ctx, { deviceId, mutations }: Push): Promise<Pushed> => {
   const device = await deviceOf(ctx, deviceId)
+  return turns.take(device.userId, () => applyAll(ctx, device, mutations))
+})
+
+async function applyAll(ctx: Ctx, device: Device, mutations: readonly Mutation[]): Promise<Pushed> {
   const ids = mutations.map(({ mutationId }) => mutationId)
   const known = new Map((await receiptsOf(ctx, device, ids)).map((receipt) => [receipt.mutationId, receipt]))
-  const repeated = [...known.keys()]
-  const receipts: Receipt[] = []
-  for (let at = 0; at < mutations.length; at += READ_AHEAD) {
-    const some = mutations.slice(at, at + READ_AHEAD)
-    const ahead = await readAhead(
-      ctx,
-      some.filter(({ mutationId }) => !known.has(mutationId)),
-    )
-    const decided: string[] = []
-    for (const mutation of some) {
-      const { mutationId } = mutation
-      const earlier = known.get(mutationId)
-      const receipt = earlier ?? (await decide(ctx, { device, mutation, ahead }))
-      if (!earlier) decided.push(mutationId)
-      known.set(mutationId, receipt)
-      receipts.push(receipt)
-    }
-    if (decided.length > 0) await announce(ctx, { device, mutations: decided })
+  const repeated = new Set(known.keys())
+  const budget = new CpuBudget(MERGE_MS)
+  for (let at = 0; at < mutations.length && !budget.isSpent; at += READ_AHEAD) {
+    const open = mutations.slice(at, at + READ_AHEAD).filter(({ mutationId }) => !known.has(mutationId))
+    const decided = await decideSome(ctx, { device, mutations: open, budget })
+    for (const receipt of decided) known.set(receipt.mutationId, receipt)
+    if (decided.length > 0) await announce(ctx, { device, mutations: decided.map(({ mutationId }) => mutationId) })
   }
   // A device may have missed the pull that brought these receipts, or a push may have failed before it announced them.
-  if (repeated.length > 0) await announce(ctx, { device, mutations: repeated })
-  const fresh = receipts.filter(({ mutationId }) => !repeated.includes(mutationId))
+  if (repeated.size > 0) await announce(ctx, { device, mutations: [...repeated] })
+  const receipts = ids.flatMap((id) => known.get(id) ?? [])
+  const fresh = receipts.filter(({ mutationId }) => !repeated.has(mutationId))
   const conflicts = fresh.reduce((sum, receipt) => sum + (receipt.conflicts?.length ?? 0), 0)
   if (conflicts > 0) await tellOfConflicts(ctx, { device, conflicts })
   await ctx.db
@@ -49,13 +56,29 @@ export const push = flow('sync.push', ownCopy, async (ctx, { deviceId, mutations
     .set({ lastSeenAt: ctx.now, lastPushAt: ctx.now })
     .where(eq(syncDevices.id, device.id))
   return { receipts }
-})
+}
 
-interface One {
+interface Some {
   device: Device
-  mutation: Mutation
-  /** What was read for this and the next mutations. */
-  ahead?: Ahead
+  mutations: readonly Mutation[]
+  budget: CpuBudget
+}
+
+/** Decides on mutations in order, until the budget is spent. */
+async function decideSome(ctx: Ctx, { device, mutations, budget }: Some): Promise<Receipt[]> {
+  const ahead = await readAhead(ctx, mutations)
+  const receipts = new Map<string, Receipt>()
+  for (const mutation of mutations) {
+    if (budget.isSpent) break
+    // A push may name a mutation twice.
+    if (receipts.has(mutation.mutationId)) continue
+    receipts.set(mutation.mutationId, await decide(ctx, { device, mutation, ahead, budget }))
+  }
+  return [...receipts.values()]
+}
+
+interface One extends Case {
+  device: Device
 }
 
 /** Mutations whose records are read together. */
@@ -83,7 +106,7 @@ async function decide(ctx: Ctx, { ahead, ...one }: One): Promise<Receipt> {
   } catch (error) {
     const known = refusalIn(error)
     if (!known) throw error
-    return reject(ctx, { ...one, code: known.code, detail: known.message })
+    return reject(ctx, { device, mutation, code: known.code, detail: known.message })
   }
 }
 
@@ -102,10 +125,11 @@ const isRace = (error: unknown): boolean =>
   (error instanceof DbError && error.code === UNIQUE_VIOLATION)
 const UNIQUE_VIOLATION = '23505'
 
-const apply = write('sync.apply', inner, async (ctx, { device, mutation, ahead }: One): Promise<Receipt> => {
+const apply = write('sync.apply', inner, async (ctx, { device, ...one }: One): Promise<Receipt> => {
+  const { mutation } = one
   const entity = entityFor(ctx, mutation)
   const { mutationId } = mutation
-  const { status, clashes, container, created } = await judge(ctx, entity, mutation, ahead)
+  const { status, clashes, container, created } = await judge(ctx, entity, one)
   const conflicts = container && (await storeClashes(ctx, device, mutation, container, clashes))
   const key = created ? await keyOf(ctx, entity, mutation.id) : undefined
   const receipt: Receipt = { mutationId, status, ...(conflicts && { conflicts }), ...(key && { key }) }
@@ -113,10 +137,15 @@ const apply = write('sync.apply', inner, async (ctx, { device, mutation, ahead }
   return receipt
 })
 
+interface Rejected extends Pick<One, 'device' | 'mutation'> {
+  code: string
+  detail: string
+}
+
 const reject = write(
   'sync.reject',
   inner,
-  async (ctx, { device, mutation, code, detail }: One & { code: string; detail: string }): Promise<Receipt> => {
+  async (ctx, { device, mutation, code, detail }: Rejected): Promise<Receipt> => {
     const { mutationId } = mutation
     const receipt: Receipt = { mutationId, status: 'rejected', code, detail: detail.slice(0, 2000) }
     storeReceipt(ctx, device, receipt)

@@ -1,0 +1,28 @@
+import { AppError } from '../../errors.ts'
+
+/** Lets each user do one thing at a time in this process. Others of the same user wait, up to a number. */
+export class Turns {
+  readonly #lines = new Map<string, Promise<unknown>[]>()
+
+  constructor(
+    private readonly what: string,
+    private readonly mostWaiting: number,
+  ) {}
+
+  async take<T>(userId: string, work: () => Promise<T>): Promise<T> {
+    const line = this.#lines.get(userId) ?? []
+    if (line.length > this.mostWaiting)
+      throw new AppError('rate_limited', `Several of yours are waiting. Repeat this ${this.what} in a second.`, {
+        retryAfter: 1,
+      })
+    this.#lines.set(userId, line)
+    const mine = Promise.allSettled([line.at(-1)]).then(work)
+    line.push(mine)
+    try {
+      return await mine
+    } finally {
+      line.splice(line.indexOf(mine), 1)
+      if (line.length === 0) this.#lines.delete(userId)
+    }
+  }
+}
