@@ -31,6 +31,7 @@ async function compile(outfile: string, target?: string): Promise<void> {
       'cli/index.ts',
       'src/db/embedded/worker.ts',
       'src/embeddings/worker.ts',
+      'src/pages/markdown-worker.ts',
       '--outfile',
       outfile,
     ],

@@ -131,6 +131,18 @@ export function pageCalls(): Call[] {
   }))
 }
 
+/** Returns the public pages of records: those whose path is one of the web API without `/api`, for every row. */
+export function siteCalls({ rows }: NastyWorld): Call[] {
+  const paths = features.flatMap(({ site }) => Object.keys(site ?? {}))
+  return paths.flatMap((path) =>
+    (rows.get(`/api${path}`) ?? []).map((row) => ({
+      name: `site ${path}`,
+      method: 'GET',
+      path: path.replace(/:\w+$/, encodeURIComponent(row)),
+    })),
+  )
+}
+
 /** Returns every way to read by a tool. */
 export function toolCalls(world: NastyWorld): Call[] {
   return tools

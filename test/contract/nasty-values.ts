@@ -6,6 +6,7 @@ import type { TSchema } from '../../src/schema.ts'
  * a pattern fail late.
  */
 interface Piece {
+  start?: string
   text: string
   end?: string
 }
@@ -17,6 +18,33 @@ export interface Flavour {
   /** Bytes in UTF-8 or characters in JSON for each character: limits count one or the other. */
   width: number
 }
+
+/** The head of a table whose short rows a parser fills with empty cells. */
+const WIDE = `|${'a|'.repeat(120)}\n|${'-|'.repeat(120)}\n`
+
+/** Markdown that takes long to parse or becomes far more HTML. Each piece is a block of its own. */
+export const markdownPieces: readonly Piece[] = [
+  { text: '>', end: '\n\n' },
+  { text: '>- ', end: 'x\n\n' },
+  { text: '- ', end: 'x\n\n' },
+  { text: '1. ', end: 'x\n\n' },
+  { text: `${'>'.repeat(32)}a\n\n` },
+  { start: WIDE, text: '|\n', end: '\n' },
+  { text: '|-|\n', end: '\n' },
+  { text: '[', end: '\n\n' },
+  { text: '![a](', end: '\n\n' },
+  { text: '*a', end: '\n\n' },
+  { text: '*_', end: '\n\n' },
+  { text: '~~a~', end: '\n\n' },
+  { text: Array.from({ length: 200 }, (_, n) => '`'.repeat(n + 1)).join(' '), end: '\n\n' },
+  { text: '<', end: '\n\n' },
+  { text: '<a@b.c>', end: '\n\n' },
+  { text: '&amp;', end: '\n\n' },
+  { text: '&#x1F600;', end: '\n\n' },
+  { text: '[a]: b\n' },
+  { start: `[a]: /${'x'.repeat(2000)}\n\n`, text: '[a] ', end: '\n\n' },
+  { text: '- [ ] a\n', end: '\n' },
+]
 
 export const flavours: readonly Flavour[] = [
   {
@@ -50,13 +78,18 @@ export const flavours: readonly Flavour[] = [
     ],
     width: 3,
   },
+  { name: 'quotes', pieces: [{ text: '>' }], width: 1 },
+  { name: 'Markdown', pieces: markdownPieces, width: 1 },
 ]
 
 /** Returns a text of at most this many characters, and as many bytes. `index` makes it differ from others of a list. */
 export function textOf({ pieces, width }: Flavour, length: number, index?: number): string {
   const head = index === undefined ? '' : `${index} `
   const each = Math.floor((length / width - head.length) / pieces.length)
-  const body = pieces.map(({ text, end = '' }) => text.repeat(Math.max(0, (each - end.length) / text.length)) + end)
+  const body = pieces.map(
+    ({ start = '', text, end = '' }) =>
+      start + text.repeat(Math.max(0, (each - start.length - end.length) / text.length)) + end,
+  )
   return (head + body.join('')).slice(0, length) || 'x'
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { check } from '../../src/check.ts'
 import { records } from '../../src/feature.ts'
 import { exampleOf } from '../../src/http/openapi.ts'
+import { forgetHtml } from '../../src/pages/markdown.ts'
 import { indexed } from '../features/search-support.ts'
 import { ownApp } from '../features/support.ts'
 import { mcpToken, type TestApp } from '../support/app.ts'
@@ -15,6 +16,7 @@ import {
   pageCalls,
   propertiesOf,
   routeCalls,
+  siteCalls,
   toolCalls,
 } from './nasty-reads.ts'
 import { multiply } from './nasty-rows.ts'
@@ -87,13 +89,14 @@ const headersFor = ({ as }: Call): Record<string, string> => {
 /** An export reads all there is, by many short statements, between which others are answered. */
 const readsAll = ({ name }: Call): boolean => name === 'GET /api/sync/export'
 
-async function run(calls: readonly Call[]): Promise<void> {
+async function run(calls: readonly Call[], pathFor = (path: string) => path): Promise<void> {
   const slow: string[] = []
   let answered = 0
   for (const call of calls) {
     const limits = { held: HELD, ...(!readsAll(call) && { database: DATABASE }), ...(!call.as && { total: ANONYMOUS }) }
     const headers = headersFor(call)
-    const { cost, reply } = await measured(() => handled(t, call.method, call.path, call.body, headers), limits)
+    const ask = () => handled(t, call.method, pathFor(call.path), call.body, headers)
+    const { cost, reply } = await measured(ask, limits)
     const about = `${call.name} ${call.path.slice(0, 200)} ${JSON.stringify(call.body ?? '').slice(0, 200)}`
     slow.push(...over(about, cost, reply, limits))
     if (reply.status < 400) answered++
@@ -115,6 +118,17 @@ describe('nothing holds the event loop for 50 ms or the embedded database for 50
     return run(offerCalls(w, kinds))
   }, 300_000)
   test('no page', () => run(pageCalls()), 300_000)
+  test('no page of the public site, although no text is rendered yet', () => {
+    const calls = siteCalls(w)
+    expect(calls.length).toBeGreaterThan(10)
+    let turn = 0
+    // Pages stay in memory for a second by their path, which can be written in many ways.
+    return run(calls, (path) => {
+      forgetHtml()
+      const at = path.length - 1 - (turn++ % (path.length - path.lastIndexOf('/') - 1))
+      return `${path.slice(0, at)}%${path.charCodeAt(at).toString(16)}${path.slice(at + 1)}`
+    })
+  }, 300_000)
 })
 
 test('what anyone may send costs at most 50 ms of CPU, hashing of passwords aside', async () => {

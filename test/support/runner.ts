@@ -52,7 +52,7 @@ const SLOWEST = 20
 const LINES_PER_FAILURE = 60
 
 /** Files that measure CPU time. They run in a process of their own, with the compilers as they are in the product. */
-const MEASURING = /\/(contract\/nasty|features\/specs-compare|http\/bodies)\.test\.ts$/
+const MEASURING = /\/(contract\/nasty|features\/(markdown|specs-compare|sync-budget)|http\/bodies)\.test\.ts$/
 
 interface Job {
   name: string

@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { filterHtml } from '../../src/pages/filter-html.ts'
+import { MarkdownThread } from '../../src/pages/markdown.ts'
+import { renderMarkdown, showSource } from '../../src/pages/render-markdown.ts'
+import { markdownPieces, textOf } from '../contract/nasty-values.ts'
+import { person, sharedApp, unique } from '../support/app.ts'
+import { longestStretch, mainThread, slowness } from '../support/cpu.ts'
+
+const t = await sharedApp()
+const SLOWNESS = slowness()
+const LONGEST = 262_143
+
+/** Returns each element with its attributes, as a parser reads the HTML. */
+function elementsOf(html: string): [tag: string, attributes: Record<string, string>][] {
+  const found: [string, Record<string, string>][] = []
+  const element = (e: HTMLRewriterTypes.Element) => void found.push([e.tagName, Object.fromEntries(e.attributes)])
+  new HTMLRewriter().on('*', { element }).transform(html)
+  return found
+}
+
+describe('filterHtml', () => {
+  const allowed = { a: ['href', 'title', 'rel'], img: ['src', 'alt', 'title', 'loading'], ol: ['start'] }
+  const attributesOf = (tag: string): string[] =>
+    /^h[2-6]$/.test(tag) ? ['id'] : (allowed[tag as keyof typeof allowed] ?? [])
+  const tags =
+    /^(?:h[2-6]|p|blockquote|pre|code|ul|ol|li|a|em|strong|b|i|u|del|s|sub|sup|kbd|table|thead|tbody|tr|th|td|br|hr|img)$/
+
+  test('returns only known elements and attributes, whatever it is given', () => {
+    const piece = fc.constantFrom(
+      ...[
+        '<',
+        '>',
+        '"',
+        "'",
+        '&',
+        '/',
+        ' ',
+        '=',
+        'a',
+        'script',
+        '<script>',
+        '<p>',
+        '</p>',
+        '<a href="',
+        '"><svg onload=x>',
+      ],
+      ...[
+        '<img src="/uploads/x" onerror="y">',
+        '<a href="javascript:x">',
+        '<h1 id="x">',
+        '<ol start="1">',
+        '&quot;',
+        '&#106;',
+      ],
+      ...[
+        '<!--',
+        '-->',
+        '<![CDATA[',
+        '<?',
+        '\\',
+        '\n',
+        'javascript:',
+        'JaVa\tScript:',
+        '//evil.example',
+        '&lt;script&gt;',
+      ],
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+        for (const html of [filterHtml(pieces.join(''), true), renderMarkdown(pieces.join(''), true)])
+          for (const [tag, attributes] of elementsOf(html)) {
+            expect(tag).toMatch(tags)
+            for (const [name, value] of Object.entries(attributes)) {
+              expect(attributesOf(tag)).toContain(name)
+              if (name === 'href')
+                expect(value.replace(/\s/g, '')).not.toMatch(/^(?:javascript|data|vbscript):|^[\\/]{2}/i)
+            }
+          }
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('drops addresses that run code or lead to an unnamed host', () => {
+    const linkTo = (href: string) => elementsOf(filterHtml(`<a href="${href}">x</a>`, false))[0]?.[1].href
+    for (const href of [
+      'javascript:x',
+      ' javascript:x',
+      'JAVASCRIPT:x',
+      'java\tscript:x',
+      'data:text/html,x',
+      'vbscript:x',
+    ])
+      expect(linkTo(href)).toBeUndefined()
+    for (const href of ['//evil.example', '/\\evil.example', '\\\\evil.example', '\u0001javascript:x'])
+      expect(linkTo(href)).toBeUndefined()
+    for (const href of ['https://ok.example/a?b=1', 'mailto:a@b.c', '/notes', 'a/b:c', '?q=1'])
+      expect(linkTo(href)).toBe(href)
+    expect(linkTo('#part')).toBe('#md-part')
+    // An entity is written as text, so no browser reads a scheme in it.
+    expect(linkTo('&#106;avascript:x')).toBe('&amp;#106;avascript:x')
+  })
+
+  test('closes every element, and nests at most 32', () => {
+    const html = filterHtml(`</p><em>${'<blockquote>'.repeat(100)}x</ul>`, true)
+    expect(html).toBe(`<em>${'<blockquote>'.repeat(31)}x${'</blockquote>'.repeat(31)}</em>`)
+  })
+})
+
+describe('renderMarkdown', () => {
+  test('takes at most 50 ms of CPU time for any content of a note', () => {
+    const slow: string[] = []
+    for (const piece of markdownPieces) {
+      const content = textOf({ name: '', pieces: [piece], width: 1 }, LONGEST)
+      let least = Number.POSITIVE_INFINITY
+      for (let run = 0; run < 10 && least > 50 * SLOWNESS; run++) {
+        const begun = mainThread()
+        renderMarkdown(content, true)
+        least = Math.min(least, mainThread() - begun)
+      }
+      if (least > 50 * SLOWNESS) slow.push(`${content.slice(0, 20)}: ${least.toFixed()} ms`)
+    }
+    expect(slow).toEqual([])
+  })
+
+  test('shows a text as it was written if its HTML would be too large', () => {
+    const rows = `${'>'.repeat(32)}a\n\n`.repeat(7000)
+    expect(renderMarkdown(rows, true)).toBe(showSource(rows))
+  })
+
+  test('shows deeper quotes and longer tables as text, and keeps what people write', () => {
+    expect(renderMarkdown(`${'>'.repeat(40)} deep`, true)).toContain(`${'<blockquote>\n'.repeat(32)} &gt;&gt;`)
+    const table = '|a|b|\n|-|-|\n'
+    expect(renderMarkdown(`${table}${'|1|2|\n'.repeat(10)}`, true)).toContain('<td>2</td>')
+    expect(renderMarkdown(`${table}${'|1|2|\n'.repeat(6000)}`, true)).not.toContain('<td>')
+    expect(renderMarkdown('> 1. - *a* `` b ` c `` [d](/e)', true)).toContain(
+      '<em>a</em> <code>b ` c</code> <a href="/e"',
+    )
+  })
+})
+
+describe('MarkdownThread', () => {
+  test('shows a text as it was written if rendering takes too long, and renders the next one', async () => {
+    const thread = new MarkdownThread(0)
+    const texts = ['# one', '# two']
+    expect(await Promise.all(texts.map((text) => thread.render(text, true)))).toEqual(texts.map(showSource))
+    expect(await new MarkdownThread().render('# one', true)).toBe('<h2 id="md-one">one</h2>\n')
+  })
+})
+
+describe('GET /notes/public/:slug', () => {
+  test('leaves the event loop to others while it renders the slowest contents', async () => {
+    const ada = await person(t)
+    for (const piece of ['>', '>- ', '# a\n']) {
+      const content = piece.repeat(Math.floor(LONGEST / piece.length))
+      const body = { title: unique('Slow'), content, scope: 'public' }
+      const { slug } = (await ada.fetch<{ slug: string }>('POST', '/api/notes', body)).body
+      let status = 0
+      const held = await longestStretch(async () => {
+        const response = await fetch(`${t.url}/notes/public/${slug}`)
+        status = response.status
+        await response.arrayBuffer()
+      })
+      expect(status).toBe(200)
+      expect(held).toBeLessThan(50 * SLOWNESS)
+    }
+  }, 30_000)
+})
