@@ -68,3 +68,11 @@ export function hasTooManyTags(html: string): boolean {
   for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at + 1)) if (++tags > MOST_TAGS) return true
   return false
 }
+
+/** How long lines without an empty line between them may be, for a parser whose time grows with the square of that. */
+const LONGEST_BLOCK = 20_000
+
+export function hasLongBlock(text: string): boolean {
+  if (text.length <= LONGEST_BLOCK) return false
+  return text.split(/\n[ \t>]*\n/).some((block) => block.length > LONGEST_BLOCK)
+}

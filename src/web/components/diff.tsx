@@ -21,7 +21,7 @@ export interface DiffRow {
 
 const CONTEXT = 3
 /** Texts that differ more than this are shown as one that was replaced: comparing them would take too long. */
-const MOST_EDITS = 2000
+const MOST_EDITS = 1000
 const MOST_ROWS = 2000
 /** Words are compared only in lines that a person reads. */
 const LONGEST_LINE = 1000

@@ -1,7 +1,8 @@
 /** Stored text as Markdown. Raw HTML is shown as text, remote pictures become links, and what is left is purified. */
 import DOMPurify from 'dompurify'
-import { Marked } from 'marked'
+import { Lexer, Marked, type Token } from 'marked'
 import { type MouseEvent, useMemo } from 'react'
+import { hasLongBlock, hasTooManyTags, limitMarkdown } from '../../text/markdown-limits.ts'
 
 interface Props {
   text: string
@@ -21,14 +22,40 @@ const own = /^(?:\/api)?\/uploads\/[0-9a-f-]{36}$/
 /** Set while a text is being parsed, which happens at once. */
 let titles: ReadonlyMap<string, string> | undefined
 
+/** The parser looks at emphasis and links in a text again and again. Nobody writes a paragraph of this length. */
+const LONGEST_PARAGRAPH = 10_000
+
+class BoundedLexer<P, R> extends Lexer<P, R> {
+  override inlineTokens(src: string, tokens: Token[] = []): Token[] {
+    if (src.length <= LONGEST_PARAGRAPH) return super.inlineTokens(src, tokens)
+    tokens.push({ type: 'text', raw: src, text: src, escaped: false })
+    return tokens
+  }
+}
+
+/** One address can be named by many short links. After this many characters, links are shown as text. */
+const MOST_OF_ADDRESSES = 1_000_000
+/** The length of all addresses in the text that is being parsed. */
+let addresses = 0
+const isTooMuch = ({ href, title }: { href: string; title?: string | null }): boolean => {
+  addresses += href.length + (title?.length ?? 0)
+  return addresses > MOST_OF_ADDRESSES
+}
+
 const marked = new Marked({
   gfm: true,
+  hooks: { provideLexer: () => (src: string, options) => new BoundedLexer(options).lex(src) },
   renderer: {
     html: ({ text }) => escaped(text),
-    image: ({ href, text }) =>
-      own.test(href)
+    // `false`: as usual.
+    link: (link) => isTooMuch(link) && escaped(link.text),
+    image: (image) => {
+      const { href, text } = image
+      if (isTooMuch(image)) return escaped(text)
+      return own.test(href)
         ? `<img src="${escaped(href)}" alt="${escaped(text)}" loading="lazy">`
-        : `<a href="${escaped(href)}">${escaped(text || href)}</a>`,
+        : `<a href="${escaped(href)}">${escaped(text || href)}</a>`
+    },
   },
   extensions: [
     {
@@ -57,9 +84,18 @@ purifier.addHook('afterSanitizeAttributes', (node) => {
 
 const isInside = (href: string | null | undefined): href is string => /^\/(?!\/)/.test(href ?? '')
 
+/** Returns the HTML of a text. One that would take seconds to parse or to show is shown as it was written. */
+function parse(text: string): string {
+  const source = () => `<pre>${escaped(text)}</pre>`
+  if (hasLongBlock(text)) return source()
+  addresses = 0
+  const html = marked.parse(limitMarkdown(text), { async: false })
+  return hasTooManyTags(html) ? source() : html
+}
+
 function toHtml(text: string, named: Props['titles']) {
   titles = named
-  return purifier.sanitize(marked.parse(text, { async: false }), {
+  return purifier.sanitize(parse(text), {
     RETURN_TRUSTED_TYPE: true,
     FORBID_TAGS: ['style', 'form', 'input', 'button', 'video', 'audio', 'svg', 'math'],
     FORBID_ATTR: ['style', 'class', 'id', 'srcset'],
