@@ -1,6 +1,6 @@
 /**
- * Keeps texts that nobody writes by hand from taking seconds to show as Markdown. Used before the text is parsed, by the
- * server and by the dashboard, whose parsers differ.
+ * Keeps texts that nobody writes by hand from taking seconds to show as Markdown. The server and the dashboard, whose
+ * parsers differ, apply these limits before they parse a text.
  */
 
 /** How deep quotes, lists and other elements may be nested. */

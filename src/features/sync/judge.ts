@@ -244,7 +244,7 @@ export async function erase(ctx: Ctx, entity: SyncEntity, record: Stored): Promi
 const cannotChange = ({ entity }: SyncEntity, field: string): AppError =>
   invalid(`/fields/${field}`, `The field ${field} of a ${entity} cannot be set by a device.`)
 
-/** Returns the context in the team of a stored record, whose rules count. A shared record of another team has none here. */
+/** Returns the context in the team of a stored record, whose rules count. A record that is shared has none here. */
 export function inTeamOf(ctx: Ctx, { organizationId }: Stored): Ctx {
   const { actor } = ctx
   if (typeof organizationId !== 'string' || !actor.memberships.has(organizationId)) return ctx

@@ -123,7 +123,7 @@ export const Mutation = object({
       jsonObject({
         description:
           'What the user saw in these fields; with `delete`, in all that can change. Long texts may be ' +
-          '`{ "$sha256": "…" }`. None for a new record',
+          '`{ "$sha256": "…" }`. None, or an empty one, for a new record',
       }),
     ),
   ),
@@ -137,7 +137,9 @@ export const Push = object({
   mutations: Type.Array(Mutation, { minItems: 1, maxItems: limits.mutations }),
 })
 export type Push = Static<typeof Push>
-export const Pushed = object({ receipts: Type.Array(Receipt) })
+export const Pushed = object({
+  receipts: Type.Array(Receipt, { description: 'What became of the changes. Send those without a receipt again' }),
+})
 export type Pushed = Static<typeof Pushed>
 
 export const Carry = object({
