@@ -2,7 +2,7 @@ import { workerUrl } from '../worker-url.ts'
 import { renderMarkdown, showSource } from './render-markdown.ts'
 
 /** Texts up to this length are rendered at once: that takes less time than handing them to another thread. */
-const SHORT = 8192
+const SHORT = 20_480
 /** The longest text takes about 50 ms. One that takes longer than this is shown as it was written. */
 const MOST_MS = 2000
 /** How long the thread stays after its last text. */
@@ -46,8 +46,9 @@ export class MarkdownThread {
 
   #start(): Worker {
     const worker = new Worker(workerUrl('src/pages/markdown-worker.ts'), { smol: true, ref: false })
-    worker.onmessage = ({ data }: MessageEvent<string>) => this.#finish(data)
-    worker.onerror = () => this.#giveUp()
+    // One that was ended may still have sent something, which belongs to an earlier text.
+    worker.onmessage = ({ data }: MessageEvent<string>) => void (worker === this.#worker && this.#finish(data))
+    worker.onerror = () => void (worker === this.#worker && this.#giveUp())
     return worker
   }
 

@@ -192,6 +192,13 @@ for (const kind of ['pglite', 'postgres'] as const) {
     expect(
       (await fetch(`${server.url}/api/tasks?limit=0`, { headers: { authorization: `Bearer ${token}` } })).status,
     ).toBe(422)
+    // The Worker that renders long texts is a file of its own in the binary.
+    const long = { title: 'Deep quote', content: '>'.repeat(262_143), scope: 'public' }
+    const { slug } = (await (await fetch(`${server.url}/api/notes`, json('POST', long, token))).json()) as {
+      slug: string
+    }
+    const page = await (await fetch(`${server.url}/notes/public/${slug}`)).text()
+    expect(page.match(/<blockquote>/g)).toHaveLength(32)
     const requestInit = { headers: { authorization: `Bearer ${mcp}` } }
     for (const transport of [
       new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { requestInit }),

@@ -3,6 +3,8 @@ import fc from 'fast-check'
 import { filterHtml } from '../../src/pages/filter-html.ts'
 import { MarkdownThread } from '../../src/pages/markdown.ts'
 import { renderMarkdown, showSource } from '../../src/pages/render-markdown.ts'
+import { hasLongBlock } from '../../src/text/markdown-limits.ts'
+import { merged } from '../../src/web/routes/note/conflict.tsx'
 import { markdownPieces, textOf } from '../contract/nasty-values.ts'
 import { person, sharedApp, unique } from '../support/app.ts'
 import { longestStretch, mainThread, slowness } from '../support/cpu.ts'
@@ -140,10 +142,23 @@ describe('renderMarkdown', () => {
   })
 })
 
+describe('the limits that the dashboard shares', () => {
+  test('a text with a very long block is shown as it was written', () => {
+    expect(hasLongBlock('a'.repeat(20_001))).toBe(true)
+    expect(hasLongBlock(`${'a'.repeat(15_000)}\n\n`.repeat(10))).toBe(false)
+  })
+
+  test('an edit conflict of two very different notes is settled without comparing every line', () => {
+    const lines = (word: string) => Array.from({ length: 60_000 }, (_, n) => `${word}${n}`).join('\n')
+    const [base, mine, theirs] = [lines('a'), lines('b'), lines('c')]
+    expect(merged(base, mine, theirs)).toBe(`${theirs}\n${mine}\n`)
+  }, 30_000)
+})
+
 describe('MarkdownThread', () => {
   test('shows a text as it was written if rendering takes too long, and renders the next one', async () => {
     const thread = new MarkdownThread(0)
-    const texts = ['# one', '# two']
+    const texts = ['one', 'two'].map((word) => `# ${word}\n\n`.repeat(8000))
     expect(await Promise.all(texts.map((text) => thread.render(text, true)))).toEqual(texts.map(showSource))
     expect(await new MarkdownThread().render('# one', true)).toBe('<h2 id="md-one">one</h2>\n')
   })

@@ -76,7 +76,7 @@ describe('POST /api/sync/push of changes that take long to merge', () => {
     const second = push(edits(1)).then(() => order.push('second'))
     await Promise.all([first, second])
     expect(order).toEqual(['first', 'second'])
-  })
+  }, 30_000)
 
   test('returns 429 to a user of whom several pushes wait already', async () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => push(edits(5))))
@@ -84,5 +84,5 @@ describe('POST /api/sync/push of changes that take long to merge', () => {
     expect(refused.length).toBeGreaterThan(0)
     expect(refused[0]?.headers.get('retry-after')).toBe('1')
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0)
-  })
+  }, 30_000)
 })
