@@ -38,7 +38,7 @@ export const readPrompt = hook<{ ref: string; given: Readonly<Record<string, str
 /** Returns the caller's open tasks, those they work on first. Handled by tasks. */
 export const ownTasks = hook<Record<string, never>, OwnTask[]>('mcp.ownTasks')
 
-/** Returns the caller's default project, if any: the token's, else the one of its session. Handled by projects. */
+/** Returns the caller's default project, if any: that of its session, else the token's. Handled by projects. */
 export const callersProject = hook<Record<string, never>, { id: string; key: string } | undefined>('mcp.callersProject')
 
 /** Returns the name of a user who can sign in. Handled by users. */

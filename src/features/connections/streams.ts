@@ -27,15 +27,19 @@ export const isStreamOpen = (credentialId: SQLWrapper, connection: SQLWrapper): 
       where h.seen_at > now() - ${ALIVE}::interval) open
     where open.stream_credential = ${credentialId} and open.stream_connection = ${connection})`
 
-const appear = `insert into stream_holders (id, seen_at) values ($1::uuid, coalesce($2::timestamptz, now()))
+const showHolder = `insert into stream_holders (id, seen_at) values ($1::uuid, coalesce($2::timestamptz, now()))
   on conflict (id) do update set seen_at = excluded.seen_at returning id, xmax = 0 as is_new`
-const add = `with holder as (${appear})
+const insertStreams = `with holder as (${showHolder})
   insert into open_streams (credential_id, connection, holder_id)
   select s.credential_id, s.connection, holder.id
   from holder, unnest($3::uuid[], $4::text[]) s (credential_id, connection)
   on conflict do nothing`
-const drop =
+const deleteStream =
   'delete from open_streams where credential_id = $1::uuid and connection = $2::text and holder_id = $3::uuid'
+
+const countStreams = 'select count(*)::int from open_streams where holder_id = $1::uuid'
+const deleteOthers = `delete from open_streams where holder_id = $1::uuid
+  and (credential_id, connection) not in (select * from unnest($2::uuid[], $3::text[]))`
 
 /** The open streams of this process. */
 const ownStreams = new WeakMap<App, Map<string, Stream>>()
@@ -56,76 +60,100 @@ export async function noteStream(
     return openAll(app, [stream])
   }
   own.delete(nameOf(stream))
-  await app.driver.query(drop, [credentialId, connection, app.instanceId])
-  await streamsChanged.call(ctx, { streams: await withoutOpenOnes(app, [stream]), isOpen })
+  const streams = await onlyClosed(app, [stream], [app.instanceId])
+  await streamsChanged.call(ctx, { streams, isOpen })
+  await app.driver.query(deleteStream, [credentialId, connection, app.instanceId])
 }
 
 const nameOf = ({ credentialId, connection }: Stream): string => `${credentialId} ${connection}`
 
 async function openAll(app: App, streams: readonly Stream[]): Promise<void> {
-  await app.driver.query(add, [app.instanceId, seenAt(app), ...streamArrays(streams)])
+  await app.driver.query(insertStreams, [app.instanceId, seenAt(app), ...streamArrays(streams)])
   await streamsChanged.call(contextOf(app, system), { streams, isOpen: true })
 }
 
-const stillOpen = `select o.credential_id::text, o.connection
+const findOpen = `select o.credential_id::text, o.connection
   from open_streams o join stream_holders h on h.id = o.holder_id
   where (o.credential_id, o.connection) in (select * from unnest($1::uuid[], $2::text[]))
     and h.seen_at > now() - interval '${ALIVE}' and o.holder_id <> all($3::uuid[])`
 
 /** Leaves out connections that have another open stream: a client may open the next one before it closes the last. */
-async function withoutOpenOnes({ driver }: App, streams: readonly Stream[], ended: readonly string[] = []) {
-  const { rows } = await driver.query(stillOpen, [...streamArrays(streams), `{${ended.join(',')}}`])
+async function onlyClosed({ driver }: App, streams: readonly Stream[], ended: readonly string[] = []) {
+  const { rows } = await driver.query(findOpen, [...streamArrays(streams), `{${ended.join(',')}}`])
   const open = new Set(rows.map((row) => row.join(' ')))
   return streams.filter((stream) => !open.has(nameOf(stream)))
 }
 
 /** A time in the far future comes from a backup of an embedded database. */
-const ended = `select o.credential_id::text, o.connection, h.id::text from stream_holders h
+const findEnded = `select o.credential_id::text, o.connection, h.id::text from stream_holders h
   left join open_streams o on o.holder_id = h.id
   where h.id <> $1::uuid and ($2::boolean or h.seen_at < now() - interval '${ALIVE}'
     or h.seen_at > now() + interval '1 day')`
 
-/** Shows that this process is alive, and closes the streams of processes that have ended. */
-async function beat(app: App): Promise<void> {
+const isStale = `($2::boolean or seen_at < now() - interval '${ALIVE}' or seen_at > now() + interval '1 day')`
+
+/** Shows that this process is alive, and stores its open streams again if they are not stored as they are. */
+async function showAlive(app: App): Promise<void> {
+  await app.driver.query(showHolder, [app.instanceId, seenAt(app)])
+  const own = [...(ownStreams.get(app)?.values() ?? [])]
+  const { rows } = await app.driver.query(countStreams, [app.instanceId])
+  if (rows[0]?.[0] === own.length) return
+  // A statement has failed, or another process took this one for ended while it could not reach the database.
+  await app.driver.query(deleteOthers, [app.instanceId, ...streamArrays(own)])
+  await openAll(app, own)
+}
+
+/** Closes the streams of processes that have ended. */
+async function closeEnded(app: App): Promise<void> {
   const isOnlyProcess = app.driver.kind === 'pglite'
-  const { rows: own } = await app.driver.query(appear, [app.instanceId, seenAt(app)])
-  const lost = own[0]?.[1] === true ? [...(ownStreams.get(app)?.values() ?? [])] : []
-  // Another process took this one for ended, for example because both had lost the database for a while.
-  if (lost.length > 0) await openAll(app, lost)
-  const { rows } = await app.driver.query(ended, [app.instanceId, isOnlyProcess])
+  const { rows } = await app.driver.query(findEnded, [app.instanceId, isOnlyProcess])
   if (rows.length === 0) return
   const streams = rows.flatMap(([credentialId, connection]) =>
     credentialId === null ? [] : [{ credentialId: String(credentialId), connection: String(connection) }],
   )
   const holders = [...new Set(rows.map(([, , holderId]) => String(holderId)))]
-  const closed = await withoutOpenOnes(app, streams, holders)
+  const closed = await onlyClosed(app, streams, holders)
   // The rows are deleted last: if this process ends before that, the next one finds them again.
   await streamsChanged.call(contextOf(app, system), { streams: closed, isOpen: false })
-  await app.driver.query('delete from stream_holders where id = any($1::uuid[])', [`{${holders.join(',')}}`])
+  const ids = `{${holders.join(',')}}`
+  await app.driver.query(`delete from stream_holders where id = any($1::uuid[]) and ${isStale}`, [ids, isOnlyProcess])
   if (closed.length > 0) app.log.info('closed the streams of a process that has ended', { streams: closed.length })
 }
 
 /** Closes the streams of an earlier process before the first request is served. */
-export const prepareStreams = (app: App): Promise<void> => beat(app)
+export async function prepareStreams(app: App): Promise<void> {
+  await showAlive(app)
+  await closeEnded(app)
+}
 
-/** Beats while streams are open, and for the first seconds: a process that was just killed still looks alive then. */
+/**
+ * Shows that this process is alive while it has open streams, and for the first seconds: a process that was just killed
+ * still looks alive then. After a pause of the database all processes look ended, so this one first waits for a turn.
+ */
 export function keepStreams(app: App): () => Promise<void> {
-  if (app.driver.kind === 'pglite') return () => forget(app)
+  if (app.driver.kind === 'pglite') return () => leave(app)
   let running: Promise<void> = Promise.resolve()
-  let left = 5
+  let turns = 5
+  let lastAt = Date.now()
+  const turn = async () => {
+    await showAlive(app)
+    const isRegular = Date.now() - lastAt < 2 * BEAT_MS
+    lastAt = Date.now()
+    if (isRegular) await closeEnded(app)
+  }
   const timer = setInterval(() => {
-    if (left-- <= 0 && !app.gauges.mcpStreams?.()) return
-    running = running.then(() => beat(app)).catch((error) => app.log.debug('streams were not kept', { error }))
+    if (turns-- <= 0 && !app.gauges.mcpStreams?.()) return
+    running = running.then(turn).catch((error) => app.log.debug('open streams were not stored', { error }))
   }, BEAT_MS).unref()
   return async () => {
     clearInterval(timer)
     await running
-    await forget(app)
+    await leave(app)
   }
 }
 
 /** A process that stops has closed its streams. */
-const forget = ({ driver, instanceId }: App): Promise<void> =>
+const leave = ({ driver, instanceId }: App): Promise<void> =>
   driver.query('delete from stream_holders where id = $1::uuid', [instanceId]).then(
     () => undefined,
     () => undefined,

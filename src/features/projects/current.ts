@@ -3,7 +3,7 @@ import { AppError, invalid, type WayOut } from '../../errors.ts'
 import { isId } from '../../records/rows.ts'
 import * as projects from './rows.ts'
 import type { Project } from './schema.ts'
-import { sessionOf } from './work-session.ts'
+import { sessionOf, type WorkSession } from './work-session.ts'
 
 /** How to find a project, for errors that ask for one. */
 export const listProjects: WayOut = {
@@ -91,9 +91,14 @@ export async function filteredProject(
  */
 export async function defaultProject(ctx: Ctx, session?: string): Promise<Project | undefined> {
   if (ctx.actor.kind !== 'mcp_token') return undefined
-  const own = session !== undefined || ctx.connection !== undefined
-  const worksIn = own ? await sessionOf(ctx, session === undefined ? { active: true } : { ref: session }) : undefined
-  return (await ifThere(ctx, worksIn?.projectId)) ?? ifThere(ctx, ctx.actor.projectId)
+  return (await ifThere(ctx, (await workerSession(ctx, session))?.projectId)) ?? ifThere(ctx, ctx.actor.projectId)
+}
+
+/** Returns the session that the call names, if its own worker names it; else the active one of its connection. */
+async function workerSession(ctx: Ctx, ref: string | undefined): Promise<WorkSession | undefined> {
+  if (ref === undefined) return ctx.connection === undefined ? undefined : sessionOf(ctx, { active: true })
+  const named = await sessionOf(ctx, { ref, team: 'any' })
+  return named?.credentialId === ctx.actor.credentialId ? named : undefined
 }
 
 /** Returns undefined instead of throwing not_found, because the caller did not name the project in this call. */

@@ -1,6 +1,7 @@
-import { eq, gt, isNull } from 'drizzle-orm'
+import { eq, gt, isNull, type SQL } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { nobody } from '../../auth/actor.ts'
+import { nobody, organizationsOf } from '../../auth/actor.ts'
+import { anyOf, idList } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { clipped, tokensOf } from '../../text/token-estimate.ts'
 import { speaker } from '../agents/parties.ts'
@@ -21,23 +22,31 @@ const MOST_TOKENS = 400
 const NEXT_STEP_TOKENS = 200
 
 /**
- * Stores the checkpoint with the tasks that the session holds, so that whoever continues one of them knows what was
- * done. A session holds the tasks that were claimed with its name or on its connection, and its own task.
+ * SQL condition: the session holds the task. It was claimed with the session's name or on its connection, or it is the
+ * session's own task. Tasks of other projects do not count: not everybody who sees them may see this session's project.
  */
-export async function leaveWithTasks(ctx: Ctx, session: Row, checkpoint: Checkpoint): Promise<void> {
-  const { id, taskId, credentialId, connection } = session
+function isHeldIn(ctx: Ctx, { id, organizationId, projectId, taskId, credentialId, connection }: Row): SQL {
   const onConnection = connection === null ? undefined : eq(tasks.leaseConnection, connection)
-  const unnamed = and(isNull(tasks.leaseSessionId), or(taskId ? eq(tasks.id, taskId) : undefined, onConnection))
+  const isOwn = taskId || onConnection ? or(taskId ? eq(tasks.id, taskId) : undefined, onConnection) : undefined
+  const places = idList([...organizationsOf(ctx.actor, 'member'), ...ctx.actor.reach])
+  return and(
+    eq(tasks.leaseCredentialId, credentialId ?? nobody),
+    gt(tasks.leaseExpiresAt, ctx.now),
+    projectId ? eq(tasks.projectId, projectId) : eq(tasks.organizationId, organizationId),
+    anyOf(tasks.organizationId, places),
+    or(eq(tasks.leaseSessionId, id), isOwn && and(isNull(tasks.leaseSessionId), isOwn)),
+  )
+}
+
+export const holdsTasks = async (ctx: Ctx, session: Row): Promise<boolean> =>
+  (await ctx.db.$count(tasks, isHeldIn(ctx, session))) > 0
+
+/** Stores the checkpoint with the tasks that the session holds, so that whoever continues one knows what was done. */
+export async function storeWithTasks(ctx: Ctx, session: Row, checkpoint: Checkpoint): Promise<void> {
   await ctx.db
     .update(tasks)
     .set({ lastCheckpoint: shorten({ author: speaker(ctx), at: ctx.now, ...checkpoint }) })
-    .where(
-      and(
-        eq(tasks.leaseCredentialId, credentialId ?? nobody),
-        gt(tasks.leaseExpiresAt, ctx.now),
-        or(eq(tasks.leaseSessionId, id), taskId || onConnection ? unnamed : undefined),
-      ),
-    )
+    .where(isHeldIn(ctx, session))
 }
 
 /** Fits a checkpoint into 400 tokens: texts are cut, and the last entries of the lists are left out. */

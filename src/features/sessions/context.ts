@@ -56,7 +56,7 @@ const saveHere = write(
   async (ctx, { ref, saved }: { ref?: string; saved: CheckpointPatch }): Promise<Pick<Row, 'id' | 'seenSeq'>> => {
     const found = ref === undefined ? ((await running(ctx)) ?? (await start(ctx, {}))) : await find(ctx, ref)
     const { id, seenSeq, status, credentialId, connection } = found
-    const isHere = credentialId === ctx.actor.credentialId && (!ctx.connection || connection === ctx.connection)
+    const isHere = credentialId === ctx.actor.credentialId && connection === (ctx.connection ?? null)
     if (status !== 'active' || !isHere) await takeUp(ctx, { ref: id })
     await checkpoint(ctx, { ref: id, checkpoint: saved })
     return { id, seenSeq }

@@ -15,16 +15,17 @@ export const moveSessions = projectMoved.handle(async (ctx, { projectId, organiz
   await ctx.db.update(sessions).set({ organizationId }).where(eq(sessions.projectId, projectId))
 })
 
-const mark = `update sessions set connection_closed_at = $1::timestamptz
+const markClosed = `update sessions set connection_closed_at = $1::timestamptz
   from unnest($2::uuid[], $3::text[]) s (credential_id, connection)
-  where sessions.credential_id = s.credential_id and sessions.connection = s.connection`
+  where sessions.credential_id = s.credential_id and sessions.connection = s.connection
+    and sessions.status = 'active'`
 
-/** Notes on the sessions of connections that their streams closed, or are open. Changes no version. */
+/** Notes on the active sessions of connections that their streams closed, or are open. Changes no version. */
 export async function markSessions(
   { app, now }: Ctx,
   { streams, isOpen }: { streams: readonly Stream[]; isOpen: boolean },
 ): Promise<void> {
-  if (streams.length > 0) await app.driver.query(mark, [isOpen ? null : now, ...streamArrays(streams)])
+  if (streams.length > 0) await app.driver.query(markClosed, [isOpen ? null : now, ...streamArrays(streams)])
 }
 
 /** Finds sessions for the features below this one. Only its user sees a session. */

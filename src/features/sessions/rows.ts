@@ -71,18 +71,14 @@ export const mine = ({ actor }: Ctx): SQL | undefined =>
 export const isHere = ({ connection }: Ctx): SQL =>
   sql`${sessions.connection} is not distinct from ${connection ?? null}::text`
 
-/**
- * SQL condition: another connection, which is not known to have closed, works in the session. Never true for a call
- * without a connection, which cannot be told apart from others of its token.
- */
-const isElsewhere = ({ connection }: Ctx): SQL =>
-  connection === undefined
-    ? sql`false`
-    : and(
-        eq(sessions.status, 'active'),
-        sql`coalesce(${sessions.connection} <> ${connection}, false)`,
-        isNull(sessions.connectionClosedAt),
-      )
+/** SQL condition: another connection, which is not known to have closed, works in the session. */
+const isElsewhere = (ctx: Ctx): SQL =>
+  and(
+    eq(sessions.status, 'active'),
+    isNotNull(sessions.connection),
+    not(isHere(ctx)),
+    isNull(sessions.connectionClosedAt),
+  )
 
 /** In a write, locks the row until the end, so that concurrent writes run one after the other. */
 function select(ctx: Ctx, match: SQL | undefined) {
@@ -113,8 +109,8 @@ export async function running(ctx: Ctx): Promise<Row | undefined> {
 }
 
 /**
- * Returns the caller's last session: that of this connection, else the newest one of this token, else of other tokens;
- * open ones before ended ones. An agent may also take up what its person started without an agent.
+ * Returns the caller's last session: of this token before those of others, open ones before ended ones, the one of this
+ * connection before the newest. An agent may also take up what its person started without an agent.
  */
 export async function last(ctx: Ctx): Promise<Row | undefined> {
   const { agent } = ctx.actor
@@ -122,9 +118,9 @@ export async function last(ctx: Ctx): Promise<Row | undefined> {
   const [found] = await select(ctx, whose)
     .orderBy(
       desc(sql`coalesce(${mine(ctx)}, false)`),
-      desc(isHere(ctx)),
       desc(isNotNull(sessions.agentId)),
       desc(ne(sessions.status, 'ended')),
+      ...(ctx.connection === undefined ? [] : [desc(and(isHere(ctx), ne(sessions.status, 'ended')))]),
       desc(sessions.updatedAt),
       desc(eq(sessions.status, 'active')),
       desc(sessions.id),
@@ -133,9 +129,10 @@ export async function last(ctx: Ctx): Promise<Row | undefined> {
   return found
 }
 
-/** Throws if another connection works in the session and its stream is open. */
-export async function requireNotOpenElsewhere(ctx: Ctx, { id, status, connection }: Row): Promise<void> {
+/** Throws if another connection of the caller's token works in the session and its stream is open. */
+export async function requireNotOpenElsewhere(ctx: Ctx, { id, status, credentialId, connection }: Row): Promise<void> {
   if (status !== 'active' || connection === null || connection === (ctx.connection ?? null)) return
+  if (credentialId !== ctx.actor.credentialId) return
   const [row] = await ctx.db
     .select({ isOpen: isStreamOpen(sessions.credentialId, sessions.connection) })
     .from(sessions)

@@ -11,7 +11,7 @@ import { defaultProject, ifThere, projectFilter } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import { find as findTask } from '../tasks/rows.ts'
 import { sinceYesterday, withBrief, writeBrief } from './brief.ts'
-import { leaveWithTasks, mergeCheckpoint } from './checkpoints.ts'
+import { holdsTasks, mergeCheckpoint, storeWithTasks } from './checkpoints.ts'
 import { hasCompletedSince, rememberEnd } from './ending.ts'
 import {
   sessionBriefed,
@@ -205,7 +205,7 @@ interface TakenUp extends Pick<SessionBrief, 'takenOver'> {
   /** The credential that worked in it before. */
   before: string | null
 }
-const TAKEN_OVER = 'It was active on another connection, which has no open stream. Continue here only.'
+const TAKEN_OVER = 'This session was active on another connection, whose stream is closed. It is yours here now.'
 
 /** The brief shows changes since the last checkpoint, not since the last resume, which may have been interrupted. */
 export const resume = flow(
@@ -235,7 +235,7 @@ export const checkpoint = write(
       taskId,
       seenSeq: await lastSeq(ctx),
     })
-    await leaveWithTasks(ctx, row, merged)
+    await storeWithTasks(ctx, row, merged)
     ctx.emit(sessionCheckpointed, about(row))
     return toSession(row)
   },
@@ -255,20 +255,19 @@ export const end = write(
   async (ctx, { ref, summary, checkpoint: saved }: SessionEnd & { ref?: string }): Promise<SessionEnded> => {
     const before = await namedOrRunning(ctx, ref)
     if (before.status === 'ended') throw new AppError('conflict', 'This session has already ended.')
-    const known = (await hasCompletedSince(ctx, before))
-      ? mergeCheckpoint(before.checkpoint, { nextStep: null })
-      : before.checkpoint
-    const checkpoint = saved ? mergeCheckpoint(known, saved) : known
+    const isDone = !saved?.nextStep && (await hasCompletedSince(ctx, before)) && !(await holdsTasks(ctx, before))
     const row = await change(ctx, before, {
       status: 'ended',
       endedAt: ctx.now,
       ...(summary !== undefined && { summary }),
-      checkpoint,
-      ...(saved && { checkpointAt: ctx.now }),
+      ...(saved && { checkpoint: mergeCheckpoint(before.checkpoint, saved), checkpointAt: ctx.now }),
     })
-    if (saved) await leaveWithTasks(ctx, row, checkpoint ?? {})
+    if (saved) await storeWithTasks(ctx, row, row.checkpoint ?? {})
     ctx.emit(sessionEnded, about(row))
     const session = toSession(row)
-    return { session, memories: await rememberEnd(ctx, session) }
+    const remembered = isDone
+      ? { ...session, checkpoint: mergeCheckpoint(row.checkpoint, { nextStep: null }) }
+      : session
+    return { session, memories: await rememberEnd(ctx, remembered) }
   },
 )

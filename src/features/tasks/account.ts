@@ -4,13 +4,22 @@ import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
 import { letGo } from './departures.ts'
 import { taskComments, taskEvidence, tasks } from './table.ts'
 
-/** Unassigns the tasks of a removed account, and removes its name from comments and evidence, which stay. */
+/**
+ * Unassigns the tasks of a removed account, clears the checkpoints of its agents, and removes its name from comments and
+ * evidence, which stay.
+ */
 export const withoutUser = accountRemoved.handle(async (ctx, { userId }) => {
   await letGo(ctx, { type: 'user', id: userId })
   await ctx.db
     .update(tasks)
     .set({ leaseHolderId: null })
     .where(and(eq(tasks.leaseType, 'user'), eq(tasks.leaseHolderId, userId)))
+  await ctx.db
+    .update(tasks)
+    .set({ lastCheckpoint: null })
+    .where(
+      sql`${userId}::text in (${tasks.lastCheckpoint} #>> '{author,id}', ${tasks.lastCheckpoint} #>> '{author,for,id}')`,
+    )
   const comments = await ctx.db
     .update(taskComments)
     .set({ authorId: null, authorName: FORMER_USER })

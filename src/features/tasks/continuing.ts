@@ -42,7 +42,6 @@ export interface Begun {
  */
 export async function findBegunTask(ctx: Ctx, { projectId, holder }: Search): Promise<Begun | undefined> {
   if (!holder.credentialId || isUnnamed(holder)) return undefined
-  const isWithoutConnection = holder.type === 'agent' && holder.connection === null
   const closedAt = sql<string | null>`case when ${tasks.leaseConnection} is distinct from ${holder.connection}::text
     then ${tasks.leaseClosedAt} end`.mapWith(tasks.leaseClosedAt)
   const [row] = await ctx.db
@@ -60,7 +59,7 @@ export async function findBegunTask(ctx: Ctx, { projectId, holder }: Search): Pr
         // A person's own tasks count where they claimed them: one person may work in several places.
         eq(tasks.leaseCredentialId, holder.credentialId),
         isHeldBy(holder, ctx.now),
-        isWithoutConnection ? eq(tasks.leaseSessionId, holder.sessionId ?? nobody) : undefined,
+        holder.isWithoutConnection ? eq(tasks.leaseSessionId, holder.sessionId ?? nobody) : undefined,
         eq(tasks.status, 'in_progress'),
         scopeOf(ctx, projectId),
       ),
@@ -89,7 +88,7 @@ export async function continueTask(
 const MOST_NAMED = 3
 
 /** Names the tasks that the worker's token holds, if this worker may be another window than the one that holds them. */
-export async function alsoHeld(ctx: Ctx, { projectId, holder }: Search, task: Task | null): Promise<string> {
+export async function otherHeldTasks(ctx: Ctx, { projectId, holder }: Search, task: Task | null): Promise<string> {
   if (!isUnnamed(holder)) return ''
   const rows = await selectItems(ctx)
     .where(and(isHeldBy(holder, ctx.now), isNotNull(tasks.leaseCredentialId), scopeOf(ctx, projectId)))

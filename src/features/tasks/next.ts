@@ -9,7 +9,7 @@ import { isClosed, statuses } from '../../records/work.ts'
 import { projectOf } from '../projects/current.ts'
 import { requireOpenProject } from '../projects/refusals.ts'
 import { projects as projectTable } from '../projects/table.ts'
-import { alsoHeld, continueTask, findBegunTask, type Search, scopeOf, whyContinue } from './continuing.ts'
+import { continueTask, findBegunTask, otherHeldTasks, type Search, scopeOf, whyContinue } from './continuing.ts'
 import { taskClaimed, taskRenewed } from './events.ts'
 import { hintedToOthers, takeHint } from './hints.ts'
 import { claimed } from './leases.ts'
@@ -149,12 +149,12 @@ async function pickNext(ctx: Ctx, search: Search, { claim, minutes, atOnce }: Ho
   if (busy) return { task: null, why: `${(await find(ctx, busy)).key} is being changed. Call next_task.`, waiting: [] }
   if (!id) {
     const none = await whyNone(ctx, search)
-    const held = await alsoHeld(ctx, search, null)
+    const held = await otherHeldTasks(ctx, search, null)
     return { task: null, ...none, why: held ? `${none.why} ${held}.` : none.why }
   }
   const task = await find(ctx, id)
   const { said, kept } = await why(ctx, task, { ...search, except: undefined }, claim !== false)
-  const reason = [said, await alsoHeld(ctx, search, task)].filter(Boolean).join('. ')
+  const reason = [said, await otherHeldTasks(ctx, search, task)].filter(Boolean).join('. ')
   if (claim === false) return { task, why: reason, waiting: [] }
   ctx.emit(taskClaimed, about(task, { holder: task.lease?.holder, lease: task.lease }))
   return { task: keepReason(ctx, task, kept), why: reason, waiting: [] }

@@ -1,7 +1,6 @@
 import type { Ctx } from '../../action.ts'
 import { inPerson, organizationsOf } from '../../auth/actor.ts'
 import { idList } from '../../db/columns.ts'
-import { isId } from '../../records/rows.ts'
 import type { App } from '../../services.ts'
 import { type Stream, streamArrays } from '../connections/hooks.ts'
 
@@ -19,7 +18,8 @@ const renewal = `with counted as (
   where id in (select id from tasks where
       ((lease_credential_id = $2::uuid and lease_connection is not distinct from $3::text
         and ($4::text is null or lease_session_id is null or starts_with(lease_session_id::text, $4::text))
-        and ($9::text[] is null or starts_with(lease_session_id::text, $4::text) or id::text = any($9::text[])
+        and ($9::text[] is null or starts_with(lease_session_id::text, $4::text)
+          or exists (select 1 from unnest($9::text[]) n (name) where length(name) >= 8 and starts_with(id::text, name))
           or (select p.key from projects p where p.id = tasks.project_id) || '-' || number = any($9::text[])))
       or (lease_credential_id is null and lease_holder_id = $5::uuid))
     and lease_expires_at > $1::timestamptz and organization_id = any($6::uuid[]) order by id for no key update)`
@@ -32,6 +32,8 @@ interface Seen {
   at: number
   /** Calls that are not stored yet, by the beginning of their minute. */
   calls: Map<number, number>
+  /** When the leases of tasks that calls named were renewed last, for workers without a connection. */
+  named: Map<string, number>
 }
 const seenBy = new WeakMap<App, Map<string, Seen>>()
 
@@ -39,7 +41,7 @@ const seenBy = new WeakMap<App, Map<string, Seen>>()
 function known(app: App, worker: string): Seen {
   const all = seenBy.get(app) ?? new Map<string, Seen>()
   seenBy.set(app, all)
-  const seen = all.get(worker) ?? { at: 0, calls: new Map() }
+  const seen = all.get(worker) ?? { at: 0, calls: new Map(), named: new Map() }
   all.delete(worker)
   all.set(worker, seen)
   if (all.size > MOST_WORKERS) all.delete(all.keys().next().value as string)
@@ -62,17 +64,19 @@ export async function renewLeases(
   const { credentialId, agent } = actor
   if (!credentialId) return
   const now = app.clock()
-  const named = actor.kind === 'mcp_token' && connection === undefined ? tasks.map(toStoredName) : undefined
-  const seen = known(app, [credentialId, connection, session, ...(named ?? [])].join(' '))
+  const seen = known(app, [credentialId, connection, session].join(' '))
   const minute = now.getTime() - (now.getTime() % 60_000)
   if (!inPerson(actor)) seen.calls.set(minute, (seen.calls.get(minute) ?? 0) + 1)
-  const before = seen.at
-  if (now.getTime() - before < RENEW_EVERY_MS) return
-  const { calls } = seen
+  const isWithoutConnection = actor.kind === 'mcp_token' && connection === undefined
+  const isDue = (at: number) => now.getTime() - at >= RENEW_EVERY_MS
+  const named = isWithoutConnection ? tasks.map(toStoredName).filter((name) => isDue(seen.named.get(name) ?? 0)) : []
+  if (!isDue(seen.at) && named.length === 0) return
+  const { at: before, calls } = seen
   Object.assign(seen, { at: now.getTime(), calls: new Map() })
+  noteNamed(seen, named, now.getTime())
   const places = idList([...organizationsOf(actor, 'member'), ...actor.reach])
   const minutes = `{${[...calls.keys()].map((at) => new Date(at).toISOString()).join(',')}}`
-  const names = named ? `{${named.map((ref) => JSON.stringify(ref)).join(',')}}` : null
+  const names = isWithoutConnection ? `{${named.map((name) => JSON.stringify(name)).join(',')}}` : null
   try {
     await app.driver.query(renewal, [
       now.toISOString(), credentialId, connection ?? null, session ?? null, agent?.id ?? null, places,
@@ -80,15 +84,28 @@ export async function renewLeases(
     ]) // biome-ignore format: in the order of the placeholders
   } catch (error) {
     seen.at = before
+    for (const name of named) seen.named.delete(name)
     for (const [at, n] of calls) seen.calls.set(at, (seen.calls.get(at) ?? 0) + n)
     app.log.debug('leases not renewed', { error })
   }
 }
 
-/** Returns the key or id of a task as it is stored. */
-const toStoredName = (ref: string): string => (isId(ref) ? ref.trim().toLowerCase() : ref.trim().toUpperCase())
+const MOST_NAMED = 50
 
-const mark = `update tasks set lease_closed_at = $1::timestamptz where id in (select t.id from tasks t
+/** Remembers that the leases of these tasks are renewed now, and forgets those that were named longest ago. */
+function noteNamed({ named }: Seen, names: readonly string[], now: number): void {
+  for (const name of names) {
+    named.delete(name)
+    named.set(name, now)
+    if (named.size > MOST_NAMED) named.delete(named.keys().next().value as string)
+  }
+}
+
+/** Returns the key, the id or the beginning of the id of a task as it is stored. */
+const toStoredName = (ref: string): string =>
+  /^[0-9a-f]{8}[0-9a-f-]*$/i.test(ref.trim()) ? ref.trim().toLowerCase() : ref.trim().toUpperCase()
+
+const markClosed = `update tasks set lease_closed_at = $1::timestamptz where id in (select t.id from tasks t
   join unnest($2::uuid[], $3::text[]) s (credential_id, connection)
     on t.lease_credential_id = s.credential_id and t.lease_connection = s.connection
   order by t.id for no key update of t)`
@@ -100,5 +117,5 @@ export async function markLeases(
 ): Promise<void> {
   if (streams.length === 0) return
   const closedAt = isOpen ? null : app.clock().toISOString()
-  await app.driver.query(mark, [closedAt, ...streamArrays(streams)])
+  await app.driver.query(markClosed, [closedAt, ...streamArrays(streams)])
 }

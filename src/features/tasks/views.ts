@@ -81,8 +81,8 @@ export async function completed({ items, next, claimed, noNext }: CompletedMany,
   }
   const freed = items.flatMap((item) => item.freed).filter(({ key }) => !items.some((item) => item.key === key))
   return {
-    done: items.map(({ key, openCriteria, already }) =>
-      openCriteria || already ? { key, openCriteria, already } : key,
+    done: items.map(({ key, openCriteria, already, takenOver }) =>
+      openCriteria || already || takenOver ? { key, openCriteria, already, takenOver } : key,
     ),
     freed: freed.map(titled),
     ...onward,

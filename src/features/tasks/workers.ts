@@ -18,6 +18,8 @@ export interface Worker extends Party {
   sessionId: string | null
   credentialId: string | null
   connection: string | null
+  /** Whether its protocol cannot tell windows of one token apart. */
+  isWithoutConnection: boolean
   /** The person that an agent works for. */
   forId: string | null
   /** Whose tasks are the worker's: those of the agent, and of the person if it works for nobody else. */
@@ -31,6 +33,7 @@ const workerOf = (ctx: Ctx, party: Party, sessionId: string | null, takesHanded 
   sessionId,
   credentialId: ctx.actor.credentialId,
   connection: ctx.connection ?? null,
+  isWithoutConnection: ctx.actor.kind === 'mcp_token' && ctx.connection === undefined,
   forId: party.type === 'agent' ? ctx.actor.userId : null,
   selves: party.id === ctx.actor.agent?.id ? selvesOf(ctx.actor) : [party.id],
   takesHanded,
@@ -66,8 +69,8 @@ async function namedSession(ctx: Ctx, party: Party, ref: string | undefined): Pr
 }
 
 /** Windows of one token look alike if neither a connection nor a session tells them apart. */
-export const isUnnamed = ({ type, connection, sessionId }: Worker): boolean =>
-  type === 'agent' && connection === null && sessionId === null
+export const isUnnamed = ({ isWithoutConnection, sessionId }: Worker): boolean =>
+  isWithoutConnection && sessionId === null
 
 /**
  * SQL condition: the lease, expired or not, is this worker's. So is that of the same agent and credential on a
