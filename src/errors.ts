@@ -26,6 +26,7 @@ export const codes = {
   'conflict.last_admin': [409, 'An instance needs at least one administrator'],
   'conflict.last_way': [409, 'An account needs at least one sign-in method'],
   'conflict.other_browser': [409, 'Requested in another browser'],
+  'conflict.confirm_account': [409, 'Did you create this account?'],
   gone: [410, 'Used or expired'],
   version_mismatch: [412, 'Changed by someone else'],
   too_large: [413, 'Too large'],
@@ -101,6 +102,10 @@ export interface Facts {
   open?: string[]
   /** Who works on the task and until when, with `conflict.lease_held`. Times are instants. */
   held?: { task: string; by: string; lastSeenAt: string; expiresAt: string }
+  /** The one-time proof of the mailbox, with `conflict.confirm_account`: for `POST /api/auth/confirm-account`. */
+  ticket?: string
+  /** How many of each the account has, with `conflict.confirm_account`. */
+  holds?: Record<string, number>
   /** What the caller can do next. */
   next?: WayOut[]
 }
@@ -170,7 +175,8 @@ export function problem(error: AppError, instance: string, requestId: string): P
 }
 
 /** Returns only the facts that belong in the body of a response, without empty fields. */
-export function factsOf({ errors, current, error, subject, scope, role, missing, open, held, next }: Facts): Facts {
+export function factsOf(facts: Facts): Facts {
+  const { errors, current, error, subject, scope, role, missing, open, held, ticket, holds, next } = facts
   return {
     ...(errors && { errors }),
     ...(current && { current }),
@@ -181,6 +187,8 @@ export function factsOf({ errors, current, error, subject, scope, role, missing,
     ...(missing && { missing }),
     ...(open && { open }),
     ...(held && { held }),
+    ...(ticket && { ticket }),
+    ...(holds && { holds }),
     ...(next && { next }),
   }
 }

@@ -139,7 +139,7 @@ export const int = ({ min = 0, max = 2_147_483_647, example, ...rest }: IntOptio
     ...(example !== undefined && { examples: [example] }),
   })
 /** Always `true`: confirms in a response that something was done. */
-export const yes = () => Type.Literal(true)
+export const yes = (options: { description?: string } = {}) => Type.Literal(true, options)
 export const bool = (options: { description?: string; default?: boolean } = {}) => Type.Boolean(options)
 
 export const oneOf = <const T extends readonly string[]>(

@@ -1,5 +1,5 @@
 import { createHmac, randomInt } from 'node:crypto'
-import { and, eq, gt, isNotNull, isNull, lt, ne, sql } from 'drizzle-orm'
+import { and, eq, gt, isNotNull, isNull, lt, notInArray, sql } from 'drizzle-orm'
 import type { Ctx } from '../action.ts'
 import { newId } from '../db/columns.ts'
 import { placeholders, prepareDeferred, prepareForms } from '../db/session.ts'
@@ -12,6 +12,7 @@ export type Purpose =
   | 'printed_link'
   | 'verify_email'
   | 'reset'
+  | 'confirm_account'
   | 'email_change'
   | 'email_undo'
   | 'passkey_register'
@@ -158,17 +159,19 @@ export async function spentSecret(ctx: Ctx, purpose: Purpose, secret: string): P
   return found
 }
 
-/** Reads a secret without using it. `bound`: only the browser that asked may use it. */
+/** Reads a secret without using it. `boundTo`: only if it is bound to this browser. */
 export async function peekSecret(
   ctx: Ctx,
   purpose: Purpose,
   secret: string,
-): Promise<(Redeemed & { bound: boolean }) | undefined> {
+  boundTo?: string,
+): Promise<Redeemed | undefined> {
   if (kindOf(secret) !== 'once') return undefined
+  const inBrowser = boundTo === undefined ? undefined : eq(table.boundTo, hashSecret(boundTo))
   const [found] = await ctx.db
-    .select({ ...shown, bound: sql<boolean>`${table.boundTo} is not null` })
+    .select(shown)
     .from(table)
-    .where(and(usable(ctx, purpose), eq(table.hash, hashSecret(secret))))
+    .where(and(usable(ctx, purpose), eq(table.hash, hashSecret(secret)), inBrowser))
   return found
 }
 
@@ -178,9 +181,14 @@ export async function dropSecrets(ctx: Ctx, purpose: Purpose, subject?: string):
   await ctx.db.delete(table).where(and(eq(table.purpose, purpose), about, isNull(table.usedAt)))
 }
 
-/** Deletes all pending secrets of a user, except the link that undoes a change of address. */
+/** What the holder of an account must not be able to withdraw: it belongs to the owner of the mailbox. */
+const ofMailbox: Purpose[] = ['email_undo', 'confirm_account']
+
+/** Deletes all pending secrets of a user, except those that belong to the owner of the mailbox. */
 export async function dropSecretsOf(ctx: Ctx, userId: string): Promise<void> {
-  await ctx.db.delete(table).where(and(eq(table.userId, userId), isNull(table.usedAt), ne(table.purpose, 'email_undo')))
+  await ctx.db
+    .delete(table)
+    .where(and(eq(table.userId, userId), isNull(table.usedAt), notInArray(table.purpose, ofMailbox)))
 }
 
 /** Returns the pending secret for this subject, if any. */

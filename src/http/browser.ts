@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts'
+import { AppError } from '../errors.ts'
 import { cookie, type SetLike } from './cookies.ts'
 import { cookieOf } from './guard.ts'
 
@@ -17,4 +18,34 @@ export const browserMark = (request: Request, config: Config, name: string): str
 
 function add(set: SetLike, value: string): void {
   set.headers['set-cookie'] = [...((set.headers['set-cookie'] as string[] | undefined) ?? []), value]
+}
+
+const CONFIRM_MARK = 'tutti_confirm'
+/** Longer than a ticket works, which says itself that it is too old. */
+const CONFIRM_MINUTES = 15
+
+interface Exchange {
+  request: Request
+  set: SetLike
+  app: { config: Config }
+}
+
+/** Returns the mark of a browser that was asked who created an account; an empty string if it was not asked. */
+export const confirmMark = ({ request, app }: Exchange): string => browserMark(request, app.config, CONFIRM_MARK)
+
+/**
+ * Runs a sign-in that may ask who created the account. Its ticket works only in this browser, which keeps its mark: a
+ * second tab must not make the ticket of the first one useless.
+ */
+export async function markingIfAsked<T>(exchange: Exchange, work: (browser: string) => Promise<T>): Promise<T> {
+  const browser = confirmMark(exchange) || newMark()
+  const mark = () => markBrowser(exchange.set, exchange.app.config, CONFIRM_MARK, browser, CONFIRM_MINUTES)
+  try {
+    const answer = await work(browser)
+    if ((answer as { asks?: true }).asks) mark()
+    return answer
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'conflict.confirm_account') mark()
+    throw error
+  }
 }

@@ -60,6 +60,15 @@ export const problemSchema = {
         expiresAt: { type: 'string', format: 'date-time' },
       },
     },
+    ticket: {
+      type: 'string',
+      description: 'With conflict.confirm_account: for POST /api/auth/confirm-account, in the same browser, once',
+    },
+    holds: {
+      type: 'object',
+      description: 'With conflict.confirm_account: how many of each the account has',
+      additionalProperties: { type: 'integer' },
+    },
     next: {
       type: 'array',
       description:

@@ -82,6 +82,20 @@ ${alert}${button('Continue')}</form>`,
     newPassword(12, 'New password'),
   ),
   '/magic': link('Sign in', 'Press the button to sign in.', 'Sign in'),
+  '/confirm-account': page(
+    'Did you create this account?',
+    'confirm',
+    `${alert}<div id="question" hidden>
+<p class="lead">This account was created before its address was confirmed. Did you create it?</p>
+<form id="keep"><h2>Yes, I created it</h2>
+<p class="soft">Prove it once. Everything that the account has is kept.</p>
+${field('Password', 'name="password" type="password" required maxlength="128" autocomplete="current-password"')}
+${alert}${button('Keep everything and sign in')}</form>
+<form id="remove"><h2>No, or I cannot prove it</h2>
+<p class="soft">Sign in without the access that was set up before. Projects, tasks and other records are kept.</p>
+<div id="holds"><p>These stop working:</p><ul></ul></div>
+${alert}${button('Remove this access and sign in')}</form></div>`,
+  ),
   '/verify-email': link('Confirm your e-mail address', 'This confirms that our mail reaches you.', 'Confirm'),
   '/confirm-email': link(
     'Change your e-mail address',

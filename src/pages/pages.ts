@@ -3,6 +3,7 @@ import docsCss from './docs.css' with { type: 'text' }
 import enterCss from './enter.css' with { type: 'text' }
 import icon from './icon.svg' with { type: 'text' }
 import apiScript from './scripts/api.js' with { type: 'text' }
+import confirmScript from './scripts/confirm.js' with { type: 'text' }
 import consentScript from './scripts/consent.js' with { type: 'text' }
 import deviceScript from './scripts/device.js' with { type: 'text' }
 import linksScript from './scripts/links.js' with { type: 'text' }
@@ -63,6 +64,7 @@ export const assets: Record<string, { type: string; body: string }> = {
   ...Object.fromEntries(
     Object.entries({
       api: apiScript,
+      confirm: confirmScript,
       consent: consentScript,
       device: deviceScript,
       links: linksScript,

@@ -5,6 +5,8 @@ import { anonymous } from '../../src/auth/actor.ts'
 import { issueCode } from '../../src/auth/one-time-secrets.ts'
 import { anyone } from '../../src/auth/policy.ts'
 import { newId } from '../../src/db/columns.ts'
+import type { Problem } from '../../src/errors.ts'
+import type { Holds } from '../../src/features/accounts/hooks.ts'
 import type { SignedIn } from '../../src/features/accounts/schema.ts'
 import { signIn, startImpersonation } from '../../src/features/accounts/sessions.ts'
 import { connectedAccounts } from '../../src/features/oauth/table.ts'
@@ -23,7 +25,7 @@ import {
   type TestApp,
   unique,
 } from '../support/app.ts'
-import { kept, keptMail, linkSecretIn } from '../support/mail.ts'
+import { codeIn, kept, keptMail, linkSecretIn } from '../support/mail.ts'
 
 /** What the tests of accounts share. */
 export const NEW_PASSWORD = 'seven quiet lamps at dusk'
@@ -172,3 +174,35 @@ export async function substitutesOf(
     impersonator: as(acting.body.token),
   }
 }
+
+// ---- an account whose address was not confirmed
+
+/** What a sign-in answers that has to know who created the account. */
+export type Asked = Answer<Problem & { ticket: string; holds: Holds }>
+
+/** The cookies that an answer sets, as the same browser sends them back. */
+export const browserOf = ({ headers }: Pick<Answer<unknown>, 'headers'>): Record<string, string> => ({
+  cookie: headers
+    .getSetCookie()
+    .map((cookie) => cookie.split(';')[0])
+    .join('; '),
+})
+
+/** Proves the mailbox by a code, which is answered by the question who created the account. */
+export async function askByCode(t: TestApp, who: { email: string }): Promise<Asked> {
+  expect((await post(t, 'otp/send', { email: who.email })).status).toBe(200)
+  const code = codeIn(await keptMail(t, who.email, 'code'))
+  return (await post(t, 'otp/verify', { email: who.email, code })) as unknown as Asked
+}
+
+type Choice = { password: string } | { keep: true } | { remove: true } | Record<never, never>
+
+/** Answers the question, in the browser that was asked. */
+export const answerAsked = (t: TestApp, asked: Asked, choice: Choice, headers: Record<string, string> = {}) =>
+  call<SignedIn & Problem>(
+    t,
+    'POST',
+    '/api/auth/confirm-account',
+    { ticket: asked.body.ticket, ...choice },
+    { ...browserOf(asked), ...headers },
+  )

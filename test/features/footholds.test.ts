@@ -3,18 +3,27 @@ import { eq } from 'drizzle-orm'
 import { write } from '../../src/action.ts'
 import { anyone } from '../../src/auth/policy.ts'
 import type { AppError } from '../../src/errors.ts'
+import { confirmMailbox } from '../../src/features/accounts/confirm-account.ts'
 import { changeEmail } from '../../src/features/accounts/emails.ts'
 import { changePassword } from '../../src/features/accounts/passwords.ts'
-import { proveMailbox } from '../../src/features/accounts/people.ts'
-import type { SignedIn } from '../../src/features/accounts/schema.ts'
 import * as devices from '../../src/features/devices/service.ts'
 import type { IntegrationPage } from '../../src/features/integrations/schema.ts'
 import type { MemberPage } from '../../src/features/organizations/schema.ts'
 import type { User } from '../../src/features/users/schema.ts'
 import { users } from '../../src/features/users/table.ts'
 import { anyoneCtx, call, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
-import { codeIn, keptMail } from '../support/mail.ts'
-import { bearer, linkTo, NEW_PASSWORD, newAddress, post, resetLink, userRow } from './accounts-support.ts'
+import {
+  answerAsked,
+  askByCode,
+  bearer,
+  linkTo,
+  NEW_PASSWORD,
+  newAddress,
+  post,
+  provedPerson,
+  resetLink,
+  userRow,
+} from './accounts-support.ts'
 import { failure, watch } from './support.ts'
 
 /** A person whose account turns out to be somebody else's keeps no way into it. */
@@ -23,10 +32,9 @@ beforeAll(async () => {
   t = watch(await sharedApp())
 })
 
-/** As the one who has the mailbox. */
+/** As the one who has the mailbox, and did not create the account. */
 async function enterByCode(email: string): Promise<Person['fetch']> {
-  expect((await post(t, 'otp/send', { email })).status).toBe(200)
-  const { body } = await post<SignedIn>(t, 'otp/verify', { email, code: codeIn(await keptMail(t, email, 'code')) })
+  const { body } = await answerAsked(t, await askByCode(t, { email }), { remove: true })
   return (method, path, input, headers = {}) => call(t, method, path, input, { ...bearer(body.token), ...headers })
 }
 
@@ -68,7 +76,8 @@ describe('an account that somebody made with another’s address', () => {
       .update(users)
       .set({ email: newAddress(), emailVerifiedAt: new Date().toISOString() })
       .where(eq(users.id, eve.userId))
-    const prove = write('test.prove', anyone, (ctx, user: User) => proveMailbox(ctx, user))
+    const how = { via: 'code' as const, browser: 'any' }
+    const prove = write('test.prove', anyone, (ctx, user: User) => confirmMailbox(ctx, user, how))
     expect(((await failure(prove(anyoneCtx(t), before))) as AppError).code).toBe('conflict')
     expect((await userRow(t, eve.userId))?.passwordHash).toBeString()
   })
@@ -87,18 +96,18 @@ describe('a session that has ended while its request was under way', () => {
     expect(((await failure(work)) as AppError).code).toBe('unauthenticated')
 
   test('approves no device', async () => {
-    const ada = await person(t)
+    const ada = await provedPerson(t)
     const { deviceCode, userCode } = await devices.request(anyoneCtx(t), { clientName: 'of a thief' })
     await refused(devices.approve(await stale(ada), { userCode }))
     expect((await post(t, 'device/poll', { deviceCode })).body.error).toBe('authorization_pending')
   })
 
   test('begins no change of address', async () => {
-    await refused(changeEmail(await stale(await person(t)), { email: newAddress() }))
+    await refused(changeEmail(await stale(await provedPerson(t)), { email: newAddress() }))
   })
 
   test('sets no password, where there is none', async () => {
-    const ada = await person(t)
+    const ada = await provedPerson(t)
     const ctx = await stale(ada)
     await t.app.db.update(users).set({ passwordHash: null }).where(eq(users.id, ada.userId))
     await refused(changePassword(ctx, { newPassword: 'eight quiet lamps at dawn' }))

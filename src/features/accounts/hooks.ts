@@ -20,6 +20,28 @@ export const removeSignInMethods = hook<{ userId: string }>('accounts.removeSign
 /** Revokes credentials of the user's programs and devices. `keepKeys`: API keys and MCP tokens stay valid. */
 export const endCredentialsOf = hook<{ userId: string; keepKeys: boolean }>('accounts.endCredentials')
 
+/** What an account can hold that gives access to it, or tells others what happens in it. */
+export const holdings = [
+  'password',
+  'passkeys',
+  'keys',
+  'tokens',
+  'sessions',
+  'identities',
+  'grants',
+  'tunnels',
+  'devices',
+  'integrations',
+  'guests',
+] as const
+export type Holds = Record<(typeof holdings)[number], number>
+
+/** Returns how many usable ones of a kind the user has. The results of several handlers are added. */
+export const countHoldings = hook<{ userId: string }, Partial<Holds>>('accounts.countHoldings')
+
+/** Connects the identity with which the user proved their mailbox, once it is known who created the account. */
+export const connectIdentity = hook<{ user: User; identity: string }>('accounts.connectIdentity')
+
 /** Called before an account is deleted: records of teams lose their reference to the user, personal ones go. */
 export const accountRemoved = hook<{ userId: string }>('accounts.accountRemoved')
 

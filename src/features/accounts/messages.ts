@@ -55,6 +55,35 @@ export const passwordChangedMail = (ctx: Ctx, { email, name }: Person, how: stri
   expiresAt: after(ctx.now, NOTICE_MINUTES),
 })
 
+const toSettings = (ctx: Ctx): string => `${ctx.app.url}/settings/security`
+
+export const accountKeptMail = (ctx: Ctx, { email, name }: Person): Message => ({
+  to: email,
+  kind: 'account_kept',
+  subject: 'You confirmed your account',
+  lines: [
+    `Hello ${oneLine(name)},`,
+    'you confirmed this address and proved that you created the account. Everything that it had was kept: sign-in ' +
+      'methods, sessions, keys, tokens and connected programs.',
+  ],
+  notes: [`If this was not you, change the password and check the sign-in methods: ${toSettings(ctx)}`],
+  expiresAt: after(ctx.now, NOTICE_MINUTES),
+})
+
+export const accountReclaimedMail = (ctx: Ctx, { email, name }: Person): Message => ({
+  to: email,
+  kind: 'account_reclaimed',
+  subject: 'Earlier access to your account was removed',
+  lines: [
+    `Hello ${oneLine(name)},`,
+    'you confirmed this address and removed everything that gave access to the account before: password, passkeys, ' +
+      'connected identities, sessions, keys, tokens, programs, machines, integrations and guests of your personal ' +
+      'space. Records were kept.',
+  ],
+  notes: [`You can sign in with a mailed code or link, and set up other ways here: ${toSettings(ctx)}`],
+  expiresAt: after(ctx.now, NOTICE_MINUTES),
+})
+
 /** Names the account, so that a wrong recipient can see that it is not theirs. */
 export const changeMail = (ctx: Ctx, user: Person, to: string, secret: string): Message => ({
   to,

@@ -12,9 +12,10 @@ import { resetRequested, userPasswordChanged, userPasswordReset } from '../users
 import type { User } from '../users/schema.ts'
 import { activeUser, byEmail, visible } from '../users/service.ts'
 import { loginSessions, users } from '../users/table.ts'
+import { asksWhoCreated, confirmMailbox, isQuestion, type Question } from './confirm-account.ts'
 import { passwordChangedMail, RESET_MINUTES, resetMail } from './messages.ts'
 import { loginKey, ownAccount, proveOwn } from './password-proof.ts'
-import { countSignIn, endCredentials, proveMailbox, removeOtherMethods } from './people.ts'
+import { countSignIn, endCredentials, removeOtherMethods } from './people.ts'
 import type { ChangePassword, ForgotPassword, Login, ResetPassword, SignedIn } from './schema.ts'
 import { startSession } from './sessions.ts'
 import { lockSession } from './sign-in-methods.ts'
@@ -132,29 +133,45 @@ const stale = () =>
     next: [{ route: 'POST /api/auth/forgot-password' }],
   })
 
+interface Use {
+  token: string
+  passwordHash: string
+  /** Value of the cookie that marks the browser. */
+  browser: string
+}
+
 const useReset = write(
   'accounts.useReset',
   anyone,
-  async (ctx, { token, passwordHash }: { token: string; passwordHash: string }): Promise<void> => {
+  async (ctx, { token, passwordHash, browser }: Use): Promise<Question | undefined> => {
     const used = await redeemSecret(ctx, 'reset', token)
     const user = used?.userId ? await activeUser(ctx, used.userId) : undefined
     if (!user) throw stale()
-    const how =
-      'You chose a new password with a mailed link. Every session, API key and MCP token of your account was ended.'
-    await putPassword(ctx, await proveMailbox(ctx, user), passwordHash, { how })
+    // A link that an administrator has passed on proves no mailbox.
+    const proved = used?.data.handedOver
+      ? user
+      : await confirmMailbox(ctx, user, { via: 'password', browser, passwordHash })
+    if (isQuestion(proved)) {
+      await wipeMail(ctx, user.email, 'reset')
+      return proved
+    }
+    const how = 'You chose a new password with a link. Every session, API key and MCP token of your account was ended.'
+    await putPassword(ctx, proved, passwordHash, { how })
     ctx.emit(userPasswordReset, { subjectId: user.id, userId: user.id })
+    return undefined
   },
 )
 
 export const resetPassword = flow(
   'accounts.resetPassword',
   anyone,
-  async (ctx, { token, password }: ResetPassword): Promise<{ reset: true }> => {
+  async (ctx, { token, password, browser }: ResetPassword & { browser: string }): Promise<{ reset: true }> => {
     const known = await peekSecret(ctx, 'reset', token)
     const user = known?.userId ? await activeUser(ctx, known.userId) : undefined
     if (!user) throw stale()
     checkPassword(password, { ...user, admin: user.role === 'admin' })
-    await useReset(ctx, { token, passwordHash: await hashPassword(password) })
+    const question = await useReset(ctx, { token, browser, passwordHash: await hashPassword(password) })
+    if (question) throw asksWhoCreated(question)
     await forgetAttempts(ctx.app.driver, loginKey(user.email))
     return { reset: true }
   },

@@ -1,4 +1,4 @@
-import { and, eq, isNotNull, isNull, or, sql } from 'drizzle-orm'
+import { and, eq, isNotNull, isNull, or } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { countAttempt, networkOf } from '../../auth/limits.ts'
 import { dropSecretsOf, pendingFor } from '../../auth/one-time-secrets.ts'
@@ -8,11 +8,9 @@ import { connectionOf } from '../../db/session.ts'
 import { AppError } from '../../errors.ts'
 import { slugify } from '../../text/text.ts'
 import { integrations } from '../integrations/table.ts'
-import { wipeMail } from '../mail/service.ts'
-import * as members from '../organizations/members.ts'
 import * as organizations from '../organizations/service.ts'
 import { settingsOf } from '../settings/values.ts'
-import { sessionRevoked, userEmailVerified, userRegistered } from '../users/events.ts'
+import { sessionRevoked, userRegistered } from '../users/events.ts'
 import type { User } from '../users/schema.ts'
 import { sameEmail, visible } from '../users/service.ts'
 import { loginSessions, users } from '../users/table.ts'
@@ -166,34 +164,4 @@ export async function endCredentials(ctx: Ctx, userId: string, { keepKeys = fals
 export async function removeOtherMethods(ctx: Ctx, userId: string): Promise<void> {
   await ctx.db.delete(integrations).where(eq(integrations.userId, userId))
   await removeSignInMethods.call(ctx, { userId })
-}
-
-/**
- * Call it when the caller has proved access to the mailbox. If the address was not confirmed before, a stranger may
- * have created the account, so everything set up so far is removed: password, passkeys, OAuth identities, sessions,
- * keys, integrations and members of the personal organization.
- */
-export async function proveMailbox(ctx: Ctx, user: User): Promise<User> {
-  if (user.emailVerifiedAt) return user
-  // Updates the row first: a concurrent request that adds a sign-in method waits for it, or is undone below.
-  const [proved] = await ctx.db
-    .update(users)
-    .set({
-      emailVerifiedAt: ctx.now,
-      passwordHash: null,
-      preferences: sql`${users.preferences} - 'currentOrganizationId'`,
-      updatedAt: ctx.now,
-      version: sql`${users.version} + 1`,
-    })
-    // Requires the proved address: the creator of the account may be changing it concurrently.
-    .where(and(eq(users.id, user.id), eq(users.email, user.email)))
-    .returning(visible)
-  if (!proved)
-    throw new AppError('conflict', 'The address of this account was just changed by another request. Try again.')
-  await members.reclaim(ctx, user.id)
-  await removeOtherMethods(ctx, user.id)
-  await endCredentials(ctx, user.id)
-  await wipeMail(ctx, user.email, 'verify_email')
-  ctx.emit(userEmailVerified, { subjectId: user.id, userId: user.id })
-  return proved
 }

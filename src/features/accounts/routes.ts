@@ -1,10 +1,12 @@
 import { AppError } from '../../errors.ts'
+import { confirmMark, markingIfAsked } from '../../http/browser.ts'
 import { type Http, on } from '../../http/context.ts'
 import { clearCookies, clearHere, setCookies } from '../../http/cookies.ts'
 import { cookieOf, REFRESH_COOKIE } from '../../http/guard.ts'
 import { Deleted, id, object } from '../../schema.ts'
 import { MailAnswer } from '../mail/schema.ts'
 import { PreferencesAnswer, PreferencesPatch, User } from '../users/schema.ts'
+import { confirmAccount } from './confirm-account.ts'
 import * as emails from './emails.ts'
 import * as passwords from './passwords.ts'
 import * as preferences from './preferences.ts'
@@ -13,6 +15,7 @@ import * as removal from './removal.ts'
 import {
   ChangeEmail,
   ChangePassword,
+  ConfirmAccount,
   Confirmed,
   EmailChanged,
   EmailRestored,
@@ -103,11 +106,30 @@ export const accountRoutes = (http: Http) =>
       body: ForgotPassword,
       response: MailAnswer,
     })
-    .post('/api/auth/reset-password', ({ ctx, body }) => passwords.resetPassword(ctx, body), {
-      ...on(passwords.resetPassword, 'Set a new password with the link from the mail; ends every credential'),
-      body: ResetPassword,
-      response: PasswordReset,
-    })
+    .post(
+      '/api/auth/reset-password',
+      ({ ctx, body, set, request, app }) =>
+        markingIfAsked({ request, set, app }, (browser) => passwords.resetPassword(ctx, { ...body, browser })),
+      {
+        ...on(passwords.resetPassword, 'Set a new password with the link from the mail; ends every credential'),
+        body: ResetPassword,
+        response: PasswordReset,
+      },
+    )
+    .post(
+      '/api/auth/confirm-account',
+      async ({ ctx, body, set, request, app }) => {
+        const browser = confirmMark({ request, set, app })
+        return setCookies(set, app.config, 200, await confirmAccount(ctx, { ...body, browser }))
+      },
+      {
+        ...on(confirmAccount, 'Say whether you created an account whose address was not confirmed, and sign in', {
+          answers: [410],
+        }),
+        body: ConfirmAccount,
+        response: SignedIn,
+      },
+    )
     .post(
       '/api/auth/change-password',
       async ({ ctx, body, set, app }) => setCookies(set, app.config, 200, await passwords.changePassword(ctx, body)),

@@ -112,6 +112,20 @@ export type Reauth = Static<typeof Reauth>
 export const Confirmed = object({ authenticatedAt: instant() })
 export type Confirmed = Static<typeof Confirmed>
 
+// ---- who created an account
+
+export const ConfirmAccount = object({
+  ticket: text(200, { example: 'svc_one_…', description: 'From the response conflict.confirm_account' }),
+  password: optional(
+    text(128, { minLength: 1, example: 'violet anchor prefers rain', description: 'Keeps everything, and signs in' }),
+  ),
+  keep: optional(
+    yes({ description: 'Like password, in the session of a later sign-in with a passkey or a connected identity' }),
+  ),
+  remove: optional(yes({ description: 'Ends everything that `holds` names, and signs in; records stay' })),
+})
+export type ConfirmAccount = Static<typeof ConfirmAccount>
+
 // ---- e-mail addresses
 
 export const VerifyEmail = object({ token: optional(linkToken) })

@@ -71,6 +71,8 @@ const putAdmin = write('accounts.putAdmin', machine, async (ctx, input: NewUser)
       role: 'admin',
       status: 'active',
       passwordHash: input.passwordHash,
+      // The operator vouches for the address.
+      emailVerifiedAt: known.emailVerifiedAt ?? ctx.now,
       updatedAt: ctx.now,
       version: sql`${users.version} + 1`,
     })
@@ -83,7 +85,7 @@ const putAdmin = write('accounts.putAdmin', machine, async (ctx, input: NewUser)
   return user as User
 })
 
-/** Marks the address as confirmed; otherwise the first mailed code would remove the password (see `proveMailbox`). */
+/** Marks the address as confirmed: the operator vouches for it. */
 export const createAdmin = flow(
   'accounts.createAdmin',
   machine,

@@ -214,9 +214,9 @@ export const logout = write(
 // ---- listing and ending sessions
 
 /** Not revoked, not expired, and renewable: a session is over if it was not renewed for 30 days. */
-const liveOf = (ctx: Ctx) =>
+export const liveSessionsOf = (ctx: Ctx, userId: string) =>
   and(
-    eq(loginSessions.userId, userIdOf(ctx.actor)),
+    eq(loginSessions.userId, userId),
     isNull(loginSessions.revokedAt),
     gt(loginSessions.expiresAt, ctx.now),
     or(
@@ -235,6 +235,7 @@ const liveOf = (ctx: Ctx) =>
       ),
     ),
   )
+const liveOf = (ctx: Ctx) => liveSessionsOf(ctx, userIdOf(ctx.actor))
 
 export const listSessions = read(
   'accounts.listSessions',

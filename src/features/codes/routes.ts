@@ -1,4 +1,4 @@
-import { browserMark, markBrowser, newMark, unmarkBrowser } from '../../http/browser.ts'
+import { browserMark, markBrowser, markingIfAsked, newMark, unmarkBrowser } from '../../http/browser.ts'
 import { type Http, on } from '../../http/context.ts'
 import { setCookies } from '../../http/cookies.ts'
 import { SignedIn } from '../accounts/schema.ts'
@@ -18,7 +18,10 @@ export const codeRoutes = (http: Http) =>
     })
     .post(
       '/api/auth/otp/verify',
-      async ({ ctx, body, set, app }) => setCookies(set, app.config, 200, await codes.verify(ctx, body)),
+      async ({ ctx, body, set, request, app }) => {
+        const answer = await markingIfAsked({ request, set, app }, (browser) => codes.verify(ctx, { ...body, browser }))
+        return setCookies(set, app.config, 200, answer)
+      },
       {
         ...on(codes.verify, 'Sign in or register with a mailed code'),
         body: CodeVerify,
@@ -42,7 +45,10 @@ export const codeRoutes = (http: Http) =>
     .post(
       '/api/auth/magic-link/verify',
       async ({ ctx, body, set, request, app }) => {
-        const answer = await codes.verifyLink(ctx, { ...body, browser: browserMark(request, app.config, MARK) })
+        const browser = browserMark(request, app.config, MARK)
+        const answer = await markingIfAsked({ request, set, app }, (confirming) =>
+          codes.verifyLink(ctx, { ...body, browser, confirming }),
+        )
         setCookies(set, app.config, 200, answer)
         unmarkBrowser(set, app.config, MARK)
         return answer

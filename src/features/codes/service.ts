@@ -14,7 +14,8 @@ import {
 } from '../../auth/one-time-secrets.ts'
 import { anyone, machine } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
-import { countRegistration, countSignIn, insertUser, proveMailbox } from '../accounts/people.ts'
+import { asksWhoCreated, confirmMailbox, isQuestion, type Question } from '../accounts/confirm-account.ts'
+import { countRegistration, countSignIn, insertUser } from '../accounts/people.ts'
 import type { SignedIn } from '../accounts/schema.ts'
 import { signIn } from '../accounts/sessions.ts'
 import { isInvited } from '../invites/receiving.ts'
@@ -51,14 +52,22 @@ async function receiverOf(ctx: Ctx, email: string): Promise<Receiver> {
 
 /**
  * Signs in or registers the owner of a mailbox, in the caller's transaction, after they proved access to it. Returns
- * undefined if nobody can sign in with the address.
+ * the question who created the account if that is not known, and undefined if nobody can sign in with the address.
  */
-async function admit(ctx: Ctx, email: string, via: Via): Promise<SignedIn | undefined> {
+async function admit(ctx: Ctx, email: string, how: { via: Via; browser: string }): Promise<Admitted | undefined> {
   const receiver = await receiverOf(ctx, email)
   if (receiver.withheld) return undefined
-  const user = receiver.user ? await proveMailbox(ctx, receiver.user) : await join(ctx, receiver)
-  await wipeMail(ctx, user.email, via)
-  return signIn(ctx, { userId: user.id, via })
+  const user = receiver.user ? await confirmMailbox(ctx, receiver.user, how) : await join(ctx, receiver)
+  await wipeMail(ctx, receiver.to, how.via)
+  return isQuestion(user) ? user : signIn(ctx, { userId: user.id, via: how.via })
+}
+
+type Admitted = SignedIn | Question
+
+/** Call it after the commit. */
+function signedInOrAsk(answer: Admitted): SignedIn {
+  if (isQuestion(answer)) throw asksWhoCreated(answer)
+  return answer
 }
 
 async function join(ctx: Ctx, { to, invited }: Receiver): Promise<User> {
@@ -91,6 +100,11 @@ async function countRequest(ctx: Ctx, email: string): Promise<void> {
 
 // ---- codes
 
+interface Browser {
+  /** Value of the cookie that marks the browser. */
+  browser: string
+}
+
 const issue = write('codes.issue', anyone, async (ctx, { email }: CodeSend): Promise<void> => {
   const { to, user, withheld } = await receiverOf(ctx, email)
   const code = await issueCode(ctx, email, user?.id ?? null)
@@ -104,27 +118,26 @@ export const send = flow('codes.send', anyone, async (ctx, { email }: CodeSend):
   return mailAnswer(ctx)
 })
 
-const enter = write('codes.enter', anyone, async (ctx, { email, code }: CodeVerify): Promise<SignedIn | undefined> => {
-  const tried = await tryCode(ctx, email, code)
-  const answer = tried?.right ? await admit(ctx, email, 'code') : undefined
-  // Without a pending code this is no guess, and anybody could add entries to the audit log of a known address.
-  if (!answer) noteFailure(ctx, (tried && (await byEmail(ctx, email))?.id) ?? null, 'code')
-  return answer
-})
+const enter = write(
+  'codes.enter',
+  anyone,
+  async (ctx, { email, code, browser }: CodeVerify & Browser): Promise<Admitted | undefined> => {
+    const tried = await tryCode(ctx, email, code)
+    const answer = tried?.right ? await admit(ctx, email, { via: 'code', browser }) : undefined
+    // Without a pending code this is no guess, and anybody could add entries to the audit log of a known address.
+    if (!answer) noteFailure(ctx, (tried && (await byEmail(ctx, email))?.id) ?? null, 'code')
+    return answer
+  },
+)
 
-export const verify = flow('codes.verify', anyone, async (ctx, input: CodeVerify): Promise<SignedIn> => {
+export const verify = flow('codes.verify', anyone, async (ctx, input: CodeVerify & Browser): Promise<SignedIn> => {
   await countSignIn(ctx)
   const answer = await enter(ctx, input)
   if (!answer) throw new AppError('unauthenticated', 'This code is wrong, used or expired. Request a new one.')
-  return answer
+  return signedInOrAsk(answer)
 })
 
 // ---- links
-
-interface Browser {
-  /** Value of the cookie that marks the browser. */
-  browser: string
-}
 
 const issueLink = write(
   'codes.issueLink',
@@ -153,14 +166,20 @@ export const sendLink = flow(
   },
 )
 
+interface LinkUse extends LinkVerify, Browser {
+  /** Value of the cookie that marks the browser while it is asked who created the account. */
+  confirming: string
+}
+
 const useLink = write(
   'codes.useLink',
   anyone,
-  async (ctx, { token, browser }: LinkVerify & Browser): Promise<SignedIn | 'elsewhere' | undefined> => {
+  async (ctx, { token, browser, confirming }: LinkUse): Promise<Admitted | 'elsewhere' | undefined> => {
     const printed = await redeemSecret(ctx, 'printed_link', token)
     if (printed?.userId) return signIn(ctx, { userId: printed.userId, via: 'magic_link' })
     const found = await redeemSecret(ctx, 'magic_link', token, browser)
-    const answer = found?.subject ? await admit(ctx, found.subject, 'magic_link') : undefined
+    const how = { via: 'magic_link' as const, browser: confirming }
+    const answer = found?.subject ? await admit(ctx, found.subject, how) : undefined
     if (answer) return answer
     const waiting = found ? undefined : await peekSecret(ctx, 'magic_link', token)
     noteFailure(ctx, found?.userId ?? waiting?.userId ?? null, 'magic_link')
@@ -203,22 +222,18 @@ export const withdrawLinks = flow(
 const usedUp = () =>
   new AppError('gone', 'This link was used or replaced, or has expired. Request a new one where you sign in.')
 
-export const verifyLink = flow(
-  'codes.verifyLink',
-  anyone,
-  async (ctx, input: LinkVerify & Browser): Promise<SignedIn> => {
-    await countSignIn(ctx)
-    const answer = await useLink(ctx, input)
-    if (!answer) throw usedUp()
-    if (answer === 'elsewhere')
-      throw new AppError(
-        'conflict.other_browser',
-        'This link was requested in another browser. Open it there, or get a code to enter there.',
-        { next: [{ route: 'POST /api/auth/magic-link/code' }] },
-      )
-    return answer
-  },
-)
+export const verifyLink = flow('codes.verifyLink', anyone, async (ctx, input: LinkUse): Promise<SignedIn> => {
+  await countSignIn(ctx)
+  const answer = await useLink(ctx, input)
+  if (!answer) throw usedUp()
+  if (answer === 'elsewhere')
+    throw new AppError(
+      'conflict.other_browser',
+      'This link was requested in another browser. Open it there, or get a code to enter there.',
+      { next: [{ route: 'POST /api/auth/magic-link/code' }] },
+    )
+  return signedInOrAsk(answer)
+})
 
 const exchange = write('codes.exchange', anyone, async (ctx, { token }: LinkVerify): Promise<LinkCode | undefined> => {
   const found = await redeemSecret(ctx, 'magic_link', token, anyBrowser)

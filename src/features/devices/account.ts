@@ -1,8 +1,14 @@
-import { eq } from 'drizzle-orm'
-import { endCredentialsOf } from '../accounts/hooks.ts'
+import { and, eq, gt } from 'drizzle-orm'
+import { countHoldings, endCredentialsOf } from '../accounts/hooks.ts'
 import { deviceCodes } from './table.ts'
 
 /** Drops devices that the user approved and that have not fetched their session yet. */
 export const dropApproved = endCredentialsOf.handle(async (ctx, { userId }) => {
   await ctx.db.delete(deviceCodes).where(eq(deviceCodes.claimedById, userId))
+})
+
+/** Only these: devices that have fetched their session are counted by it. */
+export const countApproved = countHoldings.handle(async (ctx, { userId }) => {
+  const waiting = and(eq(deviceCodes.status, 'approved'), gt(deviceCodes.expiresAt, ctx.now))
+  return { devices: await ctx.db.$count(deviceCodes, and(eq(deviceCodes.claimedById, userId), waiting)) }
 })

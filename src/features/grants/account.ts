@@ -1,6 +1,6 @@
-import { eq } from 'drizzle-orm'
+import { eq, gt, isNull } from 'drizzle-orm'
 import { and } from '../../db/conditions.ts'
-import { endCredentialsOf } from '../accounts/hooks.ts'
+import { countHoldings, endCredentialsOf } from '../accounts/hooks.ts'
 import { onAgentRemoved } from '../agents/hooks.ts'
 import { memberLeft } from '../organizations/hooks.ts'
 import { endGrants } from './rows.ts'
@@ -10,6 +10,12 @@ import { oauthGrants } from './table.ts'
 
 export const endOfAccount = endCredentialsOf.handle(async (ctx, { userId }) => {
   await endGrants(ctx, eq(oauthGrants.userId, userId), 'The credentials of the account were ended')
+})
+
+export const countGrants = countHoldings.handle(async (ctx, { userId }) => {
+  const { revokedAt, expiresAt, idleUntil } = oauthGrants
+  const usable = and(isNull(revokedAt), gt(expiresAt, ctx.now), gt(idleUntil, ctx.now))
+  return { grants: await ctx.db.$count(oauthGrants, and(eq(oauthGrants.userId, userId), usable)) }
 })
 
 export const endOfMember = memberLeft.handle(async (ctx, { organizationId, userId }) => {

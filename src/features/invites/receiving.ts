@@ -4,7 +4,7 @@ import { userIdOf } from '../../auth/actor.ts'
 import { account, anyone, atLeast, person, requireRecent } from '../../auth/policy.ts'
 import { hashSecret, kindOf } from '../../auth/secrets.ts'
 import { AppError, invalid } from '../../errors.ts'
-import { mayRegister, onRegistered } from '../accounts/hooks.ts'
+import { countHoldings, mayRegister, onRegistered } from '../accounts/hooks.ts'
 import { oneLine } from '../mail/message.ts'
 import { notifyOwners } from '../notifications/owners.ts'
 import { personalReclaimed } from '../organizations/hooks.ts'
@@ -87,6 +87,11 @@ export const decline = write(
 )
 
 export const inviteHooks = [
+  countHoldings.handle(async (ctx, { userId }) => {
+    const home = await members.personalOf(ctx, userId)
+    const usable = and(open, gt(invites.expiresAt, ctx.now))
+    return home ? { guests: await ctx.db.$count(invites, and(eq(invites.organizationId, home), usable)) } : {}
+  }),
   personalReclaimed.handle(async (ctx, { organizationId }) => {
     await ctx.db
       .update(invites)

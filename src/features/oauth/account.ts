@@ -1,5 +1,6 @@
 import { and, eq, inArray } from 'drizzle-orm'
-import { countSignInMethods, removeSignInMethods } from '../accounts/hooks.ts'
+import { connectIdentity, countHoldings, countSignInMethods, removeSignInMethods } from '../accounts/hooks.ts'
+import { connect } from './identities.ts'
 import { configured, issuerOf } from './providers.ts'
 import { connectedAccounts } from './table.ts'
 
@@ -9,6 +10,13 @@ export const signInHooks = [
     const issuers = configured(ctx.app.config).flatMap((provider) => issuerOf(ctx.app.config, provider) ?? [])
     const usable = inArray(connectedAccounts.issuer, issuers)
     return ctx.db.$count(connectedAccounts, and(eq(connectedAccounts.userId, userId), usable))
+  }),
+  // All of them, as removing takes all of them: an issuer of today may be configured again.
+  countHoldings.handle(async (ctx, { userId }) => ({
+    identities: await ctx.db.$count(connectedAccounts, eq(connectedAccounts.userId, userId)),
+  })),
+  connectIdentity.handle(async (ctx, { user, identity }) => {
+    await connect(ctx, user, JSON.parse(identity))
   }),
   removeSignInMethods.handle(async (ctx, { userId }) => {
     await ctx.db.delete(connectedAccounts).where(eq(connectedAccounts.userId, userId))

@@ -4,7 +4,8 @@ import { userIdOf } from '../../auth/actor.ts'
 import { account, anyone, recent } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { countRegistration, insertUser, proveMailbox, requireOpenRegistration } from '../accounts/people.ts'
+import { confirmMailbox, isQuestion, type Question } from '../accounts/confirm-account.ts'
+import { countRegistration, insertUser, requireOpenRegistration } from '../accounts/people.ts'
 import type { SignedIn } from '../accounts/schema.ts'
 import { signIn } from '../accounts/sessions.ts'
 import { lockSession, notifyNewMethod, requireSignInMethod } from '../accounts/sign-in-methods.ts'
@@ -99,14 +100,37 @@ async function attach(ctx: Ctx, user: User, identity: Identity): Promise<Connect
   return made
 }
 
-export const enter = write('oauth.enter', anyone, async (ctx, identity: Identity): Promise<SignedIn> => {
-  await lockIdentity(ctx, identity)
-  const owner = await ownerOf(ctx, identity)
-  if (owner) await refresh(ctx, identity)
-  return signIn(ctx, { userId: owner ?? (await userFor(ctx, identity)).id, via: identity.provider })
-})
+interface Entered {
+  signedIn: SignedIn
+  /** The identity got a new account. */
+  registered: boolean
+}
 
-async function userFor(ctx: Ctx, identity: Identity): Promise<User> {
+interface Entry {
+  identity: Identity
+  /** Value of the cookie that marks the browser. */
+  browser: string
+}
+
+export const enter = write(
+  'oauth.enter',
+  anyone,
+  async (ctx, { identity, browser }: Entry): Promise<Entered | Question> => {
+    await lockIdentity(ctx, identity)
+    const via = identity.provider
+    const owner = await ownerOf(ctx, identity)
+    if (owner) {
+      await refresh(ctx, identity)
+      return { signedIn: await signIn(ctx, { userId: owner, via }), registered: false }
+    }
+    const known = identity.email ? await byEmail(ctx, identity.email) : undefined
+    const user = known ? await adopt(ctx, known, { identity, browser }) : await register(ctx, identity)
+    return isQuestion(user) ? user : { signedIn: await signIn(ctx, { userId: user.id, via }), registered: !known }
+  },
+)
+
+/** Creates an account for a new identity. */
+async function register(ctx: Ctx, identity: Identity): Promise<User> {
   const { email, emailVerified, provider, avatarUrl } = identity
   const name = names[provider]
   if (!email)
@@ -114,21 +138,24 @@ async function userFor(ctx: Ctx, identity: Identity): Promise<User> {
       'conflict',
       `${capital(name)} sent no e-mail address. Allow it there, or sign in another way and connect it in your account.`,
     )
-  const known = await byEmail(ctx, email)
-  if (!known) {
-    await requireNoUncertainOwner(ctx, identity)
-    await requireMayRegister(ctx, identity)
-    const user = await insertUser(ctx, {
-      email,
-      emailVerified,
-      name: identity.name ?? (email.split('@')[0] as string),
-      avatarUrl,
-      passwordHash: null,
-      role: 'user',
-    })
-    await attach(ctx, user, identity)
-    return user
-  }
+  await requireNoUncertainOwner(ctx, identity)
+  await requireMayRegister(ctx, identity)
+  const user = await insertUser(ctx, {
+    email,
+    emailVerified,
+    name: identity.name ?? (email.split('@')[0] as string),
+    avatarUrl,
+    passwordHash: null,
+    role: 'user',
+  })
+  await attach(ctx, user, identity)
+  return user
+}
+
+/** Connects a new identity to the account that has its address, or asks who created that account. */
+async function adopt(ctx: Ctx, known: User, { identity, browser }: Entry): Promise<User | Question> {
+  const { emailVerified, provider } = identity
+  const name = names[provider]
   if (!emailVerified)
     throw new AppError(
       'conflict.exists',
@@ -136,11 +163,16 @@ async function userFor(ctx: Ctx, identity: Identity): Promise<User> {
         `Sign in another way and connect ${name} in your account.`,
     )
   if (known.status !== 'active') return known
-  // If the address was never confirmed, a stranger may have created the account: this removes what they set up.
-  const user = await proveMailbox(ctx, known)
-  await attach(ctx, user, identity)
-  await notifyNewMethod(ctx, user, `Your account at ${name} can be used to sign in.`)
+  const user = await confirmMailbox(ctx, known, { via: provider, browser, identity: JSON.stringify(identity) })
+  if (isQuestion(user)) return user
+  await attachAndNotify(ctx, user, identity)
   return user
+}
+
+async function attachAndNotify(ctx: Ctx, user: User, identity: Identity): Promise<ConnectedAccount> {
+  const made = await attach(ctx, user, identity)
+  await notifyNewMethod(ctx, user, `Your account at ${names[identity.provider]} can be used to sign in.`)
+  return made
 }
 
 /** Throws unless registration is open, or the confirmed address has an invitation. */
@@ -156,19 +188,22 @@ export const link = write(
   anyone,
   async (ctx, { identity, sessionId }: { identity: Identity; sessionId: string }): Promise<ConnectedAccount> => {
     await lockIdentity(ctx, identity)
-    const user = await lockSession(ctx, sessionId)
-    const owner = await ownerOf(ctx, identity)
-    if (owner === user.id) return refresh(ctx, identity)
-    if (owner)
-      throw new AppError(
-        'conflict.exists',
-        `This identity at ${names[identity.provider]} is connected to another account. Sign in with it to see which.`,
-      )
-    const made = await attach(ctx, user, identity)
-    await notifyNewMethod(ctx, user, `Your account at ${names[identity.provider]} can be used to sign in.`)
-    return made
+    return connect(ctx, await lockSession(ctx, sessionId), identity)
   },
 )
+
+/** Connects an identity in the caller's transaction. Throws if it belongs to another account. */
+export async function connect(ctx: Ctx, user: User, identity: Identity): Promise<ConnectedAccount> {
+  await lockIdentity(ctx, identity)
+  const owner = await ownerOf(ctx, identity)
+  if (owner === user.id) return refresh(ctx, identity)
+  if (owner)
+    throw new AppError(
+      'conflict.exists',
+      `This identity at ${names[identity.provider]} is connected to another account. Sign in with it to see which.`,
+    )
+  return attachAndNotify(ctx, user, identity)
+}
 
 // ---- managing identities
 

@@ -1,4 +1,4 @@
-import { browserMark, markBrowser, newMark, unmarkBrowser } from '../../http/browser.ts'
+import { browserMark, markBrowser, markingIfAsked, newMark, unmarkBrowser } from '../../http/browser.ts'
 import { type Http, on, redirected } from '../../http/context.ts'
 import { setCookies } from '../../http/cookies.ts'
 import { Deleted } from '../../schema.ts'
@@ -55,7 +55,9 @@ export const oauthRoutes = (http: Http) =>
       async ({ ctx, params, query, request, set, app }) => {
         const wanted = wants(request)
         const browser = browserMark(request, app.config, MARK)
-        const { location, signedIn } = await oauth.callback(ctx, { ...params, query, browser, wants: wanted })
+        const { location, signedIn } = await markingIfAsked({ request, set, app }, (confirming) =>
+          oauth.callback(ctx, { ...params, query, browser, confirming, wants: wanted }),
+        )
         if (signedIn) setCookies(set, app.config, 200, signedIn)
         unmarkBrowser(set, app.config, MARK)
         return wanted === 'json' && signedIn ? signedIn : redirected(set, location)

@@ -4,12 +4,22 @@ import { userIdOf } from '../../auth/actor.ts'
 import { issueSecret, redeemSecret } from '../../auth/one-time-secrets.ts'
 import { anyone, authorize, recent } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
+import { asksWhoCreated, isQuestion } from '../accounts/confirm-account.ts'
 import { countSignIn } from '../accounts/people.ts'
 import type { SignedIn } from '../accounts/schema.ts'
 import { mailAnswer } from '../mail/service.ts'
 import { settingsOf } from '../settings/values.ts'
 import { enter, link } from './identities.ts'
-import { type Attempt, askAt, capital, configured, identify, names, requireConfigured } from './providers.ts'
+import {
+  type Attempt,
+  askAt,
+  capital,
+  configured,
+  type Identity,
+  identify,
+  names,
+  requireConfigured,
+} from './providers.ts'
 import type { CallbackQuery, Provider, SignInWays, StartQuery } from './schema.ts'
 
 export { disconnect, listConnected } from './identities.ts'
@@ -131,6 +141,8 @@ interface Callback {
   provider: Provider
   query: CallbackQuery
   browser: string
+  /** Value of the cookie that marks the browser while it is asked who created the account. */
+  confirming: string
   /** Response format that the caller accepts. */
   wants: 'page' | 'json' | 'any'
 }
@@ -138,12 +150,14 @@ interface Callback {
 export interface Outcome {
   location: string
   signedIn?: SignedIn
+  /** The page at `location` asks who created the account. */
+  asks?: true
 }
 
 export const callback = flow(
   'oauth.callback',
   anyone,
-  async (ctx, { provider, query, browser, wants }: Callback): Promise<Outcome> => {
+  async (ctx, { provider, query, browser, confirming, wants }: Callback): Promise<Outcome> => {
     requireConfigured(ctx.app, provider)
     await countSignIn(ctx)
     const { returnTo, sessionId, ...attempt } = await recall(ctx, { provider, state: query.state, browser })
@@ -157,7 +171,7 @@ export const callback = flow(
     }
     try {
       const identity = await identify(ctx.app, provider, query, attempt)
-      if (!sessionId) return { location: returnTo, signedIn: await enter(ctx, identity) }
+      if (!sessionId) return await enterBy(ctx, identity, { browser: confirming, returnTo, wants })
       await link(ctx, { identity, sessionId })
       return { location: returnTo }
     } catch (error) {
@@ -166,3 +180,22 @@ export const callback = flow(
     }
   },
 )
+
+const ASKING = '/confirm-account'
+
+async function enterBy(
+  ctx: Ctx,
+  identity: Identity,
+  { browser, returnTo, wants }: { browser: string; returnTo: string; wants: Callback['wants'] },
+): Promise<Outcome> {
+  const entered = await enter(ctx, { identity, browser })
+  if (isQuestion(entered)) {
+    if (wants !== 'page') throw asksWhoCreated(entered)
+    // The page itself sends people to a provider, to prove who they are.
+    const page = returnTo.startsWith(ASKING) ? returnTo : `${ASKING}?next=${encodeURIComponent(returnTo)}`
+    return { location: `${page}#${entered.ticket}`, asks: true }
+  }
+  const { signedIn, registered } = entered
+  // Like after registration by e-mail: new people begin with the first steps, unless they are on their way somewhere.
+  return { location: registered && returnTo === '/' ? '/welcome' : returnTo, signedIn }
+}

@@ -197,12 +197,28 @@ export async function join(
   return added.length > 0
 }
 
+const isPersonalOf = (userId: string) =>
+  and(eq(organizations.createdById, userId), eq(organizations.personal, true), live)
+
+/** Returns the id of a user's personal organization. */
+export async function personalOf(ctx: Ctx, userId: string): Promise<string | undefined> {
+  const [own] = await ctx.db.select({ id: organizations.id }).from(organizations).where(isPersonalOf(userId))
+  return own?.id
+}
+
+/** Returns how many other members the personal organization of a user has. */
+export async function countGuests(ctx: Ctx, userId: string): Promise<number> {
+  const home = await personalOf(ctx, userId)
+  if (!home) return 0
+  return ctx.db.$count(memberships, and(eq(memberships.organizationId, home), ne(memberships.userId, userId)))
+}
+
 /** Removes everybody else from a user's personal organization: a former holder of the account may have let them in. */
 export async function reclaim(ctx: Ctx, userId: string): Promise<void> {
   const [own] = await ctx.db
     .select({ id: organizations.id })
     .from(organizations)
-    .where(and(eq(organizations.createdById, userId), eq(organizations.personal, true), live))
+    .where(isPersonalOf(userId))
     .for('update')
   if (!own) return
   const { id } = own

@@ -1,5 +1,5 @@
-import { and, eq, isNull } from 'drizzle-orm'
-import { endCredentialsOf } from '../accounts/hooks.ts'
+import { and, eq, gt, isNull } from 'drizzle-orm'
+import { countHoldings, endCredentialsOf } from '../accounts/hooks.ts'
 import { stopWithoutToken } from './agents.ts'
 import { apiKeys, mcpTokens } from './table.ts'
 
@@ -19,4 +19,14 @@ export const revokeAll = endCredentialsOf.handle(async (ctx, { userId, keepKeys 
     ctx,
     tokens.map(({ agentId }) => agentId),
   )
+})
+
+/** Without the tokens of programs that signed in, which end with their permission. */
+export const countSecrets = countHoldings.handle(async (ctx, { userId }) => {
+  const usable = (table: typeof apiKeys | typeof mcpTokens) =>
+    and(eq(table.userId, userId), isNull(table.revokedAt), gt(table.expiresAt, ctx.now))
+  return {
+    keys: await ctx.db.$count(apiKeys, usable(apiKeys)),
+    tokens: await ctx.db.$count(mcpTokens, and(usable(mcpTokens), isNull(mcpTokens.grantId))),
+  }
 })

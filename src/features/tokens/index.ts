@@ -1,6 +1,6 @@
 import type { Feature } from '../../feature.ts'
 import { clientIntroduced } from '../../mcp/hooks.ts'
-import { revokeAll } from './account.ts'
+import { countSecrets, revokeAll } from './account.ts'
 import { introduce, replaceAgent } from './agents.ts'
 import * as events from './events.ts'
 import { tokenRoutes } from './routes.ts'
@@ -8,5 +8,5 @@ import { tokenRoutes } from './routes.ts'
 export const tokens: Feature = {
   events: Object.values(events),
   routes: tokenRoutes,
-  hooks: [revokeAll, replaceAgent, clientIntroduced.handle(introduce)],
+  hooks: [revokeAll, countSecrets, replaceAgent, clientIntroduced.handle(introduce)],
 }

@@ -1,6 +1,6 @@
 import type { Feature } from '../../feature.ts'
 import { localMcp } from '../../mcp/hooks.ts'
-import { revokeMachines } from './account.ts'
+import { countMachines, revokeMachines } from './account.ts'
 import { serveTunnels } from './background.ts'
 import { handoverPath } from './dialers.ts'
 import * as events from './events.ts'
@@ -12,7 +12,7 @@ import { watchTunnels } from './watching.ts'
 export const tunnels: Feature = {
   events: Object.values(events),
   routes: tunnelRoutes,
-  hooks: [revokeMachines, watchTunnels, localMcp.handle(useMcp)],
+  hooks: [revokeMachines, countMachines, watchTunnels, localMcp.handle(useMcp)],
   internal: { [handoverPath(':id')]: takeHandover },
   background: serveTunnels,
 }

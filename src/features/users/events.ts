@@ -59,6 +59,11 @@ export const userEmailVerified = define('user.email_verified', {
   ...ofUser,
   description: 'A user confirmed their e-mail address',
 })
+export const userAccountConfirmed = define('user.account_confirmed', {
+  ...ofUser,
+  description: 'The owner of the mailbox kept or removed what an account with an unconfirmed address held',
+  data: { kept: flag },
+})
 export const userEmailChangeRequested = define('user.email_change_requested', {
   ...ofUser,
   description: 'A user requested a change of their e-mail address',

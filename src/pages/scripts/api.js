@@ -34,6 +34,8 @@ export class Problem extends Error {
     )
     this.status = status
     this.code = body.code
+    this.ticket = body.ticket
+    this.holds = body.holds
   }
 }
 
@@ -76,7 +78,7 @@ export const whoAmI = () =>
     .catch(unlessSignedOut)
 
 /** Not repeated after a 401: a wrong password must not be sent twice. */
-const signingIn = /^\/api\/auth\/(login|register|otp|magic-link|passkey\/authenticate|reset-password)/
+const signingIn = /^\/api\/auth\/(login|register|otp|magic-link|passkey\/authenticate|reset-password|confirm-account)/
 
 /** Repeats the request after renewing an expired access token, and after the person has confirmed their identity. */
 export async function call(method, path, body, headers) {
@@ -147,6 +149,12 @@ export function leave(path) {
 
 export const toLogin = () => leave(`/login?next=${encodeURIComponent(location.pathname + location.search)}`)
 
+/** For a sign-in: opens the page that asks who created the account, if the server wants to know. */
+export const askWhoCreated = (next) => (problem) => {
+  if (problem.code !== 'conflict.confirm_account') throw problem
+  return leave(`/confirm-account?next=${encodeURIComponent(next)}#${problem.ticket}`)
+}
+
 /** Returns a page of this instance and nothing else, by the rule that the API has for `returnTo`. */
 export function nextPath(otherwise = '/') {
   const next = new URLSearchParams(location.search).get('next') ?? ''
@@ -196,7 +204,21 @@ export function showReason(form) {
 /** Says that the server keeps its mail, and who can read it. */
 export const kept = ({ detail }) => element('p', { class: 'note' }, detail)
 
-export const providers = { github: 'GitHub', google: 'Google', oidc: 'single sign-on' }
+const providers = { github: 'GitHub', google: 'Google', oidc: 'single sign-on' }
+
+/** Returns links to sign in or register at these providers. */
+export const providerLinks = (names, returnTo, attributes = {}) =>
+  names.map((provider) =>
+    element(
+      'a',
+      {
+        class: 'button quiet',
+        href: `/api/auth/oauth/${provider}?returnTo=${encodeURIComponent(returnTo)}`,
+        ...attributes,
+      },
+      `Continue with ${providers[provider]}`,
+    ),
+  )
 
 // ---- the dialog
 

@@ -2,6 +2,7 @@
 // links too.
 import {
   $,
+  askWhoCreated,
   call,
   element,
   guarded,
@@ -37,7 +38,7 @@ const pages = {
   '/magic': () =>
     onSubmitOr(go('Sign in another way', '/login'), async () => {
       try {
-        await post('/api/auth/magic-link/verify', { token })
+        await post('/api/auth/magic-link/verify', { token }).catch(askWhoCreated('/'))
         return leave('/')
       } catch (problem) {
         if (problem.code !== 'conflict.other_browser') throw problem
@@ -55,7 +56,7 @@ const pages = {
     }),
   '/reset': () =>
     onSubmitOr(go('Request a new link', '/forgot'), async ({ password }) => {
-      await post('/api/auth/reset-password', { token, password })
+      await post('/api/auth/reset-password', { token, password }).catch(askWhoCreated('/'))
       show(paragraph('Your password was changed, and all sessions were signed out.'), go('Sign in', '/login'))
     }),
   async '/verify-email'(secret) {

@@ -1,5 +1,6 @@
 import {
   $,
+  askWhoCreated,
   codeField,
   digits,
   element,
@@ -10,7 +11,7 @@ import {
   nextPath,
   onSubmit,
   post,
-  providers,
+  providerLinks,
   put,
   quoted,
   showReason,
@@ -50,7 +51,7 @@ function askForCode(to, mailed, ...message) {
     element('button', {}, 'Sign in'),
   )
   onSubmit(typed, async ({ code }) => {
-    await post('/api/auth/otp/verify', { email: to, code: digits(code) })
+    await post('/api/auth/otp/verify', { email: to, code: digits(code) }).catch(askWhoCreated(nextPath()))
     return done()
   })
   others.remove()
@@ -103,10 +104,5 @@ if (mail?.kept) {
   $('#code').textContent = 'Use a code'
   $('#link').textContent = 'Use a link'
 }
-const target = (provider) => `/api/auth/oauth/${provider}?returnTo=${encodeURIComponent(nextPath())}`
-others.append(
-  ...oauth.map((provider) =>
-    element('a', { class: 'button quiet', href: target(provider) }, `Continue with ${providers[provider]}`),
-  ),
-)
+others.append(...providerLinks(oauth, nextPath()))
 $('#new').hidden = registration !== 'open'

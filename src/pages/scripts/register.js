@@ -1,4 +1,4 @@
-import { $, element, get, guarded, leave, nextPath, onSubmit, post, put, quoted } from './api.js'
+import { $, element, get, guarded, leave, nextPath, onSubmit, post, providerLinks, put, quoted } from './api.js'
 
 const form = $('form')
 const signIn = $('a', form)
@@ -7,15 +7,23 @@ signIn.search = location.search
 // Invited people may register even if registration is closed, with the invited address.
 let invite = sessionStorage.getItem('invite')
 
+/** At a provider, too. Invited people then answer the invitation. */
+function offer(oauth) {
+  if (oauth.length === 0) return
+  const links = providerLinks(oauth, invite ? '/invite' : nextPath())
+  form.after(element('div', { class: 'ways' }, element('p', { class: 'soft or' }, 'or'), ...links))
+}
+
 async function prepare() {
+  const { registration, oauth } = await get('/api/auth/providers')
   if (!invite) {
-    const { registration } = await get('/api/auth/providers')
     if (registration === 'closed')
       put(
         form,
         element('p', {}, 'This instance does not accept new registrations. Ask its administrator for an invitation.'),
         signIn,
       )
+    else offer(oauth)
     return
   }
   try {
@@ -23,6 +31,7 @@ async function prepare() {
     Object.assign($('[name=email]', form), { value: email, readOnly: true })
     form.prepend(element('p', { class: 'lead' }, 'To join ', quoted(organization.name), '.'))
     signIn.href = '/login?next=/invite'
+    offer(oauth)
   } catch (problem) {
     invite = null
     sessionStorage.removeItem('invite')
