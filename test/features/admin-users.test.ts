@@ -319,7 +319,7 @@ describe('the last code', () => {
   const otp = (who: Person, by = admin) => by.fetch<{ code: string; expiresAt: string }>('GET', at(who, '/otp'))
 
   test('is read out to an administrator: each time audited and told, until it is used', async () => {
-    const who = await person(t)
+    const who = await person(t, { confirmed: true })
     await expectRefusal(t, await otp(who), 404, 'not_found')
     expect((await ask(t, who)).status).toBe(200)
     const reads = [await otp(who), await otp(who)]

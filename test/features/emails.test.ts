@@ -186,20 +186,20 @@ describe('another address', () => {
   })
 
   test('the link lives an hour, and dies with a new password and with suspension', async () => {
-    const ada = await person(timed)
+    const ada = await person(timed, { confirmed: true })
     const late = await changeLink(timed, ada, newAddress())
     clock.forward({ minutes: 60 })
     await expectRefusal(timed, await confirm(timed, (await login(timed, ada.email)).body, late), 410, 'gone')
 
     // A thief of a session asks; the owner takes the account back before it is confirmed.
-    const grace = await person(t)
+    const grace = await person(t, { confirmed: true })
     const stolen = await changeLink(t, grace, newAddress())
     expect(
       (await post(t, 'reset-password', { token: await resetLink(t, grace.email), password: NEW_PASSWORD })).status,
     ).toBe(200)
     await expectRefusal(t, await confirm(t, (await login(t, grace.email, NEW_PASSWORD)).body, stolen), 410, 'gone')
 
-    const eve = await person(t)
+    const eve = await person(t, { confirmed: true })
     const token = await changeLink(t, eve, newAddress())
     await t.app.db.update(users).set({ status: 'suspended' }).where(eq(users.id, eve.userId))
     await expectRefusal(t, await confirm(t, eve, token), 401, 'unauthenticated')

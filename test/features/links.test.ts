@@ -97,7 +97,7 @@ describe('a link', () => {
   })
 
   test('does not sign in another browser, and is not used up there', async () => {
-    const ada = await person(t)
+    const ada = await person(t, { confirmed: true })
     const { token, browser } = await linkFor(t, ada.email)
     const other = cookieFrom(await sendLink(t, newAddress()))
     const answer = await verifyLink(t, token)
@@ -114,7 +114,7 @@ describe('a link', () => {
   })
 
   test('shows a code there, which works where the link was asked for', async () => {
-    const ada = await person(t)
+    const ada = await person(t, { confirmed: true })
     const { token, browser } = await linkFor(t, ada.email)
     const answer = await exchangeLink(t, token)
     expect(answer.status).toBe(200)
@@ -135,7 +135,7 @@ describe('a link', () => {
   })
 
   test('is used only by a POST: a GET changes nothing', async () => {
-    const ada = await person(t)
+    const ada = await person(t, { confirmed: true })
     const { token, browser } = await linkFor(t, ada.email)
     const look = (method: string, path: string) => fetch(t.url + path, { method, headers: browser })
     for (const method of ['HEAD', 'GET', 'GET', 'GET']) {

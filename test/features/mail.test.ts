@@ -23,7 +23,17 @@ import {
 } from '../support/app.ts'
 import { codeIn, keptMail, linkSecretIn, type MailServer, mailRows, mailServer } from '../support/mail.ts'
 import { until } from '../support/until.ts'
-import { codeFor, linkFor, newAddress, sendCode, sendLink, suspend, verifyCode, verifyLink } from './codes-support.ts'
+import {
+  codeFor,
+  linkFor,
+  newAddress,
+  prove,
+  sendCode,
+  sendLink,
+  suspend,
+  verifyCode,
+  verifyLink,
+} from './codes-support.ts'
 import { expectRefusal, failure, ownApp, TestClock, watch } from './support.ts'
 
 const minutes = (t: TestApp, n: number): string => new Date(t.app.clock().getTime() + n * 60_000).toISOString()
@@ -102,6 +112,7 @@ describe('with a mail server', () => {
   test('codes and links arrive and sign in', async () => {
     const [ada, email] = [await person(t), newAddress()]
     expect((await server.mailTo(ada.email)).text).toContain('/verify-email#svc_one_')
+    await prove(t, ada)
     await sendCode(t, ada.email)
     expect((await verifyCode(t, ada.email, codeIn(await server.mailTo(ada.email)))).status).toBe(200)
     const { headers } = await sendLink(t, email)

@@ -2,18 +2,26 @@ import { describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import type { SignedIn } from '../../src/features/accounts/schema.ts'
 import { invites } from '../../src/features/invites/table.ts'
+import type { Provider } from '../../src/features/oauth/schema.ts'
 import type { Passkey } from '../../src/features/passkeys/schema.ts'
 import type { ApiKeyCreated, McpTokenCreated } from '../../src/features/tokens/schema.ts'
 import { users } from '../../src/features/users/table.ts'
 import { apiKey, call, PASSWORD, type Person, person, testApp, unique } from '../support/app.ts'
 import { Authenticator, newPasskey } from '../support/authenticator.ts'
 import { keptMail } from '../support/mail.ts'
+import type { Subject } from '../support/providers.ts'
 import { Visitor } from '../support/visitor.ts'
+import { type Asked, answerAsked } from './accounts-support.ts'
 import { at, bearer, come, connected, link, page, prove, settings, somebody, t } from './oauth-support.ts'
 import { expectEvents, expectNoEvents, failure, statuses, times, watch } from './support.ts'
 
 /** Whose an identity is: accounts that are found, made and taken over. */
 const userRow = async (email: string) => (await t.app.db.select().from(users).where(eq(users.email, email)))[0]
+const askAt = async (provider: Provider, subject: Subject): Promise<Asked> => {
+  const asked = (await come(provider, subject)) as unknown as Asked
+  expect([asked.status, asked.body.code]).toEqual([409, 'conflict.confirm_account'])
+  return asked
+}
 const me = (token: string) => call(t, 'GET', '/api/auth/me', undefined, bearer(token))
 
 describe('a new identity', () => {
@@ -134,12 +142,56 @@ describe('an address that has an account', () => {
     expect([browser.status, browser.location]).toEqual([302, '/login#error=conflict.exists'])
   })
 
-  test('an address never proved here: the person who created the account loses everything they set up', async () => {
+  test.each(['github', 'google', 'oidc'] as const)('not confirmed here: %s asks who created it', async (provider) => {
+    const ada = await person(t)
+    const secret = await apiKey(t, ada)
+    const identity = somebody({ email: ada.email })
+    const asked = await askAt(provider, identity)
+    expect(asked.body.holds).toMatchObject({ password: 1, keys: 1, sessions: 1, identities: 0 })
+    expect(asked.headers.getSetCookie().filter((c) => /tutti_(access|refresh)/.test(c))).toEqual([])
+    expect(await connected(ada.token)).toEqual([])
+    const kept = await answerAsked(t, asked, { password: PASSWORD })
+    expect(kept.body.user).toMatchObject({ id: ada.userId, emailVerifiedAt: expect.any(String) })
+    for (const token of [ada.token, secret]) expect((await me(token)).status).toBe(200)
+    expect(await connected(ada.token)).toMatchObject([{ provider, email: ada.email }])
+    expect((await come(provider, identity)).body.user.id).toBe(ada.userId)
+  })
+
+  test('not confirmed here: a browser is sent to the page that asks, in which its ticket works', async () => {
+    const ada = await person(t)
+    const start = { query: '?returnTo=/inbox', accept: page }
+    const { location, headers } = await come('google', somebody({ email: ada.email }), start)
+    const [, ticket = ''] = /^\/confirm-account\?next=%2Finbox#(svc_one_\w+)$/.exec(location ?? '') ?? []
+    const asked = { status: 409, body: { ticket }, headers } as unknown as Asked
+    expect((await answerAsked(t, asked, {})).body.holds).toMatchObject({ password: 1 })
+    expect((await answerAsked(t, asked, { remove: true })).body.user.id).toBe(ada.userId)
+  })
+
+  test('not confirmed here: an identity that the account had before is a proof', async () => {
+    const ada = await person(t)
+    const before = somebody()
+    await link(ada, 'github', before)
+    const asked = await askAt('google', somebody({ email: ada.email }))
+    const { body } = await come('github', before)
+    const kept = await answerAsked(t, asked, { keep: true }, bearer(body.token))
+    expect([kept.status, kept.body.user?.id]).toEqual([200, ada.userId])
+    expect((await connected(ada.token)).map(({ provider }) => provider).sort()).toEqual(['github', 'google'])
+  })
+
+  test('not confirmed here: the identity that asks is no proof', async () => {
+    const ada = await person(t)
+    const identity = somebody({ email: ada.email })
+    const asked = await askAt('google', identity)
+    const again = await askAt('google', identity)
+    for (const one of [asked, again]) expect((await answerAsked(t, one, { keep: true })).status).not.toBe(200)
+    expect((await me(ada.token)).status).toBe(200)
+  })
+
+  test('not confirmed here: whoever says that a stranger created it ends what the stranger set up', async () => {
     const squatter = await person(t)
     const secret = await apiKey(t, squatter)
-    const answer = await come('github', somebody({ email: squatter.email }))
+    const answer = await answerAsked(t, await askAt('github', somebody({ email: squatter.email })), { remove: true })
     expect(answer.body.user).toMatchObject({ id: squatter.userId, email: squatter.email })
-    expect(answer.body.user.emailVerifiedAt).toBeString()
     expect((await me(squatter.token)).status).toBe(401)
     expect((await call(t, 'POST', '/api/auth/refresh', { refreshToken: squatter.refreshToken })).status).toBe(401)
     expect((await me(secret)).status).toBe(401)
@@ -215,7 +267,7 @@ test('an address in the request counts for nothing, in whatever field', async ()
 })
 
 /** The script of CVE-2026-44166: an account is made with a victim's address before the victim comes. */
-test('pre-hijack: whatever an attacker prepared, the one who proves the address has the account alone', async () => {
+test('pre-hijack: an attacker keeps nothing that they prepared, once the owner of the address says so', async () => {
   const victim = somebody()
   const attacker = somebody({ email: victim.email, verified: false })
   const made = await come('oidc', attacker)
@@ -249,7 +301,12 @@ test('pre-hijack: whatever an attacker prepared, the one who proves the address 
   at.google.subject = mallory
   const lateBack = await late.next(lateStart.headers.get('location') as string)
 
-  const proved = await come('google', victim)
+  const asked = await askAt('google', victim)
+  // Nothing ends before the victim has answered, and nothing of theirs reaches the attacker.
+  expect((await me(token)).status).toBe(200)
+  expect(await connected(token)).toHaveLength(2)
+  expect(asked.body.holds).toMatchObject({ password: 0, passkeys: 1, keys: 1, tokens: 1, sessions: 1, identities: 2 })
+  const proved = await answerAsked(t, asked, { remove: true })
   expect(proved.body.user).toMatchObject({ id: user.id, email: victim.email })
   expect(await connected(proved.body.token)).toMatchObject([{ provider: 'google', email: victim.email }])
 
@@ -291,7 +348,7 @@ test('pre-hijack: whatever an attacker prepared, the one who proves the address 
   ).toBe(0)
 })
 
-test('an attacker who adds a passkey at the very moment at which the address is proved does not keep it', async () => {
+test('an attacker who adds a passkey at the very moment at which their access is removed does not keep it', async () => {
   const rounds = await Promise.all(
     times(8, async () => {
       const squatter = await person(t)
@@ -299,9 +356,10 @@ test('an attacker who adds a passkey at the very moment at which the address is 
     }),
   )
   for (const { squatter, passkey, owner } of rounds) {
+    const asked = await askAt('google', owner)
     const [, proved] = await Promise.all([
       squatter.fetch('POST', '/api/auth/passkey/register/finish', passkey),
-      come('google', owner),
+      answerAsked(t, asked, { remove: true }),
     ])
     expect(proved.body.user.id).toBe(squatter.userId)
     expect(

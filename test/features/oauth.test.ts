@@ -269,11 +269,20 @@ describe('the state', () => {
 })
 
 describe('where to go afterwards', () => {
-  test.each(['/', '/settings/accounts', '/projects/tutti/board', '/device?code=ABCD-EFGH', '/a.b/c_d~e?x=1&y=%20z'])(
+  test.each(['/settings/accounts', '/projects/tutti/board', '/device?code=ABCD-EFGH', '/a.b/c_d~e?x=1&y=%20z'])(
     '%p is a path of ours',
     async (path) => {
       at.github.subject = somebody()
       expect((await signIn('github', page, `?returnTo=${encodeURIComponent(path)}`)).headers.get('location')).toBe(path)
+    },
+  )
+
+  test.each(['github', 'google', 'oidc'] as const)(
+    'a new account from %s begins with /welcome, and later sign-ins with the dashboard',
+    async (provider) => {
+      at[provider].subject = somebody()
+      for (const path of ['/welcome', '/'])
+        expect((await signIn(provider, page, '?returnTo=/')).headers.get('location')).toBe(path)
     },
   )
 

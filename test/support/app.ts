@@ -213,7 +213,11 @@ export const systemCtx = (t: TestApp): Ctx => contextOf(t.app, system)
 /** One hash for everybody: hashing is slow on purpose, and took half of the time of all tests. */
 let hash: Promise<string> | undefined
 
-export async function person(t: TestApp, { name = 'Ada Lovelace', admin = false } = {}): Promise<Person> {
+/** `confirmed`: their e-mail address is, so that a mailed code or link signs them in. */
+export async function person(
+  t: TestApp,
+  { name = 'Ada Lovelace', admin = false, confirmed = false } = {},
+): Promise<Person> {
   const email = `${unique('ada')}@example.com`
   hash ??= hashPassword(PASSWORD)
   const { token, refreshToken, user } = await accounts.addUser(anyoneCtx(t), {
@@ -221,6 +225,7 @@ export async function person(t: TestApp, { name = 'Ada Lovelace', admin = false 
     name,
     passwordHash: await hash,
     role: admin ? 'admin' : 'user',
+    emailVerified: confirmed,
   })
   const actor = await t.app.auth.authenticate(token)
   const stay = staying(t.app, user.id, actor.session?.authenticatedAt)
