@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Ctx, contextOf } from '../../src/action.ts'
 import { AppError } from '../../src/errors.ts'
+import type { SignedIn } from '../../src/features/accounts/schema.ts'
 import type {
   AdminUser,
   AdminUserDetail,
@@ -273,13 +274,13 @@ describe('the last administrator', () => {
 })
 
 describe('a forced reset of the password', () => {
-  test('ends everything, and the link in the mail is the way on', async () => {
+  test('ends everything, and the returned link is the way on', async () => {
     const who = await person(t)
     const [key, token] = [await apiKey(t, who), await mcpToken(t, who)]
     const reset = await admin.fetch('POST', at(who, '/password'))
     expect(reset).toMatchObject({ status: 200, body: { reset: true, sent: false } })
     const [event] = await expectEvents(t, reset, 'user.password_reset', 'notification.created')
-    expect(event).toMatchObject({ userId: who.userId, data: { forced: true } })
+    expect(event).toMatchObject({ userId: who.userId, data: { forced: true, linkReturned: true } })
     for (const secret of [who.token, key])
       expect((await call(t, 'GET', '/api/auth/me', undefined, { authorization: `Bearer ${secret}` })).status).toBe(401)
     expect((await call(t, 'POST', '/mcp', {}, { authorization: `Bearer ${token}` })).status).toBe(401)
@@ -289,9 +290,38 @@ describe('a forced reset of the password', () => {
     const mail = await keptMail(t, who.email, 'reset')
     expect(mail.text).toContain('an administrator of this instance asks you to choose a new password')
     const fresh = 'marmalade ladder eleven ships'
-    const used = await call(t, 'POST', '/api/auth/reset-password', { token: linkSecretIn(mail), password: fresh })
+    const [page, secret] = String(reset.body.link).split('#')
+    expect([page, secret]).toEqual([`${t.app.url}/reset`, linkSecretIn(mail)])
+    const used = await call(t, 'POST', '/api/auth/reset-password', { token: secret, password: fresh })
     expect(used.status).toBe(200)
-    expect((await login(who.email, fresh)).status).toBe(200)
+    const entered = await call<SignedIn>(t, 'POST', '/api/auth/login', { email: who.email, password: fresh })
+    // A link that was passed on confirms no address.
+    expect([entered.status, entered.body.user.emailVerifiedAt]).toEqual([200, null])
+  })
+
+  test('returns the link once: a repeated call with the same idempotency key does not contain it', async () => {
+    const [who, key] = [await person(t), { 'idempotency-key': crypto.randomUUID() }]
+    const [first, second] = [
+      await admin.fetch('POST', at(who, '/password'), undefined, key),
+      await admin.fetch('POST', at(who, '/password'), undefined, key),
+    ]
+    expect([first.body.link !== undefined, second.body]).toEqual([true, { reset: true, sent: false }])
+  })
+
+  test('returns no link for another administrator, nor where administrators may not read codes', async () => {
+    const other = await person(t, { admin: true })
+    const blind = await testApp({ ADMIN_SEES_CODES: 'off' })
+    try {
+      const [boss, who] = [await person(blind, { admin: true }), await person(blind)]
+      for (const { body } of [
+        await admin.fetch('POST', at(other, '/password')),
+        await boss.fetch('POST', at(who, '/password')),
+      ]) {
+        expect(body).toEqual({ reset: true, sent: false, detail: expect.stringContaining('`tutti outbox`') })
+      }
+    } finally {
+      await blind.close()
+    }
   })
 
   test('is not for oneself', async () => {

@@ -76,7 +76,15 @@ export type SentCode = Static<typeof SentCode>
 
 export const PasswordReset = object({
   reset: bool(),
-  sent: bool({ description: 'false: there is no mail server, so the link is in the outbox' }),
+  sent: bool({ description: 'false: there is no mail server, so pass the link on yourself' }),
+  link: optional(
+    text(1000, {
+      description:
+        'Without a mail server: lets the user choose a password, once; returned once, not for administrators',
+      example: 'https://tutti.example.com/reset#svc_one_…',
+    }),
+  ),
+  detail: optional(text(300, { description: 'Why there is neither a mail nor a link' })),
 })
 export type PasswordReset = Static<typeof PasswordReset>
 

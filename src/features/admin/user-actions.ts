@@ -136,7 +136,10 @@ export const readCode = write(
   { secret: ['code'] },
 )
 
-/** Removes the password and ends all credentials. The user continues with the mailed link or another sign-in method. */
+/**
+ * Removes the password and ends all credentials. The user continues with the link or another sign-in method. Without a
+ * mail server the administrator gets the link, to pass it on; it then proves no mailbox.
+ */
 export const resetPassword = write(
   'admin.resetPassword',
   recentAdmin(FRESH),
@@ -145,16 +148,21 @@ export const resetPassword = write(
     const user = await target(ctx, id)
     await endCredentials(ctx, id)
     await change(ctx, user, { passwordHash: null })
-    ctx.emit(userPasswordReset, { subjectId: id, userId: id, data: { forced: true } })
+    const mailed = ctx.app.config.SMTP_URL !== undefined
+    const withLink = !mailed && !refusals.readCode(ctx, user)
+    const data = { forced: true, ...(withLink && { linkReturned: true }) }
+    ctx.emit(userPasswordReset, { subjectId: id, userId: id, data })
     await notifyUserOf(
       ctx,
       user,
       'Your password was reset',
-      `${ctx.actor.name} asks you to choose a new one. All sessions, keys and tokens were ended.`,
+      `${ctx.actor.name} asks you to choose a new one${withLink ? ', with a link that they pass on to you' : ''}. ` +
+        'All sessions, keys and tokens were ended.',
     )
-    const secret = await issueSecret(ctx, { purpose: 'reset', minutes: RESET_MINUTES, subject: id, userId: id })
+    const issue = { purpose: 'reset' as const, minutes: RESET_MINUTES, subject: id, userId: id }
+    const mail = resetMail(ctx, user, await issueSecret(ctx, { ...issue, data: { handedOver: !mailed } }))
     await queueMail(ctx, {
-      ...resetMail(ctx, user, secret),
+      ...mail,
       lines: [
         `Hello ${oneLine(user.name)},`,
         'an administrator of this instance asks you to choose a new password. The old one no longer works.',
@@ -163,9 +171,14 @@ export const resetPassword = write(
         `The link works once, for ${RESET_MINUTES} minutes. After that, request another one at ${ctx.app.url}/forgot`,
       ],
     })
-    return { reset: true, sent: ctx.app.config.SMTP_URL !== undefined }
+    if (mailed) return { reset: true, sent: true }
+    return { reset: true, sent: false, ...(withLink ? { link: mail.button?.url } : { detail: onlyOperator }) }
   },
+  { secret: ['link'] },
 )
+
+const onlyOperator =
+  'This server sends no mail, and you may not see the link. Whoever runs it can read the link with `tutti outbox`.'
 
 export const impersonate = write(
   'admin.impersonate',

@@ -84,7 +84,8 @@ export const userPasswordChanged = define('user.password_changed', {
 export const userPasswordReset = define('user.password_reset', {
   ...ofUser,
   description: 'A password was reset, which ended all credentials',
-  data: { forced: optional(flag) },
+  /** `linkReturned`: the administrator who forced it got the link, to pass it on. */
+  data: { forced: optional(flag), linkReturned: optional(flag) },
 })
 
 /** Login sessions. Events of work sessions are defined in features/sessions. */

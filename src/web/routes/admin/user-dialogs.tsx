@@ -1,10 +1,12 @@
 /** What administrators do to one user, each in a dialog that says what follows from it. */
 import { useMutation } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { actAs } from '../../acting.ts'
 import { forgetTeam } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
+import { CopyButton } from '../../components/copy.tsx'
+import { Dialog } from '../../components/dialog.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { queries } from '../../queries.ts'
 import { timeOfDay } from '../../times.ts'
@@ -72,10 +74,12 @@ export function Impersonation({ user, onClose }: AskProps) {
 
 export function PasswordReset({ user, onClose }: AskProps) {
   const change = useAdminChange(resetPassword)
-  const done = ({ sent }: { sent: boolean }) => {
+  const done = ({ sent, link }: { sent: boolean; link?: string }) => {
+    if (link) return
     toast({ title: sent ? words.user.resetSent : words.user.resetKept })
     onClose()
   }
+  if (change.data?.link) return <ResetLink user={user} link={change.data.link} onClose={onClose} />
   return (
     <Confirm
       title={words.user.resetTitle(user.name)}
@@ -88,6 +92,30 @@ export function PasswordReset({ user, onClose }: AskProps) {
     >
       <p>{words.user.resetText}</p>
     </Confirm>
+  )
+}
+
+/** Without a mail server, the administrator passes the link on. It is shown this once. */
+function ResetLink({ user, link, onClose }: AskProps & { link: string }) {
+  const source = useRef<HTMLElement>(null)
+  return (
+    <Dialog title={words.user.resetLinkTitle(user.name)} open onClose={onClose}>
+      <div className="stack" role="status">
+        <p>{words.user.resetLinkText}</p>
+        <div className="secret">
+          <code className="mono grow cut" ref={source}>
+            {link}
+          </code>
+          <CopyButton text={link} source={source} name={words.user.resetLink} />
+        </div>
+      </div>
+      <p className="row">
+        <span className="grow" />
+        <button type="button" className="btn" onClick={onClose}>
+          {words.user.close}
+        </button>
+      </p>
+    </Dialog>
   )
 }
 
