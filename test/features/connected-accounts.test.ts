@@ -3,8 +3,105 @@ import type { SignedIn } from '../../src/features/accounts/schema.ts'
 import type { Provider } from '../../src/features/oauth/schema.ts'
 import { apiKey, call, PASSWORD, type Person, person, testApp } from '../support/app.ts'
 import { keptMail } from '../support/mail.ts'
-import { at, bearer, come, connected, link, page, prove, settings, somebody, t } from './oauth-support.ts'
-import { expectEvents, expectRefusal, statuses, TestClock, watch } from './support.ts'
+import {
+  at,
+  bearer,
+  type Came,
+  come,
+  connected,
+  type How,
+  link,
+  page,
+  prove,
+  settings,
+  somebody,
+  t,
+} from './oauth-support.ts'
+import { expectEvents, expectRefusal, statuses, TestClock, times, watch } from './support.ts'
+
+/** Waits until a statement that contains this text waits for a lock. The embedded database runs one at a time anyway. */
+async function waitsFor(text: string): Promise<void> {
+  if (t.app.driver.kind !== 'postgres') return
+  const waits = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like $1`
+  while ((await t.app.driver.query(waits, [`%${text}%`])).rows.length === 0);
+}
+
+/** Brings each to the provider, one after the other, and all back at the same moment. */
+async function together(...starts: ((meanwhile: () => Promise<unknown>) => Promise<Came>)[]): Promise<Came[]> {
+  const back = Promise.withResolvers<void>()
+  const coming: Promise<Came>[] = []
+  for (const start of starts) {
+    const there = Promise.withResolvers<void>()
+    coming.push(
+      start(() => {
+        there.resolve()
+        return back.promise
+      }),
+    )
+    await there.promise
+  }
+  back.resolve()
+  return Promise.all(coming)
+}
+
+describe('two requests at the same moment', () => {
+  test('that connect one identity to two accounts: one wins', async () => {
+    for (const _ of times(4, () => 0)) {
+      const [people, identity] = [[await person(t), await person(t)], somebody()]
+      const answers = await together(
+        ...people.map(
+          (who) => (meanwhile: How['meanwhile']) => link(who, 'oidc', identity, { accept: page, meanwhile }),
+        ),
+      )
+      const refused = '/settings/accounts#error=conflict.exists'
+      expect(answers.map(({ location }) => location).sort()).toEqual(['/settings/accounts', refused])
+      const found = await Promise.all(people.map(({ token }) => connected(token)))
+      expect(found.flat()).toHaveLength(1)
+    }
+  })
+
+  test('that connect two identities of one provider to an account: one wins', async () => {
+    const ada = await person(t)
+    const answers = await together(
+      (meanwhile) => link(ada, 'github', somebody(), { accept: page, meanwhile }),
+      (meanwhile) => link(ada, 'github', somebody(), { accept: page, meanwhile }),
+    )
+    expect(answers.map(({ location }) => location).sort()).toEqual([
+      '/settings/accounts',
+      '/settings/accounts#error=conflict.exists',
+    ])
+    expect(await connected(ada.token)).toHaveLength(1)
+  })
+
+  test('of which one registers with an identity and one connects it: one account has it', async () => {
+    for (const _ of times(4, () => 0)) {
+      const [ada, identity] = [await person(t), somebody()]
+      const [entered, linked] = (await together(
+        (meanwhile) => come('oidc', identity, { meanwhile }),
+        (meanwhile) => link(ada, 'oidc', identity, { accept: page, meanwhile }),
+      )) as [Came, Came]
+      const isLinked = linked.location === '/settings/accounts'
+      expect([entered.status, entered.body.user.id === ada.userId]).toEqual([200, isLinked])
+      expect(await connected(ada.token)).toHaveLength(isLinked ? 1 : 0)
+    }
+  })
+
+  test('of which one signs in with an identity and one removes it with all access: nobody gets in', async () => {
+    const [ada, identity] = [await person(t), somebody()]
+    await link(ada, 'oidc', identity)
+    // In the order of a proof of the mailbox: the account first, then its identities and sessions.
+    const tx = await t.app.driver.begin()
+    await tx.query('update users set version = version + 1 where id = $1', [ada.userId])
+    await tx.query('delete from connected_accounts where user_id = $1', [ada.userId])
+    const entering = come('oidc', identity)
+    await waitsFor('update "connected_accounts"')
+    await tx.query('update login_sessions set revoked_at = now() where user_id = $1', [ada.userId])
+    await tx.commit([])
+    expect((await entering).body.user?.id).not.toBe(ada.userId)
+    const live = 'select 1 from login_sessions where user_id = $1 and revoked_at is null'
+    expect((await t.app.driver.query(live, [ada.userId])).rows).toEqual([])
+  })
+})
 
 describe('connecting an identity to the own account', () => {
   test('is done by a signed-in user, shown, notified, and then a sign-in method', async () => {

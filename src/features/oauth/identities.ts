@@ -32,14 +32,6 @@ const visible = {
 const same = ({ issuer, subject }: Identity) =>
   and(eq(connectedAccounts.issuer, issuer), eq(connectedAccounts.subject, subject))
 
-async function ownerOf(ctx: Ctx, identity: Identity): Promise<string | undefined> {
-  const [known] = await ctx.db
-    .select({ userId: connectedAccounts.userId })
-    .from(connectedAccounts)
-    .where(same(identity))
-  return known?.userId
-}
-
 /**
  * Throws if an account has this subject without an issuer (see `stampIssuers`). It may be the account of the person who
  * signs in, so they get no second one; or that of somebody at an earlier provider, so they do not get into it.
@@ -68,14 +60,17 @@ const stored = (ctx: Ctx, { email, name, avatarUrl, tokens }: Identity) => ({
   updatedAt: ctx.now,
 })
 
-/** Updates a known identity with the current data of the provider. */
-async function refresh(ctx: Ctx, identity: Identity): Promise<ConnectedAccount> {
+/**
+ * Updates a known identity with the current data of the provider. Returns undefined if there is none: also if it was
+ * removed by a concurrent request, which may have ended all access to the account, for which this statement waits.
+ */
+async function refresh(ctx: Ctx, identity: Identity): Promise<(ConnectedAccount & { userId: string }) | undefined> {
   const [account] = await ctx.db
     .update(connectedAccounts)
     .set({ ...stored(ctx, identity), version: sql`${connectedAccounts.version} + 1` })
     .where(same(identity))
-    .returning(visible)
-  return account as ConnectedAccount
+    .returning({ ...visible, userId: connectedAccounts.userId })
+  return account
 }
 
 /** Adds an identity. It replaces one of an issuer that this provider had before, with which nobody can sign in now. */
@@ -118,11 +113,8 @@ export const enter = write(
   async (ctx, { identity, browser }: Entry): Promise<Entered | Question> => {
     await lockIdentity(ctx, identity)
     const via = identity.provider
-    const owner = await ownerOf(ctx, identity)
-    if (owner) {
-      await refresh(ctx, identity)
-      return { signedIn: await signIn(ctx, { userId: owner, via }), registered: false }
-    }
+    const owned = await refresh(ctx, identity)
+    if (owned) return { signedIn: await signIn(ctx, { userId: owned.userId, via }), registered: false }
     const known = identity.email ? await byEmail(ctx, identity.email) : undefined
     const user = known ? await adopt(ctx, known, { identity, browser }) : await register(ctx, identity)
     return isQuestion(user) ? user : { signedIn: await signIn(ctx, { userId: user.id, via }), registered: !known }
@@ -195,14 +187,13 @@ export const link = write(
 /** Connects an identity in the caller's transaction. Throws if it belongs to another account. */
 export async function connect(ctx: Ctx, user: User, identity: Identity): Promise<ConnectedAccount> {
   await lockIdentity(ctx, identity)
-  const owner = await ownerOf(ctx, identity)
-  if (owner === user.id) return refresh(ctx, identity)
-  if (owner)
+  const owned = await refresh(ctx, identity)
+  if (owned && owned.userId !== user.id)
     throw new AppError(
       'conflict.exists',
       `This identity at ${names[identity.provider]} is connected to another account. Sign in with it to see which.`,
     )
-  return attachAndNotify(ctx, user, identity)
+  return owned ?? attachAndNotify(ctx, user, identity)
 }
 
 // ---- managing identities
