@@ -219,6 +219,23 @@ describe('another address', () => {
     expect(statuses(await Promise.all(links.map(({ who, link }) => confirm(t, who, link))))).toEqual([200, 409])
   })
 
+  test('belongs to one account when somebody registers with it at the moment of the confirmation', async () => {
+    for (const _ of times(4, () => 0)) {
+      const [ada, wanted] = [await person(t), newAddress()]
+      const token = await changeLink(t, ada, wanted)
+      const [changed, registered] = await Promise.all([
+        confirm(t, ada, token),
+        post(t, 'register', { email: wanted.toUpperCase(), password: PASSWORD, name: 'Quick' }),
+      ])
+      expect([
+        [200, 409],
+        [409, 201],
+      ]).toContainEqual([changed.status, registered.status])
+      const owners = 'select id from users where lower(email) = $1'
+      expect((await t.app.driver.query(owners, [wanted.toLowerCase()])).rows).toHaveLength(1)
+    }
+  })
+
   test('of five confirmations at once, one counts', async () => {
     const ada = await person(t)
     const token = await changeLink(t, ada, newAddress())
@@ -277,6 +294,24 @@ describe('undoing it', () => {
       (await post(t, 'reset-password', { token: await resetLink(t, ada.email), password: NEW_PASSWORD })).status,
     ).toBe(200)
     expect((await login(t, ada.email, NEW_PASSWORD)).body.user.id).toBe(ada.userId)
+  })
+
+  test('wins over a further change that the thief confirms at the same moment', async () => {
+    for (const _ of times(4, () => 0)) {
+      const ada = await provedPerson(t)
+      const [second, third] = [newAddress(), newAddress()]
+      const thief = await moved(t, ada, second)
+      const further = await changeLink(t, thief, third)
+      const back = await linkTo(t, ada.email, 'email_undo')
+      const [restored, changed] = await Promise.all([undo(t, back), confirm(t, thief, further)])
+      expect(restored.status).toBe(200)
+      expect([200, 401, 410]).toContain(changed.status)
+      const row = await userRow(t, ada.userId)
+      expect([row?.email, row?.passwordHash]).toEqual([ada.email, null])
+      expect((await call(t, 'GET', '/api/auth/me', undefined, bearer(thief.token))).status).toBe(401)
+      // Nor does the thief have a link back to the second address.
+      if (changed.status === 200) expect((await undo(t, await linkTo(t, second, 'email_undo'))).status).toBe(410)
+    }
   })
 
   test('does not exist for an address that was never proved: its owner may be a stranger', async () => {

@@ -7,6 +7,7 @@ import { users } from '../../src/features/users/table.ts'
 import { call, logged, PASSWORD, person } from '../support/app.ts'
 import { newPasskey, type Wrong } from '../support/authenticator.ts'
 import { keptMail, mailRows } from '../support/mail.ts'
+import { answerAsked, askByCode, bearer } from './accounts-support.ts'
 import {
   add,
   authenticator,
@@ -201,6 +202,39 @@ describe('adding a passkey', () => {
 })
 
 describe('signing in', () => {
+  test('is refused if the passkey and all access are removed at the last moment', async () => {
+    const { who, key, passkey } = await holder()
+    const { sessionId, options } = await beginLogin()
+    // In the order of a proof of the mailbox: the account first, then its passkeys and sessions.
+    const tx = await t.app.driver.begin()
+    await tx.query('update users set version = version + 1 where id = $1', [who.userId])
+    await tx.query('delete from passkeys where id = $1', [passkey.id])
+    const entering = finishLogin({ sessionId, response: key.get(options) })
+    const waits = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like 'update "passkeys"%'`
+    while (t.app.driver.kind === 'postgres' && (await t.app.driver.query(waits)).rows.length === 0);
+    await tx.query('update login_sessions set revoked_at = now() where user_id = $1', [who.userId])
+    await tx.commit([])
+    expect((await entering).status).toBe(401)
+    const live = 'select 1 from login_sessions where user_id = $1 and revoked_at is null'
+    expect((await t.app.driver.query(live, [who.userId])).rows).toEqual([])
+  })
+
+  test('gives no session that outlives a removal of all access at the same moment', async () => {
+    for (const _ of times(4, () => 0)) {
+      const { who, key } = await holder()
+      const asked = await askByCode(t, who)
+      const { sessionId, options } = await beginLogin()
+      const [removed, entered] = await Promise.all([
+        answerAsked(t, asked, { remove: true }),
+        finishLogin({ sessionId, response: key.get(options) }),
+      ])
+      expect(removed.status).toBe(200)
+      if (entered.status === 200)
+        expect((await call(t, 'GET', '/api/auth/me', undefined, bearer(entered.body.token))).status).toBe(401)
+      expect((await signIn(key)).status).toBe(401)
+    }
+  })
+
   test('works as in a browser: session, cookies, counter, time of use', async () => {
     const { who, key, passkey } = await holder()
     const answer = await signIn(key)
