@@ -9,7 +9,8 @@ const newPassword = (least: number, label = 'Password'): string =>
 const alert = '<p role="alert"></p>'
 
 /** Disabled until the script is ready: see onSubmit() in api.js. */
-const button = (text: string): string => `<button disabled>${html(text)}</button>`
+const button = (text: string, kind = ''): string =>
+  `<button disabled${kind && ` class="${kind}"`}>${html(text)}</button>`
 
 const page = (title: string, script: string, body: string): string =>
   shell(
@@ -83,7 +84,7 @@ ${alert}${button('Continue')}</form>`,
   ),
   '/magic': link('Sign in', 'Press the button to sign in.', 'Sign in'),
   '/confirm-account': page(
-    'Did you create this account?',
+    'Confirm your account',
     'confirm',
     `${alert}<div id="question" hidden>
 <p class="lead">This account was created before its address was confirmed. Did you create it?</p>
@@ -94,7 +95,7 @@ ${alert}${button('Keep everything and sign in')}</form>
 <form id="remove"><h2>No, or I cannot prove it</h2>
 <p class="soft">Sign in without the access that was set up before. Projects, tasks and other records are kept.</p>
 <div id="holds"><p>These stop working:</p><ul></ul></div>
-${alert}${button('Remove this access and sign in')}</form></div>`,
+${alert}${button('Remove this access and sign in', 'quiet')}</form></div>`,
   ),
   '/verify-email': link('Confirm your e-mail address', 'This confirms that our mail reaches you.', 'Confirm'),
   '/confirm-email': link(

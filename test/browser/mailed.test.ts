@@ -14,7 +14,8 @@ const signIn = async (who: Visitor, email: string, password: string) => {
 
 test('a forgotten password is replaced by a link, once', async () => {
   const ada = await Visitor.open()
-  const { email } = await ada.register('Ada Lovelace')
+  const { email, token } = await ada.register('Ada Lovelace')
+  await api('POST', '/api/auth/verify-email', { token: (await linkTo(email, 'verify_email')).split('#')[1] }, token)
   await ada.context.clearCookies()
   await ada.goto('/login')
   await ada.page.getByRole('link', { name: 'Forgot your password?' }).click()

@@ -45,6 +45,38 @@ test('one press on the sign-in page, and back in the settings; a second identity
   await page.context().close()
 }, 300_000)
 
+test('a new account begins with the first steps, from the sign-in page and from the registration page', async () => {
+  for (const [at, name] of [
+    ['/login', 'grace'],
+    ['/register', 'joan'],
+  ] as const) {
+    github.subject = { sub: String(name === 'joan' ? 1000 : 2000), email: `${name}@example.com`, verified: true, name }
+    const page = await (await newContext()).newPage()
+    await page.goto(server.url + at)
+    await page.click('text=Continue with GitHub')
+    await page.waitForURL('**/welcome*')
+    await page.context().close()
+  }
+}, 300_000)
+
+test('a connected identity proves who created an account whose address was not confirmed', async () => {
+  github.subject = { sub: '7', email: 'nobody@example.com', verified: false, name: 'Ada' }
+  const page = await (await newContext()).newPage()
+  await page.goto(`${server.url}/login?next=/settings/accounts`)
+  await page.click('text=Continue with GitHub')
+  await page.waitForURL('**/settings/accounts*')
+  await page.context().clearCookies()
+  google.subject = { sub: 'ada-7', email: 'nobody@example.com', verified: true, name: 'Ada' }
+  await page.goto(`${server.url}/login?next=/settings/accounts`)
+  await page.click('text=Continue with Google')
+  await page.waitForSelector('text=Did you create it?')
+  await page.click('text=Continue with GitHub')
+  await page.waitForURL('**/settings/accounts*')
+  expect((await connected(page)).sort()).toEqual(['github', 'google'])
+  expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain('svc_')
+  await page.context().close()
+}, 300_000)
+
 test('refusing at the provider shows a message on the sign-in page', async () => {
   const page = await (await newContext()).newPage()
   await page.goto(`${server.url}/login`)

@@ -1,7 +1,7 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { PASSWORD } from '../support/binary.ts'
 import { until } from '../support/until.ts'
-import { codeTo, fresh, linkTo, server, Visitor } from './support.ts'
+import { api, codeTo, fresh, linkTo, server, Visitor } from './support.ts'
 
 const sessionsOf = (who: Visitor) => who.page.getByRole('list', { name: 'Where you are signed in' })
 
@@ -185,3 +185,88 @@ test.each([
   expect(ways).toBe(origin + target)
 })
 const signedOut = Visitor.open()
+
+describe('the page that asks who created an account', () => {
+  /** Registers, forgets the session, and proves the mailbox by a code. */
+  async function askedByCode(who: Visitor, next = '/'): Promise<{ email: string; token: string }> {
+    const account = await who.register('Ada Lovelace')
+    await who.context.clearCookies()
+    await proveByCode(who, account.email, next)
+    return account
+  }
+  async function proveByCode(who: Visitor, email: string, next = '/'): Promise<void> {
+    await who.goto(`/login?next=${next}`)
+    await who.fill({ email })
+    await who.button('Use a code').click()
+    await who.see('there is a code of six digits')
+    const code = await codeTo(email)
+    who.secrets.push(code)
+    await who.fill({ code })
+    await who.enter()
+    await who.see('This account was created before its address was confirmed. Did you create it?')
+    expect(await who.me()).toBeUndefined()
+  }
+  const asked = ['POST /api/auth/otp/verify 409', 'POST /api/auth/confirm-account 409']
+
+  test('lists what would end, and keeps everything for who knows the password', async () => {
+    const ada = await Visitor.open()
+    const { email, token } = await askedByCode(ada, '/device')
+    expect(ada.page.url()).toBe(`${ada.url}/confirm-account?next=%2Fdevice`)
+    expect(await ada.page.locator('#holds li').allTextContents()).toEqual([
+      'the password',
+      'a browser that is signed in',
+    ])
+    // The question survives a reload.
+    await ada.page.reload()
+    await ada.see('These stop working:')
+    await ada.fill({ password: 'not the right one' })
+    await ada.enter()
+    await ada.page.getByRole('alert').filter({ hasText: 'E-mail address or password is wrong.' }).waitFor()
+    await ada.fill({ password: PASSWORD })
+    await ada.enter()
+    await ada.page.waitForURL(`${ada.url}/device`)
+    expect(await ada.me()).toBe(email)
+    await api('GET', '/api/auth/me', undefined, token)
+    await ada.leave(...asked, 'POST /api/auth/confirm-account 409', 'POST /api/auth/confirm-account 401')
+  }, 300_000)
+
+  test('accepts a passkey as proof', async () => {
+    const ada = await Visitor.open()
+    await ada.authenticator()
+    const { email } = await ada.register('Ada Lovelace')
+    await ada.goto('/settings/passkeys')
+    await ada.page.getByLabel('Name', { exact: true }).fill('blue key')
+    await ada.button('Add a passkey').click()
+    await ada.see('never used')
+    await ada.context.clearCookies()
+    await proveByCode(ada, email)
+    await ada.button('Use a passkey').click()
+    await onAccount(ada, email)
+    // The first one, and the one that the answer began.
+    expect(await sessionsOf(ada).getByRole('listitem').count()).toBe(2)
+    await ada.leave(...asked)
+  }, 300_000)
+
+  test('removes the access of a stranger, and says when it was answered already', async () => {
+    const [stranger, ada] = [await Visitor.open(), await Visitor.open()]
+    const { email } = await stranger.register('Eve')
+    await ada.goto('/login')
+    await ada.fill({ email })
+    await ada.button('Use a link').click()
+    await ada.see('there is a link')
+    await ada.goto(await linkTo(email, 'magic_link'))
+    await ada.button('Sign in').click()
+    await ada.see('These stop working:')
+    const second = await ada.context.newPage()
+    const ticket = await ada.page.evaluate<string>(`sessionStorage.getItem('confirm-account')`)
+    await second.goto(`${ada.url}/confirm-account#${ticket}`)
+    await second.getByText('These stop working:').waitFor()
+    await ada.button('Remove this access and sign in').click()
+    await onAccount(ada, email)
+    expect(await stranger.me()).toBeUndefined()
+    await second.getByRole('button', { name: 'Remove this access and sign in' }).click()
+    await second.getByText('This page was answered already').waitFor()
+    await stranger.context.close()
+    await ada.leave('POST /api/auth/magic-link/verify 409', 'POST /api/auth/confirm-account 409')
+  }, 300_000)
+})

@@ -234,7 +234,7 @@ export async function codeTo(email: string): Promise<string> {
 export async function api<T = Record<string, unknown>>(
   method: string,
   path: string,
-  body: object,
+  body?: object,
   token?: string,
 ): Promise<T> {
   const answer = await fetch((await server()).url + path, json(method, body, token))
