@@ -6,7 +6,16 @@ import { codes } from '../../src/errors.ts'
 import * as accounts from '../../src/features/accounts/service.ts'
 import { users } from '../../src/features/users/table.ts'
 import { API_VERSION, type RouteLike } from '../../src/http/openapi.ts'
-import { changeLink, linkTo, newAddress, post, provedPerson, resetLink } from '../features/accounts-support.ts'
+import {
+  askByCode,
+  browserOf,
+  changeLink,
+  linkTo,
+  newAddress,
+  post,
+  provedPerson,
+  resetLink,
+} from '../features/accounts-support.ts'
 import { codeFor, linkFor } from '../features/codes-support.ts'
 import { type Answer, call, PASSWORD, type Person, person, systemCtx, unique } from '../support/app.ts'
 import { Authenticator, newPasskey } from '../support/authenticator.ts'
@@ -239,7 +248,12 @@ describe('what it promises', () => {
     },
     'POST /api/auth/device/approve': async () => ({ userCode: (await device()).userCode }),
     'POST /api/auth/api-key-exchange': () => ({ email: a.owner.email, password: PASSWORD }),
-    'POST /api/auth/reset-password': async () => ({ token: await resetLink(t, (await person(t)).email) }),
+    'POST /api/auth/reset-password': async () => ({ token: await resetLink(t, (await provedPerson(t)).email) }),
+    'POST /api/auth/confirm-account': async () => {
+      const asked = await askByCode(t, await person(t))
+      cookies = browserOf(asked)
+      return { ticket: asked.body.ticket, password: undefined, keep: undefined, remove: true }
+    },
     'POST /api/auth/reauth': () => ({ password: PASSWORD, code: undefined }),
     'POST /api/auth/verify-email': () => ({ token: undefined }),
     'POST /api/auth/email-change': () => ({ email: newAddress() }),

@@ -67,6 +67,7 @@ test('credentials are looked up again after exactly these', () => {
     'session.revoked',
     'tunnel.claimed',
     'tunnel.deleted',
+    'user.account_confirmed',
     'user.code_read',
     'user.deleted',
     'user.email_change_requested',

@@ -1,4 +1,5 @@
 import { and, eq, ne, sql } from 'drizzle-orm'
+import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import { type Ctx, flow, write } from '../../action.ts'
 import { inPerson, userIdOf, type Via } from '../../auth/actor.ts'
 import { forgetAttempts } from '../../auth/limits.ts'
@@ -84,8 +85,8 @@ export async function confirmMailbox(ctx: Ctx, user: User, proof: MailboxProof):
 export const asksWhoCreated = ({ ticket, holds }: Question): AppError =>
   new AppError(
     'conflict.confirm_account',
-    'This account was created before its address was confirmed. Did you create it? If so, prove it with its password, ' +
-      'a passkey or a connected identity. If not, remove what it holds. You are not signed in yet.',
+    'This account was created before its address was confirmed. Did you create it? If so, prove it with its ' +
+      'password, a passkey or a connected identity. If not, remove what it holds. You are not signed in yet.',
     { ticket, holds, next: [{ route: 'POST /api/auth/confirm-account', page: '/login' }] },
   )
 
@@ -105,7 +106,7 @@ async function holdsOf(ctx: Ctx, userId: string): Promise<Holds> {
   return Object.fromEntries(holdings.map((name) => [name, sum(name)])) as Holds
 }
 
-async function markConfirmed(ctx: Ctx, user: User, set: Partial<typeof users.$inferInsert> = {}): Promise<User> {
+async function markConfirmed(ctx: Ctx, user: User, set: PgUpdateSetSource<typeof users> = {}): Promise<User> {
   const [confirmed] = await ctx.db
     .update(users)
     .set({ ...set, emailVerifiedAt: ctx.now, updatedAt: ctx.now, version: sql`${users.version} + 1` })
@@ -201,7 +202,7 @@ async function keep(ctx: Ctx, user: User, { passwordHash }: Brought): Promise<Us
 async function reclaim(ctx: Ctx, user: User, { passwordHash }: Brought): Promise<User> {
   const confirmed = await markConfirmed(ctx, user, {
     passwordHash: passwordHash ?? null,
-    preferences: sql`${users.preferences} - 'currentOrganizationId'` as never,
+    preferences: sql`${users.preferences} - 'currentOrganizationId'`,
   })
   await members.reclaim(ctx, user.id)
   await removeOtherMethods(ctx, user.id)
