@@ -100,7 +100,7 @@ test('an administrator helps somebody in, renames and deletes a team, changes a 
   await inDialog('Reset password').click()
   const link = String(await page.getByRole('dialog').locator('code').textContent())
   expect(link).toStartWith(`${root.url}/reset#svc_one_`)
-  await inDialog('Close').click()
+  await inDialog('Done').click()
   expect(await page.getByText(link).count()).toBe(0)
   expect((await ada.fetch('GET', '/api/auth/me')).status).toBe(401)
 

@@ -112,7 +112,7 @@ function ResetLink({ user, link, onClose }: AskProps & { link: string }) {
       <p className="row">
         <span className="grow" />
         <button type="button" className="btn" onClick={onClose}>
-          {words.user.close}
+          {words.user.passedOn}
         </button>
       </p>
     </Dialog>

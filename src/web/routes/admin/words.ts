@@ -108,7 +108,7 @@ export const words = {
     resetLinkTitle: (name: string) => `Send this link to ${name}`,
     resetLinkText: 'This server sends no mail. The link works once, for 30 minutes, and is not shown again.',
     resetLink: 'Link to choose a new password',
-    close: 'Close',
+    passedOn: 'Done',
     codeTitle: (name: string) => `Read the code that was sent to ${name}?`,
     codeText: 'For people who cannot read their mail. They are notified that you read it.',
     codeUntil: (time: string) => `valid until ${time}`,
