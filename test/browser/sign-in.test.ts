@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { PASSWORD } from '../support/binary.ts'
 import { until } from '../support/until.ts'
-import { api, codeTo, fresh, linkTo, server, Visitor } from './support.ts'
+import { api, codeTo, expectSound, fresh, linkTo, server, Visitor } from './support.ts'
 
 const sessionsOf = (who: Visitor) => who.page.getByRole('list', { name: 'Where you are signed in' })
 
@@ -216,9 +216,9 @@ describe('the page that asks who created an account', () => {
       'the password',
       'a browser that is signed in',
     ])
-    // The question survives a reload.
-    await ada.page.reload()
-    await ada.see('These stop working:')
+    // The question survives when the page is opened again.
+    await ada.page.setViewportSize({ width: 320, height: 700 })
+    await expectSound(ada, '/confirm-account?next=/device', '#question:not([hidden])')
     await ada.fill({ password: 'not the right one' })
     await ada.enter()
     await ada.page.getByRole('alert').filter({ hasText: 'E-mail address or password is wrong.' }).waitFor()

@@ -353,3 +353,14 @@ describe('an account that the operator made with `tutti admin create`', () => {
     expect((await login(t, squatter.email, NEW_PASSWORD)).status).toBe(200)
   })
 })
+
+describe('an account that was registered with an invitation', () => {
+  test('is asked about, if the link was handed over instead of mailed', async () => {
+    const [host, email] = [await person(t), newAddress()]
+    await host.fetch('POST', `/api/teams/${host.organizationId}/invite`, { email, role: 'member' })
+    const inviteToken = await linkTo(t, email, `invite:${host.organizationId}`)
+    const newcomer = { email, password: PASSWORD, name: 'Newcomer', inviteToken }
+    expect((await post(t, 'register', newcomer)).status).toBe(201)
+    expectAsked(await askByCode(t, { email }))
+  })
+})
