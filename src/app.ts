@@ -16,6 +16,7 @@ import type { Driver, Opening } from './db/driver.ts'
 import { beginOpening, ownFolder, replicaOf } from './db/index.ts'
 import { migrate } from './db/migrate.ts'
 import type { ReplicaOptions } from './db/postgres/replica.ts'
+import type { DatabaseWait } from './db/postgres/waiting.ts'
 import { Reads } from './db/reads.ts'
 import { drizzleOver } from './db/session.ts'
 import { snapshot } from './db/snapshot.ts'
@@ -41,6 +42,8 @@ export interface AppOptions {
   driver?: Driver
   /** A database that is being opened, instead of `driver`. */
   opening?: Opening
+  /** Repeats the first steps while an external database is away. */
+  wait?: Pick<DatabaseWait, 'until'>
   /** Runs while the database opens: what needs the services, but nothing stored. */
   meanwhile?: (app: App) => void
   /** Prepare the features and run background work; off for one-off commands. */
@@ -70,12 +73,14 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     const app = assemble({ config, log, clock, driver, db, reads, secret }, background, options)
     options.meanwhile?.(app)
     await opening.ready
-    const applied = await migrate(driver, migrations, {
-      beforeChange: () => snapshot(driver, join(config.DATA_DIR, 'snapshots'), clock(), log),
-      onBlocked: (attempt) => log.warn('a table that has to change is in use; trying again', { attempt }),
+    await (options.wait ?? once).until(async () => {
+      const applied = await migrate(driver, migrations, {
+        beforeChange: () => snapshot(driver, join(config.DATA_DIR, 'snapshots'), clock(), log),
+        onBlocked: (attempt) => log.warn('a table that has to change is in use; trying again', { attempt }),
+      })
+      if (applied.length > 0) log.info('database migrated', { applied })
+      await requireSecret(driver, secret, config)
     })
-    if (applied.length > 0) log.info('database migrated', { applied })
-    await requireSecret(driver, secret, config)
     await options.prepare?.(app)
     if (options.background !== false) {
       for (const feature of features) await feature.prepare?.(app)
@@ -91,6 +96,8 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     throw error
   }
 }
+
+const once: Pick<DatabaseWait, 'until'> = { until: (work) => work() }
 
 const opened = (driver: Driver): Opening => ({ driver: Promise.resolve(driver), ready: Promise.resolve(driver) })
 

@@ -75,6 +75,11 @@ export const settings = {
     none,
     true,
   ),
+  DATABASE_WAIT: setting(
+    'Seconds that a server which starts waits for an external Postgres that is away or accepts no writes; 0: none',
+    number(0, 86_400),
+    60,
+  ),
   DB_POOL_SIZE: setting(
     'Connections to the external Postgres; two are kept for reads, one of which a backup uses',
     number(2, 200),

@@ -1,4 +1,5 @@
-import { beginOpening } from '../../src/db/index.ts'
+import type { Ctx } from '../../src/action.ts'
+import { beginOpening, databaseWait } from '../../src/db/index.ts'
 import type { HttpServer } from '../../src/http/server.ts'
 import { createLog, type Log } from '../../src/log.ts'
 import type { App } from '../../src/services.ts'
@@ -21,31 +22,26 @@ export async function serve({ demo, at, trial, ...options }: Options): Promise<v
   const config = demo ? demoSettings(options) : settingsOf(options)
   const asked = stopRequest(trial)
   const log = createLog(config.LOG_LEVEL)
-  const isStarted = endHangingStart(asked, log)
+  // A trial ends at once: `tutti upgrade` reports the reason.
+  const wait = trial ? undefined : await databaseWait(config, log)
+  const isStarted = endHangingStart(asked, log, () => wait?.isWaiting === true)
   // The database opens on its own threads, while this one loads the rest of the program and makes the routes.
-  const opening = await beginOpening(config, log)
-  const [
-    { contextOf },
-    { createApp },
-    { system },
-    accounts,
-    { buildHttp, startHttp },
-    { serveControl },
-    { seedHandlers },
-  ] = await Promise.all([
-    import('../../src/action.ts'),
-    import('../../src/app.ts'),
-    import('../../src/auth/actor.ts'),
-    import('../../src/features/accounts/service.ts'),
-    import('../../src/http/server.ts'),
-    import('../../src/control/server.ts'),
-    import('../../seeds/handlers.ts'),
-  ])
+  const opening = await beginOpening(config, log, { wait })
+  const [{ contextOf }, { createApp }, { system }, { buildHttp, startHttp }, { serveControl }, { seedHandlers }] =
+    await Promise.all([
+      import('../../src/action.ts'),
+      import('../../src/app.ts'),
+      import('../../src/auth/actor.ts'),
+      import('../../src/http/server.ts'),
+      import('../../src/control/server.ts'),
+      import('../../seeds/handlers.ts'),
+    ])
   let link: string | undefined
   let routes: ReturnType<typeof buildHttp> | undefined
   const app = await createApp(config, {
     log,
     opening,
+    wait,
     control: seedHandlers,
     meanwhile: (fresh) => {
       routes = buildHttp(fresh)
@@ -63,9 +59,8 @@ export async function serve({ demo, at, trial, ...options }: Options): Promise<v
   process.on('unhandledRejection', (error) => log.error('unhandled rejection', { error }))
 
   console.log(`Tutti ${version} is running at ${server.url}`)
-  if (link) console.log(demoText(config, server.url + link))
-  else if (!trial && !(await accounts.firstAdmin(ctx, {})))
-    console.log(setupText(`${server.url}/setup#${await accounts.issueSetupToken(ctx, {})}`))
+  const next = link ? demoText(config, server.url + link) : trial ? undefined : await setupText(ctx, server.url)
+  if (next) console.log(next)
   isStarted()
   app.log.info('ready', { version, database: app.driver.kind, dataDir: config.DATA_DIR })
 
@@ -108,14 +103,14 @@ async function stop(server: HttpServer, hasOthers: boolean): Promise<void> {
 const START_ENDS_MS = 3000
 
 /**
- * Ends the process if it is asked to stop during a start that hangs, for example behind a lock of the database. Returns
- * a function to call when the start is over.
+ * Ends the process if it is asked to stop during a start that hangs, for example behind a lock of the database, and at
+ * once if it only waits for the database. Returns a function to call when the start is over.
  */
-function endHangingStart(asked: Promise<string>, log: Log): () => void {
+function endHangingStart(asked: Promise<string>, log: Log, isWaiting: () => boolean): () => void {
   let isStarted = false
   void asked.then(async (signal) => {
     if (isStarted) return
-    await Bun.sleep(START_ENDS_MS)
+    if (!isWaiting()) await Bun.sleep(START_ENDS_MS)
     if (isStarted) return
     log.warn('stopped before the start was over', { signal })
     process.exit(0)
@@ -125,11 +120,16 @@ function endHangingStart(asked: Promise<string>, log: Log): () => void {
   }
 }
 
-const setupText = (link: string): string => `
+/** Returns what to do first, if there is no administrator. */
+async function setupText(ctx: Ctx, url: string): Promise<string | undefined> {
+  const { firstAdmin, issueSetupToken } = await import('../../src/features/accounts/service.ts')
+  if (await firstAdmin(ctx, {})) return undefined
+  return `
 No administrator yet. Open this link, which works once, to become the administrator:
 
-  ${link}
+  ${url}/setup#${await issueSetupToken(ctx, {})}
 `
+}
 
 /**
  * Resolves with the signal that asks the server to stop. Registered first, so that a signal during the start also leads

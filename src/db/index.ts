@@ -6,6 +6,7 @@ import type { Log } from '../log.ts'
 import { serversOf } from '../text/database-address.ts'
 import type { Driver, Opening } from './driver.ts'
 import type { Replica, ReplicaOptions } from './postgres/replica.ts'
+import type { DatabaseWait } from './postgres/waiting.ts'
 
 /**
  * For a command that reads or writes everything and needs the database to itself: its time limit is a day, and `name`
@@ -16,27 +17,56 @@ export interface Exclusive {
 }
 const DAY = 86_400_000
 
+interface OpeningOptions {
+  exclusive?: Exclusive
+  /** Waits until an external database is reachable and accepts writes. Without it, one that is not is an error. */
+  wait?: DatabaseWait
+}
+
 export async function openDatabase(config: Config, log: Log, exclusive?: Exclusive): Promise<Driver> {
-  return (await beginOpening(config, log, exclusive)).ready
+  return (await beginOpening(config, log, { exclusive })).ready
+}
+
+/** Returns how a server waits for its database while it starts. */
+export async function databaseWait(config: Config, log: Log): Promise<DatabaseWait | undefined> {
+  if (config.DB_CONNECTION !== 'pgsql') return undefined
+  const { DatabaseWait } = await import('./postgres/waiting.ts')
+  return new DatabaseWait({ seconds: config.DATABASE_WAIT, log: tellingTo(log) })
 }
 
 /**
  * Resolves when the database is being opened, which goes on while the caller does something else. Imports the driver on
  * demand: a server on Postgres never loads the embedded database's code.
  */
-export async function beginOpening(config: Config, log: Log, exclusive?: Exclusive): Promise<Opening> {
+export async function beginOpening(
+  config: Config,
+  log: Log,
+  { exclusive, wait }: OpeningOptions = {},
+): Promise<Opening> {
   ownFolder(config.DATA_DIR)
   const tell = tellingTo(log)
   if (config.DB_CONNECTION === 'pgsql') {
-    const { openPostgres } = await import('./postgres/database.ts')
-    const ready = openPostgres({
-      url: config.DATABASE_URL as string,
-      listenUrl: config.LISTEN_URL,
-      poolSize: config.DB_POOL_SIZE,
-      statementTimeout: config.DB_STATEMENT_TIMEOUT_MS,
-      log: tell,
-      ...(exclusive && { name: exclusive.name, statementTimeout: DAY, transactionTimeout: DAY }),
-    })
+    const [{ openPostgres }, { requireWritable }] = await Promise.all([
+      import('./postgres/database.ts'),
+      import('./postgres/waiting.ts'),
+    ])
+    const open = () =>
+      openPostgres({
+        url: config.DATABASE_URL as string,
+        listenUrl: config.LISTEN_URL,
+        poolSize: config.DB_POOL_SIZE,
+        statementTimeout: config.DB_STATEMENT_TIMEOUT_MS,
+        log: tell,
+        ...(exclusive && { name: exclusive.name, statementTimeout: DAY, transactionTimeout: DAY }),
+      })
+    const openWritable = async () => {
+      const driver = await open()
+      return requireWritable(driver).then(
+        () => driver,
+        (error: unknown) => driver.close().then(() => Promise.reject(error)),
+      )
+    }
+    const ready = wait ? wait.until(openWritable) : open()
     return handled({ driver: ready, ready })
   }
   const { beginEmbedded } = await import('./embedded/index.ts')

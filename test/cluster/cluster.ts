@@ -1,6 +1,8 @@
 import { SQL } from 'bun'
+import { isTemporary } from '../../src/db/postgres/waiting.ts'
 import { apiKeyFor, EMAIL, json, PASSWORD } from '../support/binary.ts'
 import { freePort } from '../support/port.ts'
+import { until } from '../support/until.ts'
 import { Database } from './database.ts'
 import { Instance, settings } from './instances.ts'
 import { Programs } from './programs.ts'
@@ -34,13 +36,21 @@ export class Cluster {
     const [one, two, three] = ports
     const instances = [new Instance(one, env), new Instance(two, env), new Instance(three, env)] as const
     const cluster = new Cluster(programs, database, proxy, instances)
-    await cluster.inDatabase((sql) => sql.unsafe('create database tutti'))
+    await cluster.#createDatabase()
     // All at once: one makes the tables, the others wait for it.
     await Promise.all(instances.map((instance) => instance.start()))
     cluster.key = await apiKeyFor(instances[0].server, env)
     const login = await cluster.ask('POST', '/api/auth/login', { email: EMAIL, password: PASSWORD })
     cluster.session = String(login.body.token)
     return cluster
+  }
+
+  /** Repeats while the proxy leads to no primary. A reply that was lost may mean that the database exists. */
+  async #createDatabase(): Promise<void> {
+    const isCreated = async (sql: SQL) =>
+      (await sql.unsafe(`select 1 from pg_database where datname = 'tutti'`)).length > 0 ||
+      (await sql.unsafe('create database tutti').then(() => true))
+    await until(() => this.inDatabase(isCreated).catch((error) => !isTemporary(error) && Promise.reject(error)))
   }
 
   /** Runs statements on the primary, in the database that belongs to nobody. */
