@@ -10,6 +10,7 @@ import {
   choice,
   databaseUrl,
   host,
+  hostEntries,
   hosts,
   number,
   type Parse,
@@ -145,6 +146,11 @@ export const settings = {
     'on: users may set up webhooks; off: the server sends no requests to addresses of users',
     choice('on', 'off'),
     'on' as const,
+  ),
+  OUTBOUND_ALLOW: setting(
+    'Hosts that webhooks and code hosts of users may be although they are private: names, host:port, addresses or ranges such as 10.0.0.0/8, separated by commas',
+    hostEntries,
+    [] as string[],
   ),
   EMBEDDINGS: setting(
     'on: search by meaning and words; off: by words only, which saves memory on a small server',

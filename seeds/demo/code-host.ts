@@ -1,3 +1,4 @@
+import { allowedHosts } from '../../src/outside/allowed.ts'
 import type { Outbound } from '../../src/outside/outbound.ts'
 
 /** The address of the fictional code host. Names under `.example` exist nowhere. */
@@ -68,6 +69,7 @@ const repositories: Record<string, Repository> = {
  * the site of a program that people let in.
  */
 export const codeHost = (now: Date): Outbound => ({
+  allowed: allowedHosts([]),
   send: async (url) => {
     const body = url === CLIENT_DOCUMENT ? clientDocument : responseOf(new URL(url).pathname, now)
     return {

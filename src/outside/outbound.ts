@@ -3,14 +3,18 @@ import { isIP, type LookupFunction } from 'node:net'
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { isPublicAddress } from './addresses.ts'
+import { type AllowedHosts, allowedHosts, hostOf } from './allowed.ts'
 import { TooLarge } from './too-large.ts'
 
 /**
  * The only way to addresses that users give. Users must not reach through us what only this machine can reach. So names
  * are resolved here, every resulting address is checked, and the connection goes only to a checked one. Hosts that the
- * operator configures (mail, identity provider, code host) do not go through here.
+ * operator configures (mail, identity provider, code host) do not go through here. OUTBOUND_ALLOW lists further hosts,
+ * which requests with `mayBePrivate` reach although they are private.
  */
 export interface Outbound {
+  /** The hosts of OUTBOUND_ALLOW. */
+  readonly allowed: AllowedHosts
   send(url: string, request?: OutboundRequest): Promise<OutboundResponse>
 }
 
@@ -20,6 +24,8 @@ export interface OutboundRequest {
   headers?: Record<string, string>
   body?: string
   signal?: AbortSignal
+  /** Whether hosts of OUTBOUND_ALLOW can be reached: only for addresses of signed-in users, never of strangers. */
+  mayBePrivate?: boolean
   /** How many redirects to follow. Default: 3. */
   redirects?: number
   /** How long the response may be. Default: 5 MiB. */
@@ -48,30 +54,43 @@ const REDIRECTS = 3
 /** Headers that another host receives after a redirect. */
 const harmless = new Set(['accept', 'content-type'])
 
+const noHosts = allowedHosts([])
+
 /**
  * Checks the address itself, before any request; also used where one is stored. Never repeats it in an error, as it may
  * be a secret.
  */
-export function checkOutboundUrl(text: string): URL {
+export function checkOutboundUrl(text: string, allowed: AllowedHosts = noHosts): URL {
   const url = URL.parse(text)
-  if (url?.protocol !== 'https:') throw new AppError('invalid', 'The address must begin with https://.')
+  const isListed = /^https?:$/.test(url?.protocol ?? '') && allowed.isListed(url as URL)
+  if (url?.protocol !== 'https:' && !(url && isListed))
+    throw new AppError('invalid', 'The address must begin with https://. Only hosts in OUTBOUND_ALLOW may use http://.')
   if (url.username || url.password)
     throw new AppError('invalid', 'The address must not contain a user name or password.')
   const host = hostOf(url)
   // The URL parser has normalised 0x7f.1, 2130706433 and the like.
-  if (isIP(host) && !isPublicAddress(host)) throw notPublic(host)
+  if (isIP(host) && !isPublicAddress(host) && !isListed) throw notPublic(host)
   return url
 }
 
-const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '')
 const notPublic = (host: string) =>
-  new AppError('invalid', `${host} is not on the public Internet, and users may only give public addresses.`)
+  new AppError(
+    'invalid',
+    `${host} is not on the public Internet. Users may give such an address only if OUTBOUND_ALLOW lists it.`,
+  )
 
-export function createOutbound({ OUTBOUND }: Pick<Config, 'OUTBOUND'>, options: OutboundOptions = {}): Outbound {
+export function createOutbound(
+  { OUTBOUND, OUTBOUND_ALLOW }: Pick<Config, 'OUTBOUND' | 'OUTBOUND_ALLOW'>,
+  options: OutboundOptions = {},
+): Outbound {
   const { timeoutMs = TIMEOUT } = options
+  const allowed = allowedHosts(OUTBOUND_ALLOW)
   return {
+    allowed,
     async send(url, request = {}) {
-      if (OUTBOUND === 'off')
+      const reachable = request.mayBePrivate ? allowed : noHosts
+      const first = checkOutboundUrl(url, reachable)
+      if (OUTBOUND === 'off' && !reachable.isListed(first))
         throw new AppError(
           'forbidden',
           'This server sends no requests to addresses given by users: its operator set OUTBOUND=off.',
@@ -80,9 +99,14 @@ export function createOutbound({ OUTBOUND }: Pick<Config, 'OUTBOUND'>, options: 
       const signal = request.signal ? AbortSignal.any([deadline, request.signal]) : deadline
       let host = ''
       try {
-        return await follow(options, url, { ...request, signal }, (name) => {
-          host = name
-        })
+        return await follow(
+          { ...options, isOff: OUTBOUND === 'off', reachable },
+          first,
+          { ...request, signal },
+          (name) => {
+            host = name
+          },
+        )
       } catch (error) {
         if (error instanceof AppError) throw error
         request.signal?.throwIfAborted()
@@ -96,15 +120,21 @@ export function createOutbound({ OUTBOUND }: Pick<Config, 'OUTBOUND'>, options: 
 }
 
 type Limited = OutboundRequest & { signal: AbortSignal }
+interface Ways extends OutboundOptions {
+  /** Only hosts that are listed as they are written can be reached. */
+  isOff: boolean
+  reachable: AllowedHosts
+}
 
 /** Sends the request, also to where redirects lead. Calls `at` with each host before connecting to it. */
 async function follow(
-  options: OutboundOptions,
-  first: string,
+  options: Ways,
+  first: URL,
   request: Limited,
   at: (host: string) => void,
 ): Promise<OutboundResponse> {
-  let url = checkOutboundUrl(first)
+  const { reachable, isOff } = options
+  let url = first
   let sent = request
   for (let hops = 0; ; hops++) {
     at(url.hostname)
@@ -113,16 +143,17 @@ async function follow(
     if (typeof location !== 'string') return answer
     const most = request.redirects ?? REDIRECTS
     if (hops === most) throw new AppError('upstream_failed', `${url.hostname} redirects more than ${most} times.`)
-    const next = checkOutboundUrl(URL.parse(location, url.href)?.href ?? '')
+    const next = checkOutboundUrl(URL.parse(location, url.href)?.href ?? '', reachable)
+    if (isOff && !reachable.isListed(next)) throw notPublic(hostOf(next))
     sent = redirected(sent, answer.status, next.origin === url.origin)
     url = next
   }
 }
 
-async function exchange(options: OutboundOptions, url: URL, request: Limited): Promise<OutboundResponse> {
+async function exchange(options: Ways, url: URL, request: Limited): Promise<OutboundResponse> {
   const { resolve = resolveByDns, dial = (address) => address, ca } = options
   const { method = 'GET', headers = {}, body, signal, mostBytes = MOST_BYTES } = request
-  const addresses = await addressesOf(url, resolve, signal)
+  const addresses = await addressesOf(url, { resolve, reachable: options.reachable }, signal)
   // Uses the checked addresses and resolves nothing again: the name's DNS records may have changed meanwhile.
   const lookup: LookupFunction = (_host, _options, done) =>
     done(
@@ -130,7 +161,7 @@ async function exchange(options: OutboundOptions, url: URL, request: Limited): P
       addresses.map(dial).map((address) => ({ address, family: isIP(address) })),
     )
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-  const { request: open } = await import('node:https')
+  const { request: open } = await (url.protocol === 'http:' ? import('node:http') : import('node:https'))
   return new Promise((resolve, reject) => {
     const call = open(
       url,
@@ -152,13 +183,13 @@ async function exchange(options: OutboundOptions, url: URL, request: Limited): P
 
 async function addressesOf(
   url: URL,
-  resolve: (host: string) => Promise<string[]>,
+  { resolve, reachable }: { resolve: (host: string) => Promise<string[]>; reachable: AllowedHosts },
   signal: AbortSignal,
 ): Promise<string[]> {
   const host = hostOf(url)
   const found = isIP(host) ? [host] : await orAbort(signal, resolve(host))
   if (found.length === 0) throw new AppError('upstream_failed', `${host} has no address.`)
-  if (!found.every(isPublicAddress)) throw notPublic(host)
+  if (!found.every((address) => isPublicAddress(address) || reachable.includes(url, address))) throw notPublic(host)
   return found
 }
 
@@ -183,8 +214,8 @@ function redirected({ headers = {}, ...request }: Limited, status: number, sameO
   const kept = sameOrigin
     ? headers
     : Object.fromEntries(Object.entries(headers).filter(([name]) => harmless.has(name.toLowerCase())))
-  const { signal, redirects, mostBytes } = request
-  return status >= 307 ? { ...request, headers: kept } : { signal, redirects, mostBytes, headers: kept }
+  const { signal, redirects, mostBytes, mayBePrivate } = request
+  return status >= 307 ? { ...request, headers: kept } : { signal, redirects, mostBytes, mayBePrivate, headers: kept }
 }
 
 async function resolveByDns(host: string): Promise<string[]> {

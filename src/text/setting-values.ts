@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { serversOf, targetOf } from './database-address.ts'
+import { parseHostEntry } from './host-entry.ts'
 
 /** Converts the text of a setting to its value. Throws an error that completes the sentence "NAME …". */
 export type Parse<T> = (text: string) => T
@@ -38,6 +39,13 @@ export const addresses: Parse<string[]> = (value) =>
   list(value).map((address) => {
     if (!isIP(address)) throw new Error(`must be single IP addresses, not ${address}`)
     return address
+  })
+/** Names of hosts, `host:port`, addresses and ranges of them. */
+export const hostEntries: Parse<string[]> = (value) =>
+  list(value).map((entry) => {
+    if (!parseHostEntry(entry))
+      throw new Error(`must list names, host:port, addresses or ranges such as 10.0.0.0/8, not ${entry}`)
+    return entry
   })
 /** An address that a server can listen on. */
 export const bindable: Parse<string> = (value) => {

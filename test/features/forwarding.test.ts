@@ -233,8 +233,8 @@ test('a place that is gone, or leads inside, is not tried again', async () => {
   for (const [answer, addresses, error] of [
     [() => new Response('', { status: 404 }), [PUBLIC], 'webhook returned status 404.'],
     [() => new Response('', { status: 410 }), [PUBLIC], 'webhook returned status 410.'],
-    [() => new Response('', { status: 302, headers: { location: `https://127.0.0.1:${server.port}/inside` } }), [PUBLIC], '127.0.0.1 is not on the public Internet, and users may only give public addresses.'],
-    [() => new Response(''), ['10.0.0.1'], 'hooks.example.com is not on the public Internet, and users may only give public addresses.'],
+    [() => new Response('', { status: 302, headers: { location: `https://127.0.0.1:${server.port}/inside` } }), [PUBLIC], '127.0.0.1 is not on the public Internet. Users may give such an address only if OUTBOUND_ALLOW lists it.'],
+    [() => new Response(''), ['10.0.0.1'], 'hooks.example.com is not on the public Internet. Users may give such an address only if OUTBOUND_ALLOW lists it.'],
   ] as const) {
     const path = place()
     const { id } = await connect('webhook', path)

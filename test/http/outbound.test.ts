@@ -3,6 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import type { AppError } from '../../src/errors.ts'
 import { isPublicAddress } from '../../src/outside/addresses.ts'
 import { checkOutboundUrl, createOutbound, type OutboundOptions } from '../../src/outside/outbound.ts'
+import { hostEntries } from '../../src/text/setting-values.ts'
 import { failure } from '../features/support.ts'
 import { allowing } from '../support/timing.ts'
 import { asIfPublic, certificateFor, PUBLIC } from '../support/tls.ts'
@@ -66,7 +67,7 @@ afterAll(async () => {
 
 const at = (path: string, host = HOST) => `https://${host}:${server.port}${path}`
 const client = (options: OutboundOptions = {}, OUTBOUND: 'on' | 'off' = 'on') =>
-  createOutbound({ OUTBOUND }, { ...asIfPublic(tls.cert), timeoutMs: 60_000, ...options })
+  createOutbound({ OUTBOUND, OUTBOUND_ALLOW: [] }, { ...asIfPublic(tls.cert), timeoutMs: 60_000, ...options })
 const refused = async (work: Promise<unknown>) => {
   const { code, message } = (await failure(work)) as AppError
   return { code, message }
@@ -140,7 +141,7 @@ describe('what may be called', () => {
       expect([answers, code, message]).toEqual([
         answers,
         'invalid',
-        `${HOST} is not on the public Internet, and users may only give public addresses.`,
+        `${HOST} is not on the public Internet. Users may give such an address only if OUTBOUND_ALLOW lists it.`,
       ])
     } // biome-ignore format: a table
     expect(arrived('/inside')).toEqual([])
@@ -151,7 +152,11 @@ describe('what may be called', () => {
     for (const host of ['localhost', 'LOCALHOST'])
       expect([
         host,
-        (await refused(createOutbound({ OUTBOUND: 'on' }, real).send(`https://${host}:${server.port}/local`))).code,
+        (
+          await refused(
+            createOutbound({ OUTBOUND: 'on', OUTBOUND_ALLOW: [] }, real).send(`https://${host}:${server.port}/local`),
+          )
+        ).code,
       ]).toEqual([host, 'invalid'])
     expect(arrived('/local')).toEqual([])
   })
@@ -371,5 +376,97 @@ describe('redirects', () => {
       await client().send(hop('/again', `/again-${status}`, status), { method: 'POST', body: '{}' })
       expect(arrived(`/again-${status}`).find(({ path }) => path.startsWith('/again-'))).toMatchObject({ method, body })
     }
+  })
+})
+
+describe('OUTBOUND_ALLOW', () => {
+  const plain = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: (request) => {
+      const to = new URL(request.url).searchParams.get('to')
+      return to === null ? new Response('hello from inside') : Response.redirect(to, 307)
+    },
+  })
+  afterAll(() => plain.stop(true))
+  const { port } = plain
+  /** Resolves a name to these addresses, and connects to this machine whatever was allowed. */
+  const names = (...addresses: string[]): OutboundOptions => ({
+    resolve: async () => addresses,
+    dial: () => '127.0.0.1',
+  })
+  const ask = async (allow: string, url: string, options: OutboundOptions = {}, OUTBOUND: 'on' | 'off' = 'on') => {
+    const outbound = createOutbound({ OUTBOUND, OUTBOUND_ALLOW: hostEntries(allow) }, options)
+    const sent = outbound.send(url, { mayBePrivate: true })
+    return sent.then(
+      ({ body }) => body.toString(),
+      ({ code }: AppError) => code,
+    )
+  }
+  const inside = `http://127.0.0.1:${port}/`
+
+  test('opens a private host by name, host and port, address or range, with http too', async () => {
+    for (const allow of ['127.0.0.1', `127.0.0.1:${port}`, '127.0.0.0/8', '::1, 127.0.0.0/30', '0.0.0.0/0'])
+      expect([allow, await ask(allow, inside)]).toEqual([allow, 'hello from inside'])
+    for (const allow of ['git.lan', 'GIT.lan.', `git.lan:${port}`])
+      expect([allow, await ask(allow, `http://git.lan:${port}/`, names('10.1.2.3'))]).toEqual([
+        allow,
+        'hello from inside',
+      ])
+    for (const spelling of ['2130706433', '0x7f.1', '[::ffff:127.0.0.1]'])
+      expect([spelling, await ask('127.0.0.1', `http://${spelling}:${port}/`, names())]).toEqual([
+        spelling,
+        'hello from inside',
+      ])
+  })
+
+  test('opens nothing else', async () => {
+    for (const allow of [
+      '',
+      '127.0.0.2',
+      `127.0.0.1:${(port as number) - 1}`,
+      '10.0.0.0/8',
+      '::1',
+      'localhost',
+      'example.com',
+    ])
+      expect([allow, await ask(allow, inside)]).toEqual([allow, 'invalid'])
+    // A name that leads into an allowed range needs https; one of its addresses outside the range closes it.
+    expect(await ask('10.0.0.0/8', `http://git.lan:${port}/`, names('10.1.2.3'))).toBe('invalid')
+    expect(await ask('10.0.0.0/8', `https://git.lan:${port}/`, names('10.1.2.3', '192.168.0.1'))).toBe('invalid')
+    expect(await ask('10.0.0.0/8', `https://git.lan:${port}/`, names('10.1.2.3'))).toBe('upstream_failed')
+    const stranger = createOutbound({ OUTBOUND: 'on', OUTBOUND_ALLOW: ['127.0.0.1'] })
+    expect((await refused(stranger.send(inside))).code).toBe('invalid')
+  })
+
+  test('never opens a metadata service, whatever is listed', async () => {
+    const all = '0.0.0.0/0, ::/0, git.lan, 169.254.169.254, metadata.google.internal'
+    for (const address of ['169.254.169.254', '169.254.170.2', '100.100.100.200', '168.63.129.16', '192.0.0.192', '0.0.0.0',
+      '::ffff:169.254.169.254', '::ffff:a9fe:a9fe', '64:ff9b::a9fe:a9fe', '2002:a9fe:a9fe::', 'fd00:ec2::254', 'fd20:ce::254', 'fe80::1', 'fe80::1%eth0', '224.0.0.1']) {
+      expect([address, await ask(all, `http://git.lan:${port}/`, names(address))]).toEqual([address, 'invalid'])
+      if (!address.includes('%'))
+        expect([address, await ask(all, `http://${address.includes(':') ? `[${address}]` : address}:${port}/`, names())]).toEqual([address, 'invalid'])
+    } // biome-ignore format: a table
+  })
+
+  test('is checked again for each redirect and each resolution', async () => {
+    const to = (url: string) => `http://git.lan:${port}/?to=${encodeURIComponent(url)}`
+    expect(await ask('git.lan', to(`http://git.lan:${port}/`), names('10.1.2.3'))).toBe('hello from inside')
+    expect(await ask('git.lan', to(inside), names('10.1.2.3'))).toBe('invalid')
+    expect(await ask('git.lan', to('http://169.254.169.254/'), names('10.1.2.3'))).toBe('invalid')
+    const answers = [['10.1.2.3'], ['169.254.169.254']]
+    const rebinding: OutboundOptions = { ...names(), resolve: async () => answers.shift() ?? [] }
+    expect(await ask('git.lan', to(`http://git.lan:${port}/`), rebinding)).toBe('invalid')
+  })
+
+  test('stays open with OUTBOUND=off, and is all that is', async () => {
+    expect(await ask('127.0.0.1', inside, {}, 'off')).toBe('hello from inside')
+    expect(await ask('127.0.0.1', 'https://example.com/', names(PUBLIC), 'off')).toBe('forbidden')
+    expect(await ask('127.0.0.1', `${inside}?to=https://example.com/`, names(PUBLIC), 'off')).toBe('invalid')
+  })
+
+  test('refuses entries that are neither a name nor an address', () => {
+    for (const entry of ['http://git.lan', 'git.lan/x', '10.0.0.0/33', '::/129', 'git.lan:0', 'git.lan:99999', 'a b', '10.0.0.1%eth0', 'ada@git.lan', '0x7f.1'])
+      expect(() => hostEntries(entry)).toThrow('must list names') // biome-ignore format: a table
   })
 })

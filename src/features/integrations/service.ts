@@ -67,10 +67,12 @@ function checkSecret(ctx: Ctx, provider: Provider, secret: string): void {
       throw invalid('/secret', `A token for ${provider} must have 8 to 500 printable ASCII characters without spaces.`)
     return
   }
-  if (ctx.app.config.OUTBOUND === 'off')
+  const { config, outbound } = ctx.app
+  const url = URL.parse(secret)
+  if (config.OUTBOUND === 'off' && !(url && outbound.allowed.isListed(url)))
     throw new AppError('forbidden', `${provider} cannot be connected: the operator of this server set OUTBOUND=off.`)
   try {
-    checkOutboundUrl(secret)
+    checkOutboundUrl(secret, outbound.allowed)
   } catch (error) {
     throw invalid(
       '/secret',
@@ -97,7 +99,7 @@ function hostOf({ app }: Ctx, provider: CodeHost, given: string | null | undefin
   const own = operators(app.config)
   if (own.trusted && own.base === base) return base
   try {
-    checkOutboundUrl(given ?? base)
+    checkOutboundUrl(given ?? base, app.outbound.allowed)
   } catch (error) {
     throw invalid('/settings/url', (error as Error).message)
   }

@@ -97,7 +97,7 @@ async function send(
   const signal = AbortSignal.any([deadline, AbortSignal.timeout(CALL_MS)])
   try {
     if (trusted) return await toOperators(host, api + path, request, signal)
-    const { status, headers, body } = await app.outbound.send(api + path, { ...request, signal })
+    const { status, headers, body } = await app.outbound.send(api + path, { ...request, mayBePrivate: true, signal })
     return { status, header: (name) => [headers[name]].flat()[0], body }
   } catch (error) {
     if (signal.aborted) throw new AppError('upstream_timeout', `${host} did not respond in time. Try again later.`)
