@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, expect, test } from 'bun:test'
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { write } from '../../src/action.ts'
 import { machine } from '../../src/auth/policy.ts'
 import type { Integration, IntegrationSaved } from '../../src/features/integrations/schema.ts'
@@ -223,4 +223,32 @@ test('OUTBOUND=off: no address is taken, none is called, a token is', async () =
   } finally {
     await off.close()
   }
+})
+
+describe('OUTBOUND_ALLOW', () => {
+  test('lets a webhook reach a listed private host by http, and no other one', async () => {
+    const heard: string[] = []
+    const receiver = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: async (request) => {
+        heard.push(await request.text())
+        return new Response('')
+      },
+    })
+    const inside = `http://127.0.0.1:${receiver.port}/hook`
+    const open = watch(await testApp({ OUTBOUND_ALLOW: `127.0.0.1:${receiver.port}`, background: 'off' }))
+    try {
+      await expectRefusal(t, await ada.fetch('PUT', at('webhook'), { secret: inside }), 422, 'invalid')
+      const eve = await person(open)
+      expect((await eve.fetch('PUT', at('webhook'), { secret: inside })).status).toBe(200)
+      expect((await eve.fetch('POST', `${at('webhook')}/test`)).body).toEqual({ delivered: true, error: null })
+      expect(heard).toHaveLength(1)
+      for (const closed of [`http://localhost:${receiver.port}/`, 'http://127.0.0.1:1/', 'http://169.254.169.254/'])
+        await expectRefusal(open, await eve.fetch('PUT', at('slack'), { secret: closed }), 422, 'invalid')
+    } finally {
+      await open.close()
+      await receiver.stop(true)
+    }
+  })
 })

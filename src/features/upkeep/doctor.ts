@@ -4,6 +4,7 @@ import type { Config } from '../../config.ts'
 import type { Driver } from '../../db/driver.ts'
 import { createEmbedder } from '../../embeddings/embedder.ts'
 import { createMailer } from '../../outside/mailer.ts'
+import { parseHostEntry } from '../../text/host-entry.ts'
 import { madeIn, markOf } from '../backups/service.ts'
 import { database } from './doctor-database.ts'
 import { because, type Finding } from './finding.ts'
@@ -26,6 +27,7 @@ export async function look(
     ...(await Promise.all(outside)),
     await backups(config, driver),
     ...settings(config),
+    ...privateHosts(config),
   ]
 }
 
@@ -171,4 +173,17 @@ function settings({ APP_URL, HOST, TRUSTED_PROXIES }: Config): Finding[] {
       'Rate limits treat all users as one. Set it to the address of the proxy, such as 127.0.0.1.',
     )
   return found
+}
+
+/** Ranges of IPv4 that are wider than a private network, such as 0.0.0.0/0. */
+const WIDEST_BITS = 8
+
+/** Lists the private hosts that users may reach through this server. */
+function privateHosts({ OUTBOUND_ALLOW: entries }: Config): Finding[] {
+  if (entries.length === 0) return []
+  const said = `users may reach private hosts: ${entries.join(', ')}`
+  const isWide = entries.some((entry) => (parseHostEntry(entry)?.range?.bits ?? WIDEST_BITS) < WIDEST_BITS)
+  const advice =
+    'Webhooks of every user can reach these hosts. List single hosts in OUTBOUND_ALLOW, such as git.lan:3000.'
+  return [{ what: 'outbound', ok: true, said, ...(isWide && { warning: true as const, advice }) }]
 }
