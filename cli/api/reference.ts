@@ -21,6 +21,10 @@ export async function idOf(client: Client, path: string, ref: string): Promise<s
 }
 export const projectId = (client: Client, ref: string): Promise<string> => idOf(client, '/api/projects', ref)
 
+/** Returns the id of the team that the user works with. */
+export const currentTeam = async (client: Client): Promise<string> =>
+  client.team ?? (await client.get<{ id: string }>('/api/team')).id
+
 interface Named {
   id: string
   name?: string

@@ -2,7 +2,7 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSy
 import type { ImportBatch, ImportResult } from '../../src/features/transfer/schema.ts'
 import { linesOf } from '../../src/text/lines.ts'
 import { signedInClient } from '../api/profiles.ts'
-import { query } from '../api/reference.ts'
+import { currentTeam, query } from '../api/reference.ts'
 import { note, plain, print, table } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
 import type { Options } from './sync.ts'
@@ -13,6 +13,8 @@ interface Read {
 }
 
 type Line = Partial<ImportBatch['records'][number]> & {
+  /** The first line: the teams that the export covers. */
+  organizations?: string[]
   people?: ImportBatch['people']
   end?: { count: number; sha256: string }
 }
@@ -25,12 +27,13 @@ async function checked(path: string, each: (line: Line) => void = () => undefine
   let [lines, end]: [number, Line['end']] = [0, undefined]
   let people: ImportBatch['people'] = []
   for await (const text of linesOf(Bun.file(path).stream())) {
-    if (text === '') continue
+    const value = jsonOn(text)
+    if (value === '') continue
     if (end) throw damaged()
-    const line = parsed(text)
+    const line = parsed(value)
     end = line.end
     if (end) continue
-    hash.update(`${text}\n`)
+    hash.update(`${value}\n`)
     lines++
     people = line.people ?? people
     each(line)
@@ -38,6 +41,9 @@ async function checked(path: string, each: (line: Line) => void = () => undefine
   if (end?.count !== lines || end.sha256 !== hash.digest('hex')) throw damaged()
   return { lines, people }
 }
+
+/** Returns the JSON value on a line, without what makes an array of the lines where the export is one. */
+const jsonOn = (line: string): string => (line === '[' || line === ']' ? '' : line.replace(/,$/, ''))
 
 function parsed(text: string): Line {
   try {
@@ -53,7 +59,10 @@ export async function exportFile(
 ): Promise<void> {
   if (existsSync(path) && !force) throw new Refusal(`${path} exists already. Replace it with --force.`, 5)
   const { client } = signedInClient(where)
-  const stream = await client.open(query('/api/sync/export', { project }), 'application/x-ndjson')
+  // Without a team the server would export all of them, and an import goes into one.
+  const organizationId = await currentTeam(client)
+  const asked = query('/api/sync/export', { project, format: 'ndjson', ...(!project && { organizationId }) })
+  const stream = await client.open(asked, 'application/x-ndjson')
   const fresh = `${path}.${process.pid}`
   try {
     const file = openSync(fresh, 'wx', 0o600)
@@ -71,12 +80,20 @@ export async function exportFile(
   }
 }
 
+/** An import goes into one team, so it would mix the records of several. */
+function requireOneTeam({ organizations = [] }: Line): void {
+  if (organizations.length > 1)
+    throw new Refusal(
+      `This file has records of ${organizations.length} teams, and an import goes into one. Choose one with tutti teams use, and export again.`,
+    )
+}
+
 /** Limits of one request. */
 const [MOST, BYTES] = [200, 4 << 20]
 
 export async function importFile(path: string, { json, ...where }: Options): Promise<void> {
   const { client } = signedInClient(where)
-  const { people } = await checked(path)
+  const { people } = await checked(path, requireOneTeam)
   const total: ImportResult = { created: 0, updated: 0, unchanged: 0, conflicts: [] }
   const send = async (records: ImportBatch['records']): Promise<void> => {
     if (records.length === 0) return
@@ -89,7 +106,7 @@ export async function importFile(path: string, { json, ...where }: Options): Pro
   let batch: ImportBatch['records'] = []
   let size = 0
   for await (const text of linesOf(Bun.file(path).stream())) {
-    const { entity, record } = parsed(text || '{}')
+    const { entity, record } = parsed(jsonOn(text) || '{}')
     if (entity === undefined || record === undefined) continue
     if (batch.length === MOST || size + text.length > BYTES) {
       await send(batch)

@@ -1,6 +1,7 @@
 import type { Progress } from '../../src/features/planning/schema.ts'
 import type { Project, ProjectDetail } from '../../src/features/projects/schema.ts'
-import { at, query } from '../api/reference.ts'
+import type { Client } from '../api/client.ts'
+import { at, currentTeam, query } from '../api/reference.ts'
 import { record, table } from '../terminal/output.ts'
 import { ago } from '../terminal/times.ts'
 import { choice, clearable, count, json, type Shown, shown, text, type Verb } from './noun.ts'
@@ -33,6 +34,9 @@ const one = (project: Project | ProjectDetail): Shown => {
   )
 }
 
+/** The server lists the projects of all teams unless one is named. A copy, which has one team, needs no name. */
+const teamOf = (client: Client): Promise<string | undefined> => currentTeam(client).catch(() => undefined)
+
 export const verbs: Verb[] = [
   {
     name: 'list',
@@ -47,7 +51,10 @@ export const verbs: Verb[] = [
     examples: ['tutti projects list', 'tutti projects list --all'],
     run: async ({ client, fields }) =>
       listed(
-        await pages<Project>(client, '/api/projects', withArchived(fields)),
+        await pages<Project>(client, '/api/projects', {
+          ...withArchived(fields),
+          organizationId: await teamOf(client),
+        }),
         [
           { title: 'Key', of: (p) => p.key },
           { title: 'Slug', of: (p) => p.slug },

@@ -3,7 +3,7 @@ import type { Member, Organization } from '../../src/features/organizations/sche
 import type { User } from '../../src/features/users/schema.ts'
 import type { Client } from '../api/client.ts'
 import { chooseTeam } from '../api/profiles.ts'
-import { amongMine, at } from '../api/reference.ts'
+import { amongMine, at, currentTeam } from '../api/reference.ts'
 import { plain, record } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
 import { ago, left } from '../terminal/times.ts'
@@ -13,11 +13,9 @@ import { listed, pages, paging, sorting } from './resource.ts'
 const one = (team: Organization): Shown =>
   shown(team, ...record({ Team: team.name, Slug: team.slug, 'Your role': team.role, Id: team.id }, team.description))
 
-const current = async (client: Client): Promise<string> =>
-  client.team ?? (await client.get<Organization>('/api/team')).id
 /** Returns the id of the team that is named (default: the current one). */
 const idOf = async (client: Client, ref: string | undefined): Promise<string> =>
-  ref === undefined ? current(client) : amongMine(client, '/api/teams', 'team', ref)
+  ref === undefined ? currentTeam(client) : amongMine(client, '/api/teams', 'team', ref)
 /** Finds a member by name, e-mail address or id. */
 const memberOf = async (client: Client, team: string, ref: string): Promise<string> =>
   ref === 'me'
@@ -33,7 +31,10 @@ export const verbs: Verb[] = [
     fields: [...sorting('name', 'createdAt'), ...paging],
     examples: ['tutti teams list'],
     run: async ({ client, fields }) => {
-      const [page, currentId] = await Promise.all([pages<Organization>(client, '/api/teams', fields), current(client)])
+      const [page, currentId] = await Promise.all([
+        pages<Organization>(client, '/api/teams', fields),
+        currentTeam(client),
+      ])
       return listed(
         page,
         [

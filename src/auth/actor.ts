@@ -121,6 +121,15 @@ export function inOrganization(actor: Actor, organizationId: string): Actor {
   return { ...actor, organizationId }
 }
 
+/**
+ * Returns the teams that a list of the person covers: the given one; else that of a credential that is bound to one; else
+ * all teams of the caller.
+ */
+export function teamsToList(actor: Actor, organizationId?: string): string[] {
+  if (organizationId !== undefined) return [currentOrganization(inOrganization(actor, organizationId))]
+  return actor.bound ? [currentOrganization(actor)] : organizationsOf(actor)
+}
+
 /** For actions whose rule admits only signed-in callers. */
 export function userIdOf(actor: Actor): string {
   if (!actor.userId) throw new AppError('forbidden', 'Only a user can do this.')

@@ -129,6 +129,12 @@ function enter({ request, app, guard }: Call, action: AnyAction, known: Actor): 
   })
 }
 
+/** Returns the team that a request names in X-Organization-Id, for lists that otherwise cover all teams. */
+export const namedTeam = ({ headers }: Request): { organizationId?: string } => {
+  const organizationId = headers.get('x-organization-id')
+  return organizationId === null ? {} : { organizationId }
+}
+
 /**
  * A stale cookie or token must not keep anybody from signing in: where anyone may call, a bad credential counts as
  * none.

@@ -99,7 +99,7 @@ describe('the document', () => {
     const others: Record<string, string> = {
       'GET /uploads/:id': 'image/*',
       'GET /api/uploads/:id': '*/*',
-      'GET /api/sync/export': 'application/x-ndjson',
+      'GET /api/sync/export': 'application/json',
     }
     const type = others[`${route.method} ${route.path}`] ?? 'application/json'
     expect(Object.keys(fields(o.responses[good[0] as string]?.content))).toEqual([type])
@@ -286,7 +286,7 @@ describe('what it promises', () => {
 
   /** A note as an export has it, with another id. */
   async function exportedNote(who: Person): Promise<object> {
-    const { text } = (await who.fetch<{ text: string }>('GET', '/api/sync/export')).body
+    const { text } = (await who.fetch<{ text: string }>('GET', '/api/sync/export?format=ndjson')).body
     const lines = text.trim().split('\n')
     const note = lines.map((line) => JSON.parse(line)).find(({ entity }) => entity === 'note')
     const record = { ...note.record, id: newId(), slug: unique('imported') }

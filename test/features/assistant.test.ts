@@ -462,7 +462,7 @@ describe('who gets what', () => {
     await ask(me, session, 'Which folder is locked?')
     const colleague = await member(t, me, 'admin')
     const lines = async (who: Person) =>
-      ((await who.fetch<{ text: string }>('GET', '/api/sync/export')).body.text ?? '').split('\n')
+      ((await who.fetch<{ text: string }>('GET', '/api/sync/export?format=ndjson')).body.text ?? '').split('\n')
     expect((await lines(me)).find((line) => line.startsWith('{"chat"'))).toContain('Which folder is locked?')
     expect((await lines(colleague)).join()).not.toContain('Which folder is locked?')
     await me.fetch('PATCH', `/api/teams/${me.organizationId}/members/${colleague.userId}`, { role: 'owner' })

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { eq, getTableName } from 'drizzle-orm'
-import type { Ctx } from '../../src/action.ts'
+import { type Ctx, contextOf } from '../../src/action.ts'
 import type { Role } from '../../src/auth/policy.ts'
 import type { Problem } from '../../src/errors.ts'
 import { tools } from '../../src/feature.ts'
@@ -17,7 +17,17 @@ import type {
 } from '../../src/features/projects/schema.ts'
 import * as projects from '../../src/features/projects/service.ts'
 import { projects as projectTable } from '../../src/features/projects/table.ts'
-import { call, mcpToken, type Person, person, sharedApp, systemCtx, type TestApp, unique } from '../support/app.ts'
+import {
+  call,
+  mcpToken,
+  member,
+  type Person,
+  person,
+  sharedApp,
+  systemCtx,
+  type TestApp,
+  unique,
+} from '../support/app.ts'
 import {
   ctxOf,
   expectEvent,
@@ -841,4 +851,32 @@ test('every table with rows of a project goes with it when it is moved or delete
       'views',
     ].sort(),
   )
+})
+
+describe('GET /api/projects', () => {
+  test('lists the projects of all teams of the caller, or of the one that is named', async () => {
+    const owner = await person(t)
+    const guest = await member(t, owner, 'member')
+    const { items: teams } = (await guest.fetch<{ items: { id: string }[] }>('GET', '/api/teams')).body
+    const own = String(teams.find(({ id }) => id !== owner.organizationId)?.id)
+    const as = (headers: Record<string, string> = {}) => ({ authorization: `Bearer ${guest.token}`, ...headers })
+    const inOwn = { 'x-organization-id': own }
+    await owner.fetch('POST', '/api/projects', { name: 'Theirs' })
+    await call(t, 'POST', '/api/projects', { name: 'Mine' }, as(inOwn))
+    const names = async (query = '', headers = {}) => {
+      const path = `/api/projects?sort=name&order=asc&total=true${query}`
+      const { body } = await call<ProjectPage>(t, 'GET', path, undefined, as(headers))
+      return [body.total, ...body.items.map(({ name }) => name)]
+    }
+    expect(await names()).toEqual([2, 'Mine', 'Theirs'])
+    expect(await names(`&organizationId=${owner.organizationId}`)).toEqual([1, 'Theirs'])
+    expect(await names('', inOwn)).toEqual([1, 'Mine'])
+    expect(await names(`&organizationId=${owner.organizationId}`, inOwn)).toEqual([1, 'Theirs'])
+    const stranger = await person(t)
+    const path = `/api/projects?organizationId=${stranger.organizationId}`
+    expect((await call(t, 'GET', path, undefined, as())).status).toBe(404)
+    const token = await mcpToken(t, guest)
+    const { items } = await projects.list(contextOf(t.app, await t.app.auth.authenticate(token)), {})
+    expect(items.map(({ name }) => name)).toEqual(['Theirs'])
+  })
 })

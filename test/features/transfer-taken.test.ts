@@ -19,7 +19,7 @@ beforeAll(async () => {
 const ids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 
 async function exported(who: Person): Promise<Line[]> {
-  const { body } = await who.fetch<{ text: string }>('GET', '/api/sync/export')
+  const { body } = await who.fetch<{ text: string }>('GET', '/api/sync/export?format=ndjson')
   const lines = body.text.trim().split('\n').slice(1, -2)
   return lines.map((line) => JSON.parse(line) as Line)
 }

@@ -27,7 +27,7 @@ interface Whole {
 /** Reads an export and checks its last line. */
 async function exported(who: Person, query = ''): Promise<Whole> {
   const response = await fetch(`${t.url}/api/sync/export${query}`, {
-    headers: { authorization: `Bearer ${who.token}` },
+    headers: { authorization: `Bearer ${who.token}`, accept: 'application/x-ndjson' },
   })
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/x-ndjson'])
   const all = (await response.text()).trimEnd().split('\n')
@@ -128,6 +128,41 @@ describe('an export', () => {
     const all = (await response.json()) as { entity?: string; end?: object }[]
     expect(new Set(all.flatMap(({ entity }) => entity ?? []))).toEqual(new Set(['note']))
     expect(all.at(-1)).toMatchObject({ end: { count: all.length - 1 } })
+  })
+
+  test('covers all teams of the caller unless one is named, and nothing of a team that they left', async () => {
+    const bea = await person(t)
+    const other = await person(t)
+    const guest = await member(t, other, 'member')
+    await other.fetch('POST', '/api/projects', { name: 'Of the other team' })
+    const names = async (who: Person, query = '', headers: Record<string, string> = {}) => {
+      const response = await fetch(`${t.url}/api/sync/export${query}`, {
+        headers: { authorization: `Bearer ${who.token}`, ...headers },
+      })
+      expect(response.headers.get('content-type')).toBe('application/json')
+      const [head, ...lines] = (await response.json()) as (Line & { organizations?: string[] })[]
+      const projects = lines.filter(({ entity }) => entity === 'project').map(({ record }) => record.name)
+      return { teams: head?.organizations?.length, projects: projects.toSorted() }
+    }
+    const teams = (await guest.fetch<{ items: { id: string }[] }>('GET', '/api/teams')).body.items
+    const personal = String(teams.find(({ id }) => id !== other.organizationId)?.id)
+    await call(
+      t,
+      'POST',
+      '/api/projects',
+      { name: 'Of my own' },
+      {
+        authorization: `Bearer ${guest.token}`,
+        'x-organization-id': personal,
+      },
+    )
+    expect(await names(guest)).toEqual({ teams: 2, projects: ['Of my own', 'Of the other team'] })
+    const one = { teams: 1, projects: ['Of the other team'] }
+    expect(await names(guest, `?organizationId=${other.organizationId}`)).toEqual(one)
+    expect(await names(guest, '', { 'x-organization-id': other.organizationId })).toEqual(one)
+    expect((await guest.fetch('GET', `/api/sync/export?organizationId=${bea.organizationId}`)).status).toBe(404)
+    await other.fetch('DELETE', `/api/teams/${other.organizationId}/members/${guest.userId}`)
+    expect(await names(guest)).toEqual({ teams: 1, projects: ['Of my own'] })
   })
 
   test('is for people, and shows nobody anything new', async () => {

@@ -1,4 +1,4 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { created, type Http, namedTeam, on } from '../../http/context.ts'
 import { Deleted, id, object, text } from '../../schema.ts'
 import { remove, restore } from './deletion.ts'
 import * as inWorkspaces from './in-workspaces.ts'
@@ -11,6 +11,7 @@ import {
   ProjectQuery,
   ProjectRef,
   ProjectShare,
+  ProjectsQuery,
   PublicProject,
   Sync,
   Synced,
@@ -20,9 +21,9 @@ import * as sharing from './sharing.ts'
 
 export const projectRoutes = (http: Http) =>
   http
-    .get('/api/projects', ({ ctx, query }) => projects.list(ctx, query), {
-      ...on(projects.list, 'List the projects of the current team'),
-      query: ProjectQuery,
+    .get('/api/projects', ({ ctx, query, request }) => projects.list(ctx, { ...namedTeam(request), ...query }), {
+      ...on(projects.list, 'List the projects of all your teams, or of one'),
+      query: ProjectsQuery,
       response: ProjectPage,
     })
     .post(

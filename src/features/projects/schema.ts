@@ -106,12 +106,18 @@ export const ProjectPatch = partial(
 )
 export type ProjectPatch = Static<typeof ProjectPatch>
 
+/** Also used by other lists of a person. */
+export const teamFilter = optional(
+  id({ description: 'One of your teams. Default: X-Organization-Id, else all your teams' }),
+)
 export const ProjectQuery = object({
   ...paging('updatedAt', 'createdAt', 'name'),
   status: optional(oneOf([...statuses, 'all'], { description: 'Default: active' })),
   search: optional(text(200)),
 })
 export type ProjectQuery = Static<typeof ProjectQuery>
+export const ProjectsQuery = object({ ...ProjectQuery.properties, organizationId: teamFilter })
+export type ProjectsQuery = Static<typeof ProjectsQuery>
 export const ProjectPage = object({
   ...pageOf(object({ ...Project.properties, stats: optional(ProjectWork) })).properties,
   can: optional(permissions(['create'])),

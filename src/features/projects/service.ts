@@ -1,9 +1,9 @@
 import { desc, eq, isNull, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
-import { currentOrganization } from '../../auth/actor.ts'
+import { currentOrganization, teamsToList } from '../../auth/actor.ts'
 import { anyone, byRow, member, offered, permissionOf, refusalOf } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
-import { matches } from '../../db/columns.ts'
+import { anyOf, idList, matches } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { feedColumns, feedEntry, isToldTo, isWork } from '../../events/feed.ts'
@@ -24,6 +24,7 @@ import type {
   ProjectPatch,
   ProjectQuery,
   ProjectStats,
+  ProjectsQuery,
   ProjectWork,
   PublicProject,
 } from './schema.ts'
@@ -58,11 +59,12 @@ export async function listIn(ctx: Ctx, place: SQL, query: ProjectQuery): Promise
 
 const creating = member('projects:write')
 
+/** Lists the projects of one of the caller's teams, or of all of them. */
 export const list = read(
   'projects.list',
   member('projects:read'),
-  async (ctx, query: ProjectQuery): Promise<ProjectPage> => ({
-    ...(await listIn(ctx, eq(projects.organizationId, currentOrganization(ctx.actor)), query)),
+  async (ctx, { organizationId, ...query }: ProjectsQuery): Promise<ProjectPage> => ({
+    ...(await listIn(ctx, anyOf(projects.organizationId, idList(teamsToList(ctx.actor, organizationId))), query)),
     ...offered(ctx.actor, () => ({
       create: permissionOf(refusalOf(ctx.actor, creating, 'projects.create', ctx.app.clock)),
     })),

@@ -22,7 +22,8 @@ type InTeam<Q> = Q & { id: string }
 export const projects = read(
   'teams.projects',
   byRow('projects:read'),
-  async (ctx, { id, ...query }: InTeam<ProjectQuery>): Promise<ProjectPage> => projectList.list(within(ctx, id), query),
+  async (ctx, { id, ...query }: InTeam<ProjectQuery>): Promise<ProjectPage> =>
+    projectList.list(within(ctx, id), { ...query, organizationId: id }),
 )
 
 export const features = read(

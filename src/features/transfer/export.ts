@@ -1,7 +1,7 @@
 import { asc, type SQL, sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { type Ctx, read } from '../../action.ts'
-import { type Actor, inOrganization } from '../../auth/actor.ts'
+import { type Actor, inOrganization, teamsToList } from '../../auth/actor.ts'
 import { authorize, type Rule, scopeHolds } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
@@ -35,6 +35,12 @@ const RENEW_MS = 1000
 const people: Rule = { kinds: ['session', 'api_key'], scope: null, role: 'viewer', own: true }
 
 type Fields = Record<string, unknown>
+/** What an export covers: teams, or one project of a team. */
+interface Extent {
+  teams: readonly string[]
+  project?: string
+}
+
 interface Written {
   entity: string
   record: Fields
@@ -44,18 +50,21 @@ interface Written {
 export const exportLines = read(
   'transfer.export',
   people,
-  async (ctx, { project }: ExportQuery): Promise<Source> => {
-    const only = project === undefined ? undefined : (await findProject(ctx, project)).id
+  async (ctx, { project, organizationId }: ExportQuery): Promise<Source> => {
+    const here = organizationId ? { ...ctx, actor: inOrganization(ctx.actor, organizationId) } : ctx
+    const only = project === undefined ? undefined : (await findProject(here, project)).id
+    const teams = teamsToList(ctx.actor, organizationId)
     const turn = await Turn.take(ctx.app, ctx.actor.userId as string)
-    const exported = new Exported(ctx, only, turn)
-    return { pages: pages(ctx, exported, only), end: () => exported.end() }
+    const exported = new Exported(here, { teams, project: only }, turn)
+    return { pages: pages(here, exported), end: () => exported.end() }
   },
   { replica: true },
 )
 
-async function* pages(ctx: Ctx, exported: Exported, project: string | undefined): AsyncGenerator<readonly object[]> {
-  const { organizationId } = ctx.actor
-  yield [{ tutti: 'export', version: 1, at: ctx.now, organizationId, project: project ?? null }]
+async function* pages(ctx: Ctx, exported: Exported): AsyncGenerator<readonly object[]> {
+  const { teams, project } = exported.extent
+  const organizationId = teams.length === 1 ? teams[0] : null
+  yield [{ tutti: 'export', version: 1, at: ctx.now, organizationId, organizations: teams, project: project ?? null }]
   for (const entity of Object.keys(entities)) yield* exported.of(entity)
   if (project === undefined)
     for (const more of await exportedToo.call(ctx, { renewed: () => exported.renewed() }))
@@ -75,13 +84,12 @@ class Exported {
 
   constructor(
     private ctx: Ctx,
-    private readonly project: string | undefined,
+    readonly extent: Extent,
     private readonly turn: Turn,
   ) {
-    const { organizationId, userId } = ctx.actor
-    this.#containers = new Set<Container>(
-      project ? [`project:${project}`] : [`organization:${organizationId}`, `user:${userId}`],
-    )
+    const { teams, project } = extent
+    const ofTeams = teams.map((id): Container => `organization:${id}`)
+    this.#containers = new Set<Container>(project ? [`project:${project}`] : [...ofTeams, `user:${ctx.actor.userId}`])
     this.#unwatch = ctx.app.auth.watch((concerns) => {
       if (concerns(this.ctx.actor)) this.#renewedAt = 0
     })
@@ -128,7 +136,8 @@ class Exported {
     const ids = new Ids()
     this.#ids.set(entity.entity, ids)
     const { visible, inContainer } = entity.place
-    const within = this.project ? inContainer(`project:${this.project}`) : undefined
+    const { project } = this.extent
+    const within = project ? inContainer(`project:${project}`) : undefined
     let reader: Actor | undefined
     let pageAfter: ReturnType<typeof pagesOf> = async () => []
     for (let after = BEFORE_ALL; ; ) {
@@ -138,9 +147,10 @@ class Exported {
       if (actor !== reader) pageAfter = pagesOf(db, entity, and(visible(rightsOf(actor)), within), PAGE)
       reader = actor
       const page = await pageAfter(after)
+      const teams = new Set<unknown>([null, undefined, ...this.#teams()])
       yield page.flatMap(({ $container: container, version, ...record }) => {
-        // Projects of the team open their containers; what other teams share publicly is not part of an export.
-        const isOthers = (record.organizationId ?? actor.organizationId) !== actor.organizationId
+        // Projects of the teams open their containers; what other teams share publicly is not part of an export.
+        const isOthers = !teams.has(record.organizationId)
         if (entity.entity === 'project' && !isOthers) this.#containers.add(container)
         if (isOthers || !this.#containers.has(container)) return []
         ids.add(record.id)
@@ -226,6 +236,11 @@ class Exported {
     return { entity, record }
   }
 
+  /** Returns those of the teams in which the caller is a member at this moment. */
+  #teams(): string[] {
+    return this.extent.teams.filter((id) => this.ctx.actor.memberships.has(id))
+  }
+
   /**
    * Returns the addresses of the members who are named, so that the importing server can find their accounts; none to a
    * key that may not list members.
@@ -240,7 +255,7 @@ class Exported {
           .selectDistinct({ id: users.id, email: users.email })
           .from(users)
           .innerJoin(memberships, sql`${memberships.userId} = ${users.id}`)
-          .where(and(anyOf(users.id, some), sql`${memberships.organizationId} = ${this.ctx.actor.organizationId}`))),
+          .where(and(anyOf(users.id, some), anyOf(memberships.organizationId, idList(this.#teams()))))),
       )
     return named
   }

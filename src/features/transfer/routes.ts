@@ -1,22 +1,27 @@
-import { type Http, on } from '../../http/context.ts'
+import { type Http, namedTeam, on } from '../../http/context.ts'
 import { exportLines } from './export.ts'
 import { LARGEST_LINE } from './files.ts'
 import { importBatch } from './import.ts'
 import { ExportFile, ExportQuery, ImportBatch, ImportResult } from './schema.ts'
 import { streamOf } from './stream.ts'
 
+const NDJSON = 'application/x-ndjson'
+
 export const transferRoutes = (http: Http) =>
   http
     .get(
       '/api/sync/export',
-      async ({ ctx, query, set }) => {
-        const format = query.format ?? 'ndjson'
-        const stream = streamOf(await exportLines(ctx, query), format)
-        set.headers['content-type'] = format === 'json' ? 'application/json' : 'application/x-ndjson'
+      async ({ ctx, query, set, request }) => {
+        const format = query.format ?? (request.headers.get('accept')?.includes(NDJSON) ? 'ndjson' : 'json')
+        const stream = streamOf(await exportLines(ctx, { ...namedTeam(request), ...query }), format)
+        set.headers['content-type'] = format === 'json' ? 'application/json' : NDJSON
         return new Response(stream)
       },
       {
-        ...on(exportLines, 'Everything that you see in the current team, with comments, links, versions and files'),
+        ...on(
+          exportLines,
+          'Everything that you see in all your teams, or in one, with comments, links, versions and files',
+        ),
         query: ExportQuery,
         response: ExportFile,
       },

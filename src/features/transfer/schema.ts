@@ -12,14 +12,19 @@ import {
   type Static,
   text,
 } from '../../schema.ts'
-import { projectFilter } from '../projects/schema.ts'
+import { projectFilter, teamFilter } from '../projects/schema.ts'
 
 export const ExportQuery = object({
   project: projectFilter,
-  format: optional(oneOf(['ndjson', 'json'], { description: 'Default: ndjson, one JSON value a line' })),
+  organizationId: teamFilter,
+  format: optional(
+    oneOf(['json', 'ndjson'], {
+      description: 'json: one array; ndjson: one JSON value on each line. Default: what Accept names, else json',
+    }),
+  ),
 })
 export type ExportQuery = Static<typeof ExportQuery>
-export const ExportFile = binary<Response>('application/x-ndjson', {
+export const ExportFile = binary<Response>('application/json', {
   description: 'Records in an order in which each comes after what it belongs to; the last line has count and SHA-256',
 })
 

@@ -32,7 +32,7 @@ function save(file: Blob, name: string): void {
 function Export() {
   const { team } = useRouteContext({ from: '/inside' })
   const load = useMutation({
-    mutationFn: () => readFile('/api/sync/export'),
+    mutationFn: () => readFile('/api/sync/export?format=ndjson'),
     onSuccess: (file) => save(file, `${team.slug}.ndjson`),
   })
   return (
