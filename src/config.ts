@@ -182,7 +182,12 @@ export const settings = {
   ),
   CHAT_PARALLEL: setting('Answers of the assistant that are written at once', number(1, 1000), 4),
   CHAT_DAILY_TOKENS: setting('Tokens of the model for each user and day; 0: no limit', number(0, 1_000_000_000), 0),
-  BILLING_KEY: setting('Publishable key of the billing provider; unset: all features are free', text, none, true),
+  BILLING_KEY: setting(
+    'Publishable key of a billing provider, which anyone can read in the setting billing, for your own pricing page only',
+    text,
+    none,
+    true,
+  ),
   REGISTRATION: setting(
     'open: anyone may register; closed: only administrators add users',
     choice('open', 'closed'),

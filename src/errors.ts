@@ -25,6 +25,7 @@ export const codes = {
   'conflict.last_owner': [409, 'An organization needs at least one owner'],
   'conflict.last_admin': [409, 'An instance needs at least one administrator'],
   'conflict.last_way': [409, 'An account needs at least one sign-in method'],
+  'conflict.plan_limit': [409, 'Limit of the plan reached'],
   'conflict.other_browser': [409, 'Requested in another browser'],
   'conflict.confirm_account': [409, 'Did you create this account?'],
   gone: [410, 'Used or expired'],

@@ -11,6 +11,7 @@ const shown = (value: unknown): string => {
   if (value === null || value === undefined) return '(not set)'
   if (typeof value !== 'object') return plain(String(value))
   if (Array.isArray(value)) return value.length === 0 ? '(none)' : plain(value.join(', '))
+  if (!('last4' in value)) return plain(JSON.stringify(value))
   const { set, last4 } = value as { set: boolean; last4: string | null }
   return set ? plain(`(set, ends with ${last4})`) : '(not set)'
 }
@@ -58,8 +59,17 @@ async function change(
 
 function parsed({ name, type }: SettingField, text: string): unknown {
   if (type === 'list') return text.split(',').flatMap((part) => part.trim() || [])
+  if (type === 'table') return parsedTable(name, text)
   if (type !== 'flag') return text
   if (text === 'on' || text === 'true') return true
   if (text === 'off' || text === 'false') return false
   throw new Refusal(`${name} is on or off, not ${JSON.stringify(text)}.`)
+}
+
+function parsedTable(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Refusal(`${name} is a table in JSON, such as {"starter":{"members":5,"projects":3}}.`)
+  }
 }

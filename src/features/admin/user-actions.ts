@@ -13,6 +13,7 @@ import * as announcements from '../notifications/announcements.ts'
 import type { Announcement, NotificationContent } from '../notifications/schema.ts'
 import { notify } from '../notifications/service.ts'
 import { organizationPlanChanged } from '../organizations/events.ts'
+import { requireKnownPlan } from '../organizations/plans.ts'
 import { memberships, organizations } from '../organizations/table.ts'
 import {
   userCodeRead,
@@ -210,12 +211,13 @@ export const notifyUser = write(
   },
 )
 
-/** Stored even without billing, for an operator who adds billing later. */
+/** Without a table of plans any name is stored, for an operator who adds one later. */
 export const setPlan = write(
   'admin.setPlan',
   admin,
   async (ctx, { id, plan, status, organizationId }: Subscription & { id: string }): Promise<SubscriptionSet> => {
     await find(ctx, id)
+    await requireKnownPlan(ctx, plan)
     const which = organizationId
       ? sql`exists (select 1 from ${memberships}
           where ${memberships.organizationId} = ${organizations.id} and ${memberships.userId} = ${id})`

@@ -1,6 +1,7 @@
 import type { Feature } from '../../feature.ts'
 import { removePersonal, retireOfMember } from './account.ts'
 import * as events from './events.ts'
+import { countForPlan } from './of-token.ts'
 import { agentRecord } from './record.ts'
 import { agentRoutes } from './routes.ts'
 import { agentTools } from './tools.ts'
@@ -10,5 +11,5 @@ export const agents: Feature = {
   routes: agentRoutes,
   tools: agentTools,
   records: [agentRecord],
-  hooks: [removePersonal, retireOfMember],
+  hooks: [removePersonal, retireOfMember, countForPlan],
 }

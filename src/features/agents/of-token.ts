@@ -2,6 +2,8 @@ import { and, asc, eq, isNull } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { slugify } from '../../text/text.ts'
+import { planUsage } from '../organizations/hooks.ts'
+import { requirePlanRoom } from '../organizations/plans.ts'
 import { users } from '../users/table.ts'
 import { agentCreated, agentUpdated } from './events.ts'
 import { agents } from './table.ts'
@@ -16,6 +18,13 @@ export const isUnknown = ({ name }: { name: string }): boolean => name.startsWit
 const nameOf = (client: string | undefined, token: string): string =>
   `${client ?? UNKNOWN} (${token})`.slice(0, NAME_LENGTH)
 
+const isActive = and(eq(agents.status, 'active'), isNull(agents.deletedAt))
+
+/** Counts the agents of a team that can work. */
+export const countForPlan = planUsage.handle((ctx, { organizationId, limit }) =>
+  limit === 'agents' ? ctx.db.$count(agents, and(eq(agents.organizationId, organizationId), isActive)) : 0,
+)
+
 interface Wanted {
   organizationId: string
   /** The user whose token it is. */
@@ -24,10 +33,15 @@ interface Wanted {
   token: string
   /** The program that uses it, if known. */
   client?: string
+  /** For a token whose agent was deleted. It must have one, so the limits of the plan do not count. */
+  isReplacement?: true
 }
 
 /** Returns the id of the user's agent `Claude Code (laptop)`, which it creates if there is none. */
-export async function agentOfToken(ctx: Ctx, { organizationId, userId, token, client }: Wanted): Promise<string> {
+export async function agentOfToken(
+  ctx: Ctx,
+  { organizationId, userId, token, client, isReplacement }: Wanted,
+): Promise<string> {
   const name = nameOf(client, token)
   const [known] = await ctx.db
     .select({ id: agents.id })
@@ -44,6 +58,7 @@ export async function agentOfToken(ctx: Ctx, { organizationId, userId, token, cl
     .orderBy(asc(agents.createdAt))
     .limit(1)
   if (known) return known.id
+  if (!isReplacement) await requirePlanRoom(ctx, organizationId, 'agents')
   const [made] = await ctx.db
     .insert(agents)
     .values({

@@ -10,6 +10,7 @@ import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import type { Scope } from '../../records/scopes.ts'
 import { slugify } from '../../text/text.ts'
+import { requirePlanRoom } from '../organizations/plans.ts'
 import {
   findShared,
   findToRestore,
@@ -97,12 +98,21 @@ export const listFor = read(
   },
 )
 
+/** Requires that the plan of the team has room for an agent. Personal and archived ones do not count. */
+async function requireRoomFor(
+  ctx: Ctx,
+  { organizationId, status }: Pick<Agent, 'organizationId' | 'status'>,
+): Promise<void> {
+  if (organizationId && status === 'active') await requirePlanRoom(ctx, organizationId, 'agents')
+}
+
 export const create = write(
   'agents.create',
   memberOrAlone('agents:write'),
   async (ctx, input: AgentCreate & { id?: string }): Promise<Agent> => {
     checkPrompt(input.systemPrompt)
     const place = placeOf(ctx, 'agent', input.scope)
+    await requireRoomFor(ctx, { ...place, status: 'active' })
     const [agent] = await ctx.db
       .insert(agents)
       .values({
@@ -139,6 +149,8 @@ export const update = write(
     // The caller must be able to write in the new scope too, so that they can undo the change.
     requireWriter(ctx, 'agent', { ...before, organizationId, scope })
     const moved = scope !== before.scope || organizationId !== before.organizationId
+    if (organizationId !== before.organizationId || (patch.status === 'active' && before.status !== 'active'))
+      await requireRoomFor(ctx, { ...before, ...patch, organizationId })
     const wanted = patch.skills
       ? await skillsFor(ctx, place, patch.skills, moved ? [] : before.skills)
       : moved
@@ -176,6 +188,7 @@ export const restore = write(
     const { row: before, deletedAt } = await findToRestore<Agent>(ctx, agents, visible, 'agent', ref, agentDeleted)
     checkVersion(ctx, before)
     if (deletedAt === null) return before
+    await requireRoomFor(ctx, before)
     const after = await change(ctx, before, { deletedAt: null })
     await onAgentRestored.call(ctx, { agent: before, deletedAt })
     ctx.emit(agentRestored, about(after))

@@ -10,6 +10,7 @@ import { isSeen } from '../../records/readable.ts'
 import { type Found, seenRecords } from '../links/records.ts'
 import { isPublished } from '../notes/rows.ts'
 import { notes } from '../notes/table.ts'
+import { requirePlanRoom } from '../organizations/plans.ts'
 import { organizations } from '../organizations/table.ts'
 import { requireWriter } from '../projects/rows.ts'
 import { attachmentAdded, attachmentRemoved } from './events.ts'
@@ -50,7 +51,10 @@ async function writable(ctx: Ctx, { kind, recordId }: Pick<Row, 'kind' | 'record
   return record
 }
 
-/** Requires room for a file. Two uploads at the same moment may exceed it by one file, which does no harm. */
+/**
+ * Requires room for a file: what the plan of the team allows, else a limit for everybody, which two uploads at the same
+ * moment may exceed by one file.
+ */
 export async function requireRoom(ctx: Ctx, { organizationId, id }: Found, size: number): Promise<void> {
   const owner = organizationId
     ? eq(attachments.organizationId, organizationId)
@@ -62,7 +66,10 @@ export async function requireRoom(ctx: Ctx, { organizationId, id }: Found, size:
     })
     .from(attachments)
     .where(owner)
-  const most = organizationId ? OF_TEAM : OF_USER
+  const isPlanned = organizationId
+    ? await requirePlanRoom(ctx, organizationId, 'storageMb', { more: size / 2 ** 20 })
+    : false
+  const most = isPlanned ? Number.POSITIVE_INFINITY : organizationId ? OF_TEAM : OF_USER
   if (Number(used?.bytes) + size > most)
     throw new AppError('too_large', `All files together may have ${most >> 20} MiB. Delete some that are not needed.`)
   if (Number(used?.here) >= OF_RECORD)

@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, gt, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { inPerson, userIdOf } from '../../auth/actor.ts'
 import { countAttempt } from '../../auth/limits.ts'
@@ -12,6 +12,7 @@ import { notifyOwners } from '../notifications/owners.ts'
 import { notify, settle } from '../notifications/service.ts'
 import { makingManagers, manages, teamPage } from '../organizations/managers.ts'
 import * as members from '../organizations/members.ts'
+import { requirePlanRoom } from '../organizations/plans.ts'
 import * as teams from '../organizations/service.ts'
 import { byEmail } from '../users/service.ts'
 import { inviteCreated, inviteRenewed, inviteWithdrawn } from './events.ts'
@@ -77,6 +78,7 @@ export async function send(
     .set({ ...values, version: sql`${invites.version} + 1` })
     .where(and(eq(invites.organizationId, organization.id), sentTo(email), open))
     .returning(shape)
+  if (!renewed) await requirePlaceFor(ctx, organization.id)
   const [fresh] = renewed
     ? []
     : await ctx.db
@@ -100,6 +102,13 @@ export async function send(
   const [made] = await select(ctx).where(eq(invites.id, invite.id))
   const byHand = inPerson(ctx.actor) ? { link: linkOf(ctx, token) } : { detail: linkKept(ctx, organization.id) }
   return { ...shown(made as Row), ...(handedOver && byHand) }
+}
+
+/** Requires that the plan has room for everybody who is invited: otherwise the last one could not accept. */
+async function requirePlaceFor(ctx: Ctx, organizationId: string): Promise<void> {
+  const waiting = and(eq(invites.organizationId, organizationId), open, gt(invites.expiresAt, ctx.now))
+  const reserved = { count: await ctx.db.$count(invites, waiting), name: 'open invitation' }
+  await requirePlanRoom(ctx, organizationId, 'members', { reserved })
 }
 
 /** Notifies whom the address belongs to; a renewed invite replaces the earlier notification. */

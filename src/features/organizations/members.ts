@@ -19,6 +19,7 @@ import { users } from '../users/table.ts'
 import * as events from './events.ts'
 import { managerMade, memberLeft, personalReclaimed } from './hooks.ts'
 import { makingManagers, manages } from './managers.ts'
+import { requirePlanRoom } from './plans.ts'
 import type { Member, MemberPage, MemberQuery, Organization } from './schema.ts'
 import { find, here, live } from './service.ts'
 import { memberships, organizations } from './table.ts'
@@ -188,6 +189,12 @@ export async function join(
   ctx: Ctx,
   { id, userId, role }: { id: string; userId: string; role: Role },
 ): Promise<boolean> {
+  const [known] = await ctx.db
+    .select({ role: memberships.role })
+    .from(memberships)
+    .where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
+  if (known) return false
+  await requirePlanRoom(ctx, id, 'members')
   const added = await ctx.db
     .insert(memberships)
     .values({ organizationId: id, userId, role, joinedAt: ctx.now })

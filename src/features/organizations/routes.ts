@@ -1,6 +1,7 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
 import * as members from './members.ts'
+import { usage } from './plans.ts'
 import {
   Member,
   MemberPage,
@@ -12,6 +13,7 @@ import {
   OrganizationPage,
   OrganizationPatch,
   OrganizationQuery,
+  TeamUsage,
 } from './schema.ts'
 import * as organizations from './service.ts'
 
@@ -64,6 +66,11 @@ export const organizationRoutes = (http: Http) =>
       ...on(organizations.remove, 'Delete a team'),
       params: byId,
       response: Deleted,
+    })
+    .get('/api/teams/:id/usage', ({ ctx, params }) => usage(ctx, params), {
+      ...on(usage, 'What a team uses of the limits of its plan'),
+      params: byId,
+      response: TeamUsage,
     })
     .get('/api/teams/:id/members', ({ ctx, params, query }) => members.members(ctx, { ...query, ...params }), {
       ...on(members.members, 'Members of a team'),

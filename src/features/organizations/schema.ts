@@ -5,6 +5,7 @@ import {
   email,
   id,
   instant,
+  int,
   jsonObject,
   nullable,
   object,
@@ -51,6 +52,24 @@ export const OrganizationQuery = object(paging('name', 'createdAt'))
 export type OrganizationQuery = Static<typeof OrganizationQuery>
 export const OrganizationPage = pageOf(Organization)
 export type OrganizationPage = Static<typeof OrganizationPage>
+
+/** What a plan limits. Files are counted in units of 2^20 bytes. */
+export const planLimits = ['members', 'projects', 'agents', 'storageMb'] as const
+export type PlanLimit = (typeof planLimits)[number]
+
+export const TeamUsage = object({
+  plan: Organization.properties.plan,
+  planStatus: Organization.properties.planStatus,
+  items: array(
+    object({
+      limit: oneOf(planLimits),
+      used: int({ example: 3, description: 'How many the team has; storageMb is rounded up' }),
+      most: nullable(int({ example: 5, description: 'What the plan allows; null: no limit' })),
+    }),
+    planLimits.length,
+  ),
+})
+export type TeamUsage = Static<typeof TeamUsage>
 
 export const Member = object({
   id: id({ description: "The user's id" }),

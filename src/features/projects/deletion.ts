@@ -7,6 +7,7 @@ import { anyOf } from '../../db/columns.ts'
 import { notFound } from '../../errors.ts'
 import { requireRestorer } from '../../records/restoring.ts'
 import { byReference, deletedLately } from '../../records/rows.ts'
+import { requirePlanRoom } from '../organizations/plans.ts'
 import { ifThere } from './current.ts'
 import { projectDeleted, projectRestored } from './events.ts'
 import { changeInside } from './inside.ts'
@@ -42,6 +43,7 @@ export const restore = write(
     await requireRestorer(ctx, { ...before, deletedAt }, projectDeleted, 'Restoring a deleted project')
     checkVersion(ctx, before)
     await takeTurns(ctx, before.organizationId)
+    await requirePlanRoom(ctx, before.organizationId, 'projects')
     const names = await freeNames(ctx, before)
     await changeInside(ctx, before, { deletedAt: null }, (table) => eq(table.deletedAt, deletedAt))
     const after = await change(ctx, before, { ...names, deletedAt: null })

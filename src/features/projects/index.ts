@@ -3,6 +3,7 @@ import { callersProject } from '../../mcp/hooks.ts'
 import { defaultProject } from './current.ts'
 import * as events from './events.ts'
 import { countInWorkspaces, leaveWorkspace } from './in-workspaces.ts'
+import { countForPlan } from './names.ts'
 import { projectRecord } from './record.ts'
 import { projectRoutes } from './routes.ts'
 import { projectTools } from './tools.ts'
@@ -12,5 +13,5 @@ export const projects: Feature = {
   routes: projectRoutes,
   tools: projectTools,
   records: [projectRecord],
-  hooks: [countInWorkspaces, leaveWorkspace, callersProject.handle((ctx) => defaultProject(ctx))],
+  hooks: [countInWorkspaces, leaveWorkspace, countForPlan, callersProject.handle((ctx) => defaultProject(ctx))],
 }

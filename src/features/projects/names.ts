@@ -2,11 +2,17 @@ import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { AppError } from '../../errors.ts'
 import { slugify, untaken } from '../../text/text.ts'
+import { planUsage } from '../organizations/hooks.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from './table.ts'
 
 /** Slugs and keys are unique in an organization among projects that are not deleted. */
 const live = isNull(projects.deletedAt)
+
+/** Archived projects count too: their records stay. */
+export const countForPlan = planUsage.handle((ctx, { organizationId, limit }) =>
+  limit === 'projects' ? ctx.db.$count(projects, and(eq(projects.organizationId, organizationId), live)) : 0,
+)
 
 /** Locks the organization, so that concurrent callers choose slugs and keys one after another. */
 export const takeTurns = (ctx: Ctx, organizationId: string) =>

@@ -9,6 +9,7 @@ import { notFound } from '../../errors.ts'
 import { feedColumns, feedEntry, isToldTo, isWork } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { keyset } from '../../records/page.ts'
+import { requirePlanRoom } from '../organizations/plans.ts'
 import { organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
 import { projectArchived, projectCreated, projectRestored, projectUpdated } from './events.ts'
@@ -136,6 +137,7 @@ export const create = write(
     checkProjectSettings(input.settings)
     requireGatekeeper(ctx, { organizationId, createdById: ctx.actor.userId, settings: {} }, input.settings)
     await takeTurns(ctx, organizationId)
+    await requirePlanRoom(ctx, organizationId, 'projects')
     const [project] = await ctx.db
       .insert(projects)
       .values({

@@ -2,6 +2,7 @@ import { and, eq, isNull } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
 import { member, requireRole } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
+import { requirePlanRoom } from '../organizations/plans.ts'
 import { organizations } from '../organizations/table.ts'
 import { workspaces, workspaceTeams } from '../workspaces/table.ts'
 import { projectShared, projectUnshared } from './events.ts'
@@ -34,6 +35,7 @@ export const share = write(
       return shared
     }
     await takeTurns(ctx, target)
+    await requirePlanRoom(ctx, target, 'projects')
     const placed = {
       organizationId: target,
       workspaceId: to.workspaceId ?? null,

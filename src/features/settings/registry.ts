@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import type { Config } from '../../config.ts'
 import {
   array,
@@ -5,8 +6,11 @@ import {
   email,
   id,
   instant,
+  int,
   nullable,
+  object,
   oneOf,
+  optional,
   type Static,
   type TSchema,
   text,
@@ -40,6 +44,10 @@ const internal = <S extends TSchema>(schema: S, fallback: Static<S>, about: stri
 const secret = (about: string) => ({ schema: nullable(text(500)), fallback: null, about, isSecret: true }) as const
 
 const slug = nullable(text(80, { pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', example: 'imprint' }))
+/** The name of a plan. */
+export const planName = Type.String({ pattern: '^[a-z0-9](-?[a-z0-9]){0,39}$' })
+const most = optional(nullable(int({ example: 5 })))
+const PlanLimits = object({ members: most, projects: most, agents: most, storageMb: most })
 const enabled = (about: string) => open(bool(), false, about)
 
 export const registry = {
@@ -90,6 +98,27 @@ export const registry = {
         prescribed: ({ REGISTRATION }) =>
           REGISTRATION === 'closed' ? { value: false, by: 'REGISTRATION' } : undefined,
       }),
+    },
+  },
+  plans: {
+    about: 'Plans of teams, with their limits',
+    fields: {
+      table: internal(
+        Type.Record(planName, PlanLimits, { additionalProperties: false, maxProperties: 50 }),
+        {},
+        'Each plan with members, projects, agents and storageMb; null or nothing: no limit. New teams have the plan included.',
+      ),
+    },
+  },
+  billing: {
+    about: 'For the pricing page of your own site',
+    fields: {
+      publishableKey: open(
+        nullable(text(500)),
+        null,
+        'The publishable key of your billing provider. Tutti only publishes it: it charges nobody and changes no plan.',
+        { prescribed: ({ BILLING_KEY }) => ({ value: BILLING_KEY ?? null, by: 'BILLING_KEY' }) },
+      ),
     },
   },
   assistant: {

@@ -20,7 +20,7 @@ const names = (description: string) => array(text(40, { example: 'siteName' }), 
 export const SettingField = object({
   name: text(40, { example: 'siteName' }),
   about: text(300, { example: 'The name of the site, in titles and the feed.' }),
-  type: oneOf(['text', 'flag', 'choice', 'list', 'time', 'secret'], { example: 'text' }),
+  type: oneOf(['text', 'flag', 'choice', 'list', 'time', 'secret', 'table'], { example: 'text' }),
   choices: optional(array(text(40, { example: 'before' }), 20)),
   public: bool({ description: 'Everybody may read it' }),
   fixedBy: nullable(text(60, { example: 'REGISTRATION', description: 'The environment variable that decides it' })),

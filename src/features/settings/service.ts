@@ -21,6 +21,7 @@ function typeOf(schema: TSchema, isSecret?: true): Pick<SettingField, 'type' | '
   if (inner.enum) return { type: 'choice', choices: [...(inner.enum as string[])] }
   if (inner.type === 'boolean') return { type: 'flag' }
   if (inner.type === 'array') return { type: 'list' }
+  if (inner.type === 'object') return { type: 'table' }
   return { type: inner.format === 'date-time' ? 'time' : 'text' }
 }
 

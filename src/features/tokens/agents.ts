@@ -5,6 +5,7 @@ import type { Rule } from '../../auth/policy.ts'
 import { onAgentRemoved, onAgentStopped } from '../agents/hooks.ts'
 import { agentOfToken, isUnknown, nameProgram, personOf } from '../agents/of-token.ts'
 import { agents } from '../agents/table.ts'
+import { hasPlanRoom } from '../organizations/plans.ts'
 import { mcpTokenConnected, mcpTokenIntroduced } from './events.ts'
 import { mcpTokens } from './table.ts'
 
@@ -70,6 +71,8 @@ async function nameAgent(ctx: Ctx, token: Token, client: string): Promise<void> 
   if (others > 0) {
     const { organizationId, name } = token
     if (!isUnknown(agent)) return
+    // Where the plan has no room for another agent, the token keeps the one that it shares.
+    if (!(await hasPlanRoom(ctx, organizationId, 'agents'))) return
     const agentId = await agentOfToken(ctx, { organizationId, userId, token: name, client })
     await ctx.db.update(mcpTokens).set({ agentId }).where(eq(mcpTokens.id, token.id))
   } else if (!(await nameProgram(ctx, { id: agent.id, userId, client }))) return
@@ -101,7 +104,7 @@ export const replaceAgent = onAgentRemoved.handle(async (ctx, { agent }) => {
     )
   for (const { id, organizationId, userId, name } of orphans) {
     const client = was?.client ?? undefined
-    const agentId = await agentOfToken(ctx, { organizationId, userId, token: name, client })
+    const agentId = await agentOfToken(ctx, { organizationId, userId, token: name, client, isReplacement: true })
     await ctx.db.update(mcpTokens).set({ agentId }).where(eq(mcpTokens.id, id))
   }
   return {}

@@ -7,6 +7,8 @@ import { notFound } from '../../errors.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import * as accounts from '../accounts/service.ts'
 import { organizationUpdated } from '../organizations/events.ts'
+import { planUsage } from '../organizations/hooks.ts'
+import { requirePlanRoom } from '../organizations/plans.ts'
 import type { Organization } from '../organizations/schema.ts'
 import * as organizations from '../organizations/service.ts'
 import { organizations as organizationsTable } from '../organizations/table.ts'
@@ -45,12 +47,24 @@ async function replace(ctx: Ctx, owner: Owner, picture: Picture | null): Promise
   const whose = 'userId' in owner ? eq(uploads.userId, owner.userId) : eq(uploads.organizationId, owner.organizationId)
   await ctx.db.delete(uploads).where(and(whose, eq(uploads.purpose, owner.purpose)))
   if (!picture) return null
+  if ('organizationId' in owner)
+    await requirePlanRoom(ctx, owner.organizationId, 'storageMb', { more: picture.bytes.length / 2 ** 20 })
   const { type, width, height } = picture
   const id = crypto.randomUUID()
   const bytes = sql`decode(${Buffer.from(picture.bytes).toString('base64')}, 'base64')`
   await ctx.db.insert(uploads).values({ id, ...owner, type, width, height, bytes, createdAt: ctx.now })
   return `/uploads/${id}`
 }
+
+/** Counts the picture of a team in units of 2^20 bytes. */
+export const countPictures = planUsage.handle(async (ctx, { organizationId, limit }) => {
+  if (limit !== 'storageMb') return 0
+  const [used] = await ctx.db
+    .select({ bytes: sql<string>`coalesce(sum(octet_length(${uploads.bytes})), 0)` })
+    .from(uploads)
+    .where(eq(uploads.organizationId, organizationId))
+  return Number(used?.bytes) / 2 ** 20
+})
 
 // ---- pictures of a user
 

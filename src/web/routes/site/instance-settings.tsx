@@ -8,6 +8,7 @@ import { toast } from '../../components/toasts.tsx'
 import { Waiting } from '../admin/frame.tsx'
 import { useAdminChange } from '../admin/queries.ts'
 import { PictureField } from './picture.tsx'
+import { PlanTable } from './plan-table.tsx'
 import { changeSetting, settingsQuery, testMail } from './queries.ts'
 import { words } from './words.ts'
 
@@ -59,9 +60,11 @@ function changesOf({ fields, values }: Setting, form: FormData): Record<string, 
         ? form.has(name)
         : type === 'list'
           ? text.split(',').flatMap((part) => part.trim() || [])
-          : type === 'time' && text
-            ? new Date(text).toISOString()
-            : text || null
+          : type === 'table'
+            ? (JSON.parse(text) as unknown)
+            : type === 'time' && text
+              ? new Date(text).toISOString()
+              : text || null
     if (type === 'secret' ? text !== '' : JSON.stringify(value) !== JSON.stringify(values[name])) patch[name] = value
   }
   return patch
@@ -117,6 +120,13 @@ interface FieldProps {
 
 function Field({ field, id, value }: FieldProps) {
   const { name, about, type, fixedBy } = field
+  if (type === 'table')
+    return (
+      <div className="stack s2">
+        <p className="t12 soft">{about}</p>
+        <PlanTable name={name} value={value} />
+      </div>
+    )
   if (name === 'imageId') return <PictureSetting field={field} value={value} />
   const hints = [
     about,

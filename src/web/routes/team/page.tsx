@@ -7,6 +7,7 @@ import { Invites } from './invites.tsx'
 import { Members } from './members.tsx'
 import { Repositories, Workspaces } from './places.tsx'
 import { teamMembersQuery } from './queries.ts'
+import { Usage } from './usage.tsx'
 import { words } from './words.ts'
 
 export function TeamPage() {
@@ -29,6 +30,7 @@ export function TeamPage() {
         {error && !data && <ProblemBox error={error} />}
         {data && <Members team={team.id} me={me.id} members={data} />}
         {data && <Invites team={team.id} may={data.can.invite === true} gives={data.gives} />}
+        <Usage team={team.id} />
         <Workspaces team={team.id} />
         <Repositories team={team.id} />
       </div>

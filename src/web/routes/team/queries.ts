@@ -9,6 +9,12 @@ export const teamMembersQuery = (id: string) =>
     queryFn: () => ok(organizations.teams({ id }).members.get({ query: { limit: 200 } })),
   })
 
+export const usageQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['usage', id],
+    queryFn: () => ok(organizations.teams({ id }).usage.get()),
+  })
+
 export const presenceQuery = (id: string) =>
   queryOptions({
     queryKey: ['presence', id],

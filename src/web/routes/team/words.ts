@@ -2,6 +2,11 @@ export const words = {
   title: (team: string) => team,
   about: (role: string) => `Your role is ${role}.`,
   analytics: 'What happened, by day',
+  usage: {
+    title: 'Plan',
+    limits: { members: 'Members', projects: 'Projects', agents: 'Agents', storageMb: 'Files (MB)' },
+    of: (used: number, most: number) => `${used} of ${most}`,
+  },
   members: 'Members',
   columns: { name: 'Name', role: 'Role', here: 'Here', since: 'Since', more: 'More' },
   you: 'you',
