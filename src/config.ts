@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { conflictsOf } from './text/setting-conflicts.ts'
-import { ConfigError, readSettings } from './text/setting-file.ts'
+import { ConfigError, defaultDataDir, readSettings } from './text/setting-file.ts'
 import {
   addresses,
   anyUrl,
@@ -41,17 +40,18 @@ const setting = <T>(about: string, parse: Parse<T>, fallback: T, secret?: true):
 
 const none = undefined as string | undefined
 const noNumber = undefined as number | undefined
+const noTexts: string[] = []
 
 export const settings = {
   HOST: setting('Address to listen on; 127.0.0.1 accepts local connections only', bindable, '127.0.0.1'),
   PORT: setting('Port to listen on', number(0, 65_535), 4242),
-  DATA_DIR: setting('Folder for the database, secrets and uploads', text, defaultDataDir()),
+  DATA_DIR: setting('Folder for the database, secrets and uploads', text, defaultDataDir(process.env)),
   APP_URL: setting('Address that users open, such as https://tutti.example.com', webUrl, none),
-  ALLOWED_HOSTS: setting('Other host names that the server accepts, separated by commas', hosts, [] as string[]),
+  ALLOWED_HOSTS: setting('Other host names that the server accepts, separated by commas', hosts, noTexts),
   TRUSTED_PROXIES: setting(
     'Addresses of reverse proxies whose X-Forwarded-For is trusted, separated by commas',
     addresses,
-    [] as string[],
+    noTexts,
   ),
   DB_CONNECTION: setting(
     'pglite (embedded) or pgsql (DATABASE_URL)',
@@ -76,11 +76,7 @@ export const settings = {
     none,
     true,
   ),
-  DATABASE_WAIT: setting(
-    'Seconds that a server which starts waits for an external Postgres that is away or accepts no writes; 0: none',
-    number(0, 86_400),
-    60,
-  ),
+  DATABASE_WAIT: setting('Seconds that a server waits for that Postgres at its start; 0: none', number(0, 86_400), 60),
   DB_POOL_SIZE: setting(
     'Connections to the external Postgres; two are kept for reads, one of which a backup uses',
     number(2, 200),
@@ -147,11 +143,7 @@ export const settings = {
     choice('on', 'off'),
     'on' as const,
   ),
-  OUTBOUND_ALLOW: setting(
-    'Hosts that webhooks and code hosts of users may be although they are private: names, host:port, addresses or ranges such as 10.0.0.0/8, separated by commas',
-    hostEntries,
-    [] as string[],
-  ),
+  OUTBOUND_ALLOW: setting('Private hosts that users may give, such as git.lan:3000, 10.0.0.0/8', hostEntries, noTexts),
   EMBEDDINGS: setting(
     'on: search by meaning and words; off: by words only, which saves memory on a small server',
     choice('on', 'off'),
@@ -261,7 +253,7 @@ export function loadConfig({ env = process.env, options = {}, file }: ConfigInpu
   const readFile = (at: string, required: boolean) =>
     readSettings(at, { required, isKnown: (name) => name in settings, problems })
   const named = path === undefined ? {} : readFile(path, true)
-  const dataDir = resolve(options.DATA_DIR || env.DATA_DIR || named.DATA_DIR || defaultDataDir())
+  const dataDir = resolve(options.DATA_DIR || env.DATA_DIR || named.DATA_DIR || defaultDataDir(process.env))
   const fromFile = path === undefined ? readFile(join(dataDir, 'config.env'), false) : named
   if (path === undefined && fromFile.DATA_DIR)
     problems.push('DATA_DIR cannot be set in DATA_DIR/config.env; set it in the environment')
@@ -303,9 +295,3 @@ const forEachName = <T>(make: (name: Name) => T): Record<Name, T> =>
 /** Reads every setting with its own type. */
 const readValues = (read: <T>(name: Name, setting: Setting<T>) => T): Values =>
   Object.fromEntries(names.map((name) => [name, read<unknown>(name, settings[name] as Setting<unknown>)])) as Values
-
-function defaultDataDir(): string {
-  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support', 'tutti')
-  if (process.platform === 'win32') return join(process.env.LOCALAPPDATA ?? homedir(), 'tutti')
-  return join(process.env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'tutti')
-}

@@ -1,10 +1,10 @@
 import type { Invite, InviteSent } from '../../src/features/invites/schema.ts'
-import type { Member, Organization } from '../../src/features/organizations/schema.ts'
+import type { Member, Organization, TeamUsage } from '../../src/features/organizations/schema.ts'
 import type { User } from '../../src/features/users/schema.ts'
 import type { Client } from '../api/client.ts'
 import { chooseTeam } from '../api/profiles.ts'
 import { amongMine, at, currentTeam } from '../api/reference.ts'
-import { plain, record } from '../terminal/output.ts'
+import { plain, record, table } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
 import { ago, left } from '../terminal/times.ts'
 import { choice, clearable, eitherOf, flag, type Shown, shown, text, type Verb } from './noun.ts'
@@ -83,6 +83,21 @@ export const verbs: Verb[] = [
     examples: ['tutti teams update engines --name "Engines"'],
     run: async ({ client, args, fields }) =>
       one(await client.request<Organization>('PATCH', at('/api/teams/:id', await idOf(client, args[0])), fields)),
+  },
+  {
+    name: 'usage',
+    args: '[team]',
+    about: 'Show what a team uses of the limits of its plan (default: the current one)',
+    examples: ['tutti teams usage', 'tutti teams usage engines --json'],
+    run: async ({ client, args }) => {
+      const found = await client.get<TeamUsage>(at('/api/teams/:id/usage', await idOf(client, args[0])))
+      const lines = table(found.items, [
+        { title: 'Limit', of: ({ limit }) => (limit === 'storageMb' ? 'files (MB)' : limit) },
+        { title: 'Used', of: ({ used }) => String(used) },
+        { title: 'Allowed', of: ({ most }) => String(most ?? 'no limit') },
+      ])
+      return shown(found, `Plan: ${plain(found.plan)} (${found.planStatus})`, ...lines)
+    },
   },
   {
     name: 'members',

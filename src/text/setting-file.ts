@@ -1,4 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 
 /** What is wrong with the configuration, all of it at once. */
 export class ConfigError extends Error {
@@ -33,4 +35,10 @@ export function readSettings(path: string, { required, isKnown, problems }: Read
     else found[name] = value.replace(/^(["'])(.*)\1$/, '$2')
   }
   return found
+}
+
+export function defaultDataDir(env: Readonly<Record<string, string | undefined>>): string {
+  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support', 'tutti')
+  if (process.platform === 'win32') return join(env.LOCALAPPDATA ?? homedir(), 'tutti')
+  return join(env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'tutti')
 }

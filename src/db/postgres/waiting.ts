@@ -15,7 +15,7 @@ export class DatabaseWait {
 
   constructor(private readonly options: WaitOptions) {}
 
-  /** Repeats `work`, which must be repeatable, until it succeeds. Rejects when the time is over or waiting cannot help. */
+  /** Repeats `work` until it succeeds. Rejects when the time is over or waiting cannot help. */
   async until<T>(work: () => Promise<T>): Promise<T> {
     const { seconds, log } = this.options
     let began = 0
@@ -48,7 +48,8 @@ export async function requireWritable(driver: Driver): Promise<void> {
 
 /** 57P0x: the server stops or starts. 53300: too many connections. 08xxx: connection trouble. 25006: a standby. */
 const TEMPORARY_STATE = /^(?:57P0.|53300|08...|25006)$/
-const TEMPORARY_CODE = /^ERR_POSTGRES_(?:CONNECTION_|IDLE_TIMEOUT|LIFETIME_TIMEOUT)/
+/** Names that Bun gives to errors of its own. */
+const TEMPORARY_NAME = /^ERR_POSTGRES_(?:CONNECTION_|IDLE_TIMEOUT|LIFETIME_TIMEOUT)/
 /** Class 28: refused credentials. 3D000: unknown database. No other server of the same cluster would accept them. */
 const LASTING_STATE = /^(?:28...|3D000)$/
 
@@ -70,5 +71,5 @@ function rootsOf(error: unknown): Root[] {
   return cause instanceof Error ? rootsOf(cause) : [(error ?? {}) as Root]
 }
 
-const isTemporaryRoot = ({ code = '', errno }: Root): boolean =>
-  errno ? TEMPORARY_STATE.test(errno) : code === 'unavailable' || TEMPORARY_CODE.test(code)
+const isTemporaryRoot = ({ code: name = '', errno }: Root): boolean =>
+  errno ? TEMPORARY_STATE.test(errno) : name === 'unavailable' || TEMPORARY_NAME.test(name)

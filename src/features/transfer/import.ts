@@ -7,7 +7,6 @@ import { rowsAs } from '../../db/session.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { seenRecords } from '../links/records.ts'
 import { announceImported, type ImportedLink } from '../links/service.ts'
-import { requirePlanRoom } from '../organizations/plans.ts'
 import { memberships } from '../organizations/table.ts'
 import { specs } from '../specs/table.ts'
 import { users } from '../users/table.ts'
@@ -18,7 +17,7 @@ import { checkFile, storeFile } from './files.ts'
 import { kindNamed } from './kinds.ts'
 import { adoptParts, parentIn, raiseNumbers, setParents } from './parents.ts'
 import { fieldOf, parentField, parts, personFields } from './parts.ts'
-import { checkRecord, computed, isOurs, isOwn, ownerOf } from './rules.ts'
+import { checkRecord, computed, isOurs, isOwn, ownerOf, requireRoom } from './rules.ts'
 import type { ImportBatch, ImportResult, Line } from './schema.ts'
 import { Slugs } from './slugs.ts'
 import { importedRecords } from './table.ts'
@@ -194,7 +193,7 @@ class Batch {
 
   async #create(entity: string, { table, fields }: Place, row: Fields): Promise<void> {
     if (entity === 'link') await announceImported(this.ctx, this.organizationId, row as ImportedLink)
-    await this.#requirePlanRoom(entity, row)
+    await requireRoom(this.ctx, entity, row)
     if (entity === 'version' && !(await this.#hasReached(row))) return void this.result.unchanged++
     // A parent may come later, and is set then.
     const { parentId, ...rest } = row
@@ -210,12 +209,6 @@ class Batch {
     if (entity === 'task') this.#created.add(String(row.id))
     this.#touched(entity, values)
     await this.#remember(entity, fields, row)
-  }
-
-  async #requirePlanRoom(entity: string, { organizationId, status }: Fields): Promise<void> {
-    if (typeof organizationId !== 'string') return
-    if (entity === 'project') await requirePlanRoom(this.ctx, organizationId, 'projects')
-    if (entity === 'agent' && status === 'active') await requirePlanRoom(this.ctx, organizationId, 'agents')
   }
 
   /** Whether the spec has had this version here. One that conflicts has not, and its next version takes the number. */

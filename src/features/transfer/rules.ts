@@ -7,6 +7,7 @@ import { invalid } from '../../errors.ts'
 import type { MemoryScope } from '../../records/names.ts'
 import { seenRecords } from '../links/records.ts'
 import { mentionsOf } from '../notes/mentions.ts'
+import { requirePlanRoom } from '../organizations/plans.ts'
 import { placeholdersIn } from '../skills/placeholders.ts'
 import { aliasOf } from './aliases.ts'
 import { entityNamed, needed, orNull, type Reference, scopes } from './entities.ts'
@@ -137,4 +138,11 @@ export async function isOurs(
   if (!belongsTo) return false
   const [place] = await placesOf(ctx, belongsTo, [String(there[parent])])
   return place?.team === organizationId
+}
+
+/** Requires that the plan of the team has room for a new project or agent. */
+export async function requireRoom(ctx: Ctx, entity: string, { organizationId, status }: Fields): Promise<void> {
+  if (typeof organizationId !== 'string') return
+  if (entity === 'project') await requirePlanRoom(ctx, organizationId, 'projects')
+  if (entity === 'agent' && status === 'active') await requirePlanRoom(ctx, organizationId, 'agents')
 }
