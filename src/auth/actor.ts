@@ -122,11 +122,11 @@ export function inOrganization(actor: Actor, organizationId: string): Actor {
 }
 
 /**
- * Returns the teams that a list of the person covers: the given one; else that of a credential that is bound to one;
- * else all teams of the caller.
+ * Returns the teams that a list of the person covers: the given one, if it is theirs. Without one, that of a credential
+ * that is bound to a team, or all teams of the caller.
  */
 export function teamsToList(actor: Actor, organizationId?: string): string[] {
-  if (organizationId !== undefined) return [currentOrganization(inOrganization(actor, organizationId))]
+  if (organizationId !== undefined) return actor.memberships.has(organizationId) ? [organizationId] : []
   return actor.bound ? [currentOrganization(actor)] : organizationsOf(actor)
 }
 

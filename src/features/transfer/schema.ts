@@ -1,17 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import {
-  binary,
-  email,
-  id,
-  int,
-  jsonObject,
-  nullable,
-  object,
-  oneOf,
-  optional,
-  type Static,
-  text,
-} from '../../schema.ts'
+import { email, id, int, jsonObject, nullable, object, oneOf, optional, type Static, text } from '../../schema.ts'
 import { projectFilter, teamFilter } from '../projects/schema.ts'
 
 export const ExportQuery = object({
@@ -24,9 +12,12 @@ export const ExportQuery = object({
   ),
 })
 export type ExportQuery = Static<typeof ExportQuery>
-export const ExportFile = binary<Response>('application/json', {
-  description: 'Records in an order in which each comes after what it belongs to; the last line has count and SHA-256',
-})
+export const ExportFile = Type.Unsafe<Response>(
+  Type.Array(jsonObject(), {
+    description:
+      'Records in an order in which each comes after what it belongs to; the last entry has count and SHA-256',
+  }),
+)
 
 export const MOST_RECORDS = 200
 const Person = object({ id: id(), email: email() })
