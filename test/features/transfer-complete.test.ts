@@ -234,7 +234,9 @@ async function upload(who: Person, kind: string, recordId: string): Promise<void
 }
 
 async function exported(who: Person): Promise<{ lines: Line[]; people: { id: string; email: string }[] }> {
-  const response = await fetch(`${t.url}/api/sync/export?format=ndjson`, { headers: { authorization: `Bearer ${who.token}` } })
+  const response = await fetch(`${t.url}/api/sync/export?format=ndjson`, {
+    headers: { authorization: `Bearer ${who.token}` },
+  })
   const lines = (await response.text()).trimEnd().split('\n')
   const all = lines.map((line) => JSON.parse(line) as Line & { people?: { id: string; email: string }[] })
   return { lines: all.filter(({ entity }) => entity), people: all.find(({ people }) => people)?.people ?? [] }
