@@ -41,6 +41,7 @@ const everyday: [string, RegExp][] = [
   ['teams invite {teams} other@example.com', /^Invited other@example\.com\.\n/],
   ['teams withdraw {teams} other@example.com', /^Withdrew the invite\. Its link no longer works\.\n$/],
   ['teams members', /Grace Hopper +\S+@example\.com +owner\n/],
+  ['teams usage', /^Plan: included \(active\)\n/],
 
   ['projects create Tutti --key TUT', /^Name +Tutti\n/],
   ['projects list', /^Key +Slug +Name +Status +Visibility\nTUT +tutti +Tutti +active +team\n$/],
