@@ -17,7 +17,7 @@ import { namesIn } from './names.ts'
 import type { Caller } from './protocol.ts'
 import { failure, responseOf, success, type Told } from './result.ts'
 import type { Fields, Known } from './short.ts'
-import { type Names, sourceOf } from './source.ts'
+import { type Names, sourceOf, sourceOfError } from './source.ts'
 import type { Call } from './sse.ts'
 import { callOf, type Tool } from './tool.ts'
 
@@ -71,7 +71,7 @@ export class Calls {
       const ctx = this.#contextFor(input, caller, signal)
       await callReceived.call(ctx, namedIn(input))
       const { result, shown } = await this.#limited(owner, () => tool.run(ctx, input as never))
-      const source = await sourceOf(ctx, { name: tool.name, action: runs.action }, { result, shown }, this.names)
+      const source = await sourceOf(ctx, { name: tool.name, action: runs.action }, { result, shown }, this.names, input)
       return success(shown, tool, await knownFor(ctx, tool, input, shown), source)
     } catch (thrown) {
       if (thrown instanceof ProtocolError) throw thrown
@@ -81,7 +81,8 @@ export class Calls {
       // A failed lookup of other names must not hide the error.
       const near = subject ? await namesNear(this.#contextFor({}, caller, signal), subject).catch(() => []) : []
       const usable = new Set(this.catalogue.usable(caller).map((tool) => tool.name))
-      return failure(error, { tool: name, requestId, usable, near })
+      const source = sourceOfError(name, error, args)
+      return failure(error, { tool: name, requestId, usable, near, source })
     }
   }
 

@@ -1,5 +1,6 @@
 import { AppError } from '../errors.ts'
 import type { RecordKind, Records, Resource } from '../records/kind.ts'
+import { named } from '../text/quoted.ts'
 
 export type Fields = Record<string, unknown>
 
@@ -32,11 +33,12 @@ export const handle = (record: object): string => {
   return String(key ?? slug ?? id)
 }
 export const uriOf = (noun: string, record: object): string => `tutti://${noun}/${encodeURIComponent(handle(record))}`
+/** Returns the key and the title, quoted unless it is as plain as a name. */
 export const titleOf = (record: object): string => {
   const { key, title, name, goals } = record as Fields
-  const named = title ?? name ?? (Array.isArray(goals) ? goals[0] : undefined)
-  return [noun(key), noun(named)].filter(Boolean).join(' ') || handle(record)
+  const words = textOf(title ?? name ?? (Array.isArray(goals) ? goals[0] : undefined))
+  return [textOf(key), words && named(words)].filter(Boolean).join(' ') || handle(record)
 }
-const noun = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
 export const isGone = (error: unknown): boolean => error instanceof AppError && error.status === 404

@@ -53,6 +53,8 @@ interface FailedCall {
   readonly requestId: string
   /** The names of the tools that the caller may use. */
   readonly usable: ReadonlySet<string>
+  /** Whose text the error quotes. */
+  readonly source?: Attribution
   /** What the caller may have meant by a reference to nothing. */
   readonly near?: readonly string[]
 }
@@ -62,7 +64,7 @@ interface FailedCall {
  * they would cost tokens twice. A caller of tools cannot use routes, so none is named.
  */
 export function failure(error: AppError, call: FailedCall): Told {
-  const { tool, requestId } = call
+  const { tool, requestId, source } = call
   const next = nextStep(error, call)
   const { errors, current, error: reason } = error.details
   const known = new AppError(error.code, next ? `${error.message} ${next}` : error.message, {
@@ -70,8 +72,10 @@ export function failure(error: AppError, call: FailedCall): Told {
     current,
     error: reason,
   })
-  const { facts, json } = visible(short({ ...problem(known, `/mcp#${tool}`, requestId) }, nothingKnown) as Fields)
-  const text = `${error.code}: ${facts.detail}`
+  const problemFacts = short({ ...problem(known, `/mcp#${tool}`, requestId) }, nothingKnown) as Fields
+  const { facts, json } = visible(source ? { _source: source, ...problemFacts } : problemFacts)
+  const sentence = `${error.code}: ${facts.detail}`
+  const text = source ? `${sentence}\n${JSON.stringify({ _source: source })}` : sentence
   if (Buffer.byteLength(json) <= MOST_BYTES) return { isError: true, text, facts, json }
   const cut = shorten(facts, new Map())
   return { isError: true, text, facts: cut, json: JSON.stringify(cut) }

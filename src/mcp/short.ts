@@ -82,8 +82,8 @@ const isEmpty = (value: unknown): boolean =>
   value === false ||
   (typeof value === 'object' && Object.keys(value).length === 0)
 
-const isParty = ({ type, name }: Fields): boolean =>
-  typeof name === 'string' && (type === 'user' || type === 'agent' || type === 'system')
+export const isParty = (value: Fields): value is Fields & { name: string } =>
+  typeof value.name === 'string' && (value.type === 'user' || value.type === 'agent' || value.type === 'system')
 
 /** Whether the caller is assigned to a task or holds it. As the author of a text they are named like everybody. */
 const isMe = (name: string, field: unknown, { me }: Known): boolean =>

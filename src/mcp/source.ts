@@ -1,7 +1,10 @@
 import type { Ctx } from '../action.ts'
 import type { Actor } from '../auth/actor.ts'
+import type { AppError } from '../errors.ts'
 import { type Doer, inFull } from '../records/party.ts'
+import { named, oneLine, quotesIn } from '../text/quoted.ts'
 import { userName } from './hooks.ts'
+import { isParty } from './short.ts'
 import type { Ran } from './tool.ts'
 
 /**
@@ -88,8 +91,63 @@ function showsOthers(shown: unknown, actor: Actor): boolean {
 
 const listOf = <T = unknown>(value: unknown): T[] => (Array.isArray(value) ? value : [])
 
+/** Fields of a part of a result that hold the text of a record. */
+const texts = ['title', 'name', 'content', 'excerpt', 'description', 'notes', 'body']
+
+/** Returns whether a part of a result has text that is neither sent by the caller nor known to be theirs. */
+function showsStored(part: unknown, sent: ReadonlySet<string>, actor: Actor, depth = 0): boolean {
+  if (typeof part === 'string') return quotesStored(part, sent)
+  if (Array.isArray(part)) return part.some((one) => showsStored(one, sent, actor, depth + 1))
+  if (typeof part !== 'object' || part === null) return false
+  const fields = part as Fields
+  if (isParty(fields)) return named(fields.name) !== fields.name
+  const isText = (name: string) => typeof fields[name] === 'string' && !sent.has(oneLine(fields[name]))
+  if (depth > 0 && texts.some(isText) && isOthers(fields, actor)) return true
+  return Object.values(fields).some((field) => showsStored(field, sent, actor, depth + 1))
+}
+
+/** Returns whether a text quotes more than what the caller sent. */
+const quotesStored = (text: string, sent: ReadonlySet<string>): boolean =>
+  quotesIn(text).some((quote) => !sent.has(quote))
+
+/** Returns the titles of the caller's own records in a result, as they are quoted. */
+function ownTitlesIn(value: unknown, actor: Actor): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const { title } = value as Fields
+  const own = typeof title === 'string' && !isOthers(value as Fields, actor) ? [oneLine(title)] : []
+  return [...own, ...Object.values(value).flatMap((part) => ownTitlesIn(part, actor))]
+}
+
+/** Returns the texts of the arguments, as they are quoted. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [oneLine(value)]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+}
+
+const nounOf = (tool: string): string => tool.slice(tool.indexOf('_') + 1)
+
+/** Returns the attribution of an error that quotes stored text or returns a record. Its author is not known. */
+export const sourceOfError = (tool: string, error: AppError, sent: unknown): Attribution | undefined =>
+  error.details.current || quotesStored(error.message, new Set(textsIn(sent)))
+    ? { kind: nounOf(tool), trust: 'other' }
+    : undefined
+
 /** Returns undefined for what the caller has just written, and for results that contain no stored text. */
 export async function sourceOf(
+  ctx: Ctx,
+  tool: { name: string; action: { kind: string } },
+  ran: Ran,
+  names: Names,
+  sent: unknown = {},
+): Promise<Attribution | undefined> {
+  const source = await sourceOfRecord(ctx, tool, ran, names)
+  if (source) return source
+  const known = new Set([...textsIn(sent), ...ownTitlesIn(ran.result, ctx.actor)])
+  if (!showsStored(ran.shown, known, ctx.actor)) return undefined
+  return { kind: nounOf(tool.name), trust: 'other' }
+}
+
+async function sourceOfRecord(
   ctx: Ctx,
   tool: { name: string; action: { kind: string } },
   { result: answer, shown }: Ran,
@@ -97,7 +155,7 @@ export async function sourceOf(
 ): Promise<Attribution | undefined> {
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return undefined
   const { actor } = ctx
-  const kind = tool.name.slice(tool.name.indexOf('_') + 1)
+  const kind = nounOf(tool.name)
   const reads = tool.action.kind === 'read'
   const { items, task, claimed } = answer as { items?: unknown; task?: unknown; claimed?: Fields }
   if (Array.isArray(items)) {

@@ -2,7 +2,7 @@ import type { Action } from '../action.ts'
 import { known } from '../auth/policy.ts'
 import { type Doer, inFull } from '../records/party.ts'
 import { object, optional, type Static, type TObject, type TSchema, text } from '../schema.ts'
-import { named, quoted } from '../text/quoted.ts'
+import { quoted } from '../text/quoted.ts'
 import { callersProject } from './hooks.ts'
 import { toolsetNames } from './toolsets.ts'
 
@@ -126,7 +126,7 @@ export function callOf({ name, action, writing }: Tool, args: Record<string, unk
 
 /** An entry of a feed as a line: the rest is for dashboards. */
 export const happened = ({ at, actor, description }: Happened): string =>
-  `${at.slice(0, 16)}Z ${named(inFull(actor))}: ${quoted(description, 100)}`
+  `${at.slice(0, 16)}Z ${inFull(actor)}: ${quoted(description, 100)}`
 
 interface Happened {
   at: string

@@ -1,4 +1,5 @@
 import { id, nullable, object, oneOf, optional, type Static, text } from '../schema.ts'
+import { named } from '../text/quoted.ts'
 
 /** What is behind an agent: the program that it runs in, and the person it acts for. People have neither. */
 export const behindAgent = {
@@ -18,4 +19,4 @@ export type Doer = Static<typeof Doer>
 
 /** Returns the name as people read it: `Claude Code (laptop) for Ada`. */
 export const inFull = ({ name, for: person }: Pick<Doer, 'name' | 'for'>): string =>
-  person ? `${name} for ${person.name}` : name
+  person ? `${named(name)} for ${named(person.name)}` : named(name)

@@ -1,19 +1,38 @@
 import { visibleText } from './text.ts'
 import { clipped } from './token-estimate.ts'
 
-/** Texts that users wrote, as a model reads them between those of the server. */
+/**
+ * How stored text stands between the server's own words, in results, errors and briefs that a model reads. Only text
+ * between « and », or after `> ` at the beginning of a line, is stored text; nothing inside can close the quotation.
+ */
 
 const plain = (text: string): string => visibleText(text).replaceAll('«', '‹').replaceAll('»', '›').trim()
-/** Puts a text on one line, so that it cannot look like a part of the brief. */
-const line = (text: string): string => plain(text).replace(/\s+/g, ' ')
+/** Returns a text as it is quoted, without the quotation marks. */
+export const oneLine = (text: string): string => plain(text).replace(/\s+/g, ' ')
 
-export const quoted = (text: string, most = 200): string => `«${clipped(line(text), most)}»`
+/** Quotes a text on one line. */
+export const quoted = (text: string, most = 200): string => `«${clipped(oneLine(text), most)}»`
 /** Quotes a text and keeps its lines. */
 export const block = (text: string): string =>
   plain(text)
     .replace(/[\r\n\u2028\u2029]+/g, '\n')
     .replace(/^/gm, '> ')
-/** Cleans a name, which its owner chose, like any other text. Keeps pairs of parentheses: `Claude Code (laptop)`. */
-export const named = (name: string): string =>
-  line(name.replace(paired.test(name) ? /[[\]{}<>#*`]/g : /[[\](){}<>#*`]/g, ''))
-const paired = /^[^()]*(\([^()]*\)[^()]*)*$/
+
+const word = "[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}.'’_-]*"
+/** Up to three words, and two more in parentheses: `Ada Lovelace`, `claude-code (desk)`. */
+const nameLike = new RegExp(`^${word}(?: ${word}){0,2}(?: \\(${word}(?: ${word})?\\))?$`, 'u')
+/** A single word: a reference, a path, an address. */
+const wordLike = /^[\w.@/:+-]+$/
+/** What the server itself calls somebody. */
+const reserved = new Set(['me', 'you', 'nobody', 'somebody', 'system', 'tutti'])
+const LONGEST_NAME = 40
+
+/** Quotes a name, which its owner chose, unless it is so short and plain that nobody takes it for a sentence. */
+export const named = (name: string): string => (isPlainName(name) ? name : quoted(name, LONGEST_NAME))
+
+const isPlainName = (name: string): boolean =>
+  name.length <= LONGEST_NAME && (nameLike.test(name) || wordLike.test(name)) && !reserved.has(name.toLowerCase())
+
+/** Returns the texts that are quoted within a text. */
+export const quotesIn = (text: string): string[] =>
+  [...text.matchAll(/«([^«»]*)»/g)].map(([, inner]) => inner as string)

@@ -117,7 +117,7 @@ describe('open acceptance criteria', () => {
     for (const args of [{ acceptance: [] }, { acceptance: ['Documented'], accepted: 'all' }]) {
       const text = refused(await agent.call('update_task', { task: made.key, status: 'done', ...args }))
       expect(text).toStartWith('conflict.acceptance_open: ')
-      expect(text).toContain('1. A second process is refused')
+      expect(text).toContain('1. «A second process is refused»')
       expect(text).toContain('Leave acceptance out')
     }
     expect((await get(team.owner, made)).body).toMatchObject({ status: 'todo', acceptance: criteria.map(open) })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { inline, merged, quoted } from '../../src/features/repositories/agents-text.ts'
+import { inline, merged, quotedBlock } from '../../src/features/repositories/agents-text.ts'
 import {
   type AgentsFile,
   type AgentsFileMade,
@@ -86,10 +86,10 @@ describe('the file that agents read', () => {
         '_',
         '_',
       ),
-      `- **Lock with flock** (\`get_decision ${decision.slice(0, 13)}\`): We hold flock.`,
-      '- **Locking**, version 2 (`get_spec locking`)',
-      `- **Review** (\`get_skill ${skill}\`): How we review`,
-      '### Commands\n\n> Run `bun test`.',
+      `- «Lock with flock» (\`get_decision ${decision.slice(0, 13)}\`): «We hold flock.»`,
+      '- «Locking», version 2 (`get_spec locking`)',
+      `- «Review» (\`get_skill ${skill}\`): «How we review»`,
+      '### «Commands»\n\n> Run `bun test`.',
     ])
       expect(content).toContain(part)
     for (const part of ['Undecided', 'mere draft', 'My own tricks', 'Shopping', 'Diary'])
@@ -154,7 +154,9 @@ describe('the file that agents read', () => {
     ['````\n```\n@a\n````\n@b', '> ````\n> ```\n> @a\n> ````\n> \\@b'],
     ['<!-- tutti:end -->', '> &lt;!-- tutti:end -->'],
     ['x'.repeat(20), `> ${'x'.repeat(10)}…`],
-  ])('%p quoted is %p', (given, expected) => expect(quoted(given, given.startsWith('xx') ? 10 : 1000)).toBe(expected))
+  ])('%p quotedBlock is %p', (given, expected) =>
+    expect(quotedBlock(given, given.startsWith('xx') ? 10 : 1000)).toBe(expected),
+  )
 
   test('what people wrote around it stays', () => {
     const text = '<!-- tutti:begin -->\n\nnew\n\n<!-- tutti:end -->\n'

@@ -13,6 +13,7 @@ import { addressOf, entryOf, feedColumns, isToldTo, isWork } from '../../events/
 import { events } from '../../events/table.ts'
 import { keyset } from '../../records/page.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
+import { named } from '../../text/quoted.ts'
 import { agentFilter } from '../agents/parties.ts'
 import { projectFilter, projectOf } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
@@ -175,7 +176,7 @@ export const log = write(
     const task = input.task === undefined ? undefined : await findTask(ctx, input.task)
     const project = await projectOf(ctx, input.project ?? task?.projectId)
     if (task && project && task.projectId !== project.id)
-      throw invalid('/task', `${task.key} is not a task of ${projects.namesFor(ctx, project).name}.`)
+      throw invalid('/task', `${task.key} is not a task of ${named(projects.namesFor(ctx, project).name)}.`)
     if (sessionId) await sessionOf(ctx, { ref: sessionId })
     const place = {
       organizationId: project?.organizationId ?? currentOrganization(ctx.actor),

@@ -5,6 +5,7 @@ import { currentOrganization, selvesOf, userIdOf } from '../../auth/actor.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { isId } from '../../records/rows.ts'
 import { named } from '../../text/quoted.ts'
+import { visibleText } from '../../text/text.ts'
 import { memberships } from '../organizations/table.ts'
 import { readersOf } from '../projects/readers.ts'
 import type { Project } from '../projects/schema.ts'
@@ -72,10 +73,16 @@ async function assignable(ctx: Ctx, place: PartyScope, { id, name }: User): Prom
   return { type: 'user', id, name }
 }
 
-/** Compares names as results of tools write them: `named` leaves out the same characters. */
+/** Compares names without markup and quotation marks, as results of tools print them. */
 const isCalled = (name: PgColumn, wanted: string): SQL =>
-  sql`lower(regexp_replace(regexp_replace(${name}, '[][(){}<>#*\`]', '', 'g'), '\\s+', ' ', 'g'))
-    = ${named(wanted).replace(/[()]/g, '').toLowerCase()}`
+  sql`lower(regexp_replace(regexp_replace(${name}, '[][(){}<>#*\`«»‹›]', '', 'g'), '\\s+', ' ', 'g'))
+    = ${withoutMarkup(wanted).toLowerCase()}`
+
+const withoutMarkup = (name: string): string =>
+  visibleText(name)
+    .replace(/[[\](){}<>#*`«»‹›]/g, '')
+    .replace(/\s+/g, ' ')
+    .trim()
 
 /** Returns the ids to filter a list of tasks by: `me` is an agent and the person it works for. */
 export const selvesFor = async (ctx: Ctx, organizationId: string, ref: string): Promise<string[]> =>
@@ -138,7 +145,10 @@ export async function findOwnAgent(
   const agent = await findAgent(ctx, organizationId, ref)
   const person = await personOf(ctx, agent.id)
   if (person && person.id !== ctx.actor.userId)
-    throw new AppError('forbidden', `${agent.name} works for ${person.name}: you cannot work as that agent.`)
+    throw new AppError(
+      'forbidden',
+      `${named(agent.name)} works for ${named(person.name)}: you cannot work as that agent.`,
+    )
   return { ...agent, isOfToken: person !== undefined }
 }
 

@@ -9,6 +9,7 @@ import { nameMoved } from '../../records/changed.ts'
 import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import type { Scope } from '../../records/scopes.ts'
+import { named } from '../../text/quoted.ts'
 import { slugify } from '../../text/text.ts'
 import { requirePlanRoom } from '../organizations/plans.ts'
 import {
@@ -241,7 +242,10 @@ export async function requireOwnOrAdmin(ctx: Ctx, { id, name, organizationId }: 
   if (role && atLeast(role, 'admin')) return
   const person = await personOf(ctx, id)
   if (person && person.id !== ctx.actor.userId)
-    throw new AppError('forbidden', `${name} works for ${person.name}. Only they or an admin can change it.`)
+    throw new AppError(
+      'forbidden',
+      `${named(name)} works for ${named(person.name)}. Only they or an admin can change it.`,
+    )
 }
 
 type AgentScope = Pick<Agent, 'organizationId' | 'scope'>

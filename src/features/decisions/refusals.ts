@@ -1,5 +1,6 @@
 import type { Ctx } from '../../action.ts'
 import { member, type Permission, permissionOf, type Refusal, refusalOf } from '../../auth/policy.ts'
+import { quoted } from '../../text/quoted.ts'
 import { openProjectRefusal } from '../projects/refusals.ts'
 import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
@@ -11,7 +12,7 @@ export const changing = member('decisions:write')
 /** Returns why a decision cannot be superseded, or undefined. */
 export const supersededRefusal = ({ title, supersededById }: Decision): Refusal | undefined =>
   supersededById
-    ? { code: 'conflict', detail: `"${title}" is superseded already, by ${supersededById}. Supersede that one.` }
+    ? { code: 'conflict', detail: `${quoted(title)} is superseded already, by ${supersededById}. Supersede that one.` }
     : undefined
 
 /** Returns what the caller may do with a decision, for surfaces that offer actions. */

@@ -5,6 +5,7 @@ import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import type { SearchName } from '../../records/names.ts'
 import { mayRead } from '../../records/readable.ts'
+import { named } from '../../text/quoted.ts'
 import { agents } from '../agents/table.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { behind } from '../search/behind.ts'
@@ -121,7 +122,7 @@ async function recordsBehind(ctx: Ctx, hits: readonly Hit[]): Promise<Map<string
         visibleTo(rightsOf(ctx.actor)),
       ),
     )
-  const labelled = (word: string, name: string | null) => (name === null ? [] : `${word} ${name}`)
+  const labelled = (word: string, name: string | null) => (name === null ? [] : `${word} ${named(name)}`)
   return new Map(
     rows.map(({ kind, id, key, status, createdById, ...row }) => {
       const origin = [labelled('agent', row.agent), labelled('project', row.project), labelled('by', row.author)]

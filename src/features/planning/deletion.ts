@@ -5,6 +5,7 @@ import { AppError, notFound } from '../../errors.ts'
 import { nameChanged, nameRows } from '../../records/changed.ts'
 import { requireRestorer } from '../../records/restoring.ts'
 import { thereOrLately } from '../../records/rows.ts'
+import { quoted } from '../../text/quoted.ts'
 import { lockProject } from '../projects/lock.ts'
 import { epicDeleted, epicRestored, storyDeleted, storyRestored } from '../stories/events.ts'
 import {
@@ -121,7 +122,7 @@ export const restoreStory = write(
       .select({ title: epics.title })
       .from(epics)
       .where(and(eq(epics.id, epicId), isNotNull(epics.deletedAt)))
-    if (epic) throw new AppError('conflict', `Its epic ${JSON.stringify(epic.title)} is deleted. Restore that first.`)
+    if (epic) throw new AppError('conflict', `Its epic ${quoted(epic.title)} is deleted. Restore that first.`)
     await change(ctx, stories, before, { deletedAt: null }, async () => before)
     const many = await unearth(ctx, project.organizationId, eq(tasks.storyId, storyId), deletedAt)
     const story = await findStory(ctx, project.id, epicId, storyId)

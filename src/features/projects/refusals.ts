@@ -9,6 +9,7 @@ import {
   roleRefusalOn,
 } from '../../auth/policy.ts'
 import type { WayOut } from '../../errors.ts'
+import { named } from '../../text/quoted.ts'
 import { namesFor, ownRefusal } from './rows.ts'
 import type { Project, projectActions } from './schema.ts'
 import { gatekeeperRefusal } from './workflow-settings.ts'
@@ -28,7 +29,7 @@ export function openProjectRefusal(ctx: Ctx, project: Writable, what: string): R
     route: `POST /api/projects/${slug}/restore`,
     command: `tutti projects restore ${slug}`,
   }
-  return { code: 'conflict', detail: `${name} is archived. Restore it first.`, details: { next: [restore] } }
+  return { code: 'conflict', detail: `${named(name)} is archived. Restore it first.`, details: { next: [restore] } }
 }
 
 /** Returns what the caller may do with a project, for surfaces that offer actions. */

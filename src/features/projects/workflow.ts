@@ -1,5 +1,6 @@
 import { check } from '../../check.ts'
 import type { FieldError, WayOut } from '../../errors.ts'
+import { quoted } from '../../text/quoted.ts'
 import { type Evidence, type FeatureKind, type Missing, Workflow } from './workflow-schema.ts'
 
 /** The workflow engine: decides which step a feature may take next and what it needs. It does not use the database. */
@@ -159,7 +160,8 @@ export function step(workflow: Workflow, { status, kind }: { status: string; kin
     gate: gate.name,
     missing: missing.map(({ anyOf, what }) => ({
       item: anyOf.map((part) => `evidence.${part}`).join(' or '),
-      needs: what,
+      // The team's own workflow is stored text, the default one is not.
+      needs: workflow === defaultWorkflow ? what : quoted(what),
       ...bringing({
         tool: 'advance_feature',
         route: 'POST /api/features/{id}/advance',

@@ -3,7 +3,7 @@ import type { Ctx } from '../../action.ts'
 import { feedColumns, feedEntry, isOneOf, isToldTo } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { inFull } from '../../records/party.ts'
-import { named, quoted } from '../../text/quoted.ts'
+import { quoted } from '../../text/quoted.ts'
 import type { Project } from '../projects/schema.ts'
 import { day, type Part } from './pack.ts'
 import type { Worker } from './parts.ts'
@@ -19,7 +19,7 @@ const mentioned = ({ app: { records, events: catalogue } }: Ctx): string[] =>
 type Row = Parameters<typeof feedEntry>[1] & { at: string }
 
 const MOST_EARLIER = 3
-const author = (name: string): string => ` (${named(name)})`
+const author = (name: string): string => ` (${name})`
 
 /** Returns what somebody did to a record that was named just before: `«commented on it» (Ada)`. */
 function withoutName(ctx: Ctx, row: Row, by: (name: string) => string): string {

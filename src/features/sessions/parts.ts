@@ -86,7 +86,7 @@ export async function taskPart(ctx: Ctx, task: LiveTask): Promise<Part> {
 function claimOf({ key, lease, isHeld }: LiveTask): string {
   if (!lease) return `Nobody holds it now. Before you continue: claim_task ${key}.`
   if (isHeld) return `Yours until ${day(lease.expiresAt)}; every call renews it.`
-  return `Held by ${named(inFull(lease.holder))} until ${day(lease.expiresAt)}: leave it to them, or ask.`
+  return `Held by ${inFull(lease.holder)} until ${day(lease.expiresAt)}: leave it to them, or ask.`
 }
 
 /** Lists finished tasks, so that nobody does them again. */
@@ -145,7 +145,7 @@ export async function remembered(
   const query = (about || [project.name, project.description].filter(Boolean).join('. ')).slice(0, 500).toWellFormed()
   const lines: string[] = []
   const remember = (title: string | null, content: string, from: string) =>
-    lines.push(`- ${title ? `${quoted(title, 60)}: ` : ''}${quoted(content, 80)} (${named(from)})`)
+    lines.push(`- ${title ? `${quoted(title, 60)}: ` : ''}${quoted(content, 80)} (${from})`)
   // Memories of the session itself are always relevant.
   const own = session ? (await memory.list(ctx, { scope: 'session', scopeId: session.id, limit: 8 })).items : []
   for (const { title, excerpt, author } of own) remember(title, excerpt, author.name)

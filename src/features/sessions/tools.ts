@@ -101,7 +101,8 @@ export const sessionTools = [
     show: (result) => {
       if ('sessionId' in result) return saved(result)
       const { session, memories } = result
-      return { session: session.id, status: session.status, memories }
+      const own = memories.map((memory) => ({ ...memory, createdById: session.userId }))
+      return { session: session.id, status: session.status, memories: own }
     },
   }),
   tool({

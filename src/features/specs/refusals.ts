@@ -1,5 +1,6 @@
 import type { Ctx } from '../../action.ts'
 import { member, type Permission, permissionOf, type Refusal, refusalOf } from '../../auth/policy.ts'
+import { quoted } from '../../text/quoted.ts'
 import { openProjectRefusal } from '../projects/refusals.ts'
 import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
@@ -11,7 +12,7 @@ export const changing = member('specs:write')
 /** An archived spec cannot change until it is a draft again. */
 export const archivedRefusal = ({ status, title }: Spec): Refusal | undefined =>
   status === 'archived'
-    ? { code: 'conflict', detail: `"${title}" is archived. Set its status to draft first.` }
+    ? { code: 'conflict', detail: `${quoted(title)} is archived. Set its status to draft first.` }
     : undefined
 
 /** Returns what the caller may do with a spec, for surfaces that offer actions. `reopen`: make it a draft again. */
@@ -20,7 +21,7 @@ export async function can(ctx: Ctx, spec: Spec): Promise<SpecDetail['can']> {
     refusalOf(ctx.actor, changing, 'specs.update', ctx.app.clock) ??
     (await projects.writerRefusal(ctx, spec, 'Changing this spec'))
   const open: Refusal | undefined =
-    spec.status === 'archived' ? undefined : { code: 'conflict', detail: `"${spec.title}" is not archived.` }
+    spec.status === 'archived' ? undefined : { code: 'conflict', detail: `${quoted(spec.title)} is not archived.` }
   return { update: permissionOf(byRule ?? archivedRefusal(spec)), reopen: permissionOf(byRule ?? open) }
 }
 

@@ -4,6 +4,7 @@ import { member } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
+import { named, quoted } from '../../text/quoted.ts'
 import { speaker } from '../agents/parties.ts'
 import { changeOf } from './compare.ts'
 import { find } from './rows.ts'
@@ -21,7 +22,8 @@ export async function versionOf(ctx: Ctx, spec: Spec, version: number) {
     })
     .from(specVersions)
     .where(and(eq(specVersions.specId, spec.id), eq(specVersions.version, version)))
-  if (!found) throw new AppError('not_found', `${spec.title} has no version ${version}; it has 1 to ${spec.version}.`)
+  if (!found)
+    throw new AppError('not_found', `${quoted(spec.title)} has no version ${version}; it has 1 to ${spec.version}.`)
   return found
 }
 
@@ -67,7 +69,7 @@ export const compare = read(
     const to = other ?? spec.version
     const [a, b] = [await versionOf(ctx, spec, from), await versionOf(ctx, spec, to)]
     const nameOf = (version: number, { title, status }: typeof a) =>
-      `${spec.slug} v${version} (${title.replace(/\s+/g, ' ')}, ${status})`
+      `${spec.slug} v${version} (${named(title)}, ${status})`
     return { from, to, ...(await changeOf(a.content, b.content, { from: nameOf(from, a), to: nameOf(to, b) })) }
   },
 )

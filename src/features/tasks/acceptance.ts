@@ -2,6 +2,7 @@ import type { Ctx } from '../../action.ts'
 import { inPerson } from '../../auth/actor.ts'
 import type { Refusal } from '../../auth/policy.ts'
 import { invalid } from '../../errors.ts'
+import { quoted } from '../../text/quoted.ts'
 import type { Found } from './rows.ts'
 import type { Acceptance, Accepted } from './schema.ts'
 
@@ -30,13 +31,12 @@ function indexOf(list: readonly Acceptance[], one: number | string): number {
   throw invalid('/accepted', `No acceptance criterion is ${JSON.stringify(one)}. ${known}`)
 }
 
-const LONGEST = 200
+/** Tokens of a criterion in a sentence. */
+const LONGEST = 50
 
 /** Returns criteria in a sentence, with the numbers that `accepted` takes. */
 const numbered = (list: readonly Acceptance[], which: (criterion: Acceptance) => boolean): string =>
-  list
-    .flatMap((criterion, i) => (which(criterion) ? `${i + 1}. ${criterion.text.trim().slice(0, LONGEST)}` : []))
-    .join('; ')
+  list.flatMap((criterion, i) => (which(criterion) ? `${i + 1}. ${quoted(criterion.text, LONGEST)}` : [])).join('; ')
 
 const isOpen = ({ done }: Acceptance): boolean => !done
 

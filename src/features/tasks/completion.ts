@@ -103,7 +103,7 @@ async function goOn(
   claimNext = false,
 ): Promise<Pick<TaskCompleted, 'next' | 'claimed' | 'noNext'>> {
   const { task, why } = await nextAfter(ctx, { projectId, holder }, claimNext)
-  const next = task && { key: task.key, title: task.title, why }
+  const next = task && { key: task.key, title: task.title, createdById: task.createdById, why }
   if (!claimNext) return { next }
   return task ? { next, claimed: await detailOf(ctx, task.id) } : { next, noNext: why }
 }

@@ -7,6 +7,7 @@ import { AppError } from '../../errors.ts'
 import { nameChanged, nameRows } from '../../records/changed.ts'
 import { requireRestorer } from '../../records/restoring.ts'
 import { thereOrLately } from '../../records/rows.ts'
+import { quoted } from '../../text/quoted.ts'
 import { lockProject } from '../projects/lock.ts'
 import { requireOpenProject } from '../projects/refusals.ts'
 import { stories } from '../stories/table.ts'
@@ -147,7 +148,7 @@ async function requireStanding(ctx: Ctx, { storyId, parentId }: Task): Promise<v
         .from(stories)
         .where(and(eq(stories.id, storyId), isNotNull(stories.deletedAt)))
     : []
-  if (story) throw new AppError('conflict', `Its story ${JSON.stringify(story.title)} is deleted. Restore that first.`)
+  if (story) throw new AppError('conflict', `Its story ${quoted(story.title)} is deleted. Restore that first.`)
   const [parent] = parentId
     ? await ctx.db
         .select({ title: tasks.title })
@@ -155,8 +156,5 @@ async function requireStanding(ctx: Ctx, { storyId, parentId }: Task): Promise<v
         .where(and(eq(tasks.id, parentId), isNotNull(tasks.deletedAt)))
     : []
   if (parent)
-    throw new AppError(
-      'conflict',
-      `It is a part of ${JSON.stringify(parent.title)}, which is deleted. Restore that first.`,
-    )
+    throw new AppError('conflict', `It is a part of ${quoted(parent.title)}, which is deleted. Restore that first.`)
 }

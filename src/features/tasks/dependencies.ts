@@ -149,7 +149,7 @@ async function inWords(ctx: Ctx, way: readonly string[]): Promise<string> {
   ).join(' → ')
 }
 
-type Named = Pick<TaskItem, 'id' | 'key' | 'title'>
+type Named = Pick<TaskItem, 'id' | 'key' | 'title' | 'createdById'>
 const waitingFor = (ids: readonly string[]): SQL =>
   and(
     live,
@@ -157,7 +157,7 @@ const waitingFor = (ids: readonly string[]): SQL =>
     sql`${tasks.id} in (select d.task_id from ${dependencies} d
       where d.kind = 'blocks' and d.blocked_by_id = any(${idList(ids)}::uuid[]))`,
   )
-const named = ({ id, key, title }: Named): Named => ({ id, key, title })
+const named = ({ id, key, title, createdById }: Named): Named => ({ id, key, title, createdById })
 
 /** Returns the tasks that are blocked again, as far as the caller sees them. */
 export async function blockedAgain(ctx: Ctx, id: string): Promise<Named[]> {

@@ -1,3 +1,4 @@
+import { named, quoted } from '../../text/quoted.ts'
 import type { Evidence } from '../projects/workflow-schema.ts'
 import type { TaskEvidence } from './schema.ts'
 
@@ -7,4 +8,4 @@ export const namedIn = ({ files, commits, pullRequests, testRuns, links }: Evide
 
 /** Returns evidence as one line: what it says and names, how sure it is, and who gave it. */
 export const evidenceLine = ({ level, evidence, actor }: TaskEvidence): string =>
-  `${[evidence.summary.replaceAll('\n', '; '), ...namedIn(evidence)].join(', ')} (${level}, ${actor.name})`
+  `${quoted([evidence.summary.replaceAll('\n', '; '), ...namedIn(evidence)].join(', '))} (${level}, ${named(actor.name)})`

@@ -5,6 +5,7 @@ import { prepareDeferred } from '../../db/session.ts'
 import { isOneOf } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { inFull } from '../../records/party.ts'
+import { named } from '../../text/quoted.ts'
 import { speaker } from '../agents/parties.ts'
 import { taskCreated, taskUpdated } from './events.ts'
 import { keysInWords } from './rows.ts'
@@ -31,7 +32,7 @@ export async function whoAssigned(ctx: Ctx, { id, assignee }: Task): Promise<str
   return last && last.id !== speaker(ctx).id ? assignedBy(last) : null
 }
 
-export const assignedBy = ({ name }: { name: string }): string => `assigned by ${name}`
+export const assignedBy = ({ name }: { name: string }): string => `assigned by ${named(name)}`
 
 const storing = prepareDeferred((db) =>
   db
@@ -53,6 +54,6 @@ export function reasonOf({ status, blockedBy, lease, assignee }: TaskItem): stri
   if (status === 'backlog') return 'is in the backlog: move it to todo first'
   if (status === 'in_review') return 'waits for a review'
   if (status === 'blocked') return 'is marked as blocked'
-  if (assignee) return `is for ${assignee.name}`
+  if (assignee) return `is for ${named(assignee.name)}`
   return status === 'in_progress' ? 'is in progress' : 'waits for its parts or its parent'
 }

@@ -212,7 +212,8 @@ export const TaskPatch = partial(
 )
 export type TaskPatch = Static<typeof TaskPatch>
 
-const Freed = Type.Array(object({ id: id(), key, title: taskTitle }))
+const createdById = nullable(id())
+const Freed = Type.Array(object({ id: id(), key, title: taskTitle, createdById }))
 /** What a caller learns who takes a task over from another connection of the same token. */
 const takenOver = optional(
   text(500, { example: 'You held it on another connection of this token, last seen 2026-03-01T12:00:00.000Z.' }),
@@ -250,7 +251,7 @@ export const TaskCompleted = object({
     }),
   ),
   takenOver,
-  next: nullable(object({ key, title: taskTitle, why: text(2000, { example: 'high priority' }) })),
+  next: nullable(object({ key, title: taskTitle, createdById, why: text(2000, { example: 'high priority' }) })),
   claimed: optional(TaskDetail),
   noNext: optional(text(2000, { description: 'With claimNext: why there is no next task' })),
 })

@@ -24,7 +24,7 @@ import { CompleteMany } from './many-schema.ts'
 import { next } from './next.ts'
 import { Acceptance, Accepted } from './schema.ts'
 import * as tasks from './service.ts'
-import { asLines, begun, changed, completed, created, full } from './views.ts'
+import { asLines, begun, changed, completed, created, full, nextOrWhyNone } from './views.ts'
 
 const assignee = optional(text(254, { description: 'me, e-mail, agent' }))
 const acceptance = optional(array(Type.Union([title(500), Acceptance]), 50))
@@ -185,7 +185,7 @@ export const taskTools = [
     input: object({ project: optional(project), claim: optional(bool()), agent: optional(agent), session, minutes }),
     action: next,
     with: ({ project, session, ...rest }) => ({ ...rest, projectRef: project, sessionId: session }),
-    show: async ({ task, ...rest }, _, ctx) => ({ task: task && (await begun(task, ctx)), ...rest }),
+    show: nextOrWhyNone,
   }),
   tool({
     name: 'claim_task',

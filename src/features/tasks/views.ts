@@ -6,7 +6,7 @@ import { evidenceLine } from './evidence-line.ts'
 import type { TaskPage } from './list-schema.ts'
 import type { CompletedMany, CreatedMany } from './many-schema.ts'
 import { checkpointFor } from './refusals.ts'
-import type { Comment, Task, TaskChanged, TaskClaimed, TaskDetail, TaskItem } from './schema.ts'
+import type { Comment, NextTask, Task, TaskChanged, TaskClaimed, TaskDetail, TaskItem } from './schema.ts'
 import { findInFull } from './task-context.ts'
 
 /** What tools show of tasks. REST shows all of them. */
@@ -49,6 +49,13 @@ export async function begun(task: TaskClaimed, ctx: Ctx) {
     createdById,
   }
 }
+
+/** The next task to work on; else what the open tasks wait for, one line each. */
+export const nextOrWhyNone = async ({ task, why, waiting }: NextTask, _: unknown, ctx: Ctx) => ({
+  task: task && (await begun(task, ctx)),
+  why,
+  waiting: waiting.map(({ key, title, reason }) => `${key} ${quoted(title)} ${reason}`),
+})
 
 const said = ({ author, createdAt: at, body }: Comment) => ({ author, at, body })
 

@@ -3,6 +3,7 @@ import type { Ctx } from '../../action.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { wayTo } from '../../records/cycles.ts'
 import { shortId } from '../../records/rows.ts'
+import { quoted } from '../../text/quoted.ts'
 import { lockProject } from '../projects/lock.ts'
 import type { Project } from '../projects/schema.ts'
 import { bringing, isClosed } from '../projects/workflow.ts'
@@ -23,7 +24,7 @@ export const openOnes = (workflow: Workflow, blockers: { id: string; title: stri
     .filter(({ status }) => !isClosed(workflow, status))
     .map(({ id, title, status }) => ({
       item: `blockedBy ${id}`,
-      needs: `${JSON.stringify(title)}, which is ${status}, to be closed first`,
+      needs: `${quoted(title)}, which is ${status}, to be closed first`,
       ...bringing({
         tool: 'get_feature',
         route: `GET /api/features/${id}`,
@@ -85,7 +86,7 @@ async function inWords(ctx: Ctx, way: readonly string[]): Promise<string> {
     .select({ id: features.id, title: features.title })
     .from(features)
     .where(inArray(features.id, [...named]))
-  const titles = new Map(rows.map(({ id, title }) => [id, title]))
+  const titles = new Map(rows.map(({ id, title }) => [id, quoted(title)]))
   const texts = named.map((id) => titles.get(id) ?? id)
   return (
     named === way ? texts : [...texts.slice(0, -1), `… (${way.length - MOST_NAMED} more)`, ...texts.slice(-1)]
