@@ -26,9 +26,15 @@ export async function ask(words: string[], { json, ...options }: Options): Promi
   const stream = await helped(client, () => client.open(path, 'text/event-stream', stop, body))
   const message = await answerIn(stream, stop, json ? () => undefined : say)
   if (message === undefined) return
-  const { content, status, sources, proposals, sessionId } = message
+  const { content, status, proposals, sessionId } = message
   const hasSaid = status === 'complete' || status === 'failed'
-  print(json, message, ...(hasSaid ? [''] : [content]), ...listed(sources), ...drafts(client, message, proposals))
+  print(
+    json,
+    message,
+    ...(hasSaid ? [''] : [content]),
+    ...sourceLines(client, message),
+    ...drafts(client, message, proposals),
+  )
   if (status === 'failed')
     throw new AppError(message.error ?? 'upstream_failed', 'The chat model did not answer. The sources are valid.')
   if (!json) note(dim(`Continue with: tutti ask --chat ${sessionId.slice(0, 13)} …`, 2))
@@ -81,16 +87,21 @@ async function answerIn(
 
 const say = (text: string): void => void process.stdout.write(guarded(text, 1))
 
-const listed = (sources: readonly Source[]): string[] =>
-  sources.length === 0
-    ? []
-    : [
-        '',
-        ...sources.map(({ number, kind, title, path, lines, url }) => {
-          const place = kind === 'file' ? plain(url ?? `${path}:${lines ?? ''}`) : plain(path)
-          return `[${number}] ${kind} ${plain(title)}  ${dim(place)}`
-        }),
-      ]
+/** Lists the sources that the answer cites; those that fit the question if there is no answer or it cites none. */
+function sourceLines({ server }: Client, { sources, citations }: Message): string[] {
+  const named = citations.length > 0 ? sources.filter(({ number }) => citations.includes(number)) : sources
+  if (named.length === 0) return []
+  return [
+    '',
+    ...named.map(
+      (source) => `[${source.number}] ${source.kind} ${plain(source.title)}  ${dim(placeOf(server, source))}`,
+    ),
+  ]
+}
+
+/** Returns the address of the page that shows a source. A record's page has the path of the web API without `/api`. */
+const placeOf = (server: string, { kind, path, lines, url }: Source): string =>
+  plain(kind === 'file' ? (url ?? `${path}:${lines ?? ''}`) : `${server}${path.replace(/^\/api/, '')}`)
 
 function drafts({ server }: Client, { sessionId }: Message, proposals: readonly Proposal[]): string[] {
   if (proposals.length === 0) return []
