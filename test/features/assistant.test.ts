@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from 'bun:test'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { loadConfig } from '../../src/config.ts'
 import { reply } from '../../src/features/assistant/reply.ts'
@@ -207,11 +210,33 @@ describe('with a chat model', () => {
     const { me, session } = await ready()
     chat.script(ChatServer.says('The fol', 'der is <th', 'ink>secret</th', 'ink>locked [1].'))
     const happened = await collected(streamed(t, me, messagesOf(session), { content: 'folder?' }))
-    expect(happened.map(({ event }) => event)).toEqual(['sources', 'delta', 'delta', 'delta', 'done'])
+    expect([...new Set(happened.map(({ event }) => event))]).toEqual(['sources', 'delta', 'done'])
+    expect(happened.filter(({ event }) => event === 'delta').length).toBeGreaterThan(2)
     expect(happened.flatMap(({ data }) => data.text ?? []).join('')).toBe('The folder is locked [1].')
     const { message } = (happened.at(-1) as Happened).data
     expect(message).toMatchObject({ content: 'The folder is locked [1].', usage: { estimated: true } })
     expect((await stored(me, session)).at(-1)).toEqual(message as Message)
+  })
+
+  test('drops links, addresses and citations of unknown sources, also while the answer is written', async () => {
+    const { me, session } = await ready()
+    const said = [
+      'See [the no',
+      'te](https://evil.example/?q=secret) or [the other][r',
+      'ef], https://evil.exam',
+      'ple/?q=secret, <https://evil.example> and www.evil.example/x. It is locked [',
+      '1] and safe [9].\n\n[ref]: https://evil.example/?q=secret\n',
+    ]
+    chat.script(ChatServer.says(...said))
+    const happened = await collected(streamed(t, me, messagesOf(session), { content: 'folder?' }))
+    const { message } = (happened.at(-1) as Happened).data
+    const written = happened.flatMap(({ data }) => data.text ?? []).join('')
+    const content = message?.content as string
+    expect(content).toStartWith(
+      'See the note or the other, (link removed), (link removed) and (link removed). It is locked [1] and safe.',
+    )
+    expect([written, message?.citations]).toEqual([content, [1]])
+    for (const text of [written, content]) expect(text).not.toContain('evil')
   })
 
   test('the turns before come along, as far as they fit', async () => {
@@ -486,4 +511,33 @@ test('a question that is refused leaves nothing running', async () => {
   const timers = started.mock.calls.filter(([, ms]) => ms === 10_000)
   started.mockRestore()
   expect([refused, timers]).toEqual(['refused', []])
+})
+
+describe('tutti ask', () => {
+  test('prints only the sources that the answer cites, each with the address of its page', async () => {
+    const { me } = await ready()
+    await write(me, { title: 'Other locks', content: 'The folder is locked by nobody else.' })
+    await indexed(t)
+    chat.script(ChatServer.says('It is locked [1]. See [9] ', 'and https://evil.example.'))
+    const config = mkdtempSync(join(tmpdir(), 'tutti-ask-'))
+    const profile = { server: t.url, kind: 'api_key', token: await apiKey(t, me, ['read', 'write']) }
+    mkdirSync(join(config, 'tutti'))
+    const credentials = JSON.stringify({ current: 'me', profiles: { me: profile } })
+    writeFileSync(join(config, 'tutti', 'credentials.json'), credentials, { mode: 0o600 })
+    const cli = join(import.meta.dir, '../../cli/index.ts')
+    const run = Bun.spawn([process.execPath, cli, 'ask', 'Is the folder locked?'], {
+      env: { ...process.env, XDG_CONFIG_HOME: config, NO_COLOR: '1' },
+      cwd: config,
+      stderr: 'pipe',
+    })
+    const [out, err] = [await new Response(run.stdout).text(), await new Response(run.stderr).text()]
+    rmSync(config, { recursive: true })
+    expect([await run.exited, err]).toEqual([0, expect.stringContaining('Continue with')])
+    const [answer, , ...sources] = out.trim().split('\n')
+    expect(answer).toBe('It is locked [1]. See and (link removed).')
+    expect(sources).toEqual([expect.stringMatching(/^\[1\] note .*locks {2}http:\/\/[^ ]+\/notes\/[0-9a-f-]{36}$/i)])
+    const address = (sources[0] as string).split('  ').at(-1) as string
+    const page = await fetch(address, { headers: { accept: 'text/html' } })
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')])
+  })
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import type { SQL } from 'drizzle-orm'
 import { loadConfig } from '../../src/config.ts'
-import { cited } from '../../src/features/search/answer.ts'
+import { cited } from '../../src/features/search/cited.ts'
 import { embedMissing } from '../../src/features/search/embed.ts'
 import type { Answer } from '../../src/features/search/schema.ts'
 import { complete } from '../../src/outside/chat.ts'
@@ -353,21 +353,35 @@ test.each([
   ['Some [1, 9] of them.', 'Some [1] of them.', [1]],
   ['【2】 and [^3] and [source 1] and [Sources 1 and 3]', '[2] and [3] and [1] and [1][3]', [1, 2, 3]],
   ['Keep [x] and [] and array[0] but [note 1].', 'Keep [x] and [] and array but [note 1].', []],
-  ['[1](https://evil.example/1) [text](javascript:alert(1))', '[1] [text] (javascript:alert(1))', [1]],
-  ['![x](https://evil.example/?d=(1)) [2]', '![x] (https://evil.example/?d=(1)) [2]', [2]],
-  ['![a][b] as [1]: yes\n[b]: https://evil.example', '![a][b] as [1]: yes\n[b] : https://evil.example', [1]],
+  ['[1](https://evil.example/1) [text](javascript:alert(1))', '[1] text', [1]],
+  ['![x](https://evil.example/?d=(1)) [2]', 'x [2]', [2]],
+  ['![a][b] as [1]: yes\n[b]: https://evil.example', 'a as [1]: yes', [1]],
+  ['[a label][ref] and [b][] and [c][2]', 'a label and b and [c][2]', [2]],
+  ['See https://evil.example/?q=secret. Or (www.evil.example/x) [1]', 'See (link removed). Or (link removed) [1]', [1]],
+  [
+    '<https://evil.example> ftp://evil.example //evil.example/x [1]',
+    '(link removed) (link removed) (link removed) [1]',
+    [1],
+  ],
+  ['javascript:alert`1` mailto:a@evil.example data:text/html,x', '(link removed)`1` (link removed) (link removed)', []],
+  ['<img src=//evil.example/x><a href="x">here</a> [1]', 'here [1]', [1]],
+  [
+    'A path /tasks/LAN-4, a ratio 1://2, Map<string> // comment',
+    'A path /tasks/LAN-4, a ratio 1://2, Map<string> // comment',
+    [],
+  ],
   ['<think>[1] hidden</think>Shown [2]', 'Shown [2]', [2]],
   ['<think>never ends [1]', '', []],
   ['a\u202eb\u0007c [3]', 'abc [3]', [3]],
 ])('of %j is kept %j', (said, answer, citations) => {
-  expect(cited(said, 3)).toEqual({ answer, citations })
+  expect(cited(said, { sources: 3 })).toEqual({ answer, citations })
 })
 
 test.each(['[', '![', '[1', '[1](', '【', '<think>', '[1,', '](', '[[1]'])(
   '%s a hundred thousand times over takes no time',
   (part) => {
     const started = performance.now()
-    cited(part.repeat(100_000), 3)
+    cited(part.repeat(100_000), { sources: 3 })
     expect(performance.now() - started).toBeLessThan(allowing(1000))
   },
 )

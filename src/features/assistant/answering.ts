@@ -6,7 +6,7 @@ import { AppError } from '../../errors.ts'
 import { ChatRefused, converse, type ToolCall, type Turn, type Usage } from '../../outside/chat.ts'
 import { visibleText } from '../../text/text.ts'
 import { tokensOf } from '../../text/token-estimate.ts'
-import { cited } from '../search/answer.ts'
+import { CitedText } from '../search/cited.ts'
 import { chatAnswered } from './events.ts'
 import type { OpenFiles } from './files.ts'
 import { addUsage } from './limits.ts'
@@ -53,7 +53,9 @@ const plainServers = new WeakSet<Config>()
 /** Writes the answer to one question, and stores it however it ends. */
 export class Answer {
   readonly proposals: Proposal[] = []
-  #text = ''
+  /** Characters that the model wrote. */
+  #length = 0
+  readonly #text: CitedText
   #usage: Usage | undefined
   #spent = ''
   #calls = 0
@@ -72,6 +74,10 @@ export class Answer {
   ) {
     this.#isPlain = plainServers.has(ctx.app.config)
     this.#first = prepared.sources.all.length
+    this.#text = new CitedText(() => {
+      const { shown } = prepared.sources
+      return { sources: shown.length, addresses: new Set(shown.flatMap(({ url }) => url ?? [])) }
+    })
     this.#limit = AbortSignal.timeout(ctx.app.config.CHAT_MAX_SECONDS * 1000)
     this.#signal = ctx.signal ? AbortSignal.any([ctx.signal, this.#limit]) : this.#limit
   }
@@ -92,38 +98,38 @@ export class Answer {
   }
 
   async #finish(): Promise<Message> {
-    const { answer } = cited(this.#text, this.prepared.sources.all.length)
-    if (answer === '' && this.proposals.length === 0)
+    this.#end()
+    if (this.#text.text === '' && this.proposals.length === 0)
       throw new AppError('upstream_failed', 'The chat model returned an empty answer.')
-    return this.#store('complete', this.#text)
+    return this.#store('complete')
   }
 
   #fail(error: unknown): Promise<Message> {
-    if (this.ctx.signal?.aborted) return this.#store('stopped', this.#text)
+    this.#end()
+    if (this.ctx.signal?.aborted) return this.#store('stopped')
     const isLate = this.#limit.aborted || (error instanceof AppError && error.code === 'upstream_timeout')
     const cause = error instanceof AppError ? error.details.cause : error
-    this.ctx.app.log.warn('chat model did not answer', { error: cause, text: this.#text.length })
-    return this.#store('failed', this.#text, isLate ? 'upstream_timeout' : 'upstream_failed')
+    this.ctx.app.log.warn('chat model did not answer', { error: cause, text: this.#length })
+    return this.#store('failed', undefined, isLate ? 'upstream_timeout' : 'upstream_failed')
   }
 
-  async #store(status: Message['status'], text: string, error: Message['error'] = null): Promise<Message> {
+  async #store(status: Message['status'], text = this.#text.text, error: Message['error'] = null): Promise<Message> {
     const { sources, session, answerId } = this.prepared
-    const { answer, citations } = cited(text, sources.all.length)
     const isAsked = this.#spent !== ''
     const usage = isAsked
       ? this.#usage
         ? { ...this.#usage, estimated: false }
-        : { prompt: tokensOf(this.#spent), completion: tokensOf(this.#text), estimated: true }
+        : { prompt: tokensOf(this.#spent), completion: tokensOf(this.#text.text), estimated: true }
       : null
     const message: Message = {
       id: answerId,
       sessionId: session.id,
       createdAt: this.ctx.app.clock().toISOString(),
       role: 'assistant',
-      content: answer,
+      content: text,
       status,
       sources: sources.shown,
-      citations,
+      citations: this.#text.citations,
       proposals: this.proposals,
       usage,
       model: isAsked ? (this.ctx.app.config.CHAT_MODEL ?? null) : null,
@@ -140,7 +146,7 @@ export class Answer {
     for (let round = 0; ; round++) {
       const calls = await this.#turn(round < ROUNDS && this.#calls < CALLS)
       if (calls.length === 0) return
-      if (this.#text !== '' && !this.#text.endsWith('\n')) this.#say('\n\n')
+      if (this.#length > 0) this.#say('\n\n')
       await this.#run(calls)
     }
   }
@@ -183,7 +189,7 @@ export class Answer {
       if ('text' in part) this.#say(thoughts.take(part.text))
       else if ('calls' in part) calls = withTools ? part.calls : []
       else this.#usage = sum(this.#usage, part.usage)
-      if (this.#text.length > ANSWER_TEXT) {
+      if (this.#length > ANSWER_TEXT) {
         this.#say('…')
         return []
       }
@@ -193,10 +199,17 @@ export class Answer {
   }
 
   #say(text: string): void {
-    const shown = visibleText(text)
-    if (shown === '') return
-    this.#text += shown
-    this.emit({ type: 'delta', text: shown })
+    const visible = visibleText(text)
+    this.#length += visible.length
+    this.#emitText(this.#text.take(visible))
+  }
+
+  #end(): void {
+    this.#emitText(this.#text.end())
+  }
+
+  #emitText(text: string): void {
+    if (text !== '') this.emit({ type: 'delta', text })
   }
 
   /** Runs what the model called for, with the rights that the asker has now. */

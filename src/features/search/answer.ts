@@ -8,6 +8,7 @@ import { AppError } from '../../errors.ts'
 import { complete, type Turn } from '../../outside/chat.ts'
 import { visibleText } from '../../text/text.ts'
 import * as projects from '../projects/rows.ts'
+import { cited } from './cited.ts'
 import { apiPath, current, kindsFor, nestedPath, recordCreator } from './filters.ts'
 import { embedQuery, type Hit, hybrid } from './hybrid.ts'
 import type { Answer, AnswerSource, Question } from './schema.ts'
@@ -16,7 +17,6 @@ import { visibleTo } from './visible.ts'
 
 /** Characters of each source that the model gets. */
 export const TEXT = 1500
-const ANSWER = 8000
 /** Limits the answers per user and minute, because each one costs the operator money or processor time. */
 export const answers = new Buckets(20, 10)
 
@@ -39,7 +39,9 @@ export const answer = read(
     const wait = answers.take(userIdOf(ctx.actor))
     if (wait > 0) throw tooMany(wait, 'questions')
     try {
-      const reply = cited(await complete(ctx.app.config, messagesOf(query, sources), ctx.signal), sources.length)
+      const reply = cited(await complete(ctx.app.config, messagesOf(query, sources), ctx.signal), {
+        sources: sources.length,
+      })
       if (!reply.answer) throw new AppError('upstream_failed', 'The chat model returned an empty answer.')
       return { ...reply, ...found }
     } catch (error) {
@@ -119,30 +121,4 @@ export function messagesOf(question: string, sources: readonly AnswerSource[]): 
     { role: 'system', content: instructions },
     { role: 'user', content: JSON.stringify({ question: visibleText(question), sources: material }) },
   ]
-}
-
-/**
- * Returns the model's answer as plain text: without its reasoning, images and links (a stored text may have made it
- * write a link that leaks data), and without citations of unknown sources. The text is untrusted, so every pattern is
- * bounded.
- */
-export function cited(reply: string, sources: number): { answer: string; citations: number[] } {
-  const citations = new Set<number>()
-  const keep = (found: string, inside: string): string => {
-    const numbers = (inside.match(/\d{1,9}/g) ?? []).map(Number)
-    if (numbers.length === 0 || /[^\s\d,;&^#–-]/.test(inside.replace(/sources?|and/gi, ''))) return found
-    const good = numbers.filter((n) => n >= 1 && n <= sources)
-    for (const n of good) citations.add(n)
-    return good.length === 0 ? '' : `${/^\s/.test(found) ? ' ' : ''}${good.map((n) => `[${n}]`).join('')}`
-  }
-  const answer = visibleText(reply.replace(/<think>[\s\S]*?(<\/think>|$)/gi, '').slice(0, ANSWER))
-    .replace(/!?\[([^[\]]{0,300})\]\([^()]{0,2000}\)/g, (_, label: string) =>
-      /^\^?\d+$/.test(label) ? `[${label}]` : label,
-    )
-    .replace(/\s?[[【]([^[\]【】]{1,60})[\]】]/g, keep)
-    // Breaks the remaining links: brackets in the label or address, or an address defined elsewhere.
-    .replace(/\]\(/g, '] (')
-    .replace(/^( {0,3}\[[^\]\n]{1,300}\]):/gm, '$1 :')
-    .trim()
-  return { answer, citations: [...citations].sort((a, b) => a - b) }
 }
