@@ -31,9 +31,11 @@ export const stateName = (state: unknown): string => String(state).replaceAll('_
 
 /** For verbs where "verb noun" reads badly or lacks detail. The `words` of an event's definition take precedence. */
 const phrases: Readonly<Record<string, Words>> = {
-  updated: (what, { fields, from, status }) => {
-    if (text(from) && text(status) && from !== status)
-      return `moved ${what} from ${stateName(from)} to ${stateName(status)}`
+  updated: (what, { fields, from, status, cleared }) => {
+    if (text(from) && text(status) && from !== status) {
+      const ticks = Array.isArray(cleared) ? ` and cleared ${count(cleared.length, 'tick', 'ticks')}` : ''
+      return `moved ${what} from ${stateName(from)} to ${stateName(status)}${ticks}`
+    }
     // A status that was set to the value it already had was not changed.
     const changed = Array.isArray(fields) ? fields.filter((field) => field !== 'status' || from !== status) : []
     const names = [...new Set(changed.map((field) => fieldName(String(field))))]

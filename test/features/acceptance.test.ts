@@ -187,3 +187,35 @@ describe('a second completion', () => {
     expect((await get(team.owner, made)).body.completionNotes).toBe('a'.repeat(20_000))
   })
 })
+
+describe('reopening a task', () => {
+  test('clears the ticks of its acceptance criteria, and the history keeps them', async () => {
+    const agent = await connect(team.owner, { organizationId: team.id })
+    for (const status of ['todo', 'in_progress'] as const) {
+      const made = await task()
+      told(await agent.call('complete_task', { task: made.key, accepted: 'all' }))
+      told(await agent.call('update_task', { task: made.key, status }))
+      expect(told<Task>(await agent.call('get_task', { task: made.key })).acceptance).toEqual(criteria as never)
+      expect(refused(await agent.call('complete_task', { task: made.key }))).toStartWith('conflict.acceptance_open: ')
+      const { body } = await team.owner.fetch<{ items: { description: string; id: string }[] }>(
+        'GET',
+        `/api/activities?subjectId=${made.id}`,
+      )
+      expect(body.items[0]?.description).toEndWith('and cleared 2 ticks')
+      const history = await team.owner.fetch<{ metadata: object }>('GET', `/api/activities/${body.items[0]?.id}`)
+      expect(history.body.metadata).toMatchObject({ cleared: criteria })
+    }
+    await agent.close()
+  })
+
+  test('keeps ticks that the same call sends, and all of them with keepTicks, for an undo', async () => {
+    const made = await task()
+    const done = () => complete(team.owner, made, { accepted: 'all' })
+    await done()
+    await patch(team.owner, made, { status: 'todo', accepted: [2] })
+    expect(await doneOf(made)).toEqual([false, true])
+    await done()
+    await patch(team.owner, made, { status: 'todo', keepTicks: true })
+    expect(await doneOf(made)).toEqual([true, true])
+  })
+})

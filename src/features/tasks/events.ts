@@ -11,8 +11,8 @@ const lease = { lease: optional(anything) } as const
 export const taskCreated = define('task.created', { ...ofTask, description: 'A task was created', data: shown })
 export const taskUpdated = define('task.updated', {
   ...ofTask,
-  description: 'A task changed; `from` is its status before',
-  data: { ...shown, fields: texts, from: optional(text) },
+  description: 'A task changed; `from` is its status before, `cleared` the acceptance criteria that lost their tick',
+  data: { ...shown, fields: texts, from: optional(text), cleared: optional(texts) },
 })
 export const taskCompleted = define('task.completed', {
   ...ofTask,

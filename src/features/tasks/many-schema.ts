@@ -41,8 +41,20 @@ export const CompletedMany = object({
 })
 export type CompletedMany = Static<typeof CompletedMany>
 
-const { status, priority, assignee, labels, addLabels, removeLabels, dueAt, estimate, storyId, parentId, comment } =
-  TaskPatch.properties
+const {
+  status,
+  priority,
+  assignee,
+  labels,
+  addLabels,
+  removeLabels,
+  dueAt,
+  estimate,
+  storyId,
+  parentId,
+  comment,
+  keepTicks,
+} = TaskPatch.properties
 /** One change of up to 200 tasks, each on its own. */
 export const ChangeMany = object({
   tasks: Type.Array(
@@ -61,6 +73,7 @@ export const ChangeMany = object({
     storyId,
     parentId,
     comment,
+    keepTicks,
   }),
 })
 export type ChangeMany = Static<typeof ChangeMany>

@@ -203,6 +203,7 @@ export const TaskPatch = partial(
     removeLabels: labels,
     after: nullable(ref('Place it after this one; null: first')),
     accepted: Accepted,
+    keepTicks: bool({ description: 'Reopening leaves the acceptance criteria ticked, as an undo needs' }),
     comment: title(20_000, { description: 'A comment to add, besides or instead of a change' }),
     asks,
     evidence: array(title(500, { example: 'bun test: 214 pass' }), 20, {

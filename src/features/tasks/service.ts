@@ -4,9 +4,10 @@ import { member, refuse } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
 import { lastPosition } from '../../records/positions.ts'
+import { isClosed, type Status } from '../../records/work.ts'
 import { findParty, sameParty } from '../agents/parties.ts'
 import { lockProject } from '../projects/lock.ts'
-import { criteria, ticked } from './acceptance.ts'
+import { criteria, ticked, unticked } from './acceptance.ts'
 import { assigned, consequences, lockForChange, moved, stillOpen, store, tellAssignee } from './changing.ts'
 import { comment } from './comments.ts'
 import { findBlockers, relate, setBlockers } from './dependencies.ts'
@@ -108,7 +109,7 @@ export const update = write(
 async function change(
   ctx: Ctx,
   found: Found,
-  patch: Omit<TaskPatch, 'comment' | 'asks' | 'evidence'>,
+  { keepTicks, ...patch }: Omit<TaskPatch, 'comment' | 'asks' | 'evidence'>,
   dependencyId: string | undefined,
 ): Promise<TaskChanged> {
   const { task: before, project } = found
@@ -116,8 +117,10 @@ async function change(
   await checkPlace(ctx, before.projectId, patch, before.id)
   const { blockedBy, assignee: named, after, acceptance: given, accepted, status, title, ...rest } = patch
   const { labels, addLabels, removeLabels, ...plain } = rest
+  const cleared = status && !keepTicks ? ticksClearedBy(before, status) : []
+  const known = cleared.length > 0 ? unticked(before.acceptance) : before.acceptance
   const acceptance =
-    (given || accepted) && ticked(given ? criteria(given, before.acceptance) : before.acceptance, accepted)
+    given || accepted || cleared.length > 0 ? ticked(given ? criteria(given, known) : known, accepted) : undefined
   const blockers = blockedBy && (await findBlockers(ctx, before.organizationId, blockedBy))
   await lockForChange(ctx, before, patch, blockers)
   // A caller who sends back what they read keeps the blockers that they cannot see.
@@ -134,11 +137,16 @@ async function change(
     ...(named !== undefined && assigned(ctx, before, assignee)),
     ...(status && moved(ctx, found, status, acceptance)),
   })
-  const event = changed.status === 'done' && before.status !== 'done' ? taskCompleted : taskUpdated
-  ctx.emit(event, about(changed, { fields: Object.keys(patch), ...(status && { from: before.status }) }, before))
+  const history = { fields: Object.keys(patch), ...(status && { from: before.status }) }
+  if (changed.status === 'done' && before.status !== 'done') ctx.emit(taskCompleted, about(changed, history, before))
+  else ctx.emit(taskUpdated, about(changed, { ...history, ...(cleared.length > 0 && { cleared }) }, before))
   if (assignee && !(before.assignee && sameParty(before.assignee, assignee))) await tellAssignee(ctx, changed, assignee)
   return { ...changed, ...stillOpen(changed), ...(await consequences(ctx, before, changed)) }
 }
+
+/** Returns the criteria whose ticks a change of status clears: reopening a task clears all of them. */
+const ticksClearedBy = ({ status: before, acceptance }: Task, status: Status): string[] =>
+  isClosed(before) && !isClosed(status) ? acceptance.filter(({ done }) => done).map(({ text }) => text) : []
 
 const MOST_LABELS = 50
 

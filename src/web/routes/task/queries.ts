@@ -74,7 +74,9 @@ export function useChange(task: TaskDetail) {
       if (former)
         offerUndo(words.changed(task.key), async () => {
           const now = cache.getQueryData(queryKey)?.version ?? version
-          await ok(tasks.tasks({ id: task.id }).patch(former, change(now)))
+          await ok(
+            tasks.tasks({ id: task.id }).patch({ ...former, ...(former.status && { keepTicks: true }) }, change(now)),
+          )
           await refresh(cache, task)
         })
     },

@@ -109,7 +109,7 @@ const putBack = (cache: QueryClient, before: readonly [QueryKey, unknown][]): vo
 
 /** The former values of the fields that a change writes. */
 const formerOf = (task: TaskItem, { status, priority, assignee, dueAt, addLabels, removeLabels }: Change): Change => ({
-  ...(status && { status: task.status }),
+  ...(status && { status: task.status, keepTicks: true }),
   ...(priority && { priority: task.priority }),
   ...(assignee !== undefined && { assignee: task.assignee?.id ?? null }),
   ...(dueAt !== undefined && { dueAt: task.dueAt }),

@@ -42,10 +42,10 @@ export const stored = (board: TaskGroups, task: TaskItem): TaskGroups => ({
   }),
 })
 
-/** Returns the change that puts a card where it is on this board. */
+/** Returns the change that puts a card back where it is on this board, with its acceptance criteria as they were. */
 export function placeOf(board: TaskGroups, { id, status }: TaskItem): TaskPatch {
   const items = board.groups.find(({ value }) => value === status)?.items ?? []
-  return { status, after: items[items.findIndex((item) => item.id === id) - 1]?.key ?? null }
+  return { status, keepTicks: true, after: items[items.findIndex((item) => item.id === id) - 1]?.key ?? null }
 }
 
 /** The card above the place where one was dropped: the card it was dropped on, or the one before that. */
