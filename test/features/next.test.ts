@@ -62,6 +62,17 @@ describe('the next task', () => {
     expect(await handedOut()).toEqual(keys([mine, left, urgent, soon, key, waits, first, last, low]))
   })
 
+  test('says to an agent that its own task in progress is its own, and how to continue it', async () => {
+    const agent = await connect(team.member, { organizationId: team.id })
+    const project = team.project.slug
+    const { key } = told<Task>(await agent.call('create_task', { project, title: 'Mine', assignee: 'me' }))
+    told(await agent.call('update_task', { task: key, status: 'in_progress' }))
+    const none = told<{ why: string; waiting: string[] }>(await agent.call('next_task', { project }))
+    expect(none.waiting).toEqual([`${key} «Mine» is yours and in progress: claim_task continues it`])
+    expect(told<Task>(await agent.call('claim_task', { task: key }))).toMatchObject({ key, status: 'in_progress' })
+    await agent.close()
+  })
+
   test('is taken in the same step, with its reason', async () => {
     const made = await task({ priority: 'high', dueAt: '2026-12-01T00:00:00.000Z' })
     const [one, two] = [await task({ blockedBy: [made.key] }), await task({ blockedBy: [made.key] })]

@@ -194,14 +194,14 @@ function waitingInWords(keys: readonly string[]): string | undefined {
 }
 
 /** Explains why there is no task; without a reason agents ask again and again. */
-async function whyNone(ctx: Ctx, { projectId }: Search): Promise<Omit<NextTask, 'task'>> {
+async function whyNone(ctx: Ctx, { projectId, holder }: Search): Promise<Omit<NextTask, 'task'>> {
   const rows = await selectItems(ctx)
     .where(and(scopeOf(ctx, projectId), inArray(tasks.status, open)))
     .orderBy(sql`${tasks.status} = 'backlog'`, urgency, tasks.position, tasks.id)
     .limit(10)
   const waiting = rows.map((row) => {
     const task = toItem(row, ctx.now)
-    return { key: task.key, title: task.title, reason: reasonOf(task) }
+    return { key: task.key, title: task.title, reason: reasonOf(task, holder) }
   })
   const where = projectId ? 'this project' : 'your organization'
   const text =

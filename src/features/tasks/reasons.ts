@@ -11,6 +11,7 @@ import { taskCreated, taskUpdated } from './events.ts'
 import { keysInWords } from './rows.ts'
 import type { Task, TaskItem } from './schema.ts'
 import { tasks } from './table.ts'
+import type { Worker } from './workers.ts'
 
 /** Why somebody holds a task (who assigned it to them, or what `next` said), and why nobody can. */
 
@@ -47,13 +48,14 @@ export function keepReason(ctx: Ctx, task: Task, why: string): Task {
   return { ...task, lease: task.lease && { ...task.lease, why } }
 }
 
-/** Returns why a task cannot be started now. */
-export function reasonOf({ status, blockedBy, lease, assignee }: TaskItem): string {
+/** Returns why a task cannot be started now by this worker. */
+export function reasonOf({ status, blockedBy, lease, assignee }: TaskItem, worker: Pick<Worker, 'id'>): string {
   if (lease) return `${inFull(lease.holder)} works on it until ${lease.expiresAt}`
   if (blockedBy.length > 0) return `waits for ${keysInWords(blockedBy)}`
   if (status === 'backlog') return 'is in the backlog: move it to todo first'
   if (status === 'in_review') return 'waits for a review'
   if (status === 'blocked') return 'is marked as blocked'
+  if (assignee?.id === worker.id && status === 'in_progress') return 'is yours and in progress: claim_task continues it'
   if (assignee) return `is for ${named(assignee.name)}`
   return status === 'in_progress' ? 'is in progress' : 'waits for its parts or its parent'
 }
