@@ -36,6 +36,32 @@ test('what an agent made, its human reviews at a browser; the agent is told the 
   expect((await review(ada, feature.id, 'approved')).body.status).toBe('done')
 })
 
+test('another agent of the same person requests changes, but cannot approve', async () => {
+  const ada = await person(t)
+  const feature = await make(ada, await newProject(ada))
+  await connected(await mcpToken(t, ada, { name: 'builder' }), async (builder) => {
+    await builder.call('advance_feature', { feature: feature.id })
+    for (const n of [1, 2, 3])
+      await builder.call('advance_feature', {
+        feature: feature.id,
+        evidence: { summary: `Round ${n}`, files: [`src/${n}.ts`] },
+      })
+    const own = await builder.call('submit_review', { feature: feature.id, verdict: 'changes_requested' })
+    expect(own.isError).toBe(true)
+  })
+  await connected(await mcpToken(t, ada, { name: 'reviewer' }), async (reviewer) => {
+    const approved = await reviewer.call('submit_review', { feature: feature.id, verdict: 'approved' })
+    expect([approved.isError, JSON.stringify(approved)]).toEqual([true, expect.stringContaining('can request changes')])
+    const objected = await reviewer.call('submit_review', {
+      feature: feature.id,
+      verdict: 'changes_requested',
+      comment: 'Name the limits.',
+    })
+    expect(objected.structuredContent).toMatchObject({ status: 'needs_edits' })
+  })
+  expect((await get(ada, feature.id)).body.reviews).toMatchObject([{ verdict: 'changes_requested' }])
+})
+
 test('where there are others, the author still asks one of them, and is told who may change that', async () => {
   const { author, member, project } = await newTeam()
   const feature = await make(author, project)

@@ -59,7 +59,7 @@ export async function move(
   if (wanted.by === 'advance') {
     if (wanted.evidence && gate) await keepEvidence(ctx, before, gate, wanted.evidence, level)
   } else {
-    refuse(await authorRefusal(ctx, project, before))
+    refuse(await authorRefusal(ctx, project, before, wanted.by))
     await ctx.db
       .insert(featureReviews)
       .values({ featureId: before.id, verdict: wanted.by, comment: comments, ...actorColumns(ctx) })

@@ -14,7 +14,7 @@ import {
 import { memberships } from '../organizations/table.ts'
 import { openProjectRefusal } from '../projects/refusals.ts'
 import type { Project } from '../projects/schema.ts'
-import { step, workflowOf } from '../projects/workflow.ts'
+import { step, type Verdict, workflowOf } from '../projects/workflow.ts'
 import type { Row } from './rows.ts'
 import type { FeatureAction } from './schema.ts'
 import { featureEvidence } from './table.ts'
@@ -34,7 +34,8 @@ export const creationRefusal = (ctx: Ctx, project: Project | undefined): Refusal
   refusalOf(ctx.actor, changing, 'workflow.create', ctx.app.clock) ?? (project && writingRefusal(ctx, project))
 
 /**
- * Returns why the caller may not review their own work, or undefined. The author is who submitted the evidence, or
+ * Returns why the caller may not review their own work, or undefined. Another agent of the author may object to it, but
+ * not approve it. The author is who submitted the evidence, or
  * without evidence who created the feature. What their agent submitted, its human may review, and their own work too
  * where the team has no other member; both only in a browser, where an agent cannot sign in.
  */
@@ -42,15 +43,19 @@ export async function authorRefusal(
   ctx: Ctx,
   project: Project,
   { id, createdById }: Row,
+  verdict: Verdict,
 ): Promise<Refusal | undefined> {
   if (project.settings.allowSelfReview === true) return undefined
   const brought = await ctx.db
-    .selectDistinct({ type: featureEvidence.actorType, id: featureEvidence.actorId })
+    .selectDistinct({ type: featureEvidence.actorType, id: featureEvidence.actorId, name: featureEvidence.actorName })
     .from(featureEvidence)
     .where(eq(featureEvidence.featureId, id))
-  const authors = brought.length > 0 ? brought : [{ type: 'user' as const, id: createdById }]
+  const authors = brought.length > 0 ? brought : [{ type: 'user' as const, id: createdById, name: '' }]
   const own = authors.filter((author) => author.id === ctx.actor.userId)
   if (own.length === 0) return undefined
+  const { agent } = ctx.actor
+  const isOtherAgent = agent !== undefined && !own.some(({ type, name }) => type === 'agent' && name === agent.name)
+  if (isOtherAgent && verdict === 'changes_requested') return undefined
   const byAgent = own.every(({ type }) => type === 'agent')
   const mayInPerson = byAgent || (await isAlone(ctx, project.organizationId))
   if (mayInPerson && inPerson(ctx.actor)) return undefined
@@ -62,9 +67,11 @@ export async function authorRefusal(
         'The author cannot review it. Ask someone else, or an admin to set allowSelfReview in the project settings.',
       details: { next },
     }
-  const detail = byAgent
-    ? 'The work of your own agent you can review only in person, at a browser.'
-    : 'Your team has no other member, so you can review your own work, but only in person, at a browser.'
+  const detail = isOtherAgent
+    ? 'An agent cannot approve the work of its own person or of their other agents. It can request changes.'
+    : byAgent
+      ? 'The work of your own agent you can review only in person, at a browser.'
+      : 'Your team has no other member, so you can review your own work, but only in person, at a browser.'
   return { code: 'forbidden', detail, details: { next } }
 }
 
@@ -81,7 +88,9 @@ async function reviewRefusal(ctx: Ctx, project: Project, row: Row): Promise<Refu
   const found = step(workflowOf(project), row, { by: 'approved' })
   return (
     openProjectRefusal(ctx, project, 'Reviewing') ??
-    ('refused' in found ? { code: 'conflict', detail: found.refused } : await authorRefusal(ctx, project, row))
+    ('refused' in found
+      ? { code: 'conflict', detail: found.refused }
+      : await authorRefusal(ctx, project, row, 'approved'))
   )
 }
 
