@@ -66,6 +66,7 @@ import m63 from './0063_tunnel_instances.sql' with { type: 'text' }
 import m64 from './0064_tunnel_former_slugs.sql' with { type: 'text' }
 import m65 from './0065_large_owners.sql' with { type: 'text' }
 import m66 from './0066_agent_continuity.sql' with { type: 'text' }
+import m67 from './0067_search_comments.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -134,4 +135,5 @@ export const migrations: Migration[] = [
   { id: '0064_tunnel_former_slugs', sql: m64 },
   { id: '0065_large_owners', sql: m65 },
   { id: '0066_agent_continuity', sql: m66 },
+  { id: '0067_search_comments', sql: m67 },
 ]

@@ -1,5 +1,5 @@
 import { index, pgTable, text, uuid } from 'drizzle-orm/pg-core'
-import { instant, json, newId, searchOver, softRecord, textList } from '../../db/columns.ts'
+import { instant, json, newId, searchOver, searchOverJson, softRecord, textList } from '../../db/columns.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { users } from '../users/table.ts'
@@ -29,11 +29,13 @@ export const decisions = pgTable(
     supersedes: uuid(),
     supersededById: uuid(),
     search: searchOver('title', 'decision', 'context', 'rationale'),
+    searchAlternatives: searchOverJson('alternatives', ['option', 'pros', 'cons']),
   },
   (t) => [
     index('decisions_organization').on(t.organizationId, t.updatedAt, t.id),
     index('decisions_project').on(t.projectId, t.updatedAt),
     index('decisions_search').using('gin', t.search),
+    index('decisions_search_alternatives').using('gin', t.searchAlternatives),
   ],
 )
 
@@ -49,6 +51,10 @@ export const decisionComments = pgTable(
     authorName: text().notNull(),
     body: text().notNull(),
     createdAt: instant().notNull(),
+    search: searchOver('body'),
   },
-  (t) => [index('decision_comments_decision').on(t.decisionId, t.createdAt, t.id)],
+  (t) => [
+    index('decision_comments_decision').on(t.decisionId, t.createdAt, t.id),
+    index('decision_comments_search').using('gin', t.search),
+  ],
 )

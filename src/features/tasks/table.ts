@@ -12,7 +12,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { instant, json, newId, textList } from '../../db/columns.ts'
+import { instant, json, newId, searchOver, textList } from '../../db/columns.ts'
 import type { Status } from '../../records/work.ts'
 import type { Evidence } from '../projects/workflow-schema.ts'
 import { stories, workItem } from '../stories/table.ts'
@@ -234,6 +234,10 @@ export const taskComments = pgTable(
     editedAt: instant(),
     /** Rises with every edit, so that devices take the newer text. */
     version: integer().notNull().default(1),
+    search: searchOver('body'),
   },
-  (t) => [index('task_comments_task').on(t.taskId, t.createdAt, t.id)],
+  (t) => [
+    index('task_comments_task').on(t.taskId, t.createdAt, t.id),
+    index('task_comments_search').using('gin', t.search),
+  ],
 )
