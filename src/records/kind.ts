@@ -73,6 +73,8 @@ export interface SearchText {
   readonly title?: PgColumn | SQL
   /** The words to find, besides those of the title. */
   readonly text: PgColumn | SQL
+  /** SQL condition: `text` has more in it than in the version before, so an upgrade has the record indexed again. */
+  readonly grown?: SQL
   /** The tags to filter results by. Search does not find their words: add the column to `text` for that. */
   readonly tags?: PgColumn
   /** The only person who may see the record; null if others may too. */
@@ -99,6 +101,11 @@ export interface Resource {
 /** Returns the author of a personal record, which belongs to no organization; null for all others. */
 export const personal = (table: { organizationId: PgColumn; createdById: PgColumn }): SQL =>
   sql`case when ${table.organizationId} is null then ${table.createdById} end`
+
+/** SQL: the last comments of a record, oldest first, for the text that search reads. Very long ones are cut. */
+export const lastComments = (body: PgColumn, at: PgColumn, isOfRecord: SQL): SQL =>
+  sql`(select string_agg(left(c.body, 5000), e'\n\n' order by c.at) from (
+    select ${body} as body, ${at} as at from ${body.table} where ${isOfRecord} order by ${at} desc limit 50) c)`
 
 export const projectOf = ({ projectId, table }: RecordKind): PgColumn | undefined => projectId ?? table.projectId
 

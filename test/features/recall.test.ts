@@ -3,12 +3,13 @@ import { eq } from 'drizzle-orm'
 import type { MemoryHits } from '../../src/features/memory/schema.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
 import { catchUp } from '../../src/features/search/indexing.ts'
+import { renewTexts } from '../../src/features/search/renewal.ts'
 import type { FoundGroups } from '../../src/features/search/schema.ts'
 import type { Task } from '../../src/features/tasks/schema.ts'
 import { jobs } from '../../src/jobs/table.ts'
 import { type McpClient, ways } from '../mcp/support.ts'
 import { mcpToken, type Person, person, systemCtx, type TestApp, unique } from '../support/app.ts'
-import { newProject, newWord } from './search-support.ts'
+import { indexed, newProject, newWord } from './search-support.ts'
 import { ownApp, times } from './support.ts'
 
 /** An app that indexes only when told to. */
@@ -143,5 +144,52 @@ describe('an index that is behind', () => {
     await follow()
     const { body } = await ada.fetch<FoundGroups>('GET', `/api/search?q=${word}&kinds=task`)
     expect(body.items).toMatchObject([{ kind: 'task', total: 120 }])
+  })
+})
+
+describe('comments and alternatives', () => {
+  const names = async (tool: string, args: object): Promise<string> => {
+    const { isError, content } = await agent.call(tool, { ...args })
+    if (isError) throw new Error(content[0]?.text)
+    return content[0]?.text as string
+  }
+
+  /** A task with a comment, and a decision with an alternative and a comment; each holds a word of its own. */
+  async function discussed() {
+    const words = { comment: newWord(), option: newWord(), discussion: newWord() }
+    const { key } = await task(here, { title: 'Quiet' })
+    await agent.call('update_task', { task: key, comment: `It broke at ${words.comment}.` })
+    const alternatives = [{ option: 'Queue', cons: `Slow\n${words.option}` }]
+    const { id } = await post<{ id: string }>('/api/decisions', {
+      title: 'Silent',
+      decision: 'Poll.',
+      alternatives,
+      projectId: here.id,
+    })
+    await agent.call('log_decision', { decision: id, comment: `We met ${words.discussion}.` })
+    await follow()
+    return { words, key, id }
+  }
+
+  test('are found by search and by the lists', async () => {
+    const { words, key } = await discussed()
+    const kinds = ['task', 'decision']
+    expect((await recall({ query: words.comment, kinds })).items).toMatchObject([{ title: 'Quiet' }])
+    for (const word of [words.option, words.discussion])
+      expect((await recall({ query: word, kinds })).items).toMatchObject([{ title: 'Silent' }])
+    expect(await names('list_tasks', { project: here.slug, query: words.comment })).toContain(key)
+    for (const word of [words.option, words.discussion])
+      expect(await names('list_decisions', { project: here.slug, query: word })).toContain('Silent')
+    expect(await names('list_decisions', { project: here.slug, query: 'pros' })).not.toContain('Silent')
+  })
+
+  test('of records that an earlier version indexed are found after an upgrade', async () => {
+    const { words, id } = await discussed()
+    await t.app.driver.exec(`update passages set content = 'Poll.' where record_id = '${id}'`)
+    await t.app.driver.exec(`delete from meta where key = 'search.texts'`)
+    expect((await recall({ query: words.option, kinds: ['decision'] })).items).toEqual([])
+    await renewTexts(systemCtx(t), {})
+    await indexed(t)
+    expect((await recall({ query: words.option, kinds: ['decision'] })).items).toMatchObject([{ title: 'Silent' }])
   })
 })

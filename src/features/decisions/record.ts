@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
-import type { RecordKind } from '../../records/kind.ts'
+import { lastComments, type RecordKind } from '../../records/kind.ts'
 import { visibleTo } from './rows.ts'
 import * as service from './service.ts'
 import { decisionSync } from './sync.ts'
-import { decisions } from './table.ts'
+import { decisionComments, decisions } from './table.ts'
 
 export const decisionRecord: RecordKind = {
   kind: 'decision',
@@ -15,7 +15,12 @@ export const decisionRecord: RecordKind = {
   inBriefs: true,
   search: {
     text: sql`concat_ws(e'\n\n', ${decisions.decision}, ${decisions.context}, ${decisions.rationale},
-        ${decisions.outcome})`,
+        ${decisions.outcome},
+        (select string_agg(part #>> '{}', e'\n') from jsonb_path_query(${decisions.alternatives}, 'strict $.**') part
+          where jsonb_typeof(part) = 'string'),
+        ${lastComments(decisionComments.body, decisionComments.createdAt, sql`${decisionComments.decisionId} = ${decisions.id}`)})`,
+    grown: sql`${decisions.alternatives} <> '[]' or exists (
+      select 1 from ${decisionComments} where ${decisionComments.decisionId} = ${decisions.id})`,
     tags: decisions.tags,
     agentId: sql`case when ${decisions.authorType} = 'agent' then ${decisions.authorId} end`,
     expiresAt: sql`case when ${decisions.status} = 'superseded' then ${decisions.updatedAt} end`,

@@ -1,10 +1,10 @@
-import { eq } from 'drizzle-orm'
+import { eq, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member, requireRole } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { hasAll, matches, newId } from '../../db/columns.ts'
-import { and } from '../../db/conditions.ts'
+import { and, or } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
@@ -30,11 +30,20 @@ import type {
   DecisionQuery,
 } from './schema.ts'
 import { replaceable, similarTo, supersede, supersedeByAccepted } from './superseding.ts'
-import { decisions } from './table.ts'
+import { decisionComments, decisions } from './table.ts'
 
 const orders = { updatedAt: decisions.updatedAt, createdAt: decisions.createdAt }
 
 /** Lists a project's decisions; without a project, those of the current team. */
+/** SQL condition: the decision, its alternatives or one of its comments contain the words. */
+const hasWords = (text: string): SQL =>
+  or(
+    matches(decisions.search, text),
+    matches(decisions.searchAlternatives, text),
+    sql`${decisions.id} in (select ${decisionComments.decisionId} from ${decisionComments}
+      where ${matches(decisionComments.search, text)})`,
+  )
+
 export const list = read(
   'decisions.list',
   member('decisions:read'),
@@ -45,7 +54,7 @@ export const list = read(
       projectId ? eq(decisions.projectId, projectId) : eq(decisions.organizationId, currentOrganization(ctx.actor)),
       query.status && eq(decisions.status, query.status),
       hasAll(decisions.tags, query.tag),
-      query.search ? matches(decisions.search, query.search) : undefined,
+      query.search ? hasWords(query.search) : undefined,
     )
     const rows = await selectItems(ctx, page.where(filters))
       .orderBy(...page.orderBy)

@@ -3,6 +3,7 @@ import { system } from '../../auth/actor.ts'
 import type { App } from '../../services.ts'
 import { burstOf } from './burst.ts'
 import { catchUp, FRESH_PACE, followed } from './indexing.ts'
+import { renewTexts } from './renewal.ts'
 
 /** Waits this long after the last change, so that a burst of changes is indexed together. */
 const CALM_MS = 300
@@ -22,6 +23,11 @@ export function follow(app: App): () => Promise<void> {
   let timer: Timer | undefined
   let since = 0
   let running: Promise<void> | undefined
+  let isRenewed = false
+  const renewed = async (): Promise<void> => {
+    if (!isRenewed) await renewTexts(contextOf(app, system), {})
+    isRenewed = true
+  }
 
   const wake = (ms: number) => {
     if (stop.signal.aborted) return
@@ -34,8 +40,8 @@ export function follow(app: App): () => Promise<void> {
   const look = () => {
     timer = undefined
     if (running) return wake(CALM_MS)
-    running = burst
-      .over({ longest: BURST_MS, signal: stop.signal })
+    running = renewed()
+      .then(() => burst.over({ longest: BURST_MS, signal: stop.signal }))
       .then(() => catchUp(contextOf(app, system), { signal: stop.signal, pace: FRESH_PACE, burst }))
       .then(
         (at) => at === 'waiting' && wake(AGAIN_MS),

@@ -15,7 +15,7 @@ import { stories } from '../stories/table.ts'
 import type { TaskQuery } from './list-schema.ts'
 import { ready } from './next.ts'
 import { visibleTo } from './rows.ts'
-import { dueOrNever, tasks } from './table.ts'
+import { dueOrNever, taskComments, tasks } from './table.ts'
 
 export type ListQuery = TaskQuery & ProjectFilter & { labels?: string[] }
 
@@ -40,10 +40,17 @@ export async function filtersOf(ctx: Ctx, query: ListQuery): Promise<(SQL | unde
     query.labels ? hasAll(tasks.labels, query.labels) : hasLabel(query.label),
     query.dueBefore && sql`${dueOrNever(tasks)} < ${query.dueBefore}::timestamptz`,
     query.dueAfter && and(sql`${dueOrNever(tasks)} >= ${query.dueAfter}::timestamptz`, sql`${tasks.dueAt} is not null`),
-    query.search ? matches(tasks.search, query.search) : undefined,
+    query.search ? hasWords(query.search) : undefined,
     query.ready ? ready(ctx.now) : undefined,
   ].map((condition) => condition || undefined)
 }
+
+/** SQL condition: the task or one of its comments contains the words. */
+const hasWords = (text: string): SQL =>
+  or(
+    matches(tasks.search, text),
+    sql`${tasks.id} in (select ${taskComments.taskId} from ${taskComments} where ${matches(taskComments.search, text)})`,
+  )
 
 /** SQL condition. Tasks that wait for others count as blocked, whatever their own state is. */
 const hasStatus = (status: Status): SQL =>

@@ -1,13 +1,13 @@
 import { between, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { and, or } from '../../db/conditions.ts'
-import type { RecordKind } from '../../records/kind.ts'
+import { lastComments, type RecordKind } from '../../records/kind.ts'
 import { projects } from '../projects/table.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
 import { taskDeleted } from './events.ts'
 import { assigneeOfItem } from './parties.ts'
 import * as service from './service.ts'
 import { taskSync } from './sync.ts'
-import { tasks } from './table.ts'
+import { taskComments, tasks } from './table.ts'
 
 const key = sql`(select p.key from ${projects} p where p.id = ${tasks.projectId}) || '-' || ${tasks.number}`
 
@@ -42,7 +42,8 @@ export const taskRecord: RecordKind = {
   search: {
     text: sql`concat_ws(e'\n\n', ${tasks.description},
     (select string_agg(criterion ->> 'text', e'\n') from jsonb_array_elements(${tasks.acceptance}) criterion),
-      ${tasks.completionNotes})`,
+      ${tasks.completionNotes}, ${lastComments(taskComments.body, taskComments.createdAt, sql`${taskComments.taskId} = ${tasks.id}`)})`,
+    grown: sql`exists (select 1 from ${taskComments} where ${taskComments.taskId} = ${tasks.id})`,
     tags: tasks.labels,
     agentId: sql`case when ${tasks.assigneeType} = 'agent' then ${tasks.assigneeId} end`,
     sessionId: tasks.leaseSessionId,
