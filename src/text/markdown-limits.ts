@@ -63,9 +63,9 @@ function readDelimiter(text: string, from: number, to: number): number | 'blank'
   return isBlank ? 'blank' : bars
 }
 
-export function hasTooManyTags(html: string): boolean {
+export function hasTooManyTags(html: string, most = MOST_TAGS): boolean {
   let tags = 0
-  for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at + 1)) if (++tags > MOST_TAGS) return true
+  for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at + 1)) if (++tags > most) return true
   return false
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { flavours, textOf as nastyText } from '../contract/nasty-values.ts'
 import { member, person, sharedApp } from '../support/app.ts'
 import { until } from '../support/until.ts'
 import { call, evil, expectSound, inEachLook, newProject, signedIn, teamOf, type Visitor } from './support.ts'
@@ -158,3 +159,15 @@ test('a viewer finds no control of notes and memories that would be refused', as
   await ada.context.close()
   await vera.leave()
 }, 300_000)
+
+test('a note of content that is slow to parse is shown without freezing the page', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(t, boss.email)
+  for (const flavour of flavours.filter(({ name }) => name === 'quotes' || name === 'Markdown')) {
+    const { id } = await newNote(ada, { title: `Slow ${flavour.name}`, content: nastyText(flavour, 200_000) })
+    await ada.goto(`/notes/${id}`)
+    await ada.page.locator('.prose .md').waitFor()
+    // One very long block is shown as it was written.
+    expect(await ada.page.locator('.prose .md > pre').count()).toBe(flavour.name === 'quotes' ? 1 : 0)
+  }
+}, 120_000)

@@ -23,7 +23,7 @@ const own = /^(?:\/api)?\/uploads\/[0-9a-f-]{36}$/
 let titles: ReadonlyMap<string, string> | undefined
 
 /** The parser looks at emphasis and links in a text again and again. Nobody writes a paragraph of this length. */
-const LONGEST_PARAGRAPH = 10_000
+const LONGEST_PARAGRAPH = 5000
 
 class BoundedLexer<P, R> extends Lexer<P, R> {
   override inlineTokens(src: string, tokens: Token[] = []): Token[] {
@@ -32,6 +32,9 @@ class BoundedLexer<P, R> extends Lexer<P, R> {
     return tokens
   }
 }
+
+/** The browser has to lay out every element at once. */
+const MOST_TAGS = 20_000
 
 /** One address can be named by many short links. After this many characters, links are shown as text. */
 const MOST_OF_ADDRESSES = 1_000_000
@@ -90,7 +93,7 @@ function parse(text: string): string {
   if (hasLongBlock(text)) return source()
   addresses = 0
   const html = marked.parse(limitMarkdown(text), { async: false })
-  return hasTooManyTags(html) ? source() : html
+  return hasTooManyTags(html, MOST_TAGS) ? source() : html
 }
 
 function toHtml(text: string, named: Props['titles']) {

@@ -6,7 +6,7 @@ import { Editor } from '../../components/editor.tsx'
 import { useSetFoot } from '../../components/foot.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { isProblem } from '../../problem.ts'
-import { merged } from '../note/conflict.tsx'
+import { merged } from '../note/merging.ts'
 import { useRevise } from './queries.ts'
 import { words } from './words.ts'
 
