@@ -24,7 +24,7 @@ import { Turns } from './turns.ts'
 const MERGE_MS = 200
 
 /** Pushes of one user are applied one after the other. */
-const turns = new Turns('push', 4)
+const turns = new Turns('pushes', 4)
 
 /**
  * Applies what a device has changed, in order, each mutation in its own transaction. Decides on at least one mutation.
