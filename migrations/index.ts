@@ -67,6 +67,7 @@ import m64 from './0064_tunnel_former_slugs.sql' with { type: 'text' }
 import m65 from './0065_large_owners.sql' with { type: 'text' }
 import m66 from './0066_agent_continuity.sql' with { type: 'text' }
 import m67 from './0067_search_comments.sql' with { type: 'text' }
+import m68 from './0068_workspace_invites.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -136,4 +137,5 @@ export const migrations: Migration[] = [
   { id: '0065_large_owners', sql: m65 },
   { id: '0066_agent_continuity', sql: m66 },
   { id: '0067_search_comments', sql: m67 },
+  { id: '0068_workspace_invites', sql: m68 },
 ]
