@@ -1,3 +1,4 @@
+-- expand
 CREATE TABLE "workspace_invites" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"created_at" timestamp(3) with time zone NOT NULL,

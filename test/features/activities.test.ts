@@ -280,7 +280,7 @@ describe('shown to those who may know of it today', () => {
     )
     const moving = await project(before)
     const old = (await log(before, { projectId: moving.id })).body
-    await before.fetch('POST', `/api/projects/${moving.id}/share`, { organizationId: next.organizationId })
+    await before.fetch('PATCH', `/api/projects/${moving.id}`, { organizationId: next.organizationId })
     const fresh = (await log(next, { projectId: moving.id, description: 'After' })).body
     expect(await words(next, `&projectId=${moving.id}`)).toEqual(['After', `shared project ${moving.name}`])
     expect((await feed(before)).some((a) => a.projectId === moving.id)).toBe(false)

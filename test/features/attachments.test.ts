@@ -113,7 +113,7 @@ test('a file moves with its record to another team, and stays when the former te
     ).rows.map(([place]) => place)
   expect(await places()).toEqual([ada.organizationId, ada.organizationId, ada.organizationId])
   expect((await ada.fetch('PUT', `/api/notes/${personal.id}`, { scope: 'personal' })).status).toBe(200)
-  expect((await ada.fetch('POST', `/api/projects/${slug}/share`, { organizationId: target })).status).toBe(200)
+  expect((await ada.fetch('PATCH', `/api/projects/${slug}`, { organizationId: target })).status).toBe(200)
   expect(await places()).toEqual([target, target, null])
   // As if somebody had not moved them.
   await t.app.driver.query('update attachments set organization_id = $1 where id = any($2::uuid[])', [

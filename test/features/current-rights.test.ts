@@ -21,7 +21,7 @@ describe('the history of a project', () => {
     const owner = inside(ada, from.id)
     const note = (await owner.fetch<Note>('POST', '/api/notes', { title: 'Salaries', projectId: project.id })).body
     await owner.fetch('PUT', `/api/notes/${note.id}`, { projectId: null })
-    expect((await owner.fetch('POST', `/api/projects/${project.id}/share`, { organizationId: to.id })).status).toBe(200)
+    expect((await owner.fetch('PATCH', `/api/projects/${project.id}`, { organizationId: to.id })).status).toBe(200)
     await inside(ada, to.id).fetch('PUT', `/api/projects/${project.id}`, { description: 'Theirs now' })
     const { recentActivity } = (await inside(reader, to.id).fetch<ProjectDetail>('GET', `/api/projects/${project.id}`))
       .body

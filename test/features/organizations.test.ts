@@ -523,7 +523,7 @@ test('a stranger meets 404 everywhere, and leaves no trace', async () => {
     ['DELETE', `/api/projects/${project.id}/share`],
     ['POST', `/api/projects/${project.id}/archive`],
     ['POST', `/api/projects/${project.id}/restore`],
-    ['POST', `/api/projects/${own.id}/share`, { organizationId: team.id }],
+    ['PATCH', `/api/projects/${own.id}`, { organizationId: team.id }],
     ['GET', `/api/notes/${note.id}`],
     ['PUT', `/api/notes/${note.id}`, { title: 'x' }],
     ['DELETE', `/api/notes/${note.id}`],

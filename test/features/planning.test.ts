@@ -140,7 +140,7 @@ describe('a plan', () => {
     expect((await ada.fetch('POST', `/api/projects/${slug}/plan`, plan)).status).toBe(409)
     await ada.fetch('POST', `/api/projects/${slug}/restore`)
     const other = (await ada.fetch<{ id: string }>('POST', '/api/teams', { name: 'Elsewhere' })).body
-    await ada.fetch('POST', `/api/projects/${id}/share`, { organizationId: other.id })
+    await ada.fetch('PATCH', `/api/projects/${id}`, { organizationId: other.id })
     const owners = await t.app.driver.query('select distinct organization_id from tasks where project_id = $1', [id])
     expect(owners.rows).toEqual([[other.id]])
     expect((await ada.fetch<Tree>('GET', `/api/projects/${id}/tree`)).body.epics).toHaveLength(2)

@@ -40,7 +40,7 @@ const none = () => t.app.records.inProjects.map((table) => [getTableName(table),
 
 test('what is put into a project while it moves to another team goes there with it', async () => {
   const { id } = await newTeam()
-  expect(await during(8, (path) => ada.fetch('POST', `${path}/share`, { organizationId: id }))).toEqual(none())
+  expect(await during(8, (path) => ada.fetch('PATCH', path, { organizationId: id }))).toEqual(none())
 }, 300_000)
 
 test('what is put into a project while it is deleted is deleted with it', async () => {

@@ -577,24 +577,84 @@ describe('archiving', () => {
   })
 })
 
-describe('sharing', () => {
-  test('sets who sees it; without a word it means the team; unsharing makes it private', async () => {
+describe('POST and DELETE /api/projects/:slug/share', () => {
+  const share = (who: Person, { id }: Project, body: object) =>
+    who.fetch<Project>('POST', `/api/projects/${id}/share`, body)
+  const unshare = (who: Person, { id }: Project) => who.fetch<Project>('DELETE', `/api/projects/${id}/share`)
+
+  test('share with the team by default, and give back the visibility from before', async () => {
     const team = await newTeam()
     const made = await create(team.creator, { visibility: 'private' })
-    const path = `/api/projects/${made.id}/share`
-    const shared = await team.creator.fetch<Project>('POST', path, {})
+    const shared = await share(team.creator, made, {})
     expect(shared.body).toMatchObject({ visibility: 'team', version: 2 })
     await expectEvent(t, shared, 'project.shared')
     expect((await get(team.viewer, made.id)).status).toBe(200)
-    const open = await team.creator.fetch<Project>('POST', path, { visibility: 'public' })
+    const open = await share(team.creator, made, { visibility: 'public' })
     expect(await expectEvent(t, open, 'project.shared')).toMatchObject({ data: { visibility: 'public' } })
-    const closed = await team.creator.fetch<Project>('DELETE', path)
+    const closed = await unshare(team.creator, made)
     expect(closed.body).toMatchObject({ visibility: 'private', version: 4 })
     await expectEvent(t, closed, 'project.unshared')
     expect((await get(team.viewer, made.id)).status).toBe(404)
+    // Repeating it shows the project to nobody else.
+    expect((await unshare(team.creator, made)).body.visibility).toBe('private')
   })
 
-  test('moves it to another organization with its notes, where it gets a free slug and key', async () => {
+  test.each([
+    // [the visibility at first, what is shared, what un-sharing restores]
+    ['team', [{ visibility: 'public' }], 'team'],
+    ['team', [], 'team'],
+    ['private', [{}], 'private'],
+    ['private', [{ visibility: 'team' }, { visibility: 'public' }], 'private'],
+    // Somebody narrows it on purpose: un-sharing does not widen it again.
+    ['team', [{ visibility: 'public' }, { visibility: 'private' }], 'private'],
+    ['private', [{ visibility: 'public' }, { visibility: 'private' }, { visibility: 'team' }], 'private'],
+    ['team', [{ visibility: 'private' }], 'private'],
+    // It was public from the start, so nobody knows of another visibility.
+    ['public', [], 'team'],
+  ] as const)('restore, for a project that is %s and then shared as %j: %s', async (visibility, steps, restored) => {
+    const team = await newTeam()
+    const made = await create(team.creator, { visibility })
+    for (const step of steps) expect((await share(team.creator, made, step)).status).toBe(200)
+    expect((await unshare(team.creator, made)).body.visibility).toBe(restored)
+    expect((await get(team.viewer, made.id)).status).toBe(restored === 'private' ? 404 : 200)
+  })
+
+  test('refuse to move the project to another team, and name both ways to do what was meant', async () => {
+    const [team, other] = [await newTeam(), await newTeam()]
+    const made = await create(team.admin)
+    const refused = await share(team.admin, made, { organizationId: other.id })
+    await expectRefusal(t, refused, 422, 'invalid')
+    expect(refused.body).toMatchObject({
+      errors: [{ pointer: '/organizationId' }],
+      next: [{ route: 'POST /api/workspaces/:id/invites' }, { route: `PATCH /api/projects/${made.id}` }],
+    })
+    expect((await get(team.admin, made.id)).body).toMatchObject({ organizationId: team.id, version: 1 })
+  })
+})
+
+describe('PATCH /api/projects/:slug', () => {
+  test('changes the given fields, and moves the project in the same change', async () => {
+    const [team, other] = [await newTeam(), await newTeam()]
+    const made = await create(team.admin, { name: 'Before', visibility: 'private' })
+    const path = `/api/projects/${made.id}`
+    expect((await team.admin.fetch<Project>('PATCH', path, { description: 'x' })).body.description).toBe('x')
+    const body = { name: 'After', organizationId: other.id }
+    await expectRefusal(t, await team.admin.fetch('PATCH', path, body, { 'if-match': '"1"' }), 412, 'version_mismatch')
+    const moved = await team.admin.fetch<Project>('PATCH', path, body, { 'if-match': '"2"' })
+    expect(moved.body).toMatchObject({
+      name: 'After',
+      slug: 'after',
+      organizationId: other.id,
+      visibility: 'private',
+      description: 'x',
+    })
+    expect((await get(other.viewer, made.id)).status).toBe(404)
+    expect((await team.admin.fetch<Project>('PATCH', path, { organizationId: other.id })).body.version).toBe(
+      moved.body.version,
+    )
+  })
+
+  test('moves the project to another team with its notes, where it gets a free slug and key', async () => {
     const [team, other] = [await newTeam(), await newTeam()]
     await create(other.creator, { name: 'Mover' })
     const made = await create(team.creator, { name: 'Mover' })
@@ -602,9 +662,9 @@ describe('sharing', () => {
     const gone = await addNote(team.creator, made.id)
     await team.creator.fetch('DELETE', `/api/notes/${gone.id}`)
     // Not by the member who made it: it takes everybody's work along.
-    const path = `/api/projects/${made.id}/share`
-    await expectRefusal(t, await team.creator.fetch('POST', path, { organizationId: other.id }), 403, 'forbidden')
-    const moved = await team.admin.fetch<Project>('POST', path, { organizationId: other.id })
+    const path = `/api/projects/${made.id}`
+    await expectRefusal(t, await team.creator.fetch('PATCH', path, { organizationId: other.id }), 403, 'forbidden')
+    const moved = await team.admin.fetch<Project>('PATCH', path, { organizationId: other.id })
     expect(moved.body).toMatchObject({
       id: made.id,
       organizationId: other.id,
@@ -632,26 +692,24 @@ describe('sharing', () => {
     expect((await create(team.creator, { name: 'Mover' })).slug).toBe('mover')
   })
 
-  test('needs the role of a member where it goes, and the organization to exist for the caller', async () => {
+  test('needs the role of a member in the new team, and returns 404 for a team of others', async () => {
     const team = await newTeam()
     const made = await create(team.creator)
-    const path = `/api/projects/${made.id}/share`
+    const path = `/api/projects/${made.id}`
     const other = await newTeam()
     await people.owner.fetch('PATCH', `/api/teams/${other.id}/members/${people.admin.userId}`, { role: 'viewer' })
-    await expectRefusal(t, await team.admin.fetch('POST', path, { organizationId: other.id }), 403, 'forbidden')
+    await expectRefusal(t, await team.admin.fetch('PATCH', path, { organizationId: other.id }), 403, 'forbidden')
     for (const organizationId of [people.stranger.organizationId, Bun.randomUUIDv7()])
-      await expectRefusal(t, await team.creator.fetch('POST', path, { organizationId }), 404, 'not_found')
+      await expectRefusal(t, await team.creator.fetch('PATCH', path, { organizationId }), 404, 'not_found')
     expect((await get(team.creator, made.id)).body.organizationId).toBe(team.id)
   })
 
-  test('twenty that move to one organization at once all find a slug', async () => {
+  test('finds a slug for each of twenty projects that move to one team at once', async () => {
     const [team, other] = [await newTeam(), await newTeam()]
     const made: Project[] = []
     for (let i = 0; i < 20; i++) made.push(await create(team.creator, { name: 'Flock' }))
     const answers = await Promise.all(
-      made.map(({ id }) =>
-        team.admin.fetch<Project>('POST', `/api/projects/${id}/share`, { organizationId: other.id }),
-      ),
+      made.map(({ id }) => team.admin.fetch<Project>('PATCH', `/api/projects/${id}`, { organizationId: other.id })),
     )
     expect(statuses(answers)).toEqual(times(20, () => 200))
     expect(new Set(answers.map((a) => a.body.slug)).size).toBe(20)

@@ -195,11 +195,9 @@ describe('what decides whether a task can be started is right', () => {
     expect(await state()).not.toEqual(before)
     expect((await owner.fetch('POST', `/api/projects/${second.id}/restore`)).status).toBe(200)
     expect(await state()).toEqual(before)
-    expect((await owner.fetch('POST', `/api/projects/${second.id}/share`, { organizationId: other.id })).status).toBe(
-      200,
-    )
+    expect((await owner.fetch('PATCH', `/api/projects/${second.id}`, { organizationId: other.id })).status).toBe(200)
     expect(await state()).not.toEqual(before)
-    expect((await owner.fetch('POST', `/api/projects/${second.id}/share`, { organizationId: id })).status).toBe(200)
+    expect((await owner.fetch('PATCH', `/api/projects/${second.id}`, { organizationId: id })).status).toBe(200)
     expect(await state()).toEqual(before)
     await t.app.driver.query('delete from tasks where id = $1::uuid', [part.id])
     await state()

@@ -283,7 +283,7 @@ describe('who sees both ends sees the link, and nobody else', () => {
     const [one, two, staying] = [await task(owner, moving), await task(owner, moving), await note(owner)]
     await tie(owner, one, two)
     await tie(owner, one, staying)
-    await owner.fetch('POST', `/api/projects/${moving.id}/share`, { organizationId: next.organizationId })
+    await owner.fetch('PATCH', `/api/projects/${moving.id}`, { organizationId: next.organizationId })
     expect(await others(next, one)).toEqual([two.id, staying.id].sort())
     expect(await others(colleague, staying)).toEqual([])
     const newcomer = await member(t, next, 'member')

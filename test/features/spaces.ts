@@ -42,8 +42,11 @@ export const addTeam = (who: Person, space: { id: string }, team: { id: string }
   who.fetch<WorkspaceTeam>('POST', `/api/workspaces/${space.id}/teams`, { teamId: team.id, role })
 export const dropTeam = (who: Person, space: { id: string }, team: { id: string }) =>
   who.fetch('DELETE', `/api/workspaces/${space.id}/teams/${team.id}`)
-export const newProject = async (team: { id: string }, over: object = {}, by = ada): Promise<Project> =>
-  (await inside(by, team.id).fetch<Project>('POST', '/api/projects', { name: unique('project'), ...over })).body
+export const newProject = async (team: { id: string }, over: object = {}, by = ada): Promise<Project> => {
+  const made = await inside(by, team.id).fetch<Project>('POST', '/api/projects', { name: unique('project'), ...over })
+  expect(made.status).toBe(201)
+  return made.body
+}
 export const put = (who: Person, project: { id: string }, workspaceId: string | null, over: object = {}) =>
   who.fetch<Project>('POST', `/api/projects/${project.id}/share`, { workspaceId, ...over })
 export const projectsIn = async (who: Person, { id }: { id: string }) =>

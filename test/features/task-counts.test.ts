@@ -42,7 +42,7 @@ describe('the numbers of tasks', () => {
     const [team, other] = [await newTeam(), await newTeam()]
     const moved = await newProject(team.owner)
     await newTask(team.owner, moved)
-    await team.owner.fetch('POST', `/api/projects/${moved.id}/share`, { organizationId: other.id })
+    await team.owner.fetch('PATCH', `/api/projects/${moved.id}`, { organizationId: other.id })
     expect([(await byStatus(team)).todo, (await byStatus(other)).todo]).toEqual([0, 1])
     await t.app.driver.query('delete from projects where id = $1::uuid', [moved.id])
     expect((await byStatus(other)).todo).toBe(0)

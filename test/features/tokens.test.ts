@@ -6,9 +6,9 @@ import * as notes from '../../src/features/notes/service.ts'
 import type { Organization, OrganizationPage } from '../../src/features/organizations/schema.ts'
 import { organizations as organizationTable } from '../../src/features/organizations/table.ts'
 import { remove as removeProject } from '../../src/features/projects/deletion.ts'
+import { patch } from '../../src/features/projects/moving.ts'
 import type { Project, ProjectPage } from '../../src/features/projects/schema.ts'
 import * as projects from '../../src/features/projects/service.ts'
-import * as sharing from '../../src/features/projects/sharing.ts'
 import type {
   ApiKeyCreate,
   ApiKeyCreated,
@@ -444,13 +444,11 @@ describe('a test token', () => {
     expect(await failure(notes.update(test, { ref: realNote.id, title: 'x' }))).toMatchObject(missing)
     expect(await failure(notes.create(test, { title: 'x', projectId: real.id }))).toMatchObject(missing)
     expect(await failure(removeProject(test, { ref: real.id }))).toMatchObject(missing)
-    expect(await failure(sharing.share(test, { ref: fake.id, organizationId: me.organizationId }))).toMatchObject(
-      missing,
-    )
+    expect(await failure(patch(test, { ref: fake.id, organizationId: me.organizationId }))).toMatchObject(missing)
     expect(await failure(projects.get(live, { ref: fake.id }))).toMatchObject(missing)
     expect(await failure(notes.get(live, { ref: fakeNote.id }))).toMatchObject(missing)
     expect(
-      await failure(sharing.share(live, { ref: real.id, organizationId: test.actor.organizationId as string })),
+      await failure(patch(live, { ref: real.id, organizationId: test.actor.organizationId as string })),
     ).toMatchObject(missing)
 
     for (const path of [`/api/projects/${fake.id}`, `/api/notes/${fakeNote.id}`])

@@ -151,7 +151,7 @@ test('nobody else finds them; a project that moves takes them along', async () =
   const highest = async (which = '') =>
     Number((await t.app.driver.query(`select max(seq) from passage_signs ${which}`)).rows[0]?.[0])
   const last = await highest()
-  const moved = await ada.fetch('POST', `/api/projects/${moving}/share`, { organizationId: theirs.body.id })
+  const moved = await ada.fetch('PATCH', `/api/projects/${moving}`, { organizationId: theirs.body.id })
   expect(moved.status).toBe(200)
   expect(await highest(`where owner = '${theirs.body.id}'`)).toBeGreaterThan(last)
   const asked = await ask(ada, values)

@@ -42,6 +42,6 @@ export const projectShared = define('project.shared', {
 })
 export const projectUnshared = define('project.unshared', {
   ...ofProject,
-  description: 'A project was made private or taken out of its workspace',
+  description: 'A project got back the visibility from before it was shared, and left its workspace',
   data: shown,
 })

@@ -2,10 +2,12 @@ import { created, type Http, namedTeam, on } from '../../http/context.ts'
 import { Deleted, id, object, text } from '../../schema.ts'
 import { remove, restore } from './deletion.ts'
 import * as inWorkspaces from './in-workspaces.ts'
+import { patch } from './moving.ts'
 import {
   Project,
   ProjectCreate,
   ProjectDetail,
+  ProjectMove,
   ProjectPage,
   ProjectPatch,
   ProjectQuery,
@@ -46,19 +48,28 @@ export const projectRoutes = (http: Http) =>
       body: ProjectPatch,
       response: Project,
     })
+    .patch('/api/projects/:slug', ({ ctx, params, body }) => patch(ctx, { ref: params.slug, ...body }), {
+      ...on(patch, 'Change the given fields of a project, or move it to another team'),
+      params: ProjectRef,
+      body: ProjectMove,
+      response: Project,
+    })
     .delete('/api/projects/:slug', ({ ctx, params }) => remove(ctx, { ref: params.slug }), {
       ...on(remove, 'Delete a project and everything in it'),
       params: ProjectRef,
       response: Deleted,
     })
     .post('/api/projects/:slug/share', ({ ctx, params, body }) => sharing.share(ctx, { ref: params.slug, ...body }), {
-      ...on(sharing.share, 'Share a project, or move it to another team'),
+      ...on(sharing.share, 'Share a project: with its team, with everybody, or in a workspace'),
       params: ProjectRef,
       body: ProjectShare,
       response: Project,
     })
     .delete('/api/projects/:slug/share', ({ ctx, params }) => sharing.unshare(ctx, { ref: params.slug }), {
-      ...on(sharing.unshare, 'Make a project private again'),
+      ...on(
+        sharing.unshare,
+        'Give a project the visibility from before it was shared, and take it out of its workspace',
+      ),
       params: ProjectRef,
       response: Project,
     })

@@ -110,6 +110,19 @@ export type ProjectPatch = Static<typeof ProjectPatch>
 export const teamFilter = optional(
   id({ description: 'One of your teams. Default: X-Organization-Id, else all your teams' }),
 )
+
+/** What PATCH takes: also the team that the project moves to. */
+export const ProjectMove = object({
+  ...ProjectPatch.properties,
+  organizationId: optional(
+    id({
+      description:
+        'Moves the project and everything in it to another of your teams, for good. Needs the role admin in its team',
+    }),
+  ),
+})
+export type ProjectMove = Static<typeof ProjectMove>
+
 export const ProjectQuery = object({
   ...paging('updatedAt', 'createdAt', 'name'),
   status: optional(oneOf([...statuses, 'all'], { description: 'Default: active' })),
@@ -126,7 +139,9 @@ export type ProjectPage = Static<typeof ProjectPage>
 
 export const ProjectShare = object({
   visibility: optional(oneOf(visibilities)),
-  organizationId: optional(id({ description: 'Moves it to another of your organizations' })),
+  organizationId: optional(
+    id({ description: 'Refused: sharing does not move a project. Use a workspace, or PATCH /api/projects/:slug' }),
+  ),
   workspaceId: optional(
     nullable(id({ description: 'Puts it into a workspace where its team may write; null takes it out' })),
   ),

@@ -1,79 +1,109 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
-import { member, requireRole } from '../../auth/policy.ts'
-import { AppError, notFound } from '../../errors.ts'
-import { requirePlanRoom } from '../organizations/plans.ts'
+import { member } from '../../auth/policy.ts'
+import { AppError, invalid, notFound } from '../../errors.ts'
 import { organizations } from '../organizations/table.ts'
 import { workspaces, workspaceTeams } from '../workspaces/table.ts'
 import { projectShared, projectUnshared } from './events.ts'
-import { projectMoved } from './hooks.ts'
-import { changeInside } from './inside.ts'
-import { freeKey, freeSlug, takeTurns } from './names.ts'
 import { about, change, ours } from './rows.ts'
-import type { Project, ProjectShare } from './schema.ts'
+import { type Project, type ProjectShare, visibilities } from './schema.ts'
+import { projects } from './table.ts'
+
+type Visibility = Project['visibility']
+
+const widthOf = (visibility: Visibility): number => visibilities.indexOf(visibility)
 
 export const share = write(
   'projects.share',
   member('projects:write'),
-  async (ctx, { ref, ...to }: ProjectShare & { ref: string }): Promise<Project> => {
+  async (ctx, { ref, organizationId, ...to }: ProjectShare & { ref: string }): Promise<Project> => {
+    if (organizationId !== undefined) throw movingRefusal(ref, organizationId)
     const before = await ours(ctx, ref, 'Sharing this project')
-    const target = to.organizationId ?? before.organizationId
-    const moves = target !== before.organizationId
-    if (moves) {
-      if (!ctx.actor.memberships.has(target)) throw notFound('organization', target)
-      // Moving takes along everybody's work, and the old team cannot undo it.
-      requireRole(ctx.actor, before.organizationId, 'admin', 'Moving a project to another team')
-      requireRole(ctx.actor, target, 'member', 'Moving a project to that team')
-    }
-    if (to.workspaceId) await requireTakingPart(ctx, to.workspaceId, target)
+    if (to.workspaceId) await requireTakingPart(ctx, to.workspaceId, before.organizationId)
     const inside = to.workspaceId === undefined ? {} : { workspaceId: to.workspaceId }
     // Moving into or out of a workspace does not change the visibility by itself.
     const visibility = to.visibility ?? (to.workspaceId === undefined ? 'team' : before.visibility)
-    if (!moves) {
-      const shared = await change(ctx, before, { visibility, ...inside })
-      ctx.emit(projectShared, about(shared, { visibility, ...inside }))
-      return shared
-    }
-    await takeTurns(ctx, target)
-    await requirePlanRoom(ctx, target, 'projects')
-    const placed = {
-      organizationId: target,
-      workspaceId: to.workspaceId ?? null,
-      slug: await freeSlug(ctx, target, before.name),
-      key: await freeKey(ctx, target, before.name),
-    }
-    await changeInside(ctx, { ...before, organizationId: target }, { organizationId: target })
-    await projectMoved.call(ctx, { projectId: before.id, organizationId: target })
-    const moved = await change(ctx, before, { ...placed, visibility })
-    ctx.emit(projectShared, about(moved, { from: before.organizationId }))
-    return moved
+    const workspaceId = to.workspaceId === undefined ? before.workspaceId : to.workspaceId
+    const former =
+      (await storedFormer(ctx, before)) ?? (before.workspaceId === null ? before.visibility : unknownFormer(before))
+    const formerVisibility = formerOf(former, visibility, workspaceId)
+    const shared = await change(ctx, before, { visibility, formerVisibility, ...inside })
+    ctx.emit(projectShared, about(shared, { visibility, ...inside }))
+    return shared
   },
   { versioned: true },
 )
 
+/** Sharing with a team used to move the project there for good, which nobody expects of the word. */
+const movingRefusal = (ref: string, organizationId: string): AppError =>
+  invalid(
+    '/organizationId',
+    'Sharing does not move a project to another team. To let another team take part, put the project into a ' +
+      'workspace that both teams share. To hand the project over to another team, move it.',
+    'invalid',
+    [
+      { route: 'POST /api/workspaces/:id/invites', command: 'tutti workspaces invite <workspace> <email>' },
+      { route: `PATCH /api/projects/${ref}`, command: `tutti projects move ${ref} ${organizationId}` },
+    ],
+  )
+
+async function storedFormer(ctx: Ctx, { id }: Project): Promise<Visibility | null> {
+  const [found] = await ctx.db.select({ former: projects.formerVisibility }).from(projects).where(eq(projects.id, id))
+  return found?.former ?? null
+}
+
+/** The visibility to restore if nobody knows what it was: the team keeps the project, and a private one stays so. */
+const unknownFormer = ({ visibility }: Project): Visibility => (visibility === 'private' ? 'private' : 'team')
+
+/**
+ * Returns the visibility to restore later, or null if the project is not shared after this change. Whoever narrows the
+ * visibility below it narrows it too, so un-sharing never shows the project to more people.
+ */
+function formerOf(former: Visibility, next: Visibility, workspaceId: string | null): Visibility | null {
+  if (workspaceId === null && widthOf(next) <= widthOf(former)) return null
+  return widthOf(next) < widthOf(former) ? next : former
+}
+
 /** Requires that the team may write in the workspace and that it is not archived. */
 async function requireTakingPart(ctx: Ctx, workspaceId: string, organizationId: string): Promise<void> {
-  const [found] = await ctx.db
-    .select({ status: workspaces.status, role: workspaceTeams.role })
-    .from(workspaceTeams)
-    .innerJoin(workspaces, and(eq(workspaces.id, workspaceTeams.workspaceId), isNull(workspaces.deletedAt)))
-    .innerJoin(organizations, and(eq(organizations.id, workspaces.organizationId), isNull(organizations.deletedAt)))
-    .where(and(eq(workspaceTeams.workspaceId, workspaceId), eq(workspaceTeams.organizationId, organizationId)))
-    // The lock keeps the workspace from losing the team, or being archived, before the project is in.
-    .for('share', { of: [workspaceTeams, workspaces] })
+  const found = await partIn(ctx, workspaceId, organizationId)
   if (!found) throw notFound('workspace', workspaceId)
   if (found.role === 'viewer')
     throw new AppError('forbidden', 'Your team has read-only access to this workspace. Ask the owning team for more.')
   if (found.status === 'archived') throw new AppError('conflict', 'This workspace is archived. Reactivate it first.')
 }
 
-/** Also takes it out of its workspace, so that sharing it with the team later does not show it to other teams again. */
+/** Returns the role of a team in a workspace, and the status of the workspace. */
+export async function partIn(ctx: Ctx, workspaceId: string, organizationId: string) {
+  const [found] = await ctx.db
+    .select({ status: workspaces.status, role: workspaceTeams.role })
+    .from(workspaces)
+    .innerJoin(workspaceTeams, eq(workspaceTeams.workspaceId, workspaces.id))
+    .innerJoin(organizations, and(eq(organizations.id, workspaces.organizationId), isNull(organizations.deletedAt)))
+    .where(
+      and(
+        eq(workspaces.id, workspaceId),
+        eq(workspaceTeams.organizationId, organizationId),
+        isNull(workspaces.deletedAt),
+      ),
+    )
+    // The lock keeps the workspace from losing the team, or being archived, before the project is in. The workspace is
+    // locked first, as everything that changes its teams does: in the other order the two would wait for each other.
+    .for('share', { of: [workspaces, workspaceTeams] })
+  return found
+}
+
+/**
+ * Restores the visibility from before the project was shared, and takes it out of its workspace, so that sharing it
+ * with the team later does not show it to other teams again.
+ */
 export const unshare = write(
   'projects.unshare',
   member('projects:write'),
   async (ctx, { ref }: { ref: string }): Promise<Project> => {
     const before = await ours(ctx, ref, 'Unsharing this project')
-    const after = await change(ctx, before, { visibility: 'private', workspaceId: null })
+    const visibility = (await storedFormer(ctx, before)) ?? unknownFormer(before)
+    const after = await change(ctx, before, { visibility, formerVisibility: null, workspaceId: null })
     ctx.emit(projectUnshared, about(after))
     return after
   },
