@@ -27,6 +27,10 @@ export const nouns: Record<string, Noun> = {
   issues: { about: 'Report problems to the administrators of this server', load: () => import('./issues.ts') },
   repositories: { about: 'Connect repositories of code hosts', load: () => import('./repositories.ts') },
   trash: { about: 'List and restore what was deleted', load: () => import('./trash.ts') },
+  workspaces: {
+    about: 'Manage workspaces, where teams share projects',
+    load: () => import('./workspaces.ts'),
+  },
   teams: { about: 'Manage teams', load: () => import('./teams.ts') },
   tokens: { about: 'Manage MCP tokens for agents', load: () => import('./tokens.ts') },
   oauth: {

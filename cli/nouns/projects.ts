@@ -1,10 +1,11 @@
 import type { Progress } from '../../src/features/planning/schema.ts'
 import type { Project, ProjectDetail } from '../../src/features/projects/schema.ts'
 import type { Client } from '../api/client.ts'
-import { at, currentTeam, query } from '../api/reference.ts'
+import { amongMine, at, currentTeam, query } from '../api/reference.ts'
 import { record, table } from '../terminal/output.ts'
+import { Refusal } from '../terminal/refusal.ts'
 import { ago } from '../terminal/times.ts'
-import { choice, clearable, count, json, type Shown, shown, text, type Verb } from './noun.ts'
+import { choice, clearable, count, flag, json, type Shown, shown, text, type Verb } from './noun.ts'
 import { archivePaging, listed, pages, removed, sorting, withArchived } from './resource.ts'
 
 const fields = [
@@ -114,6 +115,47 @@ export const verbs: Verb[] = [
       return one(
         await client.post<Project>(at('/api/projects/:slug/share', changed ? changed.id : args[0]), { visibility }),
       )
+    },
+  },
+  {
+    name: 'share',
+    args: '<project>',
+    about: 'Share a project: with its team (default), with everybody, or in a workspace',
+    online: true,
+    fields: [visibility, text('--workspace <workspace>', 'workspace in which its team may write; none takes it out')],
+    examples: ['tutti projects share TUT --workspace Engines'],
+    run: async ({ client, args, fields: { workspace, ...fields } }) => {
+      const workspaceId =
+        workspace === undefined || workspace === 'none'
+          ? workspace && null
+          : await amongMine(client, '/api/workspaces', 'workspace', String(workspace))
+      return one(await client.post<Project>(at('/api/projects/:slug/share', ...args), { ...fields, workspaceId }))
+    },
+  },
+  {
+    name: 'unshare',
+    args: '<project>',
+    about: 'Give a project the visibility from before it was shared, and take it out of its workspace',
+    online: true,
+    examples: ['tutti projects unshare TUT'],
+    run: async ({ client, args }) =>
+      one(await client.request<Project>('DELETE', at('/api/projects/:slug/share', ...args))),
+  },
+  {
+    name: 'move',
+    args: '<project> <team>',
+    about: 'Move a project and everything in it to another of your teams',
+    online: true,
+    fields: [flag('-y, --yes', 'confirm the move')],
+    examples: ['tutti projects move TUT looms --yes'],
+    run: async ({ client, args: [ref, team], fields }) => {
+      if (!fields.yes)
+        throw new Refusal(
+          `This moves ${ref} and everything in it to ${team}, and only an admin there can move it back. ` +
+            'Add --yes to confirm. To let another team take part instead, share the project in a workspace.',
+        )
+      const organizationId = await amongMine(client, '/api/teams', 'team', team as string)
+      return one(await client.request<Project>('PATCH', at('/api/projects/:slug', ref), { organizationId }))
     },
   },
   {

@@ -1,0 +1,279 @@
+import type { Project } from '../../src/features/projects/schema.ts'
+import type {
+  WorkspaceInvite,
+  WorkspaceInviteDetail,
+  WorkspaceInviteSent,
+} from '../../src/features/workspaces/invite-schema.ts'
+import type { Workspace, WorkspaceDetail, WorkspaceTeam } from '../../src/features/workspaces/schema.ts'
+import type { Client } from '../api/client.ts'
+import { amongMine, at, itemIn } from '../api/reference.ts'
+import { plain, record } from '../terminal/output.ts'
+import { Refusal } from '../terminal/refusal.ts'
+import { ago, left } from '../terminal/times.ts'
+import { choice, clearable, flag, many, type Shown, shown, text, type Verb } from './noun.ts'
+import { listed, pages, paging, sorting } from './resource.ts'
+
+const roles = ['owner', 'editor', 'viewer']
+const statuses = ['pending', 'accepted', 'declined', 'cancelled', 'expired']
+
+const one = (workspace: Workspace | WorkspaceDetail): Shown =>
+  shown(
+    workspace,
+    ...record(
+      {
+        Workspace: workspace.name,
+        Status: workspace.status,
+        'Your role': workspace.role,
+        Teams: workspace.teams.map(({ name, role }) => `${name} (${role})`).join(', '),
+        Projects: workspace.counts.projects,
+        Folders: workspace.folders.join(', '),
+        Updated: ago(workspace.updatedAt),
+        Id: workspace.id,
+      },
+      workspace.description,
+    ),
+  )
+
+/** Finds a workspace by name, id or the beginning of its id, also an archived one. */
+async function idOf(client: Client, ref: string | undefined): Promise<string> {
+  const find = (status: string) => amongMine(client, '/api/workspaces', 'workspace', ref as string, { status })
+  return find('active').catch(() => find('archived'))
+}
+/** Finds a team of the workspace by name or id. */
+async function teamIn(client: Client, id: string, ref: string): Promise<string> {
+  const { teams } = await client.get<WorkspaceDetail>(at('/api/workspaces/:id', id))
+  const found = teams.filter((team) => team.id === ref || team.name.toLowerCase() === ref.toLowerCase())
+  if (found.length !== 1)
+    throw new Refusal(
+      `${found.length === 0 ? 'No team' : 'More than one team'} of this workspace is called ${ref}. ` +
+        `Its teams: ${teams.map((team) => `${plain(team.name)} ${team.id}`).join(', ')}`,
+    )
+  return found[0]?.id as string
+}
+const patched = async (client: Client, ref: string | undefined, fields: object): Promise<Shown> =>
+  one(await client.request<Workspace>('PATCH', at('/api/workspaces/:id', await idOf(client, ref)), fields))
+/** Finds an invitation in a list by the name of its workspace, its address, or the beginning of its id. */
+async function inviteIn(client: Client, path: string, ref: string): Promise<string> {
+  const { items } = await pages<WorkspaceInvite>(client, path, { all: true })
+  const wanted = ref.toLowerCase()
+  const found = items.filter(
+    ({ id, email, workspace }) =>
+      id === wanted ||
+      (ref.length >= 8 && id.startsWith(wanted)) ||
+      email.toLowerCase() === wanted ||
+      workspace.name.toLowerCase() === wanted,
+  )
+  if (found.length !== 1)
+    throw new Refusal(`${found.length === 0 ? 'No' : 'More than one'} pending invitation matches ${ref}.`)
+  return found[0]?.id as string
+}
+
+const folders = many('--folder <path>', 'folder that clients show with the workspace', 'folders')
+const description = text('-d, --description <text>', 'description; - reads it from standard input')
+
+const ofWorkspaces: Verb[] = [
+  {
+    name: 'list',
+    about: 'List the active workspaces of your teams, last updated first',
+    aliases: ['ls'],
+    fields: [
+      choice('--status <status>', ['active', 'archived']),
+      ...sorting('updatedAt', 'createdAt', 'name'),
+      ...paging,
+    ],
+    examples: ['tutti workspaces list', 'tutti workspaces list --status archived'],
+    run: async ({ client, fields }) =>
+      listed(
+        await pages<Workspace>(client, '/api/workspaces', fields),
+        [
+          { title: 'Id', of: (w) => w.id.slice(0, 13) },
+          { title: 'Name', of: (w) => w.name, wide: true },
+          { title: 'Your role', of: (w) => w.role },
+          { title: 'Teams', of: (w) => w.counts.teams },
+          { title: 'Projects', of: (w) => w.counts.projects },
+        ],
+        'No workspaces. Create one: tutti workspaces create "Engines"',
+      ),
+  },
+  {
+    name: 'show',
+    args: '<workspace>',
+    about: 'Show a workspace and its teams',
+    examples: ['tutti workspaces show Engines'],
+    run: async ({ client, args }) =>
+      one(await client.get<WorkspaceDetail>(at('/api/workspaces/:id', await idOf(client, args[0])))),
+  },
+  {
+    name: 'projects',
+    args: '<workspace>',
+    about: 'List the projects in a workspace',
+    fields: paging,
+    examples: ['tutti workspaces projects Engines'],
+    run: async ({ client, args, fields }) =>
+      listed(
+        await pages<Project>(client, at('/api/workspaces/:id/projects', await idOf(client, args[0])), fields),
+        [
+          { title: 'Key', of: (p) => p.key },
+          { title: 'Name', of: (p) => p.name, wide: true },
+          { title: 'Visibility', of: (p) => p.visibility },
+        ],
+        'No projects. Put one in: tutti projects share <project> --workspace <workspace>',
+      ),
+  },
+  {
+    name: 'create',
+    args: '<name>',
+    about: 'Create a workspace in your current team',
+    fields: [description, folders],
+    examples: ['tutti workspaces create Engines'],
+    run: async ({ client, args: [name], fields }) =>
+      one(await client.post<Workspace>('/api/workspaces', { name, ...fields })),
+  },
+  {
+    name: 'update',
+    args: '<workspace>',
+    about: 'Update a workspace',
+    fields: [text('-t, --name <name>', 'new name'), clearable(description), folders],
+    examples: ['tutti workspaces update Engines --name "All engines"'],
+    run: ({ client, args, fields }) => patched(client, args[0], fields),
+  },
+  {
+    name: 'archive',
+    args: '<workspace>',
+    about: 'Archive a workspace: other teams can then only read',
+    examples: ['tutti workspaces archive Engines'],
+    run: ({ client, args }) => patched(client, args[0], { status: 'archived' }),
+  },
+  {
+    name: 'restore',
+    args: '<workspace>',
+    about: 'Make an archived workspace active again',
+    examples: ['tutti workspaces restore Engines'],
+    run: ({ client, args }) => patched(client, args[0], { status: 'active' }),
+  },
+  {
+    name: 'delete',
+    args: '<workspace>',
+    about: 'Delete a workspace; its projects stay with their teams',
+    fields: [flag('-y, --yes', 'confirm the deletion')],
+    examples: ['tutti workspaces delete Engines --yes'],
+    run: async ({ client, args: [ref], fields }) => {
+      const id = await idOf(client, ref)
+      if (!fields.yes) throw new Refusal(`This deletes the workspace ${ref} for all its teams. Add --yes to confirm.`)
+      return shown(await client.request('DELETE', at('/api/workspaces/:id', id)), `Deleted ${ref}.`)
+    },
+  },
+]
+
+const ofTeams: Verb[] = [
+  {
+    name: 'add',
+    args: '<workspace> <team>',
+    about: 'Add a team that you administer, or change the role of a team',
+    fields: [choice('--role <role>', roles, 'editor')],
+    examples: ['tutti workspaces add Engines looms --role viewer'],
+    run: async ({ client, args: [ref, team], fields: { role = 'editor' } }) => {
+      const id = await idOf(client, ref)
+      const teamId = await amongMine(client, '/api/teams', 'team', team as string).catch(() =>
+        teamIn(client, id, team as string),
+      )
+      const added = await client.post<WorkspaceTeam>(at('/api/workspaces/:id/teams', id), { teamId, role })
+      return shown(added, `${plain(added.name)} has the role ${added.role} in ${ref}.`)
+    },
+  },
+  {
+    name: 'remove',
+    args: '<workspace> <team>',
+    about: 'Remove a team and its projects from a workspace; also how your own team leaves',
+    aliases: ['leave'],
+    examples: ['tutti workspaces remove Engines looms'],
+    run: async ({ client, args: [ref, team] }) => {
+      const id = await idOf(client, ref)
+      const own = await itemIn<{ id: string }>(client, '/api/teams', 'team', team as string).catch(() => undefined)
+      const teamId = own?.id ?? (await teamIn(client, id, team as string))
+      const path = at('/api/workspaces/:id/teams/:teamId', id, teamId)
+      return shown(await client.request('DELETE', path), `Removed ${team} from ${ref}.`)
+    },
+  },
+]
+
+const ofInvites: Verb[] = [
+  {
+    name: 'invite',
+    args: '<workspace> <email>',
+    about: 'Invite a team of others, by the address of a person who administers it and chooses the team',
+    fields: [choice('--role <role>', roles, 'editor')],
+    examples: ['tutti workspaces invite Engines joan@example.com --role viewer'],
+    run: async ({ client, args: [ref, email], fields: { role = 'editor' } }) => {
+      const path = at('/api/workspaces/:id/invites', await idOf(client, ref))
+      const sent = await client.post<WorkspaceInviteSent>(path, { email, role })
+      const byHand = sent.mailed ? [] : ['This server sends no mail. Send them this link yourself:', `  ${sent.link}`]
+      return shown(sent, `Invited ${email}. They find the invitation in their inbox.`, ...byHand)
+    },
+  },
+  {
+    name: 'invites',
+    args: '[workspace]',
+    about: 'List the invitations to a workspace; without a workspace, those that you got',
+    fields: [choice('--status <status>', statuses, 'pending'), ...paging],
+    examples: ['tutti workspaces invites', 'tutti workspaces invites Engines --status declined'],
+    run: async ({ client, args: [ref], fields: { status, ...fields } }) =>
+      listed(
+        ref
+          ? await pages<WorkspaceInvite>(client, at('/api/workspaces/:id/invites', await idOf(client, ref)), {
+              status,
+              ...fields,
+            })
+          : await pages<WorkspaceInvite>(client, '/api/workspace-invites', fields),
+        [
+          { title: 'Id', of: (i) => i.id.slice(0, 13) },
+          { title: 'Workspace', of: (i) => i.workspace.name },
+          { title: 'From', of: (i) => i.workspace.organization.name },
+          { title: 'To', of: (i) => i.email, wide: true },
+          { title: 'Role', of: (i) => i.role },
+          { title: 'Status', of: (i) => i.status },
+          { title: 'Expires', of: (i) => (i.status === 'pending' ? left(i.expiresAt) : null) },
+        ],
+        'No invitations.',
+      ),
+  },
+  {
+    name: 'cancel',
+    args: '<workspace> <invite>',
+    about: 'Cancel a pending invitation, by its address or id',
+    examples: ['tutti workspaces cancel Engines joan@example.com'],
+    run: async ({ client, args: [ref, invite] }) => {
+      const id = await idOf(client, ref)
+      const inviteId = await inviteIn(client, at('/api/workspaces/:id/invites', id), invite as string)
+      const path = at('/api/workspaces/:id/invites/:inviteId', id, inviteId)
+      return shown(await client.request('DELETE', path), 'Cancelled the invitation.')
+    },
+  },
+  {
+    name: 'accept',
+    args: '<invite> [team]',
+    about: 'Accept an invitation for a team that you administer (default: the only one)',
+    examples: ['tutti workspaces accept Engines looms'],
+    run: async ({ client, args: [invite, team] }) => {
+      const id = await inviteIn(client, '/api/workspace-invites', invite as string)
+      const { teams } = await client.get<WorkspaceInviteDetail>(at('/api/workspace-invites/:id', id))
+      if (team === undefined && teams.length !== 1)
+        throw new Refusal(`Name the team that joins: ${teams.map(({ name }) => plain(name)).join(', ') || 'none yet'}`)
+      const teamId = team === undefined ? teams[0]?.id : await amongMine(client, '/api/teams', 'team', team)
+      const joined = await client.post<WorkspaceTeam>(at('/api/workspace-invites/:id/accept', id), { teamId })
+      return shown(joined, `${plain(joined.name)} joined the workspace as ${joined.role}.`)
+    },
+  },
+  {
+    name: 'decline',
+    args: '<invite>',
+    about: 'Decline an invitation',
+    examples: ['tutti workspaces decline Engines'],
+    run: async ({ client, args: [invite] }) => {
+      const id = await inviteIn(client, '/api/workspace-invites', invite as string)
+      return shown(await client.post(at('/api/workspace-invites/:id/decline', id)), 'Declined the invitation.')
+    },
+  },
+]
+
+export const verbs: Verb[] = [...ofWorkspaces, ...ofTeams, ...ofInvites]
