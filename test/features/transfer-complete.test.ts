@@ -78,6 +78,7 @@ const stays: Record<string, readonly string[]> = {
     'connected_accounts',
     'workspaces',
     'workspace_teams',
+    'workspace_invites',
     'notifications',
     'announcements',
     'issues',

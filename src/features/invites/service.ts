@@ -158,8 +158,8 @@ export const withdraw = write(
   { destructive: true },
 )
 
-/** Counts in the transaction, so that only sent invites count. */
-async function countSent(ctx: Ctx, organizationId: string, email: string): Promise<void> {
+/** Counts an invitation by mail. Counts in the transaction, so that only sent ones count. */
+export async function countSent(ctx: Ctx, organizationId: string, email: string): Promise<void> {
   const limits: [string, number][] = [
     [`invites:${organizationId}`, MOST.team],
     [`invites-by:${userIdOf(ctx.actor)}`, MOST.inviter],

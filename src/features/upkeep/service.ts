@@ -25,6 +25,7 @@ import { eventDays } from '../teams/table.ts'
 import { importedRecords } from '../transfer/table.ts'
 import { tunnelActions, tunnelHours } from '../tunnels/table.ts'
 import { loginSessions, refreshTokens } from '../users/table.ts'
+import { workspaceInvites } from '../workspaces/table.ts'
 import { look } from './doctor.ts'
 import { daysAgo, EVENT_DAYS, eventsBefore } from './event-parts.ts'
 
@@ -189,6 +190,7 @@ export const purge = flow(
     removed.tunnelActions = await purgeAll(ctx, past(tunnelActions, 'created_at', ago(TUNNEL_DAYS)))
     removed.tunnelHours = await purgeAll(ctx, past(tunnelHours, 'hour', ago(TUNNEL_DAYS)))
     removed.invites = await purgeAll(ctx, past(invites, 'expires_at', ago(DELETED_DAYS)))
+    removed.workspaceInvites = await purgeAll(ctx, past(workspaceInvites, 'expires_at', ago(DELETED_DAYS)))
     removed.syncReceipts = await purgeAll(ctx, past(syncReceipts, 'at', ago(SYNC_DAYS)))
     removed.syncCursors = await purgeAll(ctx, past(syncCursors, 'created_at', ago(SYNC_DAYS)))
     removed.syncConflicts = await purgeAll(ctx, past(syncConflicts, 'resolved_at', ago(DELETED_DAYS)))

@@ -29,3 +29,30 @@ export const workspaceUnshared = define('workspace.unshared', {
   description: 'A team left a workspace or was removed from it',
   data: { ...shown, teamId: text },
 })
+
+const ofInvite = {
+  kind: 'workspace_invite',
+  scope: 'workspaces:read',
+  feed: 'access',
+  data: { ...shown, email: text, role: text },
+} as const
+export const workspaceInviteCreated = define('workspace_invite.created', {
+  ...ofInvite,
+  description: 'A person was invited to bring a team of theirs into a workspace',
+})
+export const workspaceInviteRenewed = define('workspace_invite.renewed', {
+  ...ofInvite,
+  description: 'An invitation to a workspace was sent again',
+})
+export const workspaceInviteAccepted = define('workspace_invite.accepted', {
+  ...ofInvite,
+  description: 'An invitation to a workspace was accepted: a team joined',
+})
+export const workspaceInviteDeclined = define('workspace_invite.declined', {
+  ...ofInvite,
+  description: 'An invitation to a workspace was declined',
+})
+export const workspaceInviteCancelled = define('workspace_invite.cancelled', {
+  ...ofInvite,
+  description: 'An invitation to a workspace was cancelled by the team that sent it, or with its workspace',
+})

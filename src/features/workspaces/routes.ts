@@ -1,5 +1,16 @@
 import { created, type Http, on } from '../../http/context.ts'
-import { Deleted, id, object } from '../../schema.ts'
+import { Deleted, id, object, yes } from '../../schema.ts'
+import {
+  MyWorkspaceInviteQuery,
+  WorkspaceInviteAccept,
+  WorkspaceInviteCreate,
+  WorkspaceInviteDetail,
+  WorkspaceInvitePage,
+  WorkspaceInviteQuery,
+  WorkspaceInviteSent,
+} from './invite-schema.ts'
+import * as invites from './invites.ts'
+import * as received from './received-invites.ts'
 import {
   TeamAdd,
   Workspace,
@@ -58,7 +69,7 @@ export const workspaceRoutes = (http: Http) =>
       async ({ ctx, params, body, set }) =>
         created(set, `/api/workspaces/${params.id}/teams`, await addTeam(ctx, { ...body, ...params })),
       {
-        ...on(addTeam, 'Share a workspace with another of your teams'),
+        ...on(addTeam, 'Share a workspace with another of your teams, or change the role of a team'),
         params: byId,
         body: TeamAdd,
         response: { 201: WorkspaceTeam },
@@ -68,6 +79,53 @@ export const workspaceRoutes = (http: Http) =>
       ...on(removeTeam, 'Remove a team from a workspace, or leave it'),
       params: object({ id: id(), teamId: id() }),
       response: Deleted,
+    })
+    .post(
+      '/api/workspaces/:id/invites',
+      async ({ ctx, params, body, set }) =>
+        created(set, `/api/workspaces/${params.id}/invites`, await invites.invite(ctx, { ...body, ...params })),
+      {
+        ...on(invites.invite, 'Invite a team to a workspace, by the e-mail address of a person who administers it'),
+        params: byId,
+        body: WorkspaceInviteCreate,
+        response: { 201: WorkspaceInviteSent },
+      },
+    )
+    .get('/api/workspaces/:id/invites', ({ ctx, params, query }) => invites.list(ctx, { ...query, ...params }), {
+      ...on(invites.list, 'List the invitations of teams to a workspace'),
+      params: byId,
+      query: WorkspaceInviteQuery,
+      response: WorkspaceInvitePage,
+    })
+    .delete('/api/workspaces/:id/invites/:inviteId', ({ ctx, params }) => invites.cancel(ctx, params), {
+      ...on(invites.cancel, 'Cancel a pending invitation to a workspace'),
+      params: object({ id: id(), inviteId: id() }),
+      response: Deleted,
+    })
+    .get('/api/workspace-invites', ({ ctx, query }) => received.mine(ctx, query), {
+      ...on(received.mine, 'List the pending invitations of your teams to workspaces'),
+      query: MyWorkspaceInviteQuery,
+      response: WorkspaceInvitePage,
+    })
+    .get('/api/workspace-invites/:id', ({ ctx, params }) => received.get(ctx, params), {
+      ...on(received.get, 'Get an invitation to a workspace, with the teams that you could bring in'),
+      params: byId,
+      response: WorkspaceInviteDetail,
+    })
+    .post(
+      '/api/workspace-invites/:id/accept',
+      ({ ctx, params, body }) => received.accept(ctx, { ...body, ...params }),
+      {
+        ...on(received.accept, 'Accept an invitation to a workspace for a team that you administer'),
+        params: byId,
+        body: WorkspaceInviteAccept,
+        response: WorkspaceTeam,
+      },
+    )
+    .post('/api/workspace-invites/:id/decline', ({ ctx, params }) => received.decline(ctx, params), {
+      ...on(received.decline, 'Decline an invitation to a workspace'),
+      params: byId,
+      response: object({ id: id(), declined: yes() }),
     })
     .get('/api/teams/:id/workspaces', ({ ctx, params, query }) => workspaces.listOfTeam(ctx, { ...query, ...params }), {
       ...on(workspaces.listOfTeam, 'List the workspaces of a team, including those shared with it'),

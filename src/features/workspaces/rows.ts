@@ -87,6 +87,13 @@ export async function find(ctx: Ctx, id: string): Promise<Workspace> {
   return found
 }
 
+/** Finds a workspace that the caller is invited to. The caller has checked that they are. */
+export async function findForInvited(ctx: Ctx, id: string): Promise<Workspace> {
+  const [found] = await select(ctx, and(eq(workspaces.id, id), isNull(workspaces.deletedAt)), [], 1)
+  if (!found) throw notFound('workspace', id)
+  return found
+}
+
 /** Returns the teams that the caller could add to a workspace: those that they administer and that are not in it. */
 export async function addable(ctx: Ctx, { teams }: Workspace): Promise<{ id: string; name: string }[]> {
   const mine = [...ctx.actor.memberships]

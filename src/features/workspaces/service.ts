@@ -7,6 +7,7 @@ import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { workspaceCreated, workspaceDeleted, workspaceUpdated } from './events.ts'
+import { cancelAll } from './invites.ts'
 import { can, changing, createRefusal, removeRefusal, statusRefusal, updateRefusal } from './refusals.ts'
 import { aboutEach, addable, alter, find, projectsLeave, seenBy, select, withOwner } from './rows.ts'
 import type {
@@ -116,6 +117,7 @@ export const remove = write(
     const before = await find(ctx, id)
     refuse(removeRefusal(ctx, before))
     checkVersion(ctx, before)
+    await cancelAll(ctx, eq(workspaces.id, id))
     await alter(ctx, before, { deletedAt: ctx.now })
     await projectsLeave.call(ctx, { id })
     for (const about of aboutEach(before)) ctx.emit(workspaceDeleted, about)

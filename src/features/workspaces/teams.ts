@@ -1,17 +1,18 @@
 import { eq } from 'drizzle-orm'
-import { write } from '../../action.ts'
+import { type Ctx, write } from '../../action.ts'
 import { atLeast, refuse } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { workspaceShared, workspaceUnshared } from './events.ts'
 import { archivedRefusal, changing, removeTeamRefusal, shareRefusal } from './refusals.ts'
 import { aboutEach, alter, find, projectsLeave } from './rows.ts'
-import type { TeamAdd, WorkspaceTeam } from './schema.ts'
+import type { TeamAdd, Workspace, WorkspaceTeam } from './schema.ts'
 import { workspaceTeams } from './table.ts'
 
 /**
- * Adds a team, or changes the role of a team that is already in. Adding needs the team's consent, so the caller must
- * also be its admin. The role of a team that is already in is decided by the owning team alone.
+ * Adds a team, or changes the role of a team that is already in. Adding needs the team's consent: the caller is also
+ * its admin, or an admin of it accepts an invitation (`invites.ts`). The role of a team that is already in is decided
+ * by the owning team alone.
  */
 export const addTeam = write(
   'workspaces.addTeam',
@@ -20,21 +21,36 @@ export const addTeam = write(
     const before = await find(ctx, id)
     refuse(shareRefusal(ctx, before))
     const already = before.teams.some((team) => team.id === teamId)
-    if (!already && !atLeast(ctx.actor.memberships.get(teamId), 'admin'))
-      throw notFound('team', teamId, 'among those you administer')
+    if (!already && !atLeast(ctx.actor.memberships.get(teamId), 'admin')) throw notAdministered(id, teamId)
     if (teamId === before.organizationId)
       throw new AppError('conflict', 'This team owns the workspace, so its role cannot change.')
     refuse(archivedRefusal(before))
-    await alter(ctx, before, {})
-    await ctx.db
-      .insert(workspaceTeams)
-      .values({ workspaceId: id, organizationId: teamId, role, addedAt: ctx.now })
-      .onConflictDoUpdate({ target: [workspaceTeams.workspaceId, workspaceTeams.organizationId], set: { role } })
-    const after = await find(ctx, id)
-    for (const about of aboutEach(after, { teamId, role })) ctx.emit(workspaceShared, about)
-    return after.teams.find((team) => team.id === teamId) as WorkspaceTeam
+    return joinTeam(ctx, before, { teamId, role })
   },
 )
+
+/** A team that the caller does not administer can only be invited. */
+function notAdministered(workspaceId: string, teamId: string): AppError {
+  const { code, message, details } = notFound('team', teamId, 'among those you administer')
+  const way = {
+    route: `POST /api/workspaces/${workspaceId}/invites`,
+    command: 'tutti workspaces invite <workspace> <email>',
+  }
+  return new AppError(code, message, { ...details, next: [way] })
+}
+
+/** Adds a team or changes its role. The caller has checked that they may. */
+export async function joinTeam(ctx: Ctx, before: Workspace, { teamId, role }: TeamAdd): Promise<WorkspaceTeam> {
+  const { id } = before
+  await alter(ctx, before, {})
+  await ctx.db
+    .insert(workspaceTeams)
+    .values({ workspaceId: id, organizationId: teamId, role, addedAt: ctx.now })
+    .onConflictDoUpdate({ target: [workspaceTeams.workspaceId, workspaceTeams.organizationId], set: { role } })
+  const after = await find(ctx, id)
+  for (const about of aboutEach(after, { teamId, role })) ctx.emit(workspaceShared, about)
+  return after.teams.find((team) => team.id === teamId) as WorkspaceTeam
+}
 
 /** Removes a team and its projects from the workspace. */
 export const removeTeam = write(

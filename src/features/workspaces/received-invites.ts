@@ -1,0 +1,138 @@
+import { eq, sql } from 'drizzle-orm'
+import { type Ctx, read, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { account, atLeast, permissionOf, person, type Refusal, refusalOf, refuse } from '../../auth/policy.ts'
+import { and } from '../../db/conditions.ts'
+import { AppError, notFound } from '../../errors.ts'
+import { memberOf } from '../invites/rows.ts'
+import { oneLine } from '../mail/message.ts'
+import { notify } from '../notifications/service.ts'
+import type { User } from '../users/schema.ts'
+import { visible as userColumns } from '../users/service.ts'
+import { users } from '../users/table.ts'
+import { workspaceInviteAccepted, workspaceInviteDeclined } from './events.ts'
+import { closeInvite, inviteGone, listInvites, selectInvites, sentTo } from './invite-rows.ts'
+import type {
+  MyWorkspaceInviteQuery,
+  WorkspaceInvite,
+  WorkspaceInviteAccept,
+  WorkspaceInviteDetail,
+  WorkspaceInvitePage,
+} from './invite-schema.ts'
+import { addable, findForInvited } from './rows.ts'
+import type { Workspace, WorkspaceTeam } from './schema.ts'
+import { workspaceInvites, workspaces } from './table.ts'
+import { joinTeam } from './teams.ts'
+
+/** Invitations to workspaces, as the invited person answers them. */
+
+async function findMe(ctx: Ctx): Promise<User> {
+  const [user] = await ctx.db
+    .select(userColumns)
+    .from(users)
+    .where(eq(users.id, userIdOf(ctx.actor)))
+  return user as User
+}
+
+/** SQL condition: sent to the caller. Nothing is, unless their address is confirmed: it may be somebody else's. */
+async function sentToMe(ctx: Ctx) {
+  const { email, emailVerifiedAt } = await findMe(ctx)
+  return emailVerifiedAt ? sentTo(email) : sql`false`
+}
+
+export const mine = read(
+  'workspaces.myInvites',
+  account('account:read'),
+  async (ctx, query: MyWorkspaceInviteQuery): Promise<WorkspaceInvitePage> =>
+    listInvites(ctx, query, await sentToMe(ctx)),
+)
+
+export const get = read(
+  'workspaces.getInvite',
+  account('account:read'),
+  async (ctx, { id }: { id: string }): Promise<WorkspaceInviteDetail> => {
+    const invite = await findMine(ctx, id)
+    const workspace = await findForInvited(ctx, invite.workspace.id)
+    const teams = await addable(ctx, workspace)
+    const closed: Refusal | undefined = (await isUsable(ctx, invite))
+      ? undefined
+      : { code: 'gone', detail: inviteGone().message }
+    const noTeam: Refusal | undefined =
+      teams.length > 0
+        ? undefined
+        : { code: 'forbidden', detail: 'You administer no team that is not in this workspace yet.' }
+    const permission = (action: string, refusal: Refusal | undefined) =>
+      permissionOf(refusalOf(ctx.actor, person, `workspaces.${action}`, ctx.app.clock) ?? refusal)
+    return {
+      ...invite,
+      teams,
+      can: {
+        accept: permission('acceptInvite', closed ?? archivedForInvited(workspace) ?? noTeam),
+        decline: permission('declineInvite', closed),
+      },
+    }
+  },
+)
+
+async function findMine(ctx: Ctx, id: string): Promise<WorkspaceInvite> {
+  const [found] = await selectInvites(ctx, and(eq(workspaceInvites.id, id), await sentToMe(ctx)))
+  if (!found) throw notFound('invite', id)
+  return found
+}
+
+const archivedForInvited = ({ status }: Workspace): Refusal | undefined =>
+  status === 'archived'
+    ? { code: 'conflict', detail: 'This workspace is archived, so no team can join it now.' }
+    : undefined
+
+/** Whether the invitation is pending and its inviter could still send it today. */
+async function isUsable(ctx: Ctx, { status, invitedBy, workspace }: WorkspaceInvite): Promise<boolean> {
+  if (status !== 'pending' || !invitedBy) return false
+  const inviter = await memberOf(ctx, workspace.organization.id, invitedBy.id)
+  return inviter?.status === 'active' && atLeast(inviter.role, 'admin')
+}
+
+/** Locks the workspace, which everything that changes its teams or invitations does first. */
+async function findUsable(ctx: Ctx, id: string): Promise<WorkspaceInvite> {
+  const { workspace } = await findMine(ctx, id)
+  await ctx.db.select({ id: workspaces.id }).from(workspaces).where(eq(workspaces.id, workspace.id)).for('update')
+  const invite = await findMine(ctx, id)
+  if (!(await isUsable(ctx, invite))) throw inviteGone()
+  return invite
+}
+
+/** Brings a team that the caller administers into the workspace. */
+export const accept = write(
+  'workspaces.acceptInvite',
+  person,
+  async (ctx, { id, teamId }: WorkspaceInviteAccept & { id: string }): Promise<WorkspaceTeam> => {
+    const invite = await findUsable(ctx, id)
+    if (!atLeast(ctx.actor.memberships.get(teamId), 'admin'))
+      throw notFound('team', teamId, 'among those you administer')
+    const workspace = await findForInvited(ctx, invite.workspace.id)
+    refuse(archivedForInvited(workspace))
+    if (workspace.teams.some((team) => team.id === teamId))
+      throw new AppError('conflict.exists', 'This team is in the workspace already. Choose another one.')
+    await closeInvite(ctx, invite, { status: 'accepted', teamId, event: workspaceInviteAccepted })
+    const joined = await joinTeam(ctx, workspace, { teamId, role: invite.role })
+    await notifyInviter(ctx, invite, `${oneLine(joined.name)} joined the workspace ${oneLine(workspace.name)}`)
+    return joined
+  },
+)
+
+export const decline = write(
+  'workspaces.declineInvite',
+  person,
+  async (ctx, { id }: { id: string }): Promise<{ id: string; declined: true }> => {
+    const invite = await findUsable(ctx, id)
+    await closeInvite(ctx, invite, { status: 'declined', event: workspaceInviteDeclined })
+    const { name } = invite.workspace
+    await notifyInviter(ctx, invite, `${invite.email} declined the invitation to the workspace ${oneLine(name)}`)
+    return { id, declined: true }
+  },
+)
+
+async function notifyInviter(ctx: Ctx, { invitedBy, workspace }: WorkspaceInvite, title: string): Promise<void> {
+  if (invitedBy)
+    await notify(ctx, { userId: invitedBy.id, reason: 'workspace', title, link: `/workspaces/${workspace.id}` })
+}
