@@ -10,6 +10,7 @@ const few = new Set([
   'integrations',
   'connected_accounts',
   'invites',
+  'workspace_invites',
   'users',
   'passages',
   'meta',

@@ -36,7 +36,7 @@ import {
   Wrong,
 } from './ask.ts'
 import { type Json, mismatch, resolve } from './json-schema.ts'
-import { bodyOf, fill, invitation, paramsOf, type World, world } from './world.ts'
+import { bodyOf, fill, invitation, paramsOf, type World, workspaceInvitation, world } from './world.ts'
 
 /** The document that `/api/openapi.json` gives out, and whether the server keeps what it promises. */
 const operations = routes.map((route): [string, RouteLike, Operation] => [nameOf(route), route, operationOf(route)])
@@ -270,6 +270,7 @@ describe('what it promises', () => {
     'PATCH /api/settings/profile': () => ({ handle: unique('ada') }),
     'POST /api/admin/teams/:id/members': async () => ({ userId: (await person(t)).userId }),
     'PUT /api/projects/:slug': () => ({ key: 'ENG' }),
+    'PATCH /api/projects/:slug': () => ({ key: 'ENGI' }),
     'POST /api/sync/carry': () => bundle(),
     'POST /api/sync/import': (who) => exportedNote(who),
   }
@@ -396,6 +397,8 @@ describe('what it promises', () => {
       const good = Number(Object.keys(operationOf(route).responses).find((status) => status.startsWith('2')))
       // The one there was has been accepted.
       if (route.path === '/api/invites/:token/decline') a.paths['/api/invites/:token'] = await invitation(t, a.owner)
+      if (route.path === '/api/workspace-invites/:id/decline')
+        a.paths['/api/workspace-invites/:id'] = await workspaceInvitation(t, a.owner)
       const body = bodyOf(route, a)
       const who = ruleOf(route).admin ? admin : leaving.has(route.path) ? await person(t) : callerOf(route)
       const sent = body instanceof FormData ? body : body && { ...body, ...(await special[nameOf(route)]?.(who)) }

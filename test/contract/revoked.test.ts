@@ -110,7 +110,7 @@ describe('nothing is left to read', () => {
     [
       'of a project that became private',
       ofProject,
-      ({ owner, one }) => owner.fetch('DELETE', `/api/projects/${one.project?.id}/share`),
+      ({ owner, one }) => owner.fetch('POST', `/api/projects/${one.project?.id}/share`, { visibility: 'private' }),
     ],
     [
       'of a project that was deleted',

@@ -148,6 +148,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       '/api/teams/:id/members/:userId': colleague.userId,
       '/api/teams/:id/invites/:inviteId': invite.id,
       '/api/invites/:token': await invitation(t, self),
+      '/api/workspace-invites/:id': await workspaceInvitation(t, self),
       '/api/workspaces/:id': workspace.id,
       '/api/workspaces/:id/teams/:teamId': friends.id,
       '/api/admin/teams/:id': managed.id,
@@ -414,6 +415,15 @@ export async function invitation(t: TestApp, to: Person): Promise<string> {
   return linkSecretIn(await keptMail(t, to.email, `invite:${host.organizationId}`))
 }
 
+/** The id of an invitation of somebody's teams to a workspace of a team that nobody else is in. */
+export async function workspaceInvitation(t: TestApp, to: Person): Promise<string> {
+  await t.app.driver.query('update users set email_verified_at = now() where id = $1', [to.userId])
+  const host = await person(t)
+  const { id } = made(await host.fetch('POST', '/api/workspaces', { name: unique('Engines') }))
+  const body = { email: to.email, role: 'editor' }
+  return made(await host.fetch('POST', `/api/workspaces/${id}/invites`, body)).id
+}
+
 /** What nobody can make through the web, or not without a provider: a notification, an identity elsewhere, and a code that an administrator may read out. */
 const give = write(
   'test.give',
@@ -542,6 +552,8 @@ export const workable: Record<string, object> = {
       [`site.update${kind}`, { slug: undefined }],
     ]),
   ),
+  // It is refused, with an error of its own.
+  'projects.share': { organizationId: undefined },
   'skills.update': { scope: 'team' },
   'agents.create': { skills: [] },
   'agents.update': { scope: 'team', skills: [] },

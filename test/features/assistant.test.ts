@@ -440,7 +440,7 @@ describe('who gets what', () => {
     const narrow = await start(colleague, { projectId: project.id })
     expect(await titles(colleague, narrow)).toEqual([`Deal ${word}`, 'Inside'].sort())
     // The right ends in the middle of the chat.
-    const hidden = await me.fetch('DELETE', `/api/projects/${project.id}/share`)
+    const hidden = await me.fetch('POST', `/api/projects/${project.id}/share`, { visibility: 'private' })
     expect([hidden.status, hidden.body]).toEqual([200, hidden.body])
     expect(await titles(colleague, narrow)).toEqual(['Team'])
     for (const { body } of chat.asked) expect(JSON.stringify(body)).not.toContain('Theirs')

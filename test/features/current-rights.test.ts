@@ -101,9 +101,11 @@ describe('notices about a feature', () => {
     expect(await sentBack(({ team, who }) => ada.fetch('DELETE', `/api/teams/${team.id}/members/${who}`))).toEqual([
       'assignment',
     ])
-    expect(await sentBack(({ project }) => ada.fetch('DELETE', `/api/projects/${project.id}/share`))).toEqual([
-      'assignment',
-    ])
+    expect(
+      await sentBack(({ project }) =>
+        ada.fetch('POST', `/api/projects/${project.id}/share`, { visibility: 'private' }),
+      ),
+    ).toEqual(['assignment'])
   })
 
   test('reach a person who left the team but sees the project through a shared workspace of another team', async () => {
@@ -129,7 +131,7 @@ describe('notices about a feature', () => {
         kind: 'bug',
       })
     ).body
-    await ada.fetch('DELETE', `/api/projects/${project.id}/share`)
+    await ada.fetch('POST', `/api/projects/${project.id}/share`, { visibility: 'private' })
     for (const body of [{}, evidence('code'), evidence('tests')])
       expect((await inside(ada, team.id).fetch('POST', `/api/features/${id}/advance`, body)).status).toBe(200)
     expect((await maker.fetch<NotificationPage>('GET', '/api/notifications')).body.items).toEqual([])

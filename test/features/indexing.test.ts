@@ -143,7 +143,7 @@ describe('what changes afterwards', () => {
     const id = await note(ada, { content: 'a narwhal', scope: 'team', projectId: home.id })
     await follow()
     expect(await find(grace, 'narwhal')).toEqual([id])
-    expect((await ada.fetch('DELETE', `/api/projects/${home.slug}/share`)).status).toBe(200)
+    expect((await ada.fetch('POST', `/api/projects/${home.slug}/share`, { visibility: 'private' })).status).toBe(200)
     expect(await find(grace, 'narwhal')).toEqual([])
     expect(await find(ada, 'narwhal')).toEqual([id])
   })

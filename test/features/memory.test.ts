@@ -204,7 +204,7 @@ describe('clearing', () => {
     const session = (await grace.fetch<{ id: string }>('POST', '/api/sessions', { projectId: home.id })).body
     const about = { scope: 'session' as const, scopeId: session.id }
     const { id } = await store(about, grace)
-    expect((await ada.fetch('DELETE', `/api/projects/${home.id}/share`)).status).toBe(200)
+    expect((await ada.fetch('POST', `/api/projects/${home.id}/share`, { visibility: 'private' })).status).toBe(200)
     for (const confirm of [undefined, 1])
       await expectRefusal(t, await clear({ ...about, confirm }, grace), 404, 'not_found')
     expect((await ada.fetch('GET', `/api/memories/${id}`)).status).toBe(200)

@@ -282,7 +282,7 @@ describe('who sees and changes what', () => {
     const { id: projectId } = await project(team.author)
     const note = await write(team.author, { projectId })
     expect((await get(team.viewer, note.id)).status).toBe(200)
-    await team.author.fetch('DELETE', `/api/projects/${projectId}/share`)
+    await team.author.fetch('POST', `/api/projects/${projectId}/share`, { visibility: 'private' })
     expect((await get(team.viewer, note.id)).status).toBe(404)
     expect((await get(team.admin, note.id)).status).toBe(200)
   })

@@ -127,7 +127,7 @@ describe('documents of a project', () => {
     const find = async () =>
       (await call<{ items: object[] }>(t, 'GET', `/api/search/public?q=${handle}&kinds=profile`)).body.items
     expect(await find()).toHaveLength(1)
-    await s.owner.fetch('DELETE', `/api/projects/${s.project.id}/share`)
+    await s.owner.fetch('POST', `/api/projects/${s.project.id}/share`, { visibility: 'private' })
     expect(await find()).toEqual([])
   })
 

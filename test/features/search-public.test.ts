@@ -129,7 +129,7 @@ describe('what is public', () => {
     const doc = await write(me, { title: `Doc ${word}`, scope: 'public', projectId: project.id })
     const note = await write(me, { title: `Note ${word}`, scope: 'public' })
     expect(await named(word)).toEqual([`doc Doc ${word}`, `note Note ${word}`, `project Project ${word}`])
-    await me.fetch('DELETE', `/api/projects/${project.id}/share`)
+    await me.fetch('POST', `/api/projects/${project.id}/share`, { visibility: 'private' })
     expect((await search(word)).map(({ kind, path }) => [kind, path])).toEqual([
       ['note', `/api/notes/public/${note.slug}`],
     ])
@@ -138,7 +138,7 @@ describe('what is public', () => {
     await me.fetch('PUT', `/api/notes/${doc.id}`, { scope: 'team' })
     await me.fetch('DELETE', `/api/notes/${note.id}`)
     expect(await named(word)).toEqual([`project Project ${word}`])
-    await me.fetch('DELETE', `/api/projects/${project.id}/share`)
+    await me.fetch('POST', `/api/projects/${project.id}/share`, { visibility: 'private' })
     expect(await search(word)).toEqual([])
     const headers = {
       authorization: `Bearer ${await mcpToken(t, me, { kind: 'test' })}`,

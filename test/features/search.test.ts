@@ -297,7 +297,7 @@ describe('who finds what', () => {
     await indexed(t)
     const counts = (who: Person) => countsOf(who, word)
     expect(await counts(leaving)).toEqual(['note 2', 'project 1'])
-    await team.fetch('DELETE', `/api/projects/${project.id}/share`)
+    await team.fetch('POST', `/api/projects/${project.id}/share`, { visibility: 'private' })
     expect(await counts(leaving)).toEqual(['note 1'])
     await team.fetch('DELETE', `/api/teams/${team.organizationId}/members/${leaving.userId}`)
     expect(

@@ -359,7 +359,7 @@ describe('what was lost from sight', () => {
   test('a project that became private: nothing of it is in the brief, and the session can be ended', async () => {
     const { id, session, ctx } = await secret()
     expect(says((await sessions.resume(await ctx(), {})).brief.text)).toEqual(['zebra', 'giraffe'])
-    await ada.fetch('DELETE', `/api/projects/${id}/share`)
+    await ada.fetch('POST', `/api/projects/${id}/share`, { visibility: 'private' })
     const { brief } = await sessions.resume(await ctx(), {})
     expect(says(brief.text)).toEqual([])
     expect(brief.text).toContain('«Mine»')

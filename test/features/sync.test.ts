@@ -322,7 +322,7 @@ test('a lost right is forgotten at the next pull, a new one read whole', async (
   const client = await device(grace)
   expect(client.view(id)).toBeDefined()
   client.edit('note', id, 'title', 'Too late')
-  await ada.fetch('DELETE', `/api/projects/${made.body.id}/share`)
+  await ada.fetch('POST', `/api/projects/${made.body.id}/share`, { visibility: 'private' })
   expect(await client.push()).toMatchObject([{ status: 'rejected', code: 'not_found' }])
   await client.pullAll()
   expect(client.all().filter(({ container }) => container === `project:${made.body.id}`)).toEqual([])

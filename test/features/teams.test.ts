@@ -220,7 +220,7 @@ describe('activity', () => {
     // Shown when shared, with what happened before; gone when unshared, deleted, or moved away.
     await team.member.fetch('POST', `/api/projects/${secret.id}/share`, {})
     expect((await about(people.viewer, team)).has(inside.id)).toBe(true)
-    await team.member.fetch('DELETE', `/api/projects/${secret.id}/share`)
+    await team.member.fetch('POST', `/api/projects/${secret.id}/share`, { visibility: 'private' })
     expect((await about(people.viewer, team)).has(inside.id)).toBe(false)
     await team.member.fetch('DELETE', `/api/projects/${open.id}`)
     for (const role of roles) expect((await about(people[role], team)).has(open.id)).toBe(false)

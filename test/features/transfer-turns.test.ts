@@ -125,7 +125,9 @@ test('nothing more comes of a project that was hidden from the reader during the
     for await (const lines of pages)
       for (const line of lines as { entity?: string }[]) {
         if (line.entity === 'task' && hide && !seen.has('task'))
-          expect((await ada.fetch('DELETE', `/api/projects/${project.id}/share`)).status).toBe(200)
+          expect((await ada.fetch('POST', `/api/projects/${project.id}/share`, { visibility: 'private' })).status).toBe(
+            200,
+          )
         if (line.entity) seen.add(line.entity)
       }
     await end()

@@ -97,7 +97,7 @@ describe('a member of another team', () => {
       ['owning team deleted', ({ team }) => ada.fetch('DELETE', `/api/teams/${team.id}`)],
       ['other team deleted', ({ other }) => ada.fetch('DELETE', `/api/teams/${other.id}`)],
       ['project taken out', ({ project }) => put(ada, project, null)],
-      ['project made private', ({ project }) => ada.fetch('DELETE', `/api/projects/${project.id}/share`)],
+      ['project unshared', ({ project }) => ada.fetch('DELETE', `/api/projects/${project.id}/share`)],
       ['project private in place', ({ project, space }) => put(ada, project, space.id, { visibility: 'private' })],
     ]
     for (const [what, end] of ends) {

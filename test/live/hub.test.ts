@@ -249,7 +249,9 @@ describe('lost rights', () => {
     const client = await connect(grace)
     const topics = [`project:${project.id}`, `organization:${ada.organizationId}`]
     await client.subscribe(topics)
-    expect(await ada.fetch('DELETE', `/api/projects/${project.id}/share`)).toMatchObject({ status: 200 })
+    expect(await ada.fetch('POST', `/api/projects/${project.id}/share`, { visibility: 'private' })).toMatchObject({
+      status: 200,
+    })
     await note(ada, 'secret')
     await note(ada, 'open', null)
     expect(await client.until('revoked')).toMatchObject({ topics: [`project:${project.id}`] })

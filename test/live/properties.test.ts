@@ -160,9 +160,7 @@ class History {
     const share = `/api/projects/${project}/share`
     const isTaken = this.isTaken
     this.#turns.push(this.#now)
-    const answer = isTaken
-      ? await call(t, 'POST', share, { visibility: 'team' }, by)
-      : await call(t, 'DELETE', share, undefined, by)
+    const answer = await call(t, 'POST', share, { visibility: isTaken ? 'team' : 'private' }, by)
     expect(answer.status).toBe(200)
   }
 

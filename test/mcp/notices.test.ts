@@ -190,7 +190,7 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
     }
     const task = await given(space.slug)
     await until(() => listener.updated.length === 1)
-    await grace.fetch('DELETE', `/api/projects/${space.slug}/share`)
+    await grace.fetch('POST', `/api/projects/${space.slug}/share`, { visibility: 'private' })
     await grace.fetch('PATCH', `/api/tasks/${task.key}`, { priority: 'urgent' })
     const open = await given(project)
     await grace.fetch('PUT', `/api/notes/${note.id}`, { content: 'end' })
@@ -239,7 +239,7 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
     await reader.watch(`tutti://note/${inside.slug}`, uri)
     await other.call('update_note', { note: inside.slug, content: 'seen' })
     await until(() => reader.updated.length === 1)
-    const { status } = await grace.fetch('DELETE', `/api/projects/${hidden.body.slug}/share`)
+    const { status } = await grace.fetch('POST', `/api/projects/${hidden.body.slug}/share`, { visibility: 'private' })
     expect(status).toBe(200)
     await other.call('update_note', { note: inside.slug, content: 'not seen' })
     await other.call('update_note', { note: note.slug, content: 'end' })

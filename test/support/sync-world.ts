@@ -162,8 +162,8 @@ export class World {
 
   async #toggle(project: string): Promise<void> {
     const share = `/api/projects/${project}/share`
-    if (this.#private.has(project)) await this.#fetch(this.owner, 'POST', share, { visibility: 'team' })
-    else await this.#fetch(this.owner, 'DELETE', share)
+    const visibility = this.#private.has(project) ? 'team' : 'private'
+    await this.#fetch(this.owner, 'POST', share, { visibility })
     if (!this.#private.delete(project)) this.#private.add(project)
   }
 

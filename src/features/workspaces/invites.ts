@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { byRow, refuse } from '../../auth/policy.ts'
+import { byRow, refuse, roleRefusal } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { countSent } from '../invites/service.ts'
@@ -35,7 +35,8 @@ export const list = read(
   'workspaces.listInvites',
   byRow('workspaces:read'),
   async (ctx, { id, ...query }: WorkspaceInviteQuery & { id: string }): Promise<WorkspaceInvitePage> => {
-    refuse(shareRefusal(ctx, await find(ctx, id)))
+    const { organizationId } = await find(ctx, id)
+    refuse(roleRefusal(ctx.actor, organizationId, 'viewer', 'Reading the invitations to a workspace'))
     return listInvites(ctx, query, eq(workspaceInvites.workspaceId, id))
   },
 )
