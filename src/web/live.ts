@@ -52,6 +52,7 @@ const shownBy: Record<RecordName, readonly string[]> & Record<string, readonly s
   view: ['views'],
   tunnel: ['tunnels', 'tunnel'],
   workspace: ['workspaces', 'projects'],
+  workspace_invite: ['workspaces'],
   repository: ['repositories'],
 }
 

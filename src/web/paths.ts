@@ -44,6 +44,7 @@ export const paths = [
   '/team/analytics',
   '/teams/:id',
   '/workspaces/:id',
+  '/workspace-invites/:id',
   '/repos/:id',
   '/admin',
   '/admin/users',

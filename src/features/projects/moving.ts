@@ -1,11 +1,12 @@
 import { type Ctx, write } from '../../action.ts'
-import { member, requireRole } from '../../auth/policy.ts'
+import { member, refuse, requireRole } from '../../auth/policy.ts'
 import { notFound } from '../../errors.ts'
 import { requirePlanRoom } from '../organizations/plans.ts'
 import { projectShared } from './events.ts'
 import { projectMoved } from './hooks.ts'
 import { changeInside } from './inside.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
+import { moveRefusal } from './refusals.ts'
 import { about, change, ours } from './rows.ts'
 import type { Project, ProjectMove } from './schema.ts'
 import { update } from './service.ts'
@@ -32,8 +33,7 @@ async function move(ctx: Ctx, ref: string, organizationId: string): Promise<Proj
   const before = await ours(ctx, ref, 'Moving this project')
   if (organizationId === before.organizationId) return before
   if (!ctx.actor.memberships.has(organizationId)) throw notFound('organization', organizationId)
-  // Moving takes along everybody's work, and the old team cannot undo it.
-  requireRole(ctx.actor, before.organizationId, 'admin', 'Moving a project to another team')
+  refuse(moveRefusal(ctx, before))
   requireRole(ctx.actor, organizationId, 'member', 'Moving a project to that team')
   const stays = await staysInWorkspace(ctx, before, organizationId)
   await takeTurns(ctx, organizationId)

@@ -6,6 +6,7 @@ import {
   type Refusal,
   refusalOf,
   refuse,
+  roleRefusal,
   roleRefusalOn,
 } from '../../auth/policy.ts'
 import type { WayOut } from '../../errors.ts'
@@ -32,6 +33,12 @@ export function openProjectRefusal(ctx: Ctx, project: Writable, what: string): R
   return { code: 'conflict', detail: `${named(name)} is archived. Restore it first.`, details: { next: [restore] } }
 }
 
+/** Moving takes along everybody's work, and the old team cannot undo it. */
+export const moveRefusal = (
+  { actor }: Pick<Ctx, 'actor'>,
+  { organizationId }: Pick<Project, 'organizationId'>,
+): Refusal | undefined => roleRefusal(actor, organizationId, 'admin', 'Moving a project to another team')
+
 /** Returns what the caller may do with a project, for surfaces that offer actions. */
 export const can = (ctx: Ctx, project: Project): Record<(typeof projectActions)[number], Permission> => {
   const byPolicy = refusalOf(ctx.actor, member('projects:write'), 'projects.update', ctx.app.clock)
@@ -39,6 +46,7 @@ export const can = (ctx: Ctx, project: Project): Record<(typeof projectActions)[
   return {
     archive: permissionOf(byPolicy ?? roleRefusalOn(ctx.actor, project, 'member', 'Changing this project')),
     share: byRole('Sharing this project'),
+    move: permissionOf(byPolicy ?? moveRefusal(ctx, project)),
     remove: byRole('Deleting this project'),
     gates: permissionOf(byPolicy ?? gatekeeperRefusal(ctx, project)),
     update: permissionOf(byPolicy ?? roleRefusalOn(ctx.actor, project, 'member', 'Changing this project')),

@@ -77,7 +77,7 @@ export type ProjectActivity = Static<typeof ProjectActivity>
  * Names of what a reader may do with a project. `write`: work on its tasks, epics and features, and add specs and
  * decisions; `gates`: change the settings that gates and reviews depend on.
  */
-export const projectActions = ['update', 'write', 'archive', 'share', 'remove', 'gates'] as const
+export const projectActions = ['update', 'write', 'archive', 'share', 'move', 'remove', 'gates'] as const
 
 export const ProjectDetail = object({
   ...Project.properties,

@@ -75,6 +75,10 @@ export const team = [
     lazyPage(() => import('../routes/workspace/page.tsx'), 'WorkspacePage'),
   ),
   page(
+    '/workspace-invites/$id',
+    lazyPage(() => import('../routes/workspace-invite/page.tsx'), 'WorkspaceInvitePage'),
+  ),
+  page(
     '/repos/$id',
     lazyPage(() => import('../routes/repo/page.tsx'), 'RepoPage'),
   ),

@@ -16,6 +16,7 @@ import { InvitePreview } from './invite.tsx'
 import { Reason } from './row.tsx'
 import { TaskPreview } from './task.tsx'
 import { words } from './words.ts'
+import { WorkspaceInvitePreview } from './workspace-invite.tsx'
 
 interface Props {
   notification: Notification
@@ -126,6 +127,8 @@ function Content({ notification: one, onSettled }: Pick<Props, 'notification' | 
   if (subject?.kind === 'task') return <TaskPreview notification={one} id={subject.id} onSettled={onSettled} />
   if (subject?.kind === 'feature') return <FeaturePreview notification={one} id={subject.id} onSettled={onSettled} />
   if (subject?.kind === 'decision') return <DecisionPreview notification={one} id={subject.id} onSettled={onSettled} />
+  if (subject?.kind === 'workspace_invite')
+    return <WorkspaceInvitePreview notification={one} id={subject.id} onSettled={onSettled} />
   if (subject?.kind === 'invite') return <InvitePreview notification={one} invite={subject} onSettled={onSettled} />
   return (
     <div className="inbody stack s4">

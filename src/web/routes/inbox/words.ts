@@ -13,6 +13,7 @@ export const words = {
     stalled: 'take over or ask',
     decision: 'decision',
     invite: 'invitation',
+    workspace: 'workspace',
     needs_you: 'changes asked for',
     security: 'security',
     admin: 'from the administrators',

@@ -9,6 +9,7 @@ import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { words as common } from '../../words.ts'
 import { workspacesQuery } from '../team/queries.ts'
+import { MoveProject } from './move.tsx'
 import type { Asked } from './page.tsx'
 import { useProjectChange } from './queries.ts'
 import { words } from './words.ts'
@@ -94,6 +95,7 @@ function Settings({ project, onClose }: Props) {
           )}
         </div>
       </form>
+      <MoveProject project={project} />
     </Dialog>
   )
 }
@@ -138,6 +140,14 @@ function Share({ project, onClose }: Props) {
         ))}
       </fieldset>
       <InWorkspace project={project} busy={isPending} onChoose={(what) => mutate(what)} />
+      {(project.workspaceId !== null || project.visibility === 'public') && (
+        <p className="row wraps">
+          <button type="button" className="btn" disabled={isPending} onClick={() => mutate({ act: 'unshare' })}>
+            {words.edit.unshare}
+          </button>
+          <span className="soft t12 grow">{words.edit.unshareText}</span>
+        </p>
+      )}
       {error && <ProblemBox error={error} />}
       <p className="soft">
         {words.edit.people}{' '}

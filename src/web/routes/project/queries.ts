@@ -46,7 +46,11 @@ export const briefQuery = (projectId: string, budgetTokens: number) =>
     staleTime: 60_000,
   })
 
-type Change = { update: ProjectPatch } | { share: ProjectShare } | { act: 'archive' | 'restore' | 'remove' | 'unshare' }
+type Change =
+  | { update: ProjectPatch }
+  | { share: ProjectShare }
+  | { moveTo: string }
+  | { act: 'archive' | 'restore' | 'remove' | 'unshare' }
 
 /** Changes a project, as its reader saw it. */
 export function useProjectChange(project: Pick<ProjectDetail, 'id' | 'version'>) {
@@ -56,6 +60,7 @@ export function useProjectChange(project: Pick<ProjectDetail, 'id' | 'version'>)
       const one = projects.projects({ slug: project.id })
       const how = change(project.version)
       if ('update' in what) await ok(one.put(what.update, how))
+      else if ('moveTo' in what) await ok(one.patch({ organizationId: what.moveTo }, how))
       else if ('share' in what) await ok(one.share.post(what.share, how))
       else if (what.act === 'archive') await ok(one.archive.post(undefined, how))
       else if (what.act === 'restore') await ok(one.restore.post(undefined, change()))

@@ -8,6 +8,7 @@ import { Confirm } from '../../components/confirm.tsx'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { EditWorkspace } from './edit.tsx'
+import { WorkspaceInvites } from './invites.tsx'
 import { projectsOfQuery, useWorkspaceChange, workspaceQuery } from './queries.ts'
 import { Teams } from './teams.tsx'
 import { words } from './words.ts'
@@ -57,6 +58,7 @@ export function WorkspacePage() {
         {isArchived && <p className="warn">{words.archived}</p>}
         {error && <ProblemBox error={error} />}
         <Teams workspace={workspace} />
+        {workspace.can.share === true && <WorkspaceInvites workspace={workspace} />}
         <Projects id={workspace.id} />
         {workspace.folders.length > 0 && (
           <section className="stack">

@@ -1,4 +1,5 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import type { WorkspaceInviteCreate } from '../../../features/workspaces/invite-schema.ts'
 import type { TeamAdd, WorkspaceDetail, WorkspacePatch } from '../../../features/workspaces/schema.ts'
 import { change, ok, projects, workspaces } from '../../api.ts'
 
@@ -10,6 +11,29 @@ export const projectsOfQuery = (id: string) =>
     queryKey: ['projects', 'of workspace', id],
     queryFn: () => ok(projects.workspaces({ id }).projects.get({ query: { limit: 40, sort: 'name', order: 'asc' } })),
   })
+
+export const invitesOfQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['workspaces', 'invites', id],
+    queryFn: async () => (await ok(workspaces.workspaces({ id }).invites.get({ query: { limit: 100 } }))).items,
+  })
+
+export function useInviteTeam(id: string) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: (invite: WorkspaceInviteCreate) => ok(workspaces.workspaces({ id }).invites.post(invite, change())),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['workspaces', 'invites', id] }),
+  })
+}
+
+export function useCancelInvite(id: string) {
+  const cache = useQueryClient()
+  return useMutation({
+    mutationFn: (inviteId: string) =>
+      ok(workspaces.workspaces({ id }).invites({ inviteId }).delete(undefined, change())),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['workspaces', 'invites', id] }),
+  })
+}
 
 type Change = { update: WorkspacePatch } | { share: TeamAdd } | { takeOut: string } | { remove: true }
 

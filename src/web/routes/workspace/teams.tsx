@@ -85,7 +85,7 @@ function RoleOf({ team, onSet }: { team: Team; onSet(role: Role): void }) {
   )
 }
 
-const RoleOptions = () =>
+export const RoleOptions = () =>
   given.map((role) => (
     <option key={role} value={role}>
       {words.roles[role]}
@@ -104,7 +104,7 @@ function AddTeam({ workspace: { addable }, busy, onAdd }: AddProps) {
     const values = new FormData(event.currentTarget)
     onAdd({ teamId: String(values.get('team')), role: String(values.get('role')) as Role })
   }
-  if (addable.length === 0) return <p className="soft">{words.noneToAdd}</p>
+  if (addable.length === 0) return null
   return (
     <form className="row inviteform" onSubmit={submit}>
       <label className="field grow">

@@ -1,0 +1,70 @@
+/** Moves a project to another team of the reader, after they confirmed it. */
+import { useSuspenseQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { ProjectDetail } from '../../../features/projects/schema.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { toast } from '../../components/toasts.tsx'
+import { teamsQuery } from '../../session.ts'
+import { useProjectChange } from './queries.ts'
+import { words } from './words.ts'
+
+type Team = { id: string; name: string; slug: string }
+
+export function MoveProject({ project }: { project: ProjectDetail }) {
+  const teams = useSuspenseQuery(teamsQuery).data.filter(
+    ({ id, role }) => id !== project.organizationId && role !== 'viewer',
+  )
+  const [chosen, setChosen] = useState('')
+  const [asked, setAsked] = useState<Team>()
+  if (project.can?.move !== true || teams.length === 0) return null
+  return (
+    <>
+      <div className="row inviteform">
+        <label className="field grow">
+          <span>{words.move.label}</span>
+          <select className="input" value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
+            <option value="">{words.move.choose}</option>
+            {teams.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button
+          type="button"
+          className="btn"
+          disabled={chosen === ''}
+          onClick={() => setAsked(teams.find(({ id }) => id === chosen))}
+        >
+          {words.move.verb}
+        </button>
+      </div>
+      {asked && <Confirmation project={project} team={asked} onClose={() => setAsked(undefined)} />}
+    </>
+  )
+}
+
+function Confirmation({ project, team, onClose }: { project: ProjectDetail; team: Team; onClose(): void }) {
+  const { mutate, error, isPending } = useProjectChange(project)
+  const navigate = useNavigate()
+  const onSuccess = () => {
+    toast({ title: words.move.moved(project.name, team.name) })
+    void navigate({ to: '/projects/$slug', params: { slug: project.id }, search: { team: team.slug } })
+  }
+  return (
+    <Confirm
+      title={words.move.title(project.name, team.name)}
+      verb={words.move.verb}
+      cancel={words.move.cancel}
+      busy={isPending}
+      error={error}
+      onConfirm={() => mutate({ moveTo: team.id }, { onSuccess })}
+      onClose={onClose}
+    >
+      <p>{words.move.text(team.name)}</p>
+      <p className="soft">{words.move.instead}</p>
+    </Confirm>
+  )
+}
