@@ -86,3 +86,43 @@ test('a repository is connected, synced and removed; what its host says is shown
   })
   await ada.leave()
 }, 300_000)
+
+test('a team is invited to a workspace, and an admin of it accepts on the page of the invitation or in the inbox', async () => {
+  const [boss, guest] = [await person(t), await person(t, { name: 'Joan Clarke' })]
+  await t.app.driver.query('update users set email_verified_at = now() where id = $1', [guest.userId])
+  const looms = unique('Looms')
+  const joan = await signedIn(t, guest.email)
+  await call(joan, 'POST', '/api/teams', { name: looms })
+  const ada = await signedIn(t, boss.email)
+  const team = await teamOf(ada)
+  const space = await call<{ id: string }>(ada, 'POST', '/api/workspaces', { name: unique('Pilot'), description: 'x' })
+  const pending = async () =>
+    (await call<{ items: { id: string }[] }>(ada, 'GET', `/api/workspaces/${space.id}/invites`)).items
+  const { page } = ada
+  await ada.goto(`/workspaces/${space.id}?team=${team}`)
+  const send = async () => {
+    await page.getByLabel('E-mail').fill(guest.email)
+    await page.getByRole('button', { name: 'Invite', exact: true }).click()
+    await page.getByRole('button', { name: `Cancel the invitation to ${guest.email}` }).waitFor()
+  }
+  await send()
+  await page.getByRole('button', { name: `Cancel the invitation to ${guest.email}` }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel invitation' }).click()
+  await page.getByRole('button', { name: `Cancel the invitation to ${guest.email}` }).waitFor({ state: 'detached' })
+  expect(await pending()).toEqual([])
+  await send()
+  const [invite] = await pending()
+  await inEachLook(ada, () => expectSound(ada, `/workspaces/${space.id}?team=${team}`, 'main .setrow'))
+
+  await inEachLook(joan, () => expectSound(joan, `/workspace-invites/${invite?.id}`, 'main select'))
+  await joan.goto('/inbox')
+  await joan.page.getByRole('button', { name: /invites a team of yours/ }).click()
+  await joan.page.getByLabel('Team that joins').selectOption({ label: looms })
+  await joan.page.getByRole('button', { name: 'Accept' }).click()
+  await joan.page.getByText(new RegExp(`^${looms} joined`)).waitFor()
+  await joan.goto(`/workspace-invites/${invite?.id}`)
+  await joan.see('This invitation was accepted.')
+  await joan.page.getByRole('link', { name: 'Open the workspace' }).click()
+  await joan.page.locator('main table').getByText(looms).waitFor()
+  for (const one of [ada, joan]) await one.leave()
+}, 300_000)

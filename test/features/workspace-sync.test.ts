@@ -6,7 +6,7 @@ import type { Project, Synced } from '../../src/features/projects/schema.ts'
 import type { Workspace } from '../../src/features/workspaces/schema.ts'
 import { call, type Person, person, sharedApp, systemCtx, type TestApp } from '../support/app.ts'
 import { addTeam, dropTeam, put } from './spaces.ts'
-import { expectRefusal, ownApp, TestClock, watch } from './support.ts'
+import { expectNoEvents, expectRefusal, ownApp, TestClock, watch } from './support.ts'
 
 describe('sync', () => {
   /** Uses its own database: deleting a team makes everybody start over. */
@@ -102,6 +102,21 @@ describe('sync', () => {
       }),
     300_000,
   )
+
+  test('changes nothing, and its description says what it returns', async () => {
+    const t = watch(await sharedApp())
+    const ada = await person(t)
+    const space = (await ada.fetch<Workspace>('POST', '/api/workspaces', { name: 'a' })).body
+    const answer = await sync(ada)
+    await expectNoEvents(t, answer)
+    expect(answer.body.items).toMatchObject([{ id: space.id, version: space.version, projects: [] }])
+    const document = (
+      await call<{ paths: Record<string, Record<string, { summary: string }>> }>(t, 'GET', '/api/openapi.json')
+    ).body
+    expect(document.paths['/api/workspaces/sync']?.post?.summary).toBe(
+      'Read your workspaces again: all, or those that changed since a time, each with all its projects',
+    )
+  })
 
   test('needs a signed-in user and a time', async () => {
     const t = watch(await sharedApp())

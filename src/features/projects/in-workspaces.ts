@@ -60,7 +60,10 @@ export const leaveWorkspace = projectsLeave.handle(async (ctx, { id, teamId }) =
 
 const DELTA_DAYS = 7
 
-/** For clients that keep a copy: returns the changes since a time, or everything if changes cannot be determined. */
+/**
+ * For clients that keep a copy and read it again: returns the workspaces that changed since a time, or all if changes
+ * cannot be determined. It writes nothing; POST, because the specification names it so.
+ */
 export const syncWorkspaces = read(
   'projects.syncWorkspaces',
   byRow('workspaces:read'),

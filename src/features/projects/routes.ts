@@ -84,7 +84,10 @@ export const projectRoutes = (http: Http) =>
       response: Project,
     })
     .post('/api/workspaces/sync', ({ ctx, body }) => inWorkspaces.syncWorkspaces(ctx, body), {
-      ...on(inWorkspaces.syncWorkspaces, 'Get the changes since the last sync, for clients that keep a copy'),
+      ...on(
+        inWorkspaces.syncWorkspaces,
+        'Read your workspaces again: all, or those that changed since a time, each with all its projects',
+      ),
       body: Sync,
       response: Synced,
     })

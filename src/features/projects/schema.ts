@@ -169,14 +169,18 @@ export const projectFilter = optional(
 export const ProjectRef = object({ slug: text(100, { minLength: 1, description: 'Slug or id', example: 'tutti' }) })
 
 export const Sync = object({
-  since: optional(time({ description: '`syncedAt` of the last response. Default: return everything' })),
+  since: optional(
+    time({ description: '`syncedAt` of your last response, of the last 7 days. Default: return all workspaces' }),
+  ),
 })
 export type Sync = Static<typeof Sync>
 
 export const Synced = object({
-  syncedAt: instant(),
+  syncedAt: instant({ description: 'Send it as `since` the next time' }),
   full: bool({ description: 'true: items is complete; drop all other workspaces from your copy' }),
-  items: Type.Array(object({ ...Workspace.properties, projects: Type.Array(Project) })),
-  removed: Type.Array(id()),
+  items: Type.Array(object({ ...Workspace.properties, projects: Type.Array(Project) }), {
+    description: 'Each with all projects in it that you may see, also those that did not change',
+  }),
+  removed: Type.Array(id(), { description: 'Workspaces that you no longer see, if `full` is false' }),
 })
 export type Synced = Static<typeof Synced>
