@@ -126,6 +126,7 @@ test('these are about access: every other event is in the activity feed', () => 
     'tunnel',
     'user',
     'workspace',
+    'workspace_invite',
   ])
   expect(events.filter((e) => e.feed === 'work' && kinds.has(e.kind))).toEqual([])
   // No work: what was synced is another event, a brief is for its reader, and a view only shows what there is.

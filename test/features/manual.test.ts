@@ -62,6 +62,7 @@ describe('the manual', () => {
       stories: 'plans',
       integrations: 'notifications',
       trash: 'projects',
+      workspaces: 'teams',
       oauth: 'mcp',
       issues: 'cli',
     }

@@ -72,7 +72,7 @@ function Settings({ project, onClose }: Props) {
           </label>
         )}
         {(error ?? remove.error) && <ProblemBox error={(error ?? remove.error) as Error} />}
-        <div className="row">
+        <div className="row wraps">
           <button type="submit" className="btn main" disabled={isPending || name.trim() === ''}>
             {words.edit.save}
           </button>

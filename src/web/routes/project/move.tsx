@@ -3,7 +3,7 @@ import { useSuspenseQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { ProjectDetail } from '../../../features/projects/schema.ts'
-import { Confirm } from '../../components/confirm.tsx'
+import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { teamsQuery } from '../../session.ts'
 import { useProjectChange } from './queries.ts'
@@ -18,35 +18,33 @@ export function MoveProject({ project }: { project: ProjectDetail }) {
   const [chosen, setChosen] = useState('')
   const [asked, setAsked] = useState<Team>()
   if (project.can?.move !== true || teams.length === 0) return null
+  if (asked) return <Confirmation project={project} team={asked} onCancel={() => setAsked(undefined)} />
   return (
-    <>
-      <div className="row inviteform">
-        <label className="field grow">
-          <span>{words.move.label}</span>
-          <select className="input" value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
-            <option value="">{words.move.choose}</option>
-            {teams.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <button
-          type="button"
-          className="btn"
-          disabled={chosen === ''}
-          onClick={() => setAsked(teams.find(({ id }) => id === chosen))}
-        >
-          {words.move.verb}
-        </button>
-      </div>
-      {asked && <Confirmation project={project} team={asked} onClose={() => setAsked(undefined)} />}
-    </>
+    <div className="row inviteform">
+      <label className="field grow">
+        <span>{words.move.label}</span>
+        <select className="input" value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
+          <option value="">{words.move.choose}</option>
+          {teams.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button
+        type="button"
+        className="btn"
+        disabled={chosen === ''}
+        onClick={() => setAsked(teams.find(({ id }) => id === chosen))}
+      >
+        {words.move.verb}
+      </button>
+    </div>
   )
 }
 
-function Confirmation({ project, team, onClose }: { project: ProjectDetail; team: Team; onClose(): void }) {
+function Confirmation({ project, team, onCancel }: { project: ProjectDetail; team: Team; onCancel(): void }) {
   const { mutate, error, isPending } = useProjectChange(project)
   const navigate = useNavigate()
   const onSuccess = () => {
@@ -54,17 +52,25 @@ function Confirmation({ project, team, onClose }: { project: ProjectDetail; team
     void navigate({ to: '/projects/$slug', params: { slug: project.id }, search: { team: team.slug } })
   }
   return (
-    <Confirm
-      title={words.move.title(project.name, team.name)}
-      verb={words.move.verb}
-      cancel={words.move.cancel}
-      busy={isPending}
-      error={error}
-      onConfirm={() => mutate({ moveTo: team.id }, { onSuccess })}
-      onClose={onClose}
-    >
+    <div className="stack" role="alert">
+      <b>{words.move.title(project.name, team.name)}</b>
       <p>{words.move.text(team.name)}</p>
       <p className="soft">{words.move.instead}</p>
-    </Confirm>
+      {error && <ProblemBox error={error} />}
+      <div className="row">
+        <span className="grow" />
+        <button type="button" className="btn" onClick={onCancel}>
+          {words.move.cancel}
+        </button>
+        <button
+          type="button"
+          className="btn danger"
+          disabled={isPending}
+          onClick={() => mutate({ moveTo: team.id }, { onSuccess })}
+        >
+          {words.move.confirm}
+        </button>
+      </div>
+    </div>
   )
 }

@@ -81,6 +81,7 @@ export const words = {
     label: 'Move to another team',
     choose: 'Choose a team',
     verb: 'Move',
+    confirm: 'Move the project',
     cancel: 'Cancel',
     title: (project: string, team: string) => `Move ${project} to ${team}?`,
     text: (team: string) =>

@@ -17,7 +17,7 @@ export function InviteText({ invite: { workspace, role, status, invitedBy, expir
   return (
     <>
       <p>{words.text(workspace.name, workspace.organization.name)}</p>
-      {workspace.description && <blockquote className="soft">{workspace.description}</blockquote>}
+      {workspace.description && <p className="soft">{workspace.description}</p>}
       <p>
         {words.roles[role]} {words.consequence}
       </p>
@@ -28,32 +28,19 @@ export function InviteText({ invite: { workspace, role, status, invitedBy, expir
 
 export function InviteAnswer({ invite, onSettled }: Props) {
   const { id, teams, can, workspace } = invite
-  const { mutate, error, isPending } = useAnswer(id)
+  const nameOf = (teamId: string) => teams.find((team) => team.id === teamId)?.name ?? ''
+  const { mutate, error, isPending } = useAnswer(id, (answer) => {
+    toast({ title: answer === 'decline' ? words.declined : words.joined(nameOf(answer.teamId), workspace.name) })
+    onSettled?.()
+  })
   const field = useId()
   if (can.decline !== true) return can.decline.code === 'gone' ? null : <p className="soft">{can.decline.detail}</p>
-  const accept = (teamId: string) =>
-    mutate(
-      { teamId },
-      {
-        onSuccess: () => {
-          toast({ title: words.joined(teams.find((team) => team.id === teamId)?.name ?? '', workspace.name) })
-          onSettled?.()
-        },
-      },
-    )
-  const decline = () =>
-    mutate('decline', {
-      onSuccess: () => {
-        toast({ title: words.declined })
-        onSettled?.()
-      },
-    })
   return (
     <form
       className="stack grow"
       onSubmit={(event) => {
         event.preventDefault()
-        accept(String(new FormData(event.currentTarget).get('team')))
+        mutate({ teamId: String(new FormData(event.currentTarget).get('team')) })
       }}
     >
       {error && <ProblemBox error={error} />}
@@ -62,7 +49,8 @@ export function InviteAnswer({ invite, onSettled }: Props) {
         {can.accept === true && (
           <div className="field grow">
             <label htmlFor={field}>{words.team}</label>
-            <select className="input" id={field} name="team">
+            <select className="input" id={field} name="team" required>
+              {teams.length > 1 && <option value="">{words.choose}</option>}
               {teams.map(({ id, name }) => (
                 <option key={id} value={id}>
                   {name}
@@ -71,14 +59,16 @@ export function InviteAnswer({ invite, onSettled }: Props) {
             </select>
           </div>
         )}
-        <button type="button" className="btn" disabled={isPending} onClick={decline}>
-          {words.decline}
-        </button>
-        {can.accept === true && (
-          <button type="submit" className="btn main" disabled={isPending}>
-            {words.accept}
+        <span className="row">
+          <button type="button" className="btn" disabled={isPending} onClick={() => mutate('decline')}>
+            {words.decline}
           </button>
-        )}
+          {can.accept === true && (
+            <button type="submit" className="btn main" disabled={isPending}>
+              {words.accept}
+            </button>
+          )}
+        </span>
       </div>
     </form>
   )

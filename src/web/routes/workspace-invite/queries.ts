@@ -7,14 +7,18 @@ export const workspaceInviteQuery = (id: string) =>
     queryFn: () => ok(workspaces['workspace-invites']({ id }).get()),
   })
 
+export type Answer = { teamId: string } | 'decline'
+
 /** Accepts an invitation for a team, or declines it. */
-export function useAnswer(id: string) {
+export function useAnswer(id: string, onDone: (answer: Answer) => void) {
   const cache = useQueryClient()
   return useMutation({
-    mutationFn: async (answer: { teamId: string } | 'decline'): Promise<void> => {
+    mutationFn: async (answer: Answer): Promise<void> => {
       const one = workspaces['workspace-invites']({ id })
       await ok<unknown>(answer === 'decline' ? one.decline.post({}, change()) : one.accept.post(answer, change()))
     },
+    // Not where it is called: the answered invitation may be gone from the inbox by then.
+    onSuccess: (_, answer) => onDone(answer),
     onSettled: () =>
       Promise.all([
         cache.invalidateQueries({ queryKey: ['workspaces'] }),

@@ -12,6 +12,7 @@ export const words = {
     'Members of your team see the projects in the workspace. The other teams see the projects that your team puts in.',
   by: (name: string, day: string) => `Sent by ${name}. Expires on ${day}.`,
   team: 'Team that joins',
+  choose: 'Choose a team',
   accept: 'Accept',
   decline: 'Decline',
   joined: (team: string, workspace: string) => `${team} joined ${workspace}`,

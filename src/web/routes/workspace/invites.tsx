@@ -40,7 +40,7 @@ export function WorkspaceInvites({ workspace: { id } }: { workspace: WorkspaceDe
                 aria-label={words.cancelOf(one.email)}
                 onClick={() => ask(one)}
               >
-                {words.cancelInvite}
+                {words.cancel}
               </button>
             </li>
           ))}
