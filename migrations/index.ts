@@ -68,6 +68,7 @@ import m65 from './0065_large_owners.sql' with { type: 'text' }
 import m66 from './0066_agent_continuity.sql' with { type: 'text' }
 import m67 from './0067_search_comments.sql' with { type: 'text' }
 import m68 from './0068_workspace_invites.sql' with { type: 'text' }
+import m69 from './0069_limited_credentials.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -138,4 +139,5 @@ export const migrations: Migration[] = [
   { id: '0066_agent_continuity', sql: m66 },
   { id: '0067_search_comments', sql: m67 },
   { id: '0068_workspace_invites', sql: m68 },
+  { id: '0069_limited_credentials', sql: m69 },
 ]

@@ -39,7 +39,10 @@ export const oauthGrants = pgTable(
     /** Where the program comes from, as far as it is proven: the host of its document. */
     clientHost: text(),
     agentId: uuid(),
+    /** The default project of its calls. */
     projectId: uuid(),
+    /** The only projects that it sees. Null: no limit. Empty: it sees nothing. */
+    projects: textList(),
     scopes: textList().notNull(),
     toolsets: textList().notNull(),
     /** The number of the valid refresh token, and since when it is valid. 0: the program has not fetched any. */

@@ -12,7 +12,10 @@ const secret = () => ({
   scopes: textList().notNull(),
   prefix: text().notNull(),
   last4: text().notNull(),
+  /** SHA-256 of the token; of one that is limited to projects, of `limited:` and the token (`hashBearer`). */
   hash: text().notNull(),
+  /** The only projects that it sees. Null: no limit. Empty: it sees nothing. */
+  projects: textList(),
   lastUsedAt: instant(),
   expiresAt: instant().notNull(),
   revokedAt: instant(),
@@ -39,6 +42,7 @@ export const mcpTokens = pgTable(
     /** The permission that it belongs to, if a program got it by sign-in. Such tokens are not listed. */
     grantId: uuid(),
     toolsets: textList().notNull(),
+    /** The default project of its calls. */
     projectId: uuid(),
     /** The agent that uses it; a call can name another one. */
     agentId: uuid(),
