@@ -40,6 +40,10 @@ export const current = (memberships: ReadonlyMap<string, Role>, preferred: strin
 /** Splits an array literal at its commas: scopes and toolsets contain no commas, quotes or braces. */
 const textArray = (value: string): string[] => value.slice(1, -1).split(',').filter(Boolean)
 
+/** A limited credential sees only these projects, and belongs to one organization. */
+const limitOf = (row: KeyRow | TokenRow): Pick<Actor, 'projects'> =>
+  row.projects === null ? {} : { projects: textArray(row.projects) }
+
 export function ofSession(row: SessionRow): Actor {
   const memberships = membershipsOf(row)
   return {
@@ -64,11 +68,13 @@ export function ofKey(row: KeyRow): Actor {
   const memberships = only ? new Map([...all].filter(([id]) => id === only)) : all
   // The key is bound to an organization that its user has left.
   if (only && memberships.size === 0) throw refused()
+  if (!only && row.projects !== null) throw refused()
   return {
     ...personOf(row),
     credentialId: row.credential_id,
     kind: 'api_key',
     ...(only && { bound: true as const }),
+    ...limitOf(row),
     scopes: textArray(row.scopes),
     memberships,
     ...(only ? nothingShared : sharedWith(row.shared, memberships)),
@@ -87,6 +93,7 @@ export function ofToken(row: TokenRow): Actor {
     kind: 'mcp_token',
     ...(row.granted && { granted: true as const }),
     bound: true,
+    ...limitOf(row),
     scopes: textArray(row.scopes),
     memberships: new Map([[organizationId, role]]),
     ...(row.member_of !== organizationId && { sandboxOf: row.member_of }),

@@ -72,6 +72,8 @@ export interface Actor {
     /** It was made for a token of this user, and works for nobody else. */
     readonly forUser?: true
   }
+  /** For a credential that is limited to projects: the only ones that it sees. It belongs to one team. */
+  readonly projects?: readonly string[]
   /** The default project, if the MCP token names one. */
   readonly projectId?: string | null
   /** For the credential of a machine: its tunnel. Such an actor has no rights but to serve it. */
@@ -85,8 +87,12 @@ export interface Actor {
 export const inPerson = ({ kind, session }: Actor): boolean =>
   kind === 'session' && session?.via !== 'device' && !session?.impersonatorId
 
-/** True if the caller sees and writes the user's personal records: not with a credential of another team. */
-export const seesPersonal = ({ bound, ownSpace }: Actor): boolean => !bound || ownSpace === true
+/**
+ * True if the caller sees and writes the user's personal records: not with a credential of another team, nor with one
+ * that is limited to projects.
+ */
+export const seesPersonal = ({ bound, ownSpace, projects }: Actor): boolean =>
+  !projects && (!bound || ownSpace === true)
 
 /** Returns the ids that are the caller: of an agent that works for one user only, also that user's. */
 export const selvesOf = ({ agent, userId }: Actor): string[] =>
@@ -110,7 +116,12 @@ export const system: Actor = { ...nothing, kind: 'system', name: 'system', admin
 /** Whoever uses the command line on the server itself. The audit log tells them apart from the server's own work. */
 export const operator: Actor = { ...system, name: 'operator' }
 
+/** Returns the organizations whose records without a project the caller sees: none if it is limited to projects. */
 export const organizationsOf = (actor: Actor, role: Role = 'viewer'): string[] =>
+  actor.projects ? [] : membershipsWith(actor, role)
+
+/** Returns the organizations in which the caller has at least this role. */
+export const membershipsWith = (actor: Actor, role: Role): string[] =>
   [...actor.memberships].filter(([, held]) => atLeast(held, role)).map(([id]) => id)
 
 /** Switches to the organization of `X-Organization-Id`. One that the caller is not in is not found. */

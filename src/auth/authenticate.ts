@@ -20,11 +20,13 @@ import {
   type CredentialRow,
   type KeyRow,
   keyRow,
+  keyRowById,
   type SessionRow,
   sessionRow,
   type TokenRow,
   type TunnelRow,
   tokenRow,
+  tokenRowById,
   tunnelRow,
   userRow,
 } from './credential-rows.ts'
@@ -114,7 +116,7 @@ export class Authenticator {
   #rowOf(kind: Actor['kind'], id: string): Promise<AnyRow | undefined> {
     if (kind === 'session') return sessionRow(this.driver, id)
     if (kind === 'tunnel') return tunnelRow(this.driver, id, 'id')
-    return kind === 'api_key' ? keyRow(this.driver, id, 'id') : tokenRow(this.driver, id, 'id')
+    return kind === 'api_key' ? keyRowById(this.driver, id) : tokenRowById(this.driver, id)
   }
 
   /** Like `authenticate`, but not counted as a use. */
@@ -239,11 +241,11 @@ export class Authenticator {
   }
 
   async #byKey(secret: string): Promise<Actor> {
-    return ofKey(this.#valid(await keyRow(this.driver, hashSecret(secret))))
+    return ofKey(this.#valid(await keyRow(this.driver, secret)))
   }
 
   async #byToken(secret: string): Promise<Actor> {
-    return ofToken(this.#valid(await tokenRow(this.driver, hashSecret(secret))))
+    return ofToken(this.#valid(await tokenRow(this.driver, secret)))
   }
 
   #valid<R extends CredentialRow>(row: R | undefined): R {

@@ -1,5 +1,6 @@
 import type { Driver } from '../db/driver.ts'
 import type { Via } from './actor.ts'
+import { bearerHashes } from './secrets.ts'
 
 /** One statement per kind of credential: it reads the user and all their rights in one round trip. */
 
@@ -35,6 +36,8 @@ export interface KeyRow extends CredentialRow, Shared {
   scopes: string
   /** The only organization that the key may access, if it is bound to one. */
   organization_id: string | null
+  /** The only projects that the key sees, if it is limited. */
+  projects: string | null
 }
 
 export interface TokenRow extends CredentialRow {
@@ -44,6 +47,8 @@ export interface TokenRow extends CredentialRow {
   organization_id: string
   toolsets: string
   project_id: string | null
+  /** The only projects that the token sees, if it is limited. */
+  projects: string | null
   /** The organization whose memberships count: for a sandbox, its parent. */
   member_of: string
   /** The organization is the own space of the token's user. */
@@ -81,9 +86,9 @@ const shared = `coalesce((select json_agg(json_build_array(w.id,
 const bySession = `select ${person}, ${credential}, ${shared}, c.via, c.authenticated_at, c.impersonator_id
   from login_sessions c join users u on u.id = c.user_id where c.id = $1`
 const byUser = `select ${person}, ${shared} from users u where u.id = $1`
-const ofKey = `select ${person}, ${credential}, ${shared}, c.scopes::text, c.organization_id
+const ofKey = `select ${person}, ${credential}, ${shared}, c.scopes::text, c.organization_id, c.projects::text
   from api_keys c join users u on u.id = c.user_id`
-const bearer = `c.scopes::text, c.organization_id, c.toolsets::text, c.project_id,
+const bearer = `c.scopes::text, c.organization_id, c.toolsets::text, c.project_id, c.projects::text,
   coalesce(o.sandbox_of, o.id) as member_of,
   o.personal and o.created_by_id = c.user_id and o.sandbox_of is null as own_space,
   a.id as agent_id, a.name as agent_name, a.client as agent_client,
@@ -103,24 +108,27 @@ const ofTunnel = `select ${person}, c.token_id as credential_id, timestamptz '99
   from tunnels c join users u on u.id = c.owner_id
   join organizations o on o.id = c.organization_id and o.deleted_at is null`
 
-const keyBy = { hash: `${ofKey} where c.hash = $1`, id: `${ofKey} where c.id = $1` }
+/** A limited token has the second hash. A row whose hash and limit disagree is not valid. */
+const isHashed = '((c.hash = $1 and c.projects is null) or (c.hash = $2 and c.projects is not null))'
+const keyBy = { hash: `${ofKey} where ${isHashed}`, id: `${ofKey} where c.id = $1` }
 const tunnelBy = { hash: `${ofTunnel} where c.token_hash = $1`, id: `${ofTunnel} where c.token_id = $1` }
 const tokenBy = {
-  hash: `${ofToken} where c.hash = $1`,
+  hash: `${ofToken} where ${isHashed}`,
   id: `${ofToken} where c.id = $1 and c.grant_id is null union all ${ofGrant} where c.id = $1`,
 }
 
-async function first<R>(driver: Driver, text: string, key: string): Promise<R | undefined> {
-  const { columns, rows } = await driver.query(text, [key])
+async function first<R>(driver: Driver, text: string, ...keys: string[]): Promise<R | undefined> {
+  const { columns, rows } = await driver.query(text, keys)
   const row = rows[0]
   return row && (Object.fromEntries(columns.map((name, i) => [name, row[i]])) as R)
 }
 
 export const sessionRow = (driver: Driver, id: string) => first<SessionRow>(driver, bySession, id)
 export const userRow = (driver: Driver, id: string) => first<PersonRow & Shared>(driver, byUser, id)
-export const keyRow = (driver: Driver, value: string, by: 'hash' | 'id' = 'hash') =>
-  first<KeyRow>(driver, keyBy[by], value)
-export const tokenRow = (driver: Driver, value: string, by: 'hash' | 'id' = 'hash') =>
-  first<TokenRow>(driver, tokenBy[by], value)
+export const keyRow = (driver: Driver, secret: string) => first<KeyRow>(driver, keyBy.hash, ...bearerHashes(secret))
+export const keyRowById = (driver: Driver, id: string) => first<KeyRow>(driver, keyBy.id, id)
+export const tokenRow = (driver: Driver, secret: string) =>
+  first<TokenRow>(driver, tokenBy.hash, ...bearerHashes(secret))
+export const tokenRowById = (driver: Driver, id: string) => first<TokenRow>(driver, tokenBy.id, id)
 export const tunnelRow = (driver: Driver, value: string, by: 'hash' | 'id' = 'hash') =>
   first<TunnelRow>(driver, tunnelBy[by], value)

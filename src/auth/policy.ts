@@ -25,6 +25,11 @@ export interface Rule {
   alone?: true
   /** Concerns the caller's whole account: not for a key that is bound to one organization. */
   account?: true
+  /**
+   * Also for a credential that is limited to projects: what the action reads and changes belongs to a project. Its
+   * queries (`Rights`) and `requireWriter` apply the limit. Every other action refuses such a credential.
+   */
+  limited?: true
   /** Instance administrators only. */
   admin?: true
   /** Not for an administrator who acts as the user. */
@@ -44,6 +49,26 @@ export const known = { resources: new Set<string>(), toolsets: new Set<string>()
 export const TUNNELS_TOOLSET = 'tunnels'
 known.toolsets.add(TUNNELS_TOOLSET)
 
+/** Resources whose records belong to projects. Actions about all others refuse a credential limited to projects. */
+const projectResources: ReadonlySet<string> = new Set([
+  'activities',
+  'agents',
+  'decisions',
+  'features',
+  'links',
+  'memories',
+  'notes',
+  'projects',
+  'repos',
+  'search',
+  'sessions',
+  'skills',
+  'specs',
+  'tasks',
+  'uploads',
+  'views',
+])
+
 const everyKind = ['session', 'api_key', 'mcp_token'] as const
 
 /** For an organization's records: any credential with the scope, and a role (default: viewer reads, member writes). */
@@ -54,9 +79,12 @@ export const member = (
   kinds: everyKind,
   scope,
   role,
+  ...(projectResources.has(scope.split(':')[0] as string) && { limited: true as const }),
 })
 /** Like `member`, for records that may also be personal: a user without any organization needs no role. */
 export const memberOrAlone = (scope: `${string}:${'read' | 'write'}`): Rule => ({ ...member(scope), alone: true })
+/** The rule for something that belongs to a whole team: not for a credential that is limited to projects. */
+export const ofTeam = ({ limited: _, ...rule }: Rule): Rule => rule
 /** For the web API, where the row or the named organization decides who may do it. */
 export const byRow = (scope: `${string}:${'read' | 'write'}`): Rule => ({
   kinds: ['session', 'api_key'],
@@ -78,7 +106,7 @@ export const recent = (minutes: number): Rule => ({ ...person, recent: minutes }
 /** For administrators of the instance, in a browser: a device that an agent may also use administers nothing. */
 export const admin: Rule = { ...interactive, admin: true }
 export const recentAdmin = (minutes: number): Rule => ({ ...admin, recent: minutes })
-export const anyone: Rule = { kinds: ['anonymous', ...everyKind], scope: null, role: null }
+export const anyone: Rule = { kinds: ['anonymous', ...everyKind], scope: null, role: null, limited: true }
 /** For the machine of a tunnel, with its own credential. */
 export const tunnelMachine: Rule = { kinds: ['tunnel'], scope: null, role: null }
 /** For the server itself: command line, seeds, jobs. */
@@ -125,6 +153,8 @@ export function refusalOf(actor: Actor, rule: Rule, what: string, clock: () => D
     )
   if (rule.account && actor.bound)
     return forbidden(`${what} cannot be done with a key that is bound to one organization: it concerns the account.`)
+  if (actor.projects && !rule.limited)
+    return forbidden(`${what} cannot be done with a credential that is limited to projects.`)
   if (rule.own && actor.session?.impersonatorId)
     return forbidden(`${what} cannot be done while acting as somebody else.`)
   if (rule.admin && !actor.admin) return forbidden(`${what} is for administrators of this instance.`)

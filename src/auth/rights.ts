@@ -1,13 +1,20 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { type IdList, idList } from '../db/columns.ts'
-import { type Actor, nobody, organizationsOf, seesPersonal } from './actor.ts'
+import { type Actor, membershipsWith, nobody, organizationsOf, seesPersonal } from './actor.ts'
 
 /** What the WHERE clause of a query needs to know about the caller. */
 export interface Rights {
   user: string | Placeholder | SQL
   /** Whose personal records are visible: none for a credential that is bound to another organization. */
   personal: string | Placeholder | SQL
+  /** Organizations whose records without a project are visible: none for a credential that is limited to projects. */
   organizations: IdList
+  /** The only projects that are visible, for a credential that is limited to projects; otherwise empty. */
+  projects: IdList
+  /** `true` for a credential that is limited to projects. */
+  limited: string | Placeholder | SQL
+  /** The agent that calls, for a credential that is limited to projects: it sees no other. */
+  agent: string | Placeholder | SQL
   /** The caller's organizations, and those that share a workspace with them. */
   reach: IdList
   workspaces: IdList
@@ -26,9 +33,12 @@ export function rightsOf(actor: Actor): Values {
     user: actor.userId ?? nobody,
     personal: (seesPersonal(actor) && actor.userId) || nobody,
     organizations: idList(organizationsOf(actor)),
+    projects: idList(actor.projects ?? []),
+    limited: String(actor.projects !== undefined),
+    agent: (actor.projects && actor.agent?.id) || nobody,
     reach: idList([...actor.memberships.keys(), ...actor.reach]),
     workspaces: idList([...actor.workspaces.keys()]),
-    managed: idList(organizationsOf(actor, 'admin')),
+    managed: idList(membershipsWith(actor, 'admin')),
   }
   known.set(actor, values)
   return values
@@ -39,6 +49,9 @@ export const anyRights: Rights = {
   user: sql.placeholder('user'),
   personal: sql.placeholder('personal'),
   organizations: sql.placeholder('organizations'),
+  projects: sql.placeholder('projects'),
+  limited: sql.placeholder('limited'),
+  agent: sql.placeholder('agent'),
   reach: sql.placeholder('reach'),
   workspaces: sql.placeholder('workspaces'),
   managed: sql.placeholder('managed'),

@@ -71,6 +71,16 @@ export function kindOf(secret: string): SecretKind | undefined {
 
 export const hashSecret = (secret: string): string => new Bun.CryptoHasher('sha256').update(secret).digest('hex')
 
+/**
+ * The stored hash of a bearer token. That of a token which is limited to projects differs, so an older program that
+ * does not know the limit refuses the token instead of ignoring the limit.
+ */
+export const hashBearer = (secret: string, projects: readonly string[] | null): string =>
+  hashSecret(projects === null ? secret : `limited:${secret}`)
+
+/** Both hashes that a bearer token can be stored with: without a limit, and with one. */
+export const bearerHashes = (secret: string): [string, string] => [hashBearer(secret, null), hashBearer(secret, [])]
+
 /** The parts of a secret that lists may show: enough to recognise it, useless to a thief. */
 export const shown = (secret: string): { prefix: string; last4: string } => {
   const kind = kindOf(secret)

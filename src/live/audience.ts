@@ -1,4 +1,5 @@
 import { type Actor, seesPersonal, selvesOf } from '../auth/actor.ts'
+import { isWithinLimit } from '../auth/limit.ts'
 import { atLeast } from '../auth/policy.ts'
 import { type Catalogue, type EventType, isByHand } from '../events/catalogue.ts'
 import type { AppEvent } from '../events/event.ts'
@@ -10,7 +11,8 @@ import { requireRoomToWatch } from './limits.ts'
 
 /** `projects.visibleTo` in memory. */
 export function seesProject(actor: Actor, project: ProjectAccess): boolean {
-  const { organizationId, workspaceId, visibility, createdById } = project
+  const { id, organizationId, workspaceId, visibility, createdById } = project
+  if (!isWithinLimit(actor, id)) return false
   const role = actor.memberships.get(organizationId)
   if (role) {
     const isOwn = createdById !== null && createdById === actor.userId
@@ -87,7 +89,7 @@ export class Audience {
 
   #isIn(actor: Actor, { organizationId, projectId }: AppEvent): boolean {
     if (organizationId === null) return false
-    if (projectId === null) return actor.memberships.has(organizationId)
+    if (projectId === null) return isWithinLimit(actor, null) && actor.memberships.has(organizationId)
     const project = this.projects.get(projectId)
     return project?.organizationId === organizationId && seesProject(actor, project)
   }

@@ -5,6 +5,7 @@ import type { AppEvent } from '../events/event.ts'
 
 /** What decides who sees a project. */
 export interface ProjectAccess {
+  readonly id: string
   readonly organizationId: string
   readonly workspaceId: string | null
   readonly visibility: string
@@ -68,7 +69,7 @@ export class KnownProjects {
       if (this.#known.size > MOST) this.#known.clear()
       for (const id of missing) this.#known.set(id as string, null)
       for (const [id, organizationId, workspaceId, visibility, createdById] of rows as string[][])
-        this.#known.set(id as string, { organizationId, workspaceId, visibility, createdById } as ProjectAccess)
+        this.#known.set(id as string, { id, organizationId, workspaceId, visibility, createdById } as ProjectAccess)
     }
   }
 }

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Actor } from '../auth/actor.ts'
+import { isWithinLimit } from '../auth/limit.ts'
 import { rightsOf } from '../auth/rights.ts'
 import { and } from '../db/conditions.ts'
 import type { AppEvent } from '../events/event.ts'
@@ -69,7 +70,7 @@ export class Topics {
   #may(actor: Actor, topic: Topic, place: RegExpExecArray | null, readable: ReadonlySet<string>): boolean {
     if (topic === 'me') return readsEverything(actor) && !actor.bound
     const [, kind, id = ''] = place ?? []
-    if (kind === 'organization') return actor.memberships.has(id)
+    if (kind === 'organization') return isWithinLimit(actor, null) && actor.memberships.has(id)
     if (kind === 'record') return readable.has(id)
     const project = this.audience.projects.get(id)
     return kind === 'project' && project !== undefined && seesProject(actor, project)

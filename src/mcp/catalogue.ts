@@ -76,7 +76,8 @@ export class Catalogue {
   /** Returns everything that `list` depends on, as one string. */
   key(actor: Actor, { toolsets, readOnly }: Selection): string {
     const role = actor.organizationId ? actor.memberships.get(actor.organizationId) : undefined
-    return JSON.stringify([actor.kind, actor.scopes, actor.admin, role, actor.toolsets, toolsets, readOnly])
+    const limited = actor.projects !== undefined
+    return JSON.stringify([actor.kind, actor.scopes, actor.admin, role, actor.toolsets, limited, toolsets, readOnly])
   }
 
   list(actor: Actor, selection: Selection): ListedTool[] {

@@ -187,12 +187,19 @@ export class Streams {
   #onEvent(event: AppEvent, type: EventType): void {
     for (const [stream, open] of this.#open) {
       if (!reaches(event, open.actor)) continue
-      if (type.changes === 'prompts' && this.seesPrompts(open.actor, open.selection)) open.tell.prompts()
+      if (type.changes === 'prompts' && this.seesPrompts(open.actor, open.selection))
+        void this.#tellPrompts(open, event)
       if (type.changes === 'visibility') this.#check(open)
       const isOwnWork = stream.owner.credentialId !== event.credentialId && concerns(event, open.actor)
       if (isOwnWork || (event.subjectId && open.watched.has(event.subjectId)))
         open.telling = (open.telling ?? Promise.resolve()).then(() => this.#tell(open, event, isOwnWork && type))
     }
+  }
+
+  /** A credential that is limited to projects is told of changes to the skills that it sees. */
+  async #tellPrompts(open: Open, event: AppEvent): Promise<void> {
+    if (open.actor.projects && !(await this.mayHear(open.actor, event).catch(() => false))) return
+    open.tell.prompts()
   }
 
   /** Tells a client of a change, if it may read the record. If that cannot be checked, it is not told. */

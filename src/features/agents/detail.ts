@@ -6,7 +6,7 @@ import { requireWriter } from '../organizations/sharing.ts'
 import { agentParts } from './hooks.ts'
 import { personOf } from './of-token.ts'
 import type { Agent, AgentDetail } from './schema.ts'
-import { find, requireOwnOrAdmin } from './service.ts'
+import { changing, find, requireOwnOrAdmin } from './service.ts'
 import { agents } from './table.ts'
 
 /** Returns an agent with its activity, memories and tasks, as far as the caller may see them. */
@@ -33,7 +33,7 @@ export const detail = read(
 
 /** Whether the caller may change or delete the agent, or why not. */
 async function writePermission(ctx: Ctx, agent: Agent): Promise<Permission> {
-  const byPolicy = refusalOf(ctx.actor, memberOrAlone('agents:write'), 'Changing this agent', ctx.app.clock)
+  const byPolicy = refusalOf(ctx.actor, changing, 'Changing this agent', ctx.app.clock)
   if (byPolicy) return permissionOf(byPolicy)
   try {
     requireWriter(ctx, 'agent', agent)

@@ -1,9 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { personal, type RecordKind } from '../../records/kind.ts'
-import { visibleTo } from '../organizations/sharing.ts'
 import { detail } from './detail.ts'
 import { agentDeleted } from './events.ts'
-import { listFor } from './service.ts'
+import { listFor, visibleTo } from './service.ts'
 import { agentSync } from './sync.ts'
 import { agents } from './table.ts'
 
@@ -12,7 +11,7 @@ export const agentRecord: RecordKind = {
   table: agents,
   title: agents.name,
   scope: 'agents:read',
-  visible: (rights) => visibleTo(agents, rights),
+  visible: visibleTo,
   deleted: agentDeleted,
   key: agents.slug,
   ownerId: agents.createdById,

@@ -1,7 +1,8 @@
-import { eq } from 'drizzle-orm'
+import { eq, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { anyone, atLeast, member, memberOrAlone } from '../../auth/policy.ts'
+import { anyone, atLeast, member, memberOrAlone, ofTeam } from '../../auth/policy.ts'
+import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { matches } from '../../db/columns.ts'
 import { AppError, invalid } from '../../errors.ts'
@@ -20,6 +21,7 @@ import {
   placeOf,
   publicOne,
   requireWriter,
+  visibleTo as sharedVisibleTo,
   teamScopes,
 } from '../organizations/sharing.ts'
 import * as projects from '../projects/rows.ts'
@@ -60,13 +62,21 @@ const listed = {
 }
 export const visible = { ...listed, persona: agents.persona, systemPrompt: agents.systemPrompt }
 
+/** The rule of every action that changes an agent. */
+export const changing = ofTeam(memberOrAlone('agents:write'))
+
 /** Finds an agent by id, slug or unique id prefix. */
-export const find = (ctx: Ctx, ref: string): Promise<Agent> => findShared(ctx, agents, visible, 'agent', ref)
+export const find = (ctx: Ctx, ref: string): Promise<Agent> =>
+  findShared(ctx, agents, visible, { noun: 'agent', ref, visible: visibleTo(rightsOf(ctx.actor)) })
+
+/** A credential that is limited to projects sees no agent but its own. */
+export const visibleTo = (rights: Rights): SQL => sharedVisibleTo(agents, rights, ({ agent }) => eq(agents.id, agent))
 
 function page(ctx: Ctx, query: AgentQuery, from: readonly Scope[]): Promise<AgentPage> {
   const sort = { updatedAt: agents.updatedAt, createdAt: agents.createdAt, name: agents.name }
   return listShared<AgentItem>(ctx, agents, {
     columns: listed,
+    visible: visibleTo(rightsOf(ctx.actor)),
     page: keyset(sort, agents.id, query, { sort: 'updatedAt' }),
     parts: partsOf(ctx, agents, from),
     filters: [
@@ -109,7 +119,7 @@ async function requireRoomFor(
 
 export const create = write(
   'agents.create',
-  memberOrAlone('agents:write'),
+  changing,
   async (ctx, input: AgentCreate & { id?: string }): Promise<Agent> => {
     checkPrompt(input.systemPrompt)
     const place = placeOf(ctx, 'agent', input.scope)
@@ -141,7 +151,7 @@ export const create = write(
 
 export const update = write(
   'agents.update',
-  memberOrAlone('agents:write'),
+  changing,
   async (ctx, { ref, ...patch }: AgentPatch & { ref: string }): Promise<Agent> => {
     const before = await writable(ctx, ref)
     checkPrompt(patch.systemPrompt)
@@ -168,7 +178,7 @@ export const update = write(
 
 export const remove = write(
   'agents.remove',
-  memberOrAlone('agents:write'),
+  changing,
   async (ctx, { ref, archiveMemory = false }: { ref: string; archiveMemory?: boolean }): Promise<AgentDeleted> => {
     const before = await writable(ctx, ref)
     const after = await change(ctx, before, { deletedAt: ctx.now })
@@ -184,7 +194,7 @@ export const remove = write(
 /** Restores an agent with the memories that were deleted with it. */
 export const restore = write(
   'agents.restore',
-  memberOrAlone('agents:write'),
+  changing,
   async (ctx, { ref }: { ref: string }): Promise<Agent> => {
     const { row: before, deletedAt } = await findToRestore<Agent>(ctx, agents, visible, 'agent', ref, agentDeleted)
     checkVersion(ctx, before)

@@ -8,7 +8,7 @@ import { SseClient } from '../../live/sse.ts'
 import type { EventsQuery, LiveEvents, Ticket } from './schema.ts'
 
 /** Any credential of the web API: the scope for its kind decides about each event. */
-const listener: Rule = { kinds: ['session', 'api_key'], scope: null, role: null }
+const listener: Rule = { kinds: ['session', 'api_key'], scope: null, role: null, limited: true }
 
 /** Turns the request into a WebSocket; returns false if the client did not ask for one. */
 type Upgrade = (data: { actor: Actor }) => boolean

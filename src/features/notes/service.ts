@@ -1,6 +1,7 @@
 import { eq, gte, isNull, lt, ne, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, seesPersonal, userIdOf } from '../../auth/actor.ts'
+import { requireWithinLimit } from '../../auth/limit.ts'
 import { member, offered, refuse, requireRole, requireRoleOn } from '../../auth/policy.ts'
 import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
@@ -279,6 +280,7 @@ async function placeOf(
 ): Promise<Pick<Note, 'organizationId' | 'projectId' | 'scope'>> {
   const project = projectId ? await projects.find(ctx, projectId) : undefined
   const scope = asked ?? 'team'
+  requireWithinLimit(ctx.actor, project?.id, 'Writing a note')
   if (scope === 'personal') {
     if (project) throw invalid('/scope', 'A note in a project cannot be personal; use the scope team or public.')
     if (!seesPersonal(ctx.actor))

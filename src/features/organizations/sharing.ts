@@ -49,10 +49,20 @@ export const isPublic = (t: Shared): SQL =>
 const isPersonal = (t: Shared, rights: Rights): SQL =>
   and(isNull(t.organizationId), eq(t.createdById, rights.personal), eq(t.scope, 'personal'))
 
-/** Authors see what no team owns in any case: also what they made public and an administrator has hidden. */
-export const visibleTo = (t: Shared, rights: Rights): SQL => {
+/** The rows that a credential which is limited to projects sees. */
+type SeenInLimit = (rights: Rights) => SQL
+
+/**
+ * Authors see what no team owns in any case: also what they made public and an administrator has hidden. These records
+ * belong to no project, so a credential that is limited to projects sees only those of `seenInLimit`.
+ */
+export const visibleTo = (t: Shared, rights: Rights, seenInLimit: SeenInLimit): SQL => {
   const own = and(isNull(t.organizationId), eq(t.createdById, rights.personal))
-  return and(isNull(t.deletedAt), or(own, anyOf(t.organizationId, rights.organizations), isPublic(t)))
+  const published = and(isPublic(t), sql`not ${rights.limited}::boolean`)
+  return and(
+    isNull(t.deletedAt),
+    or(own, anyOf(t.organizationId, rights.organizations), published, seenInLimit(rights)),
+  )
 }
 
 type Columns = Record<string, PgColumn | SQL>
@@ -82,9 +92,13 @@ async function findRow<R>(
   return found
 }
 
-/** Finds a visible row by id, slug or unique id prefix. */
-export const findShared = <R>(ctx: Ctx, table: Shared, columns: Columns, noun: string, ref: string): Promise<R> =>
-  findRow(ctx, table, columns, noun, ref, visibleTo(table, rightsOf(ctx.actor)))
+/** Finds one of the visible rows by id, slug or unique id prefix. */
+export const findShared = <R>(
+  ctx: Ctx,
+  table: Shared,
+  columns: Columns,
+  { noun, ref, visible }: { noun: string; ref: string; visible: SQL },
+): Promise<R> => findRow(ctx, table, columns, noun, ref, visible)
 
 /** Returns one condition for each wanted scope. Each of them can use its own index. */
 export function partsOf(ctx: Ctx, table: Shared, wanted: readonly Scope[]): SQL[] {
@@ -103,6 +117,8 @@ export const teamScopes = ({ ownSpace }: Actor): readonly Scope[] => (ownSpace ?
 
 interface Listing {
   columns: Columns
+  /** SQL condition for the rows that the caller sees. */
+  visible: SQL
   page: Keyset
   parts: SQL[]
   filters: (SQL | undefined)[]
@@ -117,7 +133,7 @@ export async function listShared<R extends { id: string }>(
 ): Promise<Page<R>> {
   const { columns, page, parts, total } = listing
   if (parts.length === 0) return page.page<R>([], total ? 0 : undefined)
-  const filters = [visibleTo(table, rightsOf(ctx.actor)), ...listing.filters]
+  const filters = [listing.visible, ...listing.filters]
   const orderBy = sql.join(page.orderBy, sql`, `)
   const first = parts.map(
     (part) =>

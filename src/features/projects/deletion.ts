@@ -3,7 +3,6 @@ import { type Ctx, checkVersion, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member, requireRole } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
-import { anyOf } from '../../db/columns.ts'
 import { notFound } from '../../errors.ts'
 import { requireRestorer } from '../../records/restoring.ts'
 import { byReference, deletedLately } from '../../records/rows.ts'
@@ -12,7 +11,7 @@ import { ifThere } from './current.ts'
 import { projectDeleted, projectRestored } from './events.ts'
 import { changeInside } from './inside.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
-import { about, change, openTo, ours, visible } from './rows.ts'
+import { about, change, isOfCaller, ours, visible } from './rows.ts'
 import type { Project } from './schema.ts'
 import { archive } from './service.ts'
 import { projects } from './table.ts'
@@ -60,14 +59,7 @@ async function deletedOne(ctx: Ctx, ref: string): Promise<Project & { deletedAt:
     ctx.db
       .select({ ...visible, deletedAt: sql<string>`${projects.deletedAt}`.mapWith(projects.deletedAt) })
       .from(projects)
-      .where(
-        and(
-          match,
-          deletedLately(projects.deletedAt, ctx.now),
-          anyOf(projects.organizationId, rights.organizations),
-          openTo(rights),
-        ),
-      )
+      .where(and(match, deletedLately(projects.deletedAt, ctx.now), isOfCaller(rights)))
       .orderBy(desc(projects.deletedAt))
       .limit(1)
       .for('update')

@@ -1,6 +1,7 @@
 import { desc, eq, isNull, ne, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
+import { limitRefusal } from '../../auth/limit.ts'
 import { atLeast, type Refusal, refuse, requireRoleOn, roleRefusal, roleRefusalOn } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
@@ -40,15 +41,23 @@ export const openTo = (rights: Rights): SQL =>
     anyOf(projects.organizationId, rights.managed),
   )
 
+/**
+ * Projects of the caller's organizations. Of those a credential that is limited to projects sees the ones in its list:
+ * it has no `organizations`, and `reach` is its team, so a project that was moved elsewhere is gone.
+ */
+export const isOfCaller = (rights: Rights): SQL =>
+  and(
+    anyOf(projects.organizationId, rights.reach),
+    or(anyOf(projects.organizationId, rights.organizations), anyOf(projects.id, rights.projects)),
+    openTo(rights),
+  )
+
 /** Projects of the caller's organizations, and those in workspaces shared with them. */
 export const visibleTo = (rights: Rights): SQL =>
   and(
     live,
     anyOf(projects.organizationId, rights.reach),
-    or(
-      and(anyOf(projects.organizationId, rights.organizations), openTo(rights)),
-      and(anyOf(projects.workspaceId, rights.workspaces), ne(projects.visibility, 'private')),
-    ),
+    or(isOfCaller(rights), and(anyOf(projects.workspaceId, rights.workspaces), ne(projects.visibility, 'private'))),
   )
 
 /** Returns what the caller may call the project: without the scope to read projects, its key and id must do. */
@@ -126,6 +135,8 @@ export async function writerRefusal(
   { organizationId, projectId }: Container,
   what: string,
 ): Promise<Refusal | undefined> {
+  const beyond = limitRefusal(ctx.actor, projectId, what)
+  if (beyond) return beyond
   if (atLeast(ctx.actor.memberships.get(organizationId), 'member')) return undefined
   return projectId
     ? roleRefusalOn(ctx.actor, await find(ctx, projectId), 'member', what)

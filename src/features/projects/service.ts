@@ -1,7 +1,7 @@
 import { desc, eq, isNull, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, teamsToList } from '../../auth/actor.ts'
-import { anyone, byRow, member, offered, permissionOf, refusalOf } from '../../auth/policy.ts'
+import { anyone, byRow, member, offered, ofTeam, permissionOf, refusalOf } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList, matches } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
@@ -31,7 +31,7 @@ import type {
 } from './schema.ts'
 import { projects } from './table.ts'
 import { isPublic } from './visible.ts'
-import { checkProjectSettings, keepingAcceptance, requireGatekeeper } from './workflow-settings.ts'
+import { checkProjectSettings, keepingAcceptance, requireGatekeeper, requireSameSkills } from './workflow-settings.ts'
 
 /** Lists the projects in a place (a team or workspace) that the caller may see. */
 export async function listIn(ctx: Ctx, place: SQL, query: ProjectQuery): Promise<ProjectPage> {
@@ -58,7 +58,7 @@ export async function listIn(ctx: Ctx, place: SQL, query: ProjectQuery): Promise
   return page.page(await withWork(ctx, rows), query.total ? await ctx.db.$count(projects, filters) : undefined)
 }
 
-const creating = member('projects:write')
+const creating = ofTeam(member('projects:write'))
 
 /** Lists the projects of one of the caller's teams, or of all of them. */
 export const list = read(
@@ -170,6 +170,7 @@ export const update = write(
     checkProjectSettings(patch.settings)
     const settings = patch.settings && keepingAcceptance(patch.settings, before.settings)
     requireGatekeeper(ctx, before, settings)
+    requireSameSkills(ctx, before.settings, settings)
     if (patch.key && patch.key !== before.key) {
       await takeTurns(ctx, before.organizationId)
       await freeKey(ctx, before.organizationId, before.name, patch.key)

@@ -1,6 +1,6 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
-import { member } from '../../auth/policy.ts'
+import { member, ofTeam } from '../../auth/policy.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { organizations } from '../organizations/table.ts'
 import { workspaces, workspaceTeams } from '../workspaces/table.ts'
@@ -15,7 +15,7 @@ const widthOf = (visibility: Visibility): number => visibilities.indexOf(visibil
 
 export const share = write(
   'projects.share',
-  member('projects:write'),
+  ofTeam(member('projects:write')),
   async (ctx, { ref, organizationId, ...to }: ProjectShare & { ref: string }): Promise<Project> => {
     if (organizationId !== undefined) throw movingRefusal(ref, organizationId)
     const before = await ours(ctx, ref, 'Sharing this project')
@@ -99,7 +99,7 @@ export async function partIn(ctx: Ctx, workspaceId: string, organizationId: stri
  */
 export const unshare = write(
   'projects.unshare',
-  member('projects:write'),
+  ofTeam(member('projects:write')),
   async (ctx, { ref }: { ref: string }): Promise<Project> => {
     const before = await ours(ctx, ref, 'Unsharing this project')
     const visibility = (await storedFormer(ctx, before)) ?? unknownFormer(before)

@@ -49,6 +49,15 @@ export function requireGatekeeper(
   refuse(gatekeeperRefusal({ actor, app }, project))
 }
 
+/**
+ * A credential that is limited to projects sees the skills that they name in `settings.skills`, so it must not change
+ * that list.
+ */
+export function requireSameSkills({ actor }: Ctx, before: Settings, after: Settings | undefined): void {
+  if (!actor.projects || after === undefined || isDeepStrictEqual(before.skills, after.skills)) return
+  throw new AppError('forbidden', 'A credential that is limited to projects cannot change their settings.skills.')
+}
+
 /** Returns why the caller may not change the gates of a project, or undefined. */
 export function gatekeeperRefusal(
   { actor, app }: Pick<Ctx, 'actor' | 'app'>,

@@ -1,7 +1,7 @@
 import { eq, isNull } from 'drizzle-orm'
 import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { member, offered, permissionOf, refusalOf } from '../../auth/policy.ts'
+import { member, offered, ofTeam, permissionOf, refusalOf } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { newId } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
@@ -28,6 +28,8 @@ import { repositories } from './table.ts'
 
 /** The rule of every action that changes a repository. */
 const changing = member('repos:write')
+/** The person's account at the code host reaches more than the projects that a credential is limited to. */
+const connecting = ofTeam(changing)
 const orders = { updatedAt: repositories.updatedAt, createdAt: repositories.createdAt, name: repositories.name }
 
 /** Lists a project's repositories; without a project, those of the current team. */
@@ -55,7 +57,7 @@ export const list = read(
       projectId: project?.id ?? null,
     }
     const connect =
-      refusalOf(ctx.actor, changing, 'repositories.connect', ctx.app.clock) ??
+      refusalOf(ctx.actor, connecting, 'repositories.connect', ctx.app.clock) ??
       (await projects.writerRefusal(ctx, place, 'Connecting a repository'))
     return {
       ...page.page(rows, query.total ? await ctx.db.$count(repositories, filters) : undefined),
@@ -79,7 +81,7 @@ export const get = read(
 /** Lists what the caller could connect: the repositories that their token gives access to. */
 export const listHosted = read(
   'repositories.listHosted',
-  member('repos:read'),
+  ofTeam(member('repos:read')),
   async (ctx, { provider = ctx.app.config.CODEHOST_PROVIDER }: HostedQuery): Promise<HostedPage> => ({
     items: await hosted(ctx, provider),
     nextCursor: null,
@@ -98,7 +100,7 @@ interface Connect {
  */
 export const connect = flow(
   'repositories.connect',
-  changing,
+  connecting,
   async (ctx, { repo, provider, project: ref }: Connect): Promise<Repository> => {
     const project = await projectOf(ctx, ref)
     const place = {

@@ -41,18 +41,15 @@ export async function behind(ctx: Ctx, kinds: readonly SearchName[], unembedded 
 async function unread(ctx: Ctx, kinds: ReadonlySet<string>): Promise<number> {
   const from = await position(ctx)
   if (!from) return 1
-  const { reach, user } = rightsOf(ctx.actor)
+  const { reach, user, projects } = rightsOf(ctx.actor)
+  const isInReach = ctx.actor.projects
+    ? anyOf(events.projectId, projects)
+    : or(anyOf(events.organizationId, reach), eq(events.userId, user))
   const types = followed(ctx.app, (kind) => kinds.has(kind))
   const some = ctx.db
     .select({ seq: events.seq })
     .from(events)
-    .where(
-      and(
-        isAfter(from, MOST_COUNTED),
-        inArray(events.type, types),
-        or(anyOf(events.organizationId, reach), eq(events.userId, user)),
-      ),
-    )
+    .where(and(isAfter(from, MOST_COUNTED), inArray(events.type, types), isInReach))
     .limit(MOST_COUNTED)
   return ctx.db.$count(some.as('unread'))
 }

@@ -1,6 +1,6 @@
 import { eq, gt, isNull, type SQL } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { nobody, organizationsOf } from '../../auth/actor.ts'
+import { nobody, membershipsWith } from '../../auth/actor.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { clipped, tokensOf } from '../../text/token-estimate.ts'
@@ -28,7 +28,7 @@ const NEXT_STEP_TOKENS = 200
 function isHeldIn(ctx: Ctx, { id, organizationId, projectId, taskId, credentialId, connection }: Row): SQL {
   const onConnection = connection === null ? undefined : eq(tasks.leaseConnection, connection)
   const isOwn = taskId || onConnection ? or(taskId ? eq(tasks.id, taskId) : undefined, onConnection) : undefined
-  const places = idList([...organizationsOf(ctx.actor, 'member'), ...ctx.actor.reach])
+  const places = idList([...membershipsWith(ctx.actor, 'member'), ...ctx.actor.reach])
   return and(
     eq(tasks.leaseCredentialId, credentialId ?? nobody),
     gt(tasks.leaseExpiresAt, ctx.now),

@@ -1,6 +1,6 @@
 import { desc, eq, type SQL } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { currentOrganization, organizationsOf, userIdOf } from '../../auth/actor.ts'
+import { currentOrganization, membershipsWith, userIdOf } from '../../auth/actor.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
@@ -8,7 +8,7 @@ import { byReference, idStarts } from '../../records/rows.ts'
 import { type Stream, streamArrays } from '../connections/hooks.ts'
 import { projectMoved } from '../projects/hooks.ts'
 import { type SessionRef, type WorkSession, workSession } from '../projects/work-session.ts'
-import { isHere, mine } from './rows.ts'
+import { isHere, isWithin, mine } from './rows.ts'
 import { sessions } from './table.ts'
 
 export const moveSessions = projectMoved.handle(async (ctx, { projectId, organizationId }) => {
@@ -43,7 +43,7 @@ const select = (ctx: Ctx, where: SQL | undefined): Promise<WorkSession[]> =>
       credentialId: sessions.credentialId,
     })
     .from(sessions)
-    .where(and(eq(sessions.userId, userIdOf(ctx.actor)), where))
+    .where(and(eq(sessions.userId, userIdOf(ctx.actor)), isWithin(ctx.actor), where))
     .orderBy(desc(sessions.updatedAt), desc(sessions.id))
     .limit(2)
 
@@ -56,7 +56,7 @@ async function activeSession(ctx: Ctx): Promise<WorkSession | undefined> {
 async function namedSession(ctx: Ctx, { ref, team }: Extract<SessionRef, { ref: string }>): Promise<WorkSession> {
   const there =
     team === 'any'
-      ? anyOf(sessions.organizationId, idList(organizationsOf(ctx.actor)))
+      ? anyOf(sessions.organizationId, idList(membershipsWith(ctx.actor, 'viewer')))
       : eq(sessions.organizationId, currentOrganization(ctx.actor))
   const found = await byReference(ref, {
     id: (id) => select(ctx, and(eq(sessions.id, id), there)),

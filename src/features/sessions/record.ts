@@ -1,7 +1,8 @@
 import { eq, sql } from 'drizzle-orm'
 import { anyOf } from '../../db/columns.ts'
-import { and } from '../../db/conditions.ts'
+import { and, or } from '../../db/conditions.ts'
 import type { RecordKind } from '../../records/kind.ts'
+import { inVisibleProject } from '../projects/visible.ts'
 import { listed } from './rows.ts'
 import * as service from './service.ts'
 import { sessions } from './table.ts'
@@ -13,7 +14,15 @@ export const sessionRecord: RecordKind = {
   title: sql`coalesce(left(${sessions.goals}[1], 300),
       'Session of ' || to_char(${sessions.startedAt} at time zone 'UTC', 'YYYY-MM-DD'))`,
   scope: 'sessions:read',
-  visible: (rights) => and(eq(sessions.userId, rights.user), anyOf(sessions.organizationId, rights.organizations)),
+  visible: (rights) =>
+    and(
+      eq(sessions.userId, rights.user),
+      or(
+        anyOf(sessions.organizationId, rights.organizations),
+        // For a credential that is limited to projects, which has no organizations.
+        and(anyOf(sessions.projectId, rights.projects), inVisibleProject(sessions.projectId, rights)),
+      ),
+    ),
   status: sessions.status,
   item: listed,
   search: {

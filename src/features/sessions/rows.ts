@@ -1,11 +1,13 @@
 import { desc, eq, isNotNull, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { currentOrganization, nobody, userIdOf } from '../../auth/actor.ts'
+import { type Actor, currentOrganization, nobody, userIdOf } from '../../auth/actor.ts'
+import { rightsOf } from '../../auth/rights.ts'
 import { and, not } from '../../db/conditions.ts'
 import { AppError, notFound, type WayOut } from '../../errors.ts'
 import { events } from '../../events/table.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
 import { isStreamOpen } from '../connections/streams.ts'
+import { inVisibleProject } from '../projects/visible.ts'
 import type { Session } from './schema.ts'
 import { sessions } from './table.ts'
 
@@ -60,7 +62,15 @@ export const toSession = ({ credentialId: _, connection: __, seenSeq: ___, ...se
 
 /** Only its user sees a session: it holds their thoughts. What others should know goes to memory when it ends. */
 export const own = (ctx: Ctx): SQL =>
-  and(eq(sessions.userId, userIdOf(ctx.actor)), eq(sessions.organizationId, currentOrganization(ctx.actor)))
+  and(
+    eq(sessions.userId, userIdOf(ctx.actor)),
+    eq(sessions.organizationId, currentOrganization(ctx.actor)),
+    isWithin(ctx.actor),
+  )
+
+/** SQL condition: the session is one of a project that the credential is limited to. Undefined without a limit. */
+export const isWithin = (actor: Actor): SQL | undefined =>
+  actor.projects && inVisibleProject(sessions.projectId, rightsOf(actor))
 /**
  * Sessions of the caller's token and, if an agent calls, of that agent: two workers of one person do not share
  * sessions. `isHere` adds the connection, for windows that share a token.

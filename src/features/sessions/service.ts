@@ -1,6 +1,7 @@
 import { eq, ne, sql } from 'drizzle-orm'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { currentOrganization, userIdOf } from '../../auth/actor.ts'
+import { requireWithinLimit } from '../../auth/limit.ts'
 import { member } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
@@ -94,6 +95,7 @@ export const start = write(
     const task = input.taskId ? await findTask(ctx, input.taskId) : undefined
     const named = input.projectId ?? task?.projectId
     const project = named ? await projects.find(ctx, named) : await defaultProject(ctx)
+    requireWithinLimit(ctx.actor, project?.id, 'Starting a session')
     if (task && task.projectId !== project?.id) throw invalid('/taskId', `${task.key} is not a task of that project.`)
     const agent = input.agentId ? await findOwnAgent(ctx, organizationId, input.agentId) : ctx.actor.agent
     const [session] = await ctx.db

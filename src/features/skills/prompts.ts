@@ -1,12 +1,13 @@
-import { and, eq, isNull } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import { read } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
 import { invalid } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { users } from '../users/table.ts'
 import { placeholder } from './placeholders.ts'
-import { find } from './service.ts'
+import { find, visibleTo } from './service.ts'
 import { skills } from './table.ts'
 
 /** A skill as an MCP prompt, which people pick from their agent's menu. */
@@ -42,7 +43,7 @@ export const prompts = read(
       .select(visible)
       .from(skills)
       .leftJoin(users, eq(users.id, skills.createdById))
-      .where(page.where(and(isNull(skills.deletedAt), eq(skills.organizationId, currentOrganization(ctx.actor)))))
+      .where(page.where(and(eq(skills.organizationId, currentOrganization(ctx.actor)), visibleTo(rightsOf(ctx.actor)))))
       .orderBy(...page.orderBy)
       .limit(page.limit)
     return page.page(rows)

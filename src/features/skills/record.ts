@@ -1,6 +1,5 @@
 import { sql } from 'drizzle-orm'
 import { personal, type RecordKind } from '../../records/kind.ts'
-import { visibleTo } from '../organizations/sharing.ts'
 import { skillDeleted } from './events.ts'
 import * as service from './service.ts'
 import { skillSync } from './sync.ts'
@@ -11,7 +10,7 @@ export const skillRecord: RecordKind = {
   table: skills,
   title: skills.name,
   scope: 'skills:read',
-  visible: (rights) => visibleTo(skills, rights),
+  visible: service.visibleTo,
   deleted: skillDeleted,
   key: skills.slug,
   ownerId: skills.createdById,

@@ -1,8 +1,8 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { anyone, member, memberOrAlone, permissionOf, type Refusal, refusalOf } from '../../auth/policy.ts'
-import { rightsOf } from '../../auth/rights.ts'
+import { anyone, member, memberOrAlone, ofTeam, permissionOf, type Refusal, refusalOf } from '../../auth/policy.ts'
+import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf, hasAll, idList, matches } from '../../db/columns.ts'
 import { prepare } from '../../db/session.ts'
@@ -20,11 +20,12 @@ import {
   placeOf,
   publicOne,
   requireWriter,
+  visibleTo as sharedVisibleTo,
   teamScopes,
-  visibleTo,
   writerRefusal,
 } from '../organizations/sharing.ts'
 import { skillCreated, skillDeleted, skillRestored, skillUpdated } from './events.ts'
+import { isNamedByProject } from './named.ts'
 import { placeholdersIn } from './placeholders.ts'
 import {
   CONTENT_BYTES,
@@ -55,22 +56,27 @@ const listed = {
 export const visible = { ...listed, content: skills.content }
 
 /** The rule of every action that changes a skill. */
-const changing = memberOrAlone('skills:write')
+const changing = ofTeam(memberOrAlone('skills:write'))
 
 /** Finds a skill by id, slug or unique id prefix. */
-export const find = (ctx: Ctx, ref: string): Promise<Skill> => findShared(ctx, skills, visible, 'skill', ref)
+export const find = (ctx: Ctx, ref: string): Promise<Skill> =>
+  findShared(ctx, skills, visible, { noun: 'skill', ref, visible: visibleTo(rightsOf(ctx.actor)) })
+
+/** A credential that is limited to projects sees only skills that these projects name (`settings.skills`). */
+export const visibleTo = (rights: Rights): SQL => sharedVisibleTo(skills, rights, isNamedByProject)
 
 /** Returns those of these skills that exist and that the caller sees, in no particular order. */
 export const byIds = (ctx: Ctx, ids: readonly string[]): Promise<SkillItem[]> =>
   ctx.db
     .select(listed)
     .from(skills)
-    .where(and(anyOf(skills.id, idList(ids)), visibleTo(skills, rightsOf(ctx.actor))))
+    .where(and(anyOf(skills.id, idList(ids)), visibleTo(rightsOf(ctx.actor))))
 
 async function page(ctx: Ctx, query: SkillQuery, from: readonly Scope[]): Promise<SkillPage> {
   const sort = { updatedAt: skills.updatedAt, createdAt: skills.createdAt, name: skills.name }
   const found = await listShared<SkillItem>(ctx, skills, {
     columns: listed,
+    visible: visibleTo(rightsOf(ctx.actor)),
     page: keyset(sort, skills.id, query, { sort: 'updatedAt' }),
     parts: partsOf(ctx, skills, from),
     filters: [

@@ -2,6 +2,7 @@ import { and, eq, or, sql } from 'drizzle-orm'
 import { type Ctx, flow, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { fingerprint as fingerprintOf, type Head, type Keys, open, pack, privateKey } from '../../auth/bundle.ts'
+import { ofTeam } from '../../auth/policy.ts'
 import { deriveKey } from '../../auth/secrets.ts'
 import { check } from '../../check.ts'
 import { AppError, invalid } from '../../errors.ts'
@@ -38,32 +39,36 @@ const keysOf = ({ app }: Ctx): Keys => ({
 })
 
 /** Applies the changes of a bundle, and returns the bundle that goes back to its device. */
-export const carry = flow('sync.carry', ownCopy, async (ctx, { bundle, fingerprint }: Carry): Promise<Carried> => {
-  const { head, hash, lines } = open(Buffer.from(bundle, 'base64'))
-  if (head.direction !== 'out' || head.signer !== head.device)
-    throw invalid('/bundle', 'This bundle does not come from a device.')
-  if (fingerprint !== fingerprintOf(head.device))
-    throw invalid('/fingerprint', 'fingerprint is not that of the key of this bundle.')
-  const keys = keysOf(ctx)
-  await checkUser(ctx, head)
-  const { request, mutations } = await contentOf(head, await lines(keys, most))
-  const device = await deviceFor(ctx, head, request)
-  checkNumber(device, head.number, hash)
-  const receipts = await pushed(ctx, device, mutations)
-  const { pages, fresh } = await pulled(ctx, device, request.cursor)
-  await mark(ctx, { device, number: head.number, hash })
-  const [user] = await ctx.db
-    .select({ id: users.id, name: users.name, email: users.email })
-    .from(users)
-    .where(eq(users.id, device.userId))
-  const response = { deviceId: device.id, user, team: ctx.actor.organizationId ?? undefined, receipts, fresh }
-  const back = { ...head, direction: 'back' as const, at: ctx.now, server: ctx.app.url, user: user?.email ?? '' }
-  return {
-    bundle: pack(back, [response, ...pages], keys, head.box).toString('base64'),
-    changes: receipts.length,
-    records: pages.reduce((sum, { changes }) => sum + changes.length, 0),
-  }
-})
+export const carry = flow(
+  'sync.carry',
+  ofTeam(ownCopy),
+  async (ctx, { bundle, fingerprint }: Carry): Promise<Carried> => {
+    const { head, hash, lines } = open(Buffer.from(bundle, 'base64'))
+    if (head.direction !== 'out' || head.signer !== head.device)
+      throw invalid('/bundle', 'This bundle does not come from a device.')
+    if (fingerprint !== fingerprintOf(head.device))
+      throw invalid('/fingerprint', 'fingerprint is not that of the key of this bundle.')
+    const keys = keysOf(ctx)
+    await checkUser(ctx, head)
+    const { request, mutations } = await contentOf(head, await lines(keys, most))
+    const device = await deviceFor(ctx, head, request)
+    checkNumber(device, head.number, hash)
+    const receipts = await pushed(ctx, device, mutations)
+    const { pages, fresh } = await pulled(ctx, device, request.cursor)
+    await mark(ctx, { device, number: head.number, hash })
+    const [user] = await ctx.db
+      .select({ id: users.id, name: users.name, email: users.email })
+      .from(users)
+      .where(eq(users.id, device.userId))
+    const response = { deviceId: device.id, user, team: ctx.actor.organizationId ?? undefined, receipts, fresh }
+    const back = { ...head, direction: 'back' as const, at: ctx.now, server: ctx.app.url, user: user?.email ?? '' }
+    return {
+      bundle: pack(back, [response, ...pages], keys, head.box).toString('base64'),
+      changes: receipts.length,
+      records: pages.reduce((sum, { changes }) => sum + changes.length, 0),
+    }
+  },
+)
 
 /**
  * Throws 403 for a bundle of another user: its changes would be made in the wrong name, and the response would show

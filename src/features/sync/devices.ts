@@ -1,7 +1,8 @@
-import { and, eq, gt } from 'drizzle-orm'
+import { eq, gt, type SQL } from 'drizzle-orm'
 import { type Ctx, flow, write } from '../../action.ts'
-import { userIdOf } from '../../auth/actor.ts'
+import { nobody, userIdOf } from '../../auth/actor.ts'
 import { authorize, person, type Rule } from '../../auth/policy.ts'
+import { and } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { epochOf } from '../../events/epoch.ts'
 import type { Container } from '../../records/sync.ts'
@@ -22,7 +23,14 @@ const OLDEST_SCHEMA = '2025-11-16'
  * A copy belongs to a person: not for MCP tokens, nor for an administrator who acts as somebody else. No scope is
  * needed, because those of a key decide which entities it gets and what it may change.
  */
-export const ownCopy: Rule = { kinds: ['session', 'api_key'], scope: null, role: null, own: true }
+export const ownCopy: Rule = { kinds: ['session', 'api_key'], scope: null, role: null, own: true, limited: true }
+
+/** SQL condition: devices of the caller. One that is limited to projects knows only those that it registered itself. */
+export const isOwnDevice = ({ actor }: Ctx): SQL =>
+  and(
+    eq(syncDevices.userId, userIdOf(actor)),
+    actor.projects && eq(syncDevices.credentialId, actor.credentialId ?? nobody),
+  )
 
 export type Device = typeof syncDevices.$inferSelect
 
@@ -41,7 +49,7 @@ async function known(ctx: Ctx, id: string): Promise<Device> {
   const [found] = await ctx.db
     .select()
     .from(syncDevices)
-    .where(and(eq(syncDevices.id, id), eq(syncDevices.userId, userIdOf(ctx.actor))))
+    .where(and(eq(syncDevices.id, id), isOwnDevice(ctx)))
   if (!found) throw notFound('device', id)
   if (found.lastSeenAt < daysAgo(ctx.now, limits.days))
     throw new AppError('gone', `This device was not seen for ${limits.days} days. Register it again as a new one.`, {
@@ -128,7 +136,7 @@ export const removeDevice = write(
     const userId = userIdOf(ctx.actor)
     const [gone] = await ctx.db
       .delete(syncDevices)
-      .where(and(eq(syncDevices.id, id), eq(syncDevices.userId, userId)))
+      .where(and(eq(syncDevices.id, id), isOwnDevice(ctx)))
       .returning()
     if (!gone) throw notFound('device', id)
     if (gone.credentialId && gone.credentialId !== ctx.actor.credentialId) {

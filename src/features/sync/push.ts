@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { type Ctx, flow, write } from '../../action.ts'
 import { type Actor, userIdOf } from '../../auth/actor.ts'
+import { commonLimit } from '../../auth/limit.ts'
 import { authorize, type Rule, scopeHolds } from '../../auth/policy.ts'
 import { CpuBudget } from '../../cpu-budget.ts'
 import { DbError } from '../../db/driver.ts'
@@ -85,7 +86,7 @@ interface One extends Case {
 const READ_AHEAD = 100
 
 /** For the inner writes: the actions that they call have rules of their own, also for an agent's token. */
-const inner: Rule = { kinds: ['session', 'api_key', 'mcp_token'], scope: null, role: null }
+const inner: Rule = { kinds: ['session', 'api_key', 'mcp_token'], scope: null, role: null, limited: true }
 
 const ATTEMPTS = 5
 
@@ -189,7 +190,7 @@ async function authorOf(ctx: Ctx, { via }: Mutation): Promise<Actor> {
   if (!token || !team || !actor.memberships.has(team))
     throw new AppError('unauthenticated', 'The MCP token of this change is not valid, or not yours.')
   // The record says where it belongs, so the default project of the token does not count.
-  return { ...token, projectId: null, scopes: common(token.scopes, actor.scopes) }
+  return { ...token, projectId: null, scopes: common(token.scopes, actor.scopes), ...commonLimit(token, actor) }
 }
 
 /** Returns the scopes that both have. */

@@ -1,11 +1,10 @@
-import { desc, eq } from 'drizzle-orm'
+import { desc } from 'drizzle-orm'
 import { read } from '../../action.ts'
-import { userIdOf } from '../../auth/actor.ts'
 import { epochOf } from '../../events/epoch.ts'
 import { sumsOf } from './checks.ts'
 import { openConflicts } from './conflicts.ts'
 import { readableBy } from './containers.ts'
-import { containersFor, deviceOf, ownCopy, SCHEMA } from './devices.ts'
+import { containersFor, deviceOf, isOwnDevice, ownCopy, SCHEMA } from './devices.ts'
 import type { Status, StatusQuery } from './schema.ts'
 import { syncDevices } from './table.ts'
 
@@ -27,7 +26,7 @@ export const status = read('sync.status', ownCopy, async (ctx, { deviceId }: Sta
   const devices = await ctx.db
     .select(shown)
     .from(syncDevices)
-    .where(eq(syncDevices.userId, userIdOf(ctx.actor)))
+    .where(isOwnDevice(ctx))
     .orderBy(desc(syncDevices.lastSeenAt), syncDevices.id)
   return {
     epoch: await epochOf(ctx.app.driver),

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../action.ts'
-import { inPerson, organizationsOf } from '../../auth/actor.ts'
+import { inPerson, membershipsWith } from '../../auth/actor.ts'
 import { idList } from '../../db/columns.ts'
 import type { App } from '../../services.ts'
 import { type Stream, streamArrays } from '../connections/hooks.ts'
@@ -74,7 +74,7 @@ export async function renewLeases(
   const { at: before, calls } = seen
   Object.assign(seen, { at: now.getTime(), calls: new Map() })
   noteNamed(seen, named, now.getTime())
-  const places = idList([...organizationsOf(actor, 'member'), ...actor.reach])
+  const places = idList([...membershipsWith(actor, 'member'), ...actor.reach])
   const minutes = `{${[...calls.keys()].map((at) => new Date(at).toISOString()).join(',')}}`
   const names = isWithoutConnection ? `{${named.map((name) => JSON.stringify(name)).join(',')}}` : null
   try {

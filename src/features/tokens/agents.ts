@@ -10,7 +10,7 @@ import { mcpTokenConnected, mcpTokenIntroduced } from './events.ts'
 import { mcpTokens } from './table.ts'
 
 /** For every MCP token, whatever it may do. */
-const anyToken: Rule = { kinds: ['mcp_token'], scope: null, role: null }
+const anyToken: Rule = { kinds: ['mcp_token'], scope: null, role: null, limited: true }
 
 interface Program {
   client?: string

@@ -32,7 +32,7 @@ const IDS = 500
 const RENEW_MS = 1000
 
 /** Agents do not take everything away, nor does somebody who acts as another. */
-const people: Rule = { kinds: ['session', 'api_key'], scope: null, role: 'viewer', own: true }
+const people: Rule = { kinds: ['session', 'api_key'], scope: null, role: 'viewer', own: true, limited: true }
 
 type Fields = Record<string, unknown>
 /** What an export covers: teams, or one project of a team. */
@@ -66,7 +66,8 @@ async function* pages(ctx: Ctx, exported: Exported): AsyncGenerator<readonly obj
   const organizationId = teams.length === 1 ? teams[0] : null
   yield [{ tutti: 'export', version: 1, at: ctx.now, organizationId, organizations: teams, project: project ?? null }]
   for (const entity of Object.keys(entities)) yield* exported.of(entity)
-  if (project === undefined)
+  // Chats are personal, so a credential that is limited to projects gets none.
+  if (project === undefined && !ctx.actor.projects)
     for (const more of await exportedToo.call(ctx, { renewed: () => exported.renewed() }))
       for await (const line of more) yield [line]
   yield [{ people: await exported.people() }]
@@ -243,11 +244,12 @@ class Exported {
 
   /**
    * Returns the addresses of the members who are named, so that the importing server can find their accounts; none to a
-   * key that may not list members.
+   * key that may not list members, or that is limited to projects.
    */
   async people(): Promise<{ id: string; email: string }[]> {
     await this.#renew()
-    if (!scopeHolds(this.ctx.actor.scopes, 'organizations:read')) return []
+    const { scopes, projects } = this.ctx.actor
+    if (projects || !scopeHolds(scopes, 'organizations:read')) return []
     const named: { id: string; email: string }[] = []
     for (const some of this.#people.lists(IDS))
       named.push(

@@ -11,7 +11,7 @@ import { keyset } from '../../records/page.ts'
 import { mayRead } from '../../records/readable.ts'
 import { isOwnDoing, ownSince, ownUntil } from '../../records/restoring.ts'
 import { RESTORE_DAYS } from '../../records/rows.ts'
-import { openTo } from '../projects/rows.ts'
+import { isOfCaller } from '../projects/rows.ts'
 import { inVisibleProject } from '../projects/visible.ts'
 import type { TrashPage, TrashQuery } from './schema.ts'
 
@@ -91,7 +91,9 @@ const until = (
 function deletedRows(ctx: Ctx, record: Restorable): SQL {
   const { kind, table, deleted } = record
   const rights = rightsOf(ctx.actor)
-  const ofProject = table.projectId && or(isNull(table.projectId), inVisibleProject(table.projectId, rights))
+  const ofProject = table.projectId && inVisibleProject(table.projectId, rights)
+  // A credential that is limited to projects sees nothing else in the trash.
+  const ofNone = ctx.actor.projects ? sql`false` : table.projectId && isNull(table.projectId)
   const project = kind === 'project' ? table.id : (table.projectId ?? sql`null::uuid`)
   return sql`(select ${kind}::text as kind, ${record.title} as title, ${pathOf(record)} as path,
     ${table.version} as version, ${project} as project_id from ${table}
@@ -99,6 +101,6 @@ function deletedRows(ctx: Ctx, record: Restorable): SQL {
       eq(table.id, events.subjectId),
       eq(events.type, deleted.name),
       sql`${table.deletedAt} = ${events.at}`,
-      kind === 'project' ? openTo(rights) : ofProject,
+      kind === 'project' ? isOfCaller(rights) : or(ofProject, ofNone),
     )})`
 }

@@ -1,4 +1,5 @@
 import type { Ctx } from '../../action.ts'
+import { limitRefusal } from '../../auth/limit.ts'
 import { type Refusal, refusalOf, roleRefusal } from '../../auth/policy.ts'
 import { acting, watching } from './rules.ts'
 import type { Access } from './schema.ts'
@@ -42,5 +43,8 @@ export function reachRefusal({ actor, app }: Pick<Ctx, 'actor' | 'app'>, tunnel:
   if (tunnel.access === 'public' && app.config.TUNNEL_PUBLIC === 'on') return undefined
   if (tunnel.access === 'private' && actor.userId !== tunnel.ownerId)
     return { code: 'forbidden', detail: 'This tunnel is private: only its owner can reach it.' }
-  return roleRefusal(actor, tunnel.organizationId, 'member', 'Reaching a tunnel')
+  return (
+    limitRefusal(actor, null, 'Reaching a tunnel') ??
+    roleRefusal(actor, tunnel.organizationId, 'member', 'Reaching a tunnel')
+  )
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Actor, anonymous } from '../../auth/actor.ts'
 import { clientAddress } from '../../auth/client-address.ts'
+import { isWithinLimit } from '../../auth/limit.ts'
 import { Buckets, networkOf } from '../../auth/limits.ts'
 import { refuse, scopeHolds } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
@@ -148,8 +149,9 @@ async function tunnelAt(app: App, actor: Actor, slug: string): Promise<Found & {
   const tunnel = connection?.facts ?? (await bySlug(app, slug))
   const isPublic = mayBePublic && tunnel?.access === 'public'
   if (actor.kind === 'anonymous' && !isPublic) throw unauthenticated()
-  if (!tunnel || (!isPublic && !actor.memberships.has(tunnel.organizationId)))
-    throw new AppError('not_found', 'There is no tunnel at this address.')
+  // A tunnel belongs to no project.
+  const isMember = tunnel && isWithinLimit(actor, null) && actor.memberships.has(tunnel.organizationId)
+  if (!tunnel || (!isPublic && !isMember)) throw new AppError('not_found', 'There is no tunnel at this address.')
   refuse(reachRefusal({ app, actor }, tunnel))
   const found = connection ? { dialer: connection, offer: connection.offer } : await dialerFor(app, tunnel.id)
   if (!found) throw new AppError('upstream_failed', 'The machine of this tunnel is not connected.')

@@ -1,6 +1,7 @@
 import { eq, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, userIdOf } from '../../auth/actor.ts'
+import { requireWithinLimit } from '../../auth/limit.ts'
 import { member, permissionOf, type Refusal, refusalOf, refuse, requireRole, roleRefusal } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
@@ -85,6 +86,7 @@ const MOST = 200
 export const create = write('views.create', changing, async (ctx, input: ViewCreate): Promise<View> => {
   const project = input.projectId === undefined ? undefined : await projects.find(ctx, input.projectId)
   const organizationId = project?.organizationId ?? currentOrganization(ctx.actor)
+  requireWithinLimit(ctx.actor, project?.id, 'Saving a view')
   if (input.shared) await requireSharing(ctx, { organizationId, projectId: project?.id ?? null })
   const own = and(eq(views.organizationId, organizationId), eq(views.createdById, userIdOf(ctx.actor)))
   if ((await ctx.db.$count(views, own)) >= MOST)
