@@ -48,6 +48,7 @@ export function showPolicy({ json }: { json?: boolean }): void {
       { title: 'Role', of: (r) => r.role },
       { title: 'Proof', of: (r) => r.proof },
       { title: 'Bound keys', of: (r) => (r.account ? 'no' : null) },
+      { title: 'Limited to projects', of: (r) => (r.limited ? 'yes' : null) },
     ]),
   )
 }

@@ -21,7 +21,9 @@ export type Purpose =
   | 'live_ticket'
   | 'tunnel_entry'
   | 'grant_consent'
+  | 'grant_consent_limited'
   | 'grant_code'
+  | 'grant_code_limited'
 
 interface Issue {
   purpose: Purpose

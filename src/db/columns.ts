@@ -36,7 +36,8 @@ export const json = <T>() =>
  */
 export const textList = customType<{ data: string[]; driverData: string | string[] }>({
   dataType: () => 'text[]',
-  toDriver: listText,
+  // Drizzle also encodes null where a prepared statement gets it by its placeholder.
+  toDriver: (values: string[] | null) => (values === null ? null : listText(values)) as string,
   fromDriver: (value) => (typeof value === 'string' ? parseList(value) : value),
 })
 

@@ -17,6 +17,8 @@ export interface PolicyRow {
   proof: string | null
   /** It concerns the whole account of the caller, so a key that is bound to one organization is refused. */
   account: boolean
+  /** A credential that is limited to projects may do it, in these projects. */
+  limited: boolean
 }
 
 /** Action × credential kinds × scope × role, for every route and tool. */
@@ -36,6 +38,7 @@ export function policyTable(features: readonly Feature[], tools: readonly Tool[]
     role: rule.admin ? 'instance admin' : rule.role,
     proof: proofOf(rule),
     account: rule.account === true,
+    limited: rule.limited === true && !rule.kinds.includes('anonymous'),
   }))
 }
 

@@ -392,7 +392,7 @@ async function proposal(t: TestApp, sessionId: string): Promise<string> {
 
 type OneOfEach = Record<RecordName, MadeRecord>
 /** Returns the record of each kind that is read at a path of its own: `/api/notes/:id`. */
-const pathsOf = (one: OneOfEach): Record<string, string> =>
+export const pathsOf = (one: OneOfEach): Record<string, string> =>
   Object.fromEntries(
     recordNames.flatMap((kind) => {
       const { path } = kindInfo(kind)
@@ -400,7 +400,7 @@ const pathsOf = (one: OneOfEach): Record<string, string> =>
     }),
   )
 /** Returns the record of each kind for the fields that are named after it: `note` and `noteId`. */
-const fieldsOf = (one: OneOfEach): Record<string, string> =>
+export const fieldsOf = (one: OneOfEach): Record<string, string> =>
   Object.fromEntries(
     recordNames.flatMap((kind) => [
       [kind, one[kind].id],

@@ -1,11 +1,12 @@
 import { define, text, texts } from '../../events/catalogue.ts'
+import { nullable, optional } from '../../schema.ts'
 
 const ofGrant = { kind: 'grant', feed: 'access', changes: 'rights' } as const
 
 export const grantCreated = define('grant.created', {
   ...ofGrant,
   description: 'A user authorized a program',
-  data: { client: text, scopes: texts },
+  data: { client: text, scopes: texts, projects: optional(nullable(texts)) },
 })
 export const grantRevoked = define('grant.revoked', {
   ...ofGrant,

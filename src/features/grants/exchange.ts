@@ -1,10 +1,10 @@
 import { createHash, createHmac } from 'node:crypto'
-import { and, eq, getTableColumns, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, inArray, sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
 import { redeemSecret, spentSecret } from '../../auth/one-time-secrets.ts'
 import { anyone } from '../../auth/policy.ts'
-import { deriveKey, hashSecret, kindOf, newSecret, secretFrom, shown } from '../../auth/secrets.ts'
-import { newId } from '../../db/columns.ts'
+import { bearerHashes, deriveKey, hashBearer, kindOf, newSecret, secretFrom, shown } from '../../auth/secrets.ts'
+import { listText, newId } from '../../db/columns.ts'
 import { placeholders, prepare, prepareDeferred } from '../../db/session.ts'
 import { expiry } from '../tokens/credentials.ts'
 import { mcpTokens } from '../tokens/table.ts'
@@ -56,6 +56,7 @@ const storeToken = prepareDeferred((db) =>
       'name',
       'scopes',
       'toolsets',
+      'projects',
       'projectId',
       'agentId',
       'prefix',
@@ -81,10 +82,11 @@ function issue(ctx: Ctx, grant: Grant, turn: number): Tokens {
     name: grant.clientName,
     scopes: grant.scopes,
     toolsets: grant.toolsets,
+    projects: grant.projects,
     projectId: grant.projectId,
     agentId: grant.agentId,
     ...shown(token),
-    hash: hashSecret(token),
+    hash: hashBearer(token, grant.projects),
     expiresAt: new Date(Date.parse(ctx.now) + seconds * 1000).toISOString(),
     now: ctx.now,
   })
@@ -112,7 +114,7 @@ function turn(ctx: Ctx, grant: Grant): Tokens {
   const next = { grantId: grant.id, turn: grant.turn + 1 }
   storeTurn(ctx.db, { ...next, now: ctx.now, idleUntil: expiry(ctx.now, IDLE_DAYS) })
   const tokens = issue(ctx, grant, next.turn)
-  storeRefresh(ctx.db, { ...next, hash: hashSecret(tokens.refresh_token) })
+  storeRefresh(ctx.db, { ...next, hash: hashBearer(tokens.refresh_token, grant.projects) })
   return tokens
 }
 
@@ -139,9 +141,11 @@ interface CodeUse {
 }
 
 const redeem = write('grants.redeem', anyone, async (ctx, use: CodeUse): Promise<Outcome> => {
-  const code = await redeemSecret(ctx, 'grant_code', use.code)
+  const code =
+    (await redeemSecret(ctx, 'grant_code', use.code)) ?? (await redeemSecret(ctx, 'grant_code_limited', use.code))
   if (!code) {
-    const spent = await spentSecret(ctx, 'grant_code', use.code)
+    const spent =
+      (await spentSecret(ctx, 'grant_code', use.code)) ?? (await spentSecret(ctx, 'grant_code_limited', use.code))
     if (spent) await endGrants(ctx, eq(oauthGrants.id, String(spent.data.grantId)), 'A code was used twice')
     return REFUSED
   }
@@ -161,7 +165,7 @@ const renew = write(
     const [known] = await ctx.db
       .select({ grantId: oauthRefreshTokens.grantId, turn: oauthRefreshTokens.turn })
       .from(oauthRefreshTokens)
-      .where(eq(oauthRefreshTokens.hash, hashSecret(token)))
+      .where(inArray(oauthRefreshTokens.hash, bearerHashes(token)))
     const grant = known && (await lock(ctx, known.grantId))
     if (!known || !grant || clientId !== grant.clientId) return REFUSED
     if (known.turn === grant.turn) return turn(ctx, grant)
@@ -201,12 +205,12 @@ export const endByToken = write(
   'grants.endByToken',
   anyone,
   async (ctx, { token }: { token: string }): Promise<void> => {
-    const hash = hashSecret(token)
+    const hashes = sql`any(${listText(bearerHashes(token))}::text[])`
     const refresh = oauthRefreshTokens
     const of =
       kindOf(token) === 'refresh'
-        ? sql`(select ${refresh.grantId} from ${refresh} where ${refresh.hash} = ${hash})`
-        : sql`(select ${mcpTokens.grantId} from ${mcpTokens} where ${mcpTokens.hash} = ${hash})`
+        ? sql`(select ${refresh.grantId} from ${refresh} where ${refresh.hash} = ${hashes})`
+        : sql`(select ${mcpTokens.grantId} from ${mcpTokens} where ${mcpTokens.hash} = ${hashes})`
     await endGrants(ctx, sql`${oauthGrants.id} = ${of}`, 'The program ended it')
   },
 )

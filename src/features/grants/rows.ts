@@ -27,6 +27,7 @@ export const visible = {
   organizationId: table.organizationId,
   agentId: table.agentId,
   agentName: sql<string | null>`(select ${agents.name} from ${agents} where ${agents.id} = ${table.agentId})`,
+  projects: table.projects,
   projectId: table.projectId,
   scopes: table.scopes,
   toolsets: table.toolsets,
@@ -37,7 +38,7 @@ export const visible = {
   revokedAt: table.revokedAt,
 }
 
-type Row = Omit<Grant, 'user' | 'can'> & {
+type Row = Omit<Grant, 'user' | 'can' | 'defaultProject'> & {
   userId: string
   userName: string
   idleUntil: string
@@ -49,6 +50,7 @@ export function shown({ app, actor }: Ctx, { userId, userName, idleUntil, ...row
   const refusal = refusalOf(actor, person, 'Ending a permission', app.clock)
   return {
     ...row,
+    defaultProject: row.projectId,
     ...(recent && { lastUsedAt: recent.at, useCount: row.useCount + recent.count }),
     expiresAt: idleUntil < row.expiresAt ? idleUntil : row.expiresAt,
     user: { id: userId, name: userName },

@@ -15,7 +15,7 @@ import {
   text,
   title,
 } from '../../schema.ts'
-import { scope, toolsetName } from '../tokens/schema.ts'
+import { defaultProject, limitedTo, scope, toolsetName } from '../tokens/schema.ts'
 
 const scopes = array(scope, 50, { uniqueItems: true })
 const toolsets = array(toolsetName, 20, {
@@ -34,7 +34,9 @@ export const Grant = object({
   organizationId: id(),
   agentId: nullable(id()),
   agentName: nullable(text(100, { example: 'Claude Code (Ada)' })),
-  projectId: nullable(id()),
+  projects: limitedTo,
+  defaultProject: nullable(defaultProject),
+  projectId: nullable(id({ description: 'The same as defaultProject' })),
   scopes,
   toolsets,
   lastUsedAt: nullable(instant()),
@@ -71,7 +73,8 @@ export const GrantRequested = object({
     object({
       organizationId: id(),
       agentId: nullable(id()),
-      projectId: nullable(id()),
+      projects: limitedTo,
+      projectId: nullable(defaultProject),
       scopes,
       toolsets,
       days: int({ min: 1, max: 90, example: 60, description: 'Days that are left of what the person agreed to' }),
@@ -85,7 +88,9 @@ export const GrantDecision = object({
   decision: oneOf(['allow', 'deny']),
   organizationId: optional(id({ description: 'The team it works in. Default: the current one' })),
   agentId: optional(id({ description: 'The agent it works as. Default: one named after the program' })),
-  projectId: optional(id({ description: 'Default project of its calls' })),
+  projects: optional(limitedTo),
+  defaultProject: optional(defaultProject),
+  projectId: optional(id({ description: 'The same as defaultProject' })),
   scopes: optional(scopes),
   toolsets: optional(toolsets),
   days: optional(int({ min: 1, max: 90, example: 90, description: 'Days until it ends. Default: 90' })),

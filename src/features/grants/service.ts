@@ -20,8 +20,7 @@ import { agentOfToken } from '../agents/of-token.ts'
 import { findOwnAgent } from '../agents/parties.ts'
 import { notify } from '../notifications/service.ts'
 import * as organizations from '../organizations/service.ts'
-import * as projects from '../projects/rows.ts'
-import { checkNames, expiry, lockOwnSession, requireBelowLimit } from '../tokens/credentials.ts'
+import { checkNames, expiry, lockOwnSession, projectsOf, requireBelowLimit } from '../tokens/credentials.ts'
 import { OAuthError } from './clients.ts'
 import { grantCreated } from './events.ts'
 import { formTarget, isLoopback } from './redirects.ts'
@@ -125,6 +124,7 @@ async function chosenBefore(ctx: Ctx, asked: Asked): Promise<GrantRequested['bef
     .select({
       organizationId: table.organizationId,
       agentId: table.agentId,
+      projects: table.projects,
       projectId: table.projectId,
       scopes: table.scopes,
       toolsets: table.toolsets,
@@ -156,7 +156,8 @@ type Decided = {
 const keep = write('grants.keep', recent(15), async (ctx, decided: Decided): Promise<GrantTicket> => {
   const boundTo = ctx.actor.credentialId as string
   const data = { ...decided }
-  return { ticket: await issueSecret(ctx, { purpose: 'grant_consent', minutes: CONSENT_MINUTES, boundTo, data }) }
+  const purpose = purposeOf('consent', decided.allowed?.projects)
+  return { ticket: await issueSecret(ctx, { purpose, minutes: CONSENT_MINUTES, boundTo, data }) }
 })
 
 /** Returns a ticket for the form that leads the person back to the program. Only the same login session can use it. */
@@ -177,18 +178,19 @@ export const decide = flow(
   },
 )
 
-interface Place {
-  organizationId: string
-  projectId?: string | null
-  agentId?: string | null
+type Place = Parameters<typeof projectsOf>[1] & { agentId?: string | null }
+
+/** Throws unless the person is in the team, sees the projects there, and may work as the agent. */
+async function requirePlace(ctx: Ctx, place: Place): ReturnType<typeof projectsOf> {
+  const { organizationId, agentId } = place
+  await organizations.get(ctx, { id: organizationId })
+  if (agentId) await findOwnAgent(ctx, organizationId, agentId)
+  return projectsOf(ctx, place)
 }
 
-/** Throws unless the person is in the team, sees the project there, and may work as the agent. */
-async function requirePlace(ctx: Ctx, { organizationId, projectId, agentId }: Place): Promise<void> {
-  await organizations.get(ctx, { id: organizationId })
-  if (projectId) await projects.inOrganization(ctx, projectId, organizationId)
-  if (agentId) await findOwnAgent(ctx, organizationId, agentId)
-}
+/** A program that does not know the limit to projects must not store or use what was decided with one. */
+const purposeOf = (kind: 'consent' | 'code', projects: readonly string[] | null | undefined) =>
+  projects ? (`grant_${kind}_limited` as const) : (`grant_${kind}` as const)
 
 /** Whether a scope is part of what was asked for: `read` of `write`, `notes:read` of `read`. */
 function isWithin(asked: readonly string[], scope: string): boolean {
@@ -214,6 +216,7 @@ const store = prepareDeferred((db) =>
       'clientName',
       'clientHost',
       'agentId',
+      'projects',
       'projectId',
       'scopes',
       'toolsets',
@@ -230,17 +233,20 @@ export const consent = write(
   'grants.consent',
   recent(15),
   async (ctx, { ticket, base }: { ticket: string; base: string }): Promise<{ location: string }> => {
-    const found = await redeemSecret(ctx, 'grant_consent', ticket, ctx.actor.credentialId as string)
+    const boundTo = ctx.actor.credentialId as string
+    const found =
+      (await redeemSecret(ctx, 'grant_consent', ticket, boundTo)) ??
+      (await redeemSecret(ctx, 'grant_consent_limited', ticket, boundTo))
     if (!found) throw unusable()
     const { asked, allowed } = found.data as Decided
     if (!allowed) return { location: backTo(asked, base, { error: 'access_denied' }) }
     await lockOwnSession(ctx)
     // What was true when the person decided may have changed since.
-    await requirePlace(ctx, allowed)
+    const { projects, projectId } = await requirePlace(ctx, allowed)
     if ((await ctx.db.$count(oauthClients, eq(oauthClients.id, asked.client.id))) === 0) throw unusable()
     await requireBelowLimit(ctx, 'valid permissions of programs', table, gt(table.idleUntil, ctx.now))
     const userId = userIdOf(ctx.actor)
-    const { organizationId, agentId, projectId, scopes = asked.scopes, toolsets = [], days = MOST_DAYS } = allowed
+    const { organizationId, agentId, scopes = asked.scopes, toolsets = [], days = MOST_DAYS } = allowed
     const name = asked.client.name
     const id = newId()
     store(ctx.db, {
@@ -251,14 +257,15 @@ export const consent = write(
       clientName: name,
       clientHost: hostOf(asked),
       agentId: agentId ?? (await agentOfToken(ctx, { organizationId, userId, token: ctx.actor.name, client: name })),
-      projectId: projectId ?? null,
+      projects,
+      projectId,
       scopes,
       toolsets,
       idleUntil: expiry(ctx.now, IDLE_DAYS),
       expiresAt: expiry(ctx.now, days),
       now: ctx.now,
     })
-    ctx.emit(grantCreated, { subjectId: id, userId, organizationId, data: { client: name, scopes } })
+    ctx.emit(grantCreated, { subjectId: id, userId, organizationId, data: { client: name, scopes, projects } })
     await notify(ctx, {
       userId,
       reason: 'security',
@@ -267,7 +274,7 @@ export const consent = write(
       link: '/settings/grants',
     })
     const code = await issueSecret(ctx, {
-      purpose: 'grant_code',
+      purpose: purposeOf('code', projects),
       minutes: CODE_MINUTES,
       userId,
       data: { grantId: id, clientId: asked.client.id, redirectUri: asked.redirectUri, challenge: asked.challenge },

@@ -5,6 +5,7 @@ import { userIdOf } from '../../auth/actor.ts'
 import { known } from '../../auth/policy.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { lockSession } from '../accounts/sign-in-methods.ts'
+import * as projects from '../projects/rows.ts'
 import type { apiKeys, mcpTokens } from './table.ts'
 
 // What API keys and MCP tokens have in common.
@@ -53,4 +54,27 @@ export const isActive = ({ now }: Ctx, table: typeof apiKeys | typeof mcpTokens,
   if (active === undefined) return undefined
   const { revokedAt, expiresAt } = table
   return active ? and(isNull(revokedAt), gt(expiresAt, now)) : or(isNotNull(revokedAt), lte(expiresAt, now))
+}
+
+interface Place {
+  organizationId: string
+  projects?: readonly string[] | null
+  defaultProject?: string | null
+  /** The former name of `defaultProject`. */
+  projectId?: string | null
+}
+
+/** Checks the projects of a new credential, which its creator must see. Returns its limit and its default project. */
+export async function projectsOf(
+  ctx: Ctx,
+  { organizationId, projects: limit = null, defaultProject, projectId }: Place,
+): Promise<{ projects: string[] | null; projectId: string | null }> {
+  if (defaultProject && projectId && defaultProject !== projectId)
+    throw invalid('/projectId', 'projectId is the same as defaultProject. Send one of them.')
+  const usual = defaultProject ?? projectId ?? null
+  if (usual && limit && !limit.includes(usual))
+    throw invalid('/defaultProject', 'The default project must be one of projects.')
+  for (const id of new Set([...(limit ?? []), ...(usual ? [usual] : [])]))
+    await projects.inOrganization(ctx, id, organizationId)
+  return { projects: limit && [...limit], projectId: usual }
 }

@@ -1,12 +1,12 @@
 import { define, flag, text, texts } from '../../events/catalogue.ts'
-import { optional } from '../../schema.ts'
+import { nullable, optional } from '../../schema.ts'
 
 const ofKey = { kind: 'api_key', feed: 'access', changes: 'rights' } as const
 
 export const apiKeyCreated = define('api_key.created', {
   ...ofKey,
   description: 'A user created an API key',
-  data: { name: text, scopes: texts },
+  data: { name: text, scopes: texts, projects: optional(nullable(texts)) },
 })
 export const apiKeyRevoked = define('api_key.revoked', {
   ...ofKey,
@@ -19,7 +19,7 @@ const ofToken = { kind: 'mcp_token', feed: 'access', changes: 'rights' } as cons
 export const mcpTokenCreated = define('mcp_token.created', {
   ...ofToken,
   description: 'A user created an MCP token',
-  data: { name: text, kind: text, scopes: texts },
+  data: { name: text, kind: text, scopes: texts, projects: optional(nullable(texts)) },
 })
 export const mcpTokenIntroduced = define('mcp_token.introduced', {
   ...ofToken,

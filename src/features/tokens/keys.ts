@@ -2,11 +2,11 @@ import { and, eq, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { account, person, recent } from '../../auth/policy.ts'
-import { hashSecret, newSecret, shown } from '../../auth/secrets.ts'
-import { notFound } from '../../errors.ts'
+import { hashBearer, newSecret, shown } from '../../auth/secrets.ts'
+import { invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import * as organizations from '../organizations/service.ts'
-import { checkNames, expiry, isActive, lockOwnSession, requireBelowLimit } from './credentials.ts'
+import { checkNames, expiry, isActive, lockOwnSession, projectsOf, requireBelowLimit } from './credentials.ts'
 import { apiKeyCreated, apiKeyRevoked } from './events.ts'
 import type { ApiKeyCreate, ApiKeyCreated, ApiKeyPage, TokenQuery } from './schema.ts'
 import { apiKeys } from './table.ts'
@@ -27,6 +27,7 @@ const visibleKey = {
   expiresAt: apiKeys.expiresAt,
   revokedAt: apiKeys.revokedAt,
   organizationId: apiKeys.organizationId,
+  projects: apiKeys.projects,
 }
 export const listKeys = read(
   'tokens.listKeys',
@@ -56,7 +57,11 @@ export const createKey = write(
 export async function insertKey(ctx: Ctx, input: ApiKeyCreate): Promise<ApiKeyCreated> {
   checkNames(input.scopes)
   await lockOwnSession(ctx)
-  if (input.organizationId) await organizations.get(ctx, { id: input.organizationId })
+  const { organizationId } = input
+  if (organizationId) await organizations.get(ctx, { id: organizationId })
+  if (input.projects && !organizationId)
+    throw invalid('/organizationId', 'A key that is limited to projects belongs to one team. Name it.', 'required')
+  const { projects } = organizationId ? await projectsOf(ctx, { ...input, organizationId }) : { projects: null }
   await requireBelowLimit(ctx, 'valid API keys', apiKeys)
   const token = newSecret('api_key')
   const [key] = await ctx.db
@@ -65,9 +70,10 @@ export async function insertKey(ctx: Ctx, input: ApiKeyCreate): Promise<ApiKeyCr
       userId: userIdOf(ctx.actor),
       name: input.name.trim(),
       scopes: input.scopes ?? ['write'],
-      organizationId: input.organizationId,
+      organizationId,
+      projects,
       ...shown(token),
-      hash: hashSecret(token),
+      hash: hashBearer(token, projects),
       expiresAt: expiry(ctx.now, input.expiresInDays ?? DAYS),
       createdAt: ctx.now,
       updatedAt: ctx.now,
@@ -77,7 +83,7 @@ export async function insertKey(ctx: Ctx, input: ApiKeyCreate): Promise<ApiKeyCr
   ctx.emit(apiKeyCreated, {
     subjectId: key.id,
     userId: userIdOf(ctx.actor),
-    data: { name: key.name, scopes: key.scopes },
+    data: { name: key.name, scopes: key.scopes, projects },
   })
   return { ...key, token }
 }

@@ -23,6 +23,7 @@ export const visibleToken = {
   organizationId: mcpTokens.organizationId,
   kind: mcpTokens.kind,
   toolsets: mcpTokens.toolsets,
+  projects: mcpTokens.projects,
   projectId: mcpTokens.projectId,
   agentId: mcpTokens.agentId,
   agentName: sql<string | null>`(select ${agents.name} from ${agents} where ${agents.id} = ${mcpTokens.agentId})`,
@@ -36,7 +37,7 @@ export const visibleToken = {
     where ${eq(organizations.id, mcpTokens.organizationId)})`,
 }
 
-type Row = Omit<McpToken, 'client' | 'tools'> & {
+type Row = Omit<McpToken, 'client' | 'tools' | 'defaultProject'> & {
   clientName: string | null
   clientVersion: string | null
   memberOf: string
@@ -47,6 +48,7 @@ export function shownToken({ app, actor }: Ctx, { clientName, clientVersion, mem
   const recent = app.auth.unwrittenUses(token.id)
   return {
     ...token,
+    defaultProject: token.projectId,
     ...(recent && { lastUsedAt: recent.at, useCount: token.useCount + recent.count }),
     client: clientName === null ? null : { name: clientName, version: clientVersion },
     tools: app.toolCosts.of(bearerOf(actor, { ...token, memberOf })),
@@ -56,7 +58,13 @@ export function shownToken({ app, actor }: Ctx, { clientName, clientVersion, mem
 /** Returns who the token's user is with this token, as far as lists of tools depend on it. */
 function bearerOf(
   actor: Actor,
-  { scopes, toolsets, organizationId, memberOf }: Pick<Row, 'scopes' | 'toolsets' | 'organizationId' | 'memberOf'>,
+  {
+    scopes,
+    toolsets,
+    organizationId,
+    projects,
+    memberOf,
+  }: Pick<Row, 'scopes' | 'toolsets' | 'organizationId' | 'projects' | 'memberOf'>,
 ): Actor {
   const role = actor.memberships.get(memberOf)
   return {
@@ -67,6 +75,7 @@ function bearerOf(
     memberships: new Map(role ? [[organizationId, role]] : []),
     scopes,
     toolsets,
+    ...(projects && { projects }),
   }
 }
 

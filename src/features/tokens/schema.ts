@@ -32,6 +32,14 @@ const toolsets = array(toolsetName, 20, {
 })
 const expiresInDays = int({ min: 1, max: 3650, example: 90 })
 
+/** The projects that a credential is limited to. */
+export const projectLimit = array(id(), 100, {
+  uniqueItems: true,
+  description: 'The only projects that it sees. It cannot be changed later',
+})
+export const limitedTo = nullable(projectLimit)
+export const defaultProject = id({ description: 'Default project of its calls' })
+
 const cost = {
   count: int({ example: 55, description: 'How many tools' }),
   tokens: int({ example: 6300, description: 'How many tokens a model reads for their list' }),
@@ -41,6 +49,7 @@ const shared = {
   ...recordFields,
   name,
   scopes,
+  projects: limitedTo,
   prefix: text(20, { example: 'svc_' }),
   last4: text(4, { example: 'x7Qz' }),
   lastUsedAt: nullable(instant()),
@@ -60,6 +69,7 @@ export const ApiKeyCreate = object({
   name,
   scopes: optional(scopes),
   organizationId: optional(id()),
+  projects: optional(limitedTo),
   expiresInDays: optional(expiresInDays),
 })
 export type ApiKeyCreate = Static<typeof ApiKeyCreate>
@@ -67,6 +77,8 @@ export const KeyExchange = object({
   ...Login.properties,
   name: optional(name),
   scopes: optional(scopes),
+  organizationId: optional(id()),
+  projects: optional(limitedTo),
   expiresInDays: optional(expiresInDays),
 })
 export type KeyExchange = Static<typeof KeyExchange>
@@ -78,7 +90,8 @@ export const McpToken = object({
   kind: oneOf(['live', 'test']),
   organizationId: id(),
   toolsets,
-  projectId: nullable(id()),
+  defaultProject: nullable(defaultProject),
+  projectId: nullable(id({ description: 'The same as defaultProject' })),
   agentId: nullable(id()),
   agentName: nullable(text(100, { example: 'Claude Code (laptop)' })),
   lastUsedIp: nullable(text(64)),
@@ -109,7 +122,9 @@ export const McpTokenCreate = object({
   ),
   scopes: optional(scopes),
   toolsets: optional(toolsets),
-  projectId: optional(id({ description: 'Default project of its tool calls' })),
+  projects: optional(limitedTo),
+  defaultProject: optional(defaultProject),
+  projectId: optional(id({ description: 'The same as defaultProject' })),
   agentId: optional(id({ description: 'The agent that uses it. Default: one named after the program and the token' })),
   client: optional(title(60, { description: 'The program that uses it, if known', example: 'Claude Code' })),
   expiresInDays: optional(expiresInDays),

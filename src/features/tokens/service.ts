@@ -2,16 +2,15 @@ import { eq, isNull, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { account, byRow, deviceRefusal, person, refuse } from '../../auth/policy.ts'
-import { hashSecret, newSecret, shown } from '../../auth/secrets.ts'
+import { hashBearer, newSecret, shown } from '../../auth/secrets.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { agentOfToken } from '../agents/of-token.ts'
 import { findOwnAgent } from '../agents/parties.ts'
 import * as organizations from '../organizations/service.ts'
-import * as projects from '../projects/rows.ts'
 import { stopWithoutToken } from './agents.ts'
-import { checkNames, expiry, isActive, lockOwnSession, requireBelowLimit } from './credentials.ts'
+import { checkNames, expiry, isActive, lockOwnSession, projectsOf, requireBelowLimit } from './credentials.ts'
 import { mcpTokenCreated, mcpTokenRevoked } from './events.ts'
 import { can, shownToken, visibleToken } from './rows.ts'
 import type {
@@ -91,7 +90,7 @@ export const createToken = write(
     const kind = input.kind ?? 'live'
     const organizationId =
       kind === 'test' ? await organizations.sandboxOf(ctx, input.organizationId) : input.organizationId
-    if (input.projectId) await projects.inOrganization(ctx, input.projectId, organizationId)
+    const { projects, projectId } = await projectsOf(ctx, { ...input, organizationId })
     await requireBelowLimit(ctx, 'valid MCP tokens', mcpTokens, isNull(mcpTokens.grantId))
     const [userId, name] = [userIdOf(ctx.actor), input.name.trim()]
     const agentId = input.agentId
@@ -107,10 +106,11 @@ export const createToken = write(
         name,
         scopes: input.scopes ?? ['write'],
         toolsets: input.toolsets ?? [],
-        projectId: input.projectId,
+        projects,
+        projectId,
         agentId,
         ...shown(token),
-        hash: hashSecret(token),
+        hash: hashBearer(token, projects),
         expiresAt: expiry(ctx.now, days),
         createdAt: ctx.now,
         updatedAt: ctx.now,
@@ -120,7 +120,7 @@ export const createToken = write(
     ctx.emit(mcpTokenCreated, {
       subjectId: made.id,
       userId,
-      data: { name: made.name, kind, scopes: made.scopes },
+      data: { name: made.name, kind, scopes: made.scopes, projects },
     })
     return { ...shownToken(ctx, made), token }
   },
