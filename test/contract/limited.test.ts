@@ -4,10 +4,10 @@ import { actionOf, type RouteLike } from '../../src/http/openapi.ts'
 import type { Tool } from '../../src/mcp/tool.ts'
 import { recordNames } from '../../src/records/names.ts'
 import type { TSchema } from '../../src/schema.ts'
-import { Program } from '../features/grants-support.ts'
+import { Program, rpc as rpcWith } from '../features/grants-support.ts'
 import { indexed } from '../features/search-support.ts'
 import { LiveClient } from '../live/support.ts'
-import { call, mcpToken, type Person } from '../support/app.ts'
+import { mcpToken, type Person } from '../support/app.ts'
 import { type MadeRecord, oneOfEach } from '../support/records.ts'
 import { argumentsOf, references } from './arguments.ts'
 import { ask, broken, isLive, isPublic, isSocket, isWrite, nameOf, routes, ruleOf, t, Wrong, withToken } from './ask.ts'
@@ -39,6 +39,14 @@ beforeAll(async () => {
   project = one.project
   const link = { fromType: 'task', fromId: one.task.id, toType: 'note', toId: one.note.id }
   const { body: made } = await owner.fetch<{ id: string }>('POST', '/api/links', link)
+  // Records of the project that name others outside of it.
+  for (const [task, blockedBy] of [
+    [one.task.id, hidden.fields.task],
+    [hidden.also['/api/tasks/:id'], one.task.id],
+  ])
+    expect((await owner.fetch('PATCH', `/api/tasks/${task}`, { blockedBy: [blockedBy] })).status).toBe(200)
+  for (const toType of ['task', 'note', 'skill', 'agent'] as const)
+    await owner.fetch('POST', '/api/links', { ...link, toType, toId: hidden.fields[toType] })
   const { agent, skill } = hidden.fields as Record<string, string>
   const all = { ...one, agent: { id: agent }, skill: { id: skill } } as Parameters<typeof pathsOf>[0]
   inside = {
@@ -99,6 +107,7 @@ function look(wrong: Wrong, told: string, { body }: { body: unknown }, sent = ''
 }
 
 const isForKeys = (route: RouteLike): boolean => ruleOf(route).kinds.includes('api_key') && !isPublic(route)
+const hooksOf = ({ hooks }: RouteLike): object => (hooks.query?.properties ?? {}) as object
 const refusedStatus = [403, 404]
 
 describe('an API key that is limited to a project', () => {
@@ -143,11 +152,24 @@ describe('an API key that is limited to a project', () => {
         }
     }))
 
+  const reads = routes.filter((one) => isForKeys(one) && !isWrite(one) && !isLive(one))
+
+  test('is compared with one that shows the rest of the team', async () => {
+    const shown: string[] = []
+    const { owner } = hidden
+    const { body } = await owner.fetch<{ token: string }>('POST', '/api/settings/api-keys', { name: 'whole' })
+    const whole = withToken(body.token, { 'x-organization-id': owner.organizationId })
+    for (const route of reads.filter(({ path, hooks }) => !path.includes(':') && !hooks.body)) {
+      const answer = await ask(route, whole, `${route.path}?${'q' in hooksOf(route) ? `q=${WORD}` : ''}`)
+      if (JSON.stringify(answer.body).replaceAll(`"${WORD}"`, '').includes(WORD)) shown.push(route.path)
+    }
+    expect(shown.length).toBeGreaterThan(10)
+  })
+
   test('lists, counts and searches nothing else', async () => {
     const wrong = new Wrong()
-    const reads = routes.filter((one) => isForKeys(one) && !isWrite(one) && !isLive(one))
     for (const route of reads) {
-      const fields = Object.keys((route.hooks.query?.properties ?? {}) as object)
+      const fields = Object.keys(hooksOf(route))
       if (fields.includes('deviceId')) continue
       const given = { q: WORD, total: 'true', limit: '10' }
       const asked = Object.entries(given).filter(([name]) => fields.includes(name))
@@ -253,24 +275,14 @@ describe('an API key that is limited to a project', () => {
 })
 
 interface Called {
-  result?: { isError?: boolean; tools?: { name: string }[] }
-  error?: { message: string }
+  body: Record<string, unknown>
+  result: { isError?: boolean; tools?: { name: string }[] }
 }
-/** Returns the message that answers a call, which comes as an event. */
-async function rpc(token: string, method: string, params: object): Promise<{ body: Called }> {
-  const answer = await call(
-    t,
-    'POST',
-    '/mcp',
-    { jsonrpc: '2.0', id: 1, method, params },
-    { authorization: `Bearer ${token}`, accept: 'application/json, text/event-stream' },
-  )
-  const text = (answer.body as { text?: string }).text
-  return { body: text === undefined ? answer.body : JSON.parse(text.slice(text.indexOf('data: ') + 6)) }
-}
+const rpc = (token: string, method: string, params: object) =>
+  rpcWith(t, token, method, params) as unknown as Promise<Called>
 const callTool = (token: string, name: string, args: object) => rpc(token, 'tools/call', { name, arguments: args })
-const isRefused = ({ body: { error, result } }: { body: Called }): boolean =>
-  error !== undefined || result?.isError === true
+/** An error of the protocol has no result. */
+const isRefused = ({ result }: Called): boolean => result.isError === true || Object.keys(result).length === 0
 
 describe.each(['token', 'grant'] as const)('an MCP %s that is limited to a project', (kind) => {
   const referring = tools.filter((tool) => references(tool).length > 0)
@@ -321,8 +333,8 @@ describe.each(['token', 'grant'] as const)('an MCP %s that is limited to a proje
   })
 
   test('lists no tool that it cannot use in a project', async () => {
-    const { body } = await rpc(bearers[kind], 'tools/list', {})
-    const names = body.result?.tools?.map(({ name }) => name) ?? []
+    const { result } = await rpc(bearers[kind], 'tools/list', {})
+    const names = result.tools?.map(({ name }) => name) ?? []
     expect(names).toContain('create_task')
     expect(
       names.filter((name) => /^(create_project|create_agent|update_agent|delete_agent|connect_repo)$/.test(name)),

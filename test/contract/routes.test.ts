@@ -200,7 +200,7 @@ describe('what there is', () => {
   test('the routes, who may call them, and the actions they call', () => {
     const lines = routes.map((route) => {
       const rule = ruleOf(route)
-      const { kinds, scope, role, admin, account } = rule
+      const { kinds, scope, role, admin, account, limited } = rule
       const who = kinds.includes('anonymous') ? 'anyone' : kinds.join('+')
       const id = (route.hooks.detail as { operationId: string }).operationId
       const proof = proofOf(rule) ?? '-'
@@ -212,7 +212,7 @@ describe('what there is', () => {
         (scope ?? '-').padEnd(20),
         least.padEnd(14),
         proof.padEnd(8),
-        account ? 'unbound' : '',
+        account ? 'unbound' : limited && who !== 'anyone' ? 'limited' : '',
       ]
         .join(' ')
         .trimEnd()

@@ -174,6 +174,34 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
     await close()
   })
 
+  test('hears only of the projects that its token is limited to', async () => {
+    const worker = await member(t, ada, 'member', 'Mary')
+    const make = async (path: string, body: object) =>
+      (await grace.fetch<{ id: string; slug: string }>('POST', path, body)).body
+    const [own, other] = [
+      await make('/api/projects', { name: 'Own', visibility: 'team' }),
+      await make('/api/projects', { name: 'Other', visibility: 'team' }),
+    ]
+    const loose = await make('/api/notes', { title: 'Loose', scope: 'team' })
+    const listener = await connect(await mcpToken(t, worker, { projects: [own.id] }))
+    if (name === 'v2 client, HTTP 2026-07-28') await listener.watch('tutti://me', `tutti://note/${loose.id}`)
+    else {
+      await listener.watch('tutti://me')
+      await expect(listener.watch(`tutti://note/${loose.id}`)).rejects.toThrow()
+    }
+    await grace.fetch('POST', '/api/skills', { name: 'A skill', scope: 'team' })
+    await grace.fetch('PUT', `/api/notes/${loose.id}`, { content: 'new' })
+    const given = { title: 'Given', assignee: worker.userId }
+    const outside = (await grace.fetch<{ key: string }>('POST', `/api/projects/${other.id}/tasks`, given)).body
+    await make(`/api/projects/${own.id}/tasks`, given)
+    await until(() => listener.updated.length > 0)
+    await listener.call('list_projects', {})
+    expect(listener.updated).toEqual(['tutti://me'])
+    expect(JSON.stringify(listener.statuses)).not.toContain(outside.key)
+    expect(listener.seen.prompts).toBe(0)
+    await listener.close()
+  })
+
   test('hears nothing of its own work that its scopes or its user may not read', async () => {
     const worker = await member(t, ada, 'member', 'Mary')
     const listener = await connect(await mcpToken(t, worker))
