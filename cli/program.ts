@@ -118,6 +118,11 @@ program
   .option('--no-hooks', 'do not install hooks')
   .option('-p, --project <project>', "default project of the agent's calls")
   .option(
+    '--only <project>',
+    'limit the agent to this project (repeatable); it sees nothing else',
+    (ref: string, before: string[] = []) => [...before, ref],
+  )
+  .option(
     '--toolsets <names>',
     `only these toolsets, separated by commas: ${toolsetNames.join(', ')} (default: all tools)`,
   )

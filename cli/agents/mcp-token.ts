@@ -58,6 +58,9 @@ interface Wanted {
   client?: string
   expiresInDays?: number
   organizationId?: string
+  /** The only projects that it sees. */
+  projects?: string[]
+  /** The default project, by the name that older servers know too. */
   projectId?: string
   scopes?: string[]
   toolsets?: string[]

@@ -17,8 +17,9 @@ import type { Options } from './connect.ts'
 
 /** Creates a token for one machine's MCP servers and adds one of them to the settings of an agent's program. */
 export async function connectTunnel(program: AgentClientName, wanted: string, options: Options): Promise<void> {
-  const { print: printOnly, stdio, project, expires, toolsets, yes, json } = options
-  if (stdio || project || toolsets) throw new Refusal('--tunnel takes neither --stdio nor --project nor --toolsets.')
+  const { print: printOnly, stdio, project, only, expires, toolsets, yes, json } = options
+  if (stdio || project || only || toolsets)
+    throw new Refusal('--tunnel takes none of --stdio, --project, --only and --toolsets.')
   const [ref = '', name = '', more] = wanted.split('/')
   if (!ref || !name || more !== undefined) throw new Refusal('Name a tunnel and its MCP server: --tunnel build-1/fs')
   const agent = clients[program]

@@ -8,6 +8,7 @@ import { keepToken, makeToken, revoke, revokeSecret } from '../agents/mcp-token.
 import { editSettings, readSettings, valueAt, withValue, writeSettings } from '../agents/settings-file.ts'
 import type { Client } from '../api/client.ts'
 import { signedInClient, type Where } from '../api/profiles.ts'
+import { projectId } from '../api/reference.ts'
 import { isTerminal } from '../terminal/environment.ts'
 import { bold, note, print } from '../terminal/output.ts'
 import { Refusal } from '../terminal/report.ts'
@@ -19,6 +20,8 @@ export interface Options extends Where {
   token?: boolean
   hooks: boolean
   project?: string
+  /** The only projects that the agent may see. */
+  only?: string[]
   expires?: string
   toolsets?: string
   tunnel?: string
@@ -43,6 +46,8 @@ export async function connect(program: AgentClientName, options: Options): Promi
   if (options.tunnel !== undefined)
     return (await import('./connect-tunnel.ts')).connectTunnel(program, options.tunnel, options)
   const { print: printOnly, stdio, yes, json, hooks: wantsHooks, profile, server: named } = options
+  // `tutti mcp` renews its token by itself, and would have to remember the limit.
+  if (stdio && options.only) throw new Refusal('--only needs a token of its own, so it does not work with --stdio.')
   const agent = clients[program]
   const files: { settings: string; hooks?: string } = agentFiles[program]
   const file = files.settings
@@ -69,7 +74,7 @@ export async function connect(program: AgentClientName, options: Options): Promi
   if (signIn) return withSignIn(place, signIn)
   const token = stdio
     ? await keepToken(who, days)
-    : await tokenFor(agent, who.client, { project: options.project, days, toolsets: selected })
+    : await tokenFor(agent, who.client, { project: options.project, only: options.only, days, toolsets: selected })
   const lines = await withToken(place, token, stdio ? stdioEntry() : agent.http(server, token.token), stdio)
   const { expiresAt } = token
   print(json, { program, server, file, hooks: hooks?.file ?? null, expiresAt }, ...lines)
@@ -82,9 +87,9 @@ export async function connect(program: AgentClientName, options: Options): Promi
 async function signInFor(
   { signIn }: AgentClient,
   server: string,
-  { stdio, token, json, project, expires, toolsets }: Options,
+  { stdio, token, json, project, only, expires, toolsets }: Options,
 ): Promise<AgentClient['signIn']> {
-  if (!signIn || stdio || token || json || project || expires || toolsets || !isTerminal(1)) return undefined
+  if (!signIn || stdio || token || json || project || only || expires || toolsets || !isTerminal(1)) return undefined
   const described = await fetch(`${server}/.well-known/oauth-protected-resource/mcp`).catch(() => undefined)
   return described?.ok ? signIn : undefined
 }
@@ -143,17 +148,19 @@ function toolsetsOf(text: string | undefined): string[] | undefined {
   return names
 }
 
-/** These settings are for all folders of a user, so the token is bound to a project only if they name one. */
+/** These settings are for all folders of a user, so the token has a project only if they name one. */
 async function tokenFor(
   { title }: AgentClient,
   client: Client,
-  { project, days, toolsets }: { project?: string; days?: number; toolsets?: string[] },
+  { project, only, days, toolsets }: { project?: string; only?: string[]; days?: number; toolsets?: string[] },
 ): Promise<{ id: string; token: string; expiresAt: string }> {
-  const found = project && (await client.get<{ id: string }>(`/api/projects/${encodeURIComponent(project)}`))
+  const projects = only && (await Promise.all(only.map((ref) => projectId(client, ref))))
+  const defaultProject = project === undefined ? projects?.[0] : await projectId(client, project)
   const { id, token, expiresAt } = await makeToken(client, {
     name: hostname(),
     client: title,
-    ...(found && { projectId: found.id }),
+    ...(projects && { projects }),
+    ...(defaultProject && { projectId: defaultProject }),
     ...(days && { expiresInDays: days }),
     ...(toolsets && { toolsets }),
   })

@@ -28,7 +28,14 @@ export function offlineFor(
   const { user } = who.profile
   if (!owner || !user || !hasCopy(owner)) return undefined
   const copy = new Copy(owner)
-  const token = known(copy, tokenId) ?? { id: tokenId, scopes: [], toolsets: [], organizationId: '', projectId: null }
+  const token = known(copy, tokenId) ?? {
+    id: tokenId,
+    scopes: [],
+    toolsets: [],
+    organizationId: '',
+    projectId: null,
+    projects: null,
+  }
   const { client } = who
   void look(copy, token, () => itemIn<McpToken>(client, '/api/mcp-tokens', 'token', tokenId))
   return {
@@ -48,7 +55,7 @@ const known = (copy: Copy, id: string): KnownToken | undefined => {
 async function look(copy: Copy, token: KnownToken, read: () => Promise<McpToken>): Promise<void> {
   const now = await read().catch(() => undefined)
   if (!now) return
-  const { scopes, toolsets, organizationId, projectId } = now
-  Object.assign(token, { scopes, toolsets, organizationId, projectId })
+  const { scopes, toolsets, organizationId, projectId, projects } = now
+  Object.assign(token, { scopes, toolsets, organizationId, projectId, projects })
   copy.set(`token ${token.id}`, JSON.stringify(token))
 }

@@ -1,7 +1,8 @@
 import type { McpToken, McpTokenDetail } from '../../src/features/tokens/schema.ts'
 import { toolsetNames } from '../../src/mcp/toolsets.ts'
 import { makeToken } from '../agents/mcp-token.ts'
-import { amongMine, at } from '../api/reference.ts'
+import type { Client } from '../api/client.ts'
+import { amongMine, at, projectId } from '../api/reference.ts'
 import { record } from '../terminal/output.ts'
 import { ago, left } from '../terminal/times.ts'
 import { count, flag, many, reference, shown, text, type Verb } from './noun.ts'
@@ -12,6 +13,27 @@ const programOf = ({ client }: McpToken): string | null =>
   client && [client.name, client.version].filter((word) => word !== null).join(' ')
 const usedAt = (at: string | null): string => (at ? ago(at) : 'never')
 const validity = ({ revokedAt, expiresAt }: McpToken): string => (revokedAt ? 'revoked' : left(expiresAt))
+
+const idsOf = (client: Client, refs: readonly string[]): Promise<string[]> =>
+  Promise.all(refs.map((ref) => projectId(client, ref)))
+
+/** Says what a new token sees, because a default project is no limit. */
+const reachOf = ({ projects = null }: Partial<McpToken>): string =>
+  projects === null
+    ? 'It sees every project of the team that you see; --project limits it.'
+    : `It sees only ${projects.length === 1 ? 'this project' : `these ${projects.length} projects`}, and nothing else of the team.`
+
+/** Returns the keys of the projects that a token is limited to; the id of one that is gone. */
+async function limitOf(client: Client, { projects = null }: Partial<McpToken>): Promise<string> {
+  if (projects === null) return 'all'
+  const keys = projects.map((id) =>
+    client.get<{ key: string }>(at('/api/projects/:id', id)).then(
+      ({ key }) => key,
+      () => id,
+    ),
+  )
+  return (await Promise.all(keys)).join(', ') || 'none'
+}
 
 export const verbs: Verb[] = [
   {
@@ -34,6 +56,10 @@ export const verbs: Verb[] = [
           { title: 'Agent', of: (t) => t.agentName },
           { title: 'Program', of: programOf },
           { title: 'Scopes', of: (t) => t.scopes.join(', ') },
+          {
+            title: 'Projects',
+            of: ({ projects = null }: Partial<McpToken>) => (projects === null ? 'all' : String(projects.length)),
+          },
           { title: 'Last used', of: (t) => usedAt(t.lastUsedAt) },
           { title: 'Expires', of: validity },
         ],
@@ -56,6 +82,7 @@ export const verbs: Verb[] = [
           Program: programOf(t),
           Kind: t.kind,
           Scopes: t.scopes.join(', '),
+          Projects: await limitOf(client, t),
           Toolsets: t.toolsets.join(', ') || 'all',
           Tools: `${t.tools.count}, whose list costs ${t.tools.tokens} tokens`,
           'First used': usedAt(t.firstUsedAt),
@@ -72,8 +99,15 @@ export const verbs: Verb[] = [
     name: 'create',
     args: '<name>',
     about: 'Create a token for an agent; it is printed once',
-    inProject: true,
     fields: [
+      many('-p, --project <project>', 'limit it to this project; the first is its default project', 'projects'),
+      reference(
+        '--default-project <project>',
+        "default project of its calls, without a limit (default: the linked folder's project)",
+        '/api/projects',
+        'projectId',
+      ),
+      flag('--all-projects', 'ignore the project that this folder is linked to'),
       text('--team <team>', 'team (default: the current one)'),
       many('--scope <scope>', 'read, write, or a narrower scope such as tasks:write', 'scopes'),
       many('--toolset <name>', `only tools of this toolset: ${toolsetNames.join(', ')}`, 'toolsets'),
@@ -82,18 +116,21 @@ export const verbs: Verb[] = [
       text('--kind <kind>', 'live, or test for the sandbox'),
       count('--expires-in <days>', 'days until it expires', 'expiresInDays'),
     ],
-    examples: ['tutti tokens create "CI" --scope read --expires-in 90'],
-    run: async ({ client, args: [name], fields: { team, ...fields }, inProject }) => {
+    examples: ['tutti tokens create "CI" --scope read --expires-in 90', 'tutti tokens create "CI" --project web'],
+    run: async ({ client, args: [name], fields: { team, projects, allProjects: _, ...fields }, inProject }) => {
+      const limit = projects === undefined ? undefined : await idsOf(client, projects as string[])
+      const usual = fields.projectId ?? limit?.[0] ?? (limit ? undefined : (await inProject()).projectId)
       const made = await makeToken(client, {
         name: name as string,
         ...fields,
         ...(team !== undefined && { organizationId: await amongMine(client, '/api/teams', 'team', String(team)) }),
-        ...(await inProject()),
+        ...(limit && { projects: limit }),
+        ...(usual !== undefined && { projectId: String(usual) }),
       })
       return {
         value: made,
         lines: [String(made.token)],
-        note: 'The token is shown only once. Store it where only its agent can read it.',
+        note: `The token is shown only once. Store it where only its agent can read it. ${reachOf(made)}`,
       }
     },
   },

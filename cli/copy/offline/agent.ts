@@ -14,6 +14,8 @@ export interface KnownToken {
   toolsets: string[]
   organizationId: string
   projectId: string | null
+  /** The only projects that it sees; null without a limit, missing if an older version stored what is known. */
+  projects?: string[] | null
 }
 
 interface Message {
@@ -75,6 +77,8 @@ export class OfflineAgent {
   #refusal(name: string): string | undefined {
     const tool = Object.hasOwn(offlineTools, name) ? offlineTools[name] : undefined
     if (!tool) return `${name} needs the server, which cannot be reached. Try again later.`
+    // The copy is its owner's, and holds more.
+    if (this.token.projects) return `${name} needs the server: the token is limited to projects.`
     const { toolset, scope } = tool
     const isIncluded = [this.token.toolsets, this.only.toolsets].every((some) => includesTool(some, { name, toolset }))
     if (!isIncluded) return `${name} is not in the toolsets of this connection.`

@@ -69,12 +69,12 @@ export async function projectsOf(
   ctx: Ctx,
   { organizationId, projects: limit = null, defaultProject, projectId }: Place,
 ): Promise<{ projects: string[] | null; projectId: string | null }> {
+  const named = [...(limit ?? []), defaultProject, projectId].filter((id) => typeof id === 'string')
+  for (const id of new Set(named)) await projects.inOrganization(ctx, id, organizationId)
   if (defaultProject && projectId && defaultProject !== projectId)
     throw invalid('/projectId', 'projectId is the same as defaultProject. Send one of them.')
   const usual = defaultProject ?? projectId ?? null
   if (usual && limit && !limit.includes(usual))
     throw invalid('/defaultProject', 'The default project must be one of projects.')
-  for (const id of new Set([...(limit ?? []), ...(usual ? [usual] : [])]))
-    await projects.inOrganization(ctx, id, organizationId)
   return { projects: limit && [...limit], projectId: usual }
 }

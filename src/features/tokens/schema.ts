@@ -77,8 +77,6 @@ export const KeyExchange = object({
   ...Login.properties,
   name: optional(name),
   scopes: optional(scopes),
-  organizationId: optional(id()),
-  projects: optional(limitedTo),
   expiresInDays: optional(expiresInDays),
 })
 export type KeyExchange = Static<typeof KeyExchange>

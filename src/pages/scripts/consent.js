@@ -37,6 +37,27 @@ const about = ({ name, host, place, target }, user) => [
       ),
 ]
 
+/** Whether the program sees all projects or only some, which cannot be changed later. */
+function limitChooser() {
+  const only = element('fieldset', { hidden: true })
+  const reach = select('It sees', 'limit', [
+    option('all', 'Every project that you see', true),
+    option('some', 'Only some projects'),
+  ])
+  $('select', reach).addEventListener('change', ({ target }) => {
+    only.hidden = target.value !== 'some'
+  })
+  const choice = ({ id, name }) =>
+    element('label', { class: 'row' }, element('input', { type: 'checkbox', name: 'projects', value: id }), name)
+  const fill = (projects) =>
+    only.replaceChildren(
+      element('legend', { class: 'soft' }, 'It sees nothing else of the team. You cannot change this later.'),
+      ...projects.map(choice),
+      ...(projects.length === 0 ? [element('p', { class: 'soft' }, 'This team has no projects yet.')] : []),
+    )
+  return { fields: [reach, only], fill }
+}
+
 async function chooser(user, asked) {
   const [teams, { currentOrganizationId }] = await Promise.all([
     items('/api/teams?limit=200'),
@@ -44,6 +65,7 @@ async function chooser(user, asked) {
   ])
   const agents = element('select', { name: 'agentId' })
   const projects = element('select', { name: 'projectId' })
+  const limit = limitChooser()
   const team = select(
     'Team',
     'organizationId',
@@ -58,6 +80,7 @@ async function chooser(user, asked) {
       ...known.map(({ id, name }) => option(id, name)),
     )
     projects.replaceChildren(option('', 'None'), ...there.map(({ id, name }) => option(id, name)))
+    limit.fill(there)
   }
   $('select', team).addEventListener('change', fill)
   await fill()
@@ -68,6 +91,7 @@ async function chooser(user, asked) {
       ...(writes ? [option('all', 'Read and change what you can', true)] : []),
       option('read', 'Only read', !writes),
     ]),
+    ...limit.fields,
     element(
       'details',
       {},
@@ -106,13 +130,14 @@ await guarded(form, async () => {
       element('button', { value: 'deny', class: 'quiet', formnovalidate: true }, 'Refuse'),
     ),
   )
-  onSubmit(form, ({ access, organizationId, agentId, projectId, days }, pressed) =>
+  onSubmit(form, ({ access, organizationId, agentId, projectId, days, limit }, pressed) =>
     pressed === 'allow'
       ? answer('allow', {
           organizationId,
           scopes: access === 'all' ? asked.scopes : readOnly(asked.scopes),
           days: Number(days),
           ...(agentId && { agentId }),
+          ...(limit === 'some' && { projects: new FormData(form).getAll('projects') }),
           ...(projectId && { projectId }),
         })
       : answer('deny'),

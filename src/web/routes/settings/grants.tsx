@@ -4,18 +4,23 @@ import { useRef } from 'react'
 import type { Grant } from '../../../features/grants/schema.ts'
 import { grants, ok } from '../../api.ts'
 import { CopyButton } from '../../components/copy.tsx'
+import { limitText } from '../../components/project-limit.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { Section } from '../../components/section.tsx'
+import { projectsQuery } from '../../session.ts'
 import { ago, day } from '../../times.ts'
 import { Items, Line, Page } from './parts.tsx'
 import { grantsQuery, useChange } from './queries.ts'
 import { titles, grantWords as w, words } from './words.ts'
 
-const factsOf = ({ host, agentName, scopes, lastUsedAt, expiresAt }: Grant, whose?: string) => [
+type Named = readonly { id: string; name: string }[]
+
+const factsOf = ({ host, agentName, scopes, projects, lastUsedAt, expiresAt }: Grant, known: Named, whose?: string) => [
   whose,
   host ? w.by(host) : w.unproven,
   agentName && w.as(agentName),
   w.may(scopes.some((scope) => scope.endsWith('write'))),
+  limitText(projects, known),
   lastUsedAt ? words.used(ago(lastUsedAt)) : words.never,
   words.until(day(expiresAt)),
 ]
@@ -68,28 +73,32 @@ interface ListProps {
   onEnd(grant: Grant): void
 }
 
-const List = ({ items, error, named = false, onEnd }: ListProps) => (
-  <Items
-    items={items}
-    error={error}
-    label={named ? w.team : titles.grants}
-    item={(grant) => (
-      <>
-        <Line name={grant.name} facts={factsOf(grant, named ? grant.user.name : undefined)} />
-        {grant.can.revoke === true && (
-          <button
-            type="button"
-            className="btn small"
-            aria-label={`${w.end} ${grant.name}`}
-            onClick={() => onEnd(grant)}
-          >
-            {w.end}
-          </button>
-        )}
-      </>
-    )}
-  />
-)
+function List({ items, error, named = false, onEnd }: ListProps) {
+  const { team } = useRouteContext({ from: '/inside' })
+  const projects = useQuery(projectsQuery(team.id)).data ?? []
+  return (
+    <Items
+      items={items}
+      error={error}
+      label={named ? w.team : titles.grants}
+      item={(grant) => (
+        <>
+          <Line name={grant.name} facts={factsOf(grant, projects, named ? grant.user.name : undefined)} />
+          {grant.can.revoke === true && (
+            <button
+              type="button"
+              className="btn small"
+              aria-label={`${w.end} ${grant.name}`}
+              onClick={() => onEnd(grant)}
+            >
+              {w.end}
+            </button>
+          )}
+        </>
+      )}
+    />
+  )
+}
 
 /** The programs that others in the team authorized, for its owners. */
 function OfTeam({ onEnd }: Pick<ListProps, 'onEnd'>) {

@@ -1,11 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { Link, useRouteContext } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
-import type { ApiKey } from '../../../features/tokens/schema.ts'
+import type { ApiKey, ApiKeyCreate } from '../../../features/tokens/schema.ts'
 import { change, newKey, ok, tokens } from '../../api.ts'
 import { CopyButton } from '../../components/copy.tsx'
+import { limitIn, limitText, ProjectLimit } from '../../components/project-limit.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { Section } from '../../components/section.tsx'
+import { projectsQuery } from '../../session.ts'
 import { ago, day } from '../../times.ts'
 import { Field, Form, Items, Line, Page, Select } from './parts.tsx'
 import { keysQuery, useChange } from './queries.ts'
@@ -15,7 +17,9 @@ const isAlive = ({ revokedAt, expiresAt }: ApiKey): boolean => !revokedAt && Dat
 const days = [30, 90, 365]
 
 export function Settings() {
+  const { team } = useRouteContext({ from: '/inside' })
   const { data, error } = useQuery(keysQuery)
+  const projects = useQuery(projectsQuery(team.id)).data ?? []
   const revoke = useChange((id: string) => ok(tokens.settings['api-keys']({ id }).delete()))
   const [ask, asked] = useRemoval(revoke, ({ id, name }: ApiKey) => ({
     input: id,
@@ -43,6 +47,7 @@ export function Settings() {
               name={key.name}
               facts={[
                 `${key.prefix}…${key.last4}`,
+                limitText(key.projects, projects),
                 key.lastUsedAt ? words.used(ago(key.lastUsedAt)) : words.never,
                 words.until(day(key.expiresAt)),
               ]}
@@ -53,18 +58,16 @@ export function Settings() {
           </>
         )}
       />
-      <Create />
+      <Create team={team.id} projects={projects} />
       {asked}
     </Page>
   )
 }
 
 /** The secret is shown once: the form comes back when the person says that they stored it. */
-function Create() {
+function Create({ team, projects }: { team: string; projects: readonly { id: string; name: string }[] }) {
   const [key, setKey] = useState(newKey)
-  const create = useChange((input: { name: string; scopes: ('read' | 'write')[]; expiresInDays: number }) =>
-    ok(tokens.settings['api-keys'].post(input, change(undefined, key))),
-  )
+  const create = useChange((input: ApiKeyCreate) => ok(tokens.settings['api-keys'].post(input, change(undefined, key))))
   const done = () => {
     create.reset()
     setKey(newKey())
@@ -76,13 +79,15 @@ function Create() {
         verb={w.create}
         busy={create.isPending}
         error={create.error}
-        onSave={({ name = '', scope, days }) =>
+        onSave={({ name = '', scope, days }, form) => {
+          const limit = limitIn(form)
           create.mutate({
             name: name.trim(),
             scopes: [scope === 'read' ? 'read' : 'write'],
             expiresInDays: Number(days),
+            ...(limit && { projects: limit, organizationId: team }),
           })
-        }
+        }}
       >
         <Field label={words.name} name="name" required maxLength={100} placeholder={w.placeholder} />
         <Select
@@ -91,6 +96,7 @@ function Create() {
           defaultValue="write"
           options={(['read', 'write'] as const).map((value) => ({ value, label: w.scopes[value] }))}
         />
+        <ProjectLimit projects={projects} />
         <Select
           label={w.days}
           name="days"

@@ -4,8 +4,9 @@ import { type FormEvent, useState } from 'react'
 import { type AgentClientName, clients } from '../../../clients.ts'
 import type { McpTokenCreated } from '../../../features/tokens/schema.ts'
 import { newKey } from '../../api.ts'
+import { limitIn, ProjectLimit } from '../../components/project-limit.tsx'
 import { ProblemBox } from '../../components/states.tsx'
-import { agentsQuery } from '../../session.ts'
+import { agentsQuery, projectsQuery } from '../../session.ts'
 import { toolsetsQuery, useCreateToken } from './queries.ts'
 import { words } from './words.ts'
 
@@ -35,6 +36,7 @@ export function CreateToken({ agentId, onCreated }: Props) {
     const value = (name: string) => String(new FormData(event.currentTarget).get(name) ?? '')
     const program = names.find((name) => name === value('program'))
     const toolset = value('toolset')
+    const projects = limitIn(event.currentTarget)
     create.mutate(
       {
         key,
@@ -44,6 +46,7 @@ export function CreateToken({ agentId, onCreated }: Props) {
         expiresInDays: Number(value('days')),
         ...(program && { client: clients[program].title }),
         ...(toolset && { toolsets: [toolset] }),
+        ...(projects && { projects, ...(projects.length === 1 && { defaultProject: projects[0] }) }),
         ...(value('agent') && { agentId: value('agent') }),
       },
       { onSuccess: ({ token: secret = '', ...token }) => onCreated({ token, secret, program }) },
@@ -74,6 +77,7 @@ export function CreateToken({ agentId, onCreated }: Props) {
           <option value="read">{words.form.read}</option>
         </select>
       </label>
+      <ProjectLimit projects={useQuery(projectsQuery(team.id)).data ?? []} />
       <ToolsetChoice />
       <label className="field">
         <span>{words.form.expires}</span>

@@ -4,7 +4,8 @@ import { Ellipsis } from 'lucide-react'
 import type { McpToken } from '../../../features/tokens/schema.ts'
 import { LazyMenu } from '../../components/lazy-menu.tsx'
 import { Avatar } from '../../components/party.tsx'
-import { teamsQuery } from '../../session.ts'
+import { limitText } from '../../components/project-limit.tsx'
+import { projectsQuery, teamsQuery } from '../../session.ts'
 import { ago, day, isOlderThan } from '../../times.ts'
 import { words } from './words.ts'
 
@@ -53,6 +54,8 @@ export const InUse = ({ tokens, ...rest }: Props) => (
 
 function Row({ token, newId, team, mayRevoke, onRevoke }: Omit<Props, 'tokens'> & { token: McpToken }) {
   const teams = useQuery(teamsQuery).data ?? []
+  const projects = useQuery(projectsQuery(team)).data ?? []
+  const limit = limitText(token.projects, projects)
   const elsewhere = token.organizationId === team ? undefined : teams.find(({ id }) => id === token.organizationId)
   return (
     <tr className={token.id === newId ? 'new' : ''}>
@@ -64,6 +67,7 @@ function Row({ token, newId, team, mayRevoke, onRevoke }: Omit<Props, 'tokens'> 
             {token.prefix}…{token.last4}
           </span>
           {elsewhere && ` · ${elsewhere.name}`}
+          {limit && ` · ${limit}`}
         </span>
       </td>
       <td>

@@ -1,0 +1,69 @@
+/** Chooses whether a new credential sees all projects or only some. The form's fields are `limit` and `projects`. */
+import { useState } from 'react'
+
+interface Props {
+  projects: readonly { id: string; name: string }[]
+}
+
+const words = {
+  label: 'Projects',
+  all: 'Every project that you see',
+  some: 'Only some projects',
+  choose: 'Projects that it sees',
+  hint: 'It then sees nothing else of the team and nothing personal. The choice cannot be changed later.',
+  none: 'This team has no projects yet.',
+} as const
+
+export function ProjectLimit({ projects }: Props) {
+  const [isLimited, setLimited] = useState(false)
+  return (
+    <>
+      <label className="field">
+        <span>{words.label}</span>
+        <select
+          className="input"
+          name="limit"
+          aria-describedby="limit-hint"
+          value={isLimited ? 'some' : 'all'}
+          onChange={(event) => setLimited(event.currentTarget.value === 'some')}
+        >
+          <option value="all">{words.all}</option>
+          <option value="some">{words.some}</option>
+        </select>
+        {isLimited && (
+          <small id="limit-hint" className="t12 soft">
+            {words.hint}
+          </small>
+        )}
+      </label>
+      {isLimited && (
+        <fieldset className="stack s2">
+          <legend className="t12 soft">{words.choose}</legend>
+          {projects.length === 0 && <p className="soft">{words.none}</p>}
+          {projects.map(({ id, name }) => (
+            <label key={id} className="row tight">
+              <input type="checkbox" name="projects" value={id} /> {name}
+            </label>
+          ))}
+        </fieldset>
+      )}
+    </>
+  )
+}
+
+/** Returns the limit that was chosen in a form; undefined for all projects. */
+export const limitIn = (form: HTMLFormElement): string[] | undefined => {
+  const fields = new FormData(form)
+  return fields.get('limit') === 'some' ? fields.getAll('projects').map(String) : undefined
+}
+
+/** Says what a credential sees: `null` without a limit. */
+export const limitText = (
+  limit: readonly string[] | null,
+  projects: readonly { id: string; name: string }[],
+): string | null => {
+  if (limit === null) return null
+  if (limit.length === 0) return 'sees no project'
+  const names = limit.map((id) => projects.find((one) => one.id === id)?.name ?? 'a project that is gone')
+  return `sees only ${names.join(', ')}`
+}
