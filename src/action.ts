@@ -174,7 +174,7 @@ async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input
     // Every write is audited, even one that emits no event, and whatever an administrator does as somebody else.
     if (unit.events.length === 0 && (!hints.bookkeeping || actor.session?.impersonatorId))
       unit.events.push(eventOf(inner, action, action, { userId: actor.userId }))
-    requireEventsWithinLimit(actor, action, unit.events)
+    requireEventsWithinLimit(inner, unit)
     const events = unit.events.filter(isRecorded)
     if (unit.jobs.length > 0) await app.jobs.insert(tx, unit.jobs)
     await tx.commit([
@@ -194,9 +194,11 @@ async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input
  * The last check of a credential that is limited to projects: whatever it changed is named by an event, and an event
  * about another project, or about a team's record without one, takes the change back. Rules and queries refuse before.
  */
-function requireEventsWithinLimit(actor: Actor, action: string, events: readonly AppEvent[]): void {
-  for (const { organizationId, projectId } of events)
-    if (organizationId !== null || projectId !== null) requireWithinLimit(actor, projectId, action)
+function requireEventsWithinLimit({ app, actor }: Ctx, { action, events }: Unit): void {
+  if (!actor.projects) return
+  for (const { type, organizationId, projectId } of events)
+    if ((organizationId !== null || projectId !== null) && !app.events.get(type)?.follows)
+      requireWithinLimit(actor, projectId, action)
 }
 
 /**

@@ -75,7 +75,7 @@ export async function connect(program: AgentClientName, options: Options): Promi
   const token = stdio
     ? await keepToken(who, days)
     : await tokenFor(agent, who.client, { project: options.project, only: options.only, days, toolsets: selected })
-  const lines = await withToken(place, token, stdio ? stdioEntry() : agent.http(server, token.token), stdio)
+  const lines = await withToken(place, token, stdio ? stdioEntry() : agent.http(server, token.token), options)
   const { expiresAt } = token
   print(json, { program, server, file, hooks: hooks?.file ?? null, expiresAt }, ...lines)
 }
@@ -111,8 +111,9 @@ async function withToken(
   { program, agent, who, file, hooks, earlier }: Place,
   token: Awaited<ReturnType<typeof tokenFor>>,
   entry: Record<string, unknown>,
-  stdio: boolean | undefined,
+  options: Options,
 ): Promise<string[]> {
+  const { stdio } = options
   try {
     writeSettings(file, editSettings(file, agent.path, entry), { secret: !stdio })
     if (hooks) writeSettings(hooks.file, withHooks(hooks.file, hooks))
@@ -131,13 +132,16 @@ async function withToken(
         ]
       : []),
     ...(hooks?.note ? [hooks.note] : []),
-    expiryLine(program, token.expiresAt, stdio),
+    expiryLine(program, token.expiresAt, options),
   ]
 }
 
-const expiryLine = (program: string, expiresAt: string, stdio: boolean | undefined): string =>
+/** The command that renews a token names its limit: without it, the new token would see more. */
+const expiryLine = (program: string, expiresAt: string, { stdio, only = [] }: Options): string =>
   `Its token expires on ${day(expiresAt)} (${left(expiresAt)}); ${
-    stdio ? 'tutti mcp renews it before that.' : `to renew it: tutti connect ${program} --yes`
+    stdio
+      ? 'tutti mcp renews it before that.'
+      : `to renew it: tutti connect ${program} ${[...only.map((ref) => `--only ${ref}`), '--yes'].join(' ')}`
   }`
 
 function toolsetsOf(text: string | undefined): string[] | undefined {

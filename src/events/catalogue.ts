@@ -36,6 +36,11 @@ export interface EventType<P extends TProperties = TProperties, N extends string
   readonly creates?: true
   /** The record is gone after the event. Its name ends with `.deleted`, which the index `events_deleted` relies on. */
   readonly deletes?: true
+  /**
+   * It follows from the change of another record, whose project may be another: a completed task frees those that wait
+   * for it. A credential that is limited to the project of the first one may cause it.
+   */
+  readonly follows?: true
   /** Stored with a word of its author as its type (`deploy`) instead of its name. */
   readonly byHand?: true
   /** Returns what the actor did, to be shown after their name, where "changed note How we deploy" is not enough. */
@@ -59,6 +64,7 @@ interface Description<P extends TProperties> {
   many?: true
   creates?: true
   deletes?: true
+  follows?: true
   byHand?: true
   words?: Words
 }

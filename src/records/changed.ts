@@ -8,6 +8,7 @@ import { anything, define } from '../events/catalogue.ts'
 export const recordsChanged = define('synced_record.changed', {
   kind: 'synced_record',
   feed: 'none',
+  follows: true,
   description: 'Other records changed too; `changed` lists their ids by kind',
   data: { changed: anything },
 })

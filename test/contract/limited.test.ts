@@ -152,6 +152,60 @@ describe('an API key that is limited to a project', () => {
         }
     }))
 
+  test('names nothing else in lists of ids', () =>
+    unchanged(async (wrong) => {
+      const { task, feature } = hidden.fields
+      for (const [method, path, body] of [
+        ['POST', `/api/projects/${project.id}/tasks`, { title: 'New', blockedBy: [task] }],
+        ['PATCH', `/api/tasks/${inside.fields.task}`, { blockedBy: [task] }],
+        ['POST', `/api/projects/${project.id}/features`, { title: 'New', taskIds: [task] }],
+        ['POST', `/api/projects/${project.id}/features`, { title: 'New', blockedBy: [feature] }],
+        ['POST', '/api/tasks/complete', { tasks: [task] }],
+        ['PUT', `/api/projects/${project.id}`, { key: 'OTHER' }],
+        ['GET', `/api/sync/export?project=${hidden.fields.project}`, undefined],
+        ['POST', '/api/memories/clear', { scope: 'agent', scopeId: hidden.fields.agent, confirm: 0 }],
+      ] as const) {
+        const answer = await key.fetch(method, path, body)
+        wrong.check(`${method} ${path}`, answer, refusedStatus)
+        look(wrong, path, answer, path + JSON.stringify(body ?? ''))
+      }
+      const batch = await key.fetch('POST', '/api/tasks/batch', { tasks: [{ id: task }], change: { priority: 'low' } })
+      expect(batch.body).toMatchObject({ items: [{ id: task, problem: { status: 404 } }] })
+    }))
+
+  test('restores nothing else, and does not see it in the trash', async () => {
+    const { owner } = hidden
+    const make = async (path: string, body: object) => (await owner.fetch<{ id: string }>('POST', path, body)).body.id
+    const gone = [
+      `/api/tasks/${await make(`/api/projects/${hidden.fields.project}/tasks`, { title: `${WORD} gone` })}`,
+      `/api/notes/${await make('/api/notes', { title: `${WORD} gone`, scope: 'team' })}`,
+      `/api/notes/${await make('/api/notes', { title: `${WORD} gone`, scope: 'personal' })}`,
+      `/api/agents/${await make('/api/agents', { name: `${WORD} gone`, scope: 'team' })}`,
+      `/api/projects/${await make('/api/projects', { name: `${WORD} gone` })}`,
+    ]
+    for (const path of gone) expect((await owner.fetch('DELETE', path)).status).toBe(200)
+    await unchanged(async (wrong) => {
+      for (const path of gone) wrong.check(path, await key.fetch('POST', `${path}/restore`), refusedStatus)
+      look(wrong, 'trash', await key.fetch('GET', '/api/trash'))
+    })
+  })
+
+  test('completes a task for which one of another project waits, without seeing that one', async () => {
+    const { owner } = hidden
+    const make = async (where: string, body: object) =>
+      (await owner.fetch<{ id: string }>('POST', `/api/projects/${where}/tasks`, body)).body.id
+    const first = await make(project.id, { title: 'First', status: 'todo' })
+    const title = `${WORD} waiting`
+    const second = await make(String(hidden.fields.project), { title, status: 'todo', blockedBy: [first] })
+    const done = await key.fetch('POST', `/api/tasks/${first}/complete`, {})
+    expect(done.status).toBe(200)
+    const wrong = new Wrong()
+    look(wrong, 'complete', done)
+    expect(JSON.stringify(done.body)).not.toContain(second)
+    expect(wrong.list).toEqual([])
+    expect((await owner.fetch('GET', `/api/tasks/${second}`)).body).toMatchObject({ blockedBy: [] })
+  })
+
   const reads = routes.filter((one) => isForKeys(one) && !isWrite(one) && !isLive(one))
 
   test('is compared with one that shows the rest of the team', async () => {
@@ -192,34 +246,15 @@ describe('an API key that is limited to a project', () => {
   })
 
   test('counts only the records of its project', async () => {
-    const totals: Record<string, unknown> = {}
-    for (const path of [
-      'projects',
-      'tasks',
-      'notes',
-      'memories',
-      'decisions',
-      'specs',
-      'sessions',
-      'repos',
-      'agents',
-      'skills',
-    ]) {
-      const { body } = await key.fetch<{ total: number }>('GET', `/api/${path}?total=true`)
-      totals[path] = body.total
+    const count = async (who: Pick<Person, 'fetch'>, path: string) =>
+      (await who.fetch<{ total: number }>('GET', `/api/${path}`)).body.total
+    for (const path of ['tasks', 'notes', 'memories', 'decisions', 'specs', 'sessions', 'repos']) {
+      const there = await count(hidden.owner, `${path}?total=true&projectId=${project.id}`)
+      expect(there).toBeGreaterThan(0)
+      expect([path, await count(key, `${path}?total=true`)]).toEqual([path, there])
     }
-    expect(totals).toEqual({
-      projects: 1,
-      tasks: 1,
-      notes: 1,
-      memories: 1,
-      decisions: 1,
-      specs: 1,
-      sessions: 1,
-      repos: 1,
-      agents: 0,
-      skills: 0,
-    })
+    for (const [path, n] of Object.entries({ projects: 1, agents: 0, skills: 0 }))
+      expect([path, await count(key, `${path}?total=true`)]).toEqual([path, n])
   })
 
   test('creates nothing without a project', () =>
@@ -321,6 +356,13 @@ describe.each(['token', 'grant'] as const)('an MCP %s that is limited to a proje
       ['prompts/list', {}],
       ['resources/read', { uri: 'tutti://me' }],
       ...recordNames.map((name) => ['resources/read', { uri: `tutti://${name}/${hidden.fields[name]}` }] as const),
+      ...recordNames.map((name) => {
+        const argument = { name: 'id', value: '' }
+        return [
+          'completion/complete',
+          { ref: { type: 'ref/resource', uri: `tutti://${name}/{id}` }, argument },
+        ] as const
+      }),
       ['prompts/get', { name: hidden.paths['/api/skills/public/:slug'] }],
     ] as const)
       look(
@@ -435,7 +477,8 @@ describe('copies, exports and streams of a credential that is limited to a proje
   })
 
   test('a WebSocket and a stream get events of the project only', async () => {
-    const client = await LiveClient.open(t, keySecret)
+    const { body: issued } = await key.fetch<{ ticket: string }>('POST', '/api/ws/ticket')
+    const client = await LiveClient.open(t, keySecret, `?ticket=${issued.ticket}`)
     const { organizationId, userId } = hidden.owner
     const wanted = ['project', 'task', 'note', 'agent', 'skill'].map((kind) => `record:${hidden.fields[kind]}`)
     const outside = [

@@ -2,6 +2,7 @@ import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
 import { currentOrganization, selvesOf, userIdOf } from '../../auth/actor.ts'
+import { rightsOf } from '../../auth/rights.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { isId } from '../../records/rows.ts'
 import { named } from '../../text/quoted.ts'
@@ -125,6 +126,7 @@ async function idOfNamed(ctx: Ctx, organizationId: string, name: string): Promis
         eq(agentTable.status, 'active'),
         isNull(agentTable.deletedAt),
         isCalled(agentTable.name, name),
+        agents.visibleTo(rightsOf(ctx.actor)),
       ),
     )
     .limit(2)

@@ -31,7 +31,13 @@ import type {
 } from './schema.ts'
 import { projects } from './table.ts'
 import { isPublic } from './visible.ts'
-import { checkProjectSettings, keepingAcceptance, requireGatekeeper, requireSameSkills } from './workflow-settings.ts'
+import {
+  checkProjectSettings,
+  keepingAcceptance,
+  requireGatekeeper,
+  requireSameSkills,
+  requireWholeTeam,
+} from './workflow-settings.ts'
 
 /** Lists the projects in a place (a team or workspace) that the caller may see. */
 export async function listIn(ctx: Ctx, place: SQL, query: ProjectQuery): Promise<ProjectPage> {
@@ -172,6 +178,7 @@ export const update = write(
     requireGatekeeper(ctx, before, settings)
     requireSameSkills(ctx, before.settings, settings)
     if (patch.key && patch.key !== before.key) {
+      requireWholeTeam(ctx, 'Changing the key of a project')
       await takeTurns(ctx, before.organizationId)
       await freeKey(ctx, before.organizationId, before.name, patch.key)
     }

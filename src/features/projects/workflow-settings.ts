@@ -53,9 +53,15 @@ export function requireGatekeeper(
  * A credential that is limited to projects sees the skills that they name in `settings.skills`, so it must not change
  * that list.
  */
-export function requireSameSkills({ actor }: Ctx, before: Settings, after: Settings | undefined): void {
-  if (!actor.projects || after === undefined || isDeepStrictEqual(before.skills, after.skills)) return
-  throw new AppError('forbidden', 'A credential that is limited to projects cannot change their settings.skills.')
+export function requireSameSkills(ctx: Ctx, before: Settings, after: Settings | undefined): void {
+  if (after !== undefined && !isDeepStrictEqual(before.skills, after.skills))
+    requireWholeTeam(ctx, 'Changing settings.skills of a project')
+}
+
+/** Throws for a credential that is limited to projects: keys and skills are those of the whole team. */
+export function requireWholeTeam({ actor }: Ctx, what: string): void {
+  if (actor.projects)
+    throw new AppError('forbidden', `${what} cannot be done with a credential that is limited to projects.`)
 }
 
 /** Returns why the caller may not change the gates of a project, or undefined. */

@@ -82,6 +82,7 @@ export const taskVerified = define('task.verified', {
   words: (what) => `verified evidence of ${what}`,
 })
 export const taskFreed = define('task.freed', {
+  follows: true,
   ...ofTask,
   description: 'A task no longer waits for another',
   data: { ...shown, by: optional(text) },

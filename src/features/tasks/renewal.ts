@@ -6,7 +6,8 @@ import { type Stream, streamArrays } from '../connections/hooks.ts'
 
 /**
  * One statement: calls and leases of a worker are stored together. `$7` and `$8`: minutes and the calls in each. `$9`:
- * the named tasks, if only leases of those and of the named session are renewed.
+ * the named tasks, if only leases of those and of the named session are renewed. `$10`: the projects that the credential
+ * is limited to, or null.
  */
 const renewal = `with counted as (
     insert into call_minutes (credential_id, connection, minute, calls)
@@ -22,7 +23,8 @@ const renewal = `with counted as (
           or exists (select 1 from unnest($9::text[]) n (name) where length(name) >= 8 and starts_with(id::text, name))
           or (select p.key from projects p where p.id = tasks.project_id) || '-' || number = any($9::text[])))
       or (lease_credential_id is null and lease_holder_id = $5::uuid))
-    and lease_expires_at > $1::timestamptz and organization_id = any($6::uuid[]) order by id for no key update)`
+    and lease_expires_at > $1::timestamptz and organization_id = any($6::uuid[])
+    and ($10::uuid[] is null or project_id = any($10::uuid[])) order by id for no key update)`
 /** Must be shorter than the shortest lease. */
 const RENEW_EVERY_MS = 20_000
 const MOST_WORKERS = 10_000
@@ -80,7 +82,7 @@ export async function renewLeases(
   try {
     await app.driver.query(renewal, [
       now.toISOString(), credentialId, connection ?? null, session ?? null, agent?.id ?? null, places,
-      minutes, `{${[...calls.values()].join(',')}}`, names,
+      minutes, `{${[...calls.values()].join(',')}}`, names, actor.projects ? idList(actor.projects) : null,
     ]) // biome-ignore format: in the order of the placeholders
   } catch (error) {
     seen.at = before
