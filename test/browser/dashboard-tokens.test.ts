@@ -98,6 +98,33 @@ test('a secret is not left by accident, and a revoked token is gone', async () =
   await ada.leave()
 }, 300_000)
 
+test('a token and a key are limited to the projects that were chosen, and their lists say so', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(t, boss.email)
+  const project = await call<Made>(ada, 'POST', '/api/projects', { name: 'Lantern' })
+  const limitTo = async (name: string) => {
+    await ada.page.getByRole('textbox', { name: 'Name' }).fill(name)
+    await ada.page.locator('[name=limit]').selectOption('some')
+    await ada.page.getByRole('checkbox', { name: 'Lantern' }).check()
+  }
+  await ada.goto('/tokens')
+  await ada.see('No tokens yet')
+  await ada.page.keyboard.press('c')
+  await limitTo('build-1')
+  await ada.button('Create token').click()
+  await ada.button('I stored it').click()
+  await ada.button('Done').click()
+  await ada.see('sees only Lantern')
+  await ada.goto('/settings/keys')
+  await limitTo('deploy')
+  await ada.button('Create a key').click()
+  await ada.button('I stored it').click()
+  await ada.see('sees only Lantern')
+  for (const path of ['/api/mcp-tokens', '/api/settings/api-keys'])
+    expect((await call<{ items: { projects: string[] }[] }>(ada, 'GET', path)).items[0]?.projects).toEqual([project.id])
+  await ada.leave()
+}, 300_000)
+
 test('what people store is shown as text, in both themes, on a phone and wide, and axe finds nothing', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)

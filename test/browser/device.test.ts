@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { EMAIL, Home, Office } from '../binary/home.ts'
 import { json, PASSWORD } from '../support/binary.ts'
 import { axe } from './axe.ts'
-import { api, Visitor } from './support.ts'
+import { api, call, Visitor } from './support.ts'
 
 /** D3 as people go through it: the command line on one side, the page on the other. */
 let office: Office
@@ -114,6 +114,7 @@ test('a program is let in: sign-in on the way, the question, the choice, back to
   const challenge = new Bun.CryptoHasher('sha256').update(verifier).digest('base64url')
   const ada = await Visitor.open({ colorScheme: 'dark', viewport: { width: 320, height: 700 } })
   const { email } = await ada.register('Ada Lovelace')
+  await call(ada, 'POST', '/api/projects', { name: 'Lantern' })
   await ada.context.clearCookies()
   // As programs write it: slashes and colons are not encoded, and must survive the detour.
   await ada.goto(
@@ -125,8 +126,10 @@ test('a program is let in: sign-in on the way, the question, the choice, back to
   await ada.button('Sign in').click()
   await ada.see('<img src=x onerror=alert(1)>')
   await ada.see('Continue only if you have just started it yourself.')
-  expect(await axe(ada.page)).toEqual([])
   await ada.page.getByLabel('It may').selectOption('Only read')
+  await ada.page.getByLabel('It sees').selectOption('Only some projects')
+  await ada.page.getByRole('checkbox', { name: 'Lantern' }).check()
+  expect(await axe(ada.page)).toEqual([])
   await ada.button('Let it in').click()
   await ada.see('Back in the program')
   const { searchParams } = called as URL
@@ -148,7 +151,7 @@ test('a program is let in: sign-in on the way, the question, the choice, back to
   expect(await isKnown()).toBe(true)
 
   await ada.goto('/settings/grants')
-  await ada.see('reads only')
+  await ada.see(/reads only.*sees only Lantern/)
   expect(await axe(ada.page)).toEqual([])
   await ada.button('End <img src=x onerror=alert(1)>').click()
   await ada.page.getByRole('dialog').getByRole('button', { name: 'End' }).click()
