@@ -71,11 +71,11 @@ export const searchOver = (...columns: string[]) => searchIn(sql`'simple'`, colu
 /** Like `searchOver`, with English word stems: `locking` finds `locked`. */
 export const stemsOver = (...columns: string[]) => searchIn(sql`'english'`, columns)
 
-/** Like `searchOver`, over the texts in a column of JSON. `keys`: the names of its fields, which are not searched. */
-export const searchOverJson = (column: string, keys: readonly string[]) =>
+/** Like `searchOver`, over a column of JSON. `apart`: a pattern of what is left out, such as names of fields. */
+export const searchOverJson = (column: string, apart: SQL) =>
   tsvector().generatedAlwaysAs(
     sql`to_tsvector('simple', translate(left(regexp_replace(${sql.identifier(column)}::text,
-      ${sql.raw(`'"(${keys.join('|')})":|\\\\[nrt]'`)}, ' ', 'g'), 200000), ${marksToSpaces}))`,
+      ${apart}, ' ', 'g'), 200000), ${marksToSpaces}))`,
   )
 
 const searchIn = (language: SQL, columns: string[]) =>

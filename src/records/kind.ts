@@ -75,6 +75,8 @@ export interface SearchText {
   readonly text: PgColumn | SQL
   /** SQL condition: `text` has more in it than in the version before, so an upgrade has the record indexed again. */
   readonly grown?: SQL
+  /** SQL condition: others may have written a part of `text`, such as a comment. */
+  readonly several?: SQL
   /** The tags to filter results by. Search does not find their words: add the column to `text` for that. */
   readonly tags?: PgColumn
   /** The only person who may see the record; null if others may too. */

@@ -174,7 +174,10 @@ describe('comments and alternatives', () => {
   test('are found by search and by the lists', async () => {
     const { words, key } = await discussed()
     const kinds = ['task', 'decision']
-    expect((await recall({ query: words.comment, kinds })).items).toMatchObject([{ title: 'Quiet' }])
+    const found = await recall({ query: words.comment, kinds })
+    expect(found.items).toMatchObject([{ title: 'Quiet' }])
+    // Anybody may have written a comment.
+    expect(found).toMatchObject({ _source: { trust: 'other' } })
     for (const word of [words.option, words.discussion])
       expect((await recall({ query: word, kinds })).items).toMatchObject([{ title: 'Silent' }])
     expect(await names('list_tasks', { project: here.slug, query: words.comment })).toContain(key)

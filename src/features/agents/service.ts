@@ -12,7 +12,6 @@ import { changeVersioned } from '../../records/rows.ts'
 import type { Scope } from '../../records/scopes.ts'
 import { named } from '../../text/quoted.ts'
 import { slugify } from '../../text/text.ts'
-import { requirePlanRoom } from '../organizations/plans.ts'
 import {
   findShared,
   findToRestore,
@@ -27,19 +26,19 @@ import {
 import * as projects from '../projects/rows.ts'
 import type { SkillItem } from '../skills/schema.ts'
 import * as skills from '../skills/service.ts'
+import { checkPrompt, requireRoomFor } from './checks.ts'
 import { agentCreated, agentDeleted, agentRestored, agentUpdated } from './events.ts'
 import { onAgentRemoved, onAgentRestored } from './hooks.ts'
 import { personOf } from './of-token.ts'
-import {
-  type Agent,
-  type AgentCreate,
-  type AgentDeleted,
-  type AgentItem,
-  type AgentPage,
-  type AgentPatch,
-  type AgentQuery,
-  PROMPT_BYTES,
-  type PublicAgent,
+import type {
+  Agent,
+  AgentCreate,
+  AgentDeleted,
+  AgentItem,
+  AgentPage,
+  AgentPatch,
+  AgentQuery,
+  PublicAgent,
 } from './schema.ts'
 import { agents } from './table.ts'
 
@@ -108,14 +107,6 @@ export const listFor = read(
     return page({ ...ctx, actor: { ...ctx.actor, organizationId } }, query, ['team'])
   },
 )
-
-/** Requires that the plan of the team has room for an agent. Personal and archived ones do not count. */
-async function requireRoomFor(
-  ctx: Ctx,
-  { organizationId, status }: Pick<Agent, 'organizationId' | 'status'>,
-): Promise<void> {
-  if (organizationId && status === 'active') await requirePlanRoom(ctx, organizationId, 'agents')
-}
 
 export const create = write(
   'agents.create',
@@ -303,8 +294,3 @@ const about = <D extends object>(agent: Agent, data?: D) => ({
   userId: agent.organizationId ? null : agent.createdById,
   data: Object.assign({ name: agent.name, version: agent.version }, data),
 })
-
-function checkPrompt(prompt: string | null | undefined): void {
-  if (prompt && Buffer.byteLength(prompt) > PROMPT_BYTES)
-    throw invalid('/systemPrompt', 'systemPrompt exceeds 64 KiB.', 'too_long')
-}

@@ -5,6 +5,9 @@ import * as service from './service.ts'
 import { decisionSync } from './sync.ts'
 import { decisionComments, decisions } from './table.ts'
 
+const ofDecision = sql`${decisionComments.decisionId} = ${decisions.id}`
+const hasComments = sql`exists (select 1 from ${decisionComments} where ${ofDecision})`
+
 export const decisionRecord: RecordKind = {
   kind: 'decision',
   table: decisions,
@@ -18,9 +21,9 @@ export const decisionRecord: RecordKind = {
         ${decisions.outcome},
         (select string_agg(part #>> '{}', e'\n') from jsonb_path_query(${decisions.alternatives}, 'strict $.**') part
           where jsonb_typeof(part) = 'string'),
-        ${lastComments(decisionComments.body, decisionComments.createdAt, sql`${decisionComments.decisionId} = ${decisions.id}`)})`,
-    grown: sql`${decisions.alternatives} <> '[]' or exists (
-      select 1 from ${decisionComments} where ${decisionComments.decisionId} = ${decisions.id})`,
+        ${lastComments(decisionComments.body, decisionComments.createdAt, ofDecision)})`,
+    grown: sql`${decisions.alternatives} <> '[]' or ${hasComments}`,
+    several: hasComments,
     tags: decisions.tags,
     agentId: sql`case when ${decisions.authorType} = 'agent' then ${decisions.authorId} end`,
     expiresAt: sql`case when ${decisions.status} = 'superseded' then ${decisions.updatedAt} end`,

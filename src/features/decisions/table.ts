@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { index, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, newId, searchOver, searchOverJson, softRecord, textList } from '../../db/columns.ts'
 import { organizations } from '../organizations/table.ts'
@@ -29,7 +30,7 @@ export const decisions = pgTable(
     supersedes: uuid(),
     supersededById: uuid(),
     search: searchOver('title', 'decision', 'context', 'rationale'),
-    searchAlternatives: searchOverJson('alternatives', ['option', 'pros', 'cons']),
+    searchAlternatives: searchOverJson('alternatives', sql`'"(option|pros|cons)":|\\\\[nrt]'`),
   },
   (t) => [
     index('decisions_organization').on(t.organizationId, t.updatedAt, t.id),

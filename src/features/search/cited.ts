@@ -19,8 +19,14 @@ const referenceLink = /!?\[([^[\]]{1,300})\]\[(?!\^?\d+[\d, ]{0,20}\])[^[\]]{0,3
 const definition = /^ {0,3}\[[^\]\n]{1,300}\]:[ \t]*(?:<|\/|#|www\.|[a-z][a-z0-9+.-]{1,20}:)[^\n]{0,2000}$/gim
 const tag = /<\/?(?:a|img|iframe|script|link|video|audio|source|embed|object|form|svg|base|meta)\b[^<>]{0,2000}>/gi
 /** An address, which many programs turn into a link or open. */
-const address =
-  /([(<]?)(?<![a-z0-9])((?:[a-z][a-z0-9+.-]{1,20}:\/\/|www\.|javascript:|vbscript:|mailto:|data:[a-z]+\/)[^\s<>"'`()[\]]{1,2000})([)>]?)/gi
+const address = new RegExp(
+  [
+    '([(<]?)(?<![a-z0-9])',
+    '((?:[a-z][a-z0-9+.-]{1,20}:\\/\\/|www\\.|javascript:|vbscript:|mailto:|data:[a-z]+\\/)',
+    '[^\\s<>"\'`()[\\]]{1,2000})([)>]?)',
+  ].join(''),
+  'gi',
+)
 const protocolRelative = /(?<![:\w/])\/\/[\w-]{1,63}(?:\.[\w-]{1,63}){1,10}[^\s<>"'`()[\]]{0,2000}/g
 
 /**

@@ -2,7 +2,7 @@ import { eq, gt, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
-import { pathOf, projectOf } from '../../records/kind.ts'
+import { pathOf, projectOf, type RecordKind } from '../../records/kind.ts'
 import { kindInfo, type SearchName, searchNames } from '../../records/names.ts'
 import { mayRead } from '../../records/readable.ts'
 import { live } from './source.ts'
@@ -69,11 +69,15 @@ export const recordField = ({ app }: Ctx, field: 'key' | 'status'): SQL<string |
   return sql<string | null>`case ${passages.kind} ${sql.join(cases, sql` `)} end`
 }
 
-/** SQL column: the user who created a record, or whose it is; null if nobody knows. */
+const severalOf = (search: RecordKind['search']): SQL =>
+  (typeof search === 'object' ? search.several : undefined) ?? sql`false`
+
+/** SQL column: the user who wrote the text of a record, or whose it is; null if nobody knows or several did. */
 export const recordCreator = ({ app }: Ctx): SQL<string | null> => {
-  const cases = app.records.all.flatMap(({ kind, table: { id, createdById }, table }) =>
+  const cases = app.records.all.flatMap(({ kind, table: { id, createdById }, table, search }) =>
     createdById
-      ? sql`when ${kind}::text then (select ${createdById} from ${table} where ${id} = ${passages.recordId})`
+      ? sql`when ${kind}::text then (select ${createdById} from ${table}
+          where ${id} = ${passages.recordId} and not (${severalOf(search)}))`
       : [],
   )
   return sql<string | null>`case ${passages.kind} ${sql.join(cases, sql` `)} else ${passages.userId} end`

@@ -1,6 +1,6 @@
 import { eq, gt, isNull, type SQL } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { nobody, membershipsWith } from '../../auth/actor.ts'
+import { membershipsWith, nobody } from '../../auth/actor.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { clipped, tokensOf } from '../../text/token-estimate.ts'

@@ -1,12 +1,12 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, or, sql } from 'drizzle-orm'
 import { nameRows } from '../../records/changed.ts'
 import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
 import { letGo } from './departures.ts'
 import { taskComments, taskEvidence, tasks } from './table.ts'
 
 /**
- * Unassigns the tasks of a removed account, clears the checkpoints of its agents, and removes its name from comments and
- * evidence, which stay.
+ * Unassigns the tasks of a removed account, clears the checkpoints of its agents, and removes its name from comments
+ * and evidence, which stay.
  */
 export const withoutUser = accountRemoved.handle(async (ctx, { userId }) => {
   await letGo(ctx, { type: 'user', id: userId })
@@ -18,7 +18,11 @@ export const withoutUser = accountRemoved.handle(async (ctx, { userId }) => {
     .update(tasks)
     .set({ lastCheckpoint: null })
     .where(
-      sql`${userId}::text in (${tasks.lastCheckpoint} #>> '{author,id}', ${tasks.lastCheckpoint} #>> '{author,for,id}')`,
+      or(
+        ...['{author,id}', '{author,for,id}'].map(
+          (path) => sql`${tasks.lastCheckpoint} #>> ${path}::text[] = ${userId}`,
+        ),
+      ),
     )
   const comments = await ctx.db
     .update(taskComments)

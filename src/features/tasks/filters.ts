@@ -49,7 +49,8 @@ export async function filtersOf(ctx: Ctx, query: ListQuery): Promise<(SQL | unde
 const hasWords = (text: string): SQL =>
   or(
     matches(tasks.search, text),
-    sql`${tasks.id} in (select ${taskComments.taskId} from ${taskComments} where ${matches(taskComments.search, text)})`,
+    sql`${tasks.id} in (select ${taskComments.taskId} from ${taskComments}
+      where ${matches(taskComments.search, text)})`,
   )
 
 /** SQL condition. Tasks that wait for others count as blocked, whatever their own state is. */

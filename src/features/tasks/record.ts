@@ -25,6 +25,9 @@ function keyBegins(text: string): SQL | undefined {
 
 const { acceptance: _, description: __, completionNotes: ___, assigneeType: ____, ...plain } = taskSync.columns
 
+const ofTask = sql`${taskComments.taskId} = ${tasks.id}`
+const hasComments = sql`exists (select 1 from ${taskComments} where ${ofTask})`
+
 export const taskRecord: RecordKind = {
   kind: 'task',
   table: tasks,
@@ -42,8 +45,9 @@ export const taskRecord: RecordKind = {
   search: {
     text: sql`concat_ws(e'\n\n', ${tasks.description},
     (select string_agg(criterion ->> 'text', e'\n') from jsonb_array_elements(${tasks.acceptance}) criterion),
-      ${tasks.completionNotes}, ${lastComments(taskComments.body, taskComments.createdAt, sql`${taskComments.taskId} = ${tasks.id}`)})`,
-    grown: sql`exists (select 1 from ${taskComments} where ${taskComments.taskId} = ${tasks.id})`,
+      ${tasks.completionNotes}, ${lastComments(taskComments.body, taskComments.createdAt, ofTask)})`,
+    grown: hasComments,
+    several: hasComments,
     tags: tasks.labels,
     agentId: sql`case when ${tasks.assigneeType} = 'agent' then ${tasks.assigneeId} end`,
     sessionId: tasks.leaseSessionId,

@@ -6,8 +6,8 @@ import { type Stream, streamArrays } from '../connections/hooks.ts'
 
 /**
  * One statement: calls and leases of a worker are stored together. `$7` and `$8`: minutes and the calls in each. `$9`:
- * the named tasks, if only leases of those and of the named session are renewed. `$10`: the projects that the credential
- * is limited to, or null.
+ * the named tasks, if only leases of those and of the named session are renewed. `$10`: the projects that the
+ * credential is limited to, or null.
  */
 const renewal = `with counted as (
     insert into call_minutes (credential_id, connection, minute, calls)
