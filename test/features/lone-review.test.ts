@@ -60,6 +60,14 @@ test('another agent of the same person requests changes, but cannot approve', as
     expect(objected.structuredContent).toMatchObject({ status: 'needs_edits' })
   })
   expect((await get(ada, feature.id)).body.reviews).toMatchObject([{ verdict: 'changes_requested' }])
+  // What was submitted before the changes were requested can be submitted again, once.
+  await connected(await mcpToken(t, ada, { name: 'builder' }), async (builder) => {
+    const evidence = { summary: 'Round 1', files: ['src/1.ts'] }
+    await builder.call('advance_feature', { feature: feature.id })
+    const again = await builder.call('advance_feature', { feature: feature.id, evidence })
+    expect(again.structuredContent).toMatchObject({ status: 'in_testing' })
+    expect((await builder.call('advance_feature', { feature: feature.id, evidence })).isError).toBe(true)
+  })
 })
 
 test('where there are others, the author still asks one of them, and is told who may change that', async () => {

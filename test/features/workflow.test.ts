@@ -116,7 +116,7 @@ describe('gates', () => {
     await expectRefusal(t, await patch(author, id, { evidence: shown.code() }), 422, 'invalid')
   })
 
-  test('what came back from a review passes every gate again, with something new', async () => {
+  test('what came back from a review passes every gate again, also with the same evidence', async () => {
     const { author, member, project } = await newTeam()
     const feature = await make(author, project, { assignee: people.author.email.toUpperCase() })
     await toReview(author, feature)
@@ -129,8 +129,7 @@ describe('gates', () => {
     expect((await advance(author, feature.id)).body.status).toBe('in_progress')
     await expectRefusal(t, await advance(author, feature.id), 409, 'conflict.gate')
     const old = (await get(author, feature.id)).body.evidence[0]?.evidence as Evidence
-    await expectRefusal(t, await advance(author, feature.id, old), 409, 'conflict')
-    expect((await advance(author, feature.id, shown.code())).body.gates.map((g) => g.state)).toEqual([
+    expect((await advance(author, feature.id, old)).body.gates.map((g) => g.state)).toEqual([
       'passed',
       'open',
       'open',

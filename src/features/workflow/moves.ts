@@ -1,4 +1,4 @@
-import { and, eq, inArray, or } from 'drizzle-orm'
+import { and, eq, inArray, or, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { inPerson } from '../../auth/actor.ts'
 import { refuse } from '../../auth/policy.ts'
@@ -99,9 +99,17 @@ async function keepEvidence(
   const [shown] = await ctx.db
     .select({ gate: featureEvidence.gate })
     .from(featureEvidence)
-    .where(and(eq(featureEvidence.featureId, id), eq(featureEvidence.evidence, evidence)))
+    .where(
+      and(
+        eq(featureEvidence.featureId, id),
+        eq(featureEvidence.evidence, evidence),
+        sql`${featureEvidence.createdAt} > coalesce((select max(r.created_at) from ${featureReviews} r
+          where r.feature_id = ${id} and r.verdict = 'changes_requested'), '-infinity')`,
+      ),
+    )
     .limit(1)
-  // A call that is repeated by mistake must not move the feature through the next gate as well.
+  // A call that is repeated by mistake must not move the feature through the next gate as well. After changes were
+  // requested, the same evidence may count again.
   if (shown)
     throw new AppError('conflict', `This evidence was already submitted at ${shown.gate}. Submit what ${gate} needs.`)
   const evidenceId = newId()
