@@ -14,6 +14,10 @@ const programOf = ({ client }: McpToken): string | null =>
 const usedAt = (at: string | null): string => (at ? ago(at) : 'never')
 const validity = ({ revokedAt, expiresAt }: McpToken): string => (revokedAt ? 'revoked' : left(expiresAt))
 
+/** For lists, where a column of its own would not fit. */
+const limitInShort = ({ projects = null }: Partial<McpToken>): string[] =>
+  projects === null ? [] : [projects.length === 1 ? '1 project' : `${projects.length} projects`]
+
 const idsOf = (client: Client, refs: readonly string[]): Promise<string[]> =>
   Promise.all(refs.map((ref) => projectId(client, ref)))
 
@@ -55,11 +59,7 @@ export const verbs: Verb[] = [
           { title: 'Name', of: (t) => t.name, wide: true },
           { title: 'Agent', of: (t) => t.agentName },
           { title: 'Program', of: programOf },
-          { title: 'Scopes', of: (t) => t.scopes.join(', ') },
-          {
-            title: 'Projects',
-            of: ({ projects = null }: Partial<McpToken>) => (projects === null ? 'all' : String(projects.length)),
-          },
+          { title: 'Scopes', of: (t) => [...t.scopes, ...limitInShort(t)].join(', ') },
           { title: 'Last used', of: (t) => usedAt(t.lastUsedAt) },
           { title: 'Expires', of: validity },
         ],

@@ -68,6 +68,30 @@ test('one that takes the place of another ends it', async () => {
   expect(await works(now?.token as string)).not.toBe(401)
 }, 300_000)
 
+test('tokens create --project limits the token, and --default-project does not', async () => {
+  for (const name of ['Lantern', 'Harbour']) expect((await home.run('projects', 'create', name)).code).toBe(0)
+  const make = async (...args: string[]) =>
+    JSON.parse((await home.run('tokens', 'create', ...args, '--json')).out) as {
+      token: string
+      projects: string[] | null
+      defaultProject: string | null
+    }
+  const limited = await make('limited', '--project', 'lantern')
+  expect([limited.projects, limited.defaultProject]).toEqual([[limited.defaultProject as string], expect.any(String)])
+  const usual = await make('usual', '--default-project', 'lantern')
+  expect([usual.projects, usual.defaultProject]).toEqual([null, limited.defaultProject])
+  const get = { name: 'get_project', arguments: { project: 'harbour' } }
+  const asked = async (token: string) => {
+    const init = json('POST', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: get }, token)
+    const headers = { ...init.headers, accept: 'application/json, text/event-stream' }
+    return (await fetch(`${office.url}/mcp`, { ...init, headers })).text()
+  }
+  expect(await asked(limited.token)).toContain('not_found')
+  expect(await asked(usual.token)).toContain('Harbour')
+  expect((await home.run('tokens', 'show', 'limited')).out).toMatch(/^Projects +LAN$/m)
+  expect((await home.run('tokens', 'list')).out).toContain('write, 1 project')
+})
+
 test('texts with every kind of line end pass whole', async () => {
   const content = 'one\u2028two\u2029three\u0085four'
   const result = async (...args: [string, object]) => {
