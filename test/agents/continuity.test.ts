@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { prepareStreams } from '../../src/features/connections/streams.ts'
-import { connectionClosed, type McpClient, type Result, ways } from '../mcp/support.ts'
+import { connectionClosed, type McpClient, type Result, sessionClosed, ways } from '../mcp/support.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 
 /** What agents keep when windows share a token, connections are lost and processes end: with the official clients. */
@@ -44,6 +44,10 @@ async function refusal(client: McpClient, tool: string, args: Record<string, unk
   return String(content[0]?.text)
 }
 
+/** Returns the whole id of a session, of which tools show the beginning. */
+const wholeId = async (id: string): Promise<string> =>
+  (await ada.fetch<{ id: string }>('GET', `/api/sessions/${id}`)).body.id
+
 beforeAll(async () => {
   t = await sharedApp()
   ada = await person(t)
@@ -71,7 +75,7 @@ describe.each(withConnections)('the default project of two windows on one token,
     for (const path of [`/api/decisions/${decision.id}`, `/api/memories/${memory.id}`])
       expect((await ada.fetch<{ projectId: string }>('GET', path)).body.projectId).toBe(project.id)
     const lines = (await use(left, 'list_tasks')).items
-    expect(lines.map((line) => line.split('-')[0])).toEqual(lines.map(() => project.key))
+    expect(lines.map((line) => line.split('-')[0])).toEqual([project.key, project.key])
     expect((await use(left, 'next_task')).task?.key).toBe(String(mine))
 
     const third = await connect(token, way)
@@ -122,12 +126,23 @@ describe('an agent whose client ended without a stream', () => {
     if (tool === 'claim_task') expect((await first('complete_task', { task })).isError).toBeFalsy()
   })
 
-  test('resumes its session by name, and is told that it was active', async () => {
+  test.each(['by name', 'without a name'])('resumes its session %s, and is told that it was active', async (how) => {
     const token = await mcpToken(t, ada, { name: unique('laptop') })
     const [first, second] = [await withoutStream(token), await withoutStream(token)]
     const session = ((await first('create_session', { project: project.id })).structuredContent as unknown as Facts).id
-    const resumed = (await second('resume_session')).structuredContent as unknown as Facts
+    const named = how === 'by name' ? { session } : {}
+    const resumed = (await second('resume_session', named)).structuredContent as unknown as Facts
     expect([resumed.id, resumed.takenOver]).toEqual([session, expect.stringContaining('another connection')])
+  })
+
+  test('takes several tasks over at once, and is told of which', async () => {
+    const tasks = await newTasks(2)
+    const token = await mcpToken(t, ada, { name: unique('laptop') })
+    const first = await withoutStream(token)
+    await first('claim_task', { task: tasks[0] })
+    const again = await withoutStream(token)
+    const { done } = (await again('complete_task', { tasks })).structuredContent as unknown as { done: unknown[] }
+    expect(done).toEqual([{ key: tasks[0], takenOver: expect.any(String) }, tasks[1]])
   })
 
   test('does not take the task of another token of the same person', async () => {
@@ -140,19 +155,43 @@ describe('an agent whose client ended without a stream', () => {
 })
 
 describe('resume_session without a name', () => {
+  const way = 'v2 client, SSE'
+
   test('names the newest session if its stream is open, and resumes no older one', async () => {
     const token = await mcpToken(t, ada, { name: unique('laptop') })
-    const way = 'v2 client, SSE'
     const old = await connect(token, way)
     const { id: older } = await use(old, 'create_session', { project: project.key })
     await old.close()
+    await sessionClosed(t, await wholeId(older))
     const open = await connect(token, way)
     const { id: newest } = await use(open, 'create_session', { project: project.key })
     const third = await connect(token, way)
-    const why = await refusal(third, 'resume_session')
-    expect(why).toContain(`Session ${newest.slice(0, 8)}`)
-    expect(why).not.toContain(older)
+    expect(await refusal(third, 'resume_session')).toContain(await wholeId(newest))
+    expect((await ada.fetch<{ status: string }>('GET', `/api/sessions/${older}`)).body.status).toBe('active')
     for (const client of [open, third]) await client.close()
+  })
+
+  test('does not begin an ended session of this window again while another one is open', async () => {
+    const token = await mcpToken(t, ada, { name: unique('laptop') })
+    const [left, right] = [await connect(token, way), await connect(token, way)]
+    const { id: ended } = await use(left, 'create_session', { project: project.key })
+    await use(left, 'end_session')
+    const { id: open } = await use(right, 'create_session', { project: project.key })
+    expect(await refusal(left, 'resume_session')).toContain(await wholeId(open))
+    expect((await ada.fetch<{ status: string }>('GET', `/api/sessions/${ended}`)).body.status).toBe('ended')
+    for (const client of [left, right]) await client.close()
+  })
+
+  test('leaves the session of an open window alone if the caller has no connection', async () => {
+    const token = await mcpToken(t, ada, { name: unique('laptop') })
+    const open = await connect(token, way)
+    const { id } = await use(open, 'create_session', { project: project.key })
+    await use(open, 'resume_session', { checkpoint: { nextStep: 'Mine' } })
+    const other = await connect(token, 'v2 client, HTTP 2026-07-28')
+    await use(other, 'resume_session', { checkpoint: { nextStep: 'Another' } })
+    const { body } = await ada.fetch<{ checkpoint: object }>('GET', `/api/sessions/${id}`)
+    expect(body.checkpoint).toEqual({ nextStep: 'Mine' })
+    for (const client of [open, other]) await client.close()
   })
 })
 
@@ -182,18 +221,16 @@ describe('the streams of a process that was killed', () => {
   test('are closed when the next process starts, so that an agent gets its task and session back', async () => {
     const [task] = await newTasks(1)
     const token = await mcpToken(t, ada, { name: unique('laptop') })
-    const first = await connect(token, 'v2 client, SSE')
-    const { id: session } = await use(first, 'create_session', { project: project.key })
-    await use(first, 'claim_task', { task })
-    // Another process, which ended a minute ago, held the stream.
+    const first = await withoutStream(token)
+    const session = ((await first('create_session', { project: project.key })).structuredContent as unknown as Facts).id
+    await first('claim_task', { task })
+    // Another process, which ended a minute ago, held its stream.
     const dead = crypto.randomUUID()
     await t.app.driver.query(
-      `insert into stream_holders (id, seen_at) values ($1::uuid, now() - interval '1 minute')`,
-      [dead],
-    )
-    await t.app.driver.query(
-      `update open_streams set holder_id = $1::uuid where credential_id = (select lease_credential_id from tasks t
-        join projects p on p.id = t.project_id where p.key || '-' || t.number = $2)`,
+      `with dead as (insert into stream_holders (id, seen_at) values ($1::uuid, now() - interval '1 minute') returning id)
+        insert into open_streams (holder_id, credential_id, connection)
+        select dead.id, t.lease_credential_id, t.lease_connection from dead, tasks t
+        join projects p on p.id = t.project_id where p.key || '-' || t.number = $2`,
       [dead, task],
     )
     await prepareStreams(t.app)
@@ -201,7 +238,30 @@ describe('the streams of a process that was killed', () => {
     const again = await connect(token, 'v2 client, SSE')
     expect((await use(again, 'next_task', { project: project.key })).task?.key).toBe(String(task))
     expect((await use(again, 'resume_session')).id).toBe(session)
-    for (const client of [first, again]) await client.close()
+    await again.close()
+  })
+
+  test('are stored again by a process that another one took for ended', async () => {
+    const [task] = await newTasks(1)
+    const token = await mcpToken(t, ada, { name: unique('laptop') })
+    const first = await connect(token, 'v2 client, SSE')
+    await use(first, 'claim_task', { task })
+    await t.app.driver.query('delete from stream_holders where id = $1::uuid', [t.app.instanceId])
+    await prepareStreams(t.app)
+    const second = await connect(token, 'v2 client, SSE')
+    expect(await refusal(second, 'claim_task', { task })).toContain('on another connection of this token')
+    for (const client of [first, second]) await client.close()
+  })
+})
+
+describe('POST /api/tasks/next for an agent of a person', () => {
+  test('returns the task that the agent already works on', async () => {
+    await newTasks(2)
+    const { body: agent } = await ada.fetch<{ id: string }>('POST', '/api/agents', { name: unique('Builder') })
+    const next = () =>
+      ada.fetch<{ task: { key: string } }>('POST', '/api/tasks/next', { projectId: project.id, agent: agent.id })
+    const first = (await next()).body.task.key
+    expect((await next()).body.task.key).toBe(first)
   })
 })
 
@@ -251,6 +311,32 @@ describe('the checkpoint of a session', () => {
     await reads.close()
   })
 
+  test('is not stored with tasks of other projects that the same window holds', async () => {
+    const [task] = await newTasks(1)
+    const other = await newProject()
+    const client = await connect(await mcpToken(t, ada, { name: unique('laptop') }), 'v2 client, SSE')
+    await use(client, 'claim_task', { task })
+    await use(client, 'create_session', { project: other.key })
+    await use(client, 'resume_session', { checkpoint })
+    expect((await use(client, 'get_task', { task })).lastCheckpoint).toBeUndefined()
+    await client.close()
+  })
+
+  test('is cleared with the account of its author', async () => {
+    const leaver = await member(t, ada, 'member', 'Edsger Dijkstra')
+    const [task] = await newTasks(1)
+    const client = await connect(await mcpToken(t, leaver, { name: unique('laptop') }), 'v2 client, SSE')
+    await use(client, 'create_session', { project: project.key })
+    await use(client, 'claim_task', { task })
+    await use(client, 'resume_session', { checkpoint })
+    await client.close()
+    const read = async () =>
+      (await ada.fetch<{ lastCheckpoint: object | null }>('GET', `/api/tasks/${task}`)).body.lastCheckpoint
+    expect(await read()).toMatchObject({ author: { for: { name: 'Edsger Dijkstra' } } })
+    expect((await leaver.fetch('DELETE', '/api/auth/account', { confirm: leaver.email })).status).toBe(200)
+    expect(await read()).toBeNull()
+  })
+
   test('keeps the fields that the next one does not name, and null clears one', async () => {
     const client = await connect(await mcpToken(t, ada, { name: unique('laptop') }), 'v2 client, SSE')
     const { id } = await use(client, 'create_session', { project: project.key })
@@ -275,6 +361,19 @@ describe('the checkpoint of a session', () => {
     const { body } = await ada.fetch<{ content: string }>('GET', `/api/memories/${ended.memories[0]?.id}`)
     expect(body.content).toContain('Branch: lock-folder')
     expect(body.content).not.toContain('Next step')
+    await client.close()
+  })
+
+  test('leaves its next step in the memory of a session that still holds a task', async () => {
+    const [task, open] = await newTasks(2)
+    const client = await connect(await mcpToken(t, ada, { name: unique('laptop') }), 'v2 client, SSE')
+    await use(client, 'create_session', { project: project.key })
+    for (const each of [task, open]) await use(client, 'claim_task', { task: each })
+    await use(client, 'resume_session', { checkpoint })
+    await use(client, 'complete_task', { task })
+    const ended = (await use(client, 'end_session')) as unknown as { memories: { id: string }[] }
+    const { body } = await ada.fetch<{ content: string }>('GET', `/api/memories/${ended.memories[0]?.id}`)
+    expect(body.content).toContain(`Next step: ${checkpoint.nextStep}`)
     await client.close()
   })
 })
