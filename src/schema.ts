@@ -189,6 +189,8 @@ export const binary = <T>(contentMediaType: string, options: { description?: str
   Type.Unsafe<T>({ [Kind]: 'Binary', type: 'string', contentMediaType, examples: ['(bytes)'], ...options })
 
 export const nullable = <T extends TSchema>(schema: T): TUnion<[T, TNull]> => Type.Union([schema, Type.Null()])
+/** Marks an optional field that examples leave out, because another page of the reference shows it. */
+export const noExample = Symbol('noExample')
 /** The kind of record that an event is about. */
 export const eventKind = nullable(text(100, { example: 'task', description: 'What it is about; null: logged by hand' }))
 export const array = <T extends TSchema>(

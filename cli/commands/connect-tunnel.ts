@@ -19,7 +19,7 @@ import type { Options } from './connect.ts'
 export async function connectTunnel(program: AgentClientName, wanted: string, options: Options): Promise<void> {
   const { print: printOnly, stdio, project, only, expires, toolsets, yes, json } = options
   if (stdio || project || only || toolsets)
-    throw new Refusal('--tunnel takes none of --stdio, --project, --only and --toolsets.')
+    throw new Refusal('--tunnel cannot be combined with --stdio, --project, --only or --toolsets.')
   const [ref = '', name = '', more] = wanted.split('/')
   if (!ref || !name || more !== undefined) throw new Refusal('Name a tunnel and its MCP server: --tunnel build-1/fs')
   const agent = clients[program]

@@ -42,7 +42,7 @@ async function checked(path: string, each: (line: Line) => void = () => undefine
   return { lines, people }
 }
 
-/** Returns the JSON value on a line, without what makes an array of the lines where the export is one. */
+/** Returns the JSON value on a line, without the brackets and commas of an export that is a JSON array. */
 const jsonOn = (line: string): string => (line === '[' || line === ']' ? '' : line.replace(/,$/, ''))
 
 function parsed(text: string): Line {
@@ -84,7 +84,8 @@ export async function exportFile(
 function requireOneTeam({ organizations = [] }: Line): void {
   if (organizations.length > 1)
     throw new Refusal(
-      `This file has records of ${organizations.length} teams, and an import goes into one. Choose one with tutti teams use, and export again.`,
+      `This file has records of ${organizations.length} teams, but an import stores records in one team. ` +
+        'Choose a team with tutti teams use, and export again.',
     )
 }
 

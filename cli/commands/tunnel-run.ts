@@ -29,7 +29,7 @@ export async function run(ref: string, command: string | undefined, given: strin
       ({ name, description, confirm }) =>
         `${plain(name ?? '')}  ${plain(description)}${confirm ? ' (asks at the machine)' : ''}`,
     )
-    print(json, commands, ...(lines.length > 0 ? lines : ['This machine offers you no commands.']))
+    print(json, commands, ...(lines.length > 0 ? lines : ['This machine has no commands that you may run.']))
     const problem = await offlineProblem(client, ref)
     if (problem) note(problem)
     return
@@ -38,7 +38,8 @@ export async function run(ref: string, command: string | undefined, given: strin
   const names = commands.map(({ name }) => name).join(', ')
   if (!found) {
     const offered = names ? `Its commands: ${names}.` : ''
-    const sentences = [`${ref} offers you no command ${plain(command)}.`, offered, await offlineProblem(client, ref)]
+    const none = `${ref} has no command ${plain(command)} that you may run.`
+    const sentences = [none, offered, await offlineProblem(client, ref)]
     throw new Refusal(sentences.filter(Boolean).join(' '), 4)
   }
   const schema = (found.schema.properties as { params?: Properties } | undefined)?.params
@@ -62,7 +63,7 @@ export async function call(place: string, tool: string, given: string[], { json,
   finish(await perform(client, ref, { type: 'call_tool', params }, true), json)
 }
 
-/** Returns that the machine of a tunnel is offline. The server itself says that a tunnel is paused. */
+/** Returns a sentence if the machine of a tunnel is offline. The server itself reports a paused tunnel. */
 async function offlineProblem(client: Client, ref: string): Promise<string | undefined> {
   const tunnel = await helped(client, () => client.get<Tunnel>(at('/api/tunnels/:id', ref)))
   return tunnel.paused ? undefined : describeOffline(tunnel)
@@ -118,7 +119,7 @@ function argumentsOf(given: readonly string[]): Record<string, unknown> {
 /** Asks for an action and waits for its end. Ctrl-C cancels it. `quiet`: the output is not printed as it comes. */
 async function perform(client: Client, ref: string, body: object, quiet: boolean | undefined): Promise<TunnelAction> {
   const problem = await offlineProblem(client, ref)
-  if (problem) note(`${problem} Waiting for it for a minute.`)
+  if (problem) note(`${problem} Waiting up to a minute for the machine.`)
   const asked = await helped(client, () => client.post<TunnelAction>(at('/api/tunnels/:id/actions', ref), body))
   const stop = stopSignal()
   const done = new AbortController()

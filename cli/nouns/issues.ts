@@ -26,7 +26,7 @@ const describeIssue = (issue: Issue): Shown =>
 export const verbs: Verb[] = [
   {
     name: 'list',
-    about: 'List what you reported, newest first',
+    about: 'List the issues that you reported, newest first',
     aliases: ['ls'],
     fields: [
       choice('--status <status>', ['open', 'in_review', 'closed']),

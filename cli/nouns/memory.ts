@@ -26,7 +26,7 @@ const scoped = async ({ client, fields, project }: Call) => {
   const named = fields.scope === undefined ? await project() : undefined
   return named ? { ...fields, scope: 'project', scopeId: await projectId(client, named) } : fields
 }
-/** Says where was searched if the folder decided that and not the command. */
+/** Returns a note that names the searched project, if the linked folder chose it and not the command. */
 function noteOn({ fields, impliedProject }: Call, found: number): string | undefined {
   const project = fields.scope === undefined ? impliedProject()?.slug : undefined
   if (!project) return found === 0 ? 'Nothing found.' : undefined

@@ -122,7 +122,7 @@ export const verbs: Verb[] = [
     args: '<project>',
     about: 'Share a project: with its team (default), with everybody, or in a workspace',
     online: true,
-    fields: [visibility, text('--workspace <workspace>', 'workspace in which its team may write; none takes it out')],
+    fields: [visibility, text('--workspace <workspace>', 'workspace in which its team may write; none: no workspace')],
     examples: ['tutti projects share TUT --workspace Engines'],
     run: async ({ client, args, fields: { workspace, ...fields } }) => {
       const workspaceId =

@@ -87,7 +87,7 @@ export const verbs: Verb[] = [
   {
     name: 'usage',
     args: '[team]',
-    about: 'Show what a team uses of the limits of its plan (default: the current one)',
+    about: 'Show the usage of a team and the limits of its plan (default: the current team)',
     examples: ['tutti teams usage', 'tutti teams usage engines --json'],
     run: async ({ client, args }) => {
       const found = await client.get<TeamUsage>(at('/api/teams/:id/usage', await idOf(client, args[0])))

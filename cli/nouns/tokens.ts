@@ -100,7 +100,7 @@ export const verbs: Verb[] = [
     args: '<name>',
     about: 'Create a token for an agent; it is printed once',
     fields: [
-      many('-p, --project <project>', 'limit it to this project; the first is its default project', 'projects'),
+      many('-p, --project <project>', 'limit the token to this project; the first is its default project', 'projects'),
       reference(
         '--default-project <project>',
         "default project of its calls, without a limit (default: the linked folder's project)",

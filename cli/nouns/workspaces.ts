@@ -184,7 +184,7 @@ const ofTeams: Verb[] = [
   {
     name: 'remove',
     args: '<workspace> <team>',
-    about: 'Remove a team and its projects from a workspace; also how your own team leaves',
+    about: 'Remove a team and its projects from a workspace, or leave it with your own team',
     aliases: ['leave'],
     examples: ['tutti workspaces remove Engines looms'],
     run: async ({ client, args: [ref, team] }) => {
@@ -201,7 +201,7 @@ const ofInvites: Verb[] = [
   {
     name: 'invite',
     args: '<workspace> <email>',
-    about: 'Invite a team of others, by the address of a person who administers it and chooses the team',
+    about: 'Invite another team, by the e-mail address of a person who administers it',
     fields: [choice('--role <role>', roles, 'editor')],
     examples: ['tutti workspaces invite Engines joan@example.com --role viewer'],
     run: async ({ client, args: [ref, email], fields: { role = 'editor' } }) => {
@@ -214,7 +214,7 @@ const ofInvites: Verb[] = [
   {
     name: 'invites',
     args: '[workspace]',
-    about: 'List the invitations to a workspace; without a workspace, those that you got',
+    about: 'List the invitations to a workspace; without a workspace, the invitations that you received',
     fields: [choice('--status <status>', statuses, 'pending'), ...paging],
     examples: ['tutti workspaces invites', 'tutti workspaces invites Engines --status declined'],
     run: async ({ client, args: [ref], fields: { status, ...fields } }) =>

@@ -21,7 +21,7 @@ function add(set: SetLike, value: string): void {
 }
 
 const CONFIRM_MARK = 'tutti_confirm'
-/** Longer than a ticket works, which says itself that it is too old. */
+/** Longer than a ticket is valid, so that an expired ticket returns its own error. */
 const CONFIRM_MINUTES = 15
 
 interface Exchange {

@@ -3,6 +3,7 @@ import type { AnyElysia } from 'elysia'
 import type { Rule } from '../auth/policy.ts'
 import { check } from '../check.ts'
 import { codes } from '../errors.ts'
+import { noExample } from '../schema.ts'
 import { problemSchema } from './problem-schema.ts'
 
 /** Generates OpenAPI 3.1 from the routes themselves: the documented schemas are the ones that validate. */
@@ -209,7 +210,7 @@ export function exampleOf(schema: TSchema): unknown {
     case 'object':
       return Object.fromEntries(
         Object.entries((schema.properties ?? {}) as Record<string, TSchema>)
-          .filter(([, s]) => !(s[OptionalKind] && saysNothing(s)))
+          .filter(([, s]) => !(s[OptionalKind] && (saysNothing(s) || noExample in s)))
           .map(([name, s]) => [name, exampleOf(s)]),
       )
     case 'array':

@@ -5,6 +5,8 @@ import { renderMarkdown, showSource } from './render-markdown.ts'
 const SHORT = 20_480
 /** The longest text takes about 50 ms. One that takes longer than this is shown as it was written. */
 const MOST_MS = 2000
+/** How many texts may wait for the thread. Further ones are shown as they were written. */
+const MOST_WAITING = 50
 /** How long the thread stays after its last text. */
 const IDLE_MS = 60_000
 
@@ -24,6 +26,7 @@ export class MarkdownThread {
   constructor(private readonly mostMs = MOST_MS) {}
 
   render(markdown: string, byUsers: boolean): Promise<string> {
+    if (this.#waiting.length >= MOST_WAITING) return Promise.resolve(showSource(markdown))
     const { promise, resolve } = Promise.withResolvers<string>()
     this.#waiting.push({ markdown, byUsers, resolve })
     if (!this.#current) this.#next()

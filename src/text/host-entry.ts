@@ -25,7 +25,7 @@ export function parseHostEntry(text: string): HostEntry | undefined {
 function ofHost(host: string): HostEntry | undefined {
   const family = host.includes('%') ? 0 : isIP(host)
   if (family !== 0) return { range: { base: host, bits: family === 4 ? 32 : 128 } }
-  // The parser normalises names with other letters, and refuses what is none.
+  // The parser normalises international names, and rejects text that is not a host name.
   const name = host && !host.includes(':') ? URL.parse(`http://${host}`)?.hostname : undefined
   return name && !isIP(name) ? { name: withoutDot(name) } : undefined
 }

@@ -21,9 +21,12 @@ const DELIMITER = /^([ \t>]*)(?=[|:-][ \t>|:-]*$)/gm
 /** An entity is always text, so a line or the rest of a line that begins with it is a paragraph. */
 const SPACE = '&#32;'
 
+/** Parsers treat a carriage return as a line break, so the limits do too. */
+const toNewlines = (text: string): string => (text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text)
+
 /** Returns the text with the markup as text that exceeds a limit. A text that people write stays as it is. */
 export function limitMarkdown(text: string): string {
-  const flat = text.replace(TOO_DEEP, `$1 ${SPACE}`).replace(TOO_MANY_BACKTICKS, '`'.repeat(MOST_BACKTICKS))
+  const flat = toNewlines(text).replace(TOO_DEEP, `$1 ${SPACE}`).replace(TOO_MANY_BACKTICKS, '`'.repeat(MOST_BACKTICKS))
   return mostCellsIn(flat) > MOST_CELLS ? flat.replace(DELIMITER, `$1${SPACE}`) : flat
 }
 
@@ -74,5 +77,7 @@ const LONGEST_BLOCK = 20_000
 
 export function hasLongBlock(text: string): boolean {
   if (text.length <= LONGEST_BLOCK) return false
-  return text.split(/\n[ \t>]*\n/).some((block) => block.length > LONGEST_BLOCK)
+  return toNewlines(text)
+    .split(/\n[ \t>]*\n/)
+    .some((block) => block.length > LONGEST_BLOCK)
 }

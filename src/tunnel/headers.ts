@@ -30,7 +30,7 @@ const ofOrigin = new Set([
   'report-to',
 ])
 /** Names of this server's cookies. A service must neither see nor set them. */
-const ourCookie = /^\s*(?:__(?:Host|Secure)-)?tutti_/i
+const ourCookie = /^[\s=]*(?:__(?:Host|Secure)-)?tutti_/i
 
 /** Returns whether a cookie, written `name=value`, belongs to this server. */
 const isOurCookie = (cookie: string): boolean => ourCookie.test(cookie)

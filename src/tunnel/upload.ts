@@ -11,8 +11,8 @@ export const uploadLimits = {
 }
 
 /**
- * Sends the body of a request as it arrives. A body may take hours as long as bytes come. One of which nothing comes
- * would hold a stream of the machine, so it ends.
+ * Sends the body of a request as it arrives. A body may take hours as long as bytes come. A body that stalls
+ * is cancelled, because it would hold a stream of the machine.
  */
 export class Upload {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>
@@ -37,7 +37,7 @@ export class Upload {
     return this.#awaitedSince === undefined ? this.#arrivedAt : undefined
   }
 
-  /** Ends a body that does not arrive, and one that nobody takes any more. Call it now and then. */
+  /** Cancels a body that stalls or whose stream has closed. Must be called regularly. */
   checkProgress(now: number): void {
     const { stream } = this
     if (stream.isClosed) {

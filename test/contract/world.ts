@@ -250,6 +250,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       'links.remove.id': link.id,
     },
     bodies: {
+      'workspaces.invite': { email: `${unique('guest')}@example.com` },
       'tasks.completeMany': { tasks: [one.task.id] },
       'grants.look': { request: program.request },
       'grants.decide': { request: program.request },

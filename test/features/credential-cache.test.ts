@@ -28,6 +28,7 @@ describe('a cached credential', () => {
     shared: '[]',
     scopes: '{write}',
     organization_id: null,
+    projects: null,
   }
   const bus = new Bus({ kind: 'pglite' } as Driver, newId(), quiet)
   const secret = newSecret('api_key')

@@ -131,7 +131,7 @@ describe('dependencies', () => {
     const refused = await advance(author, feature.id)
     const problem = await expectRefusal(t, refused, 409, 'conflict.gate')
     expect(problem.errors).toHaveLength(2)
-    expect(problem.detail).toContain(JSON.stringify(first.title))
+    expect(problem.detail).toContain(`«${first.title}»`)
     await expectRefusal(t, await patch(author, feature.id, { status: 'in_progress' }), 409, 'conflict.gate')
     await override(admin, first.id, 'done')
     expect((await get(author, feature.id)).body.next?.missing).toHaveLength(1)
@@ -148,7 +148,7 @@ describe('dependencies', () => {
     expect((await expectRefusal(t, refused, 422, 'invalid')).errors).toMatchObject([
       { pointer: '/blockedBy', code: 'cycle' },
     ])
-    expect((refused.body as unknown as Problem).detail).toContain('A → C → B → A')
+    expect((refused.body as unknown as Problem).detail).toContain('«A» → «C» → «B» → «A»')
     await expectRefusal(t, await patch(author, a.id, { blockedBy: [a.id] }), 422, 'invalid')
     expect((await patch(author, c.id, { blockedBy: [] })).body.blockedBy).toEqual([])
     expect((await patch(author, a.id, { blockedBy: [c.id] })).status).toBe(200)

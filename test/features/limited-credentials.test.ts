@@ -129,7 +129,7 @@ describe('a limited credential', () => {
     expect((await seen(key)).sort()).toEqual([deleted.id, moved.id].sort())
     const elsewhere = (await create<Organization>(self, '/api/teams', { name: unique('Elsewhere') })).id
     expect((await owner.fetch('DELETE', `/api/projects/${deleted.id}`)).status).toBe(200)
-    const sent = await owner.fetch('POST', `/api/projects/${moved.id}/share`, { organizationId: elsewhere })
+    const sent = await owner.fetch('PATCH', `/api/projects/${moved.id}`, { organizationId: elsewhere })
     expect(sent.status).toBe(200)
     expect(await seen(key)).toEqual([])
     expect((await tool(token, 'list_projects')).structuredContent).toMatchObject({ items: [] })

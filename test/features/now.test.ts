@@ -182,7 +182,7 @@ test('evidence is added while the task is open, once, and a person verifies it',
   ])
   const { evidence } = told<{ evidence: string[] }>(await client.call('get_task', { task: made.key }))
   expect(evidence).toEqual([
-    expect.stringMatching(/^bun test: 214 pass \(reported, /),
+    expect.stringMatching(/^«bun test: 214 pass» \(reported, /),
     expect.stringContaining('3f98b0f'),
   ])
   // Who completes it with the same evidence adds nothing.

@@ -76,7 +76,7 @@ describe('a plan', () => {
     const team = (await ada.fetch<{ id: string }>('POST', '/api/teams', { name: 'Other' })).body.id
     const other = (await createProject(inside(ada, team))).body.id
     full(
-      await inside(ada, team).fetch('POST', `/api/projects/${other}/share`, { organizationId: ada.organizationId }),
+      await inside(ada, team).fetch('PATCH', `/api/projects/${other}`, { organizationId: ada.organizationId }),
       '1 project',
     )
     const client = new SyncClient(ada, 'laptop')

@@ -81,7 +81,7 @@ test('a feature does not come back into a circle', async () => {
   await team.member.fetch('DELETE', `/api/projects/${team.project.id}/features/${b.id}`)
   expect((await team.member.fetch('PATCH', `/api/features/${a.id}`, { blockedBy: [c.id] })).status).toBe(200)
   const back = () => team.admin.fetch('POST', `/api/features/${b.id}/restore`)
-  expect((await expectRefusal(t, await back(), 409, 'conflict.cycle')).detail).toContain('Lock → Lock')
+  expect((await expectRefusal(t, await back(), 409, 'conflict.cycle')).detail).toContain('«Lock» → «Lock»')
   await team.member.fetch('PATCH', `/api/features/${a.id}`, { blockedBy: [] })
   expect((await back()).status).toBe(200)
 })

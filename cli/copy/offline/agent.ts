@@ -77,7 +77,7 @@ export class OfflineAgent {
   #refusal(name: string): string | undefined {
     const tool = Object.hasOwn(offlineTools, name) ? offlineTools[name] : undefined
     if (!tool) return `${name} needs the server, which cannot be reached. Try again later.`
-    // The copy is its owner's, and holds more.
+    // The copy contains all projects of its owner, also those that the token must not see.
     if (this.token.projects) return `${name} needs the server: the token is limited to projects.`
     const { toolset, scope } = tool
     const isIncluded = [this.token.toolsets, this.only.toolsets].every((some) => includesTool(some, { name, toolset }))

@@ -33,7 +33,7 @@ export interface MailboxProof {
   via: Via
   /** Value of the cookie that marks the browser. */
   browser: string
-  /** Of the new password that they chose with a mailed link. */
+  /** Hash of the new password that they chose with a mailed link. */
   passwordHash?: string
   /** The identity that they signed in with, as JSON, to be connected to the account. */
   identity?: string
@@ -86,7 +86,7 @@ export const asksWhoCreated = ({ ticket, holds }: Question): AppError =>
   new AppError(
     'conflict.confirm_account',
     'This account was created before its address was confirmed. Did you create it? If so, prove it with its ' +
-      'password, a passkey or a connected identity. If not, remove what it holds. You are not signed in yet.',
+      'password, a passkey or a connected identity. If not, remove all earlier access. You are not signed in yet.',
     { ticket, holds, next: [{ route: 'POST /api/auth/confirm-account', page: '/login' }] },
   )
 
@@ -122,14 +122,14 @@ async function markConfirmed(ctx: Ctx, user: User, set: PgUpdateSetSource<typeof
 const stale = () =>
   new AppError(
     'gone',
-    'This was answered already, began in another browser, or is older than 10 minutes. Sign in again.',
+    'This question was answered already, belongs to another browser, or is older than 10 minutes. Sign in again.',
   )
 
 interface Answer {
   ticket: string
   browser: string
   userId: string
-  /** Of the password that proves who created the account. */
+  /** Hash of the password that proves who created the account. */
   passwordHash?: string
   remove?: boolean
 }

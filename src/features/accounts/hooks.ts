@@ -36,7 +36,7 @@ export const holdings = [
 ] as const
 export type Holds = Record<(typeof holdings)[number], number>
 
-/** Returns how many usable ones of a kind the user has. The results of several handlers are added. */
+/** Returns how many usable holdings of each kind the user has. The results of several handlers are added. */
 export const countHoldings = hook<{ userId: string }, Partial<Holds>>('accounts.countHoldings')
 
 /** Connects the identity with which the user proved their mailbox, once it is known who created the account. */

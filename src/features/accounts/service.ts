@@ -8,6 +8,7 @@ import { hashSecret, kindOf, newSecret, sameText } from '../../auth/secrets.ts'
 import { meta } from '../../db/table.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { changeVersioned } from '../../records/rows.ts'
+import * as members from '../organizations/members.ts'
 import { userRoleChanged, userUpdated } from '../users/events.ts'
 import type { User } from '../users/schema.ts'
 import { byEmail, visible } from '../users/service.ts'
@@ -80,7 +81,10 @@ const putAdmin = write('accounts.putAdmin', machine, async (ctx, input: NewUser)
     .returning(visible)
   await endCredentials(ctx, known.id)
   // A stranger who created the account with this address must not become administrator with it.
-  if (!known.emailVerifiedAt) await removeOtherMethods(ctx, known.id)
+  if (!known.emailVerifiedAt) {
+    await removeOtherMethods(ctx, known.id)
+    await members.reclaim(ctx, known.id)
+  }
   ctx.emit(userRoleChanged, { subjectId: known.id, userId: known.id, data: { role: 'admin' } })
   return user as User
 })

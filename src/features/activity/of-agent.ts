@@ -40,6 +40,8 @@ async function activityOf(ctx: Ctx, agent: Agent): Promise<AgentDetail['recentAc
             eq(events.subjectId, agent.id),
             agent.organizationId ? eq(events.organizationId, agent.organizationId) : undefined,
             isReadable(ctx),
+            // A credential that is limited to projects sees no event without one.
+            ctx.actor.projects ? seenBy(ctx) : undefined,
           ),
         )
         .orderBy(desc(events.seq))

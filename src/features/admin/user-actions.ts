@@ -5,7 +5,7 @@ import { issueSecret, openCode } from '../../auth/one-time-secrets.ts'
 import { admin, recentAdmin, refuse } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { RESET_MINUTES, resetMail } from '../accounts/messages.ts'
-import { endCredentials, endImpersonations, keepAnAdmin } from '../accounts/people.ts'
+import { endCredentials, endImpersonations, keepAnAdmin, removeOtherMethods } from '../accounts/people.ts'
 import { startImpersonation } from '../accounts/sessions.ts'
 import { oneLine } from '../mail/message.ts'
 import { queueMail } from '../mail/service.ts'
@@ -148,6 +148,8 @@ export const resetPassword = write(
     refuse(refusals.resetPassword(ctx, { id }))
     const user = await target(ctx, id)
     await endCredentials(ctx, id)
+    // A stranger may have created the account; the link goes to the person whom the administrator knows.
+    if (!user.emailVerifiedAt) await removeOtherMethods(ctx, id)
     await change(ctx, user, { passwordHash: null })
     const mailed = ctx.app.config.SMTP_URL !== undefined
     const withLink = !mailed && !refusals.readCode(ctx, user)

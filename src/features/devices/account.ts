@@ -7,7 +7,7 @@ export const dropApproved = endCredentialsOf.handle(async (ctx, { userId }) => {
   await ctx.db.delete(deviceCodes).where(eq(deviceCodes.claimedById, userId))
 })
 
-/** Only these: devices that have fetched their session are counted by it. */
+/** Counts devices that have not fetched their session yet. The others are counted by their session. */
 export const countApproved = countHoldings.handle(async (ctx, { userId }) => {
   const waiting = and(eq(deviceCodes.status, 'approved'), gt(deviceCodes.expiresAt, ctx.now))
   return { devices: await ctx.db.$count(deviceCodes, and(eq(deviceCodes.claimedById, userId), waiting)) }

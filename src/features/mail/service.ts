@@ -50,7 +50,7 @@ export async function queueMail(ctx: Ctx, message: Message, { withheld }: Sendin
   const sealed = app.seal.close(JSON.stringify(render(message, app.url)))
   await ctx.db
     .insert(mails)
-    .values(withheld ? { ...row, sealed: null, status: 'failed', error: withheld } : { ...row, sealed })
+    .values(withheld ? { ...row, sealed: null, status: 'failed', error: withheld } : { ...row, sealed, error: null })
   if (app.config.SMTP_URL) ctx.enqueue({ name: 'mail.send', data: { id } })
 }
 

@@ -60,7 +60,7 @@ export async function targetOf(
   if (scope === undefined || scope === 'project') return inProject(await projectOf(ctx, ref))
   if (scope === 'agent')
     return ofAgent(ctx, ref ? await findAgent(ctx, currentOrganization(ctx.actor), ref) : ctx.actor.agent)
-  return inSession(ctx, await sessionOf(ctx, ref === undefined ? { active: true } : { ref }))
+  return inSession(ctx, await sessionOf(ctx, ref === undefined ? { active: 'agent' } : { ref }))
 }
 
 /** Returns the default of an agent: its `memoryScope`, if there is such a project or session. */
@@ -72,7 +72,7 @@ async function usualTarget(ctx: Ctx): Promise<MemoryTarget> {
     .from(agents)
     .where(eq(agents.id, agent.id))
   if (settings?.memoryScope === 'agent') return ofAgent(ctx, agent)
-  const session = settings?.memoryScope === 'session' ? await sessionOf(ctx, { active: true }) : undefined
+  const session = settings?.memoryScope === 'session' ? await sessionOf(ctx, { active: 'agent' }) : undefined
   if (session) return inSession(ctx, session)
   const project = await projectOf(ctx, undefined)
   return project ? inProject(project) : ofAgent(ctx, agent)

@@ -11,7 +11,7 @@ export const signInHooks = [
     const usable = inArray(connectedAccounts.issuer, issuers)
     return ctx.db.$count(connectedAccounts, and(eq(connectedAccounts.userId, userId), usable))
   }),
-  // All of them, as removing takes all of them: an issuer of today may be configured again.
+  // Counts identities of all issuers, because removal deletes all: a former issuer may be configured again.
   countHoldings.handle(async (ctx, { userId }) => ({
     identities: await ctx.db.$count(connectedAccounts, eq(connectedAccounts.userId, userId)),
   })),

@@ -41,7 +41,7 @@ export async function requireProject(ctx: Ctx, ref: string | undefined): Promise
  */
 const worksSomewhere = async (ctx: Ctx): Promise<boolean> =>
   ctx.actor.kind === 'mcp_token' && ctx.connection === undefined
-    ? Boolean((await sessionOf(ctx, { active: true }))?.projectId)
+    ? Boolean((await sessionOf(ctx, { active: 'worker' }))?.projectId)
     : false
 
 const MOST_KEYS = 12
@@ -96,7 +96,7 @@ export async function defaultProject(ctx: Ctx, session?: string): Promise<Projec
 
 /** Returns the session that the call names, if its own worker names it; else the active one of its connection. */
 async function workerSession(ctx: Ctx, ref: string | undefined): Promise<WorkSession | undefined> {
-  if (ref === undefined) return ctx.connection === undefined ? undefined : sessionOf(ctx, { active: true })
+  if (ref === undefined) return ctx.connection === undefined ? undefined : sessionOf(ctx, { active: 'worker' })
   const named = await sessionOf(ctx, { ref, team: 'any' })
   return named?.credentialId === ctx.actor.credentialId ? named : undefined
 }

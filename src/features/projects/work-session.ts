@@ -13,9 +13,10 @@ export interface WorkSession {
 
 /**
  * One of the caller's own sessions: by id or id prefix, in the current team (default) or in any of their teams; or the
- * active session of the calling worker: of this credential, agent and connection.
+ * active session of the calling worker (this credential, agent and connection), or of the calling agent: on this
+ * connection, else one without a connection, which a person may have started for it.
  */
-export type SessionRef = { ref: string; team?: 'current' | 'any' } | { active: true }
+export type SessionRef = { ref: string; team?: 'current' | 'any' } | { active: 'worker' | 'agent' }
 
 /** `sessions` handles this hook. */
 export const workSession = hook<SessionRef, WorkSession | undefined>('projects.workSession')

@@ -21,8 +21,8 @@ const tag = /<\/?(?:a|img|iframe|script|link|video|audio|source|embed|object|for
 /** An address, which many programs turn into a link or open. */
 const address = new RegExp(
   [
-    '([(<]?)(?<![a-z0-9])',
-    '((?:[a-z][a-z0-9+.-]{1,20}:\\/\\/|www\\.|javascript:|vbscript:|mailto:|data:[a-z]+\\/)',
+    '([(<]?)',
+    '((?:[a-z0-9+.-]{1,40}:\\/\\/|www\\.|javascript:|vbscript:|mailto:|data:[a-z]+\\/)',
     '[^\\s<>"\'`()[\\]]{1,2000})([)>]?)',
   ].join(''),
   'gi',

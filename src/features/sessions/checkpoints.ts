@@ -18,7 +18,7 @@ export function mergeCheckpoint(before: Checkpoint | null, patch: CheckpointPatc
 
 /** Tokens of a checkpoint that is stored with a task. */
 const MOST_TOKENS = 400
-/** Of these the next step may take so many; the rest is for the lists. */
+/** The most tokens that the next step may take; the lists share the rest. */
 const NEXT_STEP_TOKENS = 200
 
 /**

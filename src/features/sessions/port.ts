@@ -1,4 +1,4 @@
-import { desc, eq, type SQL } from 'drizzle-orm'
+import { desc, eq, isNull, type SQL } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { currentOrganization, membershipsWith, userIdOf } from '../../auth/actor.ts'
 import { anyOf, idList } from '../../db/columns.ts'
@@ -30,7 +30,7 @@ export async function markSessions(
 
 /** Finds sessions for the features below this one. Only its user sees a session. */
 export const sessionPort = workSession.handle((ctx, which) =>
-  'ref' in which ? namedSession(ctx, which) : activeSession(ctx),
+  'ref' in which ? namedSession(ctx, which) : activeSession(ctx, which.active),
 )
 
 const select = (ctx: Ctx, where: SQL | undefined): Promise<WorkSession[]> =>
@@ -47,10 +47,14 @@ const select = (ctx: Ctx, where: SQL | undefined): Promise<WorkSession[]> =>
     .orderBy(desc(sessions.updatedAt), desc(sessions.id))
     .limit(2)
 
-async function activeSession(ctx: Ctx): Promise<WorkSession | undefined> {
-  const here = eq(sessions.organizationId, currentOrganization(ctx.actor))
-  const [found] = await select(ctx, and(here, eq(sessions.status, 'active'), mine(ctx), isHere(ctx)))
-  return found
+async function activeSession(ctx: Ctx, whose: 'worker' | 'agent'): Promise<WorkSession | undefined> {
+  const { agent } = ctx.actor
+  if (whose === 'agent' && !agent) return undefined
+  const isActive = and(eq(sessions.organizationId, currentOrganization(ctx.actor)), eq(sessions.status, 'active'))
+  const [own] = await select(ctx, and(isActive, mine(ctx), isHere(ctx)))
+  if (own || whose === 'worker') return own
+  const [given] = await select(ctx, and(isActive, agent && eq(sessions.agentId, agent.id), isNull(sessions.connection)))
+  return given
 }
 
 async function namedSession(ctx: Ctx, { ref, team }: Extract<SessionRef, { ref: string }>): Promise<WorkSession> {

@@ -15,7 +15,7 @@ export const criteria = (given: readonly (string | Acceptance)[], before: readon
   given.map((c) => (typeof c === 'string' ? { text: c, done: before.some((b) => b.done && same(b.text, c)) } : c))
 
 /** Returns the criteria as they are after a task was reopened: what was accepted then has to be accepted again. */
-export const unticked = (list: readonly Acceptance[]): Acceptance[] => list.map((one) => ({ ...one, done: false }))
+export const clearTicks = (list: readonly Acceptance[]): Acceptance[] => list.map((one) => ({ ...one, done: false }))
 
 /** Returns the criteria with those ticked that the caller accepts: all, or some by their numbers or texts. */
 export function ticked(list: readonly Acceptance[], accepted: Accepted | undefined): Acceptance[] {

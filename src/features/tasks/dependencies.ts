@@ -191,7 +191,7 @@ export async function setFree(ctx: Ctx, ids: readonly string[], by: string): Pro
     .where(and(anyOf(tasks.id, idList(freed.map(({ id }) => id))), eq(tasks.status, 'blocked')))
   for (const task of freed) {
     const stopped = task.status === 'blocked'
-    const freer = isShownIn(task, from) ? { by } : {}
+    const freer = from?.id === task.projectId ? { by } : {}
     ctx.emit(taskFreed, about(stopped ? { ...task, status: 'todo', version: task.version + 1 } : task, freer))
   }
   await notifyAssignees(ctx, freed, (task) => (isShownIn(task, from) ? by : 'The last task before it'))
@@ -215,7 +215,7 @@ async function projectOf(ctx: Ctx, ids: readonly string[]): Promise<Place | unde
   return found
 }
 
-/** Events of a task are read by all who see its project, so they name no task of another, private project. */
+/** Whoever sees the task's project may be told of this other one. A credential may be limited, so events do not use it. */
 const isShownIn = ({ projectId }: Pick<TaskItem, 'projectId'>, other: Place | undefined): boolean =>
   other !== undefined && (other.id === projectId || other.visibility !== 'private')
 
@@ -263,7 +263,10 @@ export const relate = write(
           removed.filter(({ taskId }) => taskId === end.id),
         )
     }
-    ctx.emit(kind ? taskRelated : taskUnrelated, about(task, { to: isShownIn(task, project) ? to.key : HIDDEN, kind }))
+    ctx.emit(
+      kind ? taskRelated : taskUnrelated,
+      about(task, { to: project.id === task.projectId ? to.key : HIDDEN, kind }),
+    )
     return task
   },
   { idempotent: true },

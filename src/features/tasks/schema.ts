@@ -7,6 +7,7 @@ import {
   id,
   instant,
   int,
+  noExample,
   nullable,
   object,
   oneOf,
@@ -161,8 +162,8 @@ export const TaskDetail = object({
   links: Type.Array(LinkedRecord, {
     description: 'Records that are linked with it or mention it',
   }),
-  /** Null for callers who may not change the task. */
-  lastCheckpoint: nullable(TaskCheckpoint),
+  /** Null for callers who may not change the task, and in examples, so that these stay short. */
+  lastCheckpoint: Type.Union([Type.Null(), TaskCheckpoint]),
   comments: Type.Array(Comment, { description: 'The last 20, oldest first' }),
   evidence: Type.Array(TaskEvidence, { description: 'What shows that it is done, the last 20, oldest first' }),
   can: permissions(taskActions),
@@ -216,9 +217,7 @@ export type TaskPatch = Static<typeof TaskPatch>
 const createdById = nullable(id())
 const Freed = Type.Array(object({ id: id(), key, title: taskTitle, createdById }))
 /** What a caller learns who takes a task over from another connection of the same token. */
-const takenOver = optional(
-  text(500, { example: 'You held it on another connection of this token, last seen 2026-03-01T12:00:00.000Z.' }),
-)
+const takenOver = optional(text(500, { example: 'You held it on another connection.' }))
 /** A claimed task. */
 export const TaskClaimed = object({ ...Task.properties, takenOver })
 export type TaskClaimed = Static<typeof TaskClaimed>
@@ -253,7 +252,7 @@ export const TaskCompleted = object({
   ),
   takenOver,
   next: nullable(object({ key, title: taskTitle, createdById, why: text(2000, { example: 'high priority' }) })),
-  claimed: optional(TaskDetail),
+  claimed: optional({ ...TaskDetail, [noExample]: true }),
   noNext: optional(text(2000, { description: 'With claimNext: why there is no next task' })),
 })
 export type TaskCompleted = Static<typeof TaskCompleted>

@@ -7,7 +7,7 @@ import { lastPosition } from '../../records/positions.ts'
 import { isClosed, type Status } from '../../records/work.ts'
 import { findParty, sameParty } from '../agents/parties.ts'
 import { lockProject } from '../projects/lock.ts'
-import { criteria, ticked, unticked } from './acceptance.ts'
+import { clearTicks, criteria, ticked } from './acceptance.ts'
 import { assigned, consequences, lockForChange, moved, stillOpen, store, tellAssignee } from './changing.ts'
 import { comment } from './comments.ts'
 import { findBlockers, relate, setBlockers } from './dependencies.ts'
@@ -118,7 +118,7 @@ async function change(
   const { blockedBy, assignee: named, after, acceptance: given, accepted, status, title, ...rest } = patch
   const { labels, addLabels, removeLabels, ...plain } = rest
   const cleared = status && !keepTicks ? ticksClearedBy(before, status) : []
-  const known = cleared.length > 0 ? unticked(before.acceptance) : before.acceptance
+  const known = cleared.length > 0 ? clearTicks(before.acceptance) : before.acceptance
   const acceptance =
     given || accepted || cleared.length > 0 ? ticked(given ? criteria(given, known) : known, accepted) : undefined
   const blockers = blockedBy && (await findBlockers(ctx, before.organizationId, blockedBy))

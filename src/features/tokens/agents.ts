@@ -31,7 +31,9 @@ export const introduce = flow('tokens.introduce', anyToken, async (ctx, program:
   const { credentialId } = ctx.actor
   if (!credentialId) return
   const [token] = await ctx.db.select().from(mcpTokens).where(eq(mcpTokens.id, credentialId))
-  if (token && (isNew(token, program) || isNameless(ctx.actor, program))) await connected(ctx, program)
+  if (token && (isNew(token, program) || isNameless(ctx.actor, program)))
+    // It changes only the token itself and its agent, which belong to no project: a limit to projects must not stop it.
+    await connected({ ...ctx, actor: { ...ctx.actor, projects: undefined } }, program)
 })
 
 const connected = write('tokens.connected', anyToken, async (ctx, program: Program): Promise<void> => {
@@ -102,9 +104,16 @@ export const replaceAgent = onAgentRemoved.handle(async (ctx, { agent }) => {
         gt(mcpTokens.expiresAt, ctx.now),
       ),
     )
+  const replacements = new Map<string, string>()
   for (const { id, organizationId, userId, name } of orphans) {
     const client = was?.client ?? undefined
-    const agentId = await agentOfToken(ctx, { organizationId, userId, token: name, client, isReplacement: true })
+    // Without room for more agents, the tokens of one person share one.
+    const shared = replacements.get(userId)
+    const agentId =
+      shared && !(await hasPlanRoom(ctx, organizationId, 'agents'))
+        ? shared
+        : await agentOfToken(ctx, { organizationId, userId, token: name, client, isReplacement: true })
+    replacements.set(userId, agentId)
     await ctx.db.update(mcpTokens).set({ agentId }).where(eq(mcpTokens.id, id))
   }
   return {}

@@ -259,6 +259,7 @@ class Batch {
     else {
       if (taken.parentId) taken.parentId = await parentIn(this.ctx, there.projectId, taken.parentId)
       const after: Fields = { ...there, ...taken }
+      if (taken.status !== undefined) await requireRoom(this.ctx, entity, after)
       const version =
         entity === 'spec'
           ? await specVersion(this.ctx, there, row, after)

@@ -95,7 +95,7 @@ export function createGate(app: App): Gate {
   async function enter(request: Request, address: TunnelAddress, client: string | null): Promise<Response> {
     const wait = guesses.take(networkOf(client))
     if (wait > 0) return problem(429, `Too many attempts. Try again in ${wait} seconds.`)
-    return (await entries.enter(request, address)) ?? problem(401, 'This link was used, or is too old.')
+    return (await entries.enter(request, address)) ?? problem(401, 'This link was already used or has expired.')
   }
 
   async function pass(request: Request, address: TunnelAddress): Promise<Admitted> {

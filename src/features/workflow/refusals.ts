@@ -35,9 +35,9 @@ export const creationRefusal = (ctx: Ctx, project: Project | undefined): Refusal
 
 /**
  * Returns why the caller may not review their own work, or undefined. Another agent of the author may object to it, but
- * not approve it. The author is who submitted the evidence, or
- * without evidence who created the feature. What their agent submitted, its human may review, and their own work too
- * where the team has no other member; both only in a browser, where an agent cannot sign in.
+ * not approve it. The author submitted the evidence or, without evidence, created the feature. People may
+ * review what their agent submitted, and also their own work if the team has no other member; both only in a browser,
+ * where an agent cannot sign in.
  */
 export async function authorRefusal(
   ctx: Ctx,
@@ -70,7 +70,7 @@ export async function authorRefusal(
   const detail = isOtherAgent
     ? 'An agent cannot approve the work of its own person or of their other agents. It can request changes.'
     : byAgent
-      ? 'The work of your own agent you can review only in person, at a browser.'
+      ? 'You can review the work of your own agent only in person, at a browser.'
       : 'Your team has no other member, so you can review your own work, but only in person, at a browser.'
   return { code: 'forbidden', detail, details: { next } }
 }

@@ -8,7 +8,6 @@ import { countSent } from '../invites/service.ts'
 import { oneLine } from '../mail/message.ts'
 import { queueMail } from '../mail/service.ts'
 import { notify, settle } from '../notifications/service.ts'
-import { personalReclaimed } from '../organizations/hooks.ts'
 import { byEmail } from '../users/service.ts'
 import { workspaceInviteCancelled, workspaceInviteCreated, workspaceInviteRenewed } from './events.ts'
 import { closeInvite, invitePage, isPending, listInvites, mailKind, selectInvites, sentTo } from './invite-rows.ts'
@@ -53,7 +52,7 @@ export const invite = write(
     if (known && known.id === ctx.actor.userId)
       throw new AppError(
         'conflict',
-        'This is your own address. Add a team that you administer without an invitation.',
+        'This is your own address. Add your team to the workspace directly, without an invitation.',
         {
           next: [{ route: `POST /api/workspaces/${id}/teams`, command: 'tutti workspaces add <workspace> <team>' }],
         },
@@ -112,7 +111,7 @@ const mailAbout = (ctx: Ctx, { id, workspace, role, expiresAt }: WorkspaceInvite
   button: { label: 'See the invitation', url: `${ctx.app.url}${invitePage(id)}` },
   notes: [
     `The invitation expires in ${DAYS} days. It works for the account with this address. If you do not know the ` +
-      'sender, ignore this mail: nothing happens without you.',
+      'sender, ignore this mail: nothing happens unless you accept.',
   ],
   expiresAt,
 })
@@ -136,8 +135,3 @@ export async function cancelAll(ctx: Ctx, which: ReturnType<typeof eq>): Promise
   const found = await selectInvites(ctx, and(which, isPending), { orderBy: [], limit: 10_000 })
   for (const one of found) await closeInvite(ctx, one, { status: 'cancelled', event: workspaceInviteCancelled })
 }
-
-/** A former holder of the account may have sent them. */
-export const cancelOfReclaimed = personalReclaimed.handle((ctx, { organizationId }) =>
-  cancelAll(ctx, eq(workspaces.organizationId, organizationId)),
-)

@@ -60,7 +60,7 @@ export const get = read(
     const noTeam: Refusal | undefined =
       teams.length > 0
         ? undefined
-        : { code: 'forbidden', detail: 'You administer no team that is not in this workspace yet.' }
+        : { code: 'forbidden', detail: 'To accept, you must administer a team that is not in this workspace yet.' }
     const permission = (action: string, refusal: Refusal | undefined) =>
       permissionOf(refusalOf(ctx.actor, person, `workspaces.${action}`, ctx.app.clock) ?? refusal)
     return {

@@ -92,7 +92,7 @@ function offer({ passkeys, identities, password }, oauth) {
 }
 
 async function ask() {
-  if (!ticket) throw new Error('This page asks nothing any more. Sign in again.')
+  if (!ticket) throw new Error('This page has expired. Sign in again.')
   if (sessionStorage.getItem(PROVED)) {
     sessionStorage.removeItem(PROVED)
     await guarded(keep, () => answer({ keep: true }))()

@@ -51,7 +51,7 @@ function limitChooser() {
     element('label', { class: 'row' }, element('input', { type: 'checkbox', name: 'projects', value: id }), name)
   const fill = (projects) =>
     only.replaceChildren(
-      element('legend', { class: 'soft' }, 'It sees nothing else of the team. You cannot change this later.'),
+      element('legend', { class: 'soft' }, 'The program sees nothing else of the team. You cannot change this later.'),
       ...projects.map(choice),
       ...(projects.length === 0 ? [element('p', { class: 'soft' }, 'This team has no projects yet.')] : []),
     )

@@ -7,7 +7,7 @@ signIn.search = location.search
 // Invited people may register even if registration is closed, with the invited address.
 let invite = sessionStorage.getItem('invite')
 
-/** At a provider, too. Invited people then answer the invitation. */
+/** Adds links to register at a provider. Invited people return to their invitation. */
 function offer(oauth) {
   if (oauth.length === 0) return
   const links = providerLinks(oauth, invite ? '/invite' : nextPath())

@@ -9,8 +9,8 @@ const words = {
   label: 'Projects',
   all: 'Every project that you see',
   some: 'Only some projects',
-  choose: 'Projects that it sees',
-  hint: 'It then sees nothing else of the team and nothing personal. The choice cannot be changed later.',
+  choose: 'Visible projects',
+  hint: 'All other records of the team, and personal records, stay hidden. You cannot change this later.',
   none: 'This team has no projects yet.',
 } as const
 

@@ -102,7 +102,8 @@ export const words = {
     readCode: 'Read sign-in code',
     send: 'Send',
     resetTitle: (name: string) => `Reset the password of ${name}?`,
-    resetText: 'The old password, and all sessions, keys and tokens end at once. They get a link to choose a new one.',
+    resetText:
+      'The password, sessions, keys and tokens stop working at once. The user gets a link to choose a new password.',
     resetSent: 'The link was mailed',
     resetKept: 'This server sends no mail: only `tutti outbox` shows the link',
     resetLinkTitle: (name: string) => `Send this link to ${name}`,

@@ -67,7 +67,7 @@ export const words = {
     noWorkspace: 'no workspace',
     openWorkspace: 'Open the workspace',
     unshare: 'Stop sharing',
-    unshareText: 'It gets back the visibility from before it was shared, and leaves its workspace.',
+    unshareText: 'Restores the visibility from before the project was shared, and removes it from its workspace.',
     people: 'People get access through the team.',
     invite: 'Invite to the team',
     selfReview: 'Authors may review their own work',
