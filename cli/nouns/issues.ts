@@ -62,7 +62,7 @@ export const verbs: Verb[] = [
       { ...text('-d, --description <text>', 'what happens; - reads it from standard input'), required: true },
       choice('--priority <priority>', ['critical', 'high', 'medium', 'low'], 'medium'),
     ],
-    examples: ['tutti issues create "Search finds nothing in notes" -d "The list stays empty." --priority high'],
+    examples: ['tutti issues create "Search finds nothing" -d "The list stays empty."'],
     run: async ({ client, args, fields }) =>
       describeIssue(await client.post<Issue>(PATH, { title: args[0], ...fields })),
   },

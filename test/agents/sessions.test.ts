@@ -17,7 +17,7 @@ job(
     ])
       await owner.fetch('POST', `/api/projects/${id}/tasks`, body)
     await one.call('create_session', { project: slug, goals: ['One process for each folder'] })
-    await one.call('next_task')
+    await one.call('next_task', { project: slug })
     await one.call('resume_session', {
       checkpoint: {
         nextStep: 'Write the test in test/db/lock.test.ts',

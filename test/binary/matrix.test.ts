@@ -247,7 +247,7 @@ const everyday: [string, RegExp][] = [
   ['repositories sync tutti/{way}', /Status +ready\n/],
   ['repositories show tutti/{way}', /Branch +main\n/],
   ['repositories pull tutti/{way} "Lock it" --head lock', /pull request.*: http/],
-  ['repositories agents-md', /^<!-- tutti:begin -->\n\n# Tutti\n/],
+  ['repositories agents-md', /^<!-- tutti:begin -->\n\n# «Tutti»\n/],
   ['repositories delete tutti/{way}', /^Removed tutti\/\w+\.\n$/],
   ['integrations delete github', /^Disconnected github\.\n$/],
   [
@@ -268,7 +268,7 @@ const everyday: [string, RegExp][] = [
   ['tokens list --all', /laptop +Agent \(laptop\) +- +read +never +revoked\n$/],
 
   ['search lock --kind spec', /^spec \(1\)\n +folder-lock +Folder lock\n/m],
-  ['ask "Which folder lock?"', /^No chat model is set up here; this is what fits\.\n\n\[1\] \w+ \S.* +\/api\/\S+\n/],
+  ['ask "Which folder lock?"', /^No chat model is set up here; this is what fits\.\n\n\[1\] \w+ \S.* +http\S+\n/],
   ['link --remove', /^This folder is no longer linked to a project/],
   ['teams remove {teams} guest@example.com', /^Removed guest@example\.com from the team\.\n$/],
   ['teams delete {teams} --yes', /^Deleted /],

@@ -69,9 +69,10 @@ test('one that takes the place of another ends it', async () => {
 }, 300_000)
 
 test('tokens create --project limits the token, and --default-project does not', async () => {
-  for (const name of ['Lantern', 'Harbour']) expect((await home.run('projects', 'create', name)).code).toBe(0)
+  const run = (...args: string[]) => home.run(...args, '--profile', office.host)
+  for (const name of ['Lantern', 'Harbour']) expect((await run('projects', 'create', name)).code).toBe(0)
   const make = async (...args: string[]) =>
-    JSON.parse((await home.run('tokens', 'create', ...args, '--json')).out) as {
+    JSON.parse((await run('tokens', 'create', ...args, '--json')).out) as {
       token: string
       projects: string[] | null
       defaultProject: string | null
@@ -88,8 +89,8 @@ test('tokens create --project limits the token, and --default-project does not',
   }
   expect(await asked(limited.token)).toContain('not_found')
   expect(await asked(usual.token)).toContain('Harbour')
-  expect((await home.run('tokens', 'show', 'limited')).out).toMatch(/^Projects +LAN$/m)
-  expect((await home.run('tokens', 'list')).out).toContain('write, 1 project')
+  expect((await run('tokens', 'show', 'limited')).out).toMatch(/^Projects +LAN$/m)
+  expect((await run('tokens', 'list')).out).toContain('write, 1 project')
 })
 
 test('texts with every kind of line end pass whole', async () => {

@@ -221,13 +221,14 @@ describe('tutti config', () => {
   /** A value for every setting there is, with a secret wherever one fits. */
   const values: Record<string, string> = {}
   for (const [name, { about, fallback }] of Object.entries(settings)) {
-    if (name === 'LISTEN_URL' || name.startsWith('DATABASE_')) values[name] = secretUrl('postgres')
+    if (name === 'DATABASE_WAIT') values[name] = '5'
+    else if (name === 'LISTEN_URL' || name.startsWith('DATABASE_')) values[name] = secretUrl('postgres')
     else if (name === 'SMTP_URL') values[name] = secretUrl('smtps')
     else if (name === 'APP_URL' || name === 'INSTANCE_URL') values[name] = 'https://tutti.example.com'
     else if (name.endsWith('_URL') || name === 'GOOGLE_ISSUER') values[name] = secretUrl('http')
     else if (name === 'DB_CONNECTION') values[name] = 'pgsql'
     else if (name === 'EMBEDDINGS_DIMENSIONS') values[name] = '512'
-    else if (name === 'TUNNEL_PORT') values[name] = '4343'
+    else if (name === 'TUNNEL_PORT' || name === 'TUNNEL_PROXY_PORT') values[name] = '4343'
     else if (name === 'TUNNEL_DOMAIN') values[name] = 'tunnels.example'
     else if (name === 'CODEHOST_PROVIDER') values[name] = 'gitea'
     else if (name === 'HOST') values[name] = '127.0.0.9'

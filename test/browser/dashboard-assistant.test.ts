@@ -34,7 +34,7 @@ test('a question is asked, answered, stopped and continued; a proposal is edited
   await ada.see('Ask about your work')
   chat.script(ChatServer.says('The folder is ', `locked ${evil} [1].`))
   await ask('Which folder?')
-  await ada.see('The folder is locked <img')
+  await ada.see('The folder is locked')
   const source = ada.page.getByRole('list', { name: 'Sources' }).getByRole('link').first()
   expect(await source.getAttribute('href')).toMatch(/^\/notes\//)
   chat.script(ChatServer.saysAndWaits('It takes '))

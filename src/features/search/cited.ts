@@ -22,7 +22,7 @@ const tag = /<\/?(?:a|img|iframe|script|link|video|audio|source|embed|object|for
 const address = new RegExp(
   [
     '([(<]?)',
-    '((?:[a-z0-9+.-]{1,40}:\\/\\/|www\\.|javascript:|vbscript:|mailto:|data:[a-z]+\\/)',
+    '((?:[a-z][a-z0-9+.-]{0,20}:\\/\\/|www\\.|javascript:|vbscript:|mailto:|data:[a-z]+\\/)',
     '[^\\s<>"\'`()[\\]]{1,2000})([)>]?)',
   ].join(''),
   'gi',
