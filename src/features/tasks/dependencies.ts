@@ -215,7 +215,10 @@ async function projectOf(ctx: Ctx, ids: readonly string[]): Promise<Place | unde
   return found
 }
 
-/** Whoever sees the task's project may be told of this other one. A credential may be limited, so events do not use it. */
+/**
+ * Returns whether people who see the task's project may be told of the other one. Events do not use this rule, because
+ * credentials that are limited to the task's project read them too.
+ */
 const isShownIn = ({ projectId }: Pick<TaskItem, 'projectId'>, other: Place | undefined): boolean =>
   other !== undefined && (other.id === projectId || other.visibility !== 'private')
 
