@@ -36,7 +36,11 @@ export function InlineField({ label, value, onSave, onDone, clears, ...shape }: 
       ref={(field) => field?.focus()}
       onBlur={(event) => leave(event.currentTarget.value.trim(), false)}
       onKeyDown={(event) => {
-        if (event.key === 'Enter') leave(event.currentTarget.value.trim(), true)
+        if (event.key === 'Enter') {
+          // The focus goes back to the button, which the same key press would press.
+          event.preventDefault()
+          leave(event.currentTarget.value.trim(), true)
+        }
         if (event.key === 'Escape') leave(value, true)
       }}
     />
