@@ -30,6 +30,7 @@ import {
   unique,
 } from '../support/app.ts'
 import { keptMail, linkSecretIn, mailServer } from '../support/mail.ts'
+import { addPasskey, otherLogins } from './accounts-support.ts'
 import { expectEvent, expectEvents, expectRefusal, ids, ownApp, statuses, TestClock, watch } from './support.ts'
 
 let t: TestApp
@@ -274,6 +275,13 @@ describe('the last administrator', () => {
 })
 
 describe('a forced reset of the password', () => {
+  test('removes other ways to sign in to an account whose address was not confirmed', async () => {
+    const who = await person(t)
+    await addPasskey(t, who.userId)
+    expect((await admin.fetch('POST', at(who, '/password'))).status).toBe(200)
+    expect(await otherLogins(t, who.userId)).toBe(0)
+  })
+
   test('ends everything, and the returned link is the way on', async () => {
     const who = await person(t)
     const [key, token] = [await apiKey(t, who), await mcpToken(t, who)]

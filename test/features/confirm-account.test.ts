@@ -210,6 +210,21 @@ describe('POST /api/auth/confirm-account with { remove: true }', () => {
     for (const left of [grants, machines]) expect((await t.app.driver.query(left, [eve.userId])).rows).toEqual([])
   })
 
+  test('removes other teams from the workspaces of the personal space', async () => {
+    const eve = await person(t)
+    const made = async (path: string, body: object) => (await eve.fetch<{ id: string }>('POST', path, body)).body.id
+    const space = await made('/api/workspaces', { name: 'Shared' })
+    const team = await made('/api/teams', { name: 'Others' })
+    expect((await eve.fetch('POST', `/api/workspaces/${space}/teams`, { teamId: team, role: 'editor' })).status).toBe(
+      201,
+    )
+    const asked = await askByCode(t, eve)
+    expect(asked.body.holds.guests).toBe(1)
+    expect((await answerAsked(t, asked, { remove: true })).status).toBe(200)
+    const left = 'select organization_id::text from workspace_teams where workspace_id = $1'
+    expect((await t.app.driver.query(left, [space])).rows).toEqual([[eve.organizationId]])
+  })
+
   test('keeps records and teams', async () => {
     const eve = await person(t)
     const note = await eve.fetch<Note>('POST', '/api/notes', { title: 'Kept', content: 'as it was' })

@@ -364,6 +364,7 @@ test.each([
     [1],
   ],
   ['javascript:alert`1` mailto:a@evil.example data:text/html,x', '(link removed)`1` (link removed) (link removed)', []],
+  ['1https://evil.example/?d=1 2www.evil.example', '1(link removed) 2(link removed)', []],
   ['<img src=//evil.example/x><a href="x">here</a> [1]', 'here [1]', [1]],
   [
     'A path /tasks/LAN-4, a ratio 1://2, Map<string> // comment',

@@ -35,7 +35,13 @@ beforeAll(async () => {
       seen = Object.fromEntries(request.headers)
       if (server.upgrade(request, { data: undefined })) return undefined
       const headers = new Headers({ 'referrer-policy': 'no-referrer' })
-      for (const cookie of ['theme=dark', 'tutti_access=forged; Path=/', '__Secure-tutti_link=forged; Secure', 'a=1'])
+      for (const cookie of [
+        'theme=dark',
+        'tutti_access=forged; Path=/',
+        '__Secure-tutti_link=forged; Secure',
+        '=tutti_x=1',
+        'a=1',
+      ])
         headers.append('set-cookie', cookie)
       return new Response(await request.text(), { headers })
     },

@@ -85,12 +85,9 @@ async function onlyClosed({ driver }: App, streams: readonly Stream[], ended: re
 }
 
 /** A time in the far future comes from a backup of an embedded database. */
-const findEnded = `select o.credential_id::text, o.connection, h.id::text from stream_holders h
-  left join open_streams o on o.holder_id = h.id
-  where h.id <> $1::uuid and ($2::boolean or h.seen_at < now() - interval '${ALIVE}'
-    or h.seen_at > now() + interval '1 day')`
-
 const isStale = `($2::boolean or seen_at < now() - interval '${ALIVE}' or seen_at > now() + interval '1 day')`
+const findEnded = `select o.credential_id::text, o.connection, h.id::text from stream_holders h
+  left join open_streams o on o.holder_id = h.id where h.id <> $1::uuid and ${isStale}`
 
 /** Shows that this process is alive, and stores its open streams again if they are not stored as they are. */
 async function showAlive(app: App): Promise<void> {

@@ -106,7 +106,7 @@ export const registry = {
       table: internal(
         Type.Record(planName, PlanLimits, { additionalProperties: false, maxProperties: 50 }),
         {},
-        'Each plan with members, projects, agents and storageMb; null or nothing: no limit. New teams have the plan included.',
+        'Limits of each plan: members, projects, agents and storageMb. A missing limit means no limit. New teams have the plan included.',
       ),
     },
   },
