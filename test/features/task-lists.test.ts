@@ -60,6 +60,16 @@ describe('filters of a list', () => {
     expect((await ada.fetch('GET', '/api/tasks?assignee=me,nobody-at-all')).status).toBe(404)
   })
 
+  test('find the tasks of an archived agent', async () => {
+    const { ada, make, titles } = await world()
+    const agent = (await ada.fetch<{ id: string; slug: string }>('POST', '/api/agents', { name: 'Reviewer' })).body
+    await make('a', { assignee: agent.slug })
+    await make('b')
+    await ada.fetch('PUT', `/api/agents/${agent.id}`, { status: 'archived' })
+    expect(await titles(`assignee=${agent.id}`)).toEqual(['a'])
+    expect(await titles(`holder=${agent.slug}`)).toEqual([])
+  })
+
   test('orders by priority and due date lead through all pages', async () => {
     const { ada, project, make } = await world()
     for (const [title, priority, dueAt] of [

@@ -25,7 +25,11 @@ export interface Party {
 }
 
 /** A team, or one of its projects. The named person or agent must be able to see it. */
-type PartyScope = Pick<Project, 'organizationId'> & { id?: string }
+type PartyScope = Pick<Project, 'organizationId'> & {
+  id?: string
+  /** For lists: archived agents have worked on tasks too. By name only active agents are found. */
+  includeArchived?: boolean
+}
 
 /** Finds `me`, a member of the team by id, e-mail or name, or an agent by id, slug, prefix or name. */
 export async function findParty(ctx: Ctx, place: PartyScope, ref: string): Promise<Party> {
@@ -38,7 +42,7 @@ export async function findParty(ctx: Ctx, place: PartyScope, ref: string): Promi
     if (user) return assignable(ctx, place, user)
   }
   if (isEmail) throw notFound('member', wanted)
-  const agent = await findAgentAndHow(ctx, place.organizationId, wanted).catch(ifMissing)
+  const agent = await findAgentAndHow(ctx, place, wanted).catch(ifMissing)
   if (agent?.by === 'ref') return agent.party
   const people = await membersWho(ctx, place, isCalled(users.name, wanted))
   const [user] = people
@@ -87,7 +91,9 @@ const withoutMarkup = (name: string): string =>
 
 /** Returns the ids to filter a list of tasks by: `me` is an agent and the person it works for. */
 export const selvesFor = async (ctx: Ctx, organizationId: string, ref: string): Promise<string[]> =>
-  ref.trim().toLowerCase() === 'me' ? selvesOf(ctx.actor) : [(await findParty(ctx, { organizationId }, ref)).id]
+  ref.trim().toLowerCase() === 'me'
+    ? selvesOf(ctx.actor)
+    : [(await findParty(ctx, { organizationId, includeArchived: true }, ref)).id]
 
 /**
  * Returns the id of the agent to filter a list by. An id is looked up only with `mustExist`, as tools want it;
@@ -100,19 +106,19 @@ export async function agentFilter(ctx: Ctx, ref: string | undefined, mustExist =
 
 /** Finds an active agent of this team, or a public one. By name it finds only an agent of the team. */
 export const findAgent = async (ctx: Ctx, organizationId: string, ref: string): Promise<Party> =>
-  (await findAgentAndHow(ctx, organizationId, ref)).party
+  (await findAgentAndHow(ctx, { organizationId }, ref)).party
 
 /** Also returns whether the agent was found by its id, slug or prefix (`ref`), or only by its name. */
 async function findAgentAndHow(
   ctx: Ctx,
-  organizationId: string,
+  { organizationId, includeArchived = false }: PartyScope,
   ref: string,
 ): Promise<{ party: Party; by: 'ref' | 'name' }> {
   const known = await agents.find(ctx, ref).catch(ifMissing)
   const agent = known ?? (await agents.find(ctx, await idOfNamed(ctx, organizationId, ref)))
   if (agent.scope !== 'public' && agent.organizationId !== organizationId)
     throw invalid('/agent', "This agent does not belong to the project's team. Share it with the team first.")
-  if (agent.status === 'archived') throw invalid('/agent', 'This agent is archived.')
+  if (agent.status === 'archived' && !includeArchived) throw invalid('/agent', 'This agent is archived.')
   return { party: { type: 'agent', id: agent.id, name: agent.name }, by: known ? 'ref' : 'name' }
 }
 

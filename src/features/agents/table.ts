@@ -37,5 +37,6 @@ export const agents = pgTable(
     index('agents_author').on(t.createdById, t.updatedAt, t.id),
     index('agents_for').on(t.forId).where(sql`${t.forId} is not null`),
     index('agents_search').using('gin', t.search),
+    index('agents_skills').using('gin', t.skills),
   ],
 )

@@ -69,9 +69,14 @@ const part = (kind: SQL, t: typeof skills | typeof agents, { description, isList
     left join ${hiddenRecords} on ${hiddenRecords.recordId} = ${t.id}
   where ${published(t)}`
 
+/** Agents that name a skill of the page, by skill. One query for all of them: one for each would take seconds. */
+const agentsBySkill = sql`
+  select named.skill, count(distinct a.id)::int as agents
+  from ${agents} a cross join lateral jsonb_array_elements_text(a.skills) named(skill)
+  where a.deleted_at is null and a.skills ?| (select array_agg(page.id::text) from page where page.kind = 'skill')
+  group by named.skill`
 /** Agents that name the skill, and calls by which agents of other teams have read it. An agent has none. */
-const uses = sql`case when page.kind <> 'skill' then 0 else (select count(*)::int from ${agents} a
-    where a.deleted_at is null and a.skills @> jsonb_build_array(page.id::text))
+const uses = sql`case when page.kind <> 'skill' then 0 else coalesce(by_skill.agents, 0)
   + coalesce((select ${skillCalls.calls} from ${skillCalls} where ${skillCalls.skillId} = page.id), 0) end`
 const reports = sql`(select count(*)::int from ${marketplaceReports} where ${marketplaceReports.recordId} = page.id)`
 
@@ -101,7 +106,10 @@ async function rowsOf(ctx: Ctx, conditions: SQL[], limit: number): Promise<{ row
   const where = conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``
   const some = sql`select * from ${all} ${where} order by at desc, id desc limit ${limit + 1}`
   const { rows } = await ctx.db.execute<Row>(
-    sql`select page.*, ${uses} as uses, ${reports} as reports from (${some}) page order by at desc, id desc`,
+    sql`with page as materialized (${some}), by_skill as materialized (${agentsBySkill})
+      select page.*, ${uses} as uses, ${reports} as reports
+      from page left join by_skill on by_skill.skill = page.id::text
+      order by at desc, id desc`,
   )
   const page = rows.slice(0, limit)
   const last = rows.length > limit ? page.at(-1) : undefined

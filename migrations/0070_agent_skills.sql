@@ -1,0 +1,2 @@
+-- expand
+CREATE INDEX "agents_skills" ON "agents" USING gin ("skills");
