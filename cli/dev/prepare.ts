@@ -1,10 +1,9 @@
 /**
- * Creates the files that are embedded in the binary but not in git: the embedding model, the database seed, the SBOM,
- * the token counts of tools and the text of `--help`. Runs after `bun install`; fast when nothing has changed.
+ * Creates the files that are embedded in the binary but not in git: the database seed, the SBOM, the token
+ * counts of tools and the text of `--help`. Runs after `bun install`; fast when nothing has changed.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { ensureModel } from './model.ts'
 import { sbom } from './sbom.ts'
 import { ensureSeed } from './seed.ts'
 import { ensureWeb } from './web.ts'
@@ -12,7 +11,6 @@ import { ensureWeb } from './web.ts'
 const root = join(import.meta.dir, '../..')
 mkdirSync(join(root, '.cache'), { recursive: true })
 await Bun.write(join(root, '.cache/sbom.json'), `${JSON.stringify(sbom(root), null, 2)}\n`)
-await ensureModel()
 await ensureSeed()
 await ensureWeb()
 // Imported last: it loads the features, which embed the files created above.

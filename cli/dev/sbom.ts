@@ -26,6 +26,18 @@ const component = ({ name, version, license, description }: Manifest) => ({
   }),
 })
 
+/** The model for search by meaning, whose weights are in the repository. */
+function model(root: string): object {
+  const [sha256, file] = readFileSync(join(root, 'models/SHA256SUMS'), 'utf8').trim().split(/\s+/)
+  return {
+    type: 'machine-learning-model',
+    name: 'all-MiniLM-L6-v2',
+    description: `Sentence embeddings, weights of 8 bits (models/${file})`,
+    hashes: [{ alg: 'SHA-256', content: sha256 }],
+    licenses: [{ license: { id: 'Apache-2.0' } }],
+  }
+}
+
 export function sbom(root: string): object {
   const own = read(join(root, 'package.json'))
   const found = new Map<string, Manifest>()
@@ -63,6 +75,7 @@ export function sbom(root: string): object {
         license: 'MIT',
         description: 'JavaScript runtime the binary is compiled with',
       }),
+      model(root),
       ...[...found.values()].sort((a, b) => a.name.localeCompare(b.name)).map(component),
     ],
   }

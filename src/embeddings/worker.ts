@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
-import modelPath from '../../.cache/minilm-l6-v2.u8' with { type: 'file' }
+import modelPath from '../../models/all-minilm-l6-v2.u8' with { type: 'file' }
 import { fastest } from './kernels.ts'
 import { MiniLM } from './minilm.ts'
 

@@ -57,7 +57,7 @@ describe('the command line', () => {
     const sbom = JSON.parse((await tutti(['sbom'])).out) as { bomFormat: string; components: { name: string }[] }
     expect(sbom.bomFormat).toBe('CycloneDX')
     expect(sbom.components.map((c) => c.name)).toEqual(
-      expect.arrayContaining(['bun', 'elysia', '@electric-sql/pglite', '@electric-sql/pglite-pgvector']),
+      expect.arrayContaining(['bun', 'elysia', 'all-MiniLM-L6-v2', '@electric-sql/pglite']),
     )
   })
 })

@@ -1,6 +1,6 @@
 import { expect, spyOn, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import modelPath from '../../.cache/minilm-l6-v2.u8' with { type: 'file' }
+import modelPath from '../../models/all-minilm-l6-v2.u8' with { type: 'file' }
 import { fastest, start, variants } from '../../src/embeddings/kernels.ts'
 import { MiniLM } from '../../src/embeddings/minilm.ts'
 
@@ -8,6 +8,11 @@ const all = variants()
 const groups = (of = all): number[] => of.map(({ group }) => group)
 /** The same numbers in every run, from -1 to 1. */
 const number = (i: number): number => Math.sin(i * 12.9898) * Math.cos(i * 78.233)
+
+test('the weights are those that the checksum names', async () => {
+  const [expected] = (await Bun.file('models/SHA256SUMS').text()).split(' ')
+  expect(new Bun.CryptoHasher('sha256').update(readFileSync(modelPath)).digest('hex')).toBe(expected as string)
+})
 
 test('each machine has its fastest kernel, and one without bytes where the engine lacks the instructions', () => {
   expect(groups(variants('arm64'))).toEqual([4, 2])
