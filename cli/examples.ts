@@ -131,6 +131,7 @@ export const examples: Record<string, string[]> = {
   seed: ['tutti seed --demo'],
   config: ['tutti config', 'PORT=8080 tutti config --json'],
   'config policy': ['tutti config policy'],
+  'config routes': ['tutti config routes'],
   'config events': ['tutti config events', 'tutti config events --json'],
   sbom: ['tutti sbom > tutti.cdx.json'],
 }

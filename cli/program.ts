@@ -283,6 +283,11 @@ config
   .option('--json', 'print JSON')
   .action(async (_, command) => (await import('./commands/config.ts')).showPolicy(command.optsWithGlobals()))
 config
+  .command('routes')
+  .description('Show every route of the web API with its action and who may call it')
+  .option('--json', 'print JSON')
+  .action(async (_, command) => (await import('./commands/config.ts')).showRoutes(command.optsWithGlobals()))
+config
   .command('events')
   .description('Show every event that the server records, and what is in it')
   .option('--json', 'print JSON')

@@ -1,7 +1,7 @@
 import { type Config, settings } from '../../src/config.ts'
 import { fieldsOf } from '../../src/events/catalogue.ts'
 import { events, features, tools } from '../../src/feature.ts'
-import { policyTable } from '../../src/http/policy.ts'
+import { policyTable, routeTable } from '../../src/http/policy.ts'
 import { withoutSecrets } from '../../src/text/setting-values.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { type Column, print, table } from '../terminal/output.ts'
@@ -49,6 +49,20 @@ export function showPolicy({ json }: { json?: boolean }): void {
       { title: 'Proof', of: (r) => r.proof },
       { title: 'Bound keys', of: (r) => (r.account ? 'no' : null) },
       { title: 'Limited to projects', of: (r) => (r.limited ? 'yes' : null) },
+    ]),
+  )
+}
+
+export function showRoutes({ json }: { json?: boolean }): void {
+  const items = routeTable(features)
+  print(
+    json,
+    { items },
+    ...table(items, [
+      { title: 'Method', of: (r) => r.method },
+      { title: 'Path', of: (r) => r.path, wide: true },
+      { title: 'Action', of: (r) => r.action },
+      { title: 'Who may call it', of: (r) => r.rule, wide: true },
     ]),
   )
 }

@@ -42,5 +42,35 @@ export function policyTable(features: readonly Feature[], tools: readonly Tool[]
   }))
 }
 
+export interface RouteRow {
+  method: string
+  path: string
+  action: string
+  rule: string
+}
+
+/** Every documented route with its action and rule, in the order of the features. */
+export const routeTable = (features: readonly Feature[]): RouteRow[] =>
+  features.flatMap(({ routes }) =>
+    documented(routes ? routesOf(routes(http())) : []).map((route) => {
+      const { id, rule } = actionOf(route)
+      return { method: route.method, path: route.path, action: id, rule: describeRule(rule) }
+    }),
+  )
+
+/** Returns a rule in a few words, such as `member, notes:write`. */
+function describeRule(rule: Rule): string {
+  if (rule.kinds.includes('anonymous')) return 'anyone'
+  if (rule.kinds.includes('tunnel')) return 'machine of a tunnel'
+  const who = rule.admin ? 'administrator' : (rule.role ?? (rule.scope ? 'depends on the record' : 'signed-in user'))
+  return [rule.account ? 'own account' : who, rule.scope, describeProof(rule)].filter(Boolean).join(', ')
+}
+
+function describeProof(rule: Rule): string | null {
+  if (rule.recent !== undefined) return `identity confirmed in the last ${rule.recent} min`
+  if (rule.interactive) return 'in a browser'
+  return rule.own ? 'not while impersonated' : null
+}
+
 export const proofOf = ({ recent, interactive, own }: Rule): string | null =>
   recent !== undefined ? `${recent} min` : interactive ? 'browser' : own ? 'self' : null

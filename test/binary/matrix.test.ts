@@ -312,6 +312,7 @@ const everyday: [string, RegExp][] = [
   ['posts delete news-{way} --data-dir {dir}', /^Deleted news-\w+\.\n$/],
   ['posts restore news-{way} --data-dir {dir}', /^\/blog\/news-\w+ News \w+ \(scheduled for /],
   ['config policy', /tasks\.complete/],
+  ['config routes', /^PATCH +\/api\/tasks\/:id +tasks\.update +member, tasks:write$/m],
   ['config events', /^Event +Description +Feed +Changes +Line +Live\b[\s\S]*^task\.completed .* work +- +task +yes\b/m],
   ['sbom', /"bomFormat": "CycloneDX"/],
   ['mcp cost', /^Toolset +Tools +Tokens/],

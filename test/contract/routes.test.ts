@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { AnyElysia } from 'elysia'
+import { routesPage } from '../../cli/dev/routes.ts'
 import { check } from '../../src/check.ts'
 import { features } from '../../src/feature.ts'
 import type { Http } from '../../src/http/context.ts'
@@ -197,6 +198,10 @@ describe('what may be sent', () => {
 })
 
 describe('what there is', () => {
+  test('docs/routes.md lists every route: `bun cli/dev/routes.ts` writes it', async () => {
+    expect(await Bun.file('docs/routes.md').text()).toBe(routesPage())
+  })
+
   test('the routes, who may call them, and the actions they call', () => {
     const lines = routes.map((route) => {
       const rule = ruleOf(route)
