@@ -40,7 +40,7 @@ test('other sessions are ended one by one, and all of them by a new password', a
   }
   await enter()
   await laptop.goto('/settings/sessions')
-  const sessions = laptop.page.getByRole('list', { name: 'Where you are signed in' })
+  const sessions = laptop.page.getByRole('list', { name: 'Active sessions' })
   await sessions.getByText('this browser').waitFor()
   expect(await sessions.getByRole('listitem').count()).toBe(2)
   // The session of this browser has no button that ends it.

@@ -147,7 +147,7 @@ test('its pages show what people store as text, and do not exist for others', as
   const mallory = await signedIn(t, evilOne.email)
   await call(mallory, 'POST', '/api/issues', { title: evil, description: evil })
   await mallory.goto('/admin')
-  await mallory.see('There is nothing here')
+  await mallory.see('Page not found')
   await mallory.leave()
   const root = await signedIn(t, boss.email)
   await inEachLook(root, async () => {

@@ -32,10 +32,10 @@ test('the palette jumps to a task by its key, goes to pages and acts on the page
     document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))`)
   await ada.page.waitForURL('**/projects')
   await ada.page.keyboard.press('?')
-  const keys = ada.page.getByRole('dialog', { name: 'Keys' })
+  const keys = ada.page.getByRole('dialog', { name: 'Keyboard shortcuts' })
   await keys.getByText('Go to Projects').waitFor()
-  await keys.getByRole('button', { name: 'Turn off keys of one letter' }).click()
-  await keys.getByText('Keys of one letter are off.').waitFor()
+  await keys.getByRole('button', { name: 'Turn off single-key shortcuts' }).click()
+  await keys.getByText('Single-key shortcuts are off.').waitFor()
   expect(await keys.getByText('Go to Projects').count()).toBe(0)
   await ada.page.keyboard.press('Escape')
   await keys.waitFor({ state: 'detached' })
@@ -170,7 +170,7 @@ test('where neither sockets nor streams are let through, the page asks every few
     route.request().headers().accept?.includes('json') ? route.continue() : route.fulfill({ status: 502, body: '' }),
   )
   await ada.goto(`/projects/${slug}/tasks`)
-  await ada.see('Live, by asking every few seconds')
+  await ada.see('Live (polling)')
   await call(ada, 'PATCH', `/api/tasks/${task.key}`, { title: 'Lighthouse' })
   await ada.see('Lighthouse')
   expect(new Set(ada.refused)).toEqual(new Set(['GET /api/events 502']))
@@ -211,7 +211,7 @@ test('a server that stopped is told; what one writes is refused and kept, and al
   await panel.getByRole('button', { name: 'Priority: Medium' }).waitFor()
   await cardIn('Todo').focus()
   await ada.page.keyboard.press('Alt+ArrowRight')
-  await ada.see(`${task.key} went back`)
+  await ada.see(`${task.key} moved back`)
   await cardIn('Todo').waitFor()
 
   // A part whose script is not loaded yet breaks nothing, and comes when the server is back.

@@ -84,7 +84,7 @@ test('two who write a note at once see both texts, and lose neither; a change el
   })
   await field(ada).fill(`${content.replace('one size', '512 KB')}`)
   await ada.page.keyboard.press('Control+s')
-  const conflict = ada.page.getByRole('alert', { name: 'Two edits met' })
+  const conflict = ada.page.getByRole('alert', { name: 'Edit conflict' })
   await conflict.locator('.m', { hasText: 'padded' }).waitFor()
   await conflict.locator('.p', { hasText: '512 KB' }).waitFor()
   await ada.button('Merge and edit').click()

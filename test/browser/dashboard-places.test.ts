@@ -53,11 +53,11 @@ test('a workspace is made, shared with another team, holds a project and is dele
   await vera.leave()
 
   await page.getByRole('button', { name: 'Archive' }).click()
-  await ada.see(/^It is archived/)
+  await ada.see(/^This workspace is archived/)
   await page.getByRole('button', { name: 'Delete', exact: true }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
   await page.waitForURL(/\/team/)
-  await ada.see('No workspace is shared with this team.')
+  await ada.see('This team has no shared workspaces.')
   await ada.leave()
 }, 300_000)
 
@@ -82,7 +82,7 @@ test('a repository is connected, synced and removed; what its host says is shown
     await page.locator('main .flag', { hasText: /^synced$/ }).waitFor()
     await page.getByRole('button', { name: 'Remove' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
-    await ada.see('No repository is connected.')
+    await ada.see('No repositories connected.')
   })
   await ada.leave()
 }, 300_000)

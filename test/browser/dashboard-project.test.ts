@@ -32,7 +32,7 @@ test('a plan is written, ordered, renamed, deleted and restored by keys; its pro
   const ada = await signedIn(t, boss.email)
   const { slug, key, id } = await newProject(ada)
   await ada.goto(`/projects/${slug}/plan`)
-  await ada.see('Nothing is planned yet')
+  await ada.see('No plan yet')
   await ada.see(`tutti epics create "First epic" --project ${key}`)
   await ada.page.keyboard.press('c')
   const add = async (title: string) => {
@@ -70,7 +70,7 @@ test('a plan is written, ordered, renamed, deleted and restored by keys; its pro
   await ada.page.keyboard.press('Delete')
   await ada.see('Deleted Block store')
   await ada.button('Undo').click()
-  await ada.see('Block store is back')
+  await ada.see('Restored Block store')
   await row(ada, /Block store/).waitFor()
   await row(ada, /A book on a plane/)
     .getByText('0 of 2')
@@ -157,7 +157,7 @@ test('a viewer, and anybody in an archived project, reads all of it and finds no
   await ada.goto(`/projects/${slug}`)
   await ada.button('Settings').click()
   await ada.page.getByRole('dialog').getByRole('button', { name: 'Archive' }).click()
-  await ada.see('Archived: it can be read, not changed.')
+  await ada.see('This project is archived and read-only.')
   const { can } = await call<{ can: Record<string, unknown> }>(ada, 'GET', `/api/projects/${id}`)
   expect(can.write).not.toBe(true)
   // Whoever may take it out of the archive finds the way to do so.

@@ -97,7 +97,7 @@ test('an administrator runs the site: posts, categories, community, contact, spo
   await root.button('Save').click()
   await row(root, sponsor).getByText('gold').waitFor()
   await root.button(`Edit ${sponsor}`).click()
-  await dialog(root).getByLabel('Visitors see it').uncheck()
+  await dialog(root).getByLabel('Visible to visitors').uncheck()
   await root.button('Save').click()
   await row(root, sponsor).getByText('no', { exact: true }).waitFor()
   await root.button(`Delete ${sponsor}`).click()

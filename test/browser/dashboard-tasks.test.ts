@@ -265,10 +265,10 @@ test('a card goes by pointer and by m; two changes of one field meet; the panel 
   await theirs({ title: 'Rope of hemp' })
   await panel.getByLabel('Edit the title').fill('Rope of steel')
   await ada.page.keyboard.press('Enter')
-  const met = panel.getByRole('alert', { name: 'Two changes met' })
+  const met = panel.getByRole('alert', { name: 'Edit conflict' })
   await met.getByText('Rope of hemp').waitFor()
   await met.getByText('Rope of steel').waitFor()
-  await met.getByRole('button', { name: 'Write mine' }).click()
+  await met.getByRole('button', { name: 'Save mine' }).click()
   await panel.getByRole('button', { name: 'Rope of steel' }).waitFor()
   // Of another field: both changes are kept, and nobody is asked.
   await theirs({ labels: ['rigging'] })

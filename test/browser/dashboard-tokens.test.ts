@@ -158,7 +158,7 @@ test('a viewer finds no control that would be refused', async () => {
   const team = await teamOf(ada)
   await ada.goto(`/agents/${agent.slug}`)
   await ada.button('Archive').click()
-  await ada.button('Bring back').click()
+  await ada.button('Unarchive').click()
   await ada.button('Archive').waitFor()
   const vera = await signedIn(t, viewer.email)
   await vera.goto(`/agents/${agent.slug}?team=${team}`)

@@ -120,7 +120,7 @@ test('who is not signed in is sent to sign in and comes back; what does not exis
   await stranger.context.close()
   const ada = await signedIn(boss.email)
   await ada.goto('/tasks/NONE-1')
-  await ada.see('There is nothing here')
+  await ada.see('Page not found')
   const missing = await ada.context.request.get(`${t.app.url}/projects/x/y/z`)
   expect(missing.status()).toBe(404)
   await ada.leave('GET /api/tasks/NONE-1 404')

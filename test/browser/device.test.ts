@@ -126,7 +126,7 @@ test('a program is let in: sign-in on the way, the question, the choice, back to
   await ada.button('Sign in').click()
   await ada.see('<img src=x onerror=alert(1)>')
   await ada.see('Continue only if you have just started it yourself.')
-  await ada.page.getByLabel('It may').selectOption('Only read')
+  await ada.page.getByLabel('Access').selectOption('Read only')
   await ada.page.getByLabel('It sees').selectOption('Only some projects')
   await ada.page.getByRole('checkbox', { name: 'Lantern' }).check()
   expect(await axe(ada.page)).toEqual([])

@@ -24,7 +24,7 @@ test('what needs a fresh proof asks for it, once, and then goes on', async () =>
   await ada.page.getByLabel('New e-mail address').fill(someone())
   await isLive(ada)
   clock.forward({ minutes: 6 })
-  const dialog = ada.page.getByRole('dialog', { name: 'Confirm that it is you' })
+  const dialog = ada.page.getByRole('dialog', { name: 'Confirm your identity' })
   const confirm = dialog.getByRole('button', { name: 'Confirm' })
 
   await ada.button('Change address').click()
@@ -55,7 +55,7 @@ test('who has no password confirms by a mailed code', async () => {
   clock.forward({ minutes: 6 })
   await ada.button('Add a passkey').click()
   const dialog = ada.page.getByRole('dialog')
-  await dialog.getByRole('button', { name: 'I have no password: use a code' }).click()
+  await dialog.getByRole('button', { name: 'Use a code instead' }).click()
   const field = dialog.getByLabel('Code')
   await field.waitFor()
   await field.fill(await codeFor(email))

@@ -3,7 +3,7 @@ import { PASSWORD } from '../support/binary.ts'
 import { until } from '../support/until.ts'
 import { api, codeTo, expectSound, fresh, linkTo, server, Visitor } from './support.ts'
 
-const sessionsOf = (who: Visitor) => who.page.getByRole('list', { name: 'Where you are signed in' })
+const sessionsOf = (who: Visitor) => who.page.getByRole('list', { name: 'Active sessions' })
 
 /** Every way in that the sign-in page offers by itself. */
 const onAccount = async (who: Visitor, email: string) => {

@@ -175,7 +175,7 @@ test('an administrator publishes a page, switches the blog on, and all pages of 
   const ada = await person(t)
   const stranger = await signedIn(t, ada.email)
   await stranger.goto('/admin/site')
-  await stranger.see('There is nothing here')
+  await stranger.see('Page not found')
   await stranger.leave()
   await inEachLook(root, async () => {
     for (const path of ['site', 'community', 'contact', 'sponsors', 'marketplace', 'tracker'])

@@ -316,7 +316,7 @@ export async function expectSound(who: Visitor, path: string, shown: string): Pr
 async function goWithin({ page, goto }: Visitor, path: string): Promise<void> {
   if ((await page.locator('#root main').count()) === 0) return void (await goto(path))
   const go = (to: string) => page.evaluate(`history.pushState({}, '', ${JSON.stringify(to)})`)
-  const nothing = page.getByText('There is nothing here')
+  const nothing = page.getByText('Page not found')
   await go('/none')
   await nothing.waitFor()
   await go(path)

@@ -31,7 +31,7 @@ test('an owner invites, hands the link over, changes a role after a confirmation
   await chosen.waitFor({ state: 'attached' })
   await invites.getByRole('button', { name: `Withdraw the invite of ${email}` }).click()
   await ada.page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click()
-  await invites.getByText('Nobody is invited.').waitFor()
+  await invites.getByText('No pending invites.').waitFor()
   await ada.leave(`PATCH /api/teams/${boss.organizationId}/members/${mary.userId} 403`)
 }, 300_000)
 

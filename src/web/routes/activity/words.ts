@@ -2,11 +2,11 @@ import { count } from '../../words.ts'
 
 export const words = {
   title: 'Activity',
-  nothing: 'Nothing has happened yet',
-  nothingText: 'What people and agents do in this team is listed here.',
-  noMatch: 'Nothing that happened matches these filters.',
+  nothing: 'No activity yet',
+  nothingText: 'Changes by people and agents in this team appear here.',
+  noMatch: 'No activity matches these filters.',
   command: 'tutti activity list',
-  news: (n: number) => `Show ${n < 20 ? count(n, 'new entry', 'new entries') : 'what is new'}`,
+  news: (n: number) => `Show ${n < 20 ? count(n, 'new entry', 'new entries') : 'new entries'}`,
   actor: 'By',
   kind: 'About',
   project: 'In',

@@ -1,6 +1,6 @@
 export const words = {
   title: 'Agents',
-  about: 'The agents that work here: those of your tokens, and those that the team described itself.',
+  about: 'Agents of your tokens, and agents that the team created.',
   status: { active: 'Active', archived: 'Archived' },
   view: 'Which agents',
   none: 'No agents yet',

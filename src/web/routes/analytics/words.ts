@@ -2,9 +2,9 @@ import { count } from '../../words.ts'
 
 export const words = {
   team: 'Team',
-  title: 'What happened, by day',
+  title: 'Analytics',
   days: (n: number) => `${n} days`,
-  span: 'How many days',
+  span: 'Period',
   changes: 'Changes by people and by agents',
   completed: 'Tasks completed',
   figures: {
@@ -22,7 +22,7 @@ export const words = {
   doneOn: (day: string, n: number) => `${day}: ${count(n, 'task')} completed`,
   sum: (people: number, agents: number) =>
     `${count(people, 'change')} by people, ${count(agents, 'change')} by agents.`,
-  contributors: 'Who changed most, with their agents',
+  contributors: 'Top contributors, with their agents',
   changed: (n: number) => count(n, 'change'),
-  nobody: 'Nobody has changed anything in these days.',
+  nobody: 'No changes in this period.',
 } as const

@@ -6,12 +6,11 @@ const about = ({ entity, field, device }: Conflict, name: string) =>
   [entity, name, field, device.name].filter(Boolean).join(', ')
 
 export const words = {
-  title: 'Conflicts of devices',
-  intro: 'Changes that a device made without the server, where somebody else changed the same thing meanwhile.',
+  title: 'Sync conflicts',
+  intro: 'Changes made offline on a device while someone else changed the same field.',
   n: (n: number) => count(n, 'conflict'),
   none: 'No conflicts',
-  noneText:
-    'Copies on your devices agree with the server, or their changes were merged. What cannot be merged comes here.',
+  noneText: 'Your devices are in sync with the server. Changes that cannot be merged appear here.',
   terminal: 'From a terminal',
   command: 'tutti sync',
   more: 'Show more',
@@ -37,5 +36,5 @@ export const words = {
   value: 'Value',
   save: 'Store this value',
   cancel: 'Cancel',
-  resolved: (title: string) => `Decided: ${title}`,
+  resolved: (title: string) => `Resolved: ${title}`,
 } as const

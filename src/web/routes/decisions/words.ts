@@ -7,7 +7,7 @@ export const words = {
   status: 'status',
   project: 'project',
   none: 'No decisions yet',
-  noneText: 'A decision says what was chosen, why, and what else was possible. Agents read them before they work.',
+  noneText: 'A decision records what was chosen, why, and the alternatives. Agents read decisions before they start.',
   command: 'tutti decisions create "Lock the folder with flock" --decision "…"',
   noMatch: 'No decision matches these filters.',
   wholeTeam: 'Whole team',

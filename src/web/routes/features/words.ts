@@ -6,7 +6,7 @@ export const words = {
   find: 'Find in these features',
   create: 'New feature',
   none: 'No features yet',
-  noneText: 'A feature passes gates: code, tests, documents and a review. Each gate asks for evidence.',
+  noneText: 'A feature passes gates: code, tests, documentation and review. Each gate requires evidence.',
   command: (project: string) => `tutti features create -p ${project} "Offline reading"`,
   noMatch: 'No feature matches these filters.',
   assignee: 'assignee',
@@ -18,7 +18,7 @@ export const words = {
   column: 'Column',
   more: (n: number) => `Show ${count(n, 'more feature', 'more features')}`,
   gates: (passed: number, all: number) => `${passed} of ${all} gates passed`,
-  gateStates: { open: 'open', passed: 'passed', skipped: 'not asked' },
+  gateStates: { open: 'open', passed: 'passed', skipped: 'not required' },
   kinds: { feature: 'Feature', bug: 'Bug', hotfix: 'Hotfix', chore: 'Chore', test: 'Test' } satisfies Record<
     FeatureItem['kind'],
     string

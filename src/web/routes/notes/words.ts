@@ -9,7 +9,7 @@ export const words = {
   pinned: 'Pinned',
   none: 'No notes yet',
   noneText:
-    'A note says how something works. People write it here, agents with create_note; [[Title]] links two notes.',
+    'A note explains how something works. Agents write notes with create_note. [[Title]] links to another note.',
   command: 'tutti notes create "How we deploy"',
   noMatch: 'No note matches these filters.',
   noteTitle: 'Title',

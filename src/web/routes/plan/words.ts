@@ -6,9 +6,9 @@ const names: Record<Kind, string> = { epic: 'epic', story: 'story', task: 'task'
 export const words = {
   title: (project: string) => `Plan of ${project}`,
   plan: 'Plan',
-  none: 'Nothing is planned yet',
+  none: 'No plan yet',
   noneText:
-    'A plan is epics, their stories, and the tasks of each. Write the first epic, paste an outline, or let an agent make a plan from what you tell it.',
+    'A plan consists of epics, stories and tasks. Write the first epic, paste an outline, or ask an agent to plan.',
   say: 'Say to an agent that has a token',
   sayText: (key: string) => `Plan the project ${key} in Tutti: two epics, small stories and tasks, dependencies set.`,
   terminal: 'Or from a terminal',
@@ -29,9 +29,9 @@ export const words = {
   left: (n: number) => `${count(n, 'more entry', 'more entries')} of this plan.`,
   leftAll: 'All tasks',
   moved: (title: string) => `Moved ${title}`,
-  movedBack: (title: string) => `${title} is where it was`,
+  movedBack: (title: string) => `${title} moved back`,
   removed: (title: string) => `Deleted ${title}`,
-  restored: (title: string) => `${title} is back`,
+  restored: (title: string) => `Restored ${title}`,
   keys: { move: 'move', rename: 'rename', open: 'open' },
   outline: {
     title: 'Paste an outline',

@@ -10,7 +10,7 @@ export const words = {
   command: 'tutti projects create "My project"',
   noMatch: 'No project matches.',
   noneArchived: 'Nothing is archived',
-  noneArchivedText: 'A project that is over can be archived: it stays readable, and out of the way.',
+  noneArchivedText: 'Archive a project when it is finished. It stays readable.',
   active: 'Active',
   archived: 'Archived',
   which: 'Which projects',

@@ -1,7 +1,7 @@
 export const words = {
   title: 'Sessions',
   none: 'No sessions yet',
-  noneText: 'An agent starts a session, saves checkpoints in it, and takes it up again where it was left.',
+  noneText: 'An agent starts a session, saves checkpoints in it, and resumes it later.',
   command: 'tutti sessions start --goal "Make a downloaded book open with no network"',
   noGoal: 'Session without a goal',
   changed: (time: string) => `${time} ago`,

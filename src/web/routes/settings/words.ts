@@ -6,7 +6,7 @@ export const titles: Record<SettingsPage, string> = {
   profile: 'Profile',
   security: 'Password and address',
   passkeys: 'Passkeys',
-  sessions: 'Where you are signed in',
+  sessions: 'Active sessions',
   keys: 'API keys',
   grants: 'Authorized programs',
   accounts: 'Connected accounts',
@@ -31,7 +31,7 @@ export const words = {
 
 export const profileWords = {
   handle: 'Handle',
-  handleHint: 'Others mention you with @ and this.',
+  handleHint: 'Others mention you as @handle.',
   bio: 'About you',
   timezone: 'Time zone',
   locale: 'Language and region',
@@ -50,10 +50,10 @@ export const profileWords = {
 export const securityWords = {
   password: 'Password',
   current: 'Current password',
-  currentHint: 'Leave it empty if you have none.',
+  currentHint: 'Leave empty if you have no password.',
   next: 'New password',
   nextHint: (least: number) =>
-    `At least ${least} characters. Changing it signs you out everywhere else, and revokes your API keys and MCP tokens.`,
+    `At least ${least} characters. A change signs you out everywhere else and revokes your API keys and MCP tokens.`,
   change: 'Change password',
   changed: 'Your password was changed. All other sessions were signed out.',
   email: 'E-mail address',
@@ -80,14 +80,14 @@ export const passkeyWords = {
   needHttps: 'Passkeys need an https address with a name.',
   tooOld: 'This browser is too old for passkeys.',
   failed: {
-    NotAllowedError: 'No passkey was made: it was cancelled, or took too long. Try again.',
+    NotAllowedError: 'No passkey was created because the request was cancelled or timed out. Try again.',
     InvalidStateError: 'This device already has a passkey for your account.',
-    SecurityError: 'Passkeys do not work at this address. Open this instance at its own address.',
+    SecurityError: 'Passkeys do not work at this address. Open the server at its configured address.',
   } as Record<string, string>,
 } as const
 
 export const sessionWords = {
-  about: 'If you do not recognise one of them, end it and change your password.',
+  about: 'If you do not recognize a session, end it and change your password.',
   here: 'this browser',
   seen: (time: string) => `seen ${time} ago`,
   by: (via: string) => `by ${via}`,
@@ -105,18 +105,18 @@ export const keyWords = {
   placeholder: 'deploy script',
   days: 'Expires after',
   inDays: (n: number) => `${n} days`,
-  scope: 'May',
+  scope: 'Access',
   scopes: { read: 'read', write: 'read and write' },
   once: 'Copy the key now. It is shown only once.',
   secret: 'the key',
   stored: 'I stored it',
   revoke: 'Revoke',
   confirm: (name: string) => `Revoke the key ${name}?`,
-  confirmText: 'Programs that use it are refused from now on. This cannot be undone.',
+  confirmText: 'Programs that use it stop working at once. This cannot be undone.',
 } as const
 
 export const grantWords = {
-  about: 'Programs of agents that signed in with your account. Agents with a token of their own are listed under',
+  about: 'Agent programs that signed in with your account. Agents with their own token are listed under',
   tokens: 'Tokens',
   empty: 'No program has signed in yet. Add the server to one, then sign in from there:',
   line: 'tutti connect claude-code',
@@ -125,10 +125,10 @@ export const grantWords = {
   as: (agent: string) => `works as ${agent}`,
   may: (write: boolean) => (write ? 'reads and changes' : 'reads only'),
   end: 'End',
-  confirm: (name: string) => `End the permission of ${name}?`,
-  confirmText: 'It is refused from now on, and its connections close. It can ask you again.',
+  confirm: (name: string) => `Revoke access for ${name}?`,
+  confirmText: 'It loses access at once and its connections close. It can ask for access again.',
   team: 'Others in this team',
-  teamAbout: 'You own this team, so you can end the permissions of its members.',
+  teamAbout: 'As an owner of this team, you can revoke access that its members gave.',
 } as const
 
 export const accountWords = {
@@ -136,7 +136,7 @@ export const accountWords = {
   providers: { github: 'GitHub', google: 'Google', oidc: 'single sign-on' },
   connect: (provider: string) => `Connect ${provider}`,
   disconnect: 'Disconnect',
-  none: 'This instance has no other way to sign in.',
+  none: 'This server has no other sign-in methods.',
   failed: {
     access_denied: 'You did not allow access at the provider.',
     'conflict.exists': 'This already belongs to another account here.',
@@ -146,7 +146,7 @@ export const accountWords = {
 } as const
 
 export const integrationWords = {
-  about: 'Code hosts are called with your own token; the others receive your notifications.',
+  about: 'Code hosts are accessed with your own token. The others receive your notifications.',
   names: {
     github: 'GitHub',
     gitlab: 'GitLab',
@@ -172,14 +172,14 @@ export const integrationWords = {
 
 export const preferenceWords = {
   theme: 'Theme',
-  themes: { light: 'Light', dark: 'Dark', system: 'As the system' },
-  weekStart: 'The week begins on',
+  themes: { light: 'Light', dark: 'Dark', system: 'System' },
+  weekStart: 'First day of the week',
   weekStarts: { monday: 'Monday', sunday: 'Sunday' } as Record<string, string>,
   density: 'Density',
   densities: { comfortable: 'Comfortable', compact: 'Compact' } as Record<string, string>,
-  presence: 'Show others that you are here',
-  shortcuts: 'Keys of one letter',
-  shortcutsHint: 'Such as c for a new task. Combinations with Ctrl or ⌘ always work.',
+  presence: 'Show when you are online',
+  shortcuts: 'Single-key shortcuts',
+  shortcutsHint: 'For example, c creates a task. Shortcuts with Ctrl or ⌘ always work.',
 } as const
 
 export const notificationWords = {
@@ -191,24 +191,24 @@ export const notificationWords = {
 
 export const dataWords = {
   export: 'Export',
-  exportText: 'Everything that you see in this team, with comments, links and versions, as lines of JSON.',
+  exportText: 'Everything that you can see in this team, with comments, links and versions, as JSON lines.',
   download: 'Download',
   downloading: 'Preparing…',
-  devices: 'Copies on devices',
+  devices: 'Offline copies',
   devicesText:
-    'Devices on which you work without the server. If others changed the same thing, you decide which change stays.',
-  noDevices: 'None yet. On the computer that is to keep a copy:',
+    'Devices that you use to work offline. If someone else changed the same field, you choose which change to keep.',
+  noDevices: 'None yet. To keep a copy on a computer, run there:',
   devicesLine: 'tutti sync on',
-  conflicts: (n: number) => (n === 0 ? 'Conflicts' : `Decide on ${count(n, 'conflict')}`),
+  conflicts: (n: number) => (n === 0 ? 'Conflicts' : `Resolve ${count(n, 'conflict')}`),
   deviceSeen: (time: string) => `seen ${time} ago`,
   removeDevice: 'Remove',
   removeOf: (name: string) => `Remove ${name}`,
   removeTitle: (name: string) => `Remove ${name}?`,
-  removeText: 'It is signed out and gets no more changes. What it has not sent yet stays on it.',
+  removeText: 'The device is signed out and receives no more changes. Changes that it has not sent stay on the device.',
   delete: 'Delete your account',
   deleteText:
-    'Your personal notes, keys, tokens and sessions are deleted for ever. What you wrote in teams stays with them, without your name.',
+    'Your personal notes, keys, tokens and sessions are deleted permanently. Your content in teams stays, without your name.',
   deleteAct: 'Delete my account…',
   type: (email: string) => `Type ${email} to confirm`,
-  deleteForEver: 'Delete for ever',
+  deleteForEver: 'Delete permanently',
 } as const

@@ -14,5 +14,5 @@ export const words = {
 export const scopeNames: Record<SkillItem['scope'], string> = {
   personal: 'Only you',
   team: 'Team',
-  public: 'Everybody',
+  public: 'Everyone',
 }

@@ -7,7 +7,7 @@ export const words = {
   status: 'status',
   project: 'project',
   none: 'No specs yet',
-  noneText: 'A spec says how something has to work. Every change makes a version that stays readable.',
+  noneText: 'A spec describes how something must work. Every change creates a version that you can still read.',
   command: 'tutti specs create "Folder lock" --file lock.md',
   noMatch: 'No spec matches these filters.',
   version: (n: number) => `version ${n}`,

@@ -1,10 +1,10 @@
 export const words = {
   title: 'Trash',
   none: 'Nothing to restore',
-  noneText: 'What you delete stays here for 24 hours. Admins of the team find what anybody deleted in 30 days.',
+  noneText: 'Records that you delete stay here for 24 hours. Team admins can restore any record for 30 days.',
   terminal: 'From a terminal',
   command: 'tutti trash list',
-  noMatch: 'Nothing of this kind was deleted.',
+  noMatch: 'No deleted records of this kind.',
   kind: 'Kind',
   all: 'All',
   restore: 'Restore',

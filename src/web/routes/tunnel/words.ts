@@ -14,8 +14,8 @@ export const words = {
   services: 'Services',
   servers: 'MCP servers for agents',
   actions: 'Actions',
-  actionsAbout: 'What the machine allows you. Its owner decides in tunnel.json there.',
-  noActions: 'The machine is not connected yet, so it offers nothing.',
+  actionsAbout: 'Actions that the machine allows. Its owner configures them in tunnel.json.',
+  noActions: 'The machine is not connected yet, so no actions are available.',
   names: {
     ping: 'Ping',
     check_local: 'Check services',
@@ -26,7 +26,7 @@ export const words = {
     run_command: 'Run a command',
   } satisfies Record<TunnelAction['type'], string>,
   run: 'Run',
-  asks: 'asks at the machine',
+  asks: 'needs confirmation on the machine',
   choose: 'any',
   notJson: 'Write a JSON object.',
   cancel: 'Cancel',
@@ -36,15 +36,15 @@ export const words = {
   result: 'Result',
   history: 'History',
   historyAbout: 'The last 90 days. Passwords and other secrets are not shown.',
-  noHistory: 'Nobody has run anything here.',
+  noHistory: 'No actions have been run yet.',
   show: (name: string) => `Show ${name}`,
   requests: 'Requests',
-  requestsAbout: 'The last ones through this tunnel, as they come.',
+  requestsAbout: 'The latest requests through this tunnel, live.',
   noRequests: 'No requests yet.',
   anyone: 'anyone',
   states: {
     queued: 'queued',
-    awaiting_confirmation: 'waits for a confirmation at the machine',
+    awaiting_confirmation: 'waiting for confirmation on the machine',
     running: 'running',
     succeeded: 'done',
     failed: 'failed',
@@ -52,7 +52,7 @@ export const words = {
     cancelled: 'cancelled',
     timed_out: 'timed out',
   } satisfies Record<TunnelAction['state'], string>,
-  failed: 'Not done',
+  failed: 'Failed',
 } as const
 
 export const nameOf = ({ type, name }: Pick<TunnelAction, 'type' | 'name'>): string =>

@@ -1,6 +1,6 @@
 export const words = {
   title: 'Welcome to Tutti',
-  about: 'Four steps until an agent works with you. Skip what you do not need; you can come back at any time.',
+  about: 'Four steps until an agent works with you. You can skip a step and return to it at any time.',
   steps: {
     organization: 'Create a team',
     invite: 'Invite people',
@@ -22,8 +22,7 @@ export const words = {
     about: 'A project holds tasks, notes, decisions and what agents remember.',
     name: 'Name of the project',
     create: 'Create project',
-    made: (name: string) =>
-      `${name} is ready. Tell your agent what you want; it writes the plan, and you see it appear.`,
+    made: (name: string) => `${name} is ready. Tell your agent what you want to build. Its plan appears here.`,
     prompt: (key: string) => `Use the Tutti tools. Plan the following in project ${key} with create_plan: `,
     promptName: 'the prompt',
     board: 'Open the board',

@@ -1,7 +1,7 @@
 export const words = {
   team: 'Team',
   about: (role: string) => `Your role here is ${role}.`,
-  archived: 'It is archived: other teams can only read, and nothing can be added.',
+  archived: 'This workspace is archived. Other teams can only read it, and nothing can be added.',
   edit: 'Edit',
   name: 'Name',
   description: 'Description',
@@ -13,7 +13,7 @@ export const words = {
   removeText: 'Its projects stay with their teams. The other teams no longer see them.',
   cancel: 'Cancel',
   teams: 'Teams',
-  teamsAbout: 'Members of these teams see its projects. The role of a team is the most that its members may do here.',
+  teamsAbout: 'Members of these teams see its projects. A team’s role limits what its members can do here.',
   columns: { team: 'Team', role: 'Role', more: 'More' },
   roles: { owner: 'owner', editor: 'editor: reads and writes', viewer: 'viewer: reads' },
   roleOf: (team: string) => `Role of ${team}`,
@@ -39,8 +39,8 @@ export const words = {
     `Invited ${email}. The invitation is in their inbox. This server sends no mail, so you can send them this link:`,
   link: 'the link',
   projects: 'Projects',
-  noProjects: 'No project of a team is in it.',
-  noProjectsText: 'Put one in with Share on the page of the project.',
+  noProjects: 'No projects in this workspace.',
+  noProjectsText: 'To add a project, use Share on its page.',
   progress: (done: number, all: number) => `${done} of ${all}`,
   folders: 'Folders',
 } as const
