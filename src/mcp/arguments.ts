@@ -21,31 +21,32 @@ export const repo = text(300, { minLength: 1, description: 'owner/name, URL or i
 export const tags = optional(array(title(50), 50, { uniqueItems: true }))
 export const priority = optional(oneOf(priorities))
 export const query = optional(text(200))
-export const acceptance = optional(array(title(500), 50, { description: 'What must be true when done' }))
-export const blockedBy = optional(array(text(100), 50, { uniqueItems: true, description: 'Tasks to finish first' }))
-export const supersedes = optional(text(36, { minLength: 8, description: 'Id of the one it replaces' }))
+export const acceptance = optional(array(title(500), 50, { description: 'Criteria' }))
+export const blockedBy = optional(array(text(100), 50, { uniqueItems: true }))
+export const supersedes = optional(text(36, { minLength: 8 }))
 
 /** Several records in one call; the tool itself checks their fields. Lists of tools do not repeat these. */
 export const several = Type.Array(Type.Unsafe<object>({ type: 'object' }), {
-  description: 'Several at once: objects with fields as here',
+  description: 'Several: objects with these fields',
 })
+/** JSON of any form. A refusal names the limit of its size. */
+export const anyObject = Type.Unsafe<object>({ type: 'object' })
 /** Returns a refusal unless exactly one of the two forms was sent. */
 export const oneOrSeveral = (one: string, many: string): AppError =>
   invalid(`/${one}`, `Send ${one} for one, or ${many} for several.`, 'required')
 
-const date = () => optional(time({ description: 'YYYY-MM-DD or instant' }))
-export const since = date()
-export const until = date()
-export const dueAt = date()
+export const since = optional(time({ description: 'ISO date or time' }))
+export const until = optional(time())
+export const dueAt = since
 
 /** `least` tokens: a brief with fewer could not name the next step. */
-export const budgetTokens = (least: number) =>
-  optional(int({ min: least, max: 50_000, description: 'Most tokens to return' }))
+export const budgetTokens = (least: number) => optional(int({ min: least, max: 50_000 }))
 
 /** Arguments of every list tool. */
 export const listing = {
-  limit: optional(int({ min: 1, max: 100, description: 'Default: 20' })),
+  limit: optional(int({ min: 1, max: 100, default: 20 })),
   cursor: optional(text(2000)),
 }
 
-export const expectedVersion = int({ min: 1, description: 'The version you read' })
+/** The version that the caller read, as the instructions say. */
+export const expectedVersion = int({ min: 1 })

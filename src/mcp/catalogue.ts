@@ -1,4 +1,5 @@
 import type { Tool as ListedTool } from '@modelcontextprotocol/server'
+import { TypeGuard } from '@sinclair/typebox'
 import type { Actor } from '../auth/actor.ts'
 import { refusalOf, refused } from '../auth/policy.ts'
 import { AppError, type FieldError } from '../errors.ts'
@@ -165,9 +166,13 @@ function entryOf(tool: Tool): Entry {
 
 const simplified = ({ input, listedAs = {} }: Tool): TObject =>
   object(
-    Object.fromEntries(Object.entries(input.properties).map(([name, s]) => [name, optionalAs(listedAs[name]) ?? s])),
+    Object.fromEntries(
+      Object.entries(input.properties).map(([name, schema]) => {
+        const shown = listedAs[name] ?? schema
+        return [name, TypeGuard.IsOptional(schema) ? optional(shown) : shown]
+      }),
+    ),
   )
-const optionalAs = (schema: TSchema | undefined): TSchema | undefined => schema && optional(schema)
 
 const without = ({ properties }: TObject, names: readonly string[]): TObject =>
   object(Object.fromEntries(Object.entries(properties).filter(([name]) => !names.includes(name))))
@@ -207,7 +212,8 @@ const plain = (schema: TObject): unknown =>
       delete value.multipleOf
     }
     if (value.type === 'string' && value.format === 'url') value.format = 'uri'
-    return value
+    // A number costs a token less where the schema ends with it.
+    return typeof value.type === 'string' ? { type: value.type, ...value } : value
   })
 
 const structured = (input: TObject): string[] =>

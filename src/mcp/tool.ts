@@ -23,7 +23,7 @@ export interface Tool {
   readonly action: Runs
   /** Arguments that still work, but that no list of tools shows. */
   readonly unlisted?: readonly string[]
-  /** Optional arguments that lists of tools show in a simpler form than all that they accept. */
+  /** Arguments that lists of tools show in a simpler form than all that they accept. */
   readonly listedAs?: Readonly<Record<string, TSchema>>
   readonly writing?: { readonly fields: readonly string[]; readonly action: Runs }
   run(ctx: Parameters<Action<never, unknown>>[0], input: never): Promise<Ran>
@@ -46,7 +46,7 @@ interface Definition<I extends TObject, A, R> {
   action: Action<A, R>
   /** Arguments that still work, but that no list of tools shows. */
   unlisted?: readonly (keyof Static<I> & string)[]
-  /** Optional arguments that lists of tools show in a simpler form than all that they accept. */
+  /** Arguments that lists of tools show in a simpler form than all that they accept. */
   listedAs?: Readonly<Record<string, TSchema>>
   /** Arguments that make a reading tool write, and the action for them. Callers who may only read do not see them. */
   writing?: { fields: readonly (keyof Static<I> & string)[]; action: Action<A, R> }

@@ -50,17 +50,20 @@ const differing: Readonly<Record<string, readonly string[]>> = {
   note: ['claim_task'],
   // The text of a new one, or the id of the one to add to.
   decision: ['log_decision'],
-  // Tells workers apart; without one, nothing is looked up.
-  session: ['next_task', 'claim_task', 'complete_task'],
+  // Tells workers apart, or is what a memory is about; without one, nothing is looked up.
+  session: ['next_task', 'claim_task', 'complete_task', 'store_memory', 'search_memory', 'list_memories'],
+  // resume_session lists its fields.
+  checkpoint: ['end_session'],
 }
 
-/** Names that say what they are. */
+/** Names that say what they are, or that the instructions explain. */
 const plain = new Set(
   (
     'title name description content text url id ref role persona model status priority tags query cursor idempotencyKey ' +
     'goals context summary files branch commands checks commits option pros cons rationale alternatives outcome decision ' +
     'evidence notes comment reason verdict version links points estimate epics stories tasks systemPrompt nextStep ' +
-    'openQuestions pullRequests testRuns'
+    'openQuestions pullRequests testRuns blockedBy supersedes discoveredFrom expectedVersion limit until minutes ' +
+    'budgetTokens importance settings metadata scopeId base'
   ).split(' '),
 )
 

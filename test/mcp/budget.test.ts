@@ -87,15 +87,16 @@ describe('the table of tools', () => {
   })
 })
 
-describe('what the list costs a model, in o200k tokens', () => {
+describe('the list of tools, in o200k tokens,', () => {
   const within = (limit: number, tokens: number) => {
     const advice = 'shorten descriptions, or let search and an MCP resource do instead of a new tool'
     expect(tokens, `${tokens} tokens of ${limit}, ${tokens - limit} too many: ${advice}`).toBeLessThanOrEqual(limit)
   }
-  test('all of it: at most 7,000', async () => within(7000, cost(await listed())))
-  test('core: at most 2,500', async () => within(2500, cost(await listed('?toolsets=core'))))
-  test('the whole result, with titles and hints: at most 8,000', async () =>
-    within(8000, countTokens(JSON.stringify({ tools: await listed() }))))
+  test('costs a model at most 6,000', async () => within(6000, cost(await listed())))
+  test('costs a model at most 2,100 with the toolset core', async () =>
+    within(2100, cost(await listed('?toolsets=core'))))
+  test('has at most 7,500 as JSON with titles and hints', async () =>
+    within(7500, countTokens(JSON.stringify({ tools: await listed() }))))
 })
 
 test('an old name keeps working, but is not listed', async () => {

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../action.ts'
 import { isByHand } from '../../events/catalogue.ts'
-import { agent, listing, project, reference, since, task } from '../../mcp/arguments.ts'
+import { agent, anyObject, listing, project, reference, since, task } from '../../mcp/arguments.ts'
 import { happened, pick, tool } from '../../mcp/tool.ts'
 import { namesOf, type RecordNames } from '../../records/short-names.ts'
 import { object, optional, text } from '../../schema.ts'
@@ -39,6 +39,7 @@ export const activityTools = [
       project: optional(project),
       task: optional(task),
     }),
+    listedAs: { type: text(60, { description: 'A lower-case word of your own' }), metadata: anyObject },
     action: activities.log,
     with: (input) => input,
     show: (activity) => pick(activity, 'id'),

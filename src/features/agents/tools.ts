@@ -1,13 +1,15 @@
 import { agent, expectedVersion, listing, project, query } from '../../mcp/arguments.ts'
 import { happened, pick, tool } from '../../mcp/tool.ts'
 import { memoryScopes } from '../../records/names.ts'
-import { bool, object, oneOf, optional, title } from '../../schema.ts'
+import { array, bool, object, oneOf, optional, text, title } from '../../schema.ts'
 import { detail } from './detail.ts'
 import { type Agent, AgentCreate, type AgentItem, agentStatuses } from './schema.ts'
 import * as agents from './service.ts'
 
 const { role, persona, systemPrompt, model, skills } = AgentCreate.properties
 const configuration = { role, skills, memoryScope: optional(oneOf(memoryScopes)), persona, systemPrompt, model }
+
+const listedAs = { skills: array(text(100), 50) }
 
 /** What tells agents apart, and which is fit for a task. */
 const item = ({ slug, name, role, model, status }: AgentItem) => ({
@@ -23,9 +25,10 @@ export const agentTools = [
   tool({
     name: 'create_agent',
     title: 'Create agent',
-    description: 'Register an agent with its role and skills, so that tasks can be assigned to it.',
+    description: 'Register an agent with its skills, so that tasks can be assigned to it.',
     toolset: 'agents',
     input: object({ name: title(100), ...configuration }),
+    listedAs,
     action: agents.create,
     with: (input) => input,
     show: made,
@@ -33,7 +36,7 @@ export const agentTools = [
   tool({
     name: 'list_agents',
     title: 'List agents',
-    description: "List the team's agents (default: active ones), last changed first.",
+    description: 'List agents of the team (default: active ones).',
     toolset: 'agents',
     input: object({
       query,
@@ -48,7 +51,7 @@ export const agentTools = [
   tool({
     name: 'get_agent',
     title: 'Get agent',
-    description: 'Get an agent with its prompt, skills, recent memories, activity and open tasks.',
+    description: 'Get an agent with its prompt, memories, activity and open tasks.',
     toolset: 'agents',
     input: object({ agent }),
     action: detail,
@@ -58,7 +61,7 @@ export const agentTools = [
   tool({
     name: 'update_agent',
     title: 'Update agent',
-    description: 'Change only the given fields of an agent. skills replaces the whole list.',
+    description: 'Change an agent. skills replaces the whole list.',
     toolset: 'agents',
     input: object({
       agent,
@@ -67,6 +70,7 @@ export const agentTools = [
       status: optional(oneOf(agentStatuses)),
       expectedVersion: optional(expectedVersion),
     }),
+    listedAs,
     action: agents.update,
     with: ({ agent, expectedVersion: _, ...patch }) => ({ ref: agent, ...patch }),
     show: made,
@@ -74,7 +78,7 @@ export const agentTools = [
   tool({
     name: 'delete_agent',
     title: 'Delete agent',
-    description: 'Delete an agent and its memories; archiveMemory: true keeps them for the team.',
+    description: 'Delete an agent and its memories. archiveMemory: true keeps them for the team.',
     toolset: 'agents',
     input: object({ agent, archiveMemory: optional(bool()) }),
     action: agents.remove,

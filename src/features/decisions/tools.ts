@@ -1,7 +1,7 @@
 import { invalid } from '../../errors.ts'
 import { listing, project, query, reference, supersedes } from '../../mcp/arguments.ts'
 import { tool } from '../../mcp/tool.ts'
-import { object, oneOf, optional, text, title } from '../../schema.ts'
+import { array, object, oneOf, optional, text, title } from '../../schema.ts'
 import { DecisionCreate, statuses } from './schema.ts'
 import * as decisions from './service.ts'
 
@@ -26,6 +26,7 @@ export const decisionTools = [
       comment,
       outcome,
     }),
+    listedAs: { alternatives: array(text(1000), 20) },
     action: decisions.log,
     with: ({ decision, comment, outcome, project, title, ...rest }) => {
       if (comment === undefined && outcome === undefined) {
@@ -50,7 +51,7 @@ export const decisionTools = [
   tool({
     name: 'list_decisions',
     title: 'List decisions',
-    description: 'List decisions of a project or the organization, last changed first.',
+    description: 'List decisions and their status.',
     toolset: 'decisions',
     input: object({ query, project: optional(project), status: optional(oneOf(statuses)), ...listing }),
     action: decisions.list,

@@ -80,7 +80,7 @@ async function usualTarget(ctx: Ctx): Promise<MemoryTarget> {
 
 function inProject(project: { id: string; organizationId: string } | undefined): MemoryTarget {
   if (!project)
-    throw invalid('/scopeId', 'Name the project it is about: set scopeId to its id, slug or key.', 'required', [
+    throw invalid('/scopeId', 'Name the project it is about, by id, slug or key.', 'required', [
       listProjects,
     ])
   return { scope: 'project', scopeId: project.id, organizationId: project.organizationId, projectId: project.id }
@@ -88,7 +88,7 @@ function inProject(project: { id: string; organizationId: string } | undefined):
 
 function ofAgent(ctx: Ctx, agent: { id: string } | null | undefined): MemoryTarget {
   if (!agent)
-    throw invalid('/scopeId', 'Name the agent it is about: set scopeId to its id or slug.', 'required', [
+    throw invalid('/scopeId', 'Name the agent it is about, by id or slug.', 'required', [
       { tool: 'list_agents', route: 'GET /api/agents', command: 'tutti agents list' },
     ])
   return { scope: 'agent', scopeId: agent.id, organizationId: currentOrganization(ctx.actor), projectId: null }
@@ -99,7 +99,7 @@ function ofAgent(ctx: Ctx, agent: { id: string } | null | undefined): MemoryTarg
  */
 async function inSession(ctx: Ctx, session: WorkSession | undefined): Promise<MemoryTarget> {
   if (!session)
-    throw invalid('/scopeId', 'Name the session it is about: set scopeId to its id, or start one.', 'required', [
+    throw invalid('/scopeId', 'Name the session it is about by its id, or start one.', 'required', [
       { tool: 'list_sessions', route: 'GET /api/sessions', command: 'tutti sessions list' },
     ])
   const { id, organizationId, projectId } = session

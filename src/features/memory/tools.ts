@@ -7,7 +7,6 @@ import {
   oneOrSeveral,
   project,
   reference,
-  session,
   several,
   since,
   supersedes,
@@ -22,17 +21,24 @@ import * as memory from './service.ts'
 import { inScope, sharing } from './target.ts'
 
 const { importance, embedding } = MemoryCreate.properties
-const scopeId = text(100, { minLength: 1, description: 'What the scope names' })
-/** What a memory is about: one of the first three, or `scope` and `scopeId`. */
+/** What a memory is about: one of the first three, or `scope` and `scopeId`, which lists of tools leave out. */
 const about = {
   project: optional(project),
   agent: optional(agent),
-  session: optional(session),
+  session: optional(reference),
   scope: optional(oneOf(memoryScopes)),
-  scopeId: optional(scopeId),
+  scopeId: optional(reference),
 }
 
-const described = { tags, ...about, title: optional(text(200)), importance, supersedes, embedding }
+const described = {
+  tags,
+  ...about,
+  title: optional(text(200)),
+  importance,
+  supersedes,
+  embedding,
+}
+const unlisted = ['scope', 'scopeId'] as const
 const stored = ({ id, similar }: MemoryStored) => ({ id, similar })
 
 export const memoryTools = [
@@ -46,7 +52,8 @@ export const memoryTools = [
       memories: optional(Type.Array(object({ ...described, content: title(32_768) }), { minItems: 1, maxItems: 50 })),
       ...described,
     }),
-    listedAs: { memories: several },
+    listedAs: { memories: several, importance: Type.Number({ maximum: 1, default: 0.5 }) },
+    unlisted: [...unlisted, 'embedding'],
     action: memory.storeMany,
     with: ({ content, memories, ...shared }) => {
       if ((content === undefined) === (memories === undefined)) throw oneOrSeveral('content', 'memories')
@@ -67,9 +74,10 @@ export const memoryTools = [
       tags,
       ...about,
       kinds: optional(array(oneOf(recallNames), recallNames.length, { description: 'Default: memory' })),
-      limit: optional(int({ min: 1, max: 50, description: 'Default: 10' })),
+      limit: optional(int({ min: 1, max: 50, default: 10 })),
       budgetTokens: budgetTokens(100),
     }),
+    unlisted,
     action: memory.search,
     with: inScope,
     show: ({ items, ...rest }) => ({
@@ -82,7 +90,7 @@ export const memoryTools = [
   tool({
     name: 'list_memories',
     title: 'List memories',
-    description: 'List memories by tags, date or what they are about, last changed first.',
+    description: 'List memories by tags, date or what they are about.',
     toolset: 'memory',
     input: object({
       tags,
@@ -91,6 +99,7 @@ export const memoryTools = [
       ...about,
       ...listing,
     }),
+    unlisted,
     action: memory.list,
     with: (input) => ({ limit: 20, ...inScope(input), mustExist: true, total: true }),
     whole: (ctx, { id }) => memory.get(ctx, { ref: id }),
@@ -111,7 +120,7 @@ export const memoryTools = [
     title: 'Clear memory',
     description: 'Delete all memories of a scope. Call without confirm to get the count, then with confirm: count.',
     toolset: 'memory',
-    input: object({ scope: oneOf(memoryScopes), scopeId, confirm: optional(int({ description: 'The count' })) }),
+    input: object({ scope: oneOf(memoryScopes), scopeId: reference, confirm: optional(int()) }),
     action: memory.clear,
     with: (input) => input,
   }),

@@ -32,7 +32,7 @@ export const noteTools = [
   tool({
     name: 'list_notes',
     title: 'List notes',
-    description: 'List notes without content by tag, words or date of change, newest first.',
+    description: 'List notes without content, by tags, words or date of change.',
     toolset: 'notes',
     input: object({
       query,
@@ -56,7 +56,7 @@ export const noteTools = [
   tool({
     name: 'update_note',
     title: 'Update note',
-    description: 'Change only the given fields of a note. Content replaces the whole text.',
+    description: 'Change a note. content replaces the whole text.',
     toolset: 'notes',
     input: object({
       note,

@@ -1,6 +1,6 @@
 import { acceptance, blockedBy, priority, project, tags } from '../../mcp/arguments.ts'
 import { tool } from '../../mcp/tool.ts'
-import { array, object, optional, type Static } from '../../schema.ts'
+import { array, object, optional, type Static, text } from '../../schema.ts'
 import { quoted } from '../../text/quoted.ts'
 import { type PlanCreate, PlanEpic, PlanStory, PlanTask, type Tree, type TreeTask } from './schema.ts'
 import * as planning from './service.ts'
@@ -10,6 +10,26 @@ const { labels: _, ...fields } = PlanTask.properties
 const Task = object({ ...fields, priority, tags, acceptance, blockedBy })
 const Story = object({ ...PlanStory.properties, priority, tasks: optional(array(Task, 200)) })
 const Epic = object({ ...PlanEpic.properties, priority, stories: optional(array(Story, 100)) })
+
+/** Lists of tools name the values of a priority once. */
+const plain = optional(text(40))
+const listedEpics = array(
+  object({
+    ...Epic.properties,
+    priority: plain,
+    stories: optional(
+      array(
+        object({
+          ...Story.properties,
+          priority: plain,
+          tasks: optional(array(object({ ...Task.properties, ref: plain }), 200)),
+        }),
+        100,
+      ),
+    ),
+  }),
+  50,
+)
 
 const labelled = ({ tags, ...task }: Static<typeof Task>) => ({ ...task, labels: tags })
 const epicsOf = (epics: Static<typeof Epic>[]): PlanCreate['epics'] =>
@@ -51,6 +71,7 @@ export const planningTools = [
       'Create a whole plan, all or nothing: epics with stories with tasks. blockedBy names refs of tasks in the plan.',
     toolset: 'projects',
     input: object({ project, epics: array(Epic, 50) }),
+    listedAs: { epics: listedEpics },
     action: planning.createPlan,
     with: ({ project, epics }) => ({ ref: project, epics: epicsOf(epics) }),
     show: keys,

@@ -1,4 +1,4 @@
-import { expectedVersion, listing, project, query } from '../../mcp/arguments.ts'
+import { anyObject, expectedVersion, listing, project, query } from '../../mcp/arguments.ts'
 import { happened, pick, tool } from '../../mcp/tool.ts'
 import { bool, object, oneOf, optional, text, title } from '../../schema.ts'
 import { ProjectCreate } from './schema.ts'
@@ -10,9 +10,10 @@ export const projectTools = [
   tool({
     name: 'create_project',
     title: 'Create project',
-    description: 'Create a project in your organization. Check list_projects first: it may exist.',
+    description: 'Create a project. Check list_projects first: it may exist.',
     toolset: 'projects',
     input: object({ name: title(100), description, settings }),
+    listedAs: { settings: anyObject },
     action: projects.create,
     with: (input) => input,
     show: (project) => pick(project, 'slug', 'key', 'version'),
@@ -20,7 +21,7 @@ export const projectTools = [
   tool({
     name: 'list_projects',
     title: 'List projects',
-    description: 'List your projects (default: active ones), last changed first.',
+    description: 'List your projects (default: active ones).',
     toolset: 'projects',
     input: object({ query, status: optional(oneOf(['active', 'archived'])), ...listing }),
     action: projects.list,
@@ -53,7 +54,7 @@ export const projectTools = [
   tool({
     name: 'update_project',
     title: 'Update project',
-    description: 'Change only the given fields of a project. Its slug stays.',
+    description: 'Change a project. Its slug stays.',
     toolset: 'projects',
     input: object({
       project,
@@ -62,6 +63,7 @@ export const projectTools = [
       settings,
       expectedVersion: optional(expectedVersion),
     }),
+    listedAs: { settings: anyObject },
     action: projects.update,
     with: ({ project, expectedVersion: _, ...patch }) => ({ ref: project, ...patch }),
     show: (project) => pick(project, 'slug', 'version'),
@@ -69,7 +71,7 @@ export const projectTools = [
   tool({
     name: 'archive_project',
     title: 'Archive project',
-    description: 'Hide a project from the active list; all data stays. restore: true reverses this.',
+    description: 'Hide a project and keep its data. restore: true reverses this.',
     toolset: 'projects',
     input: object({ project, restore: optional(bool()) }),
     action: projects.archive,

@@ -38,7 +38,7 @@ export const repositoryTools = [
       repo,
       title: title(200, { example: 'Lock the data folder' }),
       head: text(250, { minLength: 1, description: 'Branch', example: 'lock' }),
-      base: optional(text(250, { description: 'Default: the default branch' })),
+      base: optional(text(250)),
       description: optional(text(50_000)),
       reviewers: optional(array(text(100), 15, { description: 'User names at the host' })),
       feature: optional(feature),
@@ -51,7 +51,7 @@ export const repositoryTools = [
     name: 'generate_agents_md',
     title: 'Generate agents file',
     description:
-      'Generate the file that tells agents how to work in a project, from its records; commit opens a pull request.',
+      'Generate the file that tells agents how to work in a project, from its records. commit opens a pull request.',
     toolset: 'code',
     input: object({
       repo: optional(repo),
@@ -65,7 +65,7 @@ export const repositoryTools = [
   tool({
     name: 'list_repos',
     title: 'List repos',
-    description: 'List connected repositories of a project or the team.',
+    description: 'List connected repositories.',
     toolset: 'code',
     input: object({ project: optional(project), limit: listing.limit }),
     action: repositories.list,

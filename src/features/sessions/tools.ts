@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import { agent, listing, budgetTokens as mostTokens, project, session, since, task } from '../../mcp/arguments.ts'
 import { pick, tool } from '../../mcp/tool.ts'
 import { array, bool, object, oneOf, optional, text, title } from '../../schema.ts'
@@ -75,8 +76,8 @@ export const sessionTools = [
     name: 'resume_session',
     title: 'Resume session',
     description:
-      'Continue after losing context. Returns what you saved, task, done work, decisions, changes by others. ' +
-      'checkpoint: save where you are instead.',
+      'Continue after losing context, or save a checkpoint (with checkpoint). ' +
+      'Returns what you saved, task, done work, decisions, changes by others.',
     toolset: 'sessions',
     input: object({ session: optional(session), budgetTokens, checkpoint }),
     listedAs,
@@ -95,7 +96,7 @@ export const sessionTools = [
       checkpoint,
       keep: optional(bool()),
     }),
-    listedAs,
+    listedAs: { checkpoint: Type.Unsafe<object>({ type: 'object', description: 'As in resume_session' }) },
     action: endOrSave,
     with: ({ session, ...rest }) => ({ ref: session, ...rest }),
     show: (result) => {
@@ -118,7 +119,7 @@ export const sessionTools = [
   tool({
     name: 'get_context',
     title: 'Get context',
-    description: 'Get a brief within a token budget. Call it when you start.',
+    description: 'Call this first. Returns a brief: your tasks, decisions, memories, changes by others.',
     toolset: 'sessions',
     input: object({ project: optional(project), session: optional(session), since, budgetTokens, checkpoint }),
     unlisted: ['checkpoint'],

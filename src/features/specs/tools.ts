@@ -25,7 +25,7 @@ export const specTools = [
   tool({
     name: 'list_specs',
     title: 'List specs',
-    description: 'List specs of a project without content, last changed first.',
+    description: 'List specs without their content.',
     toolset: 'specs',
     input: object({ query, project: optional(project), status, ...listing }),
     action: specs.list,
@@ -43,7 +43,7 @@ export const specTools = [
   tool({
     name: 'update_spec',
     title: 'Update spec',
-    description: 'Write the next version. expectedVersion is the one you read; refused if it has changed since.',
+    description: 'Write the next version of a spec. expectedVersion is the one you read.',
     toolset: 'specs',
     input: object({
       spec,

@@ -32,8 +32,8 @@ const acceptance = optional(array(Type.Union([title(500), Acceptance]), 50))
 const met = array(text(500), 50, { description: 'Criteria met: numbers, texts or all' })
 const listedAs = { acceptance: criteria, accepted: met, tasks: several }
 const accepted = optional(Accepted)
-const session = optional(text(100, { minLength: 1, description: 'Yours, if several windows share your token' }))
-const minutes = optional(int({ min: 1, max: 480, description: 'Length of the claim' }))
+const session = optional(text(100, { minLength: 1, description: 'Yours, if windows share a token' }))
+const minutes = optional(int({ min: 1, max: 480 }))
 
 const described = {
   description: optional(text(50_000)),
@@ -43,7 +43,7 @@ const described = {
   dueAt,
   blockedBy,
   acceptance,
-  discoveredFrom: optional(text(100, { description: 'Task during which it was found' })),
+  discoveredFrom: optional(text(100)),
 }
 
 /** Returns the list, or a list of the only one. */
@@ -82,7 +82,7 @@ export const taskTools = [
   tool({
     name: 'list_tasks',
     title: 'List tasks',
-    description: 'List tasks without descriptions, last changed first. ready: can be started.',
+    description: 'List tasks without descriptions. ready: can be started.',
     toolset: 'tasks',
     input: object({
       query,
@@ -194,7 +194,7 @@ export const taskTools = [
     toolset: 'tasks',
     input: object({
       task,
-      action: optional(oneOf(['claim', 'renew', 'release'], { description: 'Default: claim' })),
+      action: optional(oneOf(['claim', 'renew', 'release'], { default: 'claim' })),
       minutes,
       agent: optional(agent),
       session,

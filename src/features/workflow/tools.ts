@@ -73,7 +73,7 @@ export const workflowTools = [
     name: 'advance_feature',
     title: 'Advance feature',
     description:
-      'Move a feature to its next state, with evidence for its gate. Returns what is missing, or the next gate needs.',
+      'Move a feature to its next state, with evidence for its gate. Returns what the gate still needs, or the next one.',
     toolset: 'workflows',
     input: object({ feature, evidence: optional(Evidence) }),
     action: advance,
@@ -93,7 +93,7 @@ export const workflowTools = [
   tool({
     name: 'list_features',
     title: 'List features',
-    description: 'List features of a project or the team with their gates, last changed first.',
+    description: 'List features with their gates.',
     toolset: 'workflows',
     input: object({ query, project: optional(project), status: optional(text(63)), ...listing }),
     action: features.list,
