@@ -2,14 +2,12 @@ import type { AnyElysia } from 'elysia'
 import type { Ctx } from './action.ts'
 import type { Handler } from './control/command.ts'
 import type { EventType } from './events/catalogue.ts'
-import * as contents from './features/index.ts'
 import type { Registration } from './hooks.ts'
 import type { Http } from './http/context.ts'
 import type { JobDefinition } from './jobs/queue.ts'
 import type { Accept } from './live/socket.ts'
 import type { Tool } from './mcp/tool.ts'
-import { inOrder } from './mcp/toolsets.ts'
-import { type RecordKind, Records } from './records/kind.ts'
+import type { RecordKind } from './records/kind.ts'
 import type { SyncEntity } from './records/sync.ts'
 import type { App } from './services.ts'
 
@@ -102,12 +100,3 @@ export interface Feature {
   /** Starts work that runs beside requests; returns a function that stops it. */
   background?: (app: App) => () => Promise<void>
 }
-
-export const features: readonly Feature[] = Object.values(contents)
-export const tools: Tool[] = inOrder(features.flatMap((f) => f.tools ?? []))
-export const jobs: JobDefinition[] = features.flatMap((f) => f.jobs ?? [])
-export const records = new Records(
-  features.flatMap((f) => f.records ?? []),
-  features.flatMap((f) => f.synced ?? []),
-)
-export const events: EventType[] = features.flatMap((f) => f.events ?? [])

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
-import { events, features } from '../src/feature.ts'
+import { events, features } from '../src/all-features.ts'
 import { recordNames } from '../src/records/names.ts'
 
 /** The directions of ARCHITECTURE.md, kept by looking at who imports what. */
@@ -69,7 +69,7 @@ test('services know no surface, and what lies below imports nothing from above',
   expect(found(/^src\/live\//, /^src\/(features|http|mcp|ws)\//)).toEqual([])
   expect(found(/^src\//, /^(cli|seeds|test)\//)).toEqual([])
   // Everybody else gets what the features offer from `app`.
-  expect(found(/^src\/(?!app\.ts$)/, /^src\/feature\.ts$/, values)).toEqual([])
+  expect(found(/^src\/(?!app\.ts$)/, /^src\/all-features\.ts$/)).toEqual([])
   // Machines run it without a server.
   expect(found(/^src\/tunnel\//, /^src\/(?!tunnel\/|text\/|(schema|check|errors|version|field-errors)\.ts$)/)).toEqual(
     [],
@@ -83,7 +83,7 @@ test('a feature imports only features listed above it, and nothing else in src i
   for (const [file, path] of imports) {
     const target = /^src\/features\/([\w-]+)\//.exec(path)?.[1]
     const [root, room = '', feature = ''] = file.split('/')
-    if (!target || root !== 'src' || ['app.ts', 'feature.ts', 'web'].includes(room)) continue
+    if (!target || root !== 'src' || ['app.ts', 'all-features.ts', 'web'].includes(room)) continue
     if (room !== 'features') found.add(`${room} → ${target}`)
     else if (feature !== 'index.ts' && order.indexOf(feature) < order.indexOf(target))
       found.add(`${feature} → ${target}: in src/features/index.ts, ${feature} must come after ${target}`)

@@ -1,6 +1,6 @@
+import { events, features, tools } from '../../src/all-features.ts'
 import { type Config, settings } from '../../src/config.ts'
 import { fieldsOf } from '../../src/events/catalogue.ts'
-import { events, features, tools } from '../../src/feature.ts'
 import { policyTable, routeTable } from '../../src/http/policy.ts'
 import { withoutSecrets } from '../../src/text/setting-values.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'

@@ -1,4 +1,4 @@
-import { tools } from '../../src/feature.ts'
+import { tools } from '../../src/all-features.ts'
 import { toolTexts } from '../../src/mcp/catalogue.ts'
 import { countedTokens } from '../../src/mcp/costs.ts'
 import { includesTool, toolsetNames } from '../../src/mcp/toolsets.ts'

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
-import { tools } from '../../src/feature.ts'
+import { tools } from '../../src/all-features.ts'
 import { toolTexts } from '../../src/mcp/catalogue.ts'
 
 /** Keyed by a hash of the tool's text, so that an outdated count is never shown. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { tools } from '../../src/feature.ts'
+import { tools } from '../../src/all-features.ts'
 import type { TaskPage } from '../../src/features/tasks/list-schema.ts'
 import type { TSchema } from '../../src/schema.ts'
 import { call, mcpToken, person, unique } from '../support/app.ts'

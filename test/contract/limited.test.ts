@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { tools } from '../../src/feature.ts'
+import { tools } from '../../src/all-features.ts'
 import { actionOf, type RouteLike } from '../../src/http/openapi.ts'
 import type { Tool } from '../../src/mcp/tool.ts'
 import { recordNames } from '../../src/records/names.ts'

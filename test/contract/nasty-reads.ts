@@ -1,4 +1,4 @@
-import { features, tools } from '../../src/feature.ts'
+import { features, tools } from '../../src/all-features.ts'
 import { actionOf, documented, exampleOf, type RouteLike } from '../../src/http/openapi.ts'
 import type { Tool } from '../../src/mcp/tool.ts'
 import { accountPages } from '../../src/pages/account-pages.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { records } from '../../src/all-features.ts'
 import { check } from '../../src/check.ts'
-import { records } from '../../src/feature.ts'
 import { exampleOf } from '../../src/http/openapi.ts'
 import { forgetHtml } from '../../src/pages/markdown.ts'
 import { indexed } from '../features/search-support.ts'

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
+import { tools } from '../../src/all-features.ts'
 import { known, scopeHolds } from '../../src/auth/policy.ts'
-import { tools } from '../../src/feature.ts'
 import type { RouteLike } from '../../src/http/openapi.ts'
 import type { Tool } from '../../src/mcp/tool.ts'
 import { type RecordName, recordNames } from '../../src/records/names.ts'

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { PgDialect } from 'drizzle-orm/pg-core'
+import { events, features, records } from '../../src/all-features.ts'
 import { byHand, Catalogue, define, type EventType } from '../../src/events/catalogue.ts'
 import { isDeletion } from '../../src/events/table.ts'
-import { events, features, records } from '../../src/feature.ts'
 
 const catalogue = new Catalogue(events)
 const root = join(import.meta.dir, '../..')

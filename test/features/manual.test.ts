@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { nouns } from '../../cli/nouns/index.ts'
+import { tools } from '../../src/all-features.ts'
 import { settings } from '../../src/config.ts'
-import { tools } from '../../src/feature.ts'
 import type { ManualHits, ManualList, ManualPage } from '../../src/features/manual/schema.ts'
 import { actionStates, actionTypes } from '../../src/features/tunnels/action-schema.ts'
 import { call, person, sharedApp, type TestApp } from '../support/app.ts'

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { getTableName } from 'drizzle-orm'
-import { events } from '../../src/feature.ts'
+import { events } from '../../src/all-features.ts'
 import type { Note } from '../../src/features/notes/schema.ts'
 import type { Feature } from '../../src/features/workflow/schema.ts'
 import { recordNames } from '../../src/records/names.ts'

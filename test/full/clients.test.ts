@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { tools } from '../../src/feature.ts'
+import { tools } from '../../src/all-features.ts'
 import { mcpToken, person, sharedApp, type TestApp } from '../support/app.ts'
 import { connectedBy, install, programs, run } from './install.ts'
 

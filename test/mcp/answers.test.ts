@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
-import { tools } from '../../src/feature.ts'
+import { tools } from '../../src/all-features.ts'
 import { indexed } from '../features/search-support.ts'
 import { mcpToken, member, type Person, person, type TestApp, testApp } from '../support/app.ts'
 import { EXAMPLE_TOKEN, exampleHost } from '../support/code-host.ts'

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { tools } from '../../src/feature.ts'
+import { tools } from '../../src/all-features.ts'
 import { Catalogue, toolTexts } from '../../src/mcp/catalogue.ts'
 import { formerNames } from '../../src/mcp/former-names.ts'
 import type { Tool } from '../../src/mcp/tool.ts'

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { Client, StreamableHTTPClientTransport, type Tool } from '@modelcontextprotocol/client'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
-import { tools } from '../../src/feature.ts'
+import { tools } from '../../src/all-features.ts'
 import { toolsetNames } from '../../src/mcp/toolsets.ts'
 import { mcpToken, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { anyTool, openRaw, serveTools } from './support.ts'

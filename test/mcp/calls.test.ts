@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { tools } from '../../src/all-features.ts'
 import { AppError } from '../../src/errors.ts'
-import { tools } from '../../src/feature.ts'
 import { MOST_BYTES } from '../../src/mcp/result.ts'
 import { array, jsonObject, nullable, object, optional, type TObject, type TSchema, text } from '../../src/schema.ts'
 import { logged, mcpToken, type Person, person, sharedApp, type TestApp, testApp, unique } from '../support/app.ts'

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { tools } from '../../src/feature.ts'
+import { tools } from '../../src/all-features.ts'
 import { instructionsFor } from '../../src/mcp/instructions.ts'
 import { toolNames, toolsetNames } from '../../src/mcp/toolsets.ts'
 import { mcpToken, type Person, person, sharedApp, type TestApp } from '../support/app.ts'

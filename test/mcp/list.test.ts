@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { Client, StreamableHTTPClientTransport, type Tool } from '@modelcontextprotocol/client'
-import { tools } from '../../src/feature.ts'
+import { tools } from '../../src/all-features.ts'
 import { call, mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { ways } from './support.ts'
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
+import { tools } from '../../src/all-features.ts'
 import { check } from '../../src/check.ts'
 import { AppError } from '../../src/errors.ts'
-import { tools } from '../../src/feature.ts'
 import { failure } from '../../src/mcp/result.ts'
 import type { Tool } from '../../src/mcp/tool.ts'
 import { mcpToken, type Person, person, sharedApp, type TestApp } from '../support/app.ts'

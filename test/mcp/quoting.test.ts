@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import * as v2 from '@modelcontextprotocol/client'
-import { records, tools } from '../../src/feature.ts'
+import { records, tools } from '../../src/all-features.ts'
 import { indexed } from '../features/search-support.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { EXAMPLE_TOKEN } from '../support/code-host.ts'

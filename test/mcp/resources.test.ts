@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import * as v2 from '@modelcontextprotocol/client'
 import { Client as V1Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { SSEClientTransport as V1Sse } from '@modelcontextprotocol/sdk/client/sse.js'
-import { records as registry } from '../../src/feature.ts'
+import { records as registry } from '../../src/all-features.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 import { oneOfEach } from '../support/records.ts'
 

@@ -1,6 +1,6 @@
 import { getTableName } from 'drizzle-orm'
+import { records } from '../../src/all-features.ts'
 import type { Driver } from '../../src/db/driver.ts'
-import { records } from '../../src/feature.ts'
 
 /** The table of each entity, as cases of SQL. */
 const tables = records.synced.map(({ entity, table }) => `when '${entity}' then '${getTableName(table)}'`)
