@@ -214,3 +214,17 @@ export const invalid = (pointer: string, message: string, code = 'invalid', next
 export const waysBy = (next: readonly WayOut[] | undefined, by: keyof WayOut): string[] => [
   ...new Set((next ?? []).flatMap((way) => way[by] ?? [])),
 ]
+
+/** Returns the error with a sentence added to its message. */
+export const withSentence = ({ code, message, details }: AppError, sentence: string): AppError =>
+  new AppError(code, `${message} ${sentence}`, details)
+
+/** Runs a change of several records that makes all of it or none. A refusal says that none was made. */
+export async function allOrNone<T>(count: number, made: 'changed' | 'created', work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (count < 2 || !(error instanceof AppError) || error.status >= 500) throw error
+    throw withSentence(error, `None of the ${count} was ${made}.`)
+  }
+}

@@ -27,8 +27,9 @@ function precise(error: ValueError): ValueError {
 }
 
 const isHuge = ({ type, value }: ValueError): boolean =>
-  (type === ValueErrorType.StringMaxLength || type === ValueErrorType.ArrayMaxItems) &&
-  (value as string | unknown[]).length > 10_000
+  (type === ValueErrorType.StringMaxLength || type === ValueErrorType.ArrayMaxItems) && lengthOf(value) > 10_000
+
+const lengthOf = (value: unknown): number => (value as string | unknown[]).length
 
 const named: Record<string, string> = { 'date-or-time': 'date or time' }
 
@@ -43,7 +44,7 @@ function explain({ path, type, schema, value, message, errors }: ValueError): Fi
     case ValueErrorType.ObjectAdditionalProperties:
       return tell('unknown_field', `${name} is not a field here.`)
     case ValueErrorType.StringMaxLength:
-      return tell('too_long', `${name} is longer than ${schema.maxLength} characters.`)
+      return tell('too_long', `${name} has ${lengthOf(value)} characters; send at most ${schema.maxLength}.`)
     case ValueErrorType.StringMinLength:
       return tell('too_short', `${name} needs at least ${schema.minLength} character(s).`)
     case ValueErrorType.StringPattern:
@@ -73,7 +74,7 @@ function explain({ path, type, schema, value, message, errors }: ValueError): Fi
         : tell('type', `${name} must be ${options.map(({ option }) => accepted(option)).join(', or ')}.`)
     }
     case ValueErrorType.ArrayMaxItems:
-      return tell('too_many', `${name} has more than ${schema.maxItems} items.`)
+      return tell('too_many', `${name} has ${lengthOf(value)} items; send at most ${schema.maxItems}.`)
     case ValueErrorType.Kind:
       return explainKind(name, schema, message, tell)
     default:

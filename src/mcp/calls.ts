@@ -12,7 +12,7 @@ import type { App } from '../services.ts'
 import { withoutSecrets } from '../text/secrets.ts'
 import { logError, toAppError } from '../thrown.ts'
 import { type Arguments, type Catalogue, refusal } from './catalogue.ts'
-import { explained } from './mistakes.ts'
+import { explained, inShort } from './mistakes.ts'
 import { namesIn } from './names.ts'
 import type { Caller } from './protocol.ts'
 import { failure, responseOf, success, type Told } from './result.ts'
@@ -66,7 +66,7 @@ export class Calls {
       if (refused) throw refused
       const found = twice.length > 0 ? twice : check(tool.input, given)
       const errors = found.length > 0 ? explained(found, tool, this.catalogue.usable(caller)) : found
-      if (errors.length > 0) throw new AppError('invalid', errors.map((e) => e.message).join(' '), { errors })
+      if (errors.length > 0) throw new AppError('invalid', inShort(errors), { errors })
       const input = decode(tool.input, given)
       const ctx = this.#contextFor(input, caller, signal)
       await callReceived.call(ctx, namedIn(input))
@@ -82,7 +82,8 @@ export class Calls {
       const near = subject ? await namesNear(this.#contextFor({}, caller, signal), subject).catch(() => []) : []
       const usable = new Set(this.catalogue.usable(caller).map((tool) => tool.name))
       const source = sourceOfError(name, error, args)
-      return failure(error, { tool: name, requestId, usable, near, source })
+      const tool = this.catalogue.get(name)?.name ?? name
+      return failure(error, { tool, requestId, usable, near, source })
     }
   }
 

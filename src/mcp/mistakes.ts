@@ -1,4 +1,5 @@
 import type { FieldError } from '../errors.ts'
+import type { TSchema } from '../schema.ts'
 import { distance, isNear } from '../text/near.ts'
 import type { Tool } from './tool.ts'
 
@@ -27,21 +28,70 @@ const meanings = new Map<string, readonly string[]>(
 const plain = (name: string): string => name.replace(/[^a-z]/gi, '').toLowerCase()
 
 /** Returns the errors about arguments. One about an unknown argument names the right argument or tool. */
-export const explained = (errors: readonly FieldError[], tool: Tool, usable: readonly Tool[]): FieldError[] =>
-  errors.map((error) => {
-    const name = error.code === 'unknown_field' ? /^\/([^/]+)$/.exec(error.pointer)?.[1] : undefined
-    return name === undefined ? error : { ...error, message: unknown(name, tool, usable) }
+export function explained(errors: readonly FieldError[], tool: Tool, usable: readonly Tool[]): FieldError[] {
+  let isListed = false
+  return errors.map((error) => {
+    if (error.code !== 'unknown_field') return error
+    const path = error.pointer.slice(1).split('/')
+    const name = path.at(-1) as string
+    if (path.length > 1) return { ...error, message: unknownInside(path, name, tool) }
+    const meant = nearest(name, listedIn(tool))
+    if (meant) return { ...error, message: `${name} is not an argument of ${tool.name}. Did you mean ${meant}?` }
+    // All arguments are listed once, however many are unknown.
+    if (isListed) return { ...error, message: `${name} is not an argument.` }
+    isListed = true
+    return { ...error, message: unknown(name, tool, usable) }
   })
+}
 
 function unknown(name: string, tool: Tool, usable: readonly Tool[]): string {
   const own = listedIn(tool)
-  const meant = nearest(name, own)
-  if (meant) return `${name} is not an argument of ${tool.name}. Did you mean ${meant}?`
   const others = usable.filter((other) => other.toolset === tool.toolset && listedIn(other).includes(name))
   const takes = `${tool.name} takes: ${own.join(', ')}.`
   return others.length > 0
     ? `${name} is an argument of ${others.map((other) => other.name).join(' and ')}. ${takes}`
     : `${name} is not an argument of ${tool.name}, which takes: ${own.join(', ')}.`
+}
+
+/** Explains an unknown field of an object inside an argument. */
+function unknownInside(path: readonly string[], name: string, tool: Tool): string {
+  const own = fieldsAt(tool.input, path.slice(0, -1))
+  const meant = nearest(name, own)
+  const what = `${path.join('.')} is not a field here.`
+  if (meant) return `${what} Did you mean ${meant}?`
+  if (listedIn(tool).includes(name)) return `${what} Send ${name} beside ${path[0]}.`
+  return own.length > 0 ? `${what} Fields: ${own.join(', ')}.` : what
+}
+
+/** Returns the names of the fields that the object at the path takes. */
+function fieldsAt(schema: TSchema, path: readonly string[]): string[] {
+  const options = [schema, ...((schema.anyOf as TSchema[] | undefined) ?? [])]
+  const [first, ...rest] = path
+  for (const { properties, items } of options) {
+    const fields = (properties ?? {}) as Record<string, TSchema>
+    if (first === undefined) {
+      if (properties) return Object.keys(fields)
+    } else if (items) return fieldsAt(items as TSchema, rest)
+    else if (Object.hasOwn(fields, first)) return fieldsAt(fields[first] as TSchema, rest)
+  }
+  return []
+}
+
+/** Errors that a refusal explains. Mending those usually mends the others. */
+const MOST_EXPLAINED = 4
+/** Characters of one explanation. */
+const LONGEST = 300
+
+/** Returns the errors as short sentences: those that differ only by the item that they are about are said once. */
+export function inShort(errors: readonly FieldError[]): string {
+  const alike = [...Map.groupBy(errors, ({ message }) => message.replace(/\.\d+(?=[.\s])/g, '.*')).values()]
+  const sentences = alike.slice(0, MOST_EXPLAINED).map(([first, ...others]) => {
+    const { message = '' } = first ?? {}
+    const text = message.length > LONGEST ? `${message.slice(0, LONGEST)}…` : message
+    return others.length > 0 ? `${text} The same ${others.length} more times.` : text
+  })
+  const rest = alike.slice(MOST_EXPLAINED).flat().length
+  return [...sentences, ...(rest > 0 ? [`${rest} more errors.`] : [])].join(' ')
 }
 
 const listedIn = ({ input, unlisted = [] }: Tool): string[] =>

@@ -92,16 +92,18 @@ export const responseOf = (id: RequestId, { isError, text, json }: Told): string
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${isError ? '"isError":true,' : ''}"content":[{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${json}}}`
 
 /** Returns what a caller of tools can do about an error, if anything. */
-function nextStep({ code, details }: AppError, { requestId, usable, near = [] }: FailedCall): string | undefined {
+function nextStep({ code, details }: AppError, { tool, requestId, usable, near = [] }: FailedCall): string | undefined {
   if (near.length > 0) return `Did you mean ${near.join(' or ')}?`
-  const tools = waysBy(details.next, 'tool').filter((name) => usable.has(name))
+  const named = waysBy(details.next, 'tool')
+  // The message itself says what to change in a call of the same tool.
+  if (named.includes(tool)) return undefined
+  const tools = named.filter((name) => usable.has(name))
   if (tools.length > 0) return `Use ${tools.join(' or ')}.`
   const pages = waysBy(details.next, 'page')
   if (pages.length > 0) return `Page: ${pages.join(' or ')}.`
   const commands = waysBy(details.next, 'command')
   if (commands.length > 0) return `A person can run: ${commands.join(' or ')}`
   if (code === 'internal') return `Call once more; if it fails again, report the request id ${requestId}.`
-  if (code === 'invalid' && details.errors) return 'Correct the arguments and call again.'
   if (details.scope) return 'Ask the owner of the token for one with that scope.'
   const lister = details.subject && listerOf(details.subject.kind)
   return lister && usable.has(lister) ? `Find the right one with ${lister}.` : undefined

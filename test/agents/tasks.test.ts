@@ -53,6 +53,33 @@ job('finds the next ready task, does it, shows it, gets the next one', { calls: 
 })
 
 job(
+  'completes five tasks at once: a refusal names all open criteria and says that none was changed',
+  { calls: 3, tokens: 290 },
+  async (crew) => {
+    const open = (title: string, ...acceptance: string[]) => ({ title, acceptance })
+    await project(crew, 'One', open('Two', 'It is fast', 'It is documented'), 'Three', open('Four', 'It is tested'), {
+      title: 'Five',
+      blockedBy: ['FL-4'],
+    })
+    const agent = await crew.agent()
+    const listed = (await agent.client.tools()) as { name: string; description: string }[]
+    const { description } = listed.find(({ name }) => name === 'complete_task') ?? {}
+    expect(description).toContain('open criteria must be accepted')
+    const tasks = keys((await agent.call('list_tasks', { limit: 5 })).items).toSorted()
+    const { code, text } = await agent.refused('complete_task', { tasks })
+    expect(code).toBe('conflict.acceptance_open')
+    expect(text.replace(/\n.*/, '')).toBe(
+      'conflict.acceptance_open: FL-2 cannot become done: 2 acceptance criteria are open: 1. «It is fast»; ' +
+        '2. «It is documented». Send accepted with the numbers or texts that are met, or "all". ' +
+        'Also open: FL-4 «It is tested». None of the 5 was changed.',
+    )
+    const met = { 'FL-2': [1, 2], 'FL-4': ['It is tested'] } as Record<string, unknown>
+    const sent = tasks.map((task) => (met[task] ? { task, accepted: met[task] } : task))
+    expect((await agent.call('complete_task', { tasks: sent })).done).toEqual(tasks)
+  },
+)
+
+job(
   'two agents, one task: who comes second is told who has it, and until when',
   { calls: 5, tokens: 590 },
   async (crew) => {

@@ -54,7 +54,6 @@ describe('arguments are checked strictly, for every tool', () => {
       const extra = await tool(name, { sneaky: true })
       expect(extra).toMatchObject({ isError: true, structuredContent: { code: 'invalid', status: 422 } })
       expect(said(extra)).toContain(`sneaky is not an argument of ${name}, which takes: `)
-      expect(said(extra)).toEndWith('Correct the arguments and call again.')
 
       const foreign = ['role', 'organizationId', 'ownerId', 'createdById', 'id', 'constructor', 'version'].filter(
         (field) => !properties.some(([own]) => own === field),

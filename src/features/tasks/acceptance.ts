@@ -41,6 +41,9 @@ const LONGEST = 50
 const numbered = (list: readonly Acceptance[], which: (criterion: Acceptance) => boolean): string =>
   list.flatMap((criterion, i) => (which(criterion) ? `${i + 1}. ${quoted(criterion.text, LONGEST)}` : [])).join('; ')
 
+/** Returns texts of criteria in a sentence. */
+export const inQuotes = (texts: readonly string[]): string => texts.map((text) => quoted(text, LONGEST)).join(', ')
+
 const isOpen = ({ done }: Acceptance): boolean => !done
 
 export const openCriteria = (list: readonly Acceptance[]): string[] => list.filter(isOpen).map(({ text }) => text)
@@ -69,9 +72,7 @@ export function acceptanceRefusal(
       : `${isAre(open.length)} open: ${numbered(list, isOpen)}. Send`
   return {
     code: 'conflict.acceptance_open',
-    detail:
-      `${key} cannot become done: ${why} accepted with those that are met: ` +
-      '"all", or a list of their numbers or texts.',
+    detail: `${key} cannot become done: ${why} accepted with the numbers or texts that are met, or "all".`,
     details: { open, next: [{ tool: 'complete_task', command: `tutti tasks done ${key} --accept <number...>` }] },
   }
 }

@@ -3,8 +3,8 @@ import { type Ctx, checkVersion, write } from '../../action.ts'
 import { inPerson } from '../../auth/actor.ts'
 import { refuse } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
-import { AppError } from '../../errors.ts'
-import { ticked } from './acceptance.ts'
+import { AppError, allOrNone, withSentence } from '../../errors.ts'
+import { inQuotes, ticked } from './acceptance.ts'
 import { consequences, lockForChange, moved, stillOpen, store } from './changing.ts'
 import { withNotes } from './completion-notes.ts'
 import { detailOf } from './detail.ts'
@@ -43,16 +43,36 @@ export const completeMany = write(
     { tasks: wanted, claimNext, sessionId, ...shared }: CompleteMany & { sessionId?: string },
   ): Promise<CompletedMany> => {
     const by = await workerIn(ctx, sessionId)
-    const list = wanted.map((one) => (typeof one === 'string' ? { task: one } : one))
-    const found = await Promise.all(list.map(({ task }) => findWithProject(ctx, task)))
-    // Locks in one step what the single completions would lock one after the other, so that two calls cannot deadlock.
-    await lockNeighbours(ctx, anyOf(tasks.id, idList(found.map(({ task }) => task.id))), [])
-    const items: Finished[] = []
-    for (const { task, ...own } of list) items.push(await finish(ctx, task, { ...shared, ...own }, by))
+    const list = wanted.map((one) => ({ ...shared, ...(typeof one === 'string' ? { task: one } : one) }))
+    const items = await allOrNone(list.length, 'changed', () => finishAll(ctx, list, by))
     return { items, ...(await goOn(ctx, items.at(-1) as Finished, by, claimNext)) }
   },
   { idempotent: true },
 )
+
+type Finishing = Omit<TaskComplete, 'claimNext'> & { task: string }
+
+/** Completes the tasks in this order. A refusal for open criteria names those of all tasks, so that one call mends it. */
+async function finishAll(ctx: Ctx, list: readonly Finishing[], by: Worker): Promise<Finished[]> {
+  const found = await Promise.all(list.map(({ task }) => findWithProject(ctx, task)))
+  // Locks in one step what the single completions would lock one after the other, so that two calls cannot deadlock.
+  await lockNeighbours(ctx, anyOf(tasks.id, idList(found.map(({ task }) => task.id))), [])
+  const items: Finished[] = []
+  const open: { key: string; error: AppError }[] = []
+  for (const [i, { task, ...how }] of list.entries())
+    try {
+      items.push(await finish(ctx, task, how, by))
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'conflict.acceptance_open')
+        open.push({ key: found[i]?.task.key as string, error })
+      // A task that waits for one with open criteria is refused only because of that one.
+      else if (open.length === 0) throw error
+    }
+  const [first, ...others] = open
+  if (!first) return items
+  const also = others.map(({ key, error }) => `${key} ${inQuotes(error.details.open ?? [])}`)
+  throw also.length > 0 ? withSentence(first.error, `Also open: ${also.join('; ')}.`) : first.error
+}
 
 type Finished = TaskChanged & Pick<TaskCompleted, 'already' | 'takenOver'>
 

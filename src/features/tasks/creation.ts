@@ -1,7 +1,7 @@
 import { type Ctx, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
-import { invalid } from '../../errors.ts'
+import { allOrNone, invalid } from '../../errors.ts'
 import { lockProject } from '../projects/lock.ts'
 import { findBlockers, setBlockers, takeTurns } from './dependencies.ts'
 import type { CreatedMany, CreateMany } from './many-schema.ts'
@@ -23,22 +23,25 @@ export const createMany = write(
     { projectRef, parent, tasks: list }: Omit<CreateMany, 'tasks'> & { tasks: Wanted[]; projectRef?: string },
   ): Promise<CreatedMany> => {
     const above = parent === undefined ? undefined : await find(ctx, parent)
-    const blocks = list.some(({ blockedBy }) => blockedBy?.length)
-    if (blocks) await lockPlaces(ctx, projectRef ?? above?.projectId, list)
-    const made: Task[] = []
-    for (const { blockedBy: _, ...input } of list)
-      made.push(
-        await create(ctx, {
-          ...input,
-          projectRef: projectRef ?? above?.projectId,
-          ...(above && { parentId: above.id }),
-        }),
-      )
-    if (!blocks) return { items: made }
-    await block(ctx, list, made)
-    return { items: await Promise.all(made.map(({ id }) => find(ctx, id))) }
+    const place = { projectRef: projectRef ?? above?.projectId, parentId: above?.id }
+    return allOrNone(list.length, 'created', () => createAll(ctx, list, place))
   },
 )
+
+async function createAll(
+  ctx: Ctx,
+  list: readonly Wanted[],
+  { projectRef, parentId }: { projectRef?: string; parentId?: string },
+): Promise<CreatedMany> {
+  const blocks = list.some(({ blockedBy }) => blockedBy?.length)
+  if (blocks) await lockPlaces(ctx, projectRef, list)
+  const made: Task[] = []
+  for (const { blockedBy: _, ...input } of list)
+    made.push(await create(ctx, { ...input, projectRef, ...(parentId && { parentId }) }))
+  if (!blocks) return { items: made }
+  await block(ctx, list, made)
+  return { items: await Promise.all(made.map(({ id }) => find(ctx, id))) }
+}
 
 /**
  * Locks the projects and teams of the new tasks, in the order of every other change: projects, teams, tasks. Without

@@ -138,7 +138,8 @@ export const taskTools = [
   tool({
     name: 'complete_task',
     title: 'Complete task',
-    description: 'Finish a task, or several. Returns what this unblocked and the next one, claimed with claimNext.',
+    description:
+      'Finish tasks; open criteria must be accepted. Returns what it unblocked and the next task (claimNext claims it).',
     toolset: 'tasks',
     input: object({
       task: optional(task),
