@@ -177,8 +177,6 @@ export async function ahead(ctx: Ctx, project: Project, own: TaskDetail | undefi
   const { items } = await taskService.list(ctx, {
     projectId: project.id,
     ready: true,
-    sort: 'position',
-    order: 'asc',
     limit: 10,
   })
   const others = items.filter(({ id }) => id !== own?.id)

@@ -13,7 +13,7 @@ import { selvesFor } from '../agents/parties.ts'
 import { type ProjectFilter, projectFilter } from '../projects/current.ts'
 import { stories } from '../stories/table.ts'
 import type { TaskQuery } from './list-schema.ts'
-import { ready } from './next.ts'
+import { ready } from './pick-order.ts'
 import { visibleTo } from './rows.ts'
 import { dueOrNever, taskComments, tasks } from './table.ts'
 

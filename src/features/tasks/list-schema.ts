@@ -47,7 +47,10 @@ export const taskFilters = {
   dueBefore: optional(time()),
   dueAfter: optional(time({ description: 'At this time or later' })),
   ready: optional(
-    bool({ description: 'Only tasks that can be started now: todo or abandoned, not blocked, not claimed' }),
+    bool({
+      description:
+        'Only tasks that can be started now: todo or abandoned, not blocked, not claimed. Default order: the one to take first',
+    }),
   ),
   search: optional(text(200)),
 }

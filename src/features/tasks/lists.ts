@@ -14,6 +14,7 @@ import { epics, stories } from '../stories/table.ts'
 import { countByStatus } from './counts.ts'
 import { filtersOf, hasAnyStatus, isLeased, type ListQuery, onlyProject } from './filters.ts'
 import type { TaskCounts, TaskCountsQuery, TaskGroups, TaskPage } from './list-schema.ts'
+import { listReady } from './ready-list.ts'
 import { find, selectItems, toItem, withProject } from './rows.ts'
 import type { TaskItem } from './schema.ts'
 import { progressOf } from './stalled.ts'
@@ -42,21 +43,27 @@ const orders = {
 /** What is due first comes first. */
 const orderOf = ({ sort }: ListQuery) => (sort === 'dueAt' ? 'asc' : undefined)
 
-/** Lists a project's tasks; without a project, those of the current team. */
+/**
+ * Lists a project's tasks; without a project, those of the current team. Tasks that can be started are listed in the
+ * order in which they should be taken, unless another order is asked for.
+ */
 export const list = read('tasks.list', member('tasks:read'), async (ctx, query: ListQuery): Promise<TaskPage> => {
-  const page = keyset(orders, tasks.id, query, { sort: 'updatedAt', order: orderOf(query) })
   const filters = [...(await filtersOf(ctx, query)), hasAnyStatus(query.status)]
+  const isInPickOrder = query.ready && query.sort === undefined && query.order === undefined
+  const found = isInPickOrder ? await listReady(ctx, { ...query, filters }) : await listSorted(ctx, query, filters)
+  const items = query.leased ? await withProgress(ctx, found.items) : found.items
+  const total = query.total ? await ctx.db.$count(withProject, and(...filters)) : undefined
+  return { ...found, items, ...(total !== undefined && { total }) }
+})
+
+async function listSorted(ctx: Ctx, query: ListQuery, filters: readonly (SQL | undefined)[]): Promise<TaskPage> {
+  const page = keyset(orders, tasks.id, query, { sort: 'updatedAt', order: orderOf(query) })
   const rows = await selectItems(ctx)
     .where(page.where(...filters))
     .orderBy(...page.orderBy)
     .limit(page.limit)
-  const total = query.total ? await ctx.db.$count(withProject, and(...filters)) : undefined
-  const found = page.page(
-    rows.map((row) => toItem(row, ctx.now)),
-    total,
-  )
-  return query.leased ? { ...found, items: await withProgress(ctx, found.items) } : found
-})
+  return page.page(rows.map((row) => toItem(row, ctx.now)))
+}
 
 /** Adds to the leases of agents when they last changed anything, and whether they are stalled. */
 async function withProgress(ctx: Ctx, items: readonly TaskItem[]): Promise<TaskItem[]> {

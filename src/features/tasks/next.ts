@@ -1,11 +1,9 @@
-import { eq, inArray, isNotNull, isNull, lte, notInArray, type SQL, sql } from 'drizzle-orm'
+import { eq, inArray, notInArray, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
-import { anyOf, idList } from '../../db/columns.ts'
-import { and, not, or } from '../../db/conditions.ts'
-import { isClosed, statuses } from '../../records/work.ts'
+import { and } from '../../db/conditions.ts'
 import { projectOf } from '../projects/current.ts'
 import { requireOpenProject } from '../projects/refusals.ts'
 import { projects as projectTable } from '../projects/table.ts'
@@ -13,66 +11,14 @@ import { continueTask, findBegunTask, otherHeldTasks, type Search, scopeOf, whyC
 import { taskClaimed, taskRenewed } from './events.ts'
 import { hintedToOthers, takeHint } from './hints.ts'
 import { claimed } from './leases.ts'
+import { open, pickGroups, urgency } from './pick-order.ts'
 import { keepReason, reasonOf } from './reasons.ts'
-import {
-  about,
-  find,
-  HIDDEN,
-  keysIn,
-  openWaiters,
-  parentIsBlocked,
-  selectItems,
-  toItem,
-  withinProject,
-} from './rows.ts'
+import { about, find, HIDDEN, keysIn, openWaiters, selectItems, toItem, withinProject } from './rows.ts'
 import type { NextTask, Task, TaskNext } from './schema.ts'
-import { pickOrder, startable, tasks } from './table.ts'
+import { tasks } from './table.ts'
 import { namedWorker } from './workers.ts'
 
-/** Decides which task to do next, and why. No other code decides this. */
-
-export const open = statuses.filter((status) => !isClosed(status))
-const [assignee, byPriority, ...others] = pickOrder(tasks)
-export const urgency = byPriority
-const byUrgency = [urgency, ...others]
-
-const isUnheld = (now: string): SQL => or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now))
-/** SQL condition: planned and waiting for nothing. */
-const planned = (now: string): SQL => and(startable(tasks), isUnheld(now), not(parentIsBlocked))
-/** SQL condition: begun by somebody whose lease has expired, and waiting for nothing. */
-const abandoned = (now: string): SQL =>
-  and(
-    isNotNull(tasks.leaseHolderId),
-    inArray(tasks.status, ['in_progress', 'todo']),
-    lte(tasks.leaseExpiresAt, now),
-    not(tasks.hasOpenBlockers),
-    not(tasks.hasOpenParts),
-    not(parentIsBlocked),
-  )
-
-/**
- * SQL condition: the task can be started now. It is `todo` or abandoned, nobody holds it, and neither it nor its parent
- * is blocked, nor has it open parts. Tasks in the backlog are never ready.
- */
-export const ready = (now: string): SQL => or(planned(now), abandoned(now))
-
-/**
- * The tasks that the holder may pick: their own, unassigned ones, and those that their assignee has abandoned. They
- * come in groups, the first ones before the others, because an index holds each group in its order: one query for all
- * would have to sort every task that can be started.
- */
-function groups(ctx: Ctx, { holder }: Search): { which: SQL; order: SQL[] }[] {
-  const own = anyOf(tasks.assigneeId, idList(holder.selves))
-  const left = or(isNull(tasks.assigneeId), eq(tasks.assigneeId, tasks.leaseHolderId))
-  const begun = and(abandoned(ctx.now), eq(tasks.status, 'in_progress'))
-  return [
-    { which: and(begun, own), order: byUrgency },
-    { which: and(planned(ctx.now), own), order: byUrgency },
-    { which: and(begun, left), order: byUrgency },
-    { which: and(planned(ctx.now), isNull(tasks.assigneeId)), order: [assignee, ...byUrgency] },
-    { which: and(abandoned(ctx.now), eq(tasks.status, 'todo'), left), order: byUrgency },
-  ]
-}
+/** Claims the task to do next, and says why it is this one. `pick-order.ts` decides the order. */
 
 const inGroup = (ctx: Ctx, { projectId, except }: Search, which: SQL) =>
   ctx.db
@@ -84,7 +30,7 @@ const inGroup = (ctx: Ctx, { projectId, except }: Search, which: SQL) =>
 
 /** SQL for the id of the first task. `coalesce` runs a query only if those before it found nothing. */
 function first(ctx: Ctx, search: Search, lock?: { skipLocked: boolean }): SQL<string | null> {
-  const queries = groups(ctx, search).map(({ which, order }) => {
+  const queries = pickGroups(ctx, search.holder).map(({ which, order }) => {
     const query = inGroup(ctx, search, which)
       .orderBy(...order)
       .limit(1)
@@ -171,7 +117,9 @@ interface Reason {
 }
 
 async function why(ctx: Ctx, task: Task, search: Search, isTaken: boolean): Promise<Reason> {
-  const all = groups(ctx, search).map(({ which }) => sql`(${inGroup(ctx, search, which).limit(MOST_COUNTED)})`)
+  const all = pickGroups(ctx, search.holder).map(
+    ({ which }) => sql`(${inGroup(ctx, search, which).limit(MOST_COUNTED)})`,
+  )
   const { rows: others } = await ctx.db.execute(sql`${sql.join(all, sql` union `)} limit ${MOST_COUNTED}`)
   const ready = others.length + (isTaken ? 1 : 0)
   const many = others.length === MOST_COUNTED ? `at least ${MOST_COUNTED}` : ready
