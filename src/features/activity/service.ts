@@ -29,6 +29,7 @@ import {
   type ActivityQuery,
   METADATA_BYTES,
 } from './schema.ts'
+import { activityType } from './types.ts'
 
 /**
  * Events of the caller's organizations, and of projects that they see, from the time when those belonged to their
@@ -110,18 +111,22 @@ export const list = read(
   member('activities:read'),
   async (ctx, query: ActivityQuery & { mustExist?: boolean }): Promise<ActivityPage> => {
     const page = keyset({ seq: events.seq }, events.id, query, { sort: 'seq' })
-    const { type, taskId, since, until, actorId, actorType, subjectId } = query
+    const { taskId, since, until, actorId, actorType, subjectId } = query
     const agentId = await agentFilter(ctx, query.agentId, query.mustExist)
     const projectId = await projectFilter(ctx, query)
+    // A project may belong to another team, in a workspace that both share.
+    const isThere =
+      projectId === undefined
+        ? eq(events.organizationId, currentOrganization(ctx.actor))
+        : eq(events.projectId, projectId)
+    const seen = seenBy(ctx)
+    const type = query.type && query.mustExist ? await activityType(ctx, query.type, and(isThere, seen)) : query.type
     const rows = await ctx.db
       .select(listed)
       .from(events)
       .where(
         page.where(
-          // A project may belong to another team, in a workspace that both share.
-          projectId === undefined
-            ? eq(events.organizationId, currentOrganization(ctx.actor))
-            : eq(events.projectId, projectId),
+          isThere,
           // The cheapest and most selective conditions come first.
           since === undefined ? undefined : and(gte(events.at, since), writtenAfter(since)),
           until === undefined ? undefined : lt(events.at, until),
@@ -132,7 +137,7 @@ export const list = read(
           // Written so that the planner can use the partial index.
           agentId === undefined ? undefined : sql`${events.actorKind} = 'agent' and ${eq(events.actorId, agentId)}`,
           isWork(ctx.app.events, type),
-          seenBy(ctx),
+          seen,
         ),
       )
       .orderBy(...page.orderBy)
