@@ -63,6 +63,10 @@ interface Definition<I extends TObject, A, R> {
 type Ctx = Parameters<Action<never, unknown>>[0]
 type ItemOf<R> = R extends { items: readonly (infer T)[] } ? T : never
 
+/** What a list takes as `project` instead of leaving it out, which may mean the caller's default project. */
+const EVERY_PROJECT = 'all'
+const isList = ({ properties }: TObject): boolean => 'limit' in properties && 'project' in properties
+
 /** Explained once, in the instructions of the server: a description in every write tool would cost too many tokens. */
 const idempotencyKey = optional(text(200, { minLength: 1 }))
 
@@ -87,10 +91,13 @@ export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {
         ...rest
       }: Static<I> & { idempotencyKey?: string; expectedVersion?: number; project?: string },
     ) => {
+      const { project: _named, ...everywhere } = rest
+      if (isList(d.input) && rest.project === EVERY_PROJECT) return answer(d, ctx, everywhere as Static<I>)
       const [project] = d.narrowed && rest.project === undefined ? await callersProject.call(ctx, {}) : []
       if (!project) return answer(d, ctx, rest as Static<I>)
       const { result, shown } = await answer(d, ctx, { ...rest, project: project.id } as Static<I>)
-      return { result, shown: { limitedTo: `${project.key}, your default project`, ...(shown as object) } }
+      const limitedTo = `${project.key}, your default project; project: ${EVERY_PROJECT} lists more`
+      return { result, shown: { limitedTo, ...(shown as object) } }
     },
   }
 }

@@ -90,7 +90,8 @@ describe('a default project', () => {
         'list_specs',
         'list_repos',
       ])
-      for (const [, limit] of narrowed) expect(limit).toBe(`${project.key}, your default project`)
+      for (const [, limit] of narrowed)
+        expect(limit).toBe(`${project.key}, your default project; project: all lists more`)
       expect((await client.call('list_tasks')).structuredContent?.total).toBe(2)
       const named = (await client.call('list_tasks', { project: project.key })).structuredContent
       expect(named).not.toHaveProperty('limitedTo')
