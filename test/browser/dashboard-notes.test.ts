@@ -110,7 +110,7 @@ test('memories are superseded, expired and cleared by typing what they are about
   await dialog(ada).getByRole('textbox', { name: 'What to remember' }).fill('Backups run before migrations.')
   await dialog(ada).getByRole('button', { name: 'Store' }).click()
   await ada.page.locator('.prose', { hasText: 'before migrations' }).waitFor()
-  await ada.page.getByRole('link', { name: 'the earlier one' }).click()
+  await ada.page.getByRole('link', { name: 'earlier memory' }).click()
   await ada.page.waitForURL(`**/memories/${id}*`)
   await ada.page.getByText('superseded', { exact: true }).waitFor()
   await ada.goto(`/memories?scope=project&scopeId=${project.id}`)
