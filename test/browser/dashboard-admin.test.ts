@@ -48,7 +48,7 @@ test('an administrator suspends somebody, reads the outbox and the audit log, an
   await root.button('Save plan').click()
   await root.see('Saved')
   await root.page.getByRole('link', { name: 'Audit', exact: true }).click()
-  await root.page.getByRole('searchbox', { name: /^What the type begins with/ }).fill('user.suspended')
+  await root.page.getByRole('searchbox', { name: /^Filter by type/ }).fill('user.suspended')
   await root.button('Find').click()
   await root.page.getByRole('cell', { name: 'user.suspended' }).first().waitFor()
   await root.page.getByRole('link', { name: 'Outbox', exact: true }).click()
