@@ -134,11 +134,11 @@ test('a move is undone by a key; a lost connection is told, and what was missed 
 
   await ada.page.route('**/api/ws/ticket', (route) => route.fulfill({ status: 503, json: {} }))
   for (const socket of sockets) await socket.close()
-  await ada.see('You can go on reading')
+  await ada.see('You can keep reading')
   await call(ada, 'PATCH', `/api/tasks/${task.key}`, { status: 'in_review' })
   await ada.page.unroute('**/api/ws/ticket')
   await cardIn('In review').waitFor()
-  await ada.page.getByText('You can go on reading').waitFor({ state: 'detached' })
+  await ada.page.getByText('You can keep reading').waitFor({ state: 'detached' })
   expect(new Set(ada.refused)).toEqual(new Set(['POST /api/ws/ticket 503']))
   await ada.leave(...ada.refused)
 }, 300_000)
@@ -200,7 +200,7 @@ test('a server that stopped is told; what one writes is refused and kept, and al
   await ada.page.evaluate('window.before = true')
   stopped = true
   for (const socket of sockets) await socket.close()
-  await ada.see('You can go on reading')
+  await ada.see('You can keep reading')
 
   // A comment stays in its field; a change and a move show at first, then go back with the reason.
   await comment.press('Control+Enter')
@@ -224,7 +224,7 @@ test('a server that stopped is told; what one writes is refused and kept, and al
   stopped = false
   await ada.page.getByRole('dialog').getByText('Everywhere').waitFor()
   await ada.page.keyboard.press('Escape')
-  await ada.page.getByText('You can go on reading').waitFor({ state: 'detached' })
+  await ada.page.getByText('You can keep reading').waitFor({ state: 'detached' })
   await comment.press('Control+Enter')
   await panel.locator('.msg').getByText('Written before the break').waitFor()
   await cardIn('Todo').focus()

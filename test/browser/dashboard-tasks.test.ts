@@ -243,7 +243,7 @@ test('a card goes by pointer and by m; two changes of one field meet; the panel 
   await column(ada, 'In progress').getByText('Sail').waitFor()
   await card(ada, task.key).focus()
   await ada.page.keyboard.press('m')
-  await ada.see(`Arrow keys move ${task.key}`)
+  await ada.see(`Move ${task.key}`)
   await ada.page.keyboard.press('ArrowRight')
   await column(ada, 'In progress').getByText('Rope').waitFor()
   await ada.page.keyboard.press('Enter')

@@ -156,7 +156,7 @@ test('an administrator publishes a page, switches the blog on, and all pages of 
   await root.page.getByRole('textbox', { name: 'Text' }).fill('We are **here**.')
   const file = { name: 'cover.png', mimeType: 'image/png', buffer: png() }
   await root.page.locator('input[type=file]').first().setInputFiles(file)
-  await root.page.getByLabel('What the picture shows').fill(`A desk ${evil}`)
+  await root.page.getByLabel('Alternative text').fill(`A desk ${evil}`)
   await root.page.getByRole('group', { name: 'Cover picture' }).getByRole('img').waitFor()
   await root.button('Publish').click()
   await root.page.getByRole('cell', { name: title, exact: true }).waitFor()
