@@ -7,6 +7,7 @@ import { hub, ok } from './api.ts'
 import { taskCompleted, taskUpdated } from './events.ts'
 import { nobody, type PresenceMessage, presenceHeard } from './presence.ts'
 import { queries } from './queries.ts'
+import { reconnectDelay } from './reconnect.ts'
 import { Stale } from './stale.ts'
 import { store } from './store.ts'
 import { versionWritten } from './written.ts'
@@ -128,8 +129,6 @@ interface Message extends PresenceMessage {
 
 /** Nothing at all for so long means that the connection is dead: the server says something every 25 s. */
 const SILENCE = 60_000
-const FIRST_WAIT = 500
-const LONGEST_WAIT = 30_000
 const POLL = 5000
 /** After this many connections in a row without a message, a proxy is in the way, and the page tries another way. */
 const HOPELESS = 3
@@ -152,6 +151,10 @@ class Follower {
   #socket: WebSocket | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #failures = 0
+  /** When the connection was lost; undefined while there is one. */
+  #lostAt: number | undefined
+  /** The timer is the one for the next attempt. */
+  #isWaiting = false
   /** How often in a row this way was open to the server, and yet nothing came. */
   #silent = 0
   #way = 0
@@ -159,6 +162,7 @@ class Follower {
 
   constructor(topic: string) {
     this.#topic = topic
+    for (const event of ['online', 'focus']) addEventListener(event, this.#hurry)
   }
 
   /** Sends an operation, if there is a WebSocket. A new one subscribes to everything that is watched then. */
@@ -168,12 +172,21 @@ class Follower {
 
   end(): void {
     this.#ended = true
+    for (const event of ['online', 'focus']) removeEventListener(event, this.#hurry)
     clearTimeout(this.#timer)
     this.#close?.()
   }
 
+  /** Tries at once instead of at the next attempt, when the network is back or somebody looks at the page. */
+  #hurry = (): void => {
+    if (!this.#isWaiting) return
+    clearTimeout(this.#timer)
+    void this.connect()
+  }
+
   /** The ticket is asked for like anything else, which renews an expired sign-in; a failing socket gives no reason. */
   async connect(): Promise<void> {
+    this.#isWaiting = false
     try {
       const way = ways[this.#way]
       if (way === 'polling') return await this.#poll()
@@ -229,6 +242,7 @@ class Follower {
 
   #works(way: LiveState): void {
     this.#failures = 0
+    this.#lostAt = undefined
     this.#silent = 0
     state.set(way)
   }
@@ -263,12 +277,13 @@ class Follower {
   #again(): void {
     clearTimeout(this.#timer)
     if (this.#ended) return
-    this.#failures++
+    this.#lostAt ??= Date.now()
     state.set('away')
     nobody()
-    const most = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.#failures)
-    // Full jitter: the pages of a server that restarts must not all come back at the same moment.
-    this.#timer = setTimeout(() => void this.connect(), Math.random() * most)
+    const isVisible = document.visibilityState === 'visible'
+    const delay = reconnectDelay({ failures: this.#failures++, ms: Date.now() - this.#lostAt, isVisible })
+    this.#isWaiting = true
+    this.#timer = setTimeout(() => void this.connect(), delay)
   }
 
   async #poll(): Promise<void> {
