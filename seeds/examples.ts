@@ -2,8 +2,7 @@ import type { Ctx } from '../src/action.ts'
 import * as agents from '../src/features/agents/service.ts'
 import type { PlanCreate } from '../src/features/planning/schema.ts'
 import * as skills from '../src/features/skills/service.ts'
-import type { Seeded } from './index.ts'
-import { build } from './welcome.ts'
+import { build, type Seeded } from './welcome.ts'
 
 /**
  * Creates projects, notes, a plan and an agent to explore, for an administrator who keeps them beside their own work.

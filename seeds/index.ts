@@ -8,13 +8,9 @@ import { playDemo } from './demo/index.ts'
 import { people } from './demo/script.ts'
 import { LAST } from './demo/today.ts'
 import { examples } from './examples.ts'
-import { welcome } from './welcome.ts'
+import { type Seeded, welcome } from './welcome.ts'
 
-/** Seeds call actions as users, so every rule applies to them. Running them again changes nothing. */
-export interface Seeded {
-  made: string[]
-  kept: string[]
-}
+export type { Seeded }
 
 const seed = (id: string, load: typeof welcome) =>
   flow(id, machine, async (ctx, _: Record<string, never>): Promise<Seeded> => {

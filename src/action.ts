@@ -1,61 +1,17 @@
-import type { TProperties } from '@sinclair/typebox'
 import type { Actor } from './auth/actor.ts'
 import { requireWithinLimit } from './auth/limit.ts'
 import { authorize, known, type Rule } from './auth/policy.ts'
 import { newId } from './db/columns.ts'
 import { DbError } from './db/driver.ts'
-import { type Db, drizzleTx } from './db/session.ts'
+import { drizzleTx } from './db/session.ts'
 import { AppError } from './errors.ts'
 import { recorded } from './events/actor.ts'
-import type { DataOf, EventType } from './events/catalogue.ts'
+import type { EventSubject } from './events/emit.ts'
 import { type AppEvent, insertEvent } from './events/event.ts'
 import { claimKey, storeResult } from './events/idempotency.ts'
-import type { Job } from './jobs/queue.ts'
-import type { App } from './services.ts'
+import type { App, Ctx } from './services.ts'
 
-/** The context of one call. Inside a write, `db` is its transaction. */
-export interface Ctx {
-  readonly app: App
-  readonly actor: Actor
-  readonly db: Db
-  /** The time of the call; it does not advance during the call. */
-  readonly now: string
-  readonly requestId: string
-  readonly ip: string | null
-  readonly userAgent: string | null
-  /** The connection that the call came on, where its protocol has one. It tells windows of one token apart. */
-  readonly connection?: string
-  readonly idempotencyKey?: string
-  /** `If-Match` or a tool's `expectedVersion`: the version the caller's change is based on. */
-  readonly expectedVersion?: number
-  /** Fires when the caller has disconnected, on surfaces that notice it. */
-  readonly signal?: AbortSignal
-  /**
-   * Writes an event (audit, activity and live event in one) in this transaction; it is delivered after commit. Events
-   * of anonymous callers need a `userId` or an `organizationId` (see `isRecorded`).
-   */
-  emit<P extends TProperties>(event: EventType<P>, about: About<P>): void
-  /** Stores a job in this transaction. It runs after commit, and is retried until it succeeds. */
-  enqueue(job: Job): void
-  /** The write that is running; nested writes join it. */
-  readonly unit?: Unit
-}
-
-export type About<P extends TProperties = TProperties> = EventSubject &
-  (Record<never, never> extends DataOf<P> ? { data?: DataOf<P> } : { data: DataOf<P> })
-
-interface EventSubject {
-  subjectId?: string
-  organizationId?: string | null
-  projectId?: string | null
-  userId?: string | null
-}
-
-interface Unit {
-  action: string
-  events: AppEvent[]
-  jobs: Job[]
-}
+export type { Ctx }
 
 export interface Action<I, O> {
   (ctx: Ctx, input: I): Promise<O>
@@ -152,7 +108,7 @@ const retryable = new Set(['40001', '40P01'])
 async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input: I, work: Work<I, O>): Promise<O> {
   const { app, actor } = ctx
   const tx = await app.driver.begin()
-  const unit: Unit = { action, events: [], jobs: [] }
+  const unit: NonNullable<Ctx['unit']> = { action, events: [], jobs: [] }
   const inner: Ctx = { ...ctx, db: drizzleTx(tx), unit }
   inner.emit = ({ name }, about) => void unit.events.push(eventOf(inner, action, name, about))
   inner.enqueue = (job) => void unit.jobs.push(job)
@@ -194,7 +150,7 @@ async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input
  * The last check of a credential that is limited to projects: whatever it changed is named by an event, and an event
  * about another project, or about a team's record without one, takes the change back. Rules and queries refuse before.
  */
-function requireEventsWithinLimit({ app, actor }: Ctx, { action, events }: Unit): void {
+function requireEventsWithinLimit({ app, actor }: Ctx, { action, events }: NonNullable<Ctx['unit']>): void {
   if (!actor.projects) return
   for (const { type, organizationId, projectId } of events)
     if ((organizationId !== null || projectId !== null) && !app.events.get(type)?.follows)

@@ -21,13 +21,14 @@ import type { DatabaseWait } from './db/postgres/waiting.ts'
 import { Reads } from './db/reads.ts'
 import { drizzleOver } from './db/session.ts'
 import { snapshot } from './db/snapshot.ts'
-import { createEmbedder } from './embeddings/embedder.ts'
+import { createEmbedder } from './embeddings/create.ts'
 import { Bus } from './events/bus.ts'
 import { Catalogue } from './events/catalogue.ts'
+import type { AppWithFeatures } from './feature.ts'
 import { gatherHooks } from './hooks.ts'
 import { Jobs } from './jobs/queue.ts'
-import { watchable, workersOf } from './live/hooks.ts'
 import { Hub } from './live/hub.ts'
+import { watchable, workersOf } from './live-hooks.ts'
 import { createLog, type Log } from './log.ts'
 import { ToolCosts } from './mcp/costs.ts'
 import { createMailer } from './outside/mailer.ts'
@@ -45,11 +46,11 @@ export interface AppOptions {
   /** Repeats the first steps while an external database is away. */
   wait?: Pick<DatabaseWait, 'until'>
   /** Runs while the database opens: what needs the services, but nothing stored. */
-  meanwhile?: (app: App) => void
+  meanwhile?: (app: AppWithFeatures) => void
   /** Prepare the features and run background work; off for one-off commands. */
   background?: boolean
   /** Runs before background work begins. */
-  prepare?: (app: App) => Promise<void>
+  prepare?: (app: AppWithFeatures) => Promise<void>
   /** Commands of the command line besides those of the features. */
   control?: readonly Handler[]
   /** When a standby counts as too far behind, for tests. */
@@ -58,7 +59,7 @@ export interface AppOptions {
   outbound?: OutboundOptions
 }
 
-export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
+export async function createApp(config: Config, options: AppOptions = {}): Promise<AppWithFeatures> {
   const log = options.log ?? createLog(config.LOG_LEVEL)
   const clock = options.clock ?? (() => new Date())
   const opening = await (options.driver ? opened(options.driver) : (options.opening ?? beginOpening(config, log)))
@@ -106,7 +107,7 @@ function assemble(
   base: Pick<App, 'config' | 'log' | 'clock' | 'driver' | 'db' | 'reads' | 'secret'>,
   background: readonly (() => Promise<void>)[],
   { outbound, control = [] }: Pick<AppOptions, 'outbound' | 'control'>,
-): App {
+): AppWithFeatures {
   const { config, log, clock, driver, db, secret } = base
   const instanceId = newId()
   const bus = new Bus(driver, instanceId, log)
@@ -116,7 +117,7 @@ function assemble(
   bus.subscribe(({ credentialId }) => base.reads.wrote(credentialId))
   const wanted = jobs.filter(({ when }) => when?.(config) ?? true)
   let closing: Promise<void> | undefined
-  const app: App = {
+  const app: AppWithFeatures = {
     ...base,
     instanceId,
     clockWatch: new ClockWatch(driver, log),

@@ -4,7 +4,7 @@ import type { Handler } from './control/command.ts'
 import type { EventType } from './events/catalogue.ts'
 import type { Registration } from './hooks.ts'
 import type { Http } from './http/context.ts'
-import type { JobDefinition } from './jobs/queue.ts'
+import type { JobDefinition } from './jobs/definition.ts'
 import type { Accept } from './live/socket.ts'
 import type { Tool } from './mcp/tool.ts'
 import type { RecordKind } from './records/kind.ts'
@@ -72,13 +72,13 @@ export type Internal = (app: App, request: InternalRequest) => Promise<void>
 export interface Feature {
   routes?: (http: Http) => AnyElysia
   tools?: Tool[]
-  jobs?: JobDefinition[]
+  jobs?: JobDefinition<App>[]
   /** The events it emits: all exports of its events.ts. */
   events?: readonly EventType[]
   /** Its kinds of records, for search, links, MCP resources and other code that works on all kinds. */
-  records?: readonly RecordKind[]
+  records?: readonly RecordKind<Ctx>[]
   /** What hangs on records and is synced with them, such as comments. Kinds of records say `sync` themselves. */
-  synced?: readonly SyncEntity[]
+  synced?: readonly SyncEntity<Ctx>[]
   /** HTML pages that anyone can open, by path. */
   pages?: Readonly<Record<string, PageOf>>
   /** Pages of the public site, by path. */
@@ -99,4 +99,12 @@ export interface Feature {
   prepare?: (app: App) => Promise<void>
   /** Starts work that runs beside requests; returns a function that stops it. */
   background?: (app: App) => () => Promise<void>
+}
+
+/** The app with what its features offer, for the surfaces. Actions get an `App`: they know no surface. */
+export interface AppWithFeatures extends App {
+  readonly features: readonly Feature[]
+  readonly tools: readonly Tool[]
+  /** The handlers of all commands that the command line may send to a server, by their names. */
+  readonly control: ReadonlyMap<string, Handler>
 }

@@ -1,4 +1,4 @@
-import type { Ctx } from './action.ts'
+import type { App, Ctx } from './services.ts'
 
 /**
  * A place where a lower feature lets features above it take part without importing them. The lower feature declares the
@@ -19,8 +19,6 @@ export interface Registration {
   readonly handler: Handler<never, unknown>
 }
 
-export type Hooks = ReadonlyMap<string, readonly Handler<never, unknown>[]>
-
 export function hook<I, O = void>(name: string): Hook<I, O> {
   return {
     name,
@@ -33,7 +31,7 @@ export function hook<I, O = void>(name: string): Hook<I, O> {
   }
 }
 
-export const gatherHooks = (registrations: readonly Registration[]): Hooks =>
+export const gatherHooks = (registrations: readonly Registration[]): App['hooks'] =>
   new Map(
     [...Map.groupBy(registrations, ({ name }) => name)].map(([name, group]) => [name, group.map((r) => r.handler)]),
   )

@@ -1,8 +1,8 @@
+import type { Actor } from './auth/actor.ts'
 import type { Authenticator } from './auth/authenticate.ts'
 import type { Jwt } from './auth/jwt.ts'
 import type { Seal } from './auth/seal.ts'
 import type { Config } from './config.ts'
-import type { Handler } from './control/command.ts'
 import type { ClockWatch } from './db/clock.ts'
 import type { Driver } from './db/driver.ts'
 import type { Reads } from './db/reads.ts'
@@ -10,17 +10,32 @@ import type { Db } from './db/session.ts'
 import type { Embedder } from './embeddings/embedder.ts'
 import type { Bus } from './events/bus.ts'
 import type { Catalogue } from './events/catalogue.ts'
-import type { Feature } from './feature.ts'
-import type { Hooks } from './hooks.ts'
+import type { Emitter } from './events/emit.ts'
+import type { AppEvent } from './events/event.ts'
+import type { Job } from './jobs/definition.ts'
 import type { Jobs } from './jobs/queue.ts'
 import type { Hub } from './live/hub.ts'
 import type { Log } from './log.ts'
-import type { ToolCosts } from './mcp/costs.ts'
-import type { Tool } from './mcp/tool.ts'
 import type { Mailer } from './outside/mailer.ts'
 import type { Outbound } from './outside/outbound.ts'
 import type { Records } from './records/kind.ts'
 import type { Switchboard } from './tunnel/switchboard.ts'
+
+/** How many tools a list has, and how many tokens (o200k) a model reads for them. */
+export interface ToolCost {
+  count: number
+  tokens: number
+}
+
+/** What lists of tools cost a model. */
+export interface ToolCosts {
+  /** Returns the cost of the list that this actor gets. */
+  of(actor: Actor): ToolCost
+  /** Returns the cost of all tools that toolsets select, for a token that may do everything. None selects all. */
+  selected(toolsets: readonly string[]): ToolCost
+  /** Returns the cost of each toolset. */
+  toolsets(): (ToolCost & { name: string })[]
+}
 
 /** Everything an action may need, created once and passed explicitly. */
 export interface App {
@@ -36,7 +51,7 @@ export interface App {
   /** Chooses between the database and a standby, for what may be read from one. */
   readonly reads: Reads
   readonly bus: Bus
-  readonly jobs: Jobs
+  readonly jobs: Jobs<App>
   readonly jwt: Jwt
   readonly auth: Authenticator
   readonly secret: string
@@ -44,16 +59,11 @@ export interface App {
   readonly mailer: Mailer
   readonly embedder: Embedder
   /** All kinds of records. */
-  readonly records: Records
+  readonly records: Records<Ctx>
   /** The definitions of all events. */
   readonly events: Catalogue
   /** Handlers of the features' hooks, by the hook's name. */
-  readonly hooks: Hooks
-  /** What the features offer to the surfaces. */
-  readonly features: readonly Feature[]
-  readonly tools: readonly Tool[]
-  /** The handlers of all commands that the command line may send to a server, by their names. */
-  readonly control: ReadonlyMap<string, Handler>
+  readonly hooks: ReadonlyMap<string, readonly ((ctx: Ctx, input: never) => unknown)[]>
   readonly outbound: Outbound
   /** What lists of tools cost a model. */
   readonly toolCosts: ToolCosts
@@ -68,4 +78,34 @@ export interface App {
   /** The address that the server listens on, once it does. */
   listening?: { host: string; port: number }
   close(): Promise<void>
+}
+
+/** The context of one call. Inside a write, `db` is its transaction. */
+export interface Ctx extends Emitter {
+  readonly app: App
+  readonly actor: Actor
+  readonly db: Db
+  /** The time of the call; it does not advance during the call. */
+  readonly now: string
+  readonly requestId: string
+  readonly ip: string | null
+  readonly userAgent: string | null
+  /** The connection that the call came on, where its protocol has one. It tells windows of one token apart. */
+  readonly connection?: string
+  readonly idempotencyKey?: string
+  /** `If-Match` or a tool's `expectedVersion`: the version the caller's change is based on. */
+  readonly expectedVersion?: number
+  /** Fires when the caller has disconnected, on surfaces that notice it. */
+  readonly signal?: AbortSignal
+  /** Stores a job in this transaction. It runs after commit, and is retried until it succeeds. */
+  enqueue(job: Job): void
+  /** The write that is running; nested writes join it. */
+  readonly unit?: Unit
+}
+
+/** A write that is running. */
+interface Unit {
+  action: string
+  events: AppEvent[]
+  jobs: Job[]
 }

@@ -13,7 +13,7 @@ import { at } from '../api/reference.ts'
 import { bold, print } from '../terminal/output.ts'
 import { Refusal } from '../terminal/report.ts'
 import { day, left } from '../terminal/times.ts'
-import type { Options } from './connect.ts'
+import type { Options } from './connect-options.ts'
 
 /** Creates a token for one machine's MCP servers and adds one of them to the settings of an agent's program. */
 export async function connectTunnel(program: AgentClientName, wanted: string, options: Options): Promise<void> {

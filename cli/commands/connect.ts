@@ -7,27 +7,13 @@ import { withHooks } from '../agents/hooks.ts'
 import { keepToken, makeToken, revoke, revokeSecret } from '../agents/mcp-token.ts'
 import { editSettings, readSettings, valueAt, withValue, writeSettings } from '../agents/settings-file.ts'
 import type { Client } from '../api/client.ts'
-import { signedInClient, type Where } from '../api/profiles.ts'
+import { signedInClient } from '../api/profiles.ts'
 import { projectId } from '../api/reference.ts'
 import { isTerminal } from '../terminal/environment.ts'
 import { bold, note, print } from '../terminal/output.ts'
 import { Refusal } from '../terminal/report.ts'
 import { day, left } from '../terminal/times.ts'
-
-export interface Options extends Where {
-  print?: boolean
-  stdio?: boolean
-  token?: boolean
-  hooks: boolean
-  project?: string
-  /** The only projects that the agent may see. */
-  only?: string[]
-  expires?: string
-  toolsets?: string
-  tunnel?: string
-  yes?: boolean
-  json?: boolean
-}
+import type { Options } from './connect-options.ts'
 
 /** What both ways to connect need. */
 interface Place {

@@ -5,7 +5,7 @@ import { endAction, startAction } from '../../src/features/tunnels/dispatch.ts'
 import { claim, register } from '../../src/features/tunnels/joining.ts'
 import { heartbeat, keepOffer, opened } from '../../src/features/tunnels/serving.ts'
 import type { EndState, Offer } from '../../src/tunnel/frames.ts'
-import { schemaOf } from '../../src/tunnel/params.ts'
+import { schemaOf } from '../../src/tunnel/machine.ts'
 import { ago, type Moment, minutesAgo, type Step, type Who } from './script.ts'
 
 /** What the build machine of the team offers. */

@@ -1,5 +1,5 @@
 import { AppError, notFound } from '../errors.ts'
-import { atLeast, type Role } from './policy.ts'
+import { atLeast, type Role } from './roles.ts'
 
 /** How a login session began. */
 export const vias = [

@@ -1,29 +1,21 @@
 import { createHmac, randomInt } from 'node:crypto'
 import { and, eq, gt, isNotNull, isNull, lt, notInArray, sql } from 'drizzle-orm'
-import type { Ctx } from '../action.ts'
 import { newId } from '../db/columns.ts'
-import { placeholders, prepareDeferred, prepareForms } from '../db/session.ts'
+import { type Db, placeholders, prepareDeferred, prepareForms } from '../db/session.ts'
+import type { Seal } from './seal.ts'
 import { deriveKey, hashSecret, kindOf, newSecret } from './secrets.ts'
-import { oneTimeSecrets as table } from './table.ts'
+import { type Purpose, oneTimeSecrets as table } from './table.ts'
 
-export type Purpose =
-  | 'code'
-  | 'magic_link'
-  | 'printed_link'
-  | 'verify_email'
-  | 'reset'
-  | 'confirm_account'
-  | 'email_change'
-  | 'email_undo'
-  | 'passkey_register'
-  | 'passkey_login'
-  | 'oauth'
-  | 'live_ticket'
-  | 'tunnel_entry'
-  | 'grant_consent'
-  | 'grant_consent_limited'
-  | 'grant_code'
-  | 'grant_code_limited'
+/** What storing and using a secret needs of a call: a `Ctx` has it. */
+interface Call {
+  readonly db: Db
+  readonly now: string
+}
+
+/** What codes need besides, because they are short enough to be guessed. */
+interface CodeCall extends Call {
+  readonly app: { readonly secret: string; readonly seal: Seal }
+}
 
 interface Issue {
   purpose: Purpose
@@ -90,7 +82,7 @@ const store = prepareDeferred((db) =>
 )
 
 function put(
-  ctx: Ctx,
+  ctx: Call,
   { purpose, minutes, subject, userId, boundTo, data }: Issue,
   hash: string,
   sealed?: string,
@@ -110,7 +102,7 @@ function put(
 }
 
 /** Creates a secret in the running transaction. */
-export async function issueSecret(ctx: Ctx, issue: Issue): Promise<string> {
+export async function issueSecret(ctx: Call, issue: Issue): Promise<string> {
   const secret = newSecret('once')
   put(ctx, issue, hashSecret(secret))
   return secret
@@ -140,7 +132,7 @@ const using = prepareForms((db, { bound }: { bound: 'any' | 'no' | 'yes' }) =>
  * expired, for another purpose or bound to another browser.
  */
 export async function redeemSecret(
-  ctx: Ctx,
+  ctx: Call,
   purpose: Purpose,
   secret: string,
   boundTo?: string | typeof anyBrowser,
@@ -153,7 +145,7 @@ export async function redeemSecret(
 }
 
 /** Reads a secret that was used before; undefined for one that was not, or is unknown. */
-export async function spentSecret(ctx: Ctx, purpose: Purpose, secret: string): Promise<Redeemed | undefined> {
+export async function spentSecret(ctx: Call, purpose: Purpose, secret: string): Promise<Redeemed | undefined> {
   const [found] = await ctx.db
     .select(shown)
     .from(table)
@@ -163,7 +155,7 @@ export async function spentSecret(ctx: Ctx, purpose: Purpose, secret: string): P
 
 /** Reads a secret without using it. `boundTo`: only if it is bound to this browser. */
 export async function peekSecret(
-  ctx: Ctx,
+  ctx: Call,
   purpose: Purpose,
   secret: string,
   boundTo?: string,
@@ -178,7 +170,7 @@ export async function peekSecret(
 }
 
 /** Deletes the pending secrets of a purpose. Default: for all subjects. */
-export async function dropSecrets(ctx: Ctx, purpose: Purpose, subject?: string): Promise<void> {
+export async function dropSecrets(ctx: Call, purpose: Purpose, subject?: string): Promise<void> {
   const about = subject === undefined ? undefined : eq(table.subject, normal(subject))
   await ctx.db.delete(table).where(and(eq(table.purpose, purpose), about, isNull(table.usedAt)))
 }
@@ -187,14 +179,14 @@ export async function dropSecrets(ctx: Ctx, purpose: Purpose, subject?: string):
 const ofMailbox: Purpose[] = ['email_undo', 'confirm_account']
 
 /** Deletes all pending secrets of a user, except those that belong to the owner of the mailbox. */
-export async function dropSecretsOf(ctx: Ctx, userId: string): Promise<void> {
+export async function dropSecretsOf(ctx: Call, userId: string): Promise<void> {
   await ctx.db
     .delete(table)
     .where(and(eq(table.userId, userId), isNull(table.usedAt), notInArray(table.purpose, ofMailbox)))
 }
 
 /** Returns the pending secret for this subject, if any. */
-export async function pendingFor(ctx: Ctx, purpose: Purpose, subject: string): Promise<Redeemed | undefined> {
+export async function pendingFor(ctx: Call, purpose: Purpose, subject: string): Promise<Redeemed | undefined> {
   const [found] = await ctx.db
     .select(shown)
     .from(table)
@@ -204,11 +196,11 @@ export async function pendingFor(ctx: Ctx, purpose: Purpose, subject: string): P
 }
 
 /** Returns whether there is an unused secret for this purpose; it may have expired. */
-export async function isPending({ db }: Ctx, purpose: Purpose): Promise<boolean> {
+export async function isPending({ db }: Call, purpose: Purpose): Promise<boolean> {
   return (await db.$count(table, and(eq(table.purpose, purpose), isNull(table.usedAt)))) > 0
 }
 
-const usable = (ctx: Ctx, purpose: Purpose) =>
+const usable = (ctx: Call, purpose: Purpose) =>
   and(eq(table.purpose, purpose), isNull(table.usedAt), gt(table.expiresAt, ctx.now))
 
 // ---- six digits
@@ -219,7 +211,7 @@ const CODE_TRIES = 5
 /** Uses the system's random generator; every code is equally likely. */
 export const newCode = (): string => String(randomInt(1_000_000)).padStart(6, '0')
 
-const codeHash = (ctx: Ctx, email: string, code: string): string =>
+const codeHash = (ctx: CodeCall, email: string, code: string): string =>
   createHmac('sha256', deriveKey(ctx.app.secret, 'code'))
     .update(`${normal(email)}:${code}`)
     .digest('hex')
@@ -228,7 +220,7 @@ const codeHash = (ctx: Ctx, email: string, code: string): string =>
  * Creates a code in the running transaction. Also stores it sealed, for the administrator of an instance that cannot
  * send mail.
  */
-export async function issueCode(ctx: Ctx, email: string, userId: string | null): Promise<string> {
+export async function issueCode(ctx: CodeCall, email: string, userId: string | null): Promise<string> {
   const code = newCode()
   put(
     ctx,
@@ -243,7 +235,7 @@ export async function issueCode(ctx: Ctx, email: string, userId: string | null):
  * Counts the attempt and decides in one statement. Returns undefined if no code is pending. Does not throw if the code
  * is wrong, because a throw would roll back the count.
  */
-export async function tryCode(ctx: Ctx, email: string, code: string): Promise<{ right: boolean } | undefined> {
+export async function tryCode(ctx: CodeCall, email: string, code: string): Promise<{ right: boolean } | undefined> {
   const right = sql`${table.hash} = ${codeHash(ctx, email, code)}`
   const [found] = await ctx.db
     .update(table)
@@ -259,7 +251,7 @@ export async function tryCode(ctx: Ctx, email: string, code: string): Promise<{ 
 
 /** Returns the code that is still valid for this address, for `GET /api/admin/users/:id/otp`. */
 export async function openCode(
-  ctx: Ctx,
+  ctx: CodeCall,
   email: string,
 ): Promise<{ code: string; createdAt: string; expiresAt: string } | undefined> {
   const [found] = await ctx.db

@@ -1,17 +1,8 @@
 import { AppError, type ErrorCode, type ErrorDetails } from '../errors.ts'
 import type { Actor, CredentialKind } from './actor.ts'
+import { atLeast, type Role } from './roles.ts'
 
-export const roles = ['viewer', 'member', 'admin', 'owner'] as const
-export type Role = (typeof roles)[number]
-/** The highest role that members of a team can have in a shared workspace, by the team's role in it. */
-export const inWorkspace: Record<'owner' | 'editor' | 'viewer', Role> = {
-  owner: 'owner',
-  editor: 'member',
-  viewer: 'viewer',
-}
-export const lesser = (a: Role, b: Role): Role => (atLeast(a, b) ? b : a)
-export const atLeast = (role: Role | undefined, needed: Role): boolean =>
-  role !== undefined && roles.indexOf(role) >= roles.indexOf(needed)
+export { atLeast, inWorkspace, lesser, type Role, roles } from './roles.ts'
 
 /** Who may call an action. Every action carries one; `tutti config policy` prints them all. */
 export interface Rule {

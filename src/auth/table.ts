@@ -1,7 +1,25 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, newId } from '../db/columns.ts'
-import type { Purpose } from './one-time-secrets.ts'
+
+export type Purpose =
+  | 'code'
+  | 'magic_link'
+  | 'printed_link'
+  | 'verify_email'
+  | 'reset'
+  | 'confirm_account'
+  | 'email_change'
+  | 'email_undo'
+  | 'passkey_register'
+  | 'passkey_login'
+  | 'oauth'
+  | 'live_ticket'
+  | 'tunnel_entry'
+  | 'grant_consent'
+  | 'grant_consent_limited'
+  | 'grant_code'
+  | 'grant_code_limited'
 
 /**
  * Codes, links, challenges and states: secrets that work once and expire soon. The purpose is stored too, so that a

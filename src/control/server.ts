@@ -6,17 +6,22 @@ import { AppError, problem } from '../errors.ts'
 import type { App } from '../services.ts'
 import { toAppError } from '../thrown.ts'
 import { isServing } from './client.ts'
-import type { Command } from './command.ts'
+import type { Command, Handler } from './command.ts'
 import { SOCKET_NAME, withSocket } from './socket.ts'
 
-function runNamed(app: App, name: string, input: unknown): Promise<unknown> {
+/** An app that takes commands. */
+interface ControlledApp extends App {
+  readonly control: ReadonlyMap<string, Handler>
+}
+
+function runNamed(app: ControlledApp, name: string, input: unknown): Promise<unknown> {
   const handler = app.control.get(name)
   if (!handler) throw new AppError('not_found', `This server has no control command ${name}.`)
   return handler.run(contextOf(app, operator), input)
 }
 
 /** Runs a command in this process. */
-export const runCommand = async <I, O>(app: App, { name }: Command<I, O>, input: I): Promise<O> =>
+export const runCommand = async <I, O>(app: ControlledApp, { name }: Command<I, O>, input: I): Promise<O> =>
   (await runNamed(app, name, input)) as O
 
 /**
@@ -24,7 +29,7 @@ export const runCommand = async <I, O>(app: App, { name }: Command<I, O>, input:
  * a server runs on them. When several servers share a Postgres and a data folder, the first one keeps the socket: a
  * second one would take it away, and remove it when it stops.
  */
-export async function serveControl(app: App): Promise<{ stop(): void }> {
+export async function serveControl(app: ControlledApp): Promise<{ stop(): void }> {
   if (await isServing(app.config)) {
     app.log.warn('another server already has the control socket of this data folder; commands go to that server')
     return { stop: () => undefined }
@@ -37,7 +42,7 @@ export async function serveControl(app: App): Promise<{ stop(): void }> {
   return { stop: stop ?? (() => undefined) }
 }
 
-function listen(app: App, path: string): () => void {
+function listen(app: ControlledApp, path: string): () => void {
   rmSync(path, { force: true })
   const mask = process.umask(0o177)
   try {

@@ -1,7 +1,3 @@
-import type { Config } from '../config.ts'
-import { HttpEmbedder } from './http.ts'
-import { LocalEmbedder } from './local.ts'
-
 export interface EmbedOptions {
   signal?: AbortSignal
   /** A caller is waiting: runs before all texts that nobody waits for. */
@@ -34,16 +30,4 @@ export const noEmbedder: Embedder = {
   embed: async () => [],
   earlier: () => undefined,
   close: () => undefined,
-}
-
-export function createEmbedder({
-  EMBEDDINGS,
-  EMBEDDINGS_URL,
-  EMBEDDINGS_MODEL,
-  EMBEDDINGS_KEY,
-  EMBEDDINGS_DIMENSIONS,
-}: Config): Embedder {
-  if (EMBEDDINGS === 'off') return noEmbedder
-  if (!EMBEDDINGS_URL) return new LocalEmbedder()
-  return new HttpEmbedder(EMBEDDINGS_URL, EMBEDDINGS_MODEL as string, EMBEDDINGS_DIMENSIONS as number, EMBEDDINGS_KEY)
 }

@@ -1,12 +1,25 @@
-import type { Actor } from '../auth/actor.ts'
-import type { Doer } from '../records/party.ts'
 import { events } from './table.ts'
 
 /** The actor of an event: an agent's has the program that it runs in and the person it acts for. */
-export interface EventActor extends Pick<Doer, 'client' | 'for'> {
+export interface EventActor {
   kind: string
   id: string | null
   name: string
+  client?: string
+  for?: { id: string | null; name: string }
+}
+
+/** The actor of an event as readers see it: the schema is `Doer` in records/party.ts. */
+export interface EventDoer extends Omit<EventActor, 'kind'> {
+  type: 'user' | 'agent' | 'system'
+}
+
+/** The part of an actor (auth/actor.ts) that events record. */
+interface Caller {
+  readonly kind: string
+  readonly userId: string | null
+  readonly name: string
+  readonly agent?: { readonly id: string; readonly name: string; readonly client?: string }
 }
 
 export const actorColumns = {
@@ -41,13 +54,13 @@ export function withActor<R extends ActorRow>(row: R) {
 }
 
 /** Returns the actor of an event as readers see it. */
-export const doerOf = ({ kind, ...who }: EventActor): Doer => ({
+export const doerOf = ({ kind, ...who }: EventActor): EventDoer => ({
   type: kind === 'system' || kind === 'agent' ? kind : 'user',
   ...who,
 })
 
 /** Returns how an actor is recorded: an agent by its own name, for the person whose token it uses. */
-export const recorded = ({ kind, userId, name, agent }: Actor): EventActor =>
+export const recorded = ({ kind, userId, name, agent }: Caller): EventActor =>
   agent
     ? {
         kind: 'agent',

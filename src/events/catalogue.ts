@@ -1,5 +1,5 @@
 import { OptionalKind, type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
-import type { Line } from '../records/lines.ts'
+import type { Line } from './lines.ts'
 
 type Feed = 'work' | 'access' | 'none'
 

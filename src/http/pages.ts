@@ -4,7 +4,7 @@ import { baseOf } from '../address.ts'
 import { anonymous } from '../auth/actor.ts'
 import { networkOf } from '../auth/limits.ts'
 import { AppError } from '../errors.ts'
-import type { OpenEndpoint, SiteAnswer, SiteFormOf, SitePageOf } from '../feature.ts'
+import type { AppWithFeatures, OpenEndpoint, SiteAnswer, SiteFormOf, SitePageOf } from '../feature.ts'
 import { accountPages } from '../pages/account-pages.ts'
 import { assets, pageHeaders } from '../pages/pages.ts'
 import type { App } from '../services.ts'
@@ -16,7 +16,7 @@ import { openapi, type RouteLike } from './openapi.ts'
 import { Reference } from './reference.ts'
 
 /** Adds the pages for people, their files, and the documents that describe the API. */
-export function addPages(server: Elysia, app: App, guard: Guard, routes: () => RouteLike[]): void {
+export function addPages(server: Elysia, app: AppWithFeatures, guard: Guard, routes: () => RouteLike[]): void {
   // Equal for everyone and large, so both are built once.
   let reference: Reference | undefined
   let document: string | undefined
@@ -64,7 +64,7 @@ const forPages = {
 }
 
 /** Adds the endpoints of standards, which programs call without a credential, as often as the limit allows. */
-function addOpen(server: Elysia, app: App, guard: Guard): void {
+function addOpen(server: Elysia, app: AppWithFeatures, guard: Guard): void {
   const run = async (take: OpenEndpoint, request: Request): Promise<Response> => {
     const seen = guard.seen(request)
     const wait = guard.perNetwork.take(networkOf(seen.ip))
@@ -128,7 +128,7 @@ function written(
 }
 
 /** Returns the public home page that the site has, if any. */
-export const homeOf = (app: App, guard: Guard): ((request: Request) => Promise<Response | undefined>) => {
+export const homeOf = (app: AppWithFeatures, guard: Guard): ((request: Request) => Promise<Response | undefined>) => {
   const render = app.features.map((feature) => feature.site?.['/']).find((one) => one !== undefined)
   const site = siteOf(app, guard)
   return async (request) => {
@@ -163,7 +163,7 @@ const siteOf =
  * Returns a public page that is in memory, at once: a promise, and the way through the router, would cost more than the
  * page. Undefined for everything else, and for what has to be refused.
  */
-export const keptPageOf = (app: App, guard: Guard): ((request: Request) => Response | undefined) => {
+export const keptPageOf = (app: AppWithFeatures, guard: Guard): ((request: Request) => Response | undefined) => {
   const kept = app.features.flatMap((feature) => feature.keptPage ?? [])
   return (request) => {
     const { url, method } = request

@@ -4,12 +4,14 @@ import { urlOf } from '../address.ts'
 import { networkOf } from '../auth/limits.ts'
 import { sameText } from '../auth/secrets.ts'
 import { AppError } from '../errors.ts'
+import type { AppWithFeatures } from '../feature.ts'
+import type { SocketData } from '../live/socket.ts'
 import { Whole } from '../mcp/direct.ts'
 import { HANDOVER_PATH } from '../mcp/handover.ts'
 import { createMcp, type Mcp } from '../mcp/server.ts'
 import type { App } from '../services.ts'
 import { logError, toAppError } from '../thrown.ts'
-import { type SocketData, socketHandlers } from '../ws/socket.ts'
+import { socketHandlers } from '../ws/socket.ts'
 import { http } from './context.ts'
 import { addDashboard } from './dashboard.ts'
 import { Guard, withHost } from './guard.ts'
@@ -41,7 +43,7 @@ export interface HttpOptions {
   checkAnswers?: boolean
 }
 
-export function buildHttp(app: App, { checkAnswers = false }: HttpOptions = {}) {
+export function buildHttp(app: AppWithFeatures, { checkAnswers = false }: HttpOptions = {}) {
   const guard = new Guard(app.config)
   const metrics = new Metrics()
   const mcp = createMcp(app, guard, app.tools)
@@ -110,7 +112,7 @@ function addMcp(server: Elysia, mcp: Mcp): void {
     .all('/mcp/tunnels/:slug/:server', ({ request, params }) => mcp.local(request, params), { parse: 'none' })
 }
 
-function addInternal(server: Elysia, app: App, guard: Guard): void {
+function addInternal(server: Elysia, app: AppWithFeatures, guard: Guard): void {
   for (const [path, take] of app.features.flatMap(({ internal }) => Object.entries(internal ?? {})))
     server.get(path, ({ request, params }) =>
       take(app, { request, params: params as Record<string, string>, upgrade: (data) => guard.upgrade(request, data) }),
@@ -174,7 +176,11 @@ const isInternal = ({ url }: Request): boolean => URL.parse(url)?.pathname.start
 const IDLE_SECONDS = 30
 
 /** Listens. `built`: routes that were made before, because that takes a while. */
-export function startHttp(app: App, options: HttpOptions = {}, built = buildHttp(app, options)): HttpServer {
+export function startHttp(
+  app: AppWithFeatures,
+  options: HttpOptions = {},
+  built = buildHttp(app, options),
+): HttpServer {
   const { server, guard, metrics, mcp, state, routes } = built
   const { HOST, PORT } = app.config
   const fetch = server.fetch

@@ -1,8 +1,7 @@
 import { newId } from '../db/columns.ts'
 import { DbError, type Driver } from '../db/driver.ts'
 import type { Log } from '../log.ts'
-import type { App } from '../services.ts'
-import type { JobDefinition } from './queue.ts'
+import type { JobDefinition } from './definition.ts'
 import * as sql from './statements.ts'
 
 export interface Claimed {
@@ -14,10 +13,10 @@ export interface Claimed {
   skew: number
 }
 
-export interface Surroundings {
+export interface Surroundings<A> {
   driver: Driver
   log: Log
-  app: App
+  app: A
   backoff(attempt: number): number
   stopping(): boolean
 }
@@ -25,12 +24,16 @@ export interface Surroundings {
 export const stopped = new Error('the server stopped')
 export const lost = new Error('another instance took the job over')
 
-type Scheduled = JobDefinition & { next?: (after: Date) => Date }
+type Scheduled<A> = JobDefinition<A> & { next?: (after: Date) => Date }
+
+/** What storing an outcome needs. */
+type Storing = Omit<Surroundings<never>, 'app'>
+type AnyJob = Scheduled<never>
 
 /** Runs a job once and stores the outcome. Never rejects. Returns true if the job waits again. */
-export async function attempt(
-  around: Surroundings,
-  definition: Scheduled,
+export async function attempt<A>(
+  around: Surroundings<A>,
+  definition: Scheduled<A>,
   job: Claimed,
   abort: AbortController,
 ): Promise<boolean> {
@@ -58,7 +61,7 @@ export async function attempt(
   }
 }
 
-async function storeFailure(around: Surroundings, definition: Scheduled, job: Claimed, error: unknown): Promise<void> {
+async function storeFailure(around: Storing, definition: AnyJob, job: Claimed, error: unknown): Promise<void> {
   const { log, backoff } = around
   const { next, retries = 10 } = definition
   const reason = (error instanceof Error ? error.message : String(error)).slice(0, 500)
@@ -79,8 +82,8 @@ async function storeFailure(around: Surroundings, definition: Scheduled, job: Cl
 
 /** Runs the statement on the job's row, as long as this attempt holds its lease. Repeats it while it fails. */
 async function settle(
-  around: Surroundings,
-  definition: Scheduled,
+  around: Storing,
+  definition: AnyJob,
   job: Claimed,
   text: string,
   params: readonly unknown[],
@@ -99,6 +102,6 @@ async function settle(
   }
 }
 
-const about = ({ name }: Scheduled, job: Claimed) => ({ job: name, id: job.id, attempt: job.attempt })
+const about = ({ name }: AnyJob, job: Claimed) => ({ job: name, id: job.id, attempt: job.attempt })
 const untilNext = (next: (after: Date) => Date, { skew }: Claimed): number =>
   next(new Date(Date.now() + skew)).getTime() - Date.now() - skew

@@ -1,41 +1,10 @@
-import type { Config } from '../config.ts'
 import { newId } from '../db/columns.ts'
 import type { Driver, Queryable } from '../db/driver.ts'
 import type { Log } from '../log.ts'
-import type { App } from '../services.ts'
 import { attempt, lost, stopped } from './attempt.ts'
 import { parseCron } from './cron.ts'
+import type { Job, JobDefinition } from './definition.ts'
 import * as sql from './statements.ts'
-
-export interface Job {
-  name: string
-  data: Record<string, unknown>
-  /** Earliest start. Default: now. */
-  runAt?: string
-  /** At most one waiting job of this name has this key: it gets the newer data and the earlier start. */
-  key?: string
-}
-
-export interface JobDefinition<D = Record<string, unknown>> {
-  name: string
-  /**
-   * Runs at least once: again after a crash, or after this instance lost its connection to the database. `signal` asks
-   * it to end.
-   */
-  run(app: App, data: D, signal: AbortSignal): Promise<void>
-  /** Attempts after the first. Default: 10, with waits doubling from 5 s up to an hour. */
-  retries?: number
-  /** Cron expression in UTC. Runs once across instances; runs missed while no server was up are made up for by one. */
-  every?: string
-  /** Where it returns false, the job is left to other instances. */
-  when?(config: Config): boolean
-  /** Default: 300. */
-  timeoutSeconds?: number
-  /** Works in small steps and can be stopped between any two, so a stopping server does not wait for it. */
-  resumable?: true
-  /** Only one of this name runs at a time, on all instances together: each does all there is to do. */
-  alone?: true
-}
 
 export interface JobsOptions {
   concurrency?: number
@@ -58,11 +27,11 @@ const array = (values: Iterable<string>) => `{${[...values].join(',')}}`
  * Durable work in the table `jobs`. Instances compete with SKIP LOCKED and hold a job by a lease. Each check claims
  * what is due and learns when the next job is, so no frequent polling is needed: `wake` and that moment start a check.
  */
-export class Jobs {
-  readonly #definitions = new Map<string, JobDefinition & { next?: (after: Date) => Date }>()
+export class Jobs<A> {
+  readonly #definitions = new Map<string, JobDefinition<A> & { next?: (after: Date) => Date }>()
   readonly #running = new Map<string, Running>()
   readonly #options: Required<JobsOptions>
-  #app: App | undefined
+  #app: A | undefined
   #scheduled = false
   #checking: Promise<void> | undefined
   #again = false
@@ -73,7 +42,7 @@ export class Jobs {
 
   constructor(
     private readonly driver: Driver,
-    definitions: readonly JobDefinition[],
+    definitions: readonly JobDefinition<A>[],
     private readonly log: Log,
     options: JobsOptions = {},
   ) {
@@ -87,7 +56,7 @@ export class Jobs {
     }
   }
 
-  async start(app: App): Promise<void> {
+  async start(app: A): Promise<void> {
     this.#app = app
     this.#renewal = setInterval(() => void this.#renew(), this.#options.lease / 3)
     this.#check()
@@ -155,7 +124,7 @@ export class Jobs {
   }
 
   /** Starts what is due. Returns after how many milliseconds to check again. */
-  async #claim(app: App): Promise<number> {
+  async #claim(app: A): Promise<number> {
     if (!this.#scheduled) await this.#schedule()
     const { concurrency, lease: ms, poll } = this.#options
     const free = concurrency - this.#running.size

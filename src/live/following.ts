@@ -1,8 +1,12 @@
 import type { Actor } from '../auth/actor.ts'
-import type { Follower } from '../events/bus.ts'
+import type { Authenticator } from '../auth/authenticate.ts'
+import type { Driver } from '../db/driver.ts'
+import type { Db } from '../db/session.ts'
+import type { Bus, Follower } from '../events/bus.ts'
+import type { Catalogue } from '../events/catalogue.ts'
 import type { Position } from '../events/position.ts'
-import type { App } from '../services.ts'
-import type { Worker } from './hooks.ts'
+import type { Log } from '../log.ts'
+import type { Records } from '../records/kind.ts'
 
 export const TICK_MS = 1000
 /** A client that is sent nothing for this long gets a `tick`, so that its cursor does not grow old. */
@@ -10,11 +14,29 @@ export const QUIET_MS = 25_000
 /** A client that takes nothing of what waits for it is disconnected after this time. */
 export const SLOW_MS = 30_000
 
+/** An agent that holds the lease of a task. */
+export interface Worker {
+  id: string
+  name: string
+  since: string
+  organizationId: string
+  projectId: string
+  taskId: string
+  /** The task's key: `TUT-42`. */
+  key: string
+}
+
 /** What the hub needs of the app. */
-export type HubApp = Pick<
-  App,
-  'driver' | 'db' | 'bus' | 'auth' | 'events' | 'records' | 'log' | 'clock' | 'instanceId'
-> & {
+export interface HubApp {
+  readonly driver: Driver
+  readonly db: Db
+  readonly bus: Bus
+  readonly auth: Authenticator
+  readonly events: Catalogue
+  readonly records: Records
+  readonly log: Log
+  readonly clock: () => Date
+  readonly instanceId: string
   workersOf(organizationIds: readonly string[]): Promise<Worker[]>
   watchable(actor: Actor, ids: readonly string[]): Promise<string[]>
 }
@@ -35,7 +57,7 @@ export class Following {
   #timer: Timer | undefined
 
   constructor(
-    private readonly app: Pick<App, 'bus'>,
+    private readonly app: Pick<HubApp, 'bus'>,
     private readonly on: Follows,
   ) {}
 

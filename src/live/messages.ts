@@ -1,6 +1,6 @@
 import type { Catalogue } from '../events/catalogue.ts'
 import type { AppEvent } from '../events/event.ts'
-import { entryOf } from '../events/feed.ts'
+import { entryOf } from '../records/feed.ts'
 
 /** What the server sends besides events. */
 export type Notice =

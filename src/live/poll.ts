@@ -1,4 +1,3 @@
-import type { Ctx } from '../action.ts'
 import type { Actor } from '../auth/actor.ts'
 import { AppError } from '../errors.ts'
 import { epochOf } from '../events/epoch.ts'
@@ -6,7 +5,7 @@ import { between, type Position, toCursor } from '../events/position.ts'
 import { positionNow, readAfter } from '../events/reader.ts'
 import { type Attached, recordsOf } from './attached.ts'
 import { Audience } from './audience.ts'
-import { watchable } from './hooks.ts'
+import type { HubApp } from './following.ts'
 import { KnownProjects } from './known-projects.ts'
 import { hubLimits } from './limits.ts'
 import { type ResetReason, shapeOf } from './messages.ts'
@@ -21,15 +20,11 @@ interface Wanted {
   records?: boolean
 }
 
-const watchableBy = (ctx: Ctx) => async (actor: Actor, ids: readonly string[]) =>
-  (await watchable.call(ctx, { actor, ids })).flat()
-
 /**
  * Returns the events after a cursor, for clients that ask every few seconds instead of holding a connection; without a
  * cursor only the present one. A page holds what 500 rows of the log contain for the caller, which may be nothing.
  */
-export async function poll(ctx: Ctx, { topics, cursor, records }: Wanted) {
-  const { app, actor: asked } = ctx
+export async function poll(app: Omit<HubApp, 'workersOf'>, asked: Actor, { topics, cursor, records }: Wanted) {
   const epoch = await epochOf(app.driver)
   // Rights are read after the events, so that none that follows a revocation is shown.
   const audience = new Audience(app, new KnownProjects(app.driver, app.events))
@@ -42,7 +37,7 @@ export async function poll(ctx: Ctx, { topics, cursor, records }: Wanted) {
   const { actor } = renewed
   const known = new Set(topics.filter(isTopic))
   if (known.size > hubLimits.topics) throw new AppError('invalid', `There are at most ${hubLimits.topics} topics.`)
-  const refused = await new Topics({ ...app, watchable: watchableBy(ctx) }, audience).refused(actor, [...known])
+  const refused = await new Topics(app, audience).refused(actor, [...known])
   const granted = known.difference(refused)
   const rows = page?.rows.filter((row) => audience.typeOf(row)) ?? []
   await audience.projects.load(rows.map(({ projectId }) => projectId))

@@ -4,9 +4,9 @@ import { AppError } from '../errors.ts'
 import { between, covers, type Position, toCursor } from '../events/position.ts'
 import { positionOf, type Read, readEvents } from '../events/reader.ts'
 import { events } from '../events/table.ts'
-import type { App } from '../services.ts'
 import { recordsOf } from './attached.ts'
 import type { Audience } from './audience.ts'
+import type { HubApp } from './following.ts'
 import { Kept } from './kept.ts'
 import { hubLimits } from './limits.ts'
 import type { Listener } from './listener.ts'
@@ -42,7 +42,7 @@ interface Page {
   readonly position: Position
 }
 
-type On = Pick<App, 'db' | 'clock'>
+type On = Pick<HubApp, 'db' | 'clock'>
 
 const none: ReadonlyMap<string, object> = new Map()
 
@@ -85,7 +85,7 @@ export class Replay {
   #reads: Promise<unknown> = Promise.resolve()
 
   constructor(
-    private readonly app: Pick<App, 'db' | 'events' | 'records' | 'clock'>,
+    private readonly app: Pick<HubApp, 'db' | 'events' | 'records' | 'clock'>,
     private readonly audience: Audience,
     private readonly epoch: () => string,
   ) {}

@@ -1,9 +1,9 @@
 import type { Actor } from '../auth/actor.ts'
 import { type Renewed, rightsChangedBy } from '../auth/authenticate.ts'
 import type { Read } from '../events/reader.ts'
-import type { App } from '../services.ts'
 import type { Audience } from './audience.ts'
 import type { Crowd } from './crowd.ts'
+import type { HubApp } from './following.ts'
 import type { Listener } from './listener.ts'
 import { isPlace, placeOf, presenceOf, type Topic, type Topics } from './topics.ts'
 
@@ -15,7 +15,7 @@ export class LiveRights {
   readonly #opening = new Map<string, { changes: number; found: Promise<Renewed> }>()
 
   constructor(
-    private readonly app: Pick<App, 'auth' | 'events'>,
+    private readonly app: Pick<HubApp, 'auth' | 'events'>,
     private readonly crowd: Crowd,
     private readonly audience: Audience,
     private readonly topics: Topics,

@@ -1,3 +1,5 @@
+import type { Actor } from '../auth/actor.ts'
+
 /** What a peer may do with its WebSocket. */
 export interface Socket {
   /** Returns -1 if the bytes wait, and 0 if they were dropped. */
@@ -18,3 +20,6 @@ export interface Peer {
 
 /** Creates the server's end once the socket is open. */
 export type Accept = (socket: Socket) => Peer
+
+/** What Bun keeps with a socket: of a listener of the hub, or of what another feature accepts. */
+export type SocketData = { peer?: Peer } & ({ actor: Actor | undefined } | { readonly accept: Accept })

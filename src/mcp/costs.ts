@@ -1,14 +1,9 @@
 import counts from '../../.cache/tool-tokens.json'
 import type { Actor } from '../auth/actor.ts'
+import type { ToolCosts as Costs, ToolCost } from '../services.ts'
 import { Catalogue, textOf } from './catalogue.ts'
 import type { Tool } from './tool.ts'
 import { includesTool, toolsetNames } from './toolsets.ts'
-
-/** How many tools a list has, and how many tokens (o200k) a model reads for them. */
-export interface ToolCost {
-  count: number
-  tokens: number
-}
 
 const counted: Record<string, number> = counts
 
@@ -24,7 +19,7 @@ const costOf = (texts: readonly string[]): ToolCost => ({
 })
 
 /** What lists of tools cost. The catalogue is built when somebody asks, because few servers are asked. */
-export class ToolCosts {
+export class ToolCosts implements Costs {
   #built: Catalogue | undefined
 
   constructor(private readonly tools: readonly Tool[]) {}

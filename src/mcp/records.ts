@@ -7,9 +7,9 @@ export type Fields = Record<string, unknown>
 /** The address of the caller's open tasks. Subscribers are notified of every change to one of them. */
 export const MINE = 'tutti://me'
 
-interface Address {
-  record: RecordKind
-  resource: Resource
+interface Address<C> {
+  record: RecordKind<C>
+  resource: Resource<C>
   noun: string
   ref: string
 }
@@ -17,7 +17,7 @@ interface Address {
 const address = /^tutti:\/\/([a-z]+)\/([^/?#]{1,300})$/
 
 /** Returns which record an address such as `tutti://task/TUT-42` names. Undefined if no kind has such addresses. */
-export function parse(records: Records, uri: string): Address | undefined {
+export function parse<C>(records: Records<C>, uri: string): Address<C> | undefined {
   const [, noun = '', ref = ''] = address.exec(uri) ?? []
   const record = records.find(noun)
   try {

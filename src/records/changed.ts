@@ -1,5 +1,5 @@
-import type { Ctx } from '../action.ts'
 import { anything, define } from '../events/catalogue.ts'
+import type { Emitter } from '../events/emit.ts'
 
 /**
  * Names records that changed together with another, or that left a container. Sync follows the events, so every changed
@@ -26,7 +26,7 @@ const MOST = 1000
 
 /** Emits events of a container that name these records of a kind. */
 export function nameChanged(
-  ctx: Ctx,
+  ctx: Emitter,
   kind: string,
   { organizationId, projectId = null, userId = null }: ContainerIds,
   ids: readonly string[],
@@ -41,7 +41,7 @@ export function nameChanged(
 }
 
 /** Like `nameChanged`, for records of several containers. */
-export function nameRows(ctx: Ctx, kind: string, rows: readonly (ContainerIds & { id: string })[]): void {
+export function nameRows(ctx: Emitter, kind: string, rows: readonly (ContainerIds & { id: string })[]): void {
   const groups = Map.groupBy(
     rows,
     ({ organizationId, projectId, userId }) => `${organizationId} ${projectId} ${userId}`,
@@ -57,7 +57,7 @@ export function nameRows(ctx: Ctx, kind: string, rows: readonly (ContainerIds & 
 }
 
 /** Names a record in the container that it has left, if it has. */
-export function nameMoved(ctx: Ctx, kind: string, id: string, before: ContainerIds, after: ContainerIds): void {
+export function nameMoved(ctx: Emitter, kind: string, id: string, before: ContainerIds, after: ContainerIds): void {
   const key = ({ organizationId, projectId = null, userId = null }: ContainerIds) =>
     projectId ?? organizationId ?? `user ${userId}`
   if (key(before) !== key(after)) nameChanged(ctx, kind, before, [id])

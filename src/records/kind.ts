@@ -1,6 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
-import type { Ctx } from '../action.ts'
 import type { Rights } from '../auth/rights.ts'
 import type { EventType } from '../events/catalogue.ts'
 import { kindInfo, type RecordName, type RestorableName, recordNames } from './names.ts'
@@ -14,8 +13,12 @@ export type RecordTable = PgTable &
     createdById?: PgColumn
   }
 
-/** Describes one kind of record, in its feature's `record.ts`, for search, links, MCP resources, the trash and more. */
-export type RecordKind = Restorable | (Description & OtherKind)
+/**
+ * Describes one kind of record, in its feature's `record.ts`, for search, links, MCP resources, the trash and more. `C`
+ * is `Ctx`: a feature writes `RecordKind<Ctx>`. It is a parameter because a `Ctx` knows all kinds. Code that calls no
+ * function of a kind leaves it out.
+ */
+export type RecordKind<C = never> = Restorable<C> | (Description<C> & OtherKind)
 
 interface RestorableKind {
   /** Also the first part of the names of its events: `note.updated` is about a note. */
@@ -24,14 +27,14 @@ interface RestorableKind {
   readonly deleted: EventType
 }
 
-export type Restorable = Description & RestorableKind
+export type Restorable<C = never> = Description<C> & RestorableKind
 
 interface OtherKind {
   readonly kind: Exclude<RecordName, RestorableName>
   readonly deleted?: undefined
 }
 
-interface Description {
+interface Description<C> {
   readonly table: RecordTable
   /** The text of a link to the record. */
   readonly title: PgColumn | SQL
@@ -63,9 +66,9 @@ interface Description {
   /** The text that search indexes. `own`: the feature writes the passages itself. */
   readonly search?: SearchText | 'own'
   /** How MCP clients read the record: `tutti://note/how-we-deploy`. */
-  readonly resource?: Resource
+  readonly resource?: Resource<C>
   /** How devices keep a copy of the record and change it. */
-  readonly sync?: Synced
+  readonly sync?: Synced<C>
 }
 
 export interface SearchText {
@@ -89,15 +92,15 @@ export interface SearchText {
   readonly sessionId?: PgColumn
 }
 
-export interface Resource {
+export interface Resource<C = never> {
   readonly title: string
   /** Which references a client may use as `{id}`, in words: `Slug or id`. */
   readonly references: string
   /** The tool that returns the same data: only callers who may use it see the resource. None: the scope decides. */
   readonly tool?: string
-  readonly read: (ctx: Ctx, ref: string) => Promise<object>
+  readonly read: (ctx: C, ref: string) => Promise<object>
   /** Returns the first records of a list, for the completion of `{id}`. Clients list only projects as resources. */
-  readonly list: (ctx: Ctx, limit: number) => Promise<{ items: readonly object[] }>
+  readonly list: (ctx: C, limit: number) => Promise<{ items: readonly object[] }>
 }
 
 /** Returns the author of a personal record, which belongs to no organization; null for all others. */
@@ -115,43 +118,43 @@ export const pathOf = ({ kind, path, table }: RecordKind): SQL =>
   path ?? sql`${`${kindInfo(kind).path}/`}::text || ${table.id}`
 
 /** A kind whose passages search updates after each event. */
-export type SearchKind = RecordKind & { readonly search: SearchText }
+export type SearchKind<C = never> = RecordKind<C> & { readonly search: SearchText }
 /** A table whose rows are moved, deleted and restored together with their project. */
 export type ProjectTable = RecordTable & { projectId: PgColumn; deletedAt: PgColumn }
 
 /** All kinds of records, in the order of names.ts. */
-export class Records {
-  readonly all: readonly RecordKind[]
+export class Records<C = never> {
+  readonly all: readonly RecordKind<C>[]
   /** What devices keep a copy of: kinds of records, then what hangs on records. */
-  readonly synced: readonly SyncEntity[]
-  readonly #byName: ReadonlyMap<string, RecordKind>
+  readonly synced: readonly SyncEntity<C>[]
+  readonly #byName: ReadonlyMap<string, RecordKind<C>>
 
-  constructor(kinds: readonly RecordKind[], hanging: readonly SyncEntity[] = []) {
+  constructor(kinds: readonly RecordKind<C>[], hanging: readonly SyncEntity<C>[] = []) {
     this.#byName = new Map(kinds.map((record) => [record.kind, record]))
     this.all = recordNames.map((name) => this.get(name))
     this.synced = [...this.all.flatMap((record) => entityOf(record, projectOf(record)) ?? []), ...hanging]
     if (kinds.length !== recordNames.length) throw new Error('A kind of record is described twice.')
   }
 
-  get(name: RecordName): RecordKind {
+  get(name: RecordName): RecordKind<C> {
     const found = this.find(name)
     if (!found)
       throw new Error(`No feature describes the kind ${name}: its index.ts lists no record for it in \`records\`.`)
     return found
   }
 
-  find(name: string): RecordKind | undefined {
+  find(name: string): RecordKind<C> | undefined {
     return this.#byName.get(name)
   }
 
   /** The kinds whose passages search updates after each event. */
-  get followed(): SearchKind[] {
-    return this.all.filter((record): record is SearchKind => typeof record.search === 'object')
+  get followed(): SearchKind<C>[] {
+    return this.all.filter((record): record is SearchKind<C> => typeof record.search === 'object')
   }
 
   /** The kinds whose deleted records can be restored. */
-  get restorable(): Restorable[] {
-    return this.all.filter((record): record is Restorable => record.deleted !== undefined)
+  get restorable(): Restorable<C>[] {
+    return this.all.filter((record): record is Restorable<C> => record.deleted !== undefined)
   }
 
   /** The tables of what belongs to a project. Rows that only name one, and cannot be deleted, are not among them. */

@@ -1,10 +1,9 @@
 import { desc, sql } from 'drizzle-orm'
-import type { Ctx } from '../action.ts'
 import { rightsOf } from '../auth/rights.ts'
 import type { Subject } from '../errors.ts'
 import { distance, isNear } from '../text/near.ts'
 import type { RecordName } from './names.ts'
-import { mayRead } from './readable.ts'
+import { mayRead, type Querying } from './readable.ts'
 
 /** How many records, last changed first, are compared with a name that does not exist. */
 const COMPARED = 200
@@ -14,14 +13,14 @@ const MOST = 3
  * Returns the keys or slugs that the caller may have meant by a reference to nothing, nearest first, among the records
  * that they may read. A task is looked for by its number elsewhere; here only by the key of its project.
  */
-export async function namesNear(ctx: Ctx, { kind, ref }: Subject): Promise<string[]> {
+export async function namesNear(ctx: Querying, { kind, ref }: Subject): Promise<string[]> {
   const project = kind === 'task' ? /^([a-z]{1,10})-\d+$/i.exec(ref.trim())?.[1] : undefined
   if (project === undefined) return kind === 'task' ? [] : among(ctx, kind, ref.trim())
   const keys = await among(ctx, 'project', project)
   return keys.filter((key) => key !== project.toUpperCase()).map((key) => `a task of ${key}`)
 }
 
-async function among(ctx: Ctx, kind: string, wanted: string): Promise<string[]> {
+async function among(ctx: Querying, kind: string, wanted: string): Promise<string[]> {
   const record = ctx.app.records.find(kind)
   if (!record?.key || wanted.length > 100 || !mayRead(ctx, kind as RecordName)) return []
   const { table, key, title, visible } = record

@@ -1,13 +1,22 @@
 import { eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
-import type { Ctx } from '../action.ts'
 import { and } from '../db/conditions.ts'
+import type { Db } from '../db/session.ts'
 import { invalid, notFound } from '../errors.ts'
 import { define } from '../events/catalogue.ts'
+import type { Emitter } from '../events/emit.ts'
 import { nameChanged } from './changed.ts'
+import type { Records } from './kind.ts'
 
 /** A table whose rows have a position among their siblings. */
 type Ordered = PgTable & Record<'id' | 'position' | 'version' | 'updatedAt' | 'deletedAt', PgColumn>
+
+/** What moving rows needs of a write: a `Ctx` has it. */
+interface Call extends Emitter {
+  readonly app: { readonly records: Records }
+  readonly db: Db
+  readonly now: string
+}
 
 interface Row {
   table: Ordered
@@ -17,7 +26,7 @@ interface Row {
 }
 
 /** Returns the position of the last sibling. Counts deleted ones too: they may be restored. */
-export async function lastPosition(ctx: Ctx, table: Ordered, siblings: SQL): Promise<number> {
+export async function lastPosition(ctx: Call, table: Ordered, siblings: SQL): Promise<number> {
   const [row] = await ctx.db
     .select({ last: sql<number | null>`max(${table.position})` })
     .from(table as PgTable)
@@ -30,7 +39,7 @@ export async function lastPosition(ctx: Ctx, table: Ordered, siblings: SQL): Pro
  * fifty moves into the same gap no number is left in it: then all siblings are renumbered. The caller holds the
  * project's lock (`lockProject`).
  */
-export async function positionBehind(ctx: Ctx, row: Row, own: string, after: string | null): Promise<number> {
+export async function positionBehind(ctx: Call, row: Row, own: string, after: string | null): Promise<number> {
   if (after === own) throw invalid('/after', 'A record cannot be placed after itself.')
   const others = and(row.siblings, isNull(row.table.deletedAt), ne(row.table.id, own))
   const between = await gap(ctx, row.table, others, after)
@@ -39,7 +48,7 @@ export async function positionBehind(ctx: Ctx, row: Row, own: string, after: str
   return (await gap(ctx, row.table, others, after)) as number
 }
 
-async function gap(ctx: Ctx, table: Ordered, others: SQL, after: string | null): Promise<number | undefined> {
+async function gap(ctx: Call, table: Ordered, others: SQL, after: string | null): Promise<number | undefined> {
   const first = async (where: SQL | undefined) => {
     const [found] = await ctx.db
       .select({ id: sql<string>`${table.id}`, position: sql`${table.position}`.mapWith(Number) })
@@ -67,7 +76,7 @@ export const projectReordered = define('project.reordered', {
   description: 'Records of a project were renumbered without changing their order',
 })
 
-async function numberAnew(ctx: Ctx, { table, project }: Row, others: SQL): Promise<void> {
+async function numberAnew(ctx: Call, { table, project }: Row, others: SQL): Promise<void> {
   const { rows } = await ctx.db.execute<{
     id: string
   }>(sql`update ${table} set position = ranked.n, version = version + 1, updated_at = ${ctx.now}

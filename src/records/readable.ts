@@ -1,18 +1,23 @@
 import { type Column, type SQL, sql } from 'drizzle-orm'
-import type { Ctx } from '../action.ts'
 import type { Actor } from '../auth/actor.ts'
 import { scopeHolds } from '../auth/policy.ts'
 import { rightsOf } from '../auth/rights.ts'
 import { anyOf, idList } from '../db/columns.ts'
 import { or } from '../db/conditions.ts'
+import type { Db } from '../db/session.ts'
 import type { EventType } from '../events/catalogue.ts'
 import type { RecordKind, Records } from './kind.ts'
 import type { RecordName } from './names.ts'
 
 /** Who reads, and the registry of kinds: a `Ctx` is one. */
-interface Reader {
+export interface Reader {
   readonly actor: Actor
   readonly app: { readonly records: Records }
+}
+
+/** A reader with the connection that it reads by. */
+export interface Querying extends Reader {
+  readonly db: Db
 }
 
 const holds = ({ actor }: Reader, scope: string | undefined): boolean =>
@@ -45,7 +50,7 @@ export const isSeen = (reader: Reader, kind: Column, id: Column): SQL =>
 
 /** Returns these columns of those of the records that the caller sees. */
 export async function lookUp<R extends Record<string, unknown>>(
-  ctx: Ctx,
+  ctx: Querying,
   kind: RecordName,
   ids: readonly string[],
   columns: (record: RecordKind) => Record<keyof R & string, Column | SQL>,

@@ -1,9 +1,9 @@
 import { and, eq, gt, type SQL, sql } from 'drizzle-orm'
-import type { Ctx } from '../action.ts'
 import type { Actor } from '../auth/actor.ts'
 import { refuse, roleRefusal } from '../auth/policy.ts'
 import { rightsOf } from '../auth/rights.ts'
 import { or } from '../db/conditions.ts'
+import type { Db } from '../db/session.ts'
 import type { EventType } from '../events/catalogue.ts'
 import { events } from '../events/table.ts'
 
@@ -19,6 +19,13 @@ export const isOwnDoing = (actor: Actor): SQL =>
     ? (and(eq(events.actorKind, 'agent'), eq(events.actorId, actor.agent.id)) ?? sql`false`)
     : or(eq(events.actorId, rightsOf(actor).user), eq(events.actorForId, rightsOf(actor).user))
 
+/** What the rule needs of a call: a `Ctx` has it. */
+interface Call {
+  readonly db: Db
+  readonly actor: Actor
+  readonly now: string
+}
+
 interface Gone {
   id: string
   organizationId: string
@@ -31,7 +38,7 @@ interface Gone {
  * event by which it was deleted. It refuses nobody if the record is not deleted, so that a repeated restore succeeds:
  * the action itself checks who may change the record.
  */
-export async function requireRestorer(ctx: Ctx, gone: Gone, deletion: EventType, what: string): Promise<void> {
+export async function requireRestorer(ctx: Call, gone: Gone, deletion: EventType, what: string): Promise<void> {
   const { id, organizationId, deletedAt } = gone
   if (deletedAt === null) return
   const refusal = roleRefusal(ctx.actor, organizationId, 'admin', what)
@@ -40,7 +47,7 @@ export async function requireRestorer(ctx: Ctx, gone: Gone, deletion: EventType,
 }
 
 /** Whether the caller deleted the record itself, and last: not along with another, and not before it was restored. */
-async function hasDeleted(ctx: Ctx, id: string, deletedAt: string, deletion: EventType): Promise<boolean> {
+async function hasDeleted(ctx: Call, id: string, deletedAt: string, deletion: EventType): Promise<boolean> {
   const [last] = await ctx.db
     .select({ own: sql<boolean>`${isOwnDoing(ctx.actor)}` })
     .from(events)

@@ -1,15 +1,15 @@
 import { and, inArray, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
-import type { Ctx } from '../action.ts'
 import { rightsOf } from '../auth/rights.ts'
 import { idList } from '../db/columns.ts'
 import { events } from '../events/table.ts'
+import type { Querying } from './readable.ts'
 
 /** Names of records by their ids: the key or slug, else the shortest beginning of the id that is unique. */
 export type RecordNames = ReadonlyMap<string, string>
 
 /** Returns the names of records of one kind. An id of no kind keeps its length. */
-export async function namesOf(ctx: Ctx, kind: string, ids: string[]): Promise<RecordNames> {
+export async function namesOf(ctx: Querying, kind: string, ids: string[]): Promise<RecordNames> {
   if (ids.length === 0) return new Map()
   const record = ctx.app.records.find(kind)
   if (!record) return kind === 'activity' ? beginnings(ctx, events, ids) : new Map()
@@ -31,7 +31,11 @@ const lengths = [13, 18, 23]
  * Returns the beginnings that no other id of the table shares, whoever may see the other record: a reference is looked
  * up among the records that the caller sees, so it finds the same record for everybody.
  */
-async function beginnings(ctx: Ctx, table: PgTable & { id: PgColumn }, ids: readonly string[]): Promise<RecordNames> {
+async function beginnings(
+  ctx: Querying,
+  table: PgTable & { id: PgColumn },
+  ids: readonly string[],
+): Promise<RecordNames> {
   const first = ids.map((id) => `${id.slice(0, 13)}-0000-0000-000000000000`)
   const last = ids.map((id) => `${id.slice(0, 13)}-ffff-ffff-ffffffffffff`)
   const { rows } = await ctx.db.execute<{ id: string }>(sql`select ${table.id} as id

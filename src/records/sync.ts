@@ -1,6 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
-import type { Ctx } from '../action.ts'
 import type { Rights } from '../auth/rights.ts'
 import { check, decode } from '../check.ts'
 import { anyOf, idList } from '../db/columns.ts'
@@ -9,7 +8,12 @@ import { type Db, rowsAs } from '../db/session.ts'
 import { AppError } from '../errors.ts'
 import type { Static, TSchema } from '../schema.ts'
 
-/** What devices keep a copy of, and how they change it (`features/sync`). */
+/**
+ * What devices keep a copy of, and how they change it (`features/sync`).
+ *
+ * `C` is the type of the context that the functions of a kind get: `Ctx`. It is a parameter because a `Ctx` knows all
+ * kinds. Code that calls none of these functions leaves it out.
+ */
 
 /**
  * How a field is brought together that was changed on both sides. `value`: a conflict. `set`: what was added and
@@ -27,7 +31,7 @@ export interface Stored extends Fields {
 }
 
 /** The `sync` member of a kind of record. Its functions call the actions of the web API, so their rules hold. */
-export interface Synced {
+export interface Synced<C = never> {
   /**
    * The record's own columns by the name of the field: no lease, no counts, no keys and names that are computed.
    * Devices get them in this order.
@@ -38,20 +42,20 @@ export interface Synced {
   /** Fields that only a new record takes, besides `organizationId`. */
   readonly onCreate?: readonly string[]
   /** Creates a record with the id that the device chose. Absent fields get their defaults; none is null. */
-  create(ctx: Ctx, id: string, fields: Fields): Promise<unknown>
+  create(ctx: C, id: string, fields: Fields): Promise<unknown>
   /** Changes these fields. `ctx.expectedVersion` is the version of `before`. Missing: records never change. */
-  update?(ctx: Ctx, before: Stored, fields: Fields): Promise<unknown>
+  update?(ctx: C, before: Stored, fields: Fields): Promise<unknown>
   /** Missing: devices cannot delete. */
-  remove?(ctx: Ctx, before: Stored): Promise<unknown>
+  remove?(ctx: C, before: Stored): Promise<unknown>
   /** Brings back a deleted record. Missing: the web API cannot either. */
-  restore?(ctx: Ctx, before: Stored): Promise<unknown>
+  restore?(ctx: C, before: Stored): Promise<unknown>
 }
 
 /** Where a record belongs: its project, else its organization, else its owner. The unit of rights and partial sync. */
 export type Container = `${'project' | 'organization' | 'user'}:${string}`
 
 /** Whatever is synced: a kind of record, or what hangs on records. */
-export interface SyncEntity extends Synced {
+export interface SyncEntity<C = never> extends Synced<C> {
   /** Its name in pull, push and `data.changed` of events: `task`, `comment`. */
   readonly entity: string
   readonly table: PgTable & { id: PgColumn }
@@ -83,8 +87,8 @@ interface SyncEnd {
 }
 
 /** An entity whose rows belong to one container. */
-export type PlacedEntity = SyncEntity & { readonly place: SyncPlace }
-export const isPlaced = (entity: SyncEntity): entity is PlacedEntity => entity.place !== undefined
+export type PlacedEntity<C = never> = SyncEntity<C> & { readonly place: SyncPlace }
+export const isPlaced = <C>(entity: SyncEntity<C>): entity is PlacedEntity<C> => entity.place !== undefined
 
 /** Returns the container as SQL: the project, else the organization, else the owner. */
 const containerSql = (project: PgColumn | undefined, organization: PgColumn, owner: PgColumn | undefined) =>
@@ -96,17 +100,17 @@ export function splitContainer(container: Container): { type: string; id: string
   return { type, id }
 }
 
-interface SyncedKind {
+interface SyncedKind<C> {
   readonly kind: string
   readonly table: PgTable & Record<'id' | 'version' | 'organizationId', PgColumn> & { deletedAt?: PgColumn }
   readonly scope: `${string}:read`
   readonly visible: (rights: Rights) => SQL
   readonly ownerId?: PgColumn
-  readonly sync?: Synced
+  readonly sync?: Synced<C>
 }
 
 /** Returns a kind of record as an entity of sync; undefined for kinds that devices keep no copy of. */
-export function entityOf(record: SyncedKind, project: PgColumn | undefined): SyncEntity | undefined {
+export function entityOf<C>(record: SyncedKind<C>, project: PgColumn | undefined): SyncEntity<C> | undefined {
   const { kind, table, scope, sync } = record
   if (!sync) return undefined
   const { version, deletedAt } = table
@@ -115,7 +119,7 @@ export function entityOf(record: SyncedKind, project: PgColumn | undefined): Syn
 
 /** Returns where records of a kind belong, and who sees them. */
 export function placeOf(
-  { table: { organizationId }, visible, ownerId }: Pick<SyncedKind, 'table' | 'visible' | 'ownerId'>,
+  { table: { organizationId }, visible, ownerId }: Pick<SyncedKind<never>, 'table' | 'visible' | 'ownerId'>,
   project: PgColumn | undefined,
 ): SyncPlace {
   const nothing = sql`false`

@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox'
 import { check } from '../check.ts'
 import { array, bool, id, int, object, oneOf, optional, type Static, text } from '../schema.ts'
 import { MOST_PAYLOAD, type Offer, type TunnelUser } from './frames.ts'
-import { schemaOf } from './params.ts'
 
 const userId = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 const peopleOr = (more: string) => optional(array(text(40, { pattern: `^(owner|members|${more}${userId})$` }), 100))
@@ -149,4 +148,18 @@ export function isAllowed(list: readonly string[] | undefined, user: TunnelUser 
     if (entry === 'members') return user.role !== 'viewer'
     return entry === user.id
   })
+}
+
+/** Returns the JSON Schema of the parameters of a command, for forms and agents. */
+export function schemaOf(params: Readonly<Record<string, Param>>): Record<string, unknown> {
+  const properties = Object.entries(params).map(([name, { optional: _, secret, ...schema }]) => [
+    name,
+    { ...schema, ...(secret && { writeOnly: true }) },
+  ])
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    required: Object.keys(params).filter((name) => !params[name]?.optional),
+    additionalProperties: false,
+  }
 }

@@ -3,20 +3,6 @@ import type { Param } from './machine.ts'
 
 type Params = Readonly<Record<string, Param>>
 
-/** Returns the JSON Schema of the parameters of a command, for forms and agents. */
-export function schemaOf(params: Params): Record<string, unknown> {
-  const properties = Object.entries(params).map(([name, { optional: _, secret, ...schema }]) => [
-    name,
-    { ...schema, ...(secret && { writeOnly: true }) },
-  ])
-  return {
-    type: 'object',
-    properties: Object.fromEntries(properties),
-    required: Object.keys(params).filter((name) => !params[name]?.optional),
-    additionalProperties: false,
-  }
-}
-
 /** Returns the argument of each parameter that is given; throws if one is missing, unknown or not as declared. */
 export function argumentsOf(params: Params, given: Readonly<Record<string, unknown>>): Map<string, string> {
   for (const name of Object.keys(given))

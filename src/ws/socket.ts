@@ -5,13 +5,10 @@ import type { Hub } from '../live/hub.ts'
 import { hubLimits } from '../live/limits.ts'
 import { type Closing, closing, type Listener, type Outlet } from '../live/listener.ts'
 import type { Notice } from '../live/messages.ts'
-import type { Accept, Peer } from '../live/socket.ts'
+import type { Peer, SocketData } from '../live/socket.ts'
 import type { Log } from '../log.ts'
 import { toAppError } from '../thrown.ts'
 import { type Operation, operationOf, parsed, refOf } from './operations.ts'
-
-/** What Bun keeps with a socket: of a listener of the hub, or of what another feature accepts. */
-export type SocketData = { peer?: Peer } & ({ actor: Actor | undefined } | { readonly accept: Accept })
 
 /** Bytes of a message, on any socket. The hub takes less. */
 const MOST_MESSAGE = 1 << 20

@@ -58,7 +58,7 @@ async function start(replica: Pick<ReplicaOptions, 'mostBehindMs'>, readUrl?: st
   const clock = () => new Date(Date.now() + now)
   const app = await createApp(configOf(readUrl, url), { log, clock, replica: { everyMs: 20, ...replica } })
   apps.push(app)
-  return { app } as TestApp
+  return { app } as Pick<TestApp, 'app'> as TestApp
 }
 
 const FOREVER = { mostBehindMs: 3_600_000 }

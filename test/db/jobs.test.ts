@@ -7,9 +7,9 @@ import { DbError, type Driver } from '../../src/db/driver.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres/database.ts'
-import { type Job, type JobDefinition, Jobs, type JobsOptions } from '../../src/jobs/queue.ts'
+import type { JobDefinition as DefinitionFor, Job } from '../../src/jobs/definition.ts'
+import { Jobs, type JobsOptions } from '../../src/jobs/queue.ts'
 import type { Log } from '../../src/log.ts'
-import type { App } from '../../src/services.ts'
 import { allowing } from '../support/timing.ts'
 
 const onPostgres = process.env.TEST_DB === 'postgres'
@@ -19,12 +19,13 @@ const dir = join(mkdtempSync(join(tmpdir(), 'tutti-jobs-')), 'db')
 const url = new URL(base || 'postgres://nowhere')
 url.pathname = database
 const open = () => (onPostgres ? openPostgres({ url: url.href }) : openEmbedded({ dir }))
-const app = { name: 'a stand-in: jobs only pass it on' } as unknown as App
+const app = { name: 'a stand-in: jobs only pass it on' }
+type JobDefinition = DefinitionFor<typeof app>
 
 let driver: Driver
 /** A second connection where there can be one. */
 let other: Driver
-const made: Jobs[] = []
+const made: Jobs<typeof app>[] = []
 
 async function admin(statement: string) {
   const postgres = await openPostgres({ url: base })
@@ -85,7 +86,7 @@ const make = (definitions: JobDefinition[], options: JobsOptions = {}, on: Drive
   return Object.assign(jobs, { said: log })
 }
 
-async function enqueue(jobs: Jobs, list: Job[], on: Driver = driver) {
+async function enqueue(jobs: Jobs<typeof app>, list: Job[], on: Driver = driver) {
   const tx = await on.begin()
   await jobs.insert(tx, list)
   await tx.commit()
@@ -216,7 +217,7 @@ describe('a failing job', () => {
 
   test('is told to end when it takes too long', async () => {
     const ended: unknown[] = []
-    const run = async (_: App, __: object, signal: AbortSignal) =>
+    const run = async (_: object, __: object, signal: AbortSignal) =>
       until(signal).then(() => void ended.push(signal.reason))
     const jobs = make([{ name: 'a', run, retries: 0, timeoutSeconds: 0.02 }])
     await jobs.start(app)
@@ -248,7 +249,7 @@ describe('a key', () => {
 
   test('is free again as soon as its job runs', async () => {
     const got: unknown[] = []
-    const jobs: Jobs & { said: Said } = make([
+    const jobs: Jobs<typeof app> & { said: Said } = make([
       {
         name: 'a',
         run: async (_, data) => {
@@ -265,7 +266,7 @@ describe('a key', () => {
 
   test('that was enqueued again while its job failed leaves one job', async () => {
     const got: unknown[] = []
-    const jobs: Jobs & { said: Said } = make([
+    const jobs: Jobs<typeof app> & { said: Said } = make([
       {
         name: 'a',
         run: async (_, data) => {

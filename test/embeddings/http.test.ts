@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { loadConfig } from '../../src/config.ts'
-import { createEmbedder, TextRefused } from '../../src/embeddings/embedder.ts'
+import { createEmbedder } from '../../src/embeddings/create.ts'
+import { TextRefused } from '../../src/embeddings/embedder.ts'
 import { failure } from '../features/support.ts'
 import { EmbeddingServer } from '../support/embedding-server.ts'
 

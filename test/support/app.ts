@@ -12,6 +12,7 @@ import { secretPath } from '../../src/backup/save.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Driver } from '../../src/db/driver.ts'
 import { openDatabase } from '../../src/db/index.ts'
+import type { AppWithFeatures } from '../../src/feature.ts'
 import * as accounts from '../../src/features/accounts/service.ts'
 import { addMember } from '../../src/features/admin/teams.ts'
 import * as keys from '../../src/features/tokens/keys.ts'
@@ -113,7 +114,7 @@ const withoutClose = (driver: Driver): Driver =>
 const noNames: OutboundOptions = { resolve: async () => [] }
 
 export interface TestApp {
-  app: App
+  app: AppWithFeatures
   url: string
   server: HttpServer
   close(): Promise<void>

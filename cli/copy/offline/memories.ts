@@ -10,7 +10,7 @@ import { recallNames, type SearchName } from '../../../src/records/names.ts'
 import type { Fields, Row } from '../mutation.ts'
 import { expressionOf, wordsOf } from '../texts.ts'
 import { type LocalCall, route } from './route.ts'
-import { keyOf } from './task-shape.ts'
+import { keyOf } from './task-key.ts'
 import { common, list, needsServer, pageOf, text, textOrNull, type World } from './world.ts'
 
 const PATH = '/api/memories'

@@ -3,7 +3,7 @@ import { kindInfo, type SearchName, searchNames } from '../../../src/records/nam
 import type { Found as Hit } from '../copy.ts'
 import { expressionOf, highlighted, wordsOf } from '../texts.ts'
 import { type LocalCall, route } from './route.ts'
-import { keyOf } from './task-shape.ts'
+import { keyOf } from './task-key.ts'
 import { text, textOrNull, type World } from './world.ts'
 
 const EACH = 10

@@ -1,7 +1,7 @@
 import type { Related, TaskDetail, WaitsFor } from '../../../src/features/tasks/schema.ts'
 import { isClosed } from '../../../src/records/work.ts'
 import type { Row } from '../mutation.ts'
-import { keyOf } from './task-shape.ts'
+import { keyOf } from './task-key.ts'
 import { text, textOrNull, type World } from './world.ts'
 
 /** What tasks of the copy wait for, and what else connects them. */

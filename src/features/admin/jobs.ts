@@ -2,8 +2,9 @@ import { and, isNotNull, lt, notInArray, sql } from 'drizzle-orm'
 import { contextOf, write } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
 import { machine } from '../../auth/policy.ts'
-import type { JobDefinition } from '../../jobs/queue.ts'
+import type { JobDefinition } from '../../jobs/definition.ts'
 import { RESTORE_DAYS } from '../../records/rows.ts'
+import type { App } from '../../services.ts'
 import { communityPosts } from '../community/table.ts'
 import { contactMessages } from '../contact/table.ts'
 import { oldSlugs, siteCategories, siteTexts } from '../site/table.ts'
@@ -18,7 +19,7 @@ export const purgeSite = write('admin.purgeSite', machine, async (ctx, _: Record
   await ctx.db.delete(oldSlugs).where(notInArray(oldSlugs.recordId, there))
 })
 
-export const adminJobs: JobDefinition[] = [
+export const adminJobs: JobDefinition<App>[] = [
   {
     name: 'admin.purgeSite',
     every: '47 3 * * *',

@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
 import { personal, type RecordKind } from '../../records/kind.ts'
 import { detail } from './detail.ts'
 import { agentDeleted } from './events.ts'
@@ -6,7 +7,7 @@ import { listFor, visibleTo } from './service.ts'
 import { agentSync } from './sync.ts'
 import { agents } from './table.ts'
 
-export const agentRecord: RecordKind = {
+export const agentRecord: RecordKind<Ctx> = {
   kind: 'agent',
   table: agents,
   title: agents.name,

@@ -1,8 +1,9 @@
+import type { Ctx } from '../../action.ts'
 import { checked, type Synced, split } from '../../records/sync.ts'
 import { AgentCreate, AgentPatch } from './schema.ts'
 import { create, remove, restore, update, visible } from './service.ts'
 
-export const agentSync: Synced = {
+export const agentSync: Synced<Ctx> = {
   columns: visible,
   fields: {
     name: 'value',

@@ -9,21 +9,14 @@ import { tokensOf } from '../../text/token-estimate.ts'
 import { CitedText } from '../search/cited.ts'
 import { chatAnswered } from './events.ts'
 import type { OpenFiles } from './files.ts'
+import type { Listener } from './happening.ts'
 import { addUsage } from './limits.ts'
 import { offersFor, runTool } from './model-tools.ts'
 import { turnsFor, WithoutThoughts } from './prompt.ts'
 import { type Asker, about, askerIn, find, own, writing } from './rows.ts'
-import type { AiSession, Message, Proposal, Source } from './schema.ts'
+import type { AiSession, Message, Proposal } from './schema.ts'
 import type { Sources } from './sources.ts'
 import { aiMessages, aiSessions } from './table.ts'
-
-/** What happens while an answer is written. */
-export type Happening =
-  | { type: 'sources'; sources: Source[] }
-  | { type: 'delta'; text: string }
-  | { type: 'proposal'; proposal: Proposal }
-  | { type: 'done'; message: Message }
-export type Listener = (happening: Happening) => void
 
 /** A question that is stored, with what its answer rests on. */
 export interface Prepared {

@@ -1,9 +1,10 @@
 import { contextOf } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
-import type { JobDefinition } from '../../jobs/queue.ts'
+import type { JobDefinition } from '../../jobs/definition.ts'
+import type { App } from '../../services.ts'
 import * as backups from './service.ts'
 
-export const backupJobs: JobDefinition[] = [
+export const backupJobs: JobDefinition<App>[] = [
   {
     name: 'backups.keepUp',
     every: '7 * * * *',

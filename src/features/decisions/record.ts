@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
 import { lastComments, type RecordKind } from '../../records/kind.ts'
 import { visibleTo } from './rows.ts'
 import * as service from './service.ts'
@@ -8,7 +9,7 @@ import { decisionComments, decisions } from './table.ts'
 const ofDecision = sql`${decisionComments.decisionId} = ${decisions.id}`
 const hasComments = sql`exists (select 1 from ${decisionComments} where ${ofDecision})`
 
-export const decisionRecord: RecordKind = {
+export const decisionRecord: RecordKind<Ctx> = {
   kind: 'decision',
   table: decisions,
   title: decisions.title,

@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
 import { type Container, checked, type SyncEntity, type Synced, split, splitContainer } from '../../records/sync.ts'
 import { id, object } from '../../schema.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
@@ -11,7 +12,7 @@ import { decisionComments, decisions } from './table.ts'
 const startsAs = new Set<unknown>(['proposed', 'accepted'])
 
 /** The web API deletes no decision, so devices cannot either. */
-export const decisionSync: Synced = {
+export const decisionSync: Synced<Ctx> = {
   columns: visible,
   fields: {
     title: 'value',
@@ -36,7 +37,7 @@ export const decisionSync: Synced = {
 const ofDecision = object({ id: id({ description: 'decisionId' }) })
 
 /** Comments on decisions are only added. They belong where their decision does. */
-export const discussionSync: SyncEntity = {
+export const discussionSync: SyncEntity<Ctx> = {
   entity: 'discussion',
   table: decisionComments,
   scope: 'decisions:read',

@@ -5,6 +5,7 @@ import { issueTicket } from '../../auth/tickets.ts'
 import { AppError } from '../../errors.ts'
 import { poll } from '../../live/poll.ts'
 import { SseClient } from '../../live/sse.ts'
+import { watchable } from '../../live-hooks.ts'
 import type { EventsQuery, LiveEvents, Ticket } from './schema.ts'
 
 /** Any credential of the web API: the scope for its kind decides about each event. */
@@ -30,10 +31,14 @@ export const ticket = write('hub.ticket', listener, (ctx): Promise<Ticket> => is
 
 const topicsIn = (list: string | undefined): string[] => list?.split(',').filter((topic) => topic !== '') ?? []
 
+const watchableBy = (ctx: Ctx) => async (actor: Actor, ids: readonly string[]) =>
+  (await watchable.call(ctx, { actor, ids })).flat()
+
 export const events = read(
   'hub.events',
   listener,
-  (ctx, { topics, ...query }: EventsQuery): Promise<LiveEvents> => poll(ctx, { ...query, topics: topicsIn(topics) }),
+  (ctx, { topics, ...query }: EventsQuery): Promise<LiveEvents> =>
+    poll({ ...ctx.app, watchable: watchableBy(ctx) }, ctx.actor, { ...query, topics: topicsIn(topics) }),
 )
 
 /** Like `events`, as a stream that stays open. `signal` fires when the client has gone. */

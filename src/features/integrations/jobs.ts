@@ -1,9 +1,10 @@
 import { contextOf } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
-import type { JobDefinition } from '../../jobs/queue.ts'
+import type { JobDefinition } from '../../jobs/definition.ts'
+import type { App } from '../../services.ts'
 import { forward } from './forwarding.ts'
 
-export const integrationJobs: JobDefinition[] = [
+export const integrationJobs: JobDefinition<App>[] = [
   {
     name: 'integrations.forward',
     // Stops after about twenty minutes: older notifications are not worth forwarding.

@@ -1,11 +1,12 @@
 import { sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
 import { checked, type SyncEntity } from '../../records/sync.ts'
 import { LinkCreate } from './schema.ts'
 import { create, remove } from './service.ts'
 import { links } from './table.ts'
 
 /** Links are added and removed, never changed. They belong where both of their ends are. */
-export const linkSync: SyncEntity = {
+export const linkSync: SyncEntity<Ctx> = {
   entity: 'link',
   table: links,
   scope: 'links:read',

@@ -1,9 +1,10 @@
 import { contextOf } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
-import type { JobDefinition } from '../../jobs/queue.ts'
+import type { JobDefinition } from '../../jobs/definition.ts'
+import type { App } from '../../services.ts'
 import * as mail from './service.ts'
 
-export const mailJobs: JobDefinition[] = [
+export const mailJobs: JobDefinition<App>[] = [
   {
     name: 'mail.send',
     // An instance without a mail server would only delay the mails that another one can send.

@@ -1,11 +1,12 @@
 import { sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
 import type { RecordKind } from '../../records/kind.ts'
 import { visibleTo } from './rows.ts'
 import * as service from './service.ts'
 import { memorySync } from './sync.ts'
 import { memories } from './table.ts'
 
-export const memoryRecord: RecordKind = {
+export const memoryRecord: RecordKind<Ctx> = {
   kind: 'memory',
   table: memories,
   title: sql`coalesce(${memories.title}, left(${memories.content}, 100))`,

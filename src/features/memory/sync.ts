@@ -1,9 +1,10 @@
+import type { Ctx } from '../../action.ts'
 import { checked, type Synced } from '../../records/sync.ts'
 import { own } from './rows.ts'
 import { MemoryCreate, MemoryPatch } from './schema.ts'
 import { put, remove, update } from './service.ts'
 
-export const memorySync: Synced = {
+export const memorySync: Synced<Ctx> = {
   columns: own,
   fields: {
     title: 'value',

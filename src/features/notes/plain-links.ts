@@ -31,7 +31,7 @@ async function linkTo(ctx: Ctx, text: string, i: number): Promise<NoteLink> {
   )
 }
 
-async function idOf(ctx: Ctx, { resource }: RecordKind, ref: string): Promise<string | undefined> {
+async function idOf(ctx: Ctx, { resource }: RecordKind<Ctx>, ref: string): Promise<string | undefined> {
   try {
     return ((await resource?.read(ctx, ref)) as { id: string } | undefined)?.id
   } catch (error) {

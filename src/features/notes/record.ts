@@ -1,3 +1,4 @@
+import type { Ctx } from '../../action.ts'
 import { personal, type RecordKind } from '../../records/kind.ts'
 import { noteDeleted } from './events.ts'
 import { visibleTo } from './rows.ts'
@@ -5,7 +6,7 @@ import * as service from './service.ts'
 import { noteSync } from './sync.ts'
 import { notes } from './table.ts'
 
-export const noteRecord: RecordKind = {
+export const noteRecord: RecordKind<Ctx> = {
   kind: 'note',
   table: notes,
   title: notes.title,

@@ -1,9 +1,10 @@
+import type { Ctx } from '../../action.ts'
 import { checked, type Synced } from '../../records/sync.ts'
 import { visible } from './rows.ts'
 import { NoteCreate, NotePatch } from './schema.ts'
 import { create, remove, restore, update } from './service.ts'
 
-export const noteSync: Synced = {
+export const noteSync: Synced<Ctx> = {
   columns: visible,
   fields: {
     title: 'value',

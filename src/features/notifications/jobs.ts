@@ -1,10 +1,11 @@
 import { contextOf } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
-import type { JobDefinition } from '../../jobs/queue.ts'
+import type { JobDefinition } from '../../jobs/definition.ts'
+import type { App } from '../../services.ts'
 import { type MailBatch, mailBatch } from './announcement-mail.ts'
 import * as announcements from './announcements.ts'
 
-export const notificationJobs: JobDefinition[] = [
+export const notificationJobs: JobDefinition<App>[] = [
   {
     name: 'notifications.deliver',
     run: async (app, data) => {

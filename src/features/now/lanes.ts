@@ -1,6 +1,6 @@
 import type { Ctx } from '../../action.ts'
 import { type ActorRow, doerOf, withActor } from '../../events/actor.ts'
-import type { Line } from '../../records/lines.ts'
+import type { Line } from '../../events/lines.ts'
 import type { Party } from '../../records/party.ts'
 import { can } from '../tasks/refusals.ts'
 import type { Found } from '../tasks/rows.ts'

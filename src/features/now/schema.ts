@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { lines } from '../../records/lines.ts'
+import { lines } from '../../events/lines.ts'
 import { Party } from '../../records/party.ts'
 import { statuses } from '../../records/work.ts'
 import {

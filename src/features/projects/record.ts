@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
 import type { RecordKind } from '../../records/kind.ts'
 import { projectDeleted } from './events.ts'
 import { visibleTo } from './rows.ts'
@@ -6,7 +7,7 @@ import * as service from './service.ts'
 import { projectSync } from './sync.ts'
 import { projects } from './table.ts'
 
-export const projectRecord: RecordKind = {
+export const projectRecord: RecordKind<Ctx> = {
   kind: 'project',
   table: projects,
   title: projects.name,

@@ -1,3 +1,4 @@
+import type { Ctx } from '../../action.ts'
 import { checked, type Synced } from '../../records/sync.ts'
 import { remove, restore } from './deletion.ts'
 import { visible } from './rows.ts'
@@ -5,7 +6,7 @@ import { ProjectCreate, ProjectPatch } from './schema.ts'
 import { create, update } from './service.ts'
 
 /** Who sees a project, and whether it is archived, is decided at the server only. */
-export const projectSync: Synced = {
+export const projectSync: Synced<Ctx> = {
   columns: visible,
   fields: { name: 'value', description: 'text', settings: 'value', key: 'value' },
   onCreate: ['visibility'],

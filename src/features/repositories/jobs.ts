@@ -1,9 +1,10 @@
 import { contextOf } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
-import type { JobDefinition } from '../../jobs/queue.ts'
+import type { JobDefinition } from '../../jobs/definition.ts'
+import type { App } from '../../services.ts'
 import { observe } from './observe.ts'
 
-export const repositoryJobs: JobDefinition[] = [
+export const repositoryJobs: JobDefinition<App>[] = [
   {
     name: 'repos.observe',
     // For about 15 minutes; what could not be checked by then stays "reported".

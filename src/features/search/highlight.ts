@@ -1,6 +1,6 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { visibleText } from '../../text/text.ts'
-import type { Language } from './query.ts'
+import type { Language, Span } from './query.ts'
 import type { Part } from './schema.ts'
 
 /** Two characters that never occur in a text after `translate`. */
@@ -19,9 +19,6 @@ export const marked = (text: SQLWrapper, query: SQL, language: Language): SQL<st
   const options = `StartSel="${START}", StopSel="${END}", HighlightAll=true`
   return sql<string>`ts_headline(${language}::regconfig, ${plain}, ${query}, ${options})`
 }
-
-/** Where a match begins and ends in its text. */
-export type Span = [from: number, to: number]
 
 function spansOf(marks: string): { spans: Span[]; length: number } {
   const spans: Span[] = []

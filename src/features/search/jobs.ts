@@ -1,7 +1,8 @@
 import { contextOf } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
-import type { JobDefinition } from '../../jobs/queue.ts'
+import type { JobDefinition } from '../../jobs/definition.ts'
+import type { App } from '../../services.ts'
 import { askForVectors, embedMissing } from './embed.ts'
 import { compare, PACE } from './indexing.ts'
 import { checkIndexes, indexLarge, markLarge } from './large-owners.ts'
@@ -11,7 +12,7 @@ const HOURS = 6 * 3600
 const hasIndexes = ({ DB_CONNECTION, EMBEDDINGS }: Config): boolean => DB_CONNECTION === 'pgsql' && EMBEDDINGS === 'on'
 const ofIndexes = { when: hasIndexes, timeoutSeconds: HOURS, resumable: true } as const
 
-export const searchJobs: JobDefinition[] = [
+export const searchJobs: JobDefinition<App>[] = [
   {
     name: 'search.compare',
     timeoutSeconds: HOURS,

@@ -1,6 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { queryWords, termsOf } from '../../db/columns.ts'
-import type { Span } from './highlight.ts'
+
+/** Where a match begins and ends in its text. */
+export type Span = [from: number, to: number]
 
 export type Language = 'english' | 'simple'
 

@@ -1,7 +1,7 @@
 import { and, desc, eq, gt, type SQL } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { feedColumns, feedEntry, isOneOf, isToldTo } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
+import { feedColumns, feedEntry, isOneOf, isToldTo } from '../../records/feed.ts'
 import { inFull } from '../../records/party.ts'
 import { quoted } from '../../text/quoted.ts'
 import type { Project } from '../projects/schema.ts'

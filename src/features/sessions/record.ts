@@ -1,4 +1,5 @@
 import { eq, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
 import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import type { RecordKind } from '../../records/kind.ts'
@@ -8,7 +9,7 @@ import * as service from './service.ts'
 import { sessions } from './table.ts'
 
 /** Only its user sees a session. */
-export const sessionRecord: RecordKind = {
+export const sessionRecord: RecordKind<Ctx> = {
   kind: 'session',
   table: sessions,
   title: sql`coalesce(left(${sessions.goals}[1], 300),

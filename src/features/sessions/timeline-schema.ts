@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { lines } from '../../records/lines.ts'
+import { lines } from '../../events/lines.ts'
 import { Doer } from '../../records/party.ts'
 import { bool, eventKind, id, instant, int, nullable, object, oneOf, type Static, text } from '../../schema.ts'
 import { statuses } from './schema.ts'

@@ -1,11 +1,12 @@
 import { sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
 import { personal, type RecordKind } from '../../records/kind.ts'
 import { skillDeleted } from './events.ts'
 import * as service from './service.ts'
 import { skillSync } from './sync.ts'
 import { skills } from './table.ts'
 
-export const skillRecord: RecordKind = {
+export const skillRecord: RecordKind<Ctx> = {
   kind: 'skill',
   table: skills,
   title: skills.name,

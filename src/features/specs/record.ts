@@ -1,10 +1,11 @@
+import type { Ctx } from '../../action.ts'
 import type { RecordKind } from '../../records/kind.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
 import * as service from './service.ts'
 import { specSync } from './sync.ts'
 import { specs } from './table.ts'
 
-export const specRecord: RecordKind = {
+export const specRecord: RecordKind<Ctx> = {
   kind: 'spec',
   table: specs,
   title: specs.title,

@@ -1,10 +1,11 @@
+import type { Ctx } from '../../action.ts'
 import { checked, type Synced, split } from '../../records/sync.ts'
 import { visible } from './rows.ts'
 import { SpecCreate, SpecPatch } from './schema.ts'
 import { create, revise } from './service.ts'
 
 /** The web API deletes no spec, so devices cannot either. Every change makes a version. */
-export const specSync: Synced = {
+export const specSync: Synced<Ctx> = {
   columns: visible,
   fields: { title: 'value', content: 'text', status: 'value' },
   onCreate: ['projectId'],

@@ -1,11 +1,12 @@
 import { sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
 import type { RecordKind } from '../../records/kind.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
 import { epicDeleted, storyDeleted } from './events.ts'
 import { epicSync, storySync } from './sync.ts'
 import { epics, stories } from './table.ts'
 
-export const epicRecord: RecordKind = {
+export const epicRecord: RecordKind<Ctx> = {
   kind: 'epic',
   table: epics,
   title: epics.title,
@@ -18,7 +19,7 @@ export const epicRecord: RecordKind = {
   sync: epicSync,
 }
 
-export const storyRecord: RecordKind = {
+export const storyRecord: RecordKind<Ctx> = {
   kind: 'story',
   table: stories,
   title: stories.title,

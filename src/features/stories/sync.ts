@@ -27,7 +27,7 @@ const ofEpic = (change: 'remove' | 'restore') => (ctx: Ctx, before: Stored) =>
 const ofStory = (change: 'remove' | 'restore') => (ctx: Ctx, before: Stored) =>
   outlineChange.call(ctx, { change, of: 'story', path: storyPath(before) })
 
-export const epicSync: Synced = {
+export const epicSync: Synced<Ctx> = {
   columns: epicColumns,
   fields,
   onCreate: ['projectId'],
@@ -38,7 +38,7 @@ export const epicSync: Synced = {
   restore: ofEpic('restore'),
 }
 
-export const storySync: Synced = {
+export const storySync: Synced<Ctx> = {
   columns: storyColumns,
   fields: { ...fields, points: 'value', epicId: 'value' },
   onCreate: ['projectId'],

@@ -171,7 +171,7 @@ export const resolve = write(
   },
 )
 
-async function apply(ctx: Ctx, entity: SyncEntity, row: Row, wanted: unknown): Promise<void> {
+async function apply(ctx: Ctx, entity: SyncEntity<Ctx>, row: Row, wanted: unknown): Promise<void> {
   const found = await findAny(ctx, entity, row.recordId)
   if (!found?.seen) throw notFound(entity.entity, row.recordId)
   if (row.kind === 'delete') {
@@ -184,7 +184,7 @@ async function apply(ctx: Ctx, entity: SyncEntity, row: Row, wanted: unknown): P
   if (changeable.length > 0) await change(ctx, entity, there.record, Object.fromEntries(changeable))
 }
 
-async function restored(ctx: Ctx, entity: SyncEntity, { record }: Found): Promise<Found> {
+async function restored(ctx: Ctx, entity: SyncEntity<Ctx>, { record }: Found): Promise<Found> {
   if (!entity.restore) throw new AppError('conflict', `A deleted ${entity.entity} cannot be restored.`)
   await entity.restore(inTeamOf(ctx, record), record)
   const back = await findAny(ctx, entity, record.id)

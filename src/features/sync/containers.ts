@@ -22,7 +22,7 @@ export async function containersOf(ctx: Ctx): Promise<Container[]> {
 }
 
 /** Returns what the credential may read: its scopes decide. */
-export const readableBy = ({ app, actor }: Ctx): SyncEntity[] =>
+export const readableBy = ({ app, actor }: Ctx): SyncEntity<Ctx>[] =>
   app.records.synced.filter(({ scope }) => scopeHolds(actor.scopes, scope))
 
 /** The containers by type, as lists for SQL. */

@@ -60,7 +60,7 @@ export interface Case {
 }
 
 /** Throws `AppError` for a mutation that is rejected. */
-export async function judge(ctx: Ctx, entity: SyncEntity, { mutation, ahead, budget }: Case): Promise<Verdict> {
+export async function judge(ctx: Ctx, entity: SyncEntity<Ctx>, { mutation, ahead, budget }: Case): Promise<Verdict> {
   const found = takeAhead(entity, mutation, ahead) ?? (await findAny(ctx, entity, mutation.id))
   if (mutation.op === 'delete') return remove(ctx, entity, mutation, found)
   // An empty base says nothing about a stored record, so a record that does not exist is new.
@@ -90,12 +90,12 @@ interface Row extends Stored {
   $seen: boolean
 }
 
-export async function findAny(ctx: Ctx, entity: SyncEntity, id: string): Promise<Found | undefined> {
+export async function findAny(ctx: Ctx, entity: SyncEntity<Ctx>, id: string): Promise<Found | undefined> {
   if (isLink(entity)) return findLink(ctx, entity, id)
   return isPlaced(entity) ? (await findAll(ctx, entity, [id])).get(id) : undefined
 }
 
-async function findAll(ctx: Ctx, entity: PlacedEntity, ids: readonly string[]): Promise<Map<string, Found>> {
+async function findAll(ctx: Ctx, entity: PlacedEntity<Ctx>, ids: readonly string[]): Promise<Map<string, Found>> {
   const { table, columns, version, deletedAt, place } = entity
   const rows = await rowsAs<Row>(
     ctx.db
@@ -140,7 +140,7 @@ export async function readAhead(ctx: Ctx, mutations: readonly Mutation[]): Promi
  * this version or, if it has changed meanwhile, judged again. What else becomes of a mutation is decided on a record
  * that was read for it alone.
  */
-function takeAhead({ entity, fields }: SyncEntity, mutation: Mutation, ahead?: Ahead): Found | undefined {
+function takeAhead({ entity, fields }: SyncEntity<Ctx>, mutation: Mutation, ahead?: Ahead): Found | undefined {
   const key = `${entity} ${mutation.id}`
   const found = ahead?.get(key)
   if (!found || !ahead?.delete(key) || found.deleted || !found.seen) return undefined
@@ -160,7 +160,7 @@ async function findLink(ctx: Ctx, entity: Parameters<typeof readLinks>[1], id: s
   return rows > 0 ? hidden : undefined
 }
 
-async function create(ctx: Ctx, entity: SyncEntity, { id, fields = {} }: Mutation): Promise<Verdict> {
+async function create(ctx: Ctx, entity: SyncEntity<Ctx>, { id, fields = {} }: Mutation): Promise<Verdict> {
   // Null is how pull sends what a record does not have; actions leave such fields out.
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
   const { organizationId, ...own } = given
@@ -173,7 +173,7 @@ async function create(ctx: Ctx, entity: SyncEntity, { id, fields = {} }: Mutatio
 
 async function update(
   ctx: Ctx,
-  entity: SyncEntity,
+  entity: SyncEntity<Ctx>,
   { mutation, found, budget }: Omit<Case, 'ahead'> & { found: Found },
 ): Promise<Verdict> {
   const { record, container } = found
@@ -200,7 +200,7 @@ async function update(
 }
 
 /** Requires the right to change records like this one: who could not change it now cannot ask others to either. */
-async function requireRight(ctx: Ctx, { entity }: SyncEntity, { record, container }: Found): Promise<void> {
+async function requireRight(ctx: Ctx, { entity }: SyncEntity<Ctx>, { record, container }: Found): Promise<void> {
   const { type, id } = splitContainer(container)
   // Only its owner finds a personal record.
   if (type === 'user') return
@@ -209,7 +209,7 @@ async function requireRight(ctx: Ctx, { entity }: SyncEntity, { record, containe
 }
 
 /** Changes fields of a record. Throws `version_mismatch` if somebody else has changed it since it was read. */
-export async function change(ctx: Ctx, entity: SyncEntity, before: Stored, set: Fields): Promise<void> {
+export async function change(ctx: Ctx, entity: SyncEntity<Ctx>, before: Stored, set: Fields): Promise<void> {
   if (!entity.update) throw invalid('/fields', `A ${entity.entity} cannot be changed.`)
   const inside = inTeamOf(ctx, before)
   await entity.update({ ...inside, expectedVersion: before.version }, before, set)
@@ -217,7 +217,7 @@ export async function change(ctx: Ctx, entity: SyncEntity, before: Stored, set: 
 
 async function remove(
   ctx: Ctx,
-  entity: SyncEntity,
+  entity: SyncEntity<Ctx>,
   { id, base }: Mutation,
   found: Found | undefined,
 ): Promise<Verdict> {
@@ -235,13 +235,13 @@ async function remove(
   return applied
 }
 
-export async function erase(ctx: Ctx, entity: SyncEntity, record: Stored): Promise<void> {
+export async function erase(ctx: Ctx, entity: SyncEntity<Ctx>, record: Stored): Promise<void> {
   if (!entity.remove) throw invalid('/op', `A ${entity.entity} cannot be deleted.`)
   const inside = inTeamOf(ctx, record)
   await entity.remove({ ...inside, ...(isPlaced(entity) && { expectedVersion: record.version }) }, record)
 }
 
-const cannotChange = ({ entity }: SyncEntity, field: string): AppError =>
+const cannotChange = ({ entity }: SyncEntity<Ctx>, field: string): AppError =>
   invalid(`/fields/${field}`, `The field ${field} of a ${entity} cannot be set by a device.`)
 
 /** Returns the context in the team of a stored record, whose rules count. A record that is shared has none here. */

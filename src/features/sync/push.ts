@@ -167,7 +167,7 @@ const announce = write(
 )
 
 /** Returns the entity of a mutation. The scope comes first: a mutation that conflicts calls no action. */
-function entityFor({ app, actor }: Ctx, mutation: Mutation): SyncEntity {
+function entityFor({ app, actor }: Ctx, mutation: Mutation): SyncEntity<Ctx> {
   const entity = app.records.synced.find(({ entity: name }) => name === mutation.entity)
   if (!entity) throw notFound('entity', mutation.entity)
   const scope = entity.scope.replace(/read$/, 'write')

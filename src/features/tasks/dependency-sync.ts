@@ -21,7 +21,7 @@ async function set(ctx: Ctx, dependencyId: string, { taskId, blockedById, kind }
 }
 
 /** Devices add and remove dependencies of tasks. They belong where both tasks are. */
-export const dependencySync: SyncEntity = {
+export const dependencySync: SyncEntity<Ctx> = {
   entity: 'dependency',
   table: taskDependencies,
   scope: 'tasks:read',

@@ -1,4 +1,5 @@
 import { between, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
 import { and, or } from '../../db/conditions.ts'
 import { lastComments, type RecordKind } from '../../records/kind.ts'
 import { projects } from '../projects/table.ts'
@@ -28,7 +29,7 @@ const { acceptance: _, description: __, completionNotes: ___, assigneeType: ____
 const ofTask = sql`${taskComments.taskId} = ${tasks.id}`
 const hasComments = sql`exists (select 1 from ${taskComments} where ${ofTask})`
 
-export const taskRecord: RecordKind = {
+export const taskRecord: RecordKind<Ctx> = {
   kind: 'task',
   table: tasks,
   title: tasks.title,

@@ -4,7 +4,8 @@ import { system } from '../../auth/actor.ts'
 import { machine } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { events } from '../../events/table.ts'
-import type { JobDefinition } from '../../jobs/queue.ts'
+import type { JobDefinition } from '../../jobs/definition.ts'
+import type { App } from '../../services.ts'
 import { type Notice, notify, settle } from '../notifications/service.ts'
 import { notifications } from '../notifications/table.ts'
 import { projects } from '../projects/table.ts'
@@ -109,7 +110,7 @@ export const tellOfStalled = write('tasks.tellOfStalled', machine, async (ctx, _
   for (const { id } of over) await settle(ctx, { id, reasons: ['stalled'] })
 })
 
-export const taskJobs: JobDefinition[] = [
+export const taskJobs: JobDefinition<App>[] = [
   {
     name: 'tasks.stalled',
     every: '*/5 * * * *',

@@ -24,7 +24,7 @@ import { taskComments, tasks } from './table.ts'
 /** A new task is planned work; any other state that the device gave it is a change that follows. */
 const startsAs = new Set<unknown>(['backlog', 'todo'])
 
-export const taskSync: Synced = {
+export const taskSync: Synced<Ctx> = {
   columns: {
     id: tasks.id,
     createdAt: tasks.createdAt,
@@ -99,7 +99,7 @@ const ofProject = object({ id: id({ description: 'projectId' }) })
 const ofTask = object({ id: id({ description: 'taskId' }) })
 
 /** Devices add and delete comments; edits come from the server. They belong where their task does. */
-export const commentSync: SyncEntity = {
+export const commentSync: SyncEntity<Ctx> = {
   entity: 'comment',
   table: taskComments,
   scope: 'tasks:read',

@@ -5,7 +5,8 @@ import { machine } from '../../auth/policy.ts'
 import { meta } from '../../db/table.ts'
 import { positionNow } from '../../events/reader.ts'
 import { events } from '../../events/table.ts'
-import type { JobDefinition } from '../../jobs/queue.ts'
+import type { JobDefinition } from '../../jobs/definition.ts'
+import type { App } from '../../services.ts'
 import { eventDays } from './table.ts'
 
 /** Key in `meta`: all events up to this number are in the sums, whatever their time, and no others. */
@@ -99,7 +100,7 @@ export const countedEvents = (organizationId: string, from: string): SQL => {
       where organization_id = ${organizationId} and day >= ${from.slice(0, 10)}::date) ${events}`
 }
 
-export const dayJobs: JobDefinition[] = [
+export const dayJobs: JobDefinition<App>[] = [
   {
     name: 'teams.sumDays',
     every: '7 * * * *',

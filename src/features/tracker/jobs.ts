@@ -1,11 +1,12 @@
 import { contextOf } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
-import type { JobDefinition } from '../../jobs/queue.ts'
+import type { JobDefinition } from '../../jobs/definition.ts'
+import type { App } from '../../services.ts'
 import { secretOf } from '../settings/service.ts'
 import { settingsOf } from '../settings/values.ts'
 import { sync } from './service.ts'
 
-export const trackerJobs: JobDefinition[] = [
+export const trackerJobs: JobDefinition<App>[] = [
   {
     name: 'tracker.hourly',
     every: '41 * * * *',

@@ -1,10 +1,11 @@
 import { contextOf } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
-import type { JobDefinition } from '../../jobs/queue.ts'
+import type { JobDefinition } from '../../jobs/definition.ts'
+import type { App } from '../../services.ts'
 import { divideEvents } from './event-parts.ts'
 import * as upkeep from './service.ts'
 
-export const upkeepJobs: JobDefinition[] = [
+export const upkeepJobs: JobDefinition<App>[] = [
   {
     name: 'upkeep.purge',
     every: '17 * * * *',

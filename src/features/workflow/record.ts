@@ -1,3 +1,4 @@
+import type { Ctx } from '../../action.ts'
 import type { RecordKind } from '../../records/kind.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
 import { get } from './detail.ts'
@@ -6,7 +7,7 @@ import * as service from './service.ts'
 import { featureSync } from './sync.ts'
 import { features } from './table.ts'
 
-export const featureRecord: RecordKind = {
+export const featureRecord: RecordKind<Ctx> = {
   kind: 'feature',
   table: features,
   title: features.title,

@@ -1,3 +1,4 @@
+import type { Ctx } from '../../action.ts'
 import { checked, renamed, type Synced, split } from '../../records/sync.ts'
 import { id, object } from '../../schema.ts'
 import { FeatureCreate, FeaturePatch } from './schema.ts'
@@ -7,7 +8,7 @@ import { features } from './table.ts'
 const ofProject = object({ id: id({ description: 'projectId' }) })
 
 /** A new feature is in the first state of its project's workflow; any other state is a move through the gates. */
-export const featureSync: Synced = {
+export const featureSync: Synced<Ctx> = {
   columns: {
     id: features.id,
     createdAt: features.createdAt,

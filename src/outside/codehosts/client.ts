@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts'
-import type { App } from '../../services.ts'
 import { visibleText } from '../../text/text.ts'
+import type { Outbound } from '../outbound.ts'
 import { TooLarge } from '../too-large.ts'
 import { type HostAddress, saveToken } from './host-address.ts'
 
@@ -44,7 +44,7 @@ const MOST_BYTES = 5 << 20
 const REDIRECTS = 3
 
 export function createClient(
-  app: App,
+  app: { readonly outbound: Outbound },
   place: HostAddress,
   manners: Manners,
   token: string | undefined,
@@ -87,7 +87,7 @@ interface Sent {
 }
 
 async function send(
-  app: App,
+  app: { readonly outbound: Outbound },
   { base, api, trusted }: HostAddress,
   path: string,
   request: Sent,

@@ -4,7 +4,7 @@
  * placed in percent, so nothing is measured.
  */
 import { Fragment, type ReactNode } from 'react'
-import { type Line, lines } from '../../records/lines.ts'
+import { type Line, lines } from '../../events/lines.ts'
 
 /** The time that a staff shows, in milliseconds. */
 export interface Span {

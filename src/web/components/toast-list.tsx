@@ -1,7 +1,14 @@
 import { Toast } from '@base-ui/react/toast'
 import { X } from 'lucide-react'
 import { useEffect } from 'react'
-import { drain, type ToastText } from './toasts.tsx'
+
+export interface ToastText {
+  title: string
+  text?: string
+  /** Something was refused: said at once to those who listen instead of looking. */
+  bad?: boolean
+  action?: { label: string; run(): void }
+}
 
 const manager = Toast.createToastManager()
 const show = ({ title, text, bad, action }: ToastText): void => {
@@ -32,8 +39,13 @@ function List() {
   ))
 }
 
-export default function ToastList() {
-  useEffect(() => drain(show), [])
+interface Props {
+  /** Passes waiting and later toasts to the function, until the returned one is called. */
+  drain(to: (toast: ToastText) => void): () => void
+}
+
+export default function ToastList({ drain }: Props) {
+  useEffect(() => drain(show), [drain])
   return (
     <Toast.Provider toastManager={manager} timeout={8000}>
       <Toast.Portal>

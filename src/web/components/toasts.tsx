@@ -1,14 +1,7 @@
 /** Short messages at the edge of the page. What shows them is loaded with the first one, which few visits need. */
 import { Suspense, useSyncExternalStore } from 'react'
 import { lazy } from '../lazy.ts'
-
-export interface ToastText {
-  title: string
-  text?: string
-  /** Something was refused: said at once to those who listen instead of looking. */
-  bad?: boolean
-  action?: { label: string; run(): void }
-}
+import type { ToastText } from './toast-list.tsx'
 
 const waiting: ToastText[] = []
 let show: ((toast: ToastText) => void) | undefined
@@ -21,7 +14,7 @@ export function toast(message: ToastText): void {
 }
 
 /** Gives the list what has waited for it, and everything that comes while it is there. */
-export function drain(to: (toast: ToastText) => void): () => void {
+function drain(to: (toast: ToastText) => void): () => void {
   show = to
   for (const message of waiting.splice(0)) to(message)
   return () => {
@@ -39,7 +32,7 @@ export function Toasts() {
   const wanted = useSyncExternalStore(subscribe, () => show !== undefined || waiting.length > 0)
   return wanted ? (
     <Suspense>
-      <ToastList />
+      <ToastList drain={drain} />
     </Suspense>
   ) : null
 }

@@ -11,8 +11,8 @@ import { lazy } from '../../lazy.ts'
 import { projectsQuery } from '../../session.ts'
 import { askIn, dismiss, useWriting, type Writing } from './asking.ts'
 import { MessageTurn, QuestionTurn, WritingTurn } from './message.tsx'
-import { Status } from './page.tsx'
 import { chatQuery, messagesQuery, repositoryQuery, useRemove, useRename } from './queries.ts'
+import { Status } from './status.tsx'
 import { words } from './words.ts'
 
 const Confirm = lazy(async () => ({ default: (await import('../../components/confirm.tsx')).Confirm }))

@@ -3,7 +3,6 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useParams, useRouteContext, useSearch } from '@tanstack/react-router'
 import { ArrowLeft } from 'lucide-react'
 import { useState } from 'react'
-import type { AiStatus } from '../../../features/assistant/schema.ts'
 import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { Compose } from '../../components/talk.tsx'
 import { useCrumbs } from '../../crumbs.ts'
@@ -11,7 +10,8 @@ import { projectsQuery } from '../../session.ts'
 import { ago } from '../../times.ts'
 import { askIn } from './asking.ts'
 import { Chat } from './chat.tsx'
-import { chatsQuery, repositoryQuery, statusQuery, useStart } from './queries.ts'
+import { chatsQuery, repositoryQuery, useStart } from './queries.ts'
+import { Status } from './status.tsx'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/assistant')
@@ -84,7 +84,7 @@ function Chats({ current }: { current: string | undefined }) {
 }
 
 /** To the list, on a phone, where it is not beside the chat. */
-export const Back = () => (
+const Back = () => (
   <Link className="ib back" to="/assistant" aria-label={words.back}>
     <ArrowLeft className="i" aria-hidden />
   </Link>
@@ -156,33 +156,3 @@ function About({ team }: { team: string }) {
     </label>
   )
 }
-
-/** Where questions go, and what is missing. */
-export function Status() {
-  const { team, me } = useRouteContext({ from: '/inside' })
-  const { data } = useQuery(statusQuery(team.id))
-  if (!data) return null
-  const notes = notesOf(data)
-  return (
-    <div className="stack s1 soft t12">
-      {notes.map((note) => (
-        <p key={note}>{note}</p>
-      ))}
-      {data.model === null && me.role === 'admin' && (
-        <p>
-          {words.noModelAdmin}{' '}
-          <a className="link" href="/manual/assistant">
-            {words.manual}
-          </a>
-        </p>
-      )}
-    </div>
-  )
-}
-
-const notesOf = ({ model, host, local, team, left }: AiStatus): string[] => [
-  ...(model === null ? [words.noModel] : []),
-  ...(host && !local ? [words.goesTo(host)] : []),
-  ...(team ? [] : [words.off]),
-  ...(left === null ? [] : [words.left(left)]),
-]

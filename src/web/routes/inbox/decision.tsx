@@ -8,7 +8,7 @@ import { Talk } from '../../components/talk.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { decisionQuery } from '../decision/queries.ts'
 import { type AboutProps, Field, Loaded } from './about.tsx'
-import { Heading } from './preview.tsx'
+import { Heading } from './heading.tsx'
 import { words } from './words.ts'
 
 export const DecisionPreview = ({ notification, id, onSettled }: AboutProps) => (

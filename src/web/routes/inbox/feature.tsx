@@ -15,7 +15,7 @@ import { partyOf } from '../feature/bars.tsx'
 import { featureQuery } from '../feature/queries.ts'
 import { currentEvidence } from '../feature/track.ts'
 import { type AboutProps, Field, Loaded } from './about.tsx'
-import { Heading } from './preview.tsx'
+import { Heading } from './heading.tsx'
 import { words } from './words.ts'
 
 export const FeaturePreview = ({ notification, id, onSettled }: AboutProps) => (

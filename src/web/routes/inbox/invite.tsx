@@ -3,7 +3,7 @@ import type { Notification, Subject } from '../../../features/notifications/sche
 import { change, invites, ok } from '../../api.ts'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
-import { Heading } from './preview.tsx'
+import { Heading } from './heading.tsx'
 import { words } from './words.ts'
 
 interface Props {

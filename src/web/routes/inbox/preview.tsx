@@ -12,8 +12,8 @@ import { dayAndTime } from '../../times.ts'
 import { statusNames } from '../../words.ts'
 import { DecisionPreview } from './decision.tsx'
 import { FeaturePreview } from './feature.tsx'
+import { Heading } from './heading.tsx'
 import { InvitePreview } from './invite.tsx'
-import { Reason } from './row.tsx'
 import { TaskPreview } from './task.tsx'
 import { words } from './words.ts'
 import { WorkspaceInvitePreview } from './workspace-invite.tsx'
@@ -134,20 +134,6 @@ function Content({ notification: one, onSettled }: Pick<Props, 'notification' | 
     <div className="inbody stack s4">
       <Heading notification={one} />
       {one.message && <Markdown text={one.message} />}
-    </div>
-  )
-}
-
-/** The title of the record, or of the notification itself, and why it is here. */
-export function Heading({ notification: one, title }: { notification: Notification; title?: string }) {
-  return (
-    <div className="stack s1">
-      <h2 className="h1">{title ?? one.title}</h2>
-      <p className="soft row wrap t13">
-        {title && <span>{one.title}</span>}
-        <Reason reason={one.reason} />
-        <time dateTime={one.createdAt}>{dayAndTime(one.createdAt)}</time>
-      </p>
     </div>
   )
 }

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { InviteAnswer, InviteText } from '../workspace-invite/answer.tsx'
 import { workspaceInviteQuery } from '../workspace-invite/queries.ts'
 import { type AboutProps, Loaded } from './about.tsx'
-import { Heading } from './preview.tsx'
+import { Heading } from './heading.tsx'
 
 export function WorkspaceInvitePreview({ notification, id, onSettled }: AboutProps) {
   return (

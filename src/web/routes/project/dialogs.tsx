@@ -10,9 +10,10 @@ import { toast } from '../../components/toasts.tsx'
 import { words as common } from '../../words.ts'
 import { workspacesQuery } from '../team/queries.ts'
 import { MoveProject } from './move.tsx'
-import type { Asked } from './page.tsx'
 import { useProjectChange } from './queries.ts'
 import { words } from './words.ts'
+
+export type Asked = 'settings' | 'share' | 'agents'
 
 interface Props {
   project: ProjectDetail

@@ -12,12 +12,12 @@ import { lazy } from '../../lazy.ts'
 import { day } from '../../times.ts'
 import { words as common } from '../../words.ts'
 import { AgentView } from './agent-view.tsx'
+import type { Asked } from './dialogs.tsx'
 import { Decisions, Epics, Feed, Gates } from './parts.tsx'
 import { progressQuery, projectQuery } from './queries.ts'
 import { words } from './words.ts'
 
 const Dialogs = lazy(() => import('./dialogs.tsx'))
-export type Asked = 'settings' | 'share' | 'agents'
 
 const route = getRouteApi('/inside/projects/$slug')
 

@@ -1,5 +1,5 @@
+import { type Line, lines } from '../../../events/lines.ts'
 import type { Timeline } from '../../../features/sessions/timeline-schema.ts'
-import { type Line, lines } from '../../../records/lines.ts'
 import { CallTicks, Heads, type Mark, Plate, placeIn, StaffLines } from '../../components/staff.tsx'
 import { sessionCheckpointed } from '../../events.ts'
 import { clockTime } from '../../times.ts'

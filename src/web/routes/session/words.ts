@@ -1,4 +1,4 @@
-import type { Line } from '../../../records/lines.ts'
+import type { Line } from '../../../events/lines.ts'
 import { count } from '../../words.ts'
 
 const number = (n: number): string => new Intl.NumberFormat().format(n)

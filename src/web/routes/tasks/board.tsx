@@ -1,39 +1,11 @@
 /** Columns of cards that are moved by pointer, or by Alt and an arrow key. */
 import { autoScrollForElements } from '@atlaskit/pragmatic-drag-and-drop-auto-scroll/element'
-import { type RefObject, type UIEvent, useEffect, useRef, useState } from 'react'
-import type { TaskGroups } from '../../../features/tasks/list-schema.ts'
-import type { TaskItem } from '../../../features/tasks/schema.ts'
+import { type UIEvent, useEffect, useRef, useState } from 'react'
 import type { Status } from '../../../records/work.ts'
 import { statusNames } from '../../words.ts'
+import type { BoardProps } from './board-props.ts'
 import { Column } from './column.tsx'
-import type { Group, Move } from './moves.ts'
-import type { Selection } from './selection.ts'
 import { words } from './words.ts'
-
-export interface BoardProps {
-  board: TaskGroups
-  /** The key of the task that is open beside the board. */
-  open: string | undefined
-  onOpen(key: string): void
-  onMove(move: Move): void
-  onAdd(status: 'backlog' | 'todo'): void
-  /** Loads more cards of a column; undefined while it does. */
-  onMore: ((group: Group) => void) | undefined
-  /** Does so because the end of a column comes near; undefined also where it has just failed. */
-  onNear: ((group: Group) => void) | undefined
-  /** How to bring a card of each column into view, by its place there. */
-  scrollers: RefObject<Map<Status, (place: number) => void>>
-  /** The board with moves that are not drawn yet: a second key may come before that. */
-  now(): TaskGroups | undefined
-  selection: Selection
-  /** The card that arrow keys move without Alt. */
-  moving: string | undefined
-  onMoved(): void
-  /** Asks where to move a card, where it cannot be dragged. */
-  onMenu(task: TaskItem): void
-  /** Whether the reader may add and move cards; the server says so. */
-  may: boolean
-}
 
 export function Board({ board, ...props }: BoardProps) {
   const [column, setColumn] = useState(board.groups[0]?.value)

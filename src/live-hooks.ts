@@ -1,17 +1,8 @@
-import type { Actor } from '../auth/actor.ts'
-import { hook } from '../hooks.ts'
+import type { Actor } from './auth/actor.ts'
+import { hook } from './hooks.ts'
+import type { Worker } from './live/following.ts'
 
-/** An agent that holds the lease of a task. */
-export interface Worker {
-  id: string
-  name: string
-  since: string
-  organizationId: string
-  projectId: string
-  taskId: string
-  /** The task's key: `TUT-42`. */
-  key: string
-}
+/** What the hub (`live/`) needs to know from features. `app.ts` calls these hooks for it. */
 
 /** Returns the agents that work on tasks of these organizations now. */
 export const workersOf = hook<{ organizationIds: readonly string[] }, Worker[]>('live.workersOf')

@@ -1,13 +1,15 @@
 import { eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
-import type { Ctx } from '../action.ts'
 import { rightsOf } from '../auth/rights.ts'
 import { and, or } from '../db/conditions.ts'
-import { kindInfo, recordNames } from '../records/names.ts'
-import { mayRead, mayReadEvent } from '../records/readable.ts'
-import { type ActorRow, actorColumns, doerOf, type EventActor, withActor } from './actor.ts'
-import { type Catalogue, isBeginning, isByHand } from './catalogue.ts'
-import { events, isLogged } from './table.ts'
-import { inWords } from './words.ts'
+import { type ActorRow, actorColumns, doerOf, type EventActor, withActor } from '../events/actor.ts'
+import { type Catalogue, isBeginning, isByHand } from '../events/catalogue.ts'
+import { events, isLogged } from '../events/table.ts'
+import { inWords } from '../events/words.ts'
+import { kindInfo, recordNames } from './names.ts'
+import { mayRead, mayReadEvent, type Reader } from './readable.ts'
+
+/** Who reads the feed: a `Ctx` is one. */
+type FeedReader = Reader & { readonly app: { readonly events: Catalogue } }
 
 /** The columns of an event that people with access to its record may see. */
 export const feedColumns = {
@@ -28,7 +30,7 @@ const typeList = (types: Iterable<string>): string => `{${[...types].join(',')}}
  * events that no feed shows (`feed: 'none'`), events for one other person, and those about kinds that the caller's
  * credential may not read. Which records the caller sees is for the query to say.
  */
-export function isToldTo(ctx: Ctx): SQL {
+export function isToldTo(ctx: FeedReader): SQL {
   const { user } = rightsOf(ctx.actor)
   const silent = ctx.app.events.types(({ feed }) => feed === 'none')
   return and(
@@ -40,7 +42,7 @@ export function isToldTo(ctx: Ctx): SQL {
 }
 
 /** The event is about a kind that the caller's credential may read. Undefined if that is every kind. */
-export function isReadable(ctx: Ctx): SQL | undefined {
+export function isReadable(ctx: FeedReader): SQL | undefined {
   const { app } = ctx
   const readable = app.events.all.filter((event) => mayReadEvent(ctx, event))
   if (readable.length === app.events.all.length) return undefined

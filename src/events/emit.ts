@@ -1,0 +1,22 @@
+import type { TProperties } from '@sinclair/typebox'
+import type { DataOf, EventType } from './catalogue.ts'
+
+/** What an event is about, and who may get it. */
+export interface EventSubject {
+  subjectId?: string
+  organizationId?: string | null
+  projectId?: string | null
+  userId?: string | null
+}
+
+export type About<P extends TProperties = TProperties> = EventSubject &
+  (Record<never, never> extends DataOf<P> ? { data?: DataOf<P> } : { data: DataOf<P> })
+
+/** Whoever can emit events: the context of a write. */
+export interface Emitter {
+  /**
+   * Writes an event (audit, activity and live event in one) in this transaction; it is delivered after commit. Events
+   * of anonymous callers need a `userId` or an `organizationId` (`isRecorded` in action.ts).
+   */
+  emit<P extends TProperties>(event: EventType<P>, about: About<P>): void
+}

@@ -1,0 +1,36 @@
+import type { Config } from '../config.ts'
+
+/** One job to run. */
+export interface Job {
+  name: string
+  data: Record<string, unknown>
+  /** Earliest start. Default: now. */
+  runAt?: string
+  /** At most one waiting job of this name has this key: it gets the newer data and the earlier start. */
+  key?: string
+}
+
+/**
+ * A kind of job. `A` is `App`, which every job gets: a feature writes `JobDefinition<App>`. It is a parameter because
+ * an app has jobs.
+ */
+export interface JobDefinition<A, D = Record<string, unknown>> {
+  name: string
+  /**
+   * Runs at least once: again after a crash, or after this instance lost its connection to the database. `signal` asks
+   * it to end.
+   */
+  run(app: A, data: D, signal: AbortSignal): Promise<void>
+  /** Attempts after the first. Default: 10, with waits doubling from 5 s up to an hour. */
+  retries?: number
+  /** Cron expression in UTC. Runs once across instances; runs missed while no server was up are made up for by one. */
+  every?: string
+  /** Where it returns false, the job is left to other instances. */
+  when?(config: Config): boolean
+  /** Default: 300. */
+  timeoutSeconds?: number
+  /** Works in small steps and can be stopped between any two, so a stopping server does not wait for it. */
+  resumable?: true
+  /** Only one of this name runs at a time, on all instances together: each does all there is to do. */
+  alone?: true
+}
