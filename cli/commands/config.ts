@@ -1,7 +1,7 @@
 import { events, features, tools } from '../../src/all-features.ts'
 import { type Config, settings } from '../../src/config.ts'
 import { fieldsOf } from '../../src/events/catalogue.ts'
-import { policyTable, routeTable } from '../../src/http/policy.ts'
+import { policyTable, routeTable } from '../../src/server/policy.ts'
 import { withoutSecrets } from '../../src/text/setting-values.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { type Column, print, table } from '../terminal/output.ts'

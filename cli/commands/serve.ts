@@ -1,7 +1,7 @@
 import type { Ctx } from '../../src/action.ts'
 import { beginOpening, databaseWait } from '../../src/db/index.ts'
-import type { HttpServer } from '../../src/http/server.ts'
 import { createLog, type Log } from '../../src/log.ts'
+import type { HttpServer } from '../../src/server/server.ts'
 import type { App } from '../../src/services.ts'
 import { version } from '../../src/version.ts'
 import { demoSettings, demoText, prepare, stoppedClock, withdrawLink } from '../operating/demo.ts'
@@ -32,7 +32,7 @@ export async function serve({ demo, at, trial, ...options }: Options): Promise<v
       import('../../src/action.ts'),
       import('../../src/app.ts'),
       import('../../src/auth/actor.ts'),
-      import('../../src/http/server.ts'),
+      import('../../src/server/server.ts'),
       import('../../src/control/server.ts'),
       import('../../seeds/handlers.ts'),
     ])

@@ -1,7 +1,7 @@
 /** Writes docs/routes.md: every route of the web API with its action and rule, by area. A test compares it. */
 import { join } from 'node:path'
 import { features } from '../../src/all-features.ts'
-import { type RouteRow, routeTable } from '../../src/http/policy.ts'
+import { type RouteRow, routeTable } from '../../src/server/policy.ts'
 
 const section = ([area, rows]: [string, RouteRow[]]): string => `## ${area}
 

@@ -1,4 +1,4 @@
-import tokens from '../web/tokens.css' with { type: 'text' }
+import tokens from '../design/tokens.css' with { type: 'text' }
 import docsCss from './docs.css' with { type: 'text' }
 import enterCss from './enter.css' with { type: 'text' }
 import icon from './icon.svg' with { type: 'text' }

@@ -4,8 +4,8 @@
  */
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
-import { buildHttp } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
+import { buildHttp } from '../../src/server/server.ts'
 
 const [token = '', noteId = '', count = '4000'] = process.argv.slice(2)
 const app = await createApp(loadConfig(), { background: false, log: createLog('error') })

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { paths } from '../../src/web/paths.ts'
+import { paths } from '../../src/paths.ts'
 import { logged, member, person, sharedApp } from '../support/app.ts'
 import { until } from '../support/until.ts'
 import { call, evil, expectSound, inEachLook, newProject, newTask, signedIn as open, Visitor } from './support.ts'

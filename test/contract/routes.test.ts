@@ -5,9 +5,9 @@ import { features } from '../../src/all-features.ts'
 import { check } from '../../src/check.ts'
 import type { Http } from '../../src/http/context.ts'
 import { isUpload, type RouteLike } from '../../src/http/openapi.ts'
-import { proofOf } from '../../src/http/policy.ts'
-import { buildHttp } from '../../src/http/server.ts'
 import type { TSchema } from '../../src/schema.ts'
+import { proofOf } from '../../src/server/policy.ts'
+import { buildHttp } from '../../src/server/server.ts'
 import { call, type Person, person } from '../support/app.ts'
 import {
   ask,

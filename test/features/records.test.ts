@@ -4,9 +4,9 @@ import { eq } from 'drizzle-orm'
 import { records } from '../../src/all-features.ts'
 import { events } from '../../src/events/table.ts'
 import type { Link } from '../../src/features/links/schema.ts'
+import { paths } from '../../src/paths.ts'
 import { projectOf } from '../../src/records/kind.ts'
 import { kindInfo, type RecordName } from '../../src/records/names.ts'
-import { paths } from '../../src/web/paths.ts'
 import { mcpToken, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { type MadeRecord, oneOfEach, titled } from '../support/records.ts'
 import { indexed, newWord, search } from './search-support.ts'
@@ -57,7 +57,7 @@ test('search finds every kind that says so, for those who see it, and each has a
   expect(
     found
       .filter(({ path }) => !pages.some((page) => page.test(path)))
-      .map(({ kind, path }) => `${kind}: results lead to ${path}, so add a page there to src/web/paths.ts`),
+      .map(({ kind, path }) => `${kind}: results lead to ${path}, so add a page there to src/paths.ts`),
   ).toEqual([])
 })
 

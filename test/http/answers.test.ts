@@ -5,8 +5,8 @@ import { read } from '../../src/action.ts'
 import { features } from '../../src/all-features.ts'
 import { anyone } from '../../src/auth/policy.ts'
 import { type Http, on } from '../../src/http/context.ts'
-import { buildHttp, type HttpOptions } from '../../src/http/server.ts'
 import { object } from '../../src/schema.ts'
+import { buildHttp, type HttpOptions } from '../../src/server/server.ts'
 import { sharedApp } from '../support/app.ts'
 
 const wrong = read('wrong.get', anyone, async (): Promise<{ count: number }> => JSON.parse('{"count":"many"}'))

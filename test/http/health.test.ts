@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Elysia } from 'elysia'
 import type { Driver, Result } from '../../src/db/driver.ts'
-import { addHealth } from '../../src/http/health.ts'
+import { addHealth } from '../../src/server/health.ts'
 import { TestClock } from '../features/support.ts'
 import { call, sharedApp } from '../support/app.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { actionOf, documented } from '../../src/http/openapi.ts'
-import { curlOf } from '../../src/http/reference.ts'
+import { curlOf } from '../../src/server/reference.ts'
 import { call, sharedApp } from '../support/app.ts'
 
 const t = await sharedApp()

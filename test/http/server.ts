@@ -1,6 +1,6 @@
 import { createApp } from '../../src/app.ts'
 import type { Driver } from '../../src/db/driver.ts'
-import { startHttp } from '../../src/http/server.ts'
+import { startHttp } from '../../src/server/server.ts'
 import type { TestApp } from '../support/app.ts'
 
 /** A second server on the database of the first, through a driver that the test has its hands on. */

@@ -26,7 +26,7 @@ import {
   SquareTerminal,
   Users,
 } from 'lucide-react'
-import { paths } from '../paths.ts'
+import { paths } from '../../paths.ts'
 import { words } from '../words.ts'
 
 export type Group = 'top' | 'projects' | 'knowledge' | 'agents' | 'team'

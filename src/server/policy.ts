@@ -1,8 +1,8 @@
 import type { Rule } from '../auth/policy.ts'
 import type { Feature } from '../feature.ts'
+import { http } from '../http/context.ts'
+import { actionOf, documented, routesOf } from '../http/openapi.ts'
 import type { Tool } from '../mcp/tool.ts'
-import { http } from './context.ts'
-import { actionOf, documented, routesOf } from './openapi.ts'
 
 export interface PolicyRow {
   surface: string

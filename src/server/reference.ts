@@ -1,10 +1,10 @@
 import { OptionalKind } from '@sinclair/typebox'
 import { AppError } from '../errors.ts'
+import { access, actionOf, documented, exampleOf, isUpload, type RouteLike, responsesOf } from '../http/openapi.ts'
 import { docs, hasAll, wordsOf } from '../pages/docs.ts'
 import { fieldRows } from '../pages/field-rows.ts'
 import { html } from '../pages/pages.ts'
 import type { TSchema } from '../schema.ts'
-import { access, actionOf, documented, exampleOf, isUpload, type RouteLike, responsesOf } from './openapi.ts'
 
 /** The API reference: a list with a search, and a page for each resource. Made from the routes themselves. */
 const tagOf = ({ hooks }: RouteLike): string => (hooks.detail as { tags: [string] }).tags[0]

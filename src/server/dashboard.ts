@@ -1,11 +1,11 @@
 import type { Elysia } from 'elysia'
 import { AppError } from '../errors.ts'
+import { isHere } from '../http/cookies.ts'
+import { headers } from '../http/headers.ts'
 import { openPack, type Pack, type PackedFile } from '../pages/pack.ts'
 import { homePage, pageHeaders } from '../pages/pages.ts'
+import { paths } from '../paths.ts'
 import { version } from '../version.ts'
-import { paths } from '../web/paths.ts'
-import { isHere } from './cookies.ts'
-import { headers } from './headers.ts'
 
 /** Only our own files and calls; markup only from the purifier, which has the one policy that may create it. */
 const policy = [

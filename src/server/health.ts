@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox'
 import type { Elysia } from 'elysia'
 import { anyone } from '../auth/policy.ts'
+import { headers } from '../http/headers.ts'
+import type { RouteLike } from '../http/openapi.ts'
 import { bool, object, oneOf, optional, text } from '../schema.ts'
 import type { App } from '../services.ts'
 import { version } from '../version.ts'
-import { headers } from './headers.ts'
-import type { RouteLike } from './openapi.ts'
 
 /** A probe gets its response within this time, also while a heavy statement holds the database. */
 const WAIT_MS = 1000
