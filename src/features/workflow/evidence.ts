@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
 import { refuse } from '../../auth/policy.ts'
-import { notFound } from '../../errors.ts'
+import { AppError, notFound } from '../../errors.ts'
 import { featureVerified } from './events.ts'
 import { find, type Ref } from './reading.ts'
 import { verifying, writingRefusal } from './refusals.ts'
@@ -24,6 +24,8 @@ export const submitted = (row: typeof featureEvidence.$inferSelect): SubmittedEv
   gate: row.gate,
   level: row.level,
   evidence: row.evidence,
+  missing: row.missing,
+  reopenedAt: row.reopenedAt,
   actor: saidBy(row),
   createdAt: row.createdAt,
   verified:
@@ -51,6 +53,8 @@ export const verify = write(
     const [before] = await ctx.db.select().from(featureEvidence).where(mine).for('update')
     if (!before) throw notFound('evidence', evidenceId)
     if (before.level === 'verified') return submitted(before)
+    if (before.level === 'missing')
+      throw new AppError('conflict', 'The code host does not have what this evidence names. Submit new evidence.')
     const [after] = await ctx.db.update(featureEvidence).set(verifiedNow(ctx)).where(mine).returning()
     ctx.emit(featureVerified, about(row, { gate: before.gate, evidenceId }))
     return submitted(after ?? before)

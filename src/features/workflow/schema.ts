@@ -80,11 +80,21 @@ export type Feature = Static<typeof Feature>
 export const featureActions = ['update', 'advance', 'verify', 'review', 'override', 'remove'] as const
 export type FeatureAction = (typeof featureActions)[number]
 
+export const MissingItem = object({
+  item: text(500, { example: '3f98b0f' }),
+  reason: oneOf(['not_found', 'failed'], { description: 'failed: a CI run that did not succeed' }),
+})
+export type MissingItem = Static<typeof MissingItem>
+
 export const SubmittedEvidence = object({
   id: id(),
   gate: gateName,
-  level: oneOf(['reported', 'observed', 'verified']),
+  level: oneOf(['reported', 'missing', 'observed', 'verified'], {
+    description: 'missing: the code host does not have something that it names',
+  }),
   evidence: Evidence,
+  missing: nullable(Type.Array(MissingItem, { description: 'With level missing' })),
+  reopenedAt: nullable(instant({ description: 'The gate was opened again: this evidence no longer counts' })),
   actor: SaidBy,
   createdAt: instant(),
   verified: nullable(object({ by: SaidBy, at: instant() }, { description: 'The person who checked it' })),

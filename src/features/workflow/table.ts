@@ -5,6 +5,7 @@ import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import type { Evidence } from '../projects/workflow-schema.ts'
 import { users } from '../users/table.ts'
+import type { MissingItem } from './schema.ts'
 
 /** Features move through gates; the folder is called workflow because `features` is taken. */
 export const features = pgTable(
@@ -45,7 +46,10 @@ const actorColumns = () => ({
   createdAt: instant().notNull(),
 })
 
-/** Evidence submitted at gates. Only its level rises: when a code host confirms it, or a person checks it. */
+/** How sure evidence is. `missing`: the code host does not have something that it names. */
+export type EvidenceLevel = 'reported' | 'missing' | 'observed' | 'verified'
+
+/** Evidence submitted at gates. Later only its level changes, and whether it still counts. */
 export const featureEvidence = pgTable(
   'feature_evidence',
   {
@@ -54,8 +58,12 @@ export const featureEvidence = pgTable(
       .notNull()
       .references(() => features.id, { onDelete: 'cascade' }),
     gate: text().notNull(),
-    level: text().$type<'reported' | 'observed' | 'verified'>().notNull(),
+    level: text().$type<EvidenceLevel>().notNull(),
     evidence: json<Evidence>().notNull(),
+    /** What the code host does not have, or reports as failed; null if nothing is known to be missing. */
+    missing: json<MissingItem[]>(),
+    /** When the gate was opened again, so that this evidence no longer counts. */
+    reopenedAt: instant(),
     /** The person who checked it; null until somebody did. */
     verifiedById: uuid(),
     verifiedByName: text(),
