@@ -1,11 +1,23 @@
 import { AppError } from '../../src/errors.ts'
 import type { Missing, Workflow } from '../../src/features/projects/workflow-schema.ts'
-import type { Feature, FeatureDetail, FeatureItem } from '../../src/features/workflow/schema.ts'
+import type { Feature, FeatureDetail, FeatureItem, SubmittedEvidence } from '../../src/features/workflow/schema.ts'
 import { priorities } from '../../src/records/work.ts'
 import { at } from '../api/reference.ts'
 import { paragraphs, plain, record, table } from '../terminal/output.ts'
 import { ago } from '../terminal/times.ts'
-import { type Call, choice, clearable, json, many, optionOf, type Shown, shown, text, type Verb } from './noun.ts'
+import {
+  type Call,
+  choice,
+  clearable,
+  count,
+  json,
+  many,
+  optionOf,
+  type Shown,
+  shown,
+  text,
+  type Verb,
+} from './noun.ts'
 import { listed, noneOpen, openOnly, pages, removed, restoring, sorting, workPaging } from './resource.ts'
 
 const evidence = [
@@ -13,9 +25,11 @@ const evidence = [
   many('--file <path>', 'file', 'files'),
   many('--commit <hash>', 'commit', 'commits'),
   many('--pull-request <address>', 'pull request', 'pullRequests'),
-  many('--test-run <text>', 'test run and its result', 'testRuns'),
+  text('--test-command <command>', 'command that ran the tests, with --passed and --failed', { as: 'tests' }),
+  many('--test-run <address>', 'CI run', 'testRuns'),
   many('--link <address>', 'any other link', 'links'),
 ]
+const testCounts = [count('--passed <n>', 'tests that passed'), count('--failed <n>', 'tests that failed (default: 0)')]
 const fields = [
   clearable(text('-d, --description <text>', 'description; - reads it from standard input')),
   choice('--kind <kind>', ['feature', 'bug', 'hotfix', 'chore', 'test']),
@@ -59,6 +73,7 @@ function one(feature: Feature | FeatureDetail): Shown {
       },
       feature.description,
     ),
+    ...(detail?.evidence ?? []).flatMap((submitted) => ['', ...paragraphs(evidenceLine(submitted))]),
     ...(detail?.reviews ?? []).flatMap((r) => [
       '',
       ...paragraphs(
@@ -67,6 +82,13 @@ function one(feature: Feature | FeatureDetail): Shown {
     ]),
     ...(feature.next ? ['', `Next: ${feature.next.to}`, ...feature.next.missing.map(missing)] : []),
   )
+}
+
+function evidenceLine({ gate: at, level, evidence, missing: gone, actor, createdAt }: SubmittedEvidence): string {
+  const reasons = { not_found: 'was not found at the code host', failed: 'failed at the code host' }
+  const problems = (gone ?? []).map(({ item, reason }) => `${item} ${reasons[reason]}`)
+  const said = `${plain(actor.name)}, ${ago(createdAt)}: ${gate(at)} (${level}). ${evidence.summary}`
+  return [said, ...problems].join('\n')
 }
 
 /** Returns the path of the project's features, or of the team's without a project. */
@@ -153,10 +175,14 @@ export const verbs: Verb[] = [
     name: 'advance',
     args: '<feature>',
     about: 'Move a feature through its next gate, with the required evidence',
-    fields: [...evidence, json('--evidence <json>', 'all evidence at once')],
-    examples: ['tutti features advance 019a8a7e-5c1f --summary "It locks" --commit 1a2b3c4'],
-    run: async ({ client, args, fields: { evidence, ...parts } }) => {
-      const brought = { ...(evidence as object | undefined), ...parts }
+    fields: [...evidence, ...testCounts, json('--evidence <json>', 'all evidence at once')],
+    examples: [
+      'tutti features advance 019a8a7e-5c1f --summary "It locks" --commit 1a2b3c4',
+      'tutti features advance 019a8a7e-5c1f --summary "All pass" --test-command "bun test" --passed 214',
+    ],
+    run: async ({ client, args, fields: { evidence, tests: command, passed, failed = 0, ...parts } }) => {
+      const tests = command === undefined && passed === undefined ? {} : { tests: { command, passed, failed } }
+      const brought = { ...(evidence as object | undefined), ...parts, ...tests }
       const body = Object.keys(brought).length > 0 ? { evidence: brought } : {}
       const advanced = client.post<Feature>(at('/api/features/:id/advance', ...args), body).catch((error: unknown) => {
         if (!(error instanceof AppError) || error.code !== 'conflict.gate') throw error

@@ -11,14 +11,14 @@ import { act, ago, type Moment, minutesAgo, type Person, people, type Step, type
 const pull = (number: number, repository = LANTERN) => `${repository}/pulls/${number}`
 const run = (number: number, repository = LANTERN) => `${repository}/actions/runs/${number}`
 
-/** A feature moves on. With `observed`, the code host confirms the evidence. */
-const moves = (at: Moment, by: Who, feature: string, evidence?: Evidence, level?: 'observed' | 'verified'): Step => ({
+/** Advances a feature. With `asked`, the code host is asked at once whether it has what the evidence names. */
+const moves = (at: Moment, by: Who, feature: string, evidence?: Evidence, level?: 'asked' | 'verified'): Step => ({
   at,
   by,
   run: async (ctx, stage) => {
     const ref = stage.id(feature)
     await advance(ctx, { ref, evidence, ...(level === 'verified' && { level }) })
-    if (level !== 'observed') return
+    if (level !== 'asked') return
     const { evidence: given } = await get(ctx, { ref })
     const last = given.find((e) => e.evidence.summary === evidence?.summary)
     await observe(contextOf(stage.app, system), { evidenceId: last?.id as string })
@@ -53,14 +53,14 @@ const offline: Step[] = [
       commits: ['71f0d6b'],
       pullRequests: [pull(279)],
     },
-    'observed',
+    'asked',
   ),
   moves(
     ago(15, '10:30'),
     'codex',
     'offline reading',
-    { summary: '188 of 188 reader tests pass with the network off.', testRuns: ['run 1058'], links: [run(1058)] },
-    'observed',
+    { summary: '188 of 188 reader tests pass with the network off.', testRuns: [run(1058)] },
+    'asked',
   ),
   moves(ago(13, '14:00'), 'ada', 'offline reading', {
     summary: 'A chapter for readers, and one for librarians.',
@@ -89,7 +89,7 @@ const offline: Step[] = [
       pullRequests: [pull(301)],
       files: ['store/block.ts', 'reader/pages.ts'],
     },
-    'observed',
+    'asked',
   ),
   moves(
     ago(1, '17:20'),
@@ -97,8 +97,8 @@ const offline: Step[] = [
     'offline reading',
     {
       summary: 'Two hours in flight mode on three phones: every page, cover and font was there.',
-      testRuns: ['209 of 209 pass'],
-      links: [run(1102)],
+      tests: { command: 'bun test reader', passed: 209, failed: 0 },
+      testRuns: [run(1102)],
     },
     'verified',
   ),
@@ -125,14 +125,14 @@ const encrypted: Step[] = [
     'codex',
     'encrypted shelf',
     { summary: 'The shelf is encrypted with a key per device.', commits: ['e91f3b2'], pullRequests: [pull(316)] },
-    'observed',
+    'asked',
   ),
   moves(
     ago(2, '11:00'),
     'codex',
     'encrypted shelf',
     { summary: 'Nothing readable in the folder; opening costs 14 ms more.', links: [run(1149)] },
-    'observed',
+    'asked',
   ),
   moves(minutesAgo(74), 'ben', 'encrypted shelf', {
     summary: 'What is encrypted, what is not, and how to change the key.',
@@ -150,7 +150,7 @@ const others: Step[] = [
       title: 'Sync you can see',
       description: 'A line under the shelf says what sync does, and a page says what it did.',
       assignee: people.ben.email,
-      taskIds: ['LAN-15', 'LAN-23', 'LAN-30'],
+      taskIds: ['LAN-15', 'LAN-23'],
     },
     'visible sync',
   ),
@@ -160,9 +160,9 @@ const others: Step[] = [
     'ben',
     'visible sync',
     { summary: 'Status line and history page.', commits: ['03ac9d4'], pullRequests: [pull(288)] },
-    'observed',
+    'asked',
   ),
-  moves(ago(18, '09:30'), 'codex', 'visible sync', { summary: '61 of 61 pass.', links: [run(1044)] }, 'observed'),
+  moves(ago(18, '09:30'), 'codex', 'visible sync', { summary: '61 of 61 pass.', links: [run(1044)] }, 'asked'),
   moves(ago(18, '15:00'), 'ben', 'visible sync', { summary: 'The words of each state.', files: ['docs/sync.md'] }),
   verdict(ago(17, '10:10'), 'ada', 'visible sync', 'approved', 'I finally know what my phone is doing.'),
   act(
@@ -178,11 +178,11 @@ const others: Step[] = [
     'claude',
     'old covers',
     { summary: 'The edition is part of the cache key.', commits: ['c2275e8'] },
-    'observed',
+    'asked',
   ),
   moves(ago(13, '09:15'), 'claude', 'old covers', {
     summary: 'A test that fails without it.',
-    files: ['test/covers.ts'],
+    tests: { command: 'bun test test/covers.ts', passed: 12, failed: 0 },
   }),
   verdict(ago(13, '10:00'), 'chiara', 'old covers', 'approved', 'Checked on both of my phones.'),
   act(
@@ -199,7 +199,10 @@ const others: Step[] = [
   ),
   moves(ago(10, '09:00'), 'chiara', 'larger controls'),
   moves(ago(6, '10:00'), 'chiara', 'larger controls', { summary: 'Targets of 44 points.', files: ['reader/bar.css'] }),
-  moves(ago(5, '10:00'), 'chiara', 'larger controls', { summary: 'Tried with five readers.', files: ['test/bar.ts'] }),
+  moves(ago(5, '10:00'), 'chiara', 'larger controls', {
+    summary: 'Tried with five readers.',
+    tests: { command: 'bun test test/bar.ts', passed: 31, failed: 0 },
+  }),
   moves(ago(5, '11:30'), 'chiara', 'larger controls', { summary: 'New pictures.', files: ['docs/reader.md'] }),
   verdict(
     ago(2, '14:20'),
@@ -216,6 +219,14 @@ const others: Step[] = [
     'shared shelves',
   ),
   moves(ago(3, '13:30'), 'chiara', 'shared shelves'),
+  // This commit was never pushed, so the gate opens again.
+  moves(
+    ago(1, '16:45'),
+    'codex',
+    'shared shelves',
+    { summary: 'A shelf can be shared with a link.', commits: ['4c19e7d'] },
+    'asked',
+  ),
   act(
     ago(8, '15:00'),
     'ben',
@@ -257,9 +268,9 @@ const harbour: Step[] = [
     'codex',
     'limits',
     { summary: 'A bucket per library.', commits: ['9b8817c'], pullRequests: [pull(57, HARBOUR)] },
-    'observed',
+    'asked',
   ),
-  moves(ago(17, '10:30'), 'codex', 'limits', { summary: '96 of 96 pass.', links: [run(402, HARBOUR)] }, 'observed'),
+  moves(ago(17, '10:30'), 'codex', 'limits', { summary: '96 of 96 pass.', links: [run(402, HARBOUR)] }, 'asked'),
   moves(ago(17, '15:00'), 'ben', 'limits', { summary: 'A page for operators.', files: ['docs/limits.md'] }),
   verdict(ago(16, '09:40'), 'ada', 'limits', 'approved', 'The school in Ytterby will be glad.'),
   act(
@@ -275,7 +286,7 @@ const harbour: Step[] = [
     'ben',
     'backups',
     { summary: 'The store is copied while it serves.', commits: ['a40be51'], pullRequests: [pull(64, HARBOUR)] },
-    'observed',
+    'asked',
   ),
 ]
 

@@ -11,7 +11,8 @@ function supplied(items: string[], step: number): object {
   const given: Record<string, unknown> = { summary: `What was done in step ${step}` }
   for (const item of items) {
     const part = /evidence[./](\w+)/.exec(item)?.[1] as string
-    if (part !== 'summary') given[part] = [`${part} of step ${step}`]
+    if (part === 'tests') given[part] = { command: 'bun test', passed: step, failed: 0 }
+    else if (part !== 'summary') given[part] = [`${part} of step ${step}`]
   }
   return given
 }
@@ -93,7 +94,7 @@ job('a hotfix needs no documentation', { calls: 5, tokens: 820 }, async (crew) =
   await author.call('advance_feature', { feature: id, evidence: { summary: 'Mended', commits: ['3f98b0f'] } })
   const tested = await author.call('advance_feature', {
     feature: id,
-    evidence: { summary: 'Green', testRuns: ['bun test: 3 pass'] },
+    evidence: { summary: 'Green', tests: { command: 'bun test', passed: 3, failed: 0 } },
   })
   expect(tested).toMatchObject({ status: 'in_review', next: { to: 'done' } })
 })

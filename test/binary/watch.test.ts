@@ -159,7 +159,7 @@ test('wait knows the gates and reviews of a feature', async () => {
   await move()
   await move({ summary: 'It locks', commits: ['3f98b0f'] })
   expect(await gate.done).toMatchObject({ code: 0, out: 'Folder lock is in_testing.\n' })
-  await move({ summary: 'All pass', testRuns: ['bun test: 3 pass'] })
+  await move({ summary: 'All pass', tests: { command: 'bun test', passed: 3, failed: 0 } })
   // Its own author may review it where the team has no other member.
   const verdict = { verdict: 'changes_requested', comments: 'Not on NFS' }
   expect((await office.api('POST', `/api/features/${feature.id}/reviews`, verdict)).status).toBe(200)

@@ -46,7 +46,8 @@ test('a feature goes through every gate, is reviewed, sent back and overridden',
   // Two gates more, one with evidence that its author has checked.
   await ada.page.keyboard.press('e')
   await dialog(ada).getByLabel('What changed, or the result').fill('209 of 209 pass')
-  await dialog(ada).getByLabel('Test runs').fill('bun test: 209 pass')
+  await dialog(ada).getByLabel('Test command').fill('bun test')
+  await dialog(ada).getByLabel('Tests passed').fill('209')
   await dialog(ada).getByLabel('I checked it myself').check()
   await dialog(ada).getByRole('button', { name: 'Advance to In docs' }).click()
   await measure(ada, 'In testing').getByText('verified').waitFor()

@@ -67,7 +67,9 @@ describe('an assigned agent', () => {
 })
 
 describe('notices about a feature', () => {
-  const evidence = (summary: string) => ({ evidence: { summary, files: ['a'], testRuns: ['b'] } })
+  const evidence = (summary: string) => ({
+    evidence: { summary, files: ['a'], tests: { command: 'b', passed: 1, failed: 0 } },
+  })
   /** Assigned to the first while they saw it; sent back to them by the second. */
   async function sentBack(
     lose: (place: { team: { id: string }; project: ProjectDetail; who: string }) => Promise<unknown>,

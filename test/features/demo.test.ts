@@ -121,15 +121,17 @@ describe('the visitor sees', () => {
     expect(values(features, 'status')).toEqual(
       new Set(['todo', 'in_progress', 'in_testing', 'in_docs', 'in_review', 'needs_edits', 'done']),
     )
-    const offline = features.find(({ title }) => title === 'Offline reading')
-    const { body } = await call<{ evidence: Row[]; reviews: Row[] }>(
-      t,
-      'GET',
-      `/api/features/${offline?.id}`,
-      undefined,
-      { authorization: `Bearer ${token}` },
-    )
+    const show = async (name: string) => {
+      const path = `/api/features/${features.find(({ title }) => title === name)?.id}`
+      const headers = { authorization: `Bearer ${token}` }
+      return (await call<{ status: string; evidence: Row[]; reviews: Row[] }>(t, 'GET', path, undefined, headers)).body
+    }
+    const body = await show('Offline reading')
     expect(values(body.evidence, 'level')).toEqual(new Set(['reported', 'observed', 'verified']))
+    expect(await show('Shared shelves')).toMatchObject({
+      status: 'in_progress',
+      evidence: [{ level: 'missing', missing: [{ item: '4c19e7d', reason: 'not_found' }] }],
+    })
     expect(body.reviews).toMatchObject([{ verdict: 'changes_requested', actor: { name: 'Ben Okafor' } }])
   })
 

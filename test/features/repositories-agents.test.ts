@@ -6,10 +6,9 @@ import {
   type Repository,
   targets,
 } from '../../src/features/repositories/schema.ts'
-import type { FeatureDetail } from '../../src/features/workflow/schema.ts'
 import { apiKey, call, member, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
-import { type FakeCodeHost, type FakeRepository, fakeRepositoryHost, SHA } from '../support/code-host.ts'
-import { expectRefusal, ownApp, watch } from './support.ts'
+import { type FakeRepository, fakeRepositoryHost } from '../support/code-host.ts'
+import { expectRefusal, watch } from './support.ts'
 
 const at = (provider: string) => `/api/settings/integrations/user/${provider}`
 const TOKEN = 'pat_averysecrettokenofadas5555'
@@ -246,108 +245,5 @@ describe.each(['github', 'gitea', 'gitlab'] as const)('as a pull request at %s',
     host.asked.length = 0
     await expectRefusal(t, await generate({ commit: true }, grace), 403, 'forbidden')
     expect(host.asked).toEqual([])
-  })
-})
-
-describe.each(['github', 'gitlab'] as const)('evidence that is at %s', (kind) => {
-  let host: FakeCodeHost
-  let t: TestApp
-  let ada: Person
-  let there: FakeRepository
-  let feature: string
-  let repository: Repository
-  const events: { type: string; subjectId: string | null; data: Record<string, unknown> }[] = []
-  let wake: () => void = () => undefined
-  beforeAll(async () => {
-    host = fakeRepositoryHost(kind)
-    host.tokens.add(TOKEN)
-    t = await ownApp(undefined, { ...host.settings, background: 'on' })
-    t.app.bus.subscribe((event) => {
-      events.push(event)
-      wake()
-    })
-  })
-  afterAll(() => t.close())
-  beforeEach(async () => {
-    host.fault = undefined
-    ada = await person(t)
-    const slug = `${unique('tutti')}/engine`
-    there = host.add(slug, { private: true })
-    const project = await projectOf(ada)
-    await ada.fetch('PUT', at(kind), { secret: TOKEN })
-    repository = (await ada.fetch<Repository>('POST', '/api/repos', { repo: slug, projectId: project.id })).body
-    feature = (
-      await ada.fetch<{ id: string }>('POST', `/api/projects/${project.id}/features`, { title: unique('Lock') })
-    ).body.id
-    await ada.fetch('POST', `/api/features/${feature}/advance`, {})
-  })
-  const advance = async (evidence: object) => {
-    const answer = await ada.fetch('POST', `/api/features/${feature}/advance`, {
-      evidence: { summary: 'Done', ...evidence },
-    })
-    expect(answer.status).toBe(200)
-  }
-  const levels = async () =>
-    (await ada.fetch<FeatureDetail>('GET', `/api/features/${feature}`)).body.evidence.map(({ level }) => level)
-  /** The job has done what it does. */
-  async function settled(): Promise<void> {
-    for (;;) {
-      const { rows } = await t.app.driver.query("select count(*)::int from jobs where name = 'repos.observe'")
-      if (rows[0]?.[0] === 0) return
-      await new Promise<void>((resolve) => {
-        wake = resolve
-        setTimeout(resolve, 50)
-      })
-    }
-  }
-
-  test('a commit, a pull request and a run: observed', async () => {
-    there.pulls.push({ number: 1, title: 'Lock', head: 'lock', base: 'main', open: false, body: '', reviewers: [] })
-    there.runs.set(42, 'success')
-    const [pull, run] =
-      kind === 'github'
-        ? [`${repository.url}/pull/1`, `${repository.url}/actions/runs/42`]
-        : ['!1', `${repository.url}/-/pipelines/42`]
-    await advance({ commits: [SHA.slice(0, 9)], pullRequests: [pull], links: [run, 'https://ci.example.com/7'] })
-    await settled()
-    expect(await levels()).toEqual(['observed'])
-    const told = events.filter((event) => event.type === 'feature.observed' && event.subjectId === feature)
-    expect(told).toMatchObject([{ data: { gate: 'code_complete', seen: [SHA.slice(0, 9), pull, run] } }])
-  })
-
-  test.each([
-    ['an unknown commit', { commits: ['abcdef1'] }],
-    ['one of two commits', { commits: [SHA, 'abcdef1'] }],
-    ['an unknown pull request', { commits: [SHA], pullRequests: ['#9'] }],
-    [
-      'a pull request of somewhere else',
-      { commits: [SHA], pullRequests: ['https://evil.example/tutti/engine/pull/1'] },
-    ],
-    ['a run that failed', { commits: [SHA], links: 'failed' }],
-    ['what is no commit', { commits: ['../../user'] }],
-  ])(
-    '%s: stays reported',
-    async (_name, { links, ...evidence }: { links?: string; commits?: string[]; pullRequests?: string[] }) => {
-      there.runs.set(43, 'failure')
-      const run = kind === 'github' ? `${repository.url}/actions/runs/43` : `${repository.url}/-/pipelines/43`
-      await advance({ ...evidence, ...(links && { links: [run] }) })
-      await settled()
-      expect(await levels()).toEqual(['reported'])
-    },
-  )
-
-  test('a host that is away holds up nobody', async () => {
-    const held = Promise.withResolvers<Response>()
-    const arrived = Promise.withResolvers<void>()
-    host.fault = () => {
-      arrived.resolve()
-      return held.promise
-    }
-    await advance({ commits: [SHA] })
-    expect(await levels()).toEqual(['reported'])
-    await arrived.promise
-    held.resolve(Response.json({ message: 'Bad credentials' }, { status: 401 }))
-    await settled()
-    expect(await levels()).toEqual(['reported'])
   })
 })

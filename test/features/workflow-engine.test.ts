@@ -8,6 +8,7 @@ import {
   next,
   problemsIn,
   progress,
+  stateBeforeGate,
   step,
   workflowOf,
 } from '../../src/features/projects/workflow.ts'
@@ -19,7 +20,7 @@ fc.configureGlobal({ seed: 20261115 })
 
 const at = (status: string, kind: FeatureKind = 'feature') => ({ status, kind })
 const code: Evidence = { summary: 'Lock added', commits: ['3f98b0f'] }
-const tested: Evidence = { summary: 'All pass', testRuns: ['bun test: 214 pass'] }
+const tested: Evidence = { summary: 'All pass', tests: { command: 'bun test', passed: 214, failed: 0 } }
 const documented: Evidence = { summary: 'Manual page', files: ['docs/lock.md'] }
 
 /** Where it leads with nothing missing, or what is missing, or that it is refused. */
@@ -37,7 +38,7 @@ describe('the default workflow', () => {
   })
 
   const files = 'evidence.files or evidence.commits or evidence.pullRequests'
-  const runs = 'evidence.files or evidence.testRuns or evidence.links'
+  const runs = 'evidence.tests or evidence.testRuns or evidence.links'
   const rows: [string, FeatureKind, Evidence | undefined, string][] = [
     ['todo', 'feature', undefined, 'in_progress'],
     ['todo', 'feature', code, 'refused'],
@@ -52,6 +53,14 @@ describe('the default workflow', () => {
     ['in_progress', 'feature', { summary: 'x', pullRequests: ['a'] }, 'in_testing'],
     ['in_testing', 'feature', undefined, `needs evidence.summary, ${runs}`],
     ['in_testing', 'feature', { summary: 'x', commits: ['a'] }, `needs ${runs}`],
+    ['in_testing', 'feature', { summary: 'x', files: ['test/lock.test.ts'] }, `needs ${runs}`],
+    ['in_testing', 'feature', { summary: 'x', testRuns: ['bun test: 214 pass'] }, `needs ${runs}`],
+    ['in_testing', 'feature', { summary: 'x', links: ['https://docs.example.com/lock'] }, `needs ${runs}`],
+    ['in_testing', 'feature', { summary: 'x', tests: { command: 'x', passed: 0, failed: 0 } }, `needs ${runs}`],
+    ['in_testing', 'feature', { summary: 'x', tests: { command: 'x', passed: 9, failed: 1 } }, `needs ${runs}`],
+    ['in_testing', 'feature', { summary: 'x', testRuns: ['https://example.com/x/42'] }, 'in_docs'],
+    ['in_testing', 'feature', { summary: 'x', links: ['https://github.com/o/r/actions/runs/42'] }, 'in_docs'],
+    ['in_testing', 'feature', { summary: 'x', links: ['https://gitlab.com/o/r/-/pipelines/42'] }, 'in_docs'],
     ['in_testing', 'feature', tested, 'in_docs'],
     ['in_testing', 'bug', { summary: 'x', links: ['https://ci.example.com/1'] }, 'in_review'],
     ['in_testing', 'chore', tested, 'in_review'],
@@ -82,6 +91,21 @@ describe('the default workflow', () => {
         state === 'in_review' ? 'needs_edits' : 'refused',
       )
     }
+  })
+
+  test('a refused test result is named in the refusal', () => {
+    const evidence: Evidence = { summary: 'x', tests: { command: 'bun test', passed: 9, failed: 2 } }
+    expect(step(defaultWorkflow, at('in_testing'), { by: 'advance', evidence })).toMatchObject({
+      missing: [{ needs: expect.stringContaining('(submitted: 9 passed, 2 failed)') }],
+    })
+  })
+
+  test('a feature behind a gate returns to the state in front of it, one in front of it stays', () => {
+    const back = (gate: string) => defaultWorkflow.states.map((state) => stateBeforeGate(defaultWorkflow, gate, state))
+    const [no, work, testing] = [undefined, 'in_progress', 'in_testing']
+    expect(back('code_complete')).toEqual([no, no, work, work, work, no, work])
+    expect(back('test_complete')).toEqual([no, no, no, testing, testing, no, testing])
+    expect(back('unknown')).toEqual(defaultWorkflow.states.map(() => undefined))
   })
 
   test('a bug passes over the state whose gate it skips, and only there', () => {
@@ -146,6 +170,19 @@ describe('a workflow of one’s own', () => {
     expect(workflowOf({ settings: { workflow: 'x' } })).toBe(defaultWorkflow)
     expect(outcome(two, at('open'), { by: 'advance' })).toBe('closed')
     expect(outcome(two, at('open'), { by: 'approved' })).toBe('refused')
+  })
+
+  test('decides with testResult whether a gate needs a test result', () => {
+    const withGate = (testResult?: true): Workflow => ({
+      ...two,
+      transitions: [{ from: 'open', to: 'closed', gate: 'tried' }],
+      gates: [{ name: 'tried', needs: [{ anyOf: ['files', 'testRuns'], what: 'what was tried', testResult }] }],
+    })
+    const evidence: Evidence = { summary: 'x', files: ['notes.md'], testRuns: ['Read on three phones'] }
+    expect(outcome(withGate(), at('open'), { by: 'advance', evidence })).toBe('closed')
+    expect(outcome(withGate(true), at('open'), { by: 'advance', evidence })).toBe(
+      'needs evidence.files or evidence.testRuns',
+    )
   })
 
   const gate = { name: 'g', needs: [{ anyOf: ['links'], what: 'a link' }] }
@@ -269,7 +306,7 @@ test('whatever the workflow and the calls: every step that is made is one of its
           if (gate && !gate.skipFor?.includes(kind)) {
             const evidence = (move.by === 'advance' && move.evidence) || undefined
             for (const { anyOf } of gate.needs)
-              expect(anyOf.some((part) => (evidence?.[part]?.length ?? 0) > 0)).toBe(true)
+              expect(anyOf.some((part) => Object.keys(evidence?.[part] ?? {}).length > 0)).toBe(true)
           }
           status = found.to
         }

@@ -70,7 +70,7 @@ export const override = (who: Person, ref: string, status: string, reason = 'Shi
 
 export const shown = {
   code: (): Evidence => ({ summary: unique('Lock added'), commits: ['3f98b0f'], files: ['src/lock.ts'] }),
-  tests: (): Evidence => ({ summary: unique('All pass'), testRuns: ['bun test: 214 pass'] }),
+  tests: (): Evidence => ({ summary: unique('All pass'), tests: { command: 'bun test', passed: 214, failed: 0 } }),
   docs: (): Evidence => ({ summary: unique('Manual'), files: ['docs/lock.md'] }),
 }
 /** As far as a review, the honest way. */

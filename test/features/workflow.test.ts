@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { AppError } from '../../src/errors.ts'
+import { AppError, type Problem } from '../../src/errors.ts'
 import { defaultWorkflow } from '../../src/features/projects/workflow.ts'
 import { type Evidence, type FeatureKind, kinds } from '../../src/features/projects/workflow-schema.ts'
+import type { Task } from '../../src/features/tasks/schema.ts'
 import * as advancing from '../../src/features/workflow/advancing.ts'
 import { get as getFeature } from '../../src/features/workflow/detail.ts'
 import type { Feature, FeatureDetail, FeaturePage } from '../../src/features/workflow/schema.ts'
@@ -59,7 +60,7 @@ describe('gates', () => {
     ])
     expect(missingOf(await advance(author, id, { summary: 'x', testRuns: ['y'] }))).toEqual(['/evidence/files'])
 
-    const code = shown.code()
+    const code = { ...shown.tests(), ...shown.code() }
     const passed = await advance(author, id, code)
     expect(passed.body).toMatchObject({ status: 'in_testing', next: { to: 'in_docs' } })
     expect(passed.body.gates[0]).toEqual({ gate: 'code_complete', state: 'passed' })
@@ -135,6 +136,99 @@ describe('gates', () => {
       'open',
       'open',
     ])
+  })
+
+  test('test_complete accepts a test result or a CI run, and nothing else', async () => {
+    const { author, project } = await newTeam()
+    const inTesting = async () => {
+      const { id } = await make(author, project)
+      await advance(author, id)
+      await advance(author, id, shown.code())
+      return id
+    }
+    const id = await inTesting()
+    const summary = 'All pass'
+    for (const evidence of [
+      { summary, files: ['test/lock.test.ts'] },
+      { summary, commits: ['3f98b0f'] },
+      { summary, testRuns: ['214 pass'] },
+      { summary, links: ['https://docs.example.com/lock'] },
+      { summary, tests: { command: 'bun test', passed: 0, failed: 0 } },
+      { summary, tests: { command: 'bun test', passed: 213, failed: 1 } },
+    ]) {
+      const refused = await advance(author, id, evidence)
+      await expectRefusal(t, refused, 409, 'conflict.gate')
+      expect(missingOf(refused)).toEqual(['/evidence/tests'])
+    }
+    await expectRefusal(
+      t,
+      await advance(author, id, { summary, tests: { command: 'bun test' } } as unknown as Evidence),
+      422,
+      'invalid',
+    )
+    const tests = { command: 'bun test', passed: 214, failed: 0 }
+    expect((await advance(author, id, { summary, tests })).body.status).toBe('in_docs')
+    expect((await get(author, id)).body.evidence[1]?.evidence).toEqual({ summary, tests })
+    const run = 'https://ci.example.com/run/42'
+    for (const evidence of [
+      { summary, testRuns: [run] },
+      { summary, links: [run] },
+    ])
+      expect((await advance(author, await inTesting(), evidence)).body.status).toBe('in_docs')
+  })
+
+  test('a feature is not done while one of its tasks is open, unless an admin overrides it', async () => {
+    const { author, member, admin, project } = await newTeam()
+    const tasks = await Promise.all(
+      times(
+        4,
+        async (i) =>
+          (await author.fetch<Task>('POST', `/api/projects/${project.id}/tasks`, { title: `Task ${i}` })).body,
+      ),
+    )
+    const [finished, cancelled, deleted, open] = tasks as [Task, Task, Task, Task]
+    const feature = await make(author, project, { taskIds: tasks.map(({ id }) => id) })
+    const forced = await make(author, project, { taskIds: [open.id] })
+    await toReview(author, feature)
+    await toReview(author, forced)
+    const all = await review(member, feature.id, 'approved')
+    await expectRefusal(t, all, 409, 'conflict.gate')
+    expect((all.body as unknown as Problem).missing?.map(({ item }) => item)).toEqual(
+      tasks.map(({ key }) => `task ${key}`).sort(),
+    )
+    await author.fetch('POST', `/api/tasks/${finished.key}/complete`, { notes: 'Done' })
+    await author.fetch('PATCH', `/api/tasks/${cancelled.key}`, { status: 'cancelled' })
+    await author.fetch('DELETE', `/api/tasks/${deleted.key}`)
+    const refused = await review(member, feature.id, 'approved')
+    const problem = await expectRefusal(t, refused, 409, 'conflict.gate')
+    expect(problem.detail).toContain(`«Task 3», which is todo, to be done or cancelled (task ${open.key})`)
+    expect(problem.next).toEqual([
+      {
+        tool: 'complete_task',
+        route: `POST /api/tasks/${open.key}/complete`,
+        command: `tutti tasks complete ${open.key}`,
+      },
+    ])
+    expect((await get(author, feature.id)).body).toMatchObject({
+      status: 'in_review',
+      reviews: [],
+      next: { to: 'done', missing: [{ item: 'review' }, { item: `task ${open.key}` }] },
+    })
+    const overridden = await override(admin, forced.id, 'done', 'The last task moved to the next release')
+    expect(overridden.body.status).toBe('done')
+    await author.fetch('POST', `/api/tasks/${open.key}/complete`, { notes: 'Done' })
+    expect((await review(member, feature.id, 'approved')).body.status).toBe('done')
+    // Reopening a task later does not reopen the feature.
+    await author.fetch('PATCH', `/api/tasks/${open.key}`, { status: 'todo' })
+    expect((await get(author, feature.id)).body).toMatchObject({ status: 'done', next: null })
+  })
+
+  test('changes can be requested while tasks are open', async () => {
+    const { author, member, project } = await newTeam()
+    const task = await author.fetch<Task>('POST', `/api/projects/${project.id}/tasks`, { title: 'Open' })
+    const feature = await make(author, project, { taskIds: [task.body.key] })
+    await toReview(author, feature)
+    expect((await review(member, feature.id, 'changes_requested')).body.status).toBe('needs_edits')
   })
 
   test('a status in PUT or PATCH goes through the same gates', async () => {
@@ -349,6 +443,48 @@ describe('over MCP', () => {
     })
     expect(await noticesTo(people.author, feature)).toEqual(['review'])
     expect((await review(author, feature.id, 'approved')).body.status).toBe('done')
+  })
+
+  test('an agent that submits files as tests or leaves a task open learns what is missing and the next call', async () => {
+    const { author, member, project } = await newTeam()
+    const organizationId = project.organizationId
+    const [mine, theirs] = [
+      await mcpToken(t, author, { organizationId, projectId: project.id }),
+      await mcpToken(t, member, { organizationId, projectId: project.id }),
+    ]
+    const { id, key } = await connected(mine, async (client) => {
+      const { key } = (await client.call('create_task', { title: 'Write the lock' })).structuredContent as {
+        key: string
+      }
+      const made = await client.call('create_feature', { title: 'Lock', kind: 'bug', tasks: [key] })
+      const { id } = made.structuredContent as { id: string }
+      await client.call('advance_feature', { feature: id })
+      const tested = await client.call('advance_feature', { feature: id, evidence: shown.code() })
+      expect(tested.structuredContent?.next).toMatchObject({
+        missing: [{}, { item: 'evidence.tests or evidence.testRuns or evidence.links' }],
+      })
+      const evidence = { summary: 'All pass', files: ['src/lock.ts'], commits: ['abcdef1'] }
+      const refused = await client.call('advance_feature', { feature: id, evidence })
+      expect(refused).toMatchObject({ isError: true, structuredContent: { code: 'conflict.gate' } })
+      expect(refused.content[0]?.text).toContain('a test result { command, passed ≥ 1, failed: 0 } or the address of a')
+      expect(refused.content[0]?.text).toContain('advance_feature')
+      const tests = { command: 'bun test', passed: 3, failed: 0 }
+      const passed = await client.call('advance_feature', { feature: id, evidence: { ...evidence, tests } })
+      expect(passed.structuredContent).toMatchObject({
+        status: 'in_review',
+        next: { to: 'done', missing: [{ item: 'review' }, { item: `task ${key}`, tool: 'complete_task' }] },
+      })
+      return { id, key }
+    })
+    await connected(theirs, async (client) => {
+      const approve = () => client.call('submit_review', { feature: id, verdict: 'approved' })
+      const refused = await approve()
+      expect(refused).toMatchObject({ isError: true, structuredContent: { code: 'conflict.gate' } })
+      expect(refused.content[0]?.text).toContain(`to be done or cancelled (task ${key})`)
+      expect(refused.content[0]?.text).toContain('complete_task')
+      expect((await client.call('complete_task', { task: key, notes: 'Done' })).isError).not.toBe(true)
+      expect((await approve()).structuredContent).toMatchObject({ status: 'done' })
+    })
   })
 
   test('the token’s project is the default; another agent reviews', async () => {

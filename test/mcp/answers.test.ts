@@ -181,7 +181,7 @@ async function toReview(id: string): Promise<void> {
   const evidence = [
     undefined,
     { summary: 'Drawn', commits: ['3f98b0f'] },
-    { summary: 'Green', testRuns: ['run 3'] },
+    { summary: 'Green', tests: { command: 'bun test', passed: 3, failed: 0 } },
     { summary: 'Written', files: ['docs/print.md'] },
   ]
   for (const given of evidence)

@@ -63,7 +63,7 @@ const plain = new Set(
     'goals context summary files branch commands checks commits option pros cons rationale alternatives outcome decision ' +
     'evidence notes comment reason verdict version links points estimate epics stories tasks systemPrompt nextStep ' +
     'openQuestions pullRequests testRuns blockedBy supersedes discoveredFrom expectedVersion limit until minutes ' +
-    'budgetTokens importance settings metadata scopeId base'
+    'budgetTokens importance settings metadata scopeId base tests command passed failed'
   ).split(' '),
 )
 

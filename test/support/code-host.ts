@@ -43,7 +43,7 @@ export interface FakeCodeHost {
   repositories: Map<string, FakeRepository>
   asked: Asked[]
   /** Instead of an answer. */
-  fault: ((asked: Asked) => Response | Promise<Response> | undefined) | undefined
+  fault: ((asked: Asked) => Response | undefined | Promise<Response | undefined>) | undefined
   add(slug: string, change?: Partial<FakeRepository>): FakeRepository
   stop(): Promise<void>
 }

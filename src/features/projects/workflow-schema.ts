@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { array, object, oneOf, optional, type Static, text, title, WayOut } from '../../schema.ts'
+import { array, bool, int, object, oneOf, optional, type Static, text, title, WayOut } from '../../schema.ts'
 
 /** The workflow that a project's features follow. */
 
@@ -14,12 +14,19 @@ export const Evidence = object({
   files: list('src/db/lock.ts'),
   commits: list('3f98b0f'),
   pullRequests: list('https://git.example.com/tutti/pull/7'),
-  testRuns: list('bun test test/db: 214 pass'),
-  links: list('https://ci.example.com/run/42'),
+  tests: optional(
+    object({
+      command: title(500, { example: 'bun test test/db' }),
+      passed: int({ min: 0, example: 214 }),
+      failed: int({ min: 0, example: 0 }),
+    }),
+  ),
+  testRuns: list('https://ci.example.com/run/42'),
+  links: list('https://docs.example.com/lock'),
 })
 export type Evidence = Static<typeof Evidence>
 
-export const evidenceParts = ['summary', 'files', 'commits', 'pullRequests', 'testRuns', 'links'] as const
+export const evidenceParts = ['summary', 'files', 'commits', 'pullRequests', 'tests', 'testRuns', 'links'] as const
 const stateName = text(63, { pattern: '^[a-z][a-z0-9_]*$', example: 'in_progress' })
 export const gateName = text(63, { pattern: '^[a-z][a-z0-9_]*$', example: 'code_complete' })
 
@@ -29,6 +36,9 @@ export const Gate = object({
     object({
       anyOf: Type.Array(oneOf(evidenceParts), { minItems: 1, maxItems: evidenceParts.length }),
       what: title(200, { example: 'at least one file path, commit or pull request' }),
+      testResult: optional(
+        bool({ description: 'Only a test result without failures, or the address of a CI run, counts' }),
+      ),
     }),
     10,
   ),

@@ -29,7 +29,11 @@ export const defaultWorkflow: Workflow = {
       name: 'test_complete',
       needs: [
         { anyOf: ['summary'], what: 'the results' },
-        { anyOf: ['files', 'testRuns', 'links'], what: 'at least one test file, test run or CI link' },
+        {
+          anyOf: ['tests', 'testRuns', 'links'],
+          what: 'a test result { command, passed ≥ 1, failed: 0 } or the address of a CI run',
+          testResult: true,
+        },
       ],
     },
     {
@@ -154,14 +158,14 @@ export function step(workflow: Workflow, { status, kind }: { status: string; kin
     }
   }
   const skipped = gate.skipFor?.includes(kind) ?? false
-  const missing = skipped ? [] : gate.needs.filter(({ anyOf }) => !anyOf.some((part) => isGiven(move.evidence?.[part])))
+  const missing = skipped ? [] : gate.needs.filter((need) => !isMet(need, move.evidence))
   return {
     to,
     gate: gate.name,
     missing: missing.map(({ anyOf, what }) => ({
       item: anyOf.map((part) => `evidence.${part}`).join(' or '),
       // The team's own workflow is stored text, the default one is not.
-      needs: workflow === defaultWorkflow ? what : quoted(what),
+      needs: (workflow === defaultWorkflow ? what : quoted(what)) + failuresIn(anyOf, move.evidence),
       ...bringing({
         tool: 'advance_feature',
         route: 'POST /api/features/{id}/advance',
@@ -171,7 +175,28 @@ export function step(workflow: Workflow, { status, kind }: { status: string; kin
   }
 }
 
-const isGiven = (part: string | string[] | undefined): boolean => part !== undefined && part.length > 0
+type Need = NonNullable<Workflow['gates']>[number]['needs'][number]
+
+/** Returns whether evidence has one of the parts that a gate needs. */
+const isMet = ({ anyOf, testResult = false }: Need, evidence: Partial<Evidence> = {}): boolean =>
+  anyOf.some((part) => {
+    if (part === 'tests')
+      return evidence.tests !== undefined && evidence.tests.passed > 0 && evidence.tests.failed === 0
+    const given = evidence[part] ?? []
+    if (!testResult || typeof given === 'string') return given.length > 0
+    return given.some(part === 'links' ? isCiRun : isAddress)
+  })
+
+const isAddress = (text: string): boolean => /^https?:\/\/\S+$/i.test(text)
+const ciHost =
+  /^https?:\/\/(?:[\w-]+\.)*(?:ci|builds?|jenkins|teamcity|drone|woodpecker|buildkite|circleci|travis-ci)\./i
+const ciPath = /\/(?:runs?|builds?|jobs?|pipelines?|checks?)\/[^/?#]|[?&]build_?id=/i
+/** `links` may lead anywhere, so an address counts there only if its host or path names CI, a run, a build or a job. */
+const isCiRun = (text: string): boolean => isAddress(text) && (ciHost.test(text) || ciPath.test(text))
+
+/** Returns the submitted test result, if it did not open the gate. */
+const failuresIn = (anyOf: readonly string[], { tests }: Partial<Evidence> = {}): string =>
+  tests && anyOf.includes('tests') ? ` (submitted: ${tests.passed} passed, ${tests.failed} failed)` : ''
 
 const reviewMissing = (verdict: Verdict): Missing => ({
   item: REVIEW,
@@ -185,6 +210,18 @@ const reviewMissing = (verdict: Verdict): Missing => ({
 
 /** Returns the call that provides a missing item. */
 export const bringing = (next: WayOut & { tool: string }): Pick<Missing, 'call' | 'next'> => ({ call: next.tool, next })
+
+/** Returns the state in front of a gate, if a feature can only be in `status` after it passed that gate. */
+export function stateBeforeGate({ transitions }: Workflow, gate: string, status: string): string | undefined {
+  return transitions.find((through) => {
+    if (through.gate !== gate || through.from === status) return false
+    const after = new Set([through.to])
+    for (const state of after)
+      for (const t of transitions)
+        if (t.from === state && t.to !== through.from && byOf(t) !== 'changes_requested') after.add(t.to)
+    return after.has(status)
+  })?.from
+}
 
 /** Returns the gates for a kind of feature, in workflow order, with the state of each. */
 export function progress(

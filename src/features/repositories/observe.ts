@@ -6,6 +6,8 @@ import type { RemoteRepository } from '../../outside/codehosts/host.ts'
 import type { Evidence } from '../projects/workflow-schema.ts'
 import { users } from '../users/table.ts'
 import { featureObserved } from '../workflow/events.ts'
+import { markMissing } from '../workflow/reopening.ts'
+import type { MissingItem } from '../workflow/schema.ts'
 import { featureEvidence, features } from '../workflow/table.ts'
 import { openRemoteFor } from './remote.ts'
 import { namedBy } from './rows.ts'
@@ -50,7 +52,7 @@ const reported = read('repositories.reported', machine, async (ctx, { evidenceId
     .from(repositories)
     .where(and(eq(repositories.projectId, found.projectId), isNull(repositories.deletedAt)))
     .orderBy(repositories.createdAt, repositories.id)
-    .limit(REPOSITORIES)
+    .limit(REPOSITORIES + 1)
   return { ...found, connected }
 })
 
@@ -59,53 +61,86 @@ export const observe = flow('repositories.observe', machine, async (ctx, { evide
   const found = await reported(ctx, { evidenceId })
   if (!found || found.connected.length === 0) return
   const places: Looked[] = []
-  for (const row of found.connected)
-    places.push({ url: row.url, remote: await openRemoteFor(ctx, found.userId, namedBy(ctx, row)) })
-  const seen = await seenOf(found.evidence, places).catch((error: unknown) => {
+  for (const row of found.connected.slice(0, REPOSITORIES))
+    places.push({
+      url: row.url,
+      isOnly: found.connected.length === 1,
+      remote: await openRemoteFor(ctx, found.userId, namedBy(ctx, row)),
+    })
+  const findings = await lookUp(found.evidence, places).catch((error: unknown) => {
     // An unreachable host is asked again by the next attempt; one that refuses the token would refuse it again.
-    if (error instanceof AppError && !isAway(error)) return undefined
+    if (error instanceof AppError && !isAway(error)) return []
     throw error
   })
-  if (seen) await mark(ctx, { ...found, evidenceId, seen })
+  const missing = findings.flatMap(({ item, state }): MissingItem[] => {
+    if (state === 'failed') return [{ item, reason: 'failed' }]
+    return state === 'absent' ? [{ item, reason: 'not_found' }] : []
+  })
+  // A repository that was not asked may have it.
+  const areAllAsked = found.connected.length <= REPOSITORIES
+  if (missing.length > 0 && areAllAsked) return markMissing(ctx, { evidenceId, missing })
+  if (findings.length > 0 && findings.every(({ state }) => state === 'there'))
+    await mark(ctx, { ...found, evidenceId, seen: findings.map(({ item }) => item) })
 })
 
 interface Looked {
   url: string
+  /** The project has no other repository. */
+  isOnly: boolean
   remote: RemoteRepository
 }
 
-/**
- * Returns the commits, pull requests and runs in these repositories that the evidence names; undefined if any is
- * missing.
- */
-async function seenOf(
-  { commits = [], pullRequests = [], links = [] }: Evidence,
+/** `unknown`: the item cannot be looked up in this repository, or has no result yet. */
+type State = 'there' | 'absent' | 'failed' | 'unknown'
+type Look = (item: string, place: Looked) => Promise<State>
+
+const looks = {
+  commits: (item, { url, remote }) =>
+    stateOf(shaIn(item, url), async (sha) => ((await remote.commit(sha)) ? 'there' : 'absent')),
+  pullRequests: (item, { url, remote, isOnly }) =>
+    stateOf(pullIn(item, url, isOnly), async (number) => ((await remote.hasPull(number)) ? 'there' : 'absent')),
+  runs: (item, { url, remote }) =>
+    stateOf(runIn(item, url), async (id) => {
+      const result = await remote.run(id)
+      if (result === undefined) return 'absent'
+      return result === 'passed' ? 'there' : result === 'failed' ? 'failed' : 'unknown'
+    }),
+} satisfies Record<string, Look>
+
+const stateOf = async <T>(named: T | undefined, look: (named: T) => Promise<State>): Promise<State> =>
+  named === undefined ? 'unknown' : look(named)
+
+/** Looks up the commits, pull requests and CI runs that evidence names. Returns nothing if they are too many. */
+async function lookUp(
+  { commits = [], pullRequests = [], testRuns = [], links = [] }: Evidence,
   places: readonly Looked[],
-): Promise<string[] | undefined> {
-  const seen: string[] = []
-  const runs = links.filter((link) => places.some(({ url }) => runIn(link, url) !== undefined))
-  if (commits.length + pullRequests.length + runs.length > ITEMS) return undefined
-  const looks: [items: readonly string[], look: (item: string, place: Looked) => Promise<boolean>][] = [
-    [
-      commits,
-      async (item, { url, remote }) =>
-        isThere(shaIn(item, url), async (sha) => (await remote.commit(sha)) !== undefined),
-    ],
-    [pullRequests, (item, { url, remote }) => isThere(pullIn(item, url, places.length === 1), remote.hasPull)],
-    [runs, (item, { url, remote }) => isThere(runIn(item, url), remote.passed)],
+): Promise<{ item: string; state: State }[]> {
+  const runs = [...testRuns, ...links].filter((link) => places.some(({ url }) => runIn(link, url) !== undefined))
+  const items: [item: string, look: Look][] = [
+    ...commits.map((item): [string, Look] => [item, looks.commits]),
+    ...pullRequests.map((item): [string, Look] => [item, looks.pullRequests]),
+    ...runs.map((item): [string, Look] => [item, looks.runs]),
   ]
-  for (const [items, look] of looks)
-    for (const item of items) {
-      let there = false
-      for (const place of places) there ||= await look(item, place)
-      if (!there) return undefined
-      seen.push(item)
-    }
-  return seen.length > 0 ? seen : undefined
+  if (items.length > ITEMS) return []
+  const findings: { item: string; state: State }[] = []
+  for (const [item, look] of items) findings.push({ item, state: await lookIn(item, look, places) })
+  return findings
 }
 
-const isThere = async <T>(named: T | undefined, look: (named: T) => Promise<boolean>): Promise<boolean> =>
-  named !== undefined && look(named)
+async function lookIn(item: string, look: Look, places: readonly Looked[]): Promise<State> {
+  const absentFrom: Looked[] = []
+  let state: State = 'unknown'
+  for (const place of places) {
+    const here = await look(item, place)
+    if (here === 'there') return here
+    if (here === 'failed') state = here
+    if (here === 'absent') absentFrom.push(place)
+  }
+  if (state === 'failed' || absentFrom.length === 0) return state
+  // Hosts say 404 also for what a token may not read.
+  for (const { remote } of absentFrom) if ((await remote.branches()).length === 0) return 'unknown'
+  return 'absent'
+}
 
 /** Returns what follows the repository's address, if the text is an address inside it. */
 const within = (text: string, url: string): string | undefined =>
@@ -121,9 +156,9 @@ function shaIn(item: string, url: string): string | undefined {
   return /^(?:\/-)?\/commit\/([0-9a-f]{7,40})$/i.exec(within(item, url) ?? '')?.[1]?.toLowerCase()
 }
 /** `#7` is unambiguous only with a single repository. */
-const pullIn = (item: string, url: string, only: boolean): number | undefined =>
+const pullIn = (item: string, url: string, isOnly: boolean): number | undefined =>
   numberIn(within(item, url), /^\/(?:pulls?|-\/merge_requests)\/(\d{1,9})(?:[/?#]|$)/) ??
-  (only ? numberIn(item, /^[#!]?(\d{1,9})$/) : undefined)
+  (isOnly ? numberIn(item, /^[#!]?(\d{1,9})$/) : undefined)
 const runIn = (item: string, url: string): number | undefined =>
   numberIn(within(item, url), /^\/(?:actions\/runs|-\/pipelines)\/(\d{1,15})(?:[/?#]|$)/)
 

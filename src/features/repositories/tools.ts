@@ -18,7 +18,7 @@ export const repositoryTools = [
   tool({
     name: 'connect_repo',
     title: 'Connect repo',
-    description: 'Connect a code repository to a project or the team, with your own token for its host.',
+    description: 'Connect a code repository, with your own token for its host.',
     toolset: 'code',
     input: object({
       repo,

@@ -38,7 +38,7 @@ export function compared(
   return { taken, conflicts }
 }
 
-const levels = ['reported', 'observed', 'verified']
+const levels = ['reported', 'missing', 'observed', 'verified']
 const rank = (level: unknown): number => levels.indexOf(String(level))
 
 /** What people call a record. */
@@ -54,8 +54,10 @@ const newer: Readonly<Record<string, { columns: readonly string[]; than(here: Fi
     than: (here, there) => Number(there.version) > Number(here.version),
   },
   gateEvidence: {
-    columns: ['level', 'verifiedById', 'verifiedByName', 'verifiedAt'],
-    than: (here, there) => rank(there.level) > rank(here.level),
+    columns: ['level', 'missing', 'reopenedAt', 'verifiedById', 'verifiedByName', 'verifiedAt'],
+    than: (here, there) =>
+      rank(there.level) > rank(here.level) ||
+      (there.level === here.level && Boolean(there.reopenedAt) && !here.reopenedAt),
   },
 }
 

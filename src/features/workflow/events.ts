@@ -53,6 +53,16 @@ export const featureRestored = define('feature.restored', {
   description: 'A feature was restored',
   data: shown,
 })
+/** Emitted by a job. `from` and `to` are equal if the feature was no longer behind the gate. */
+export const featureEvidenceMissing = define('feature.evidence_missing', {
+  ...ofFeature,
+  description: 'The code host does not have what evidence for a gate names, so the gate is open again',
+  data: { ...moved, gate: text, missing: texts },
+  words: (what, { from, to, gate }) =>
+    `did not find evidence for ${stateName(gate)} of ${what} at the code host${
+      from === to ? '' : `, and moved it back from ${stateName(from)} to ${stateName(to)}`
+    }`,
+})
 /** Emitted by a job, after the evidence is stored. */
 export const featureObserved = define('feature.observed', {
   ...ofFeature,

@@ -1,4 +1,4 @@
-import { and, eq, inArray, or, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNull, or, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { inPerson } from '../../auth/actor.ts'
 import { refuse } from '../../auth/policy.ts'
@@ -12,6 +12,7 @@ import { isInReview, type Move, step, workflowOf } from '../projects/workflow.ts
 import { blockersOf, openOnes } from './dependencies.ts'
 import { featureAdvanced, featureReviewed } from './events.ts'
 import { verifiedNow } from './evidence.ts'
+import { openTasks } from './open-tasks.ts'
 import { authorRefusal } from './refusals.ts'
 import { about, type Row } from './rows.ts'
 import { featureEvidence, featureReviews } from './table.ts'
@@ -41,6 +42,7 @@ export async function move(
   const missing = [
     ...found.missing,
     ...(wanted.by === 'changes_requested' ? [] : openOnes(workflow, await blockersOf(ctx, before.id))),
+    ...(await openTasks(ctx, project, before, to)),
   ]
   if (missing.length > 0)
     throw new AppError(
@@ -103,13 +105,14 @@ async function keepEvidence(
       and(
         eq(featureEvidence.featureId, id),
         eq(featureEvidence.evidence, evidence),
+        isNull(featureEvidence.reopenedAt),
         sql`${featureEvidence.createdAt} > coalesce((select max(r.created_at) from ${featureReviews} r
           where r.feature_id = ${id} and r.verdict = 'changes_requested'), '-infinity')`,
       ),
     )
     .limit(1)
   // A call that is repeated by mistake must not move the feature through the next gate as well. After changes were
-  // requested, the same evidence may count again.
+  // requested or a gate was opened again, the same evidence may count again.
   if (shown)
     throw new AppError('conflict', `This evidence was already submitted at ${shown.gate}. Submit what ${gate} needs.`)
   const evidenceId = newId()
@@ -122,8 +125,8 @@ async function keepEvidence(
     ...actorColumns(ctx),
   })
   // A job checks later that it exists, so that no request waits for a slow or unreachable code host.
-  const { commits = [], pullRequests = [], links = [] } = evidence
-  if (level === 'reported' && commits.length + pullRequests.length + links.length > 0)
+  const { commits = [], pullRequests = [], testRuns = [], links = [] } = evidence
+  if (level === 'reported' && commits.length + pullRequests.length + testRuns.length + links.length > 0)
     ctx.enqueue({ name: 'repos.observe', data: { evidenceId } })
 }
 
@@ -132,7 +135,7 @@ async function keepEvidence(
 /** People are notified of what their own agent did, but not of what they did themselves. */
 const isOwnDoing = ({ actor }: Ctx, userId: string): boolean => actor.userId === userId && actor.kind !== 'mcp_token'
 
-const notifyAll = (ctx: Ctx, row: Row, people: string[], notice: Omit<Notice, 'userId'>): Promise<void> =>
+export const notifyAll = (ctx: Ctx, row: Row, people: string[], notice: Omit<Notice, 'userId'>): Promise<void> =>
   notify(ctx, ...people.map((userId) => ({ ...notice, userId, about: { kind: 'feature' as const, id: row.id } })))
 
 /** Notifies the assignee, unless they did it themselves or can no longer see the feature. */

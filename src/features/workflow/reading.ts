@@ -16,6 +16,7 @@ import { projects as projectTable } from '../projects/table.ts'
 import { ofTeamOrProject } from '../projects/visible.ts'
 import { defaultWorkflow, next, progress, workflowOf } from '../projects/workflow.ts'
 import { blockersOf, openOnes } from './dependencies.ts'
+import { openTasks } from './open-tasks.ts'
 import { creationRefusal } from './refusals.ts'
 import { type Row, visible } from './rows.ts'
 import type { Feature, FeatureItem, FeaturePage, FeatureQuery } from './schema.ts'
@@ -56,7 +57,10 @@ export interface Ref {
 export const find = async (ctx: Ctx, { ref, project }: Ref) =>
   findIn(ctx, ref, project === undefined ? undefined : await projects.find(ctx, project))
 
-/** Returns the gates passed since changes were last requested: earlier evidence was about another state of the work. */
+/**
+ * Returns the gates passed since changes were last requested: earlier evidence was about another state of the work.
+ * What came before a gate was opened again does not count either.
+ */
 async function passedGates(ctx: Ctx, ids: string[]): Promise<Map<string, Set<string>>> {
   const passed = new Map<string, Set<string>>(ids.map((id) => [id, new Set()]))
   if (ids.length === 0) return passed
@@ -66,11 +70,19 @@ async function passedGates(ctx: Ctx, ids: string[]): Promise<Map<string, Set<str
   const shown = await ctx.db
     .select({ id: featureEvidence.featureId, gate: featureEvidence.gate })
     .from(featureEvidence)
-    .where(and(inArray(featureEvidence.featureId, ids), since(featureEvidence)))
+    .where(and(inArray(featureEvidence.featureId, ids), isNull(featureEvidence.reopenedAt), since(featureEvidence)))
   const approved = await ctx.db
     .select({ id: featureReviews.featureId })
     .from(featureReviews)
-    .where(and(inArray(featureReviews.featureId, ids), eq(featureReviews.verdict, 'approved'), since(featureReviews)))
+    .where(
+      and(
+        inArray(featureReviews.featureId, ids),
+        eq(featureReviews.verdict, 'approved'),
+        since(featureReviews),
+        sql`not exists (select 1 from ${featureEvidence} e where e.feature_id = ${featureReviews.featureId}
+          and e.reopened_at >= ${featureReviews.createdAt})`,
+      ),
+    )
   for (const { id, gate } of shown) passed.get(id)?.add(gate)
   for (const { id } of approved) passed.get(id)?.add('review')
   return passed
@@ -92,7 +104,10 @@ export async function present(ctx: Ctx, project: Project, row: Row): Promise<Fea
     ...itemOf(row, progress(workflow, row.kind, passed)),
     description: row.description,
     blockedBy: blockers.map(({ id }) => id),
-    next: ahead && { to: ahead.to, missing: [...ahead.missing, ...openOnes(workflow, blockers)] },
+    next: ahead && {
+      to: ahead.to,
+      missing: [...ahead.missing, ...openOnes(workflow, blockers), ...(await openTasks(ctx, project, row, ahead.to))],
+    },
   }
 }
 

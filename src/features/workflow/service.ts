@@ -87,7 +87,7 @@ export const update = write(
       ? await move(
           ctx,
           project,
-          { ...before, kind: patch.kind ?? before.kind },
+          { ...before, ...linked, kind: patch.kind ?? before.kind },
           { by: 'advance', to: status, evidence },
           level,
         )

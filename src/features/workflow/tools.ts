@@ -43,7 +43,10 @@ const full = ({ evidence, reviews, states: _, ...feature }: FeatureDetail) => ({
   ...feature,
   gates: gatesOf(feature),
   next: gateOf(feature),
-  evidence: evidence.map(({ id: _, verified: __, ...shown }) => shown),
+  evidence: evidence.map(({ id: _, verified: __, reopenedAt, ...shown }) => ({
+    ...shown,
+    reopened: reopenedAt === null ? null : true,
+  })),
   reviews: reviews.map(({ id: _, ...review }) => review),
 })
 
@@ -51,7 +54,7 @@ export const workflowTools = [
   tool({
     name: 'create_feature',
     title: 'Create feature',
-    description: 'Create a feature: work that must pass gates (code, tests, docs, review). Returns the gates ahead.',
+    description: 'Create a feature: work that must pass gates (code, tests, docs, review).',
     toolset: 'workflows',
     input: object({
       title: title(200),
@@ -72,8 +75,7 @@ export const workflowTools = [
   tool({
     name: 'advance_feature',
     title: 'Advance feature',
-    description:
-      'Move a feature to its next state, with evidence for its gate. Returns what the gate still needs, or the next one.',
+    description: 'Move a feature through its gate, with evidence. Returns what the next gate needs.',
     toolset: 'workflows',
     input: object({ feature, evidence: optional(Evidence) }),
     action: advance,
@@ -112,7 +114,7 @@ export const workflowTools = [
   tool({
     name: 'get_feature',
     title: 'Get feature',
-    description: 'Get a feature with gates, evidence, reviews and what the next gate needs.',
+    description: 'Get a feature with gates, evidence and reviews.',
     toolset: 'workflows',
     input: object({ feature }),
     action: detail.get,

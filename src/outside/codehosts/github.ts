@@ -151,9 +151,12 @@ const sourceOf = ({ client, get }: Target, d: Dialect): Omit<RemoteSource, 'issu
       at: momentOf(date),
     }
   },
-  async passed(run) {
-    const { status, body } = await get(`/actions/runs/${run}`, [404])
-    return status < 300 && fieldsOf(body).conclusion === 'success'
+  async run(id) {
+    const { status, body } = await get(`/actions/runs/${id}`, [404])
+    if (status === 404) return undefined
+    const { conclusion } = fieldsOf(body)
+    if (typeof conclusion !== 'string' || conclusion === '') return 'unfinished'
+    return conclusion === 'success' ? 'passed' : 'failed'
   },
 })
 

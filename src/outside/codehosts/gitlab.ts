@@ -90,9 +90,12 @@ const sourceOf = ({ client, get }: Target): Omit<RemoteSource, 'issues'> => ({
     const { id, title, author_name: by, committed_date: at } = fieldsOf(body)
     return { sha: shaOf(client, id), title: line(title, 200) ?? '', author: line(by, 100), at: momentOf(at) }
   },
-  async passed(run) {
-    const { status, body } = await get(`/pipelines/${run}`, [404])
-    return status < 300 && fieldsOf(body).status === 'success'
+  async run(id) {
+    const { status, body } = await get(`/pipelines/${id}`, [404])
+    if (status === 404) return undefined
+    const result = String(fieldsOf(body).status)
+    if (result === 'success') return 'passed'
+    return ['failed', 'canceled', 'skipped'].includes(result) ? 'failed' : 'unfinished'
   },
 })
 

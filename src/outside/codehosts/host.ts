@@ -45,9 +45,11 @@ export interface RemoteSource {
   commit(ref: string): Promise<Commit | undefined>
   /** A page of all issues, those that were not changed for longest first; pull requests are left out. */
   issues(which: { page: number; since?: string }): Promise<{ items: RemoteIssue[]; more: boolean }>
-  /** Whether this check run succeeded. */
-  passed(run: number): Promise<boolean>
+  /** The result of a CI run; undefined if there is no such run. A run that was cancelled or skipped has failed. */
+  run(id: number): Promise<RunResult | undefined>
 }
+
+export type RunResult = 'passed' | 'failed' | 'unfinished'
 
 export interface RemoteIssue {
   number: number

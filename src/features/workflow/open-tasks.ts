@@ -1,0 +1,60 @@
+import { and, eq, isNull, notInArray } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { anyOf, idList } from '../../db/columns.ts'
+import { mayRead } from '../../records/readable.ts'
+import { closed } from '../../records/work.ts'
+import { quoted } from '../../text/quoted.ts'
+import type { Project } from '../projects/schema.ts'
+import { bringing, isClosed, workflowOf } from '../projects/workflow.ts'
+import type { Missing } from '../projects/workflow-schema.ts'
+import { tasks } from '../tasks/table.ts'
+import type { Row } from './rows.ts'
+
+const MOST_NAMED = 5
+
+/**
+ * Returns what a feature still needs to be closed by moving to state `to`: its tasks have to be done or cancelled.
+ * A task that was deleted or moved to another project no longer counts.
+ */
+export async function openTasks(
+  ctx: Ctx,
+  project: Project,
+  { taskIds }: Pick<Row, 'taskIds'>,
+  to: string,
+): Promise<Missing[]> {
+  if (taskIds.length === 0 || !isClosed(workflowOf(project), to)) return []
+  const open = await ctx.db
+    .select({ number: tasks.number, title: tasks.title, status: tasks.status })
+    .from(tasks)
+    .where(
+      and(
+        anyOf(tasks.id, idList(taskIds)),
+        eq(tasks.projectId, project.id),
+        isNull(tasks.deletedAt),
+        notInArray(tasks.status, [...closed]),
+      ),
+    )
+    .orderBy(tasks.number)
+  const named = mayRead(ctx, 'task') ? open.slice(0, MOST_NAMED) : []
+  const others = open.length - named.length
+  return [
+    ...named.map(({ number, title, status }) => {
+      const key = `${project.key}-${number}`
+      return {
+        item: `task ${key}`,
+        needs: `${quoted(title)}, which is ${status}, to be done or cancelled`,
+        ...completing(key),
+      }
+    }),
+    ...(others > 0
+      ? [{ item: 'tasks', needs: `${others} more of its tasks to be done or cancelled`, ...completing('<task>') }]
+      : []),
+  ]
+}
+
+const completing = (key: string) =>
+  bringing({
+    tool: 'complete_task',
+    route: `POST /api/tasks/${key.startsWith('<') ? '{id}' : key}/complete`,
+    command: `tutti tasks complete ${key}`,
+  })

@@ -1,0 +1,94 @@
+import { and, eq, gt, gte, isNull } from 'drizzle-orm'
+import { type Ctx, write } from '../../action.ts'
+import { machine } from '../../auth/policy.ts'
+import { events } from '../../events/table.ts'
+import { settle } from '../notifications/service.ts'
+import { readersOf } from '../projects/readers.ts'
+import { projects } from '../projects/table.ts'
+import { stateBeforeGate, workflowOf } from '../projects/workflow.ts'
+import { featureEvidenceMissing, featureOverridden } from './events.ts'
+import { notifyAll } from './moves.ts'
+import { about, type Row, visible } from './rows.ts'
+import type { MissingItem } from './schema.ts'
+import { featureEvidence, featureReviews, features } from './table.ts'
+import { change } from './writing.ts'
+
+type Evidence = typeof featureEvidence.$inferSelect
+
+/**
+ * Marks evidence that names something which the code host does not have, and opens its gate again: the feature goes
+ * back to the state in front of it, and what was submitted later no longer counts. Evidence that a person verified
+ * meanwhile stays as it is.
+ */
+export const markMissing = write(
+  'workflow.markMissing',
+  machine,
+  async (ctx, { evidenceId, missing }: { evidenceId: string; missing: MissingItem[] }): Promise<void> => {
+    const reported = and(eq(featureEvidence.id, evidenceId), eq(featureEvidence.level, 'reported'))
+    const [given] = await ctx.db.select().from(featureEvidence).where(reported)
+    if (!given) return
+    const [before] = await ctx.db
+      .select(visible)
+      .from(features)
+      .where(and(eq(features.id, given.featureId), isNull(features.deletedAt)))
+      .for('update')
+    if (!before) return
+    const marked = await ctx.db
+      .update(featureEvidence)
+      .set({ level: 'missing', missing, reopenedAt: ctx.now })
+      .where(reported)
+      .returning({ id: featureEvidence.id })
+    if (marked.length === 0) return
+    const to = await stateToReturnTo(ctx, before, given)
+    const after = to === undefined ? before : await moveBack(ctx, before, given, to)
+    const items = missing.map(({ item }) => item)
+    ctx.emit(
+      featureEvidenceMissing,
+      about(after, { from: before.status, to: after.status, gate: given.gate, missing: items }),
+    )
+    await notifySubmitter(ctx, after, given, items)
+  },
+)
+
+/** Returns the state in front of the gate; undefined if the feature did not come to its state through this evidence. */
+async function stateToReturnTo(ctx: Ctx, row: Row, { id, gate, createdAt }: Evidence): Promise<string | undefined> {
+  const [project] = await ctx.db
+    .select({ settings: projects.settings })
+    .from(projects)
+    .where(eq(projects.id, row.projectId))
+  const changesRequested = await ctx.db.$count(
+    featureReviews,
+    and(
+      eq(featureReviews.featureId, row.id),
+      eq(featureReviews.verdict, 'changes_requested'),
+      gt(featureReviews.id, id),
+    ),
+  )
+  // An admin who overrides a gate has decided in spite of it.
+  const overridden = await ctx.db.$count(
+    events,
+    and(eq(events.subjectId, row.id), eq(events.type, featureOverridden.name), gte(events.at, createdAt)),
+  )
+  if (!project || changesRequested + overridden > 0) return undefined
+  return stateBeforeGate(workflowOf(project), gate, row.status)
+}
+
+async function moveBack(ctx: Ctx, before: Row, { id }: Evidence, status: string): Promise<Row> {
+  await ctx.db
+    .update(featureEvidence)
+    .set({ reopenedAt: ctx.now })
+    .where(
+      and(eq(featureEvidence.featureId, before.id), gt(featureEvidence.id, id), isNull(featureEvidence.reopenedAt)),
+    )
+  await settle(ctx, { id: before.id, reasons: ['review'] })
+  return change(ctx, before, { status })
+}
+
+async function notifySubmitter(ctx: Ctx, row: Row, { actorId }: Evidence, items: readonly string[]): Promise<void> {
+  const people = [actorId, row.assigneeType === 'user' ? row.assigneeId : null].filter((id) => id !== null)
+  await notifyAll(ctx, row, await readersOf(ctx, row.projectId, [...new Set(people)]), {
+    reason: 'needs_you',
+    type: 'warning',
+    title: `Not found at the code host: ${items.join(', ').slice(0, 100)} (${row.title})`,
+  })
+}
