@@ -13,4 +13,5 @@ export const sessionCheckpointed: typeof sessions.sessionCheckpointed.name = 'se
 export const featureCreated: typeof workflow.featureCreated.name = 'feature.created'
 export const featureAdvanced: typeof workflow.featureAdvanced.name = 'feature.advanced'
 export const featureReviewed: typeof workflow.featureReviewed.name = 'feature.reviewed'
+export const featureEvidenceMissing: typeof workflow.featureEvidenceMissing.name = 'feature.evidence_missing'
 export const featureOverridden: typeof workflow.featureOverridden.name = 'feature.overridden'

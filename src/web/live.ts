@@ -14,7 +14,7 @@ import { versionWritten } from './written.ts'
 
 /** The first words of the keys of queries that show records of a kind. */
 const shownBy: Record<RecordName, readonly string[]> & Record<string, readonly string[]> = {
-  task: ['tasks', 'task', 'at work', 'plan', 'progress', 'epics', 'trash'],
+  task: ['tasks', 'task', 'feature', 'at work', 'plan', 'progress', 'epics', 'trash'],
   session: ['sessions', 'session'],
   epic: ['plan', 'epics', 'trash'],
   story: ['plan', 'epics', 'trash'],

@@ -1,5 +1,8 @@
-/** How sure evidence is: a ring if somebody says so, a dot if a code host shows it, a check if a person looked. */
-export type Level = 'reported' | 'observed' | 'verified'
+/**
+ * How sure evidence is: a ring if somebody says so, a dot if a code host shows it, a check if a person looked, a cross
+ * if the code host does not have it.
+ */
+export type Level = 'reported' | 'missing' | 'observed' | 'verified'
 
 const shapes = {
   reported: <circle cx="8" cy="8" r="5.25" fill="var(--card)" stroke="var(--edge)" strokeWidth="1.5" />,
@@ -7,6 +10,12 @@ const shapes = {
     <>
       <circle cx="8" cy="8" r="5.25" fill="var(--card)" stroke="var(--info)" strokeWidth="1.5" />
       <circle cx="8" cy="8" r="2.4" fill="var(--info)" />
+    </>
+  ),
+  missing: (
+    <>
+      <circle cx="8" cy="8" r="5.25" fill="var(--card)" stroke="var(--bad)" strokeWidth="1.5" />
+      <path d="m6 6 4 4m0-4-4 4" fill="none" stroke="var(--bad)" strokeWidth="1.5" strokeLinecap="round" />
     </>
   ),
   verified: (
@@ -31,6 +40,4 @@ export const LevelGlyph = ({ level }: { level: Level }) => (
   </svg>
 )
 
-const names: Record<Level, string> = { reported: 'reported', observed: 'observed', verified: 'verified' }
-
-export const LevelWord = ({ level }: { level: Level }) => <span className={`lv ${level}`}>{names[level]}</span>
+export const LevelWord = ({ level }: { level: Level }) => <span className={`lv ${level}`}>{level}</span>

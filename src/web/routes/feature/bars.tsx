@@ -106,7 +106,12 @@ function Piece({ evidence, may, act }: { evidence: SubmittedEvidence; may: boole
         <LevelWord level={evidence.level} />
         <span className="end">{day(evidence.verified?.at ?? evidence.createdAt)}</span>
       </div>
-      {may && evidence.level !== 'verified' && (
+      {evidence.missing?.map(({ item, reason }) => (
+        <span key={item} className="t12 bad">
+          {words.missingItem[reason](item)}
+        </span>
+      ))}
+      {may && evidence.level !== 'verified' && evidence.level !== 'missing' && (
         <button
           type="button"
           className="btn small verify"

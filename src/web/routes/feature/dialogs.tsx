@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useState } from 'react'
+import type { Evidence } from '../../../features/projects/workflow-schema.ts'
 import type { FeatureView } from '../../../features/workflow/schema.ts'
 import { priorities } from '../../../records/work.ts'
 import { Dialog } from '../../components/dialog.tsx'
@@ -48,6 +49,32 @@ function Form({ act, submit, onSubmit, children }: FormProps) {
 
 const lists = ['files', 'commits', 'pullRequests', 'testRuns', 'links'] as const
 
+/** Returns the test result, if one was entered. The server says what it lacks. */
+function testsOf(form: FormData): Pick<Evidence, 'tests'> {
+  const [command, passed] = [textOf(form, 'command'), textOf(form, 'passed')]
+  if (command === '' && passed === '') return {}
+  return { tests: { command, passed: Number(passed), failed: Number(textOf(form, 'failed')) } }
+}
+
+const TestResult = () => (
+  <>
+    <label className="field">
+      <span>{words.testCommand}</span>
+      <input className="input mono" name="command" maxLength={500} />
+    </label>
+    <div className="two">
+      <label className="field">
+        <span>{words.testsPassed}</span>
+        <input className="input" name="passed" type="number" min={0} />
+      </label>
+      <label className="field">
+        <span>{words.testsFailed}</span>
+        <input className="input" name="failed" type="number" min={0} defaultValue={0} />
+      </label>
+    </div>
+  </>
+)
+
 /** Which kinds of evidence the gate asks for; all of them can be brought. */
 const asked = ({ workflow }: FeatureView, gate: string): Set<string> =>
   new Set(workflow.gates?.find(({ name }) => name === gate)?.needs.flatMap(({ anyOf }) => anyOf))
@@ -66,7 +93,7 @@ export function EvidenceDialog({ feature, act, onClose, gate }: Props & { gate: 
     const brought = Object.fromEntries(
       lists.map((name) => [name, linesOf(name)] as const).filter(([, all]) => all.length > 0),
     )
-    const evidence = { summary: textOf(form, 'summary'), ...brought }
+    const evidence = { summary: textOf(form, 'summary'), ...testsOf(form), ...brought }
     const level = form.get('verified') ? ('verified' as const) : ('reported' as const)
     act.mutate({ do: 'advance', body: { evidence, level } }, { onSuccess: onClose })
   }
@@ -77,6 +104,7 @@ export function EvidenceDialog({ feature, act, onClose, gate }: Props & { gate: 
           <span>{words.evidence.summary}</span>
           <textarea className="input area" name="summary" rows={2} required maxLength={10_000} />
         </label>
+        {wanted.has('tests') && <TestResult />}
         {lists
           .toSorted((a, b) => Number(wanted.has(b)) - Number(wanted.has(a)))
           .map((name) => (

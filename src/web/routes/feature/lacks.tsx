@@ -2,7 +2,8 @@
 import { Link } from '@tanstack/react-router'
 import { Check, CircleSlash } from 'lucide-react'
 import type { FeatureView } from '../../../features/workflow/schema.ts'
-import { capitalized } from '../../words.ts'
+import { capitalized, statusNames } from '../../words.ts'
+import { currentEvidence } from './track.ts'
 import { inWords, words } from './words.ts'
 
 type Missing = NonNullable<FeatureView['next']>['missing'][number]
@@ -16,6 +17,7 @@ interface Props {
 
 const blockerOf = ({ item }: Missing): string | undefined => /^blockedBy (\S+)$/.exec(item)?.[1]
 const isEvidence = ({ item }: Missing): boolean => item.startsWith('evidence.')
+const taskOf = ({ item }: Missing): string | undefined => /^task (\S+)$/.exec(item)?.[1]
 
 export function Lacks({ feature, gate, onEvidence }: Props) {
   if (!feature.next) return null
@@ -29,6 +31,15 @@ export function Lacks({ feature, gate, onEvidence }: Props) {
         {missing.length > 0 && <span className="flag warn">{words.nMissing(missing.length)}</span>}
         {gate && <span className="end t12 soft mono">{gate}</span>}
       </header>
+      {currentEvidence(feature)
+        .filter((one) => one.gate === gate)
+        .slice(-1)
+        .flatMap((last) => last.missing ?? [])
+        .map(({ item, reason }) => (
+          <p key={item} className="t13 bad" role="note">
+            {words.missingItem[reason](item)} {words.submitAgain}
+          </p>
+        ))}
       {missing.length === 0 && (
         <div className="lack">
           <Check className="i good" aria-hidden />
@@ -63,6 +74,7 @@ function Lack({
 }: { missing: Missing; feature: FeatureView } & Pick<Props, 'onEvidence'>) {
   const blocker = blockerOf(missing)
   const waiting = feature.blockers.find(({ id }) => id === blocker)
+  const task = feature.tasks.find(({ key }) => key === taskOf(missing))
   return (
     <div className="lack">
       <CircleSlash className="i warn" aria-hidden />
@@ -75,11 +87,19 @@ function Lack({
             </Link>
             , {inWords(waiting.status).toLowerCase()}
           </>
+        ) : task ? (
+          <>
+            {words.openTask}{' '}
+            <Link className="link" to="/tasks/$key" params={{ key: task.key }}>
+              {task.title}
+            </Link>
+            , {statusNames[task.status].toLowerCase()}
+          </>
         ) : (
           capitalized(missing.needs)
         )}
         <br />
-        <span className="t12 soft mono">{waiting ? missing.next.command : missing.item}</span>
+        <span className="t12 soft mono">{waiting || task ? missing.next.command : missing.item}</span>
       </span>
       {isEvidence(missing) && onEvidence && (
         <button type="button" className="btn small" onClick={onEvidence}>
@@ -90,10 +110,15 @@ function Lack({
   )
 }
 
+const examples: Readonly<Record<string, string>> = {
+  summary: 'summary: "…"',
+  tests: 'tests: { command: "…", passed: 1, failed: 0 }',
+}
+
 /** The call of the tool, with an empty place for the first of each kind of evidence that would do. */
 function advanceCall(id: string, missing: readonly Missing[]): string {
   const parts = missing.filter(isEvidence).map(({ item }) => item.split(' ')[0]?.slice('evidence.'.length) ?? '')
   const all = [...new Set(['summary', ...parts])]
-  const given = all.map((part) => (part === 'summary' ? 'summary: "…"' : `${part}: ["…"]`)).join(', ')
+  const given = all.map((part) => examples[part] ?? `${part}: ["…"]`).join(', ')
   return `advance_feature feature: "${id}"\n  evidence: { ${given} }`
 }

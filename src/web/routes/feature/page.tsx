@@ -12,7 +12,13 @@ import { Avatar, LeaseRing } from '../../components/party.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { featureAdvanced, featureCreated, featureOverridden, featureReviewed } from '../../events.ts'
+import {
+  featureAdvanced,
+  featureCreated,
+  featureEvidenceMissing,
+  featureOverridden,
+  featureReviewed,
+} from '../../events.ts'
 import { useKey } from '../../keys.ts'
 import { lazy } from '../../lazy.ts'
 import { isProblem } from '../../problem.ts'
@@ -22,7 +28,7 @@ import { Bars } from './bars.tsx'
 import { Lacks } from './lacks.tsx'
 import { type Acting, featureQuery, historyQuery, restore, useAct } from './queries.ts'
 import { Reviews } from './reviews.tsx'
-import { currentEvidence, nextGate } from './track.ts'
+import { currentEvidence, nextGate, waitsForTasks } from './track.ts'
 import { Around, Trail } from './trail.tsx'
 import { inWords, words } from './words.ts'
 
@@ -65,7 +71,7 @@ export function FeaturePage() {
   useKey('e', () => addEvidence?.(), { label: words.keys.evidence })
   useKey('r', () => document.getElementById('verdict')?.focus(), { label: words.keys.review })
   const verifyLast = () => {
-    const open = currentEvidence(feature).findLast(({ level }) => level !== 'verified')
+    const open = currentEvidence(feature).findLast(({ level }) => level !== 'verified' && level !== 'missing')
     if (open && feature.can.verify === true) act.mutate({ do: 'verify', evidenceId: open.id })
   }
   useKey('v', verifyLast, { label: words.keys.verify })
@@ -106,7 +112,13 @@ export function FeaturePage() {
   )
 }
 
-const moves = new Set<string>([featureCreated, featureAdvanced, featureReviewed, featureOverridden])
+const moves = new Set<string>([
+  featureCreated,
+  featureAdvanced,
+  featureReviewed,
+  featureOverridden,
+  featureEvidenceMissing,
+])
 /** When it came to the state that it is in. */
 const movedAt = (happened: readonly { type: string; at: string }[]): string | undefined =>
   happened.find(({ type }) => moves.has(type))?.at
@@ -198,7 +210,7 @@ function AdvanceButton({ feature, act, gate, onShow }: HeadProps) {
   const { next, can } = feature
   if (!next || can.advance !== true || gate === 'review') return null
   const label = words.advance(inWords(next.to))
-  const blocked = next.missing.find(({ item }) => item.startsWith('blockedBy'))
+  const blocked = waitsForTasks(feature) || next.missing.some(({ item }) => item.startsWith('blockedBy'))
   if (blocked)
     return (
       <button type="button" className="btn off" aria-disabled title={words.waits}>

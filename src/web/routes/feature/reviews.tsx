@@ -7,6 +7,7 @@ import { ProblemBox } from '../../components/states.tsx'
 import { day } from '../../times.ts'
 import { partyOf } from './bars.tsx'
 import type { Acting } from './queries.ts'
+import { waitsForTasks } from './track.ts'
 import { words } from './words.ts'
 
 interface Props {
@@ -31,7 +32,7 @@ export function Reviews({ feature, act, waiting }: Props) {
       {reviews.toReversed().map((review) => (
         <Said key={review.id} review={review} />
       ))}
-      {waiting && can.review === true && <Verdict act={act} />}
+      {waiting && can.review === true && <Verdict act={act} locked={waitsForTasks(feature)} />}
       {waiting && can.review !== true && (
         <p className="row tight t12 soft notallowed">
           <Lock className="i s14" aria-hidden />
@@ -61,7 +62,7 @@ function Said({ review }: { review: FeatureView['reviews'][number] }) {
 }
 
 /** The comment stays until the server has taken the verdict. */
-function Verdict({ act }: { act: Acting }) {
+function Verdict({ act, locked }: { act: Acting; locked: boolean }) {
   const [comments, setComments] = useState('')
   const say = (verdict: 'approved' | 'changes_requested') => {
     const comment = comments.trim() === '' ? {} : { comments: comments.trim() }
@@ -82,8 +83,21 @@ function Verdict({ act }: { act: Acting }) {
         />
       </label>
       {failed && <ProblemBox error={failed} />}
+      {locked && (
+        <p className="row tight t12 soft notallowed" id="open-tasks">
+          <Lock className="i s14" aria-hidden />
+          {words.openTasks}
+        </p>
+      )}
       <span className="row wrap">
-        <button type="button" className="btn main" disabled={act.isPending} onClick={() => say('approved')}>
+        <button
+          type="button"
+          className={locked ? 'btn off' : 'btn main'}
+          aria-disabled={locked}
+          aria-describedby={locked ? 'open-tasks' : undefined}
+          disabled={act.isPending}
+          onClick={() => !locked && say('approved')}
+        >
           {words.approve}
         </button>
         <button type="button" className="btn" disabled={act.isPending} onClick={() => say('changes_requested')}>

@@ -58,10 +58,14 @@ export function measuresOf(feature: FeatureView): Measure[] {
       place: place < at ? 'past' : place === at ? 'now' : 'ahead',
       gate,
       skipped: workflow.gates?.find(({ name }) => name === gate)?.skipFor?.includes(kind) ?? false,
-      evidence: shown.filter((one) => one.gate === gate),
+      evidence: shown.filter((one) => one.gate === gate && (one.level === 'missing' || one.reopenedAt === null)),
     }
   })
 }
+
+/** Whether the next step waits until tasks of the feature are done or cancelled. */
+export const waitsForTasks = ({ next }: FeatureView): boolean =>
+  next?.missing.some(({ item }) => /^tasks?\b/.test(item)) ?? false
 
 /** The name of the gate that the feature has to pass next. */
 export const nextGate = (feature: FeatureView): string | null | undefined =>

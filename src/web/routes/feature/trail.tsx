@@ -58,13 +58,17 @@ const EventEntry = ({ event: { at, actor, description } }: { event: ActivityItem
 const Time = ({ at }: { at: string }) => <time dateTime={at}>{dayAndTime(at)}</time>
 
 function EvidenceEntry({
-  evidence: { actor, gate, level, evidence, verified, createdAt },
+  evidence: { actor, gate, level, evidence, missing, reopenedAt, verified, createdAt },
 }: {
   evidence: SubmittedEvidence
 }) {
-  const items = (['files', 'commits', 'pullRequests', 'testRuns', 'links'] as const).flatMap((part) =>
-    (evidence[part] ?? []).map((text) => ({ part, text })),
-  )
+  const { tests } = evidence
+  const items = [
+    ...(tests ? [{ part: 'tests' as const, text: words.testResult(tests.command, tests.passed, tests.failed) }] : []),
+    ...(['files', 'commits', 'pullRequests', 'testRuns', 'links'] as const).flatMap((part) =>
+      (evidence[part] ?? []).map((text) => ({ part, text })),
+    ),
+  ]
   return (
     <li>
       <Avatar party={partyOf(actor)} />
@@ -85,7 +89,13 @@ function EvidenceEntry({
           <LevelGlyph level={level} />
           <LevelWord level={level} />
           {verified && <span>{words.verifiedBy(verified.by.name)}</span>}
+          {reopenedAt !== null && <span>{words.noLongerCounts}</span>}
         </span>
+        {missing?.map(({ item, reason }) => (
+          <span key={item} className="t12 bad">
+            {words.missingItem[reason](item)}
+          </span>
+        ))}
       </span>
       <Time at={createdAt} />
     </li>
