@@ -43,7 +43,7 @@ export function one(task: Task | TaskDetail): Shown {
     ]),
     ...(detail?.comments ?? []).flatMap((c) => [
       '',
-      ...paragraphs(`${plain(c.author.name)}, ${ago(c.createdAt)}: ${c.body}`),
+      ...paragraphs(`${plain(c.author.name)}, ${ago(c.createdAt)}${c.asks ? ', question' : ''}: ${c.body}`),
     ]),
   )
 }

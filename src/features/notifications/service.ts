@@ -66,13 +66,18 @@ export async function notify(ctx: Ctx, ...notices: Notice[]): Promise<void> {
 const causeOf = ({ actor }: Ctx): Notice['from'] =>
   actor.agent ? { type: 'agent', id: actor.agent.id } : actor.userId ? { type: 'user', id: actor.userId } : undefined
 
-/**
- * Marks notifications about a record as done, because what they ask for was done. Default: those of all users.
- */
-export async function settle(
-  ctx: Ctx,
-  { id, reasons, userId }: { id: string; reasons: readonly string[]; userId?: string },
-): Promise<void> {
+interface Settled {
+  /** The record that the notifications are about. */
+  id: string
+  reasons: readonly string[]
+  /** Default: those of all users. */
+  userId?: string
+  /** Leaves out what this person or agent caused. */
+  notFrom?: string
+}
+
+/** Marks notifications about a record as done, because what they ask for was done. */
+export async function settle(ctx: Ctx, { id, reasons, userId, notFrom }: Settled): Promise<void> {
   const settled = await ctx.db
     .update(notifications)
     .set({ doneAt: ctx.now, readAt: sql`coalesce(${notifications.readAt}, ${ctx.now}::timestamptz)`, ...changed(ctx) })
@@ -82,6 +87,7 @@ export async function settle(
         isNull(notifications.doneAt),
         inArray(notifications.reason, [...reasons]),
         userId === undefined ? undefined : eq(notifications.userId, userId),
+        notFrom === undefined ? undefined : sql`${notifications.fromId} is distinct from ${notFrom}::uuid`,
       ),
     )
     .returning({ id: notifications.id, userId: notifications.userId, reason: notifications.reason })

@@ -61,7 +61,7 @@ export const comments = read(
 interface NewComment {
   ref: string
   body: string
-  /** A question: whoever it concerns is notified, and it needs them until they comment. */
+  /** A question: whoever it concerns is notified, and it needs them until they or an agent of theirs comment. */
   asks?: boolean
   id?: string
 }
@@ -87,12 +87,22 @@ export const comment = write(
       .returning(visible)
     ctx.emit(taskCommented, about(task, { commentId: row?.id }))
     const notice = { message: body, about: { kind: 'task' as const, id: task.id } }
-    if (type === 'user') await settle(ctx, { id: task.id, reasons: ['question'], userId: id })
+    await settleAnswered(ctx, task.id, asks)
     if (asks) await tellAsked(ctx, task, { ...notice, title: `${name} asks about ${task.key}` })
     else await tellMentioned(ctx, task, body, { ...notice, title: `${name} mentions you on ${task.key}` })
     return toComment(row as CommentRow)
   },
 )
+
+/**
+ * A comment of the person who was asked answers the open questions of the task, and so does one of another agent of
+ * theirs than the one that asked, unless the agent asks something itself.
+ */
+async function settleAnswered(ctx: Ctx, taskId: string, asks: boolean): Promise<void> {
+  const { userId, agent } = ctx.actor
+  if (!userId || (agent && asks)) return
+  await settle(ctx, { id: taskId, reasons: ['question'], userId, notFrom: agent?.id })
+}
 
 /**
  * Notifies those whom a question concerns: the people it names; if it names none, the person that the asking agent

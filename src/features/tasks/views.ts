@@ -57,7 +57,7 @@ export const nextOrWhyNone = async ({ task, why, waiting }: NextTask, _: unknown
   waiting: waiting.map(({ key, title, reason }) => `${key} ${quoted(title)} ${reason}`),
 })
 
-const said = ({ author, createdAt: at, body }: Comment) => ({ author, at, body })
+const said = ({ author, createdAt: at, body, asks }: Comment) => ({ author, at, body, ...(asks && { asks }) })
 
 /** A task after a change: its name and state, and the other tasks that the change concerns. */
 export const changed = ({ key, status, version, blockedBy, ...task }: Task & Partial<TaskChanged>) => ({
