@@ -217,7 +217,7 @@ describe('the brief of a real project', () => {
       '## Accepted decisions',
       '## Memories',
       '## Ready tasks',
-      '## What others changed',
+      '## What changed',
     ])
     expect(brief.text).not.toContain('\u202e')
     expect(brief.text).toContain('«Lock ‹the› folder» («Grace ## Hopper»)')
@@ -238,13 +238,13 @@ describe('the brief of a real project', () => {
   test('what changed is told since a moment, when asked', async () => {
     const later = new Date(Date.now() + 60_000).toISOString()
     const { brief } = await use<Context>('get_context', { since: later })
-    expect(brief.text).not.toContain('What others changed')
+    expect(brief.text).not.toContain('What changed')
     const all = await use<Context>('get_context', { since: '2020-01-01T00:00:00.000Z' })
-    expect(all.brief.text).toContain('## What others changed since 2020-01-01 00:00')
-    expect(all.brief.text).toContain('## What you did since 2020-01-01 00:00')
+    expect(all.brief.text).toContain('## What changed since 2020-01-01 00:00')
+    expect(all.brief.text).toMatch(/^you: claimed 1: /m)
     const query = `projectId=${project}&since=2020-01-01T00:00:00.000Z`
     const { parts } = (await ada.fetch<Context>('GET', `/api/context?${query}`)).body.brief
-    expect(parts.find(({ title }) => title === 'What others changed since 2020-01-01 00:00')?.times).toEqual([
+    expect(parts.find(({ title }) => title === 'What changed since 2020-01-01 00:00')?.times).toEqual([
       { text: '2020-01-01 00:00', at: '2020-01-01T00:00:00.000Z' },
     ])
   })

@@ -205,7 +205,7 @@ test('an agent is briefed about its project in at most 1,000 tokens, what to do 
     expect(countTokens(text)).toBeGreaterThan(300)
     const titles = (facts.brief as string[]).filter((line) => line.startsWith('## '))
     expect(titles[0]).toMatch(/^## (Your task: |Ready tasks in |Where you left off)/)
-    expect([-1, titles.length - 1]).toContain(titles.findIndex((line) => line.startsWith('## What others changed')))
+    expect([-1, titles.length - 1]).toContain(titles.findIndex((line) => line.startsWith('## What changed')))
   }
 })
 

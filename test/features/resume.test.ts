@@ -117,8 +117,7 @@ describe.each(ways3)('by %s', (way) => {
       '## Open questions',
       '## Accepted decisions',
       '## Memories',
-      '## Already done',
-      '## What others changed',
+      '## What changed',
     ])
     const task = part(brief.text, 'Your task')
     expect(task).toContain('«Lock the data folder» (Ada Lovelace): in_progress, priority high')
@@ -133,16 +132,15 @@ describe.each(ways3)('by %s', (way) => {
     expect(left).toContain('Check: «exit code 5»')
     expect(left).toContain('Goals: «One process for each folder»')
     expect(left).toContain('> A database was damaged last week.')
-    expect(part(brief.text, 'Already done')).toContain(`${second} «Say so in the manual»: «Written, with a picture.»`)
     expect(part(brief.text, 'Accepted decisions')).toContain(
       `«Lock the folder with flock»: «The server holds flock on the data folder while it runs.» (test (agent), ${decision.slice(0, 13)})`,
     )
     expect(part(brief.text, 'Memories')).toContain('«flock on macOS»: «flock works on macOS as well')
-    const changed = part(brief.text, 'What others changed')
-    expect(changed).toContain(second)
-    expect(changed).toContain('(test (agent) for Grace Hopper)')
+    expect(part(brief.text, 'What changed')).toContain(
+      `- test (agent) for Grace Hopper «completed ${second} Say so in the manual»: «Written, with a picture.»`,
+    )
     // All of its own work was before it saved where it was.
-    expect(brief.text).not.toContain('What you did')
+    expect(brief.text).not.toContain('- you ')
     expect(part(brief.text, 'Open questions')).toBe('- «What about network file systems?»')
 
     // What the brief says is enough: the task's key and the next step are read from it.
@@ -188,17 +186,15 @@ describe.each(ways3)('by %s', (way) => {
     const { brief } = await use(again, 'resume_session')
     expect(part(brief.text, 'Your task')).toContain('Yours until ')
     expect(part(brief.text, 'Where you left off')).toContain('Nothing was saved since the session began')
-    const own = part(brief.text, 'What you did')
-    expect(own).toContain(key)
-    expect(own).toContain('Lock the folder with flock')
-    expect(own).not.toContain(second)
-    const others = part(brief.text, 'What others changed')
-    expect(others).toContain(second)
-    expect(others).toContain('(test (agent) for Grace Hopper)')
-    expect(others).not.toContain('flock')
+    const changed = part(brief.text, 'What changed')
+    const own = changed.split('\n').filter((line) => line.startsWith('- you '))
+    expect(own.join()).toContain(key)
+    expect(own.join()).toContain('Lock the folder with flock')
+    expect(own.join()).not.toContain(second)
+    expect(changed).toMatch(new RegExp(`^- test \\(agent\\) for Grace Hopper «[^»]*${second}`, 'm'))
 
     // Cut off once more: what changed meanwhile is not forgotten because it was told to somebody who is gone.
-    expect((await use(again, 'resume_session')).brief.text).toContain(others)
+    expect((await use(again, 'resume_session')).brief.text).toContain(changed)
     await again.close()
   }, 300_000)
 
@@ -213,7 +209,7 @@ describe.each(ways3)('by %s', (way) => {
     if (refused.isError) expect(refused.content[0]?.text).toContain('Use create_session.')
     const { brief } = await use(again, 'create_session', { project })
     expect(part(brief.text, 'Your task')).toContain('Yours until ')
-    expect(part(brief.text, 'What you did')).toContain(key)
+    expect(part(brief.text, 'What changed')).toContain(`- you «claimed ${key}`)
     await again.close()
   }, 300_000)
 })

@@ -295,7 +295,7 @@ export async function until(what: () => boolean): Promise<void> {
 /** Waits until the server knows, for the task and its session, that the connection which claimed this task has closed. */
 export async function connectionClosed({ app }: TestApp, key: string): Promise<void> {
   const open = `select count(*)::int from tasks t join projects p on p.id = t.project_id
-    left join sessions s on s.connection = t.lease_connection and s.connection_closed_at is null
+    left join sessions s on s.connection = t.lease_connection and s.connection_closed_at is null and s.status <> 'ended'
     where p.key || '-' || t.number = $1 and lease_connection is not null
       and (lease_closed_at is null or s.id is not null)`
   const deadline = Date.now() + 60_000

@@ -91,7 +91,7 @@ function toActivity({ app: { events: catalogue } }: Ctx, event: Happened): Activ
  * Limits the scan to recent events. Events are numbered in the order of writing, and their ids contain a time shortly
  * after `at`. An event with a lower number than one from an hour before `since` is older, so it need not be read.
  */
-function writtenAfter(since: string): SQL {
+export function writtenAfter(since: string): SQL {
   const time = Math.max(0, Date.parse(since) - 3_600_000)
     .toString(16)
     .padStart(12, '0')

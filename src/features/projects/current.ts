@@ -48,7 +48,7 @@ const MOST_KEYS = 12
 
 /** Returns the error for a call that must name a project. It lists the keys of the caller's projects. */
 async function unnamedProject(ctx: Ctx): Promise<AppError> {
-  const keys = await projects.recentKeys(ctx, MOST_KEYS + 1)
+  const keys = (await projects.listRecent(ctx, MOST_KEYS + 1)).map(({ key }) => key)
   const some = keys.slice(0, MOST_KEYS).join(', ')
   const listed = keys.length > MOST_KEYS ? `${some} and more` : some
   const message = listed ? `Name the project, for example by its key: ${listed}.` : 'Create a project first.'

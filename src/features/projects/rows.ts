@@ -94,10 +94,10 @@ export async function find(ctx: Ctx, ref: string, hold: 'key share' | 'update' =
   return found
 }
 
-/** Returns the keys of active projects of the current team, last changed first. */
-export async function recentKeys(ctx: Ctx, most: number): Promise<string[]> {
-  const rows = await ctx.db
-    .select({ key: projects.key })
+/** Returns the active projects of the caller's team, last changed first. */
+export const listRecent = (ctx: Ctx, most: number): Promise<Pick<Project, 'id' | 'key' | 'name'>[]> =>
+  ctx.db
+    .select({ id: projects.id, key: projects.key, name: projects.name })
     .from(projects)
     .where(
       and(
@@ -108,8 +108,6 @@ export async function recentKeys(ctx: Ctx, most: number): Promise<string[]> {
     )
     .orderBy(desc(projects.updatedAt), desc(projects.id))
     .limit(most)
-  return rows.map(({ key }) => key)
-}
 
 /**
  * For references from other records: the caller must see the project, and it must belong to that organization (or its

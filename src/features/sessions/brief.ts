@@ -8,12 +8,15 @@ import { selectItems, visibleTo } from '../tasks/rows.ts'
 import * as taskService from '../tasks/service.ts'
 import { tasks } from '../tasks/table.ts'
 import { callingWorker, isHeldBy } from '../tasks/workers.ts'
-import { changes, type Since } from './changes.ts'
+import { changesIn, type Since } from './changes.ts'
+import { ownTasks, projectsWithWork } from './overview.ts'
 import { DEFAULT_TOKENS, pack } from './pack.ts'
 import {
   ahead,
   decided,
   doneWork,
+  heldByOthers,
+  inReview,
   type LiveTask,
   leftOff,
   openQuestions,
@@ -29,6 +32,8 @@ interface Asked {
   project: Project | undefined
   worker: Worker
   since: Since
+  /** The caller asks for what changed. */
+  isWanted?: boolean
   tokens?: number
 }
 
@@ -38,22 +43,27 @@ interface Subject {
   row: Row | undefined
   project: Project | undefined
   since?: Since
+  /** The caller asks for what changed. */
+  isWanted?: boolean
   /** The credential that its worker used before. */
   before?: string | null
   tokens?: number
 }
 
-/** Writes the brief of a session, a project, or both. */
-export async function writeBrief(ctx: Ctx, { row, project, since, before = null, tokens }: Subject): Promise<Brief> {
+/** Writes the brief of a session, a project, or both; without either, an overview of the caller's team. */
+export const writeBrief = (ctx: Ctx, subject: Subject): Promise<Brief> => briefOf(ctx, askedFor(ctx, subject))
+
+function askedFor(ctx: Ctx, { row, project, since, before = null, tokens, isWanted }: Subject): Asked {
   const session = row && toSession(row)
   const { type, id } = session?.agentId ? ({ type: 'agent', id: session.agentId } as const) : speaker(ctx)
-  return briefOf(ctx, {
+  return {
     session,
     project,
     worker: { type, id, credentials: [ctx.actor.credentialId, row?.credentialId ?? null, before] },
     since: since ?? (row ? { seq: row.seenSeq } : sinceYesterday(ctx)),
+    isWanted,
     tokens,
-  })
+  }
 }
 
 /** Leaves out the texts, which are in the brief. */
@@ -71,28 +81,38 @@ export const withBrief = (
 async function briefOf(ctx: Ctx, asked: Asked): Promise<Brief> {
   const { session, project, tokens = DEFAULT_TOKENS } = asked
   const tasksToo = mayRead(ctx, 'task')
-  const decisionsToo = project && mayRead(ctx, 'decision')
+  const decisionsToo = mayRead(ctx, 'decision')
   const task = tasksToo ? await liveTask(ctx, asked) : undefined
-  const { others, own } = project ? await changes(ctx, project, asked) : {}
+  const changes = project && (await changesIn(ctx, project, asked))
   const left = session && leftOff(session)
   const ready = project && tasksToo ? await ahead(ctx, project, task) : undefined
-  // What to do next comes first, what others did comes last.
+  // What to do next comes first, what changed comes last.
   const saved = session?.checkpoint?.nextStep !== undefined
   return pack(
     [
       saved ? left : undefined,
-      task ? await taskPart(ctx, task) : ready,
+      task ? await taskPart(ctx, task, session) : ready,
       saved ? undefined : left,
-      await openQuestions(ctx, session, decisionsToo ? project : undefined),
-      decisionsToo ? await decided(ctx, project) : undefined,
+      !project && tasksToo ? await ownTasks(ctx, task) : undefined,
+      await openQuestions(ctx, { session, project, tasksToo, decisionsToo }),
+      // A session that has a task needs no other project.
+      !project && !(session && task) && mayRead(ctx, 'project') ? await projectsWithWork(ctx) : undefined,
+      project && decisionsToo ? await decided(ctx, project) : undefined,
       project && mayRead(ctx, 'memory') ? await remembered(ctx, project, session, task) : undefined,
       task ? ready : undefined,
-      project && tasksToo ? await doneWork(ctx, project) : undefined,
-      own,
-      others,
+      project && tasksToo ? await heldByOthers(ctx, project, task) : undefined,
+      project && mayRead(ctx, 'feature') ? await inReview(ctx, project) : undefined,
+      project && tasksToo ? await doneWork(ctx, project, changes?.subjects ?? new Set()) : undefined,
+      changes?.part,
     ],
     tokens,
   )
+}
+
+/** Writes what others changed in the project of a session since it was saved: its worker knows the rest. */
+export async function writeNews(ctx: Ctx, { row, project, since, tokens = DEFAULT_TOKENS }: Subject): Promise<Brief> {
+  const asked = { ...askedFor(ctx, { row, project, since }), onlyOthers: true }
+  return pack([project && (await changesIn(ctx, project, asked)).part], tokens)
 }
 
 /** Returns the session's task, else one that its worker has claimed, or was working on when the claim expired. */

@@ -1,81 +1,176 @@
-import { and, desc, eq, gt, type SQL } from 'drizzle-orm'
+import { and, desc, eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
+import { doerOf, withActor } from '../../events/actor.ts'
+import { partsOf } from '../../events/catalogue.ts'
 import { events } from '../../events/table.ts'
 import { feedColumns, feedEntry, isOneOf, isToldTo } from '../../records/feed.ts'
 import { inFull } from '../../records/party.ts'
 import { quoted } from '../../text/quoted.ts'
+import { writtenAfter } from '../activity/service.ts'
 import type { Project } from '../projects/schema.ts'
+import { tasks } from '../tasks/table.ts'
+import { type Change, type ChangeActor, type ChangeSums, sumUp } from './change-groups.ts'
 import { day, type Part } from './pack.ts'
 import type { Worker } from './parts.ts'
 
-/** The parts of a brief that say what changed, and what of it the caller may read. */
+/** The part of a brief that says what changed, of what the caller may read. */
 
 export type Since = { at: string } | { seq: number }
 
+/** What happens to tasks by itself, and says nothing that other parts do not say. */
+const automatic = new Set(['task.renewed', 'task.freed'])
+
 /** Returns the types of events that a brief mentions. A plan creates epics, stories and tasks in one event. */
 const mentioned = ({ app: { records, events: catalogue } }: Ctx): string[] =>
-  catalogue.types(({ kind }) => kind === 'plan' || records.find(kind)?.inBriefs === true)
+  catalogue
+    .types(({ kind }) => kind === 'plan' || records.find(kind)?.inBriefs === true)
+    .filter((type) => !automatic.has(type))
 
-type Row = Parameters<typeof feedEntry>[1] & { at: string }
+/** Events that are counted, and those that get a line. */
+const MOST_COUNTED = 1000
+const MOST_LINES = 100
+const MOST_EARLIER = 2
+/** Up to this number of records, the line of each says all. */
+const MOST_UNSUMMED = 5
+/** Above this number of completions, lines show titles only. */
+const MOST_NOTES = 8
 
-const MOST_EARLIER = 3
-const author = (name: string): string => ` (${name})`
-
-/** Returns what somebody did to a record that was named just before: `«commented on it» (Ada)`. */
-function withoutName(ctx: Ctx, row: Row, by: (name: string) => string): string {
-  const data = { ...row.data, key: 'it', title: undefined, name: undefined }
-  const { description, actor } = feedEntry(ctx.app.events, { ...row, data })
-  return `${quoted(description, 30)}${by(inFull(actor))}`
+interface Asked {
+  since: Since
+  worker: Worker
+  /** Leaves out what the worker did itself. */
+  onlyOthers?: boolean
+  /** The caller asks for this part: it gets most of the room. */
+  isWanted?: boolean
 }
 
-export async function changes(
-  ctx: Ctx,
-  project: Project,
-  { since, worker }: { since: Since; worker: Worker },
-): Promise<{ others?: Part; own?: Part }> {
-  const after: SQL = 'at' in since ? gt(events.at, since.at) : gt(events.seq, since.seq)
-  const rows = await ctx.db
-    .select({ ...feedColumns, credentialId: events.credentialId, subjectId: events.subjectId })
-    .from(events)
-    .where(
-      and(
-        eq(events.projectId, project.id),
-        // Leaves out events from when the project belonged to another team.
-        eq(events.organizationId, project.organizationId),
-        after,
-        isToldTo(ctx),
-        isOneOf(mentioned(ctx)),
-      ),
-    )
-    .orderBy(desc(events.seq))
-    .limit(200)
-  const mine = (row: (typeof rows)[number]): boolean =>
-    row.actorKind === 'agent'
-      ? row.actorId === worker.id
-      : row.credentialId !== null && worker.credentials.includes(row.credentialId)
-  // One line for each record: its last change, then what was done before.
-  const linesOf = (some: typeof rows, by: (name: string) => string): string[] => {
-    const bySubject = Map.groupBy(some, (row) => row.subjectId ?? row.at)
-    return [...bySubject.values()].map(([last, ...before]) => {
-      const row = last as Row
-      const { description, actor } = feedEntry(ctx.app.events, row)
-      const line = `- ${day(row.at)} ${quoted(description, 60)}${by(inFull(actor))}`
-      const earlier = [...new Set(before.map((row) => withoutName(ctx, row, by)))]
-      return earlier.length > 0 ? `${line}; earlier: ${earlier.slice(0, MOST_EARLIER).join(', ')}` : line
-    })
-  }
+export interface Changes {
+  part: Part
+  /** Ids of the records that it names. */
+  subjects: ReadonlySet<string>
+}
+
+/** Sums up what changed in a project: totals, then a line for each actor, then one for each record, newest first. */
+export async function changesIn(ctx: Ctx, project: Project, asked: Asked): Promise<Changes> {
+  const { since, worker, onlyOthers } = asked
+  const isIncluded = (row: Row) => !onlyOthers || !isBy(worker, row)
+  const all = await countedEvents(ctx, project, since)
+  const counted = all.filter(isIncluded)
+  const sums = sumUp(counted.map((row) => toChange(row, worker)))
+  const isShort = sums.records <= MOST_UNSUMMED
+  const nameOf = new Map(sums.actors.map(({ actor, short }) => [actor.id, isShort ? nameInFull(actor) : short]))
+  const rows = counted.length > 0 ? (await shownEvents(ctx, project, since)).filter(isIncluded) : []
+  const lines = await recordLines(ctx, rows, (row) => nameOf.get(actorOf(row, worker).id) ?? '')
   const from = 'at' in since ? `since ${day(since.at)}` : 'since this was last saved'
-  const times = 'at' in since ? [{ text: day(since.at), at: since.at }] : undefined
   return {
-    others: {
-      title: `What others changed ${from}`,
-      times,
-      share: 3,
-      lines: linesOf(
-        rows.filter((row) => !mine(row)),
-        author,
-      ),
+    subjects: new Set(counted.map(({ subjectId }) => subjectId)),
+    part: {
+      title: `What ${onlyOthers ? 'others ' : ''}changed ${from}`,
+      times: 'at' in since ? [{ text: day(since.at), at: since.at }] : undefined,
+      share: asked.isWanted ? 12 : 4,
+      lines: isShort ? lines : [...summary(sums, all.length === MOST_COUNTED), ...lines],
     },
-    own: { title: `What you did ${from}`, times, share: 1, lines: linesOf(rows.filter(mine), () => '') },
   }
+}
+
+/** Returns the totals, unless the line of the only actor says the same, and a line for each actor. */
+const summary = ({ totals, actors }: ChangeSums, isCut: boolean): string[] => [
+  ...(isCut ? [`the last ${MOST_COUNTED} changes: ${totals}`] : actors.length > 1 ? [`all: ${totals}`] : []),
+  ...actors.map(({ line }) => line),
+]
+
+const nameInFull = (actor: ChangeActor): string => (actor.isMe ? 'you' : inFull(actor))
+
+const isIn = (ctx: Ctx, project: Project, since: Since): SQL | undefined =>
+  and(
+    eq(events.projectId, project.id),
+    // Leaves out events from when the project belonged to another team.
+    eq(events.organizationId, project.organizationId),
+    'at' in since ? and(gt(events.at, since.at), writtenAfter(since.at)) : gt(events.seq, since.seq),
+    isToldTo(ctx),
+    isOneOf(mentioned(ctx)),
+  )
+
+const { data: _, ...withoutData } = feedColumns
+const dataText = (field: string): SQL<string | null> => sql<string | null>`${events.data} ->> ${field}`
+
+const countedEvents = (ctx: Ctx, project: Project, since: Since) =>
+  ctx.db
+    .select({
+      ...withoutData,
+      credentialId: events.credentialId,
+      subjectId: sql<string>`coalesce(${events.subjectId}, ${events.id})`,
+      key: dataText('key'),
+      status: dataText('status'),
+      planned: dataText('tasks'),
+    })
+    .from(events)
+    .where(isIn(ctx, project, since))
+    .orderBy(desc(events.seq))
+    .limit(MOST_COUNTED)
+type Row = Omit<Awaited<ReturnType<typeof countedEvents>>[number], 'key' | 'status' | 'planned'>
+type CountedRow = Awaited<ReturnType<typeof countedEvents>>[number]
+
+const shownEvents = (ctx: Ctx, project: Project, since: Since) =>
+  ctx.db
+    .select({
+      ...feedColumns,
+      credentialId: events.credentialId,
+      subjectId: sql<string>`coalesce(${events.subjectId}, ${events.id})`,
+    })
+    .from(events)
+    .where(isIn(ctx, project, since))
+    .orderBy(desc(events.seq))
+    .limit(MOST_LINES)
+type ShownRow = Awaited<ReturnType<typeof shownEvents>>[number]
+
+const isBy = (worker: Worker, { actorKind, actorId, credentialId }: Row): boolean =>
+  actorKind === 'agent' ? actorId === worker.id : credentialId !== null && worker.credentials.includes(credentialId)
+
+function actorOf(row: Row, worker: Worker): ChangeActor {
+  const isMe = isBy(worker, row)
+  const { name, for: person } = doerOf(withActor(row).actor)
+  return { id: isMe ? 'me' : `${row.actorId} ${person?.name}`, name, for: person, isMe }
+}
+
+function toChange(row: CountedRow, worker: Worker): Change {
+  const { noun, verb } = partsOf(row.type)
+  const { subjectId, key, status } = row
+  return { noun, verb, subjectId, key, status, planned: Number(row.planned ?? 0), actor: actorOf(row, worker) }
+}
+
+/** Returns a line for each record: its last change and by whom, what was done before, and the notes of a completion. */
+async function recordLines(ctx: Ctx, rows: readonly ShownRow[], by: (row: ShownRow) => string): Promise<string[]> {
+  const bySubject = [...Map.groupBy(rows, ({ subjectId }) => subjectId).values()]
+  const notes = await notesOf(ctx, rows)
+  return bySubject.map(([last, ...before]) => {
+    const row = last as ShownRow
+    const { description } = feedEntry(ctx.app.events, row)
+    const earlier = new Set(
+      before.map((one) => `${withoutName(ctx, one)}${by(one) === by(row) ? '' : ` (${by(one)})`}`),
+    )
+    const said = notes.get(row.subjectId)
+    return [
+      `- ${by(row)} ${quoted(description, 60)}`,
+      said ? `: ${quoted(said, 40)}` : '',
+      earlier.size > 0 ? `; earlier: ${[...earlier].slice(0, MOST_EARLIER).join(', ')}` : '',
+    ].join('')
+  })
+}
+
+/** Returns what somebody did to a record that was named just before: `«commented on it»`. */
+function withoutName(ctx: Ctx, row: ShownRow): string {
+  const data = { ...row.data, key: 'it', title: undefined, name: undefined }
+  return quoted(feedEntry(ctx.app.events, { ...row, data }).description, 30)
+}
+
+/** Returns the notes of the completed tasks, if these are few. */
+async function notesOf(ctx: Ctx, rows: readonly ShownRow[]): Promise<Map<string, string | null>> {
+  const ids = [...new Set(rows.flatMap(({ type, subjectId }) => (type === 'task.completed' ? [subjectId] : [])))]
+  if (ids.length === 0 || ids.length > MOST_NOTES) return new Map()
+  const found = await ctx.db
+    .select({ id: tasks.id, notes: tasks.completionNotes })
+    .from(tasks)
+    .where(and(inArray(tasks.id, ids), eq(tasks.status, 'done')))
+  return new Map(found.map(({ id, notes }) => [id, notes]))
 }

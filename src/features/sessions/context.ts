@@ -3,7 +3,7 @@ import { member } from '../../auth/policy.ts'
 import { invalid } from '../../errors.ts'
 import { defaultProject, ifThere } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
-import { writeBrief } from './brief.ts'
+import { writeBrief, writeNews } from './brief.ts'
 import type { Since } from './changes.ts'
 import { find, namedOrRunning, type Row, running } from './rows.ts'
 import type { CheckpointPatch, Context, ContextQuery, SessionBrief, SessionEnd, SessionEnded } from './schema.ts'
@@ -11,7 +11,7 @@ import { checkpoint, end, resume, start, takeUp } from './service.ts'
 
 /**
  * Returns the brief of the named or open session. Without one, or if another project is asked for, the brief of the
- * project alone.
+ * project alone; without a project either, an overview of the caller's tasks and projects.
  */
 export const context = read(
   'sessions.context',
@@ -20,16 +20,23 @@ export const context = read(
     contextOf(ctx, query, since === undefined ? undefined : { at: since }),
 )
 
-async function contextOf(ctx: Ctx, query: Omit<ContextQuery, 'since'>, since: Since | undefined): Promise<Context> {
+/** `isSaved`: the caller has just saved where it is, so that it needs only what others changed. */
+async function contextOf(
+  ctx: Ctx,
+  query: Omit<ContextQuery, 'since'>,
+  since: Since | undefined,
+  isSaved = false,
+): Promise<Context> {
   const found = query.sessionId === undefined ? await running(ctx) : await find(ctx, query.sessionId)
   const asked = query.projectId === undefined ? undefined : await projects.find(ctx, query.projectId)
   const row = found && (!asked || query.sessionId !== undefined || found.projectId === asked.id) ? found : undefined
   const project = asked ?? (row ? await ifThere(ctx, row.projectId) : await defaultProject(ctx))
-  const brief = await writeBrief(ctx, { row, project, since, tokens: query.budgetTokens })
+  const subject = { row, project, since, isWanted: since !== undefined, tokens: query.budgetTokens }
+  const brief = await (isSaved ? writeNews : writeBrief)(ctx, subject)
   return { sessionId: row?.id ?? null, projectId: project?.id ?? null, brief }
 }
 
-/** Saves a checkpoint in the named or open session, then returns the brief. */
+/** Saves a checkpoint in the named or open session, then returns what others changed since the last one. */
 export const saveAndBrief = flow(
   'sessions.saveAndBrief',
   member('sessions:write'),
@@ -40,12 +47,9 @@ export const saveAndBrief = flow(
   ): Promise<Context> => {
     const { seenSeq } = await namedOrRunning(ctx, query.sessionId)
     const { id } = await checkpoint(keyed, { ref: query.sessionId, checkpoint: saved })
-    // This brief still lists what changed before the checkpoint, though it counts as seen from now on.
-    return contextOf(
-      ctx,
-      { ...query, sessionId: id },
-      query.since === undefined ? { seq: seenSeq } : { at: query.since },
-    )
+    // What changed before the checkpoint is listed now, though it counts as seen from now on.
+    const since = query.since === undefined ? { seq: seenSeq } : { at: query.since }
+    return contextOf(ctx, { ...query, sessionId: id }, since, true)
   },
 )
 
@@ -76,7 +80,7 @@ export const resumeOrSave = flow(
   async (ctx, { ref, checkpoint: saved, budgetTokens }: Resume, keyed): Promise<SessionBrief | Context> => {
     if (!saved) return resume(keyed, { ref, budgetTokens })
     const { id, seenSeq } = await saveHere(keyed, { ref, saved })
-    return contextOf(ctx, { sessionId: id, budgetTokens }, { seq: seenSeq })
+    return contextOf(ctx, { sessionId: id, budgetTokens }, { seq: seenSeq }, true)
   },
 )
 

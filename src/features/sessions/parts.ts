@@ -1,19 +1,25 @@
-import { and, desc, eq, isNull, sql } from 'drizzle-orm'
+import { and, desc, eq, isNull } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
+import { selvesOf } from '../../auth/actor.ts'
 import { AppError } from '../../errors.ts'
-import { inFull } from '../../records/party.ts'
+import { inFull, type Party } from '../../records/party.ts'
 import { shortId } from '../../records/rows.ts'
 import { block, named, quoted } from '../../text/quoted.ts'
-import { agents } from '../agents/table.ts'
+import { sameParty, speaker } from '../agents/parties.ts'
 import { lastOf as lastDecisions } from '../decisions/rows.ts'
 import type { MemoryHit, MemoryHits } from '../memory/schema.ts'
 import * as memory from '../memory/service.ts'
 import type { Project } from '../projects/schema.ts'
+import type { TaskCheckpoint } from '../tasks/checkpoint-schema.ts'
+import { findHeldElsewhere } from '../tasks/mine.ts'
+import { findOpenQuestions } from '../tasks/questions.ts'
 import { keysInWords } from '../tasks/rows.ts'
-import type { TaskDetail } from '../tasks/schema.ts'
+import type { Comment, TaskDetail, TaskItem } from '../tasks/schema.ts'
 import * as taskService from '../tasks/service.ts'
 import { tasks } from '../tasks/table.ts'
 import { users } from '../users/table.ts'
+import { featuresInReview } from '../workflow/reading.ts'
+import { keyRanges } from './change-groups.ts'
 import { day, type Part } from './pack.ts'
 import type { Session } from './schema.ts'
 
@@ -60,7 +66,8 @@ function stateOf({ checkpointAt, startedAt, status, version }: Session): string[
 /** The task that a brief is about. `isHeld`: by the worker that the brief is for. */
 export type LiveTask = TaskDetail & { isHeld: boolean }
 
-export async function taskPart(ctx: Ctx, task: LiveTask): Promise<Part> {
+/** `session`: the one that the brief is for, whose own checkpoint another part shows. */
+export async function taskPart(ctx: Ctx, task: LiveTask, session: Session | undefined): Promise<Part> {
   const [author] = await ctx.db
     .select({ name: users.name })
     .from(tasks)
@@ -74,13 +81,29 @@ export async function taskPart(ctx: Ctx, task: LiveTask): Promise<Part> {
     lines: [
       `${quoted(task.title)}${by}: ${task.status}, priority ${task.priority}${task.dueAt ? `, due ${day(task.dueAt)}` : ''}`,
       claimOf(task),
+      ...(task.lastCheckpoint && !session?.checkpoint ? [handoverOf(task.lastCheckpoint)] : []),
       ...task.acceptance.map((a) => `- [${a.done ? 'x' : ' '}] ${quoted(a.text)}`),
       ...(task.blockedBy.length ? [`Waits for: ${keysInWords(task.blockedBy)}`] : []),
       ...(task.frees.length ? [`Frees: ${task.frees.map((f) => f.key).join(', ')}`] : []),
       ...(task.description ? [`Description${by}:\n${block(task.description)}`] : []),
-      ...task.comments.slice(-3).map((c) => `Comment ${day(c.createdAt)}: ${quoted(c.body)} (${named(c.author.name)})`),
+      ...task.comments.slice(-3).map(commentLine),
     ],
   }
+}
+
+const commentLine = ({ asks, createdAt, body, author }: Comment): string =>
+  `${asks ? 'Question' : 'Comment'} ${day(createdAt)}: ${quoted(body)} (${named(author.name)})`
+
+/** Returns where the last worker on a task stopped, as one line. */
+export function handoverOf({ author, at, nextStep, branch, files, commands, openQuestions }: TaskCheckpoint): string {
+  const saved = [
+    ...list('next step', nextStep ? [nextStep] : undefined),
+    ...list('branch', branch ? [branch] : undefined),
+    ...list('files', files),
+    ...list('commands', commands),
+    ...list('open questions', openQuestions),
+  ]
+  return `Handover (${inFull(author)}, ${day(at)}): ${saved.join('; ')}`
 }
 
 function claimOf({ key, lease, isHeld }: LiveTask): string {
@@ -89,31 +112,32 @@ function claimOf({ key, lease, isHeld }: LiveTask): string {
   return `Held by ${inFull(lease.holder)} until ${day(lease.expiresAt)}: leave it to them, or ask.`
 }
 
-/** Lists finished tasks, so that nobody does them again. */
-export async function doneWork(ctx: Ctx, project: Project): Promise<Part> {
+/** Lists finished tasks, so that nobody does them again. `named`: ids of tasks that another part names. */
+export async function doneWork(ctx: Ctx, project: Project, isNamed: ReadonlySet<string>): Promise<Part> {
   const rows = await ctx.db
-    .select({
-      title: tasks.title,
-      number: tasks.number,
-      notes: tasks.completionNotes,
-      at: tasks.completedAt,
-      name: sql<string | null>`coalesce(${users.name}, ${agents.name})`,
-    })
+    .select({ id: tasks.id, title: tasks.title, number: tasks.number, notes: tasks.completionNotes })
     .from(tasks)
-    .leftJoin(users, and(eq(tasks.assigneeType, 'user'), eq(users.id, tasks.assigneeId)))
-    .leftJoin(agents, and(eq(tasks.assigneeType, 'agent'), eq(agents.id, tasks.assigneeId)))
     .where(and(eq(tasks.projectId, project.id), eq(tasks.status, 'done'), isNull(tasks.deletedAt)))
     .orderBy(desc(tasks.completedAt))
-    .limit(20)
+    .limit(MOST_DONE)
+  const earlier = rows.filter(({ id }) => !isNamed.has(id))
+  const keyOf = (number: number) => `${project.key}-${number}`
   return {
-    title: 'Already done',
+    title: 'Done before',
     share: 1,
-    lines: rows.map(
-      ({ number, title, notes, at, name }) =>
-        `- ${project.key}-${number} ${quoted(title, 60)}${notes ? `: ${quoted(notes, 40)}` : ''}${name ? ` (${named(name)}${at ? `, ${at.slice(0, 10)}` : ''})` : ''}`,
-    ),
+    lines: [
+      ...(earlier.length > MOST_TITLES ? [keyRanges(earlier.map(({ number }) => keyOf(number)))] : []),
+      ...earlier
+        .slice(0, MOST_TITLES)
+        .map(
+          ({ number, title, notes }) =>
+            `- ${keyOf(number)} ${quoted(title, 60)}${notes ? `: ${quoted(notes, 40)}` : ''}`,
+        ),
+    ],
   }
 }
+const MOST_DONE = 100
+const MOST_TITLES = 12
 
 export async function decided(ctx: Ctx, project: Project): Promise<Part> {
   const items = await lastDecisions(ctx, project, 'accepted')
@@ -157,19 +181,56 @@ export async function remembered(
   return { title: 'Memories', share: 2, lines }
 }
 
-export async function openQuestions(
-  ctx: Ctx,
-  session: Session | undefined,
-  project: Project | undefined,
-): Promise<Part> {
-  const proposed = project ? await lastDecisions(ctx, project, 'proposed') : []
+/** Where a brief looks for open questions: in what the caller may read. */
+interface QuestionScope {
+  session: Session | undefined
+  project: Project | undefined
+  tasksToo: boolean
+  decisionsToo: boolean
+}
+
+export async function openQuestions(ctx: Ctx, scope: QuestionScope): Promise<Part> {
+  const { session, project, tasksToo, decisionsToo } = scope
+  const proposed = project && decisionsToo ? await lastDecisions(ctx, project, 'proposed') : []
+  const asked = tasksToo ? await findOpenQuestions(ctx, project) : []
+  const mine = asked.filter(({ isMine }) => isMine)
   return {
     title: 'Open questions',
-    share: 1,
+    share: mine.length > 0 ? 4 : 1,
     lines: [
+      ...(mine.length > 0 ? ['Answer by update_task with comment, once your person has decided:'] : []),
+      ...asked.map(
+        ({ key, body, author, isMine, asked }) =>
+          `- ${key}, to ${isMine ? 'your person' : named(asked)}: ${quoted(body, 100)} (${named(author)})`,
+      ),
       ...(session?.checkpoint?.openQuestions ?? []).map((question) => `- ${quoted(question)}`),
       ...proposed.map((d) => `- To be decided: ${quoted(d.title, 60)} (${named(d.author.name)}, ${shortId(d.id)})`),
     ],
+  }
+}
+
+/** Lists the tasks that others work on, so that nobody begins them again. */
+export async function heldByOthers(ctx: Ctx, project: Project, own: TaskDetail | undefined): Promise<Part> {
+  const held = await findHeldElsewhere(ctx, project.id)
+  const others = held.filter(({ id }) => id !== own?.id)
+  const holderOf = (holder: Party) => (sameParty(holder, speaker(ctx)) ? 'you, in another window' : inFull(holder))
+  return {
+    title: 'Held by others',
+    share: 1,
+    lines: others.map(({ key, title, lease }) => {
+      const until = lease ? `: ${holderOf(lease.holder)} until ${day(lease.expiresAt)}` : ''
+      return `- ${key} ${quoted(title, 40)}${until}`
+    }),
+  }
+}
+
+/** Lists the features that wait for a verdict. */
+export async function inReview(ctx: Ctx, project: Project): Promise<Part> {
+  const items = await featuresInReview(ctx, project)
+  return {
+    title: 'Features in review',
+    share: 1,
+    lines: items.map(({ id, title }) => `- ${quoted(title, 60)} (${shortId(id)})`),
   }
 }
 
@@ -180,9 +241,12 @@ export async function ahead(ctx: Ctx, project: Project, own: TaskDetail | undefi
     limit: 10,
   })
   const others = items.filter(({ id }) => id !== own?.id)
-  return {
-    title: `Ready tasks in ${project.key}`,
-    share: 1,
-    lines: others.map((t) => `- ${t.key} ${quoted(t.title, 60)}${t.priority === 'medium' ? '' : ` (${t.priority})`}`),
-  }
+  return { title: `Ready tasks in ${project.key}`, share: 1, lines: others.map((task) => readyLine(ctx, task)) }
+}
+
+/** Names the assignee if that is another: the task is not for the caller. */
+function readyLine({ actor }: Ctx, { key, title, priority, assignee }: TaskItem): string {
+  const isForOther = assignee && !selvesOf(actor).includes(String(assignee.id))
+  const facts = [priority !== 'medium' && priority, isForOther && `for ${named(assignee.name)}`].filter(Boolean)
+  return `- ${key} ${quoted(title, 60)}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}`
 }

@@ -118,7 +118,7 @@ export const Brief = object({
       description: 'The parts of the text, in its order, and what each costs',
     },
   ),
-  left: Type.Array(text(100, { example: 'What others changed' }), {
+  left: Type.Array(text(100, { example: 'What changed' }), {
     description: 'Parts that were shortened or did not fit',
   }),
 })

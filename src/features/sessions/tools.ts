@@ -31,15 +31,12 @@ const BRIEF_TOKENS = 1000
 /** A brief as lines. `cut`: a larger `budgetTokens` shows more. */
 const asLines = ({ text, left }: Brief) => ({ cut: left.length > 0, brief: text.split('\n').filter(Boolean) })
 
-/** The last part of a brief: whoever saves where they are knows the rest. */
-const news = (brief: Brief): string[] => {
-  const lines = asLines(brief).brief
-  const start = lines.findIndex((line) => line.startsWith('## What others changed'))
-  return start < 0 ? [] : lines.slice(start)
-}
-
 /** What changed while the caller worked, after it saved where it is. */
-const saved = ({ sessionId, brief }: Context) => ({ sessionId, saved: true, brief: news(brief) })
+const saved = ({ sessionId, brief: { parts } }: Context) => ({
+  sessionId,
+  saved: true,
+  brief: parts.flatMap(({ title, text }) => [`## ${title}`, ...text.split('\n')]),
+})
 
 /** The brief contains the rest of the session. */
 const briefed = ({ id, status, takenOver, brief }: SessionBrief) => ({

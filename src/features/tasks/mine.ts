@@ -1,10 +1,11 @@
 import { desc, eq, inArray, sql } from 'drizzle-orm'
-import { read } from '../../action.ts'
+import { type Ctx, read } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { scopeOf } from './continuing.ts'
+import { isLeased } from './filters.ts'
 import { open, urgency } from './pick-order.ts'
 import { selectItems, toItem } from './rows.ts'
 import type { Lease, TaskItem } from './schema.ts'
@@ -38,3 +39,15 @@ export const mine = read(
     })
   },
 )
+
+const MOST_HELD = 20
+
+/** Returns the tasks of a project that are held now, but not by this worker. */
+export async function findHeldElsewhere(ctx: Ctx, projectId: string): Promise<TaskItem[]> {
+  const isMine = isHeldBy(callingWorker(ctx), ctx.now)
+  const rows = await selectItems(ctx)
+    .where(and(scopeOf(ctx, projectId), isLeased(ctx.now), sql`(${isMine}) is not true`))
+    .orderBy(desc(tasks.leaseSince), desc(tasks.id))
+    .limit(MOST_HELD)
+  return rows.map((row) => toItem(row, ctx.now))
+}

@@ -28,6 +28,12 @@ const abandoned = (now: string): SQL =>
     not(parentIsBlocked),
   )
 
+/** SQL condition: begun and abandoned; planned tasks are not. */
+const leftBehind = (now: string): SQL => and(abandoned(now), eq(tasks.status, 'in_progress'))
+
+/** SQL conditions for the tasks that can be started, in two parts, each of which has an index. */
+export const readyParts = (now: string): SQL[] => [planned(now), leftBehind(now)]
+
 /**
  * SQL condition: the task can be started now. It is `todo` or abandoned, nobody holds it, and neither it nor its parent
  * is blocked, nor has it open parts. Tasks in the backlog are never ready.
@@ -47,7 +53,7 @@ interface PickGroup {
 export function pickGroups(ctx: Ctx, holder: Pick<Worker, 'selves'>): PickGroup[] {
   const own = anyOf(tasks.assigneeId, idList(holder.selves))
   const left = or(isNull(tasks.assigneeId), eq(tasks.assigneeId, tasks.leaseHolderId))
-  const begun = and(abandoned(ctx.now), eq(tasks.status, 'in_progress'))
+  const begun = leftBehind(ctx.now)
   return [
     { which: and(begun, own), order: byUrgency },
     { which: and(planned(ctx.now), own), order: byUrgency },

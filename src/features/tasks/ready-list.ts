@@ -1,10 +1,10 @@
-import { eq, type SQL, sql } from 'drizzle-orm'
+import { eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { type ComputedOrder, isTime, keyset, type Page } from '../../records/page.ts'
 import { projects as projectTable } from '../projects/table.ts'
-import { pickGroups, readyOfOthers, urgency } from './pick-order.ts'
+import { pickGroups, readyOfOthers, readyParts, urgency } from './pick-order.ts'
 import { selectItems, toItem } from './rows.ts'
 import type { TaskItem } from './schema.ts'
 import { tasks } from './table.ts'
@@ -96,4 +96,20 @@ async function itemsOf(ctx: Ctx, placed: readonly Placed[]): Promise<TaskItem[]>
   const rows = await selectItems(ctx).where(anyOf(tasks.id, idList(placed.map(({ id }) => id))))
   const byId = new Map(rows.map((row) => [row.id, toItem(row, ctx.now)]))
   return placed.flatMap(({ id }) => byId.get(id) ?? [])
+}
+
+/** The exact number of ready tasks of a project does not matter above this. */
+export const MOST_COUNTED = 100
+
+/** Counts the tasks of each project that can be started, whoever they are assigned to, up to `MOST_COUNTED`. */
+export async function countReady(ctx: Ctx, projects: readonly { id: string }[]): Promise<Map<string, number>> {
+  if (projects.length === 0) return new Map()
+  const counts = readyParts(ctx.now).map((isReady) => {
+    const which = and(sql`${tasks.projectId} = wanted.id`, isNull(tasks.deletedAt), isReady)
+    return sql`(select count(*) from (select 1 from ${tasks} where ${which} limit ${MOST_COUNTED}) counted)`
+  })
+  const { rows } = await ctx.db.execute<{ id: string; n: number }>(sql`
+    select wanted.id, least(${sql.join(counts, sql` + `)}, ${MOST_COUNTED})::int as n
+    from unnest(${idList(projects.map(({ id }) => id))}::uuid[]) wanted(id)`)
+  return new Map(rows.map(({ id, n }) => [id, n]))
 }

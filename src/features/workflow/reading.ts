@@ -14,7 +14,7 @@ import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { ofTeamOrProject } from '../projects/visible.ts'
-import { defaultWorkflow, next, progress, workflowOf } from '../projects/workflow.ts'
+import { defaultWorkflow, isInReview, next, progress, workflowOf } from '../projects/workflow.ts'
 import { blockersOf, openOnes } from './dependencies.ts'
 import { openTasks } from './open-tasks.ts'
 import { creationRefusal } from './refusals.ts'
@@ -171,6 +171,19 @@ export async function page(ctx: Ctx, query: FeatureFilter): Promise<FeaturePage>
       return itemOf(row, progress(workflow, row.kind, passed.get(row.id) as Set<string>))
     }),
   }
+}
+
+/** Returns the features of a project that wait for a verdict, the one that waits longest first. */
+export async function featuresInReview(ctx: Ctx, project: Project): Promise<Pick<Row, 'id' | 'title'>[]> {
+  const workflow = workflowOf(project)
+  const states = workflow.states.filter((state) => isInReview(workflow, state))
+  if (states.length === 0) return []
+  return ctx.db
+    .select({ id: features.id, title: features.title })
+    .from(features)
+    .where(and(visibleTo(ctx), eq(features.projectId, project.id), inArray(features.status, states)))
+    .orderBy(features.updatedAt, features.id)
+    .limit(10)
 }
 
 async function workflowsOf(ctx: Ctx, rows: Row[]) {
