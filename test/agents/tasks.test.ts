@@ -139,7 +139,7 @@ job(
     await dead.call('next_task')
     const heir = await crew.agent('heir', { of: await member(crew.t, crew.owner, 'member') })
     const none = await heir.call('next_task')
-    expect(none.why).toMatch(/FL-1 test \(dead\) for Ada Lovelace works on it until/)
+    expect(none.why).toMatch(/FL-1 dead for Ada Lovelace works on it until/)
     clock.forward({ minutes: 16 })
     const found = await heir.call('next_task')
     expect(taskOf(found)).toMatchObject({

@@ -320,7 +320,7 @@ describe('shown to those who may know of it today', () => {
     expect(await words(other, '&type=note.recalled')).toEqual([])
     // The feed shows that somebody works, but not their goals.
     expect(await words(other)).toEqual([
-      'created agent Agent (agent)', // for the token
+      'created agent agent', // for the token
       'started a session',
       `created project ${made.name}`,
     ])

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Role } from '../../src/auth/policy.ts'
 import { addMember } from '../../src/features/admin/teams.ts'
+import { findByReference } from '../../src/features/agents/rows.ts'
 import type { Agent, AgentCreate, AgentDetail, AgentPage, PublicAgent } from '../../src/features/agents/schema.ts'
 import * as agents from '../../src/features/agents/service.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
@@ -246,8 +247,8 @@ describe('who sees what', () => {
     expect(ids(await agents.listFor({ ...ctx, actor: { ...ctx.actor, organizationId: team.id } }, {}))).toEqual(
       own.map((a) => a.id).sort(),
     )
-    expect((await agents.find(ctx, (own[0] as Agent).slug)).id).toBe((own[0] as Agent).id)
-    expect(await failure(agents.find(await people.stranger.ctx(), (own[0] as Agent).id))).toMatchObject({
+    expect((await findByReference(ctx, (own[0] as Agent).slug)).id).toBe((own[0] as Agent).id)
+    expect(await failure(findByReference(await people.stranger.ctx(), (own[0] as Agent).id))).toMatchObject({
       code: 'not_found',
     })
   })

@@ -133,11 +133,11 @@ describe.each(ways3)('by %s', (way) => {
     expect(left).toContain('Goals: «One process for each folder»')
     expect(left).toContain('> A database was damaged last week.')
     expect(part(brief.text, 'Accepted decisions')).toContain(
-      `«Lock the folder with flock»: «The server holds flock on the data folder while it runs.» (test (agent), ${decision.slice(0, 13)})`,
+      `«Lock the folder with flock»: «The server holds flock on the data folder while it runs.» (agent, ${decision.slice(0, 13)})`,
     )
     expect(part(brief.text, 'Memories')).toContain('«flock on macOS»: «flock works on macOS as well')
     expect(part(brief.text, 'What changed')).toContain(
-      `- test (agent) for Grace Hopper «completed ${second} Say so in the manual»: «Written, with a picture.»`,
+      `- agent for Grace Hopper «completed ${second} Say so in the manual»: «Written, with a picture.»`,
     )
     // All of its own work was before it saved where it was.
     expect(brief.text).not.toContain('- you ')
@@ -191,7 +191,7 @@ describe.each(ways3)('by %s', (way) => {
     expect(own.join()).toContain(key)
     expect(own.join()).toContain('Lock the folder with flock')
     expect(own.join()).not.toContain(second)
-    expect(changed).toMatch(new RegExp(`^- test \\(agent\\) for Grace Hopper «[^»]*${second}`, 'm'))
+    expect(changed).toMatch(new RegExp(`^- agent for Grace Hopper «[^»]*${second}`, 'm'))
 
     // Cut off once more: what changed meanwhile is not forgotten because it was told to somebody who is gone.
     expect((await use(again, 'resume_session')).brief.text).toContain(changed)

@@ -390,7 +390,7 @@ describe('what was lost from sight', () => {
     await use(client, 'claim_task', { task: task.key })
     await use(client, 'claim_task', { task: task.key, action: 'release' })
     await use(await agent(ada), 'claim_task', { task: task.key })
-    expect((await use(client, 'resume_session')).brief.text).toContain('Held by test (agent) for Ada Lovelace until')
+    expect((await use(client, 'resume_session')).brief.text).toMatch(/Held by agent \d+ for Ada Lovelace until/)
     await ada.fetch('POST', `/api/tasks/${task.id}/complete`, { notes: 'Locked.' })
     const { text } = (await use(client, 'resume_session')).brief
     expect(text).not.toContain('## Your task')

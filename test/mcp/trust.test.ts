@@ -110,7 +110,7 @@ describe.each(Object.entries(corpus))('%s', (_name, bad) => {
     const [name, args, field] = await write(bad)
     const { facts, text } = await said(reader, name, args)
     // A decision names the agent that made it, and for whom.
-    const author = kind === 'decision' ? 'test (agent) for Ada Lovelace' : 'Ada Lovelace'
+    const author = kind === 'decision' ? 'agent for Ada Lovelace' : 'Ada Lovelace'
     expect(facts._source).toEqual({ kind, author, trust: 'other' })
     // It is the first thing that is read, in the text too, and a record cannot bring its own.
     expect(text).toStartWith(`{"_source":{"kind":"${kind}","author":"${author}","trust":"other"},`)

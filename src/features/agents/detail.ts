@@ -4,9 +4,10 @@ import { memberOrAlone, type Permission, permissionOf, refusalOf } from '../../a
 import { AppError } from '../../errors.ts'
 import { requireWriter } from '../organizations/sharing.ts'
 import { agentParts } from './hooks.ts'
+import { findVisibleAgent } from './names.ts'
 import { personOf } from './of-token.ts'
 import type { Agent, AgentDetail } from './schema.ts'
-import { changing, find, requireOwnOrAdmin } from './service.ts'
+import { changing, requireOwnOrAdmin } from './service.ts'
 import { agents } from './table.ts'
 
 /** Returns an agent with its activity, memories and tasks, as far as the caller may see them. */
@@ -14,7 +15,7 @@ export const detail = read(
   'agents.get',
   memberOrAlone('agents:read'),
   async (ctx, { ref }: { ref: string }): Promise<AgentDetail> => {
-    const agent = await find(ctx, ref)
+    const agent = await findVisibleAgent(ctx, ref)
     const parts = await agentParts.call(ctx, { agent })
     const [own] = await ctx.db.select({ client: agents.client }).from(agents).where(eq(agents.id, agent.id))
     // Other teams see an agent that is public, but not whom it works for, nor in which program.

@@ -17,3 +17,8 @@ export const agentParts = hook<
   { agent: Agent },
   Partial<Pick<AgentDetail, 'recentActivity' | 'recentMemories' | 'openTasks' | 'gatesPassed'>>
 >('agents.parts')
+
+/** Returns the names of the caller's own valid MCP tokens in a team, and the agents that use them. */
+export const agentTokenNames = hook<{ organizationId: string }, { agentId: string; name: string }[]>(
+  'agents.tokenNames',
+)

@@ -1,9 +1,9 @@
-import { and, asc, eq, isNull } from 'drizzle-orm'
+import { and, asc, eq, isNull, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { slugify } from '../../text/text.ts'
 import { planUsage } from '../organizations/hooks.ts'
-import { requirePlanRoom } from '../organizations/plans.ts'
+import { hasPlanRoom, requirePlanRoom } from '../organizations/plans.ts'
 import { users } from '../users/table.ts'
 import { agentCreated, agentUpdated } from './events.ts'
 import { agents } from './table.ts'
@@ -11,12 +11,9 @@ import { agents } from './table.ts'
 /** The agents that MCP tokens get by themselves: who did something is named by where it runs, and for whom. */
 
 const NAME_LENGTH = 100
-/** Stands for a program that is not known yet. */
-const UNKNOWN = 'Agent'
-/** The name was not chosen by a person, and does not tell the program. */
-export const isUnknown = ({ name }: { name: string }): boolean => name.startsWith(`${UNKNOWN} (`)
-const nameOf = (client: string | undefined, token: string): string =>
-  `${client ?? UNKNOWN} (${token})`.slice(0, NAME_LENGTH)
+/** The name of an agent whose program is not known yet is that of its token. It stays when the program is known. */
+const nameOf = (client: string | undefined, token: string, number: number): string =>
+  `${(client ? `${client} (${token})` : token).slice(0, NAME_LENGTH - 4)}${number > 1 ? ` ${number}` : ''}`
 
 const isActive = and(eq(agents.status, 'active'), isNull(agents.deletedAt))
 
@@ -35,29 +32,42 @@ interface Wanted {
   client?: string
   /** For a token whose agent was deleted. It must have one, so the limits of the plan do not count. */
   isReplacement?: true
+  /** Returns whether another token uses the agent. Default: tokens of one name share their agent. */
+  isUsed?: (agentId: string) => Promise<boolean>
 }
 
-/** Returns the id of the user's agent `Claude Code (laptop)`, which it creates if there is none. */
-export async function agentOfToken(
-  ctx: Ctx,
-  { organizationId, userId, token, client, isReplacement }: Wanted,
-): Promise<string> {
-  const name = nameOf(client, token)
-  const [known] = await ctx.db
+/** Returns the id of the agent that was created for a token of the user. */
+async function findOwn(
+  { db }: Ctx,
+  { organizationId, userId, name }: Pick<Wanted, 'organizationId' | 'userId'> & { name: string },
+): Promise<string | undefined> {
+  const [known] = await db
     .select({ id: agents.id })
     .from(agents)
-    .where(
-      and(
-        eq(agents.forId, userId),
-        eq(agents.organizationId, organizationId),
-        eq(agents.name, name),
-        eq(agents.status, 'active'),
-        isNull(agents.deletedAt),
-      ),
-    )
+    .where(and(eq(agents.forId, userId), eq(agents.organizationId, organizationId), eq(agents.name, name), isActive))
     .orderBy(asc(agents.createdAt))
     .limit(1)
-  if (known) return known.id
+  return known?.id
+}
+
+/**
+ * Returns the id of the user's agent `Claude Code (laptop)`, which it creates if there is none. Tokens of one name whose
+ * program is not known may belong to different programs, so each gets an agent: `laptop`, `laptop 2`.
+ */
+export async function agentOfToken(
+  ctx: Ctx,
+  { organizationId, userId, token, client, isReplacement, isUsed }: Wanted,
+): Promise<string> {
+  let name = nameOf(client, token, 1)
+  let known = await findOwn(ctx, { organizationId, userId, name })
+  const shared = known
+  for (let n = 2; known && !client && (await isUsed?.(known)); n += 1) {
+    name = nameOf(client, token, n)
+    known = await findOwn(ctx, { organizationId, userId, name })
+  }
+  if (known) return known
+  // Where the plan has no room for another agent, the tokens share one.
+  if (shared && !(await hasPlanRoom(ctx, organizationId, 'agents'))) return shared
   if (!isReplacement) await requirePlanRoom(ctx, organizationId, 'agents')
   const [made] = await ctx.db
     .insert(agents)
@@ -91,26 +101,20 @@ export async function personOf({ db }: Ctx, agentId: string): Promise<{ id: stri
 }
 
 /**
- * Names the program of a token's agent. Returns false if the agent was not made for this user's token, or has a
- * program already. A name that a person gave to it stays.
+ * Stores the program of a token's agent. Returns false if the agent was not made for this user's token, or has a program
+ * already. Its name stays: others may have read it.
  */
-export async function nameProgram(
+export async function setProgram(
   ctx: Ctx,
   { id, userId, client }: { id: string; userId: string; client: string },
 ): Promise<boolean> {
   const [agent] = await ctx.db
-    .select({ name: agents.name, version: agents.version, organizationId: agents.organizationId })
-    .from(agents)
+    .update(agents)
+    .set({ client, version: sql`${agents.version} + 1`, updatedAt: ctx.now })
     .where(and(eq(agents.id, id), eq(agents.forId, userId), isNull(agents.client), isNull(agents.deletedAt)))
-    .for('update')
+    .returning({ name: agents.name, version: agents.version, organizationId: agents.organizationId })
   if (!agent) return false
-  const name = isUnknown(agent) ? `${client}${agent.name.slice(UNKNOWN.length)}`.slice(0, NAME_LENGTH) : agent.name
-  const version = agent.version + 1
-  await ctx.db.update(agents).set({ client, name, version, updatedAt: ctx.now }).where(eq(agents.id, id))
-  ctx.emit(agentUpdated, {
-    subjectId: id,
-    organizationId: agent.organizationId,
-    data: { name, version, fields: ['client', 'name'] },
-  })
+  const { name, version, organizationId } = agent
+  ctx.emit(agentUpdated, { subjectId: id, organizationId, data: { name, version, fields: ['client'] } })
   return true
 }

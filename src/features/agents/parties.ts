@@ -1,19 +1,17 @@
-import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
-import type { PgColumn } from 'drizzle-orm/pg-core'
+import { and, eq, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { currentOrganization, selvesOf, userIdOf } from '../../auth/actor.ts'
-import { rightsOf } from '../../auth/rights.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { isId } from '../../records/rows.ts'
 import { named } from '../../text/quoted.ts'
-import { visibleText } from '../../text/text.ts'
 import { memberships } from '../organizations/table.ts'
 import { readersOf } from '../projects/readers.ts'
 import type { Project } from '../projects/schema.ts'
 import { users } from '../users/table.ts'
+import { agentsOf, findNamed, ifMissing, membersOf, nobodyCalled } from './names.ts'
 import { personOf } from './of-token.ts'
-import * as agents from './service.ts'
-import { agents as agentTable } from './table.ts'
+import { findByReference } from './rows.ts'
+import type { Agent } from './schema.ts'
 
 /** A person or agent as assignee, holder or author. This file is the only place that finds them. */
 export interface Party {
@@ -31,63 +29,45 @@ type PartyScope = Pick<Project, 'organizationId'> & {
   includeArchived?: boolean
 }
 
-/** Finds `me`, a member of the team by id, e-mail or name, or an agent by id, slug, prefix or name. */
+/** Finds `me`, a member of the team by id, e-mail or name, or an agent by id, slug, prefix or name (`names.ts`). */
 export async function findParty(ctx: Ctx, place: PartyScope, ref: string): Promise<Party> {
+  const { organizationId } = place
   const wanted = ref.trim()
   if (wanted.toLowerCase() === 'me') return speaker(ctx)
   const isEmail = wanted.includes('@')
-  if (isEmail || isId(wanted)) {
-    const is = isEmail ? sql`lower(${users.email}) = ${wanted.toLowerCase()}` : eq(users.id, wanted.toLowerCase())
-    const [user] = await membersWho(ctx, place, is)
-    if (user) return assignable(ctx, place, user)
-  }
+  const [user] = isEmail || isId(wanted) ? await findMember(ctx, organizationId, wanted) : []
+  if (user) return assignable(ctx, place, user)
   if (isEmail) throw notFound('member', wanted)
-  const agent = await findAgentAndHow(ctx, place, wanted).catch(ifMissing)
-  if (agent?.by === 'ref') return agent.party
-  const people = await membersWho(ctx, place, isCalled(users.name, wanted))
-  const [user] = people
-  if (agent && user)
-    throw invalid(
-      '/assignee',
-      `A member and an agent are called ${wanted}: use the member's e-mail address or the agent's slug.`,
-    )
-  if (agent) return agent.party
-  if (!user) throw notFound('party', wanted)
-  if (people.length > 1) throw invalid('/assignee', `Several members are called ${wanted}: use an e-mail address.`)
-  return assignable(ctx, place, user)
-}
-
-/** For `catch`: returns undefined for `not_found` and throws every other error. */
-function ifMissing(error: unknown): undefined {
-  if (!(error instanceof AppError && error.code === 'not_found')) throw error
+  const agent = await findByReference(ctx, wanted).catch(ifMissing)
+  if (agent) return usable(agent, place)
+  const list = [...(await membersOf(ctx, organizationId)), ...(await agentsOf(ctx, organizationId))]
+  const found = await findNamed(ctx, list, { organizationId, name: wanted })
+  if (!found) throw nobodyCalled(ctx, list, wanted)
+  const { type, id, name } = found
+  return type === 'agent' ? { type, id, name } : assignable(ctx, place, found)
 }
 
 type User = Pick<Party, 'id' | 'name'>
 
-const membersWho = (ctx: Ctx, { organizationId }: PartyScope, is: SQL): Promise<User[]> =>
+/** Finds a member of the team by e-mail address or id. */
+const findMember = (ctx: Ctx, organizationId: string, ref: string): Promise<User[]> =>
   ctx.db
     .select({ id: users.id, name: users.name })
     .from(memberships)
     .innerJoin(users, eq(users.id, memberships.userId))
-    .where(and(eq(memberships.organizationId, organizationId), eq(users.status, 'active'), is))
-    .limit(2)
+    .where(
+      and(
+        eq(memberships.organizationId, organizationId),
+        eq(users.status, 'active'),
+        ref.includes('@') ? sql`lower(${users.email}) = ${ref.toLowerCase()}` : eq(users.id, ref.toLowerCase()),
+      ),
+    )
 
 async function assignable(ctx: Ctx, place: PartyScope, { id, name }: User): Promise<Party> {
   if (place.id && (await readersOf(ctx, place.id, [id])).length === 0)
     throw invalid('/assignee', 'This project is private, and the assignee cannot see it. Share it with the team first.')
   return { type: 'user', id, name }
 }
-
-/** Compares names without markup and quotation marks, as results of tools print them. */
-const isCalled = (name: PgColumn, wanted: string): SQL =>
-  sql`lower(regexp_replace(regexp_replace(${name}, '[][(){}<>#*\`«»‹›]', '', 'g'), '\\s+', ' ', 'g'))
-    = ${withoutMarkup(wanted).toLowerCase()}`
-
-const withoutMarkup = (name: string): string =>
-  visibleText(name)
-    .replace(/[[\](){}<>#*`«»‹›]/g, '')
-    .replace(/\s+/g, ' ')
-    .trim()
 
 /** Returns the ids to filter a list of tasks by: `me` is an agent and the person it works for. */
 export const selvesFor = async (ctx: Ctx, organizationId: string, ref: string): Promise<string[]> =>
@@ -105,40 +85,22 @@ export async function agentFilter(ctx: Ctx, ref: string | undefined, mustExist =
 }
 
 /** Finds an active agent of this team, or a public one. By name it finds only an agent of the team. */
-export const findAgent = async (ctx: Ctx, organizationId: string, ref: string): Promise<Party> =>
-  (await findAgentAndHow(ctx, { organizationId }, ref)).party
+export async function findAgent(ctx: Ctx, organizationId: string, ref: string): Promise<Party> {
+  const { agent } = ctx.actor
+  const known = await findByReference(ctx, agent && ref.trim().toLowerCase() === 'me' ? agent.id : ref).catch(ifMissing)
+  if (known) return usable(known, { organizationId })
+  const list = await agentsOf(ctx, organizationId)
+  const found = await findNamed(ctx, list, { organizationId, name: ref })
+  if (!found) throw nobodyCalled(ctx, list, ref)
+  return { type: 'agent', id: found.id, name: found.name }
+}
 
-/** Also returns whether the agent was found by its id, slug or prefix (`ref`), or only by its name. */
-async function findAgentAndHow(
-  ctx: Ctx,
-  { organizationId, includeArchived = false }: PartyScope,
-  ref: string,
-): Promise<{ party: Party; by: 'ref' | 'name' }> {
-  const known = await agents.find(ctx, ref).catch(ifMissing)
-  const agent = known ?? (await agents.find(ctx, await idOfNamed(ctx, organizationId, ref)))
+/** Returns the agent as a party. Throws if it is archived, or belongs to another team and is not public. */
+function usable(agent: Agent, { organizationId, includeArchived }: PartyScope): Party {
   if (agent.scope !== 'public' && agent.organizationId !== organizationId)
     throw invalid('/agent', "This agent does not belong to the project's team. Share it with the team first.")
   if (agent.status === 'archived' && !includeArchived) throw invalid('/agent', 'This agent is archived.')
-  return { party: { type: 'agent', id: agent.id, name: agent.name }, by: known ? 'ref' : 'name' }
-}
-
-async function idOfNamed(ctx: Ctx, organizationId: string, name: string): Promise<string> {
-  const [found, another] = await ctx.db
-    .select({ id: agentTable.id })
-    .from(agentTable)
-    .where(
-      and(
-        eq(agentTable.organizationId, organizationId),
-        eq(agentTable.status, 'active'),
-        isNull(agentTable.deletedAt),
-        isCalled(agentTable.name, name),
-        agents.visibleTo(rightsOf(ctx.actor)),
-      ),
-    )
-    .limit(2)
-  if (another) throw invalid('/agent', `Several agents are called ${name}: use a slug.`)
-  if (!found) throw notFound('party', name)
-  return found.id
+  return { type: 'agent', id: agent.id, name: agent.name }
 }
 
 /**

@@ -1,8 +1,8 @@
-import { eq, type SQL } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { anyone, atLeast, member, memberOrAlone, ofTeam } from '../../auth/policy.ts'
-import { type Rights, rightsOf } from '../../auth/rights.ts'
+import { rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { matches } from '../../db/columns.ts'
 import { AppError, invalid } from '../../errors.ts'
@@ -13,14 +13,12 @@ import type { Scope } from '../../records/scopes.ts'
 import { named } from '../../text/quoted.ts'
 import { slugify } from '../../text/text.ts'
 import {
-  findShared,
   findToRestore,
   listShared,
   partsOf,
   placeOf,
   publicOne,
   requireWriter,
-  visibleTo as sharedVisibleTo,
   teamScopes,
 } from '../organizations/sharing.ts'
 import * as projects from '../projects/rows.ts'
@@ -29,7 +27,9 @@ import * as skills from '../skills/service.ts'
 import { checkPrompt, requireRoomFor } from './checks.ts'
 import { agentCreated, agentDeleted, agentRestored, agentUpdated } from './events.ts'
 import { onAgentRemoved, onAgentRestored } from './hooks.ts'
+import { findVisibleAgent } from './names.ts'
 import { personOf } from './of-token.ts'
+import { findByReference, listed, visible, visibleTo } from './rows.ts'
 import type {
   Agent,
   AgentCreate,
@@ -42,34 +42,8 @@ import type {
 } from './schema.ts'
 import { agents } from './table.ts'
 
-const listed = {
-  id: agents.id,
-  createdAt: agents.createdAt,
-  updatedAt: agents.updatedAt,
-  version: agents.version,
-  organizationId: agents.organizationId,
-  createdById: agents.createdById,
-  name: agents.name,
-  slug: agents.slug,
-  role: agents.role,
-  model: agents.model,
-  provider: agents.provider,
-  skills: agents.skills,
-  memoryScope: agents.memoryScope,
-  scope: agents.scope,
-  status: agents.status,
-}
-export const visible = { ...listed, persona: agents.persona, systemPrompt: agents.systemPrompt }
-
 /** The rule of every action that changes an agent. */
 export const changing = ofTeam(memberOrAlone('agents:write'))
-
-/** Finds an agent by id, slug or unique id prefix. */
-export const find = (ctx: Ctx, ref: string): Promise<Agent> =>
-  findShared(ctx, agents, visible, { noun: 'agent', ref, visible: visibleTo(rightsOf(ctx.actor)) })
-
-/** A credential that is limited to projects sees no agent but its own. */
-export const visibleTo = (rights: Rights): SQL => sharedVisibleTo(agents, rights, ({ agent }) => eq(agents.id, agent))
 
 function page(ctx: Ctx, query: AgentQuery, from: readonly Scope[]): Promise<AgentPage> {
   const sort = { updatedAt: agents.updatedAt, createdAt: agents.createdAt, name: agents.name }
@@ -230,7 +204,8 @@ export const getPublic = read(
 )
 
 async function writable(ctx: Ctx, ref: string): Promise<Agent> {
-  const found = await find(ctx, ref)
+  // Not by a part of its name: a change or deletion must not hit another one.
+  const found = await findVisibleAgent(ctx, ref, 'whole')
   requireWriter(ctx, 'agent', found)
   await requireOwnOrAdmin(ctx, found)
   checkVersion(ctx, found)
@@ -285,7 +260,7 @@ const change = (ctx: Ctx, before: Agent, set: Partial<typeof agents.$inferInsert
     before,
     set,
     what: 'this agent',
-    again: () => find(ctx, before.id),
+    again: () => findByReference(ctx, before.id),
   })
 
 const about = <D extends object>(agent: Agent, data?: D) => ({

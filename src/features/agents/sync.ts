@@ -1,7 +1,8 @@
 import type { Ctx } from '../../action.ts'
 import { checked, type Synced, split } from '../../records/sync.ts'
+import { visible } from './rows.ts'
 import { AgentCreate, AgentPatch } from './schema.ts'
-import { create, remove, restore, update, visible } from './service.ts'
+import { create, remove, restore, update } from './service.ts'
 
 export const agentSync: Synced<Ctx> = {
   columns: visible,

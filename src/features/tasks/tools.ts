@@ -26,7 +26,7 @@ import { Acceptance, Accepted } from './schema.ts'
 import * as tasks from './service.ts'
 import { asLines, begun, changed, completed, created, full, nextOrWhyNone } from './views.ts'
 
-const assignee = optional(text(254, { description: 'me, e-mail, agent' }))
+const assignee = optional(text(254, { description: 'me, a name or e-mail' }))
 const acceptance = optional(array(Type.Union([title(500), Acceptance]), 50))
 /** Criteria with `done` are accepted too; `accepted` is the shorter way to tick them. */
 const met = array(text(500), 50, { description: 'Criteria met: numbers, texts or all' })

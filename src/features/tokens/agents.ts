@@ -1,9 +1,9 @@
-import { and, eq, gt, isNull, ne } from 'drizzle-orm'
+import { and, eq, gt, isNotNull, isNull, ne } from 'drizzle-orm'
 import { type Ctx, flow, write } from '../../action.ts'
 import type { Actor } from '../../auth/actor.ts'
 import type { Rule } from '../../auth/policy.ts'
-import { onAgentRemoved, onAgentStopped } from '../agents/hooks.ts'
-import { agentOfToken, isUnknown, nameProgram, personOf } from '../agents/of-token.ts'
+import { agentTokenNames, onAgentRemoved, onAgentStopped } from '../agents/hooks.ts'
+import { agentOfToken, personOf, setProgram } from '../agents/of-token.ts'
 import { agents } from '../agents/table.ts'
 import { hasPlanRoom } from '../organizations/plans.ts'
 import { mcpTokenConnected, mcpTokenIntroduced } from './events.ts'
@@ -54,39 +54,45 @@ const connected = write('tokens.connected', anyToken, async (ctx, program: Progr
     const data = { name: token.name, first: token.firstUsedAt === null, ...program }
     ctx.emit(mcpTokenConnected, { subjectId: token.id, userId, data })
   }
-  if (client !== undefined && isNameless(ctx.actor, program)) await nameAgent(ctx, token, client)
+  if (client !== undefined && isNameless(ctx.actor, program)) await storeProgram(ctx, token, client)
 })
 
-/** The agent of a token gets the program's name. If another token shares that agent, this one gets its own. */
-async function nameAgent(ctx: Ctx, token: Token, client: string): Promise<void> {
+/** Stores the program of a token's agent. The name of the agent stays, because others may already use it. */
+async function storeProgram(ctx: Ctx, token: Token, client: string): Promise<void> {
   const { userId, agent } = ctx.actor
   if (!userId || !agent || token.agentId !== agent.id) return
-  const others = await ctx.db.$count(
-    mcpTokens,
-    and(
-      eq(mcpTokens.agentId, agent.id),
-      ne(mcpTokens.id, token.id),
-      isNull(mcpTokens.revokedAt),
-      gt(mcpTokens.expiresAt, ctx.now),
-    ),
-  )
-  if (others > 0) {
-    const { organizationId, name } = token
-    if (!isUnknown(agent)) return
-    // Where the plan has no room for another agent, the token keeps the one that it shares.
-    if (!(await hasPlanRoom(ctx, organizationId, 'agents'))) return
-    const agentId = await agentOfToken(ctx, { organizationId, userId, token: name, client })
-    await ctx.db.update(mcpTokens).set({ agentId }).where(eq(mcpTokens.id, token.id))
-  } else if (!(await nameProgram(ctx, { id: agent.id, userId, client }))) return
+  const others = await ctx.db.$count(mcpTokens, and(isUsing(ctx, agent.id), ne(mcpTokens.id, token.id)))
+  // An agent that several tokens share may run in several programs.
+  if (others > 0 || !(await setProgram(ctx, { id: agent.id, userId, client }))) return
   ctx.emit(mcpTokenIntroduced, { subjectId: token.id, userId, data: { name: token.name, client } })
 }
+
+/** SQL condition: valid tokens of the agent. */
+const isUsing = (ctx: Ctx, agentId: string) =>
+  and(eq(mcpTokens.agentId, agentId), isNull(mcpTokens.revokedAt), gt(mcpTokens.expiresAt, ctx.now))
+
+/** Returns whether a valid token belongs to the agent. */
+export const isAgentUsed = async (ctx: Ctx, agentId: string): Promise<boolean> =>
+  (await ctx.db.$count(mcpTokens, isUsing(ctx, agentId))) > 0
+
+/** An agent is also found by the name of its token, by the owner of the token. */
+export const nameTokens = agentTokenNames.handle(async (ctx, { organizationId }) => {
+  const { userId } = ctx.actor
+  if (!userId) return []
+  const own = and(eq(mcpTokens.userId, userId), eq(mcpTokens.organizationId, organizationId))
+  const valid = and(isNull(mcpTokens.revokedAt), gt(mcpTokens.expiresAt, ctx.now), isNotNull(mcpTokens.agentId))
+  const rows = await ctx.db
+    .select({ agentId: mcpTokens.agentId, name: mcpTokens.name })
+    .from(mcpTokens)
+    .where(and(own, valid))
+  return rows.map(({ agentId, name }) => ({ agentId: agentId as string, name }))
+})
 
 /** Ends what agents work on whose last token was revoked. Agents that people created may have other ways to work. */
 export async function stopWithoutToken(ctx: Ctx, agentIds: readonly (string | null)[]): Promise<void> {
   for (const agentId of new Set(agentIds)) {
     if (!agentId || !(await personOf(ctx, agentId))) continue
-    const valid = and(eq(mcpTokens.agentId, agentId), isNull(mcpTokens.revokedAt), gt(mcpTokens.expiresAt, ctx.now))
-    if ((await ctx.db.$count(mcpTokens, valid)) === 0) await onAgentStopped.call(ctx, { agentId })
+    if (!(await isAgentUsed(ctx, agentId))) await onAgentStopped.call(ctx, { agentId })
   }
 }
 
@@ -96,14 +102,7 @@ export const replaceAgent = onAgentRemoved.handle(async (ctx, { agent }) => {
   const orphans = await ctx.db
     .select()
     .from(mcpTokens)
-    .where(
-      and(
-        eq(mcpTokens.agentId, agent.id),
-        isNull(mcpTokens.grantId),
-        isNull(mcpTokens.revokedAt),
-        gt(mcpTokens.expiresAt, ctx.now),
-      ),
-    )
+    .where(and(isUsing(ctx, agent.id), isNull(mcpTokens.grantId)))
   const replacements = new Map<string, string>()
   for (const { id, organizationId, userId, name } of orphans) {
     const client = was?.client ?? undefined

@@ -9,7 +9,7 @@ import { keyset } from '../../records/page.ts'
 import { agentOfToken } from '../agents/of-token.ts'
 import { findOwnAgent } from '../agents/parties.ts'
 import * as organizations from '../organizations/service.ts'
-import { stopWithoutToken } from './agents.ts'
+import { isAgentUsed, stopWithoutToken } from './agents.ts'
 import { checkNames, expiry, isActive, lockOwnSession, projectsOf, requireBelowLimit } from './credentials.ts'
 import { mcpTokenCreated, mcpTokenRevoked } from './events.ts'
 import { can, shownToken, visibleToken } from './rows.ts'
@@ -95,7 +95,13 @@ export const createToken = write(
     const [userId, name] = [userIdOf(ctx.actor), input.name.trim()]
     const agentId = input.agentId
       ? (await findOwnAgent(ctx, input.organizationId, input.agentId)).id
-      : await agentOfToken(ctx, { organizationId, userId, token: name, client: input.client?.trim() })
+      : await agentOfToken(ctx, {
+          organizationId,
+          userId,
+          token: name,
+          client: input.client?.trim(),
+          isUsed: (agentId) => isAgentUsed(ctx, agentId),
+        })
     const token = newSecret(kind === 'live' ? 'mcp_live' : 'mcp_test')
     const [made] = await ctx.db
       .insert(mcpTokens)

@@ -1,0 +1,144 @@
+import { and, eq, isNull } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { AppError, invalid, notFound } from '../../errors.ts'
+import { distance, isNear } from '../../text/near.ts'
+import { named } from '../../text/quoted.ts'
+import { memberships } from '../organizations/table.ts'
+import { users } from '../users/table.ts'
+import { agentTokenNames } from './hooks.ts'
+import { findByReference, visibleTo } from './rows.ts'
+import type { Agent } from './schema.ts'
+import { agents } from './table.ts'
+
+/**
+ * THE RULE HOW PEOPLE AND AGENTS ARE FOUND BY NAME: as results print it, by the name of an agent's token, in any
+ * spelling (case, spaces, accents, hyphens, quotation marks), or by a beginning that only one of them has. Only members
+ * and agents of the team are compared.
+ */
+export interface Called {
+  readonly type: 'user' | 'agent'
+  readonly id: string
+  readonly name: string
+  /** Of an agent. */
+  readonly slug?: string
+  /** Of an agent: the person it works for. */
+  readonly person?: string | null
+}
+
+/** Names of a team that are compared with one. A larger team names people by e-mail address and agents by slug. */
+const MOST_COMPARED = 5_000
+
+export const membersOf = (ctx: Ctx, organizationId: string): Promise<Called[]> =>
+  ctx.db
+    .select({ id: users.id, name: users.name })
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.userId))
+    .where(and(eq(memberships.organizationId, organizationId), eq(users.status, 'active')))
+    .limit(MOST_COMPARED)
+    .then((rows) => rows.map((row) => ({ type: 'user', ...row })))
+
+export const agentsOf = (ctx: Ctx, organizationId: string): Promise<Called[]> =>
+  ctx.db
+    .select({ id: agents.id, name: agents.name, slug: agents.slug, person: users.name })
+    .from(agents)
+    .leftJoin(users, eq(users.id, agents.forId))
+    .where(
+      and(
+        eq(agents.organizationId, organizationId),
+        eq(agents.status, 'active'),
+        isNull(agents.deletedAt),
+        visibleTo(rightsOf(ctx.actor)),
+      ),
+    )
+    .limit(MOST_COMPARED)
+    .then((rows) => rows.map((row) => ({ type: 'agent', ...row })))
+
+/** Returns the letters and digits of a name, without accents and in lower case. */
+const fold = (name: string): string =>
+  name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, '')
+
+const namesOf = ({ name, slug, person }: Called): string[] => [
+  fold(name),
+  ...(slug ? [fold(slug)] : []),
+  ...(person ? [fold(`${name} for ${person}`)] : []),
+]
+/** `Claude Code (desk)` is the agent of a token that is called `desk`. */
+const tokenIn = ({ name, person }: Called): string | undefined => (person ? /\(([^()]+)\)$/.exec(name)?.[1] : undefined)
+
+/** The fewest letters that a beginning needs. */
+const SHORTEST = 2
+
+interface Wanted {
+  organizationId: string
+  name: string
+  /** `whole`: the beginning of a name is not enough. */
+  by?: 'whole'
+}
+
+/** Returns the only one who is called this, or undefined. Throws if there are several. */
+export async function findNamed(
+  ctx: Ctx,
+  list: readonly Called[],
+  { organizationId, name, by }: Wanted,
+): Promise<Called | undefined> {
+  const wanted = fold(name)
+  if (wanted === '') return undefined
+  const same = list.filter((one) => namesOf(one).includes(wanted))
+  if (same.length > 0) return onlyOne(same, name)
+  const ofToken = list.filter((one) => fold(tokenIn(one) ?? '') === wanted)
+  if (ofToken.length > 0) return onlyOne(ofToken, name)
+  const own = (await agentTokenNames.call(ctx, { organizationId }))
+    .flat()
+    .filter((token) => fold(token.name) === wanted)
+  const ofOwn = list.filter(({ id }) => own.some(({ agentId }) => agentId === id))
+  if (ofOwn.length > 0) return onlyOne(ofOwn, name)
+  if (by === 'whole' || wanted.length < SHORTEST) return undefined
+  const begun = list.filter((one) => namesOf(one).some((known) => known.startsWith(wanted)))
+  return begun.length > 0 ? onlyOne(begun, name) : undefined
+}
+
+const MOST_NAMED = 5
+
+function onlyOne(found: readonly Called[], name: string): Called | undefined {
+  if (found.length === 1) return found[0]
+  const people = found.filter(({ type }) => type === 'user')
+  const isUnclear = new Set(people.map((one) => fold(one.name))).size < people.length
+  const names = found.slice(0, MOST_NAMED).map((one) => one.slug ?? `${named(one.name)} (member)`)
+  const more = found.length > MOST_NAMED ? ` and ${found.length - MOST_NAMED} more` : ''
+  throw invalid(
+    '/assignee',
+    `${named(name)} could be ${names.join(', ')}${more}. Use ${isUnclear ? 'an e-mail address' : 'one of these'}.`,
+    'ambiguous',
+  )
+}
+
+/** Returns the error for a name that nobody has, with the nearest names. A limited credential is told none. */
+export function nobodyCalled(ctx: Ctx, list: readonly Called[], name: string): AppError {
+  const missing = notFound('party', name)
+  const near = ctx.actor.projects ? [] : list.filter((one) => isNear(name, one.name))
+  const nearest = near.toSorted((a, b) => distance(a.name, name) - distance(b.name, name)).slice(0, 3)
+  if (nearest.length === 0) return missing
+  const names = nearest.map((one) => named(one.name)).join(' or ')
+  return new AppError('not_found', `${missing.message} Did you mean ${names}?`, missing.details)
+}
+
+/** For `catch`: returns undefined for `not_found` and throws every other error. */
+export function ifMissing(error: unknown): undefined {
+  if (!(error instanceof AppError && error.code === 'not_found')) throw error
+}
+
+/** Finds an agent by id, slug, the unique beginning of its id, or as an agent of the team by name; `me` is the caller. */
+export async function findVisibleAgent(ctx: Ctx, ref: string, by?: 'whole'): Promise<Agent> {
+  const { agent, organizationId } = ctx.actor
+  if (agent && ref.trim().toLowerCase() === 'me') return findByReference(ctx, agent.id)
+  const known = await findByReference(ctx, ref).catch(ifMissing)
+  if (known) return known
+  const called =
+    organizationId && (await findNamed(ctx, await agentsOf(ctx, organizationId), { organizationId, name: ref, by }))
+  if (!called) throw notFound('agent', ref)
+  return findByReference(ctx, called.id)
+}
