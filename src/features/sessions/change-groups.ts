@@ -24,10 +24,10 @@ export interface ChangeActor extends Pick<Doer, 'name' | 'for'> {
 }
 
 /** What happened to a record, most important first. A record counts once, for the first of these. */
-const ranked =
-  'completed reopened deleted restored reviewed advanced created logged stored changed commented claimed released'.split(
-    ' ',
-  )
+const ranked = [
+  ...['completed', 'reopened', 'deleted', 'restored', 'reviewed', 'advanced', 'created', 'logged', 'stored', 'changed'],
+  ...['commented', 'claimed', 'released'],
+]
 
 const verbOf = ({ verb, status }: Change, lastStatus: string | null): string => {
   if (verb === 'completed' && status && lastStatus && lastStatus !== 'done') return 'reopened'

@@ -8,6 +8,7 @@ import { inFull } from '../../records/party.ts'
 import { quoted } from '../../text/quoted.ts'
 import { writtenAfter } from '../activity/service.ts'
 import type { Project } from '../projects/schema.ts'
+import { taskCompleted, taskFreed, taskRenewed } from '../tasks/events.ts'
 import { tasks } from '../tasks/table.ts'
 import { type Change, type ChangeActor, type ChangeSums, sumUp } from './change-groups.ts'
 import { day, type Part } from './pack.ts'
@@ -18,7 +19,7 @@ import type { Worker } from './parts.ts'
 export type Since = { at: string } | { seq: number }
 
 /** What happens to tasks by itself, and says nothing that other parts do not say. */
-const automatic = new Set(['task.renewed', 'task.freed'])
+const automatic = new Set<string>([taskRenewed.name, taskFreed.name])
 
 /** Returns the types of events that a brief mentions. A plan creates epics, stories and tasks in one event. */
 const mentioned = ({ app: { records, events: catalogue } }: Ctx): string[] =>
@@ -166,7 +167,7 @@ function withoutName(ctx: Ctx, row: ShownRow): string {
 
 /** Returns the notes of the completed tasks, if these are few. */
 async function notesOf(ctx: Ctx, rows: readonly ShownRow[]): Promise<Map<string, string | null>> {
-  const ids = [...new Set(rows.flatMap(({ type, subjectId }) => (type === 'task.completed' ? [subjectId] : [])))]
+  const ids = [...new Set(rows.flatMap(({ type, subjectId }) => (type === taskCompleted.name ? [subjectId] : [])))]
   if (ids.length === 0 || ids.length > MOST_NOTES) return new Map()
   const found = await ctx.db
     .select({ id: tasks.id, notes: tasks.completionNotes })

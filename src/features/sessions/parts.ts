@@ -194,14 +194,17 @@ export async function openQuestions(ctx: Ctx, scope: QuestionScope): Promise<Par
   const proposed = project && decisionsToo ? await lastDecisions(ctx, project, 'proposed') : []
   const asked = tasksToo ? await findOpenQuestions(ctx, project) : []
   const mine = asked.filter(({ isMine }) => isMine)
+  const me = ctx.actor.agent ? 'your person' : 'you'
   return {
     title: 'Open questions',
     share: mine.length > 0 ? 4 : 1,
     lines: [
-      ...(mine.length > 0 ? ['Answer by update_task with comment, once your person has decided:'] : []),
+      ...(mine.length > 0 && ctx.actor.agent
+        ? ['Answer by update_task with comment, once your person has decided:']
+        : []),
       ...asked.map(
         ({ key, body, author, isMine, asked }) =>
-          `- ${key}, to ${isMine ? 'your person' : named(asked)}: ${quoted(body, 100)} (${named(author)})`,
+          `- ${key}, to ${isMine ? me : named(asked)}: ${quoted(body, 100)} (${named(author)})`,
       ),
       ...(session?.checkpoint?.openQuestions ?? []).map((question) => `- ${quoted(question)}`),
       ...proposed.map((d) => `- To be decided: ${quoted(d.title, 60)} (${named(d.author.name)}, ${shortId(d.id)})`),

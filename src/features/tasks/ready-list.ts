@@ -37,7 +37,7 @@ function parsePlace(text: unknown): Place | undefined {
 /** Only for the cursor: the groups have their own orders and conditions. */
 const byPlace: ComputedOrder = {
   sql: urgency,
-  of: (row) => JSON.stringify((row as unknown as Placed).place),
+  of: (row) => JSON.stringify(row.place),
   fits: (value) => parsePlace(value) !== undefined,
   value: (value) => sql`${value}::text`,
 }
