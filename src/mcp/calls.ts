@@ -12,7 +12,7 @@ import type { App } from '../services.ts'
 import { withoutSecrets } from '../text/secrets.ts'
 import { logError, toAppError } from '../thrown.ts'
 import { type Arguments, type Catalogue, refusal } from './catalogue.ts'
-import { explained, inShort } from './mistakes.ts'
+import { explained, inShort, nearestTool } from './mistakes.ts'
 import { namesIn } from './names.ts'
 import type { Caller } from './protocol.ts'
 import { failure, responseOf, success, type Told } from './result.ts'
@@ -55,11 +55,7 @@ export class Calls {
       const wait = this.guard.perToken.take(owner.credentialId)
       if (wait > 0) throw this.guard.limited(this.guard.perToken, wait)
       const tool = this.catalogue.get(name)
-      if (!tool)
-        throw new ProtocolError(
-          ProtocolErrorCode.InvalidParams,
-          `Unknown tool: ${withoutSecrets(name).slice(0, 100)}. tools/list names those you have.`,
-        )
+      if (!tool) throw this.#unknownTool(name, caller)
       const { args: given, errors: twice } = this.catalogue.read(tool, args)
       const runs = callOf(tool, given)
       const refused = refusal(tool, caller.actor, caller.selection, runs)
@@ -105,6 +101,13 @@ export class Calls {
   async drain(): Promise<void> {
     const deadline = Date.now() + DRAIN_MS
     while (this.#running.size > 0 && Date.now() < deadline) await Bun.sleep(20)
+  }
+
+  #unknownTool(name: string, caller: Caller): ProtocolError {
+    const meant = nearestTool(name, this.catalogue.usable(caller))
+    const next = meant ? `Did you mean ${meant}?` : 'tools/list names those you have.'
+    const text = `Unknown tool: ${withoutSecrets(name).slice(0, 100)}. ${next}`
+    return new ProtocolError(ProtocolErrorCode.InvalidParams, text)
   }
 
   #contextFor(input: Arguments, caller: Caller, signal: AbortSignal): Ctx {

@@ -9,7 +9,7 @@ const meanings = new Map<string, readonly string[]>(
     name: ['title'],
     title: ['name'],
     body: ['content', 'description', 'comment'],
-    text: ['content', 'description', 'comment'],
+    text: ['content', 'description', 'comment', 'query'],
     note: ['notes', 'comment'],
     message: ['comment', 'notes'],
     owner: ['assignee'],
@@ -19,6 +19,9 @@ const meanings = new Map<string, readonly string[]>(
     state: ['status'],
     keywords: ['query'],
     words: ['query'],
+    search: ['query'],
+    term: ['query'],
+    q: ['query'],
     count: ['limit'],
     page: ['cursor'],
     offset: ['cursor'],
@@ -106,3 +109,35 @@ function nearest(name: string, own: readonly string[]): string | undefined {
   const near = own.filter((other) => isNear(wanted, plain(other)) || isNear(plain(other), wanted))
   return near.toSorted((a, b) => distance(plain(a), wanted) - distance(plain(b), wanted))[0]
 }
+
+/** Returns the tool that a caller probably meant by a name that no tool has: a few wrong letters, or other verbs. */
+export function nearestTool(name: string, usable: readonly Tool[]): string | undefined {
+  const wanted = plain(name)
+  if (wanted === '' || wanted.length > 50) return undefined
+  const slips = (tool: Tool) => distance(plain(tool.name), wanted)
+  const noun = nounOf(name)
+  const alike = usable.filter((tool) => isNear(plain(tool.name), wanted) || isNear(wanted, plain(tool.name)))
+  const sameVerb = usable.filter((tool) => tool.name.startsWith(`${verbOf(name)}_`) && nounOf(tool.name) === noun)
+  return [...alike, ...sameVerb].toSorted((a, b) => slips(a) - slips(b))[0]?.name
+}
+
+const verbs = new Map(
+  Object.entries({
+    add: 'create',
+    new: 'create',
+    make: 'create',
+    read: 'get',
+    show: 'get',
+    edit: 'update',
+    set: 'update',
+  }),
+)
+const verbOf = (name: string): string => {
+  const [verb = ''] = name.toLowerCase().split(/[_-]/)
+  return verbs.get(verb) ?? verb
+}
+const nounOf = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/^[a-z]+[_-]/, '')
+    .replace(/s$/, '')

@@ -2,11 +2,23 @@ import { invalid } from '../../errors.ts'
 import { listing, project, query, reference, supersedes } from '../../mcp/arguments.ts'
 import { tool } from '../../mcp/tool.ts'
 import { array, object, oneOf, optional, text, title } from '../../schema.ts'
-import { DecisionCreate, statuses } from './schema.ts'
+import { type Decision, DecisionCreate, statuses } from './schema.ts'
 import * as decisions from './service.ts'
 
 const comment = optional(title(20_000))
 const outcome = optional(text(20_000))
+
+/**
+ * Returns a decision as agents need it: an alternative without pros and cons is its text, as log_decision accepts it;
+ * `accepted` is the usual status; no tool takes the version of a decision.
+ */
+const forAgent = <T extends Pick<Decision, 'alternatives' | 'status' | 'version'>>({ version: _, ...decision }: T) => ({
+  ...decision,
+  status: decision.status === 'accepted' ? null : decision.status,
+  alternatives: decision.alternatives.map(({ option, ...rest }) =>
+    Object.values(rest).some(Boolean) ? { option, ...rest } : option,
+  ),
+})
 
 export const decisionTools = [
   tool({
@@ -64,7 +76,7 @@ export const decisionTools = [
       search: query,
       total: true,
     }),
-    whole: (ctx, { id }) => decisions.get(ctx, { ref: id }),
+    whole: async (ctx, { id }) => forAgent(await decisions.get(ctx, { ref: id })),
   }),
   tool({
     name: 'get_decision',
@@ -76,5 +88,6 @@ export const decisionTools = [
     action: decisions.get,
     writing: { fields: ['comment', 'outcome'], action: decisions.add },
     with: ({ decision, comment, outcome }) => ({ ref: decision, body: comment, outcome }),
+    show: forAgent,
   }),
 ]

@@ -27,6 +27,8 @@ const item = (session: SessionItem) =>
 
 /** Tokens of a brief, by the estimate of `tokensOf`, which is higher than what a model counts. */
 const BRIEF_TOKENS = 1000
+/** An agent that resumes needs its place and its task; decisions, memories and ready tasks get what is left. */
+const RESUME_TOKENS = 500
 
 /** A brief as lines. `cut`: a larger `budgetTokens` shows more. */
 const asLines = ({ text, left }: Brief) => ({ cut: left.length > 0, brief: text.split('\n').filter(Boolean) })
@@ -79,7 +81,7 @@ export const sessionTools = [
     input: object({ session: optional(session), budgetTokens, checkpoint }),
     listedAs,
     action: resumeOrSave,
-    with: ({ session, budgetTokens = BRIEF_TOKENS, checkpoint }) => ({ ref: session, budgetTokens, checkpoint }),
+    with: ({ session, budgetTokens = RESUME_TOKENS, checkpoint }) => ({ ref: session, budgetTokens, checkpoint }),
     show: (result) => ('sessionId' in result ? saved(result) : briefed(result)),
   }),
   tool({

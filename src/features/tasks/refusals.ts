@@ -146,10 +146,11 @@ export function blockedRefusal(
 ): Refusal | undefined {
   if (!gated.has(to) || blockedBy.length === 0) return undefined
   const [first] = blockedBy
+  const [them, all] = blockedBy.length > 1 ? ['them', 'them'] : ['it', first === HIDDEN ? 'it' : first]
   return {
     code: 'conflict.blocked',
     detail:
       `${key} cannot become ${to}: it waits for ${keysInWords(blockedBy)}. ` +
-      `Complete ${blockedBy.length > 1 || first === HIDDEN ? 'those' : first} first, or remove them from blockedBy.`,
+      `Complete ${all} first, or remove ${them} from blockedBy.`,
   }
 }

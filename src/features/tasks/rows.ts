@@ -213,7 +213,7 @@ export async function findAnyWithProject(ctx: Ctx, ref: string, which: SQL): Pro
 /** Finds a task in a project that the caller is known to see. */
 export async function inProject(ctx: Ctx, ref: string, projectId: string): Promise<Task> {
   const task = await find(ctx, ref)
-  if (task.projectId !== projectId) throw notFound('task', ref)
+  if (task.projectId !== projectId) throw notFound('task', task.key, 'in that project')
   return task
 }
 

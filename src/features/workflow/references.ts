@@ -39,7 +39,7 @@ export async function tasksIn(ctx: Ctx, project: Project, refs: readonly string[
       },
       prefix: (prefix) => select(idStarts(tasks.id, prefix)),
     })
-    if (!found) throw notFound('task', ref)
+    if (!found) throw notFound('task', ref, `in ${project.key}`)
     ids.push(found.id)
   }
   return [...new Set(ids)]
@@ -47,6 +47,6 @@ export async function tasksIn(ctx: Ctx, project: Project, refs: readonly string[
 
 export async function specIn(ctx: Ctx, project: Project, ref: string): Promise<string> {
   const { id, projectId } = await specs.find(ctx, ref, project)
-  if (projectId !== project.id) throw notFound('spec', ref)
+  if (projectId !== project.id) throw notFound('spec', ref, `in ${project.key}`)
   return id
 }

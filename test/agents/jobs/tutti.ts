@@ -1,11 +1,13 @@
 import { expect } from 'bun:test'
 import { embedMissing } from '../../../src/features/search/embed.ts'
 import { indexed as followed } from '../../features/search-support.ts'
-import { ownApp } from '../../features/support.ts'
 import { sharedApp, systemCtx, type TestApp } from '../../support/app.ts'
 import { type Agent, type Crew, type Facts, perform, type Way } from '../harness.ts'
 import type { Cost } from './costs.ts'
+import { addLargerData, addMemories, appWithoutModel } from './larger.ts'
 import * as work from './work.ts'
+
+const { many } = work
 
 /** Runs now what the background would do with new texts. */
 async function indexed(t: TestApp): Promise<void> {
@@ -21,21 +23,28 @@ interface Stored {
 }
 
 /** A project that exists before the job begins. What is done here costs the job nothing. */
-async function given({ owner }: Crew, tasks: object[] = []) {
+async function given({ owner }: Crew, tasks: object[] = [], larger = addLargerData) {
   const { id, key } = (await owner.fetch<{ id: string; key: string }>('POST', '/api/projects', { name: 'Folder lock' }))
     .body
+  await larger(owner, id)
   for (const task of tasks) {
     const made = await owner.fetch('POST', `/api/projects/${id}/tasks`, task)
     expect(made.status).toBe(201)
   }
+  /** The tasks of the job, without those of the larger data. */
   const all = async () =>
-    (await owner.fetch<{ items: Stored[] }>('GET', `/api/tasks?projectId=${id}&limit=200`)).body.items
+    (await owner.fetch<{ items: Stored[] }>('GET', `/api/tasks?projectId=${id}&limit=200`)).body.items.filter(
+      (task) => numberOf(task.key) > many.length,
+    )
   const read = async (task: string) => (await owner.fetch<Facts>('GET', `/api/tasks/${task}`)).body
   const ofStatus = async (status: string) =>
     (await all()).filter((task) => task.status === status).map((task) => task.key)
   return { id, key, all, read, ofStatus }
 }
 
+const numberOf = (key: string): number => Number(key.split('-')[1])
+/** The key of a task of the job, which comes after those of the larger data. */
+const keyOf = (n: number): string => `FL-${many.length + n}`
 const taskOf = (facts: Facts): Facts => facts.task as Facts
 
 /** Completes a task and takes the next one in the same call. */
@@ -51,12 +60,13 @@ function says(answer: Facts, ...parts: readonly (string | undefined)[]): void {
   for (const part of parts) expect(text).toContain(JSON.stringify(part).slice(1, -1))
 }
 
+/** The only job that searches by meaning. */
+const byMeaning: work.JobName = 'remember five facts and find one by paraphrase'
+
 /** Does a job with agents that connect in one way, and returns what it cost. */
 export async function doJob(name: work.JobName, way: Way): Promise<Cost & { transcript: string }> {
-  // Computing what 120 tasks mean takes seconds, and a search by words does not need it.
-  const own = name === 'find one of 120 tasks by words' ? await ownApp(undefined, { EMBEDDINGS: 'off' }) : undefined
-  const { calls, in: sent, out, transcript } = await perform(jobs[name], way, own ?? (await sharedApp()))
-  await own?.close()
+  const t = await (name === byMeaning ? sharedApp() : appWithoutModel())
+  const { calls, in: sent, out, transcript } = await perform(jobs[name], way, t)
   return { calls, tokens: sent + out, transcript: transcript.join('\n') }
 }
 
@@ -69,12 +79,12 @@ const jobs: Record<work.JobName, (crew: Crew) => Promise<void>> = {
       epics: [{ title: work.feature, stories: [{ title: work.feature, tasks: work.plan }] }],
     })
     const tasks = await all()
-    const keyOf = new Map(tasks.map((task) => [task.title, task.key]))
+    const keys = new Map(tasks.map((task) => [task.title, task.key]))
     const titleOf = new Map(work.plan.map((task) => [task.ref, task.title]))
     expect(tasks).toHaveLength(12)
     for (const { title, blockedBy = [] } of work.plan)
       expect(tasks.find((task) => task.title === title)?.blockedBy).toEqual(
-        blockedBy.map((ref) => keyOf.get(titleOf.get(ref) as string) as string),
+        blockedBy.map((ref) => keys.get(titleOf.get(ref) as string) as string),
       )
   },
 
@@ -97,20 +107,18 @@ const jobs: Record<work.JobName, (crew: Crew) => Promise<void>> = {
     const agent = await crew.agent()
     const answer = await agent.call('list_tasks', { status: 'blocked' })
     expect(answer.items).toHaveLength(8)
-    for (const [n, { blockedBy = [] }] of work.plan.entries()) if (blockedBy.length > 0) says(answer, `FL-${n + 1}`)
+    for (const [n, { blockedBy = [] }] of work.plan.entries()) if (blockedBy.length > 0) says(answer, keyOf(n + 1))
   },
 
   'find one of 120 tasks by words': async (crew) => {
-    const { id } = await given(crew)
-    const epics = [{ title: 'All', stories: [{ title: 'Layout', tasks: work.many }] }]
-    expect((await crew.owner.fetch('POST', `/api/projects/${id}/plan`, { epics })).status).toBe(201)
+    await given(crew)
     const agent = await crew.agent()
-    const { title, description } = work.many[71] as work.Written
+    const { title, description } = many[71] as work.Written
     says(await agent.call('list_tasks', { query: work.sought.query }), title, description)
   },
 
   'remember five facts and find one by paraphrase': async (crew) => {
-    const { key } = await given(crew)
+    const { key } = await given(crew, [], addMemories)
     const agent = (await crew.agent()).told(`You work in ${key}.`)
     const memories = work.facts.map(({ title, description }) => ({ title, content: description }))
     await agent.call('store_memory', { memories, project: key })
@@ -119,11 +127,11 @@ const jobs: Record<work.JobName, (crew: Crew) => Promise<void>> = {
   },
 
   'resume after total loss of context': async (crew) => {
-    await given(crew, work.queue)
-    const before = await crew.agent()
+    const { key: project } = await given(crew, work.queue)
+    const before = (await crew.agent()).told(`You work in ${project}.`)
     const { key } = await crew.free(async () => {
-      await before.call('create_session', { goals: [work.feature] })
-      return taskOf(await before.call('next_task'))
+      await before.call('create_session', { project, goals: [work.feature] })
+      return taskOf(await before.call('next_task', { project }))
     })
     await before.call('resume_session', { checkpoint: work.checkpoint })
     const after = await crew.amnesiac(before)
@@ -167,12 +175,13 @@ const jobs: Record<work.JobName, (crew: Crew) => Promise<void>> = {
   'read a task with all that is needed': async (crew) => {
     const { predecessor, task, comment } = work.rich
     const { owner } = crew
-    await given(crew, [{ title: predecessor.title }, { ...task, blockedBy: ['FL-1'] }])
-    await owner.fetch('POST', '/api/tasks/FL-1/complete', { notes: predecessor.notes })
-    await owner.fetch('POST', '/api/tasks/FL-2/comments', { body: comment })
-    const agent = (await crew.agent()).told('Please do FL-2.')
-    const answer = await agent.call('get_task', { task: 'FL-2' })
-    says(answer, task.title, task.description, ...task.acceptance, comment, predecessor.notes, 'FL-1')
+    const [before, key] = [keyOf(1), keyOf(2)]
+    await given(crew, [{ title: predecessor.title }, { ...task, blockedBy: [before] }])
+    await owner.fetch('POST', `/api/tasks/${before}/complete`, { notes: predecessor.notes })
+    await owner.fetch('POST', `/api/tasks/${key}/comments`, { body: comment })
+    const agent = (await crew.agent()).told(`Please do ${key}.`)
+    const answer = await agent.call('get_task', { task: key })
+    says(answer, task.title, task.description, ...task.acceptance, comment, predecessor.notes, before)
   },
 
   'report today’s work': async (crew) => {
@@ -194,19 +203,20 @@ const jobs: Record<work.JobName, (crew: Crew) => Promise<void>> = {
 
   'split a task in three and finish them': async (crew) => {
     const { read, ofStatus } = await given(crew, work.queue.slice(0, 1))
-    const agent = (await crew.agent()).told('Please split FL-1.')
+    const whole = keyOf(1)
+    const agent = (await crew.agent()).told(`Please split ${whole}.`)
     const tasks = work.parts.map((title) => ({ title }))
-    const made = await agent.call('create_task', { tasks, parent: 'FL-1' })
-    const keys = JSON.stringify(made).match(/FL-[2-9]/g) as string[]
+    const made = await agent.call('create_task', { tasks, parent: whole })
+    const keys = JSON.stringify(made.created).match(/FL-\d+/g) as string[]
     await agent.call('complete_task', { tasks: keys, notes: work.doneNote })
     expect(await ofStatus('done')).toHaveLength(3)
-    expect(await read('FL-1')).toMatchObject({ status: 'todo' })
+    expect(await read(whole)).toMatchObject({ status: 'todo' })
   },
 
   'recover from a wrong id and a wrong status': async (crew) => {
     const { read } = await given(crew, work.queue)
-    const agent = (await crew.agent()).told('Put FL-20 into review. FL-20 is the task about the exit codes.')
-    const noTask = await agent.refused('update_task', { task: 'FL-20', status: 'in_review' })
+    const agent = (await crew.agent()).told('Put FL-130 into review. FL-130 is the task about the exit codes.')
+    const noTask = await agent.refused('update_task', { task: 'FL-130', status: 'in_review' })
     const key = /(FL-\d+) «Document the exit codes»/.exec(noTask.text)?.[1] as string
     const noStatus = await agent.refused('update_task', { task: key, status: 'reviewing' })
     expect(noStatus.text).toContain('in_review')
