@@ -288,18 +288,6 @@ describe('the checkpoint of a session', () => {
     return String(task)
   }
 
-  test('is given to whoever continues the task, with its author', async () => {
-    const task = await leave()
-    const other = await connect(await mcpToken(t, grace, { name: unique('desk') }), 'v2 client, SSE')
-    const next = await use(other, 'next_task', { project: project.key })
-    expect(next.task).toMatchObject({ key: task, lastCheckpoint: checkpoint })
-    expect(next).toMatchObject({ _source: { trust: 'other' } })
-    expect((await use(other, 'get_task', { task })).lastCheckpoint).toMatchObject(checkpoint)
-    await use(other, 'complete_task', { task })
-    expect((await use(other, 'get_task', { task })).lastCheckpoint).toBeUndefined()
-    await other.close()
-  })
-
   test('is hidden from those who may only read the task', async () => {
     const task = await leave()
     const viewer = await member(t, ada, 'viewer')

@@ -2,6 +2,7 @@ import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { type Ctx, contextOf } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
 import type { App } from '../../services.ts'
+import { findEndedProcess, writeProcessNote } from './earlier-process.ts'
 import { type Stream, streamArrays, streamsChanged } from './hooks.ts'
 import { openStreams, streamHolders } from './table.ts'
 
@@ -85,7 +86,7 @@ async function onlyClosed({ driver }: App, streams: readonly Stream[], ended: re
 }
 
 /** A time in the far future comes from a backup of an embedded database. */
-const isStale = `($2::boolean or seen_at < now() - interval '${ALIVE}' or seen_at > now() + interval '1 day')`
+const isStale = `($2::boolean or id = $3::uuid or seen_at < now() - interval '${ALIVE}' or seen_at > now() + interval '1 day')`
 const findEnded = `select o.credential_id::text, o.connection, h.id::text from stream_holders h
   left join open_streams o on o.holder_id = h.id where h.id <> $1::uuid and ${isStale}`
 
@@ -100,10 +101,10 @@ async function showAlive(app: App): Promise<void> {
   await openAll(app, own)
 }
 
-/** Closes the streams of processes that have ended. */
-async function closeEnded(app: App): Promise<void> {
+/** Closes the streams of processes that have ended: those that were not seen for long, and the given one. */
+async function closeEnded(app: App, ended: string | null = null): Promise<void> {
   const isOnlyProcess = app.driver.kind === 'pglite'
-  const { rows } = await app.driver.query(findEnded, [app.instanceId, isOnlyProcess])
+  const { rows } = await app.driver.query(findEnded, [app.instanceId, isOnlyProcess, ended])
   if (rows.length === 0) return
   const streams = rows.flatMap(([credentialId, connection]) =>
     credentialId === null ? [] : [{ credentialId: String(credentialId), connection: String(connection) }],
@@ -113,14 +114,17 @@ async function closeEnded(app: App): Promise<void> {
   // The rows are deleted last: if this process ends before that, the next one finds them again.
   await streamsChanged.call(contextOf(app, system), { streams: closed, isOpen: false })
   const ids = `{${holders.join(',')}}`
-  await app.driver.query(`delete from stream_holders where id = any($1::uuid[]) and ${isStale}`, [ids, isOnlyProcess])
+  const remove = `delete from stream_holders where id = any($1::uuid[]) and ${isStale}`
+  await app.driver.query(remove, [ids, isOnlyProcess, ended])
   if (closed.length > 0) app.log.info('closed the streams of a process that has ended', { streams: closed.length })
 }
 
 /** Closes the streams of an earlier process before the first request is served. */
 export async function prepareStreams(app: App): Promise<void> {
   await showAlive(app)
-  await closeEnded(app)
+  if (app.driver.kind === 'pglite') return closeEnded(app)
+  await closeEnded(app, findEndedProcess(app))
+  writeProcessNote(app)
 }
 
 /**

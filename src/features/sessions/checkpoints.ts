@@ -1,4 +1,4 @@
-import { eq, gt, isNull, type SQL } from 'drizzle-orm'
+import { eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { membershipsWith, nobody } from '../../auth/actor.ts'
 import { anyOf, idList } from '../../db/columns.ts'
@@ -22,19 +22,32 @@ const MOST_TOKENS = 400
 const NEXT_STEP_TOKENS = 200
 
 /**
+ * SQL condition: the task is the only one of its project that this credential holds without a connection or a session.
+ * Of several, nobody could tell which window works on which. The column of the inner query has another name, because
+ * drizzle may leave out the table of the column that is compared with it.
+ */
+const isOnlyUnnamed = ({ now }: Ctx, credentialId: string | null): SQL =>
+  and(
+    isNull(tasks.leaseConnection),
+    sql`1 = (select count(*) from (select o.project_id as held_project from ${tasks} o
+      where o.lease_credential_id = ${credentialId}::uuid and o.lease_expires_at > ${now}::timestamptz
+        and o.lease_connection is null and o.lease_session_id is null) held where held.held_project = ${tasks.projectId})`,
+  )
+
+/**
  * SQL condition: the session holds the task. It was claimed with the session's name or on its connection, or it is the
  * session's own task. Tasks of other projects do not count: not everybody who sees them may see this session's project.
  */
 function isHeldIn(ctx: Ctx, { id, organizationId, projectId, taskId, credentialId, connection }: Row): SQL {
-  const onConnection = connection === null ? undefined : eq(tasks.leaseConnection, connection)
-  const isOwn = taskId || onConnection ? or(taskId ? eq(tasks.id, taskId) : undefined, onConnection) : undefined
+  const isHere = connection === null ? isOnlyUnnamed(ctx, credentialId) : eq(tasks.leaseConnection, connection)
+  const isOwn = or(taskId ? eq(tasks.id, taskId) : undefined, isHere)
   const places = idList([...membershipsWith(ctx.actor, 'member'), ...ctx.actor.reach])
   return and(
     eq(tasks.leaseCredentialId, credentialId ?? nobody),
     gt(tasks.leaseExpiresAt, ctx.now),
     projectId ? eq(tasks.projectId, projectId) : eq(tasks.organizationId, organizationId),
     anyOf(tasks.organizationId, places),
-    or(eq(tasks.leaseSessionId, id), isOwn && and(isNull(tasks.leaseSessionId), isOwn)),
+    or(eq(tasks.leaseSessionId, id), and(isNull(tasks.leaseSessionId), isOwn)),
   )
 }
 
