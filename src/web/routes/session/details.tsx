@@ -1,8 +1,7 @@
 import { useRef } from 'react'
-import type { Session } from '../../../features/sessions/schema.ts'
 import type { Timeline } from '../../../features/sessions/timeline-schema.ts'
 import { CopyButton } from '../../components/copy.tsx'
-import { clockTime, dayAndTime } from '../../times.ts'
+import { clockTime } from '../../times.ts'
 import { words } from './words.ts'
 
 type Brief = Timeline['briefs'][number]
@@ -42,30 +41,6 @@ export function BriefMeter({ brief }: { brief: Brief }) {
           </span>
         ))}
       </p>
-    </div>
-  )
-}
-
-const fields = ['nextStep', 'files', 'branch', 'commands', 'checks', 'openQuestions'] as const
-
-export function LastCheckpoint({ checkpoint, checkpointAt }: Pick<Session, 'checkpoint' | 'checkpointAt'>) {
-  if (!checkpoint || !checkpointAt) return null
-  const shown = fields.flatMap((field) => {
-    const value = checkpoint[field]
-    const text = Array.isArray(value) ? value.join('\n') : value
-    return text ? [{ field, text }] : []
-  })
-  return (
-    <div className="stack">
-      <h3 className="h3">{words.lastCheckpoint(dayAndTime(checkpointAt))}</h3>
-      <dl className="diff">
-        {shown.map(({ field, text }) => (
-          <div key={field} className="dr">
-            <dt className="soft">{words.checkpointFields[field]}</dt>
-            <dd className="asis">{text}</dd>
-          </div>
-        ))}
-      </dl>
     </div>
   )
 }

@@ -5,6 +5,7 @@ import { Flag, Pause, Play, StepBack, StepForward } from 'lucide-react'
 import { useMemo } from 'react'
 import type { Session } from '../../../features/sessions/schema.ts'
 import type { Timeline } from '../../../features/sessions/timeline-schema.ts'
+import { CheckpointFields } from '../../components/checkpoint.tsx'
 import { Kbd, useFootLeft } from '../../components/foot.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { useCrumbs } from '../../crumbs.ts'
@@ -12,7 +13,7 @@ import { useCommands } from '../../keys.ts'
 import { agentsQuery, membersQuery } from '../../session.ts'
 import { clockTime, dayAndTime } from '../../times.ts'
 import { Changes } from './changes.tsx'
-import { BriefMeter, LastCheckpoint, Resume } from './details.tsx'
+import { BriefMeter, Resume } from './details.tsx'
 import { sessionQuery, timelineQuery } from './queries.ts'
 import { type Replaying, speeds, useReplaying } from './replaying.ts'
 import { type Scale, scaleOf } from './scale.ts'
@@ -222,7 +223,12 @@ function Beside({ timeline, session, current }: { timeline: Timeline; session: S
         </div>
       )}
       {known && <BriefMeter brief={known} />}
-      {session && <LastCheckpoint checkpoint={session.checkpoint} checkpointAt={session.checkpointAt} />}
+      {session?.checkpoint && session.checkpointAt && (
+        <div className="stack">
+          <h3 className="h3">{words.lastCheckpoint(dayAndTime(session.checkpointAt))}</h3>
+          <CheckpointFields checkpoint={session.checkpoint} />
+        </div>
+      )}
       {timeline.own && <Resume id={timeline.id} budget={timeline.briefs.at(-1)?.budget ?? 4000} />}
     </section>
   )

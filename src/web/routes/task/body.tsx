@@ -1,10 +1,11 @@
 /** What a task says, and what may be done with it. The server says what that is, in `can`. */
 import { Trash2 } from 'lucide-react'
 import type { TaskDetail } from '../../../features/tasks/schema.ts'
+import { CheckpointFields } from '../../components/checkpoint.tsx'
 import { Markdown } from '../../components/markdown.tsx'
 import { ProblemBox } from '../../components/states.tsx'
+import { dayAndTime } from '../../times.ts'
 import { Acceptance } from './acceptance.tsx'
-import { LastCheckpoint } from './checkpoint.tsx'
 import { Comments } from './comments.tsx'
 import { Fields } from './fields.tsx'
 import { HoldBox } from './hold.tsx'
@@ -37,6 +38,7 @@ function Body({ task, onGone }: Omit<Props, 'level'>) {
   const relate = useRelate(task)
   const verify = useVerify(task)
   const may: May = (action) => task.can[action] === true
+  const { lastCheckpoint: checkpoint } = task
   const error = change.error ?? act.error ?? relate.error ?? verify.error
   return (
     <div className="body">
@@ -49,7 +51,11 @@ function Body({ task, onGone }: Omit<Props, 'level'>) {
           error && <ProblemBox error={error} />
         )}
         {task.lease && <HoldBox task={task} may={may} onAct={act.mutate} busy={act.isPending} />}
-        <LastCheckpoint checkpoint={task.lastCheckpoint} />
+        {checkpoint && (
+          <Section title={words.lastCheckpoint} n={words.savedBy(checkpoint.author.name, dayAndTime(checkpoint.at))}>
+            <CheckpointFields checkpoint={checkpoint} />
+          </Section>
+        )}
         <Acceptance
           criteria={task.acceptance}
           may={may('update')}

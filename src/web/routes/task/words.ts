@@ -37,13 +37,6 @@ export const words = {
   write: 'Write a comment',
   lastCheckpoint: 'Last checkpoint',
   savedBy: (name: string, time: string) => `${name}, ${time}`,
-  checkpointFields: {
-    nextStep: 'Next step',
-    openQuestions: 'Open questions',
-    branch: 'Branch',
-    files: 'Files',
-    commands: 'Commands',
-  },
   lastCall: (time: string) => `last call ${time} ago`,
   lastChange: (time: string) => `last change ${time} ago`,
   since: (time: string, why: string | null) => (why ? `Since ${time}. Why: ${why}` : `Since ${time}.`),
