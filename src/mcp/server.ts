@@ -21,7 +21,7 @@ import { resultOf } from './result.ts'
 import { Names } from './source.ts'
 import { isCall, parsed, SseConnection } from './sse.ts'
 import { Streams, type Tell } from './streams.ts'
-import { listen, recheck } from './subscriptions.ts'
+import { listen, mayHear, promptNames, recheck } from './subscriptions.ts'
 import type { Tool } from './tool.ts'
 
 /** Messages whose results contain the instructions, in the protocols of 2025 and 2026. */
@@ -84,10 +84,8 @@ class McpEndpoints implements Mcp {
       app,
       catalogue,
       (actor, selection) => offer.seesPrompts(actor, selection),
-      async (actor, event) => {
-        await app.live.audience.projects.load([event.projectId])
-        return app.live.audience.hears(actor, event).shared
-      },
+      (actor, event) => mayHear(app, actor, event),
+      (actor) => promptNames(app, actor),
       (open) => recheck(app, offer, open),
       (actor) => app.live.company.stream(actor),
     )

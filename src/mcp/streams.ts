@@ -1,4 +1,5 @@
 import type { Actor } from '../auth/actor.ts'
+import { isWithinLimit } from '../auth/limit.ts'
 import type { EventType } from '../events/catalogue.ts'
 import type { AppEvent } from '../events/event.ts'
 import { concerns, heard, reaches, type Watched } from '../live/audience.ts'
@@ -39,6 +40,8 @@ export interface Open extends Listener {
   readonly watched: Watched
   /** The client was told that its token expires soon. */
   warned?: true
+  /** The prompts that a credential which is limited to projects saw last. */
+  prompts?: Promise<string>
   /** Set while the watched resources are checked for read access; notifications about them wait for it. */
   checking?: Promise<void>
   /** Ends when all earlier events have been sent, so that they are sent in their order. */
@@ -110,6 +113,8 @@ export class Streams {
     private readonly seesPrompts: (actor: Actor, selection: Selection) => boolean,
     /** Whether the caller may read, now, what the event is about. */
     private readonly mayHear: (actor: Actor, event: AppEvent) => Promise<boolean>,
+    /** Returns the names of the prompts that the caller sees, in one text. */
+    private readonly promptNames: (actor: Actor) => Promise<string>,
     /** Removes watched addresses that are no longer readable; never rejects. */
     private readonly recheck: (open: Open) => Promise<void>,
     /** Shows others that the caller's agent is there, until the result is called. */
@@ -153,7 +158,9 @@ export class Streams {
 
   /** Call `follow` before. */
   add(stream: Connection, actor: Actor, selection: Selection, tell: Tell, watched: Watched = new Map()): Open {
-    const open = { key: this.catalogue.key(actor, selection), selection, actor, lookedAt: Date.now(), tell, watched }
+    const key = this.catalogue.key(actor, selection)
+    const open: Open = { key, selection, actor, lookedAt: Date.now(), tell, watched }
+    if (actor.projects && this.seesPrompts(actor, selection)) open.prompts = this.#listPrompts(actor)
     this.#open.add(stream, open)
     this.#seen.set(stream, this.appear(actor))
     return open
@@ -187,8 +194,13 @@ export class Streams {
   #onEvent(event: AppEvent, type: EventType): void {
     for (const [stream, open] of this.#open) {
       if (!reaches(event, open.actor)) continue
-      if (type.changes === 'prompts' && this.seesPrompts(open.actor, open.selection))
-        void this.#tellPrompts(open, event)
+      if (type.changes === 'prompts' && this.seesPrompts(open.actor, open.selection)) {
+        if (open.actor.projects) void this.#tellLimited(open, event)
+        else open.tell.prompts()
+      }
+      // A project may name other skills now.
+      const isOfProject = type.changes === 'visibility' && isWithinLimit(open.actor, event.projectId)
+      if (open.prompts && isOfProject) void this.#tellLimited(open)
       if (type.changes === 'visibility') this.#check(open)
       const isOwnWork = stream.owner.credentialId !== event.credentialId && concerns(event, open.actor)
       if (isOwnWork || (event.subjectId && open.watched.has(event.subjectId)))
@@ -196,11 +208,19 @@ export class Streams {
     }
   }
 
-  /** A credential that is limited to projects is told of changes to the skills that it sees. */
-  async #tellPrompts(open: Open, event: AppEvent): Promise<void> {
-    if (open.actor.projects && !(await this.mayHear(open.actor, event).catch(() => false))) return
-    open.tell.prompts()
+  /**
+   * Tells a credential that is limited to projects of a change to a skill that it sees. A deleted skill is not seen any
+   * more, so the list is compared too.
+   */
+  async #tellLimited(open: Open, ofSkill?: AppEvent): Promise<void> {
+    const before = open.prompts
+    const now = this.#listPrompts(open.actor)
+    open.prompts = now
+    const isSeen = ofSkill && (await this.mayHear(open.actor, ofSkill).catch(() => false))
+    if (isSeen || (await before) !== (await now)) open.tell.prompts()
   }
+
+  #listPrompts = (actor: Actor): Promise<string> => this.promptNames(actor).catch(() => '')
 
   /** Tells a client of a change, if it may read the record. If that cannot be checked, it is not told. */
   async #tell(open: Open, event: AppEvent, ownWork: EventType | false): Promise<void> {

@@ -6,9 +6,13 @@ import {
   type ServerEventBus,
 } from '@modelcontextprotocol/server'
 import { contextOf } from '../action.ts'
+import type { Actor } from '../auth/actor.ts'
+import type { AppEvent } from '../events/event.ts'
 import { unwatch, watch } from '../live/audience.ts'
+import { lookUp } from '../records/readable.ts'
 import type { App } from '../services.ts'
 import { logError, toAppError } from '../thrown.ts'
+import { listPrompts } from './hooks.ts'
 import type { Asking, Offer } from './offer.ts'
 import { authInfoOf, type Caller } from './protocol.ts'
 import type { Requests } from './requests.ts'
@@ -85,6 +89,25 @@ async function readable(
   }
   return { ...message, params: { ...params, notifications: { ...params?.notifications, resourceSubscriptions } } }
 }
+
+/**
+ * Returns whether the caller may read, now, what an event is about. A credential that is limited to projects also reads
+ * a few records of its team that belong to no project: skills that its projects name, and its own agent.
+ */
+export async function mayHear(app: App, actor: Actor, event: AppEvent): Promise<boolean> {
+  const { audience } = app.live
+  await audience.projects.load([event.projectId])
+  if (audience.hears(actor, event).shared) return true
+  const isOfTeam = actor.projects && event.projectId === null
+  const record = isOfTeam ? app.records.find(audience.typeOf(event)?.kind ?? '') : undefined
+  if (!record || event.subjectId === null) return false
+  const seen = await lookUp(contextOf(app, actor), record.kind, [event.subjectId], ({ table }) => ({ id: table.id }))
+  return seen.length > 0
+}
+
+/** Returns the names of the prompts that the caller sees, in one text. */
+export const promptNames = async (app: App, actor: Actor): Promise<string> =>
+  JSON.stringify(await listPrompts.call(contextOf(app, actor), {}))
 
 /** Removes from what a stream watches the resources that its token may no longer read. */
 export async function recheck(app: App, offer: Offer, { actor, selection, watched }: Open): Promise<void> {

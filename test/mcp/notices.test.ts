@@ -247,6 +247,34 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
     await close()
   })
 
+  test('hears of the skills that its projects name, if its token is limited to projects', async () => {
+    const newSkill = async (named: string) =>
+      (
+        await grace.fetch<{ id: string; slug: string }>('POST', '/api/skills', {
+          name: named,
+          content: 'x',
+          scope: 'team',
+        })
+      ).body
+    const [named, unnamed] = [await newSkill('Named'), await newSkill('Unnamed')]
+    const made = await ada.fetch<{ id: string }>('POST', '/api/projects', { name: `Limited ${crypto.randomUUID()}` })
+    const nameSkills = (...skills: string[]) =>
+      ada.fetch('PUT', `/api/projects/${made.body.id}`, { settings: { skills } })
+    expect((await nameSkills(named.slug)).status).toBe(200)
+    const listener = await connect(await mcpToken(t, ada, { projects: [made.body.id] }))
+    const uri = `tutti://skill/${named.slug}`
+    await listener.watch(uri)
+    await grace.fetch('PUT', `/api/skills/${unnamed.id}`, { content: 'not heard' })
+    await grace.fetch('PUT', `/api/skills/${named.id}`, { content: 'heard' })
+    await until(() => listener.seen.prompts === 1 && listener.updated.length === 1)
+    await nameSkills(named.slug, unnamed.slug)
+    await until(() => listener.seen.prompts === 2)
+    await grace.fetch('DELETE', `/api/skills/${unnamed.id}`)
+    await until(() => listener.seen.prompts === 3)
+    expect(listener.updated).toEqual([uri])
+    await listener.close()
+  })
+
   test('hears nothing of another team, nor of what it may not read any more', async () => {
     const mallory = await connect(await mcpToken(t, await person(t)))
     const { listener, other, close } = await scene()
