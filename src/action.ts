@@ -1,6 +1,6 @@
 import type { Actor } from './auth/actor.ts'
 import { requireWithinLimit } from './auth/limit.ts'
-import { authorize, known, type Rule } from './auth/policy.ts'
+import { authorize, type Rule } from './auth/policy.ts'
 import { newId } from './db/columns.ts'
 import { DbError } from './db/driver.ts'
 import { drizzleTx } from './db/session.ts'
@@ -43,15 +43,13 @@ interface Hints {
 
 type Work<I, O> = (ctx: Ctx, input: I) => Promise<O>
 
-const attach = <I, O>(run: Work<I, O>, id: string, kind: 'read' | 'write', rule: Rule, hints: Hints): Action<I, O> => {
-  if (rule.scope) known.resources.add(rule.scope.split(':')[0] as string)
-  return Object.defineProperties(run, {
+const attach = <I, O>(run: Work<I, O>, id: string, kind: 'read' | 'write', rule: Rule, hints: Hints): Action<I, O> =>
+  Object.defineProperties(run, {
     id: { value: id },
     kind: { value: kind },
     rule: { value: rule },
     hints: { value: hints },
   }) as Action<I, O>
-}
 
 export function read<I, O>(
   id: string,

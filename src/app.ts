@@ -33,6 +33,7 @@ import { createLog, type Log } from './log.ts'
 import { ToolCosts } from './mcp/costs.ts'
 import { createMailer } from './outside/mailer.ts'
 import { createOutbound, type OutboundOptions } from './outside/outbound.ts'
+import { grantableOf } from './server/policy.ts'
 import type { App } from './services.ts'
 import { Switchboard } from './tunnel/switchboard.ts'
 
@@ -136,6 +137,7 @@ function assemble(
     control: new Map([...features.flatMap((f) => f.control ?? []), ...control].map((one) => [one.name, one])),
     outbound: createOutbound(config, outbound),
     toolCosts: new ToolCosts(tools),
+    grantable: grantableOf(features, tools),
     live: new Hub({
       ...{ driver, db, bus, auth, events: catalogue, records, log, clock, instanceId },
       watchable: async (actor, ids) => (await watchable.call(contextOf(app, actor), { actor, ids })).flat(),

@@ -37,6 +37,13 @@ export interface ToolCosts {
   toolsets(): (ToolCost & { name: string })[]
 }
 
+/** What a credential can be limited to, taken from what the features offer. */
+export interface Grantable {
+  /** The resources of scopes: `notes` of `notes:read`. */
+  readonly resources: ReadonlySet<string>
+  readonly toolsets: ReadonlySet<string>
+}
+
 /** Everything an action may need, created once and passed explicitly. */
 export interface App {
   readonly config: Config
@@ -69,6 +76,7 @@ export interface App {
   readonly toolCosts: ToolCosts
   /** Tells open connections of events. */
   readonly live: Hub
+  readonly grantable: Grantable
   /** The machines that are connected to this process. */
   readonly tunnels: Switchboard
   /** Current counts of the surfaces, for the admin area: `mcpStreams`, `http`. */

@@ -33,12 +33,8 @@ export interface Rule {
   page?: string
 }
 
-/** All resources and toolsets, filled as actions and tools are defined. Checked when a credential is created. */
-export const known = { resources: new Set<string>(), toolsets: new Set<string>() }
-
 /** Lets a token that is restricted in toolsets use the MCP servers of machines. It has no tools of this server. */
 export const TUNNELS_TOOLSET = 'tunnels'
-known.toolsets.add(TUNNELS_TOOLSET)
 
 /** Resources whose records belong to projects. Actions about all others refuse a credential limited to projects. */
 const projectResources: ReadonlySet<string> = new Set([

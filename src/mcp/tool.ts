@@ -1,12 +1,8 @@
 import type { Action } from '../action.ts'
-import { known } from '../auth/policy.ts'
 import { type Doer, inFull } from '../records/party.ts'
 import { object, optional, type Static, type TObject, type TSchema, text } from '../schema.ts'
 import { quoted } from '../text/quoted.ts'
 import { callersProject } from './hooks.ts'
-import { toolsetNames } from './toolsets.ts'
-
-for (const name of toolsetNames) known.toolsets.add(name)
 
 type Runs = Pick<Action<never, unknown>, 'id' | 'kind' | 'rule' | 'hints'>
 

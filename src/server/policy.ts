@@ -1,8 +1,10 @@
-import type { Rule } from '../auth/policy.ts'
+import { type Rule, TUNNELS_TOOLSET } from '../auth/policy.ts'
 import type { Feature } from '../feature.ts'
 import { http } from '../http/context.ts'
 import { actionOf, documented, routesOf } from '../http/openapi.ts'
 import type { Tool } from '../mcp/tool.ts'
+import { toolsetNames } from '../mcp/toolsets.ts'
+import type { Grantable } from '../services.ts'
 
 export interface PolicyRow {
   surface: string
@@ -74,3 +76,15 @@ function describeProof(rule: Rule): string | null {
 
 export const proofOf = ({ recent, interactive, own }: Rule): string | null =>
   recent !== undefined ? `${recent} min` : interactive ? 'browser' : own ? 'self' : null
+
+/** Returns what credentials can be limited to. It builds all routes when somebody first asks, because few do. */
+export function grantableOf(features: readonly Feature[], tools: readonly Tool[]): Grantable {
+  let resources: ReadonlySet<string> | undefined
+  return {
+    get resources() {
+      resources ??= new Set(policyTable(features, tools).flatMap(({ scope }) => scope?.split(':')[0] ?? []))
+      return resources
+    },
+    toolsets: new Set([TUNNELS_TOOLSET, ...toolsetNames]),
+  }
+}

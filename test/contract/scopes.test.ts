@@ -1,9 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { tools } from '../../src/all-features.ts'
-import { known, scopeHolds } from '../../src/auth/policy.ts'
+import { features, tools } from '../../src/all-features.ts'
+import { scopeHolds } from '../../src/auth/policy.ts'
 import type { RouteLike } from '../../src/http/openapi.ts'
 import type { Tool } from '../../src/mcp/tool.ts'
 import { type RecordName, recordNames } from '../../src/records/names.ts'
+import { grantableOf } from '../../src/server/policy.ts'
 import { call, mcpToken, member, type Person } from '../support/app.ts'
 import { oneOfEach, titled } from '../support/records.ts'
 import { argumentsOf } from './arguments.ts'
@@ -32,7 +33,7 @@ beforeAll(async () => {
   expect(recordNames.filter((kind) => JSON.stringify(items).includes(words[kind]))).toEqual(['task', 'feature'])
 })
 
-const scopes = [...known.resources].sort().map((resource) => `${resource}:read`)
+const scopes = [...grantableOf(features, tools).resources].sort().map((resource) => `${resource}:read`)
 
 /** Names the kinds that an answer shows and a credential with this scope may not read. */
 function leaks(scope: string, answer: unknown, named: readonly string[] = []): string[] {

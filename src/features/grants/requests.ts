@@ -1,6 +1,5 @@
 import type { Ctx } from '../../action.ts'
 import { mcpUrlOf } from '../../address.ts'
-import { known } from '../../auth/policy.ts'
 import { type Client, findClient, OAuthError } from './clients.ts'
 import { isRegistered, redirectProblem } from './redirects.ts'
 
@@ -41,14 +40,14 @@ export function needed(from: URLSearchParams, name: string): string {
 export const isOurs = (resource: string | null, base: string): boolean =>
   resource === null || resource.replace(/\/$/, '') === mcpUrlOf(base)
 
-const isScope = (scope: string): boolean =>
+const isScope = ({ app: { grantable } }: Ctx, scope: string): boolean =>
   /^([a-z-]+:)?(read|write)$/.test(scope) &&
-  (!scope.includes(':') || known.resources.has(scope.split(':')[0] as string))
+  (!scope.includes(':') || grantable.resources.has(scope.split(':')[0] as string))
 
 /** Returns the scopes that we know among those asked for. Default: everything. */
-function scopesOf(text: string | null): string[] {
+function scopesOf(ctx: Ctx, text: string | null): string[] {
   const asked = (text ?? '').split(' ').filter(Boolean)
-  const wanted = asked.length === 0 ? ['write'] : [...new Set(asked.filter(isScope))]
+  const wanted = asked.length === 0 ? ['write'] : [...new Set(asked.filter((scope) => isScope(ctx, scope)))]
   // `write` includes `read`.
   return wanted.includes('write') ? ['write'] : wanted
 }
@@ -79,7 +78,7 @@ export async function checkRequest(ctx: Ctx, base: string, query: URLSearchParam
       throw refuse('invalid_request', 'PKCE with code_challenge_method=S256 is needed.')
     if (!query.getAll('resource').every((resource) => isOurs(resource, base)))
       throw refuse('invalid_target', `Tokens are for ${mcpUrlOf(base)} only.`)
-    const scopes = scopesOf(single(query, 'scope'))
+    const scopes = scopesOf(ctx, single(query, 'scope'))
     if (scopes.length === 0) throw refuse('invalid_scope', 'The scopes here are read and write.')
     return { ...from, challenge, scopes }
   } catch (error) {

@@ -171,7 +171,7 @@ export const decide = flow(
     await requirePlace(ctx, { ...choice, organizationId })
     const scopes = choice.scopes ?? asked.scopes
     if (scopes.length === 0) throw invalid('/scopes', 'Choose at least one scope.')
-    checkNames(scopes, choice.toolsets)
+    checkNames(ctx, scopes, choice.toolsets)
     const beyond = scopes.find((scope) => !isWithin(asked.scopes, scope))
     if (beyond) throw invalid('/scopes', `The program did not ask for ${beyond}.`)
     return keep(ctx, { asked, allowed: { ...choice, organizationId, scopes } })

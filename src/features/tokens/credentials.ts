@@ -2,7 +2,6 @@ import { and, eq, gt, isNotNull, isNull, lte, or, type SQL } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { known } from '../../auth/policy.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { lockSession } from '../accounts/sign-in-methods.ts'
 import * as projects from '../projects/rows.ts'
@@ -36,17 +35,21 @@ export const lockOwnSession = async (ctx: Ctx): Promise<unknown> =>
   ctx.actor.credentialId && lockSession(ctx, ctx.actor.credentialId)
 
 /** Throws for unknown scopes and toolsets: a misspelt one would create a credential that can do nothing. */
-export function checkNames(scopes: readonly string[] = [], toolsets: readonly string[] = []): void {
-  const scope = scopes.find((s) => s.includes(':') && !known.resources.has(s.split(':')[0] as string))
+export function checkNames(
+  { app: { grantable } }: Ctx,
+  scopes: readonly string[] = [],
+  toolsets: readonly string[] = [],
+): void {
+  const scope = scopes.find((s) => s.includes(':') && !grantable.resources.has(s.split(':')[0] as string))
   if (scope)
     throw invalid(
       '/scopes',
       `There is no scope ${scope}. Use read, write, or one of these with :read or :write: ` +
-        `${[...known.resources].sort().join(', ')}.`,
+        `${[...grantable.resources].sort().join(', ')}.`,
     )
-  const toolset = toolsets.find((t) => !known.toolsets.has(t))
+  const toolset = toolsets.find((t) => !grantable.toolsets.has(t))
   if (toolset)
-    throw invalid('/toolsets', `There is no toolset ${toolset}. Use one of: ${[...known.toolsets].join(', ')}.`)
+    throw invalid('/toolsets', `There is no toolset ${toolset}. Use one of: ${[...grantable.toolsets].join(', ')}.`)
 }
 
 /** Limits a list to credentials that work, or to those that no longer do. */

@@ -55,7 +55,7 @@ export const createKey = write(
 
 /** Runs in the caller's transaction. The caller has checked that the person is present. */
 export async function insertKey(ctx: Ctx, input: ApiKeyCreate): Promise<ApiKeyCreated> {
-  checkNames(input.scopes)
+  checkNames(ctx, input.scopes)
   await lockOwnSession(ctx)
   const { organizationId } = input
   if (organizationId) await organizations.get(ctx, { id: organizationId })

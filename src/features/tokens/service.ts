@@ -81,7 +81,7 @@ export const createToken = write(
   'tokens.createToken',
   person,
   async (ctx, input: McpTokenCreate): Promise<McpTokenCreated> => {
-    checkNames(input.scopes, input.toolsets)
+    checkNames(ctx, input.scopes, input.toolsets)
     const days = input.expiresInDays ?? DAYS[input.kind ?? 'live']
     if (days > MOST_DAYS_BY_DEVICE)
       refuse(deviceRefusal(ctx.actor, `Creating a token for more than ${MOST_DAYS_BY_DEVICE} days`, '/tokens'))
