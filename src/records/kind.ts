@@ -74,9 +74,9 @@ interface Description<C> {
 export interface SearchText {
   /** Default: the record's title. */
   readonly title?: PgColumn | SQL
-  /** The words to find, besides those of the title. */
+  /** The words to find, besides those of the title. `nextPart` separates what is also found by itself. */
   readonly text: PgColumn | SQL
-  /** SQL condition: `text` has more in it than in the version before, so an upgrade has the record indexed again. */
+  /** SQL condition: search reads the text in another way than the version before, so an upgrade indexes it again. */
   readonly grown?: SQL
   /** SQL condition: others may have written a part of `text`, such as a comment. */
   readonly several?: SQL
@@ -107,9 +107,11 @@ export interface Resource<C = never> {
 export const personal = (table: { organizationId: PgColumn; createdById: PgColumn }): SQL =>
   sql`case when ${table.organizationId} is null then ${table.createdById} end`
 
-/** SQL: the last comments of a record, oldest first, for the text that search reads. Very long ones are cut. */
+/** SQL: stands between the parts of a text that search reads (a form feed, which ends a page). */
+export const nextPart = sql`e'\f'`
+/** SQL: the last comments of a record, oldest first, as parts of the text that search reads. Long ones are cut. */
 export const lastComments = (body: PgColumn, at: PgColumn, isOfRecord: SQL): SQL =>
-  sql`(select string_agg(left(c.body, 5000), e'\n\n' order by c.at) from (
+  sql`(select string_agg(left(c.body, 5000), ${nextPart} order by c.at) from (
     select ${body} as body, ${at} as at from ${body.table} where ${isOfRecord} order by ${at} desc limit 50) c)`
 
 export const projectOf = ({ projectId, table }: RecordKind): PgColumn | undefined => projectId ?? table.projectId

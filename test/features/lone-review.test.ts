@@ -1,8 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test'
+
 import { apiKey, mcpToken, person } from '../support/app.ts'
 import { expectRefusal } from './support.ts'
 import { connected, get, make, newProject, newTeam, people, review, start, t, toReview } from './workflow-support.ts'
 
+const tests = { command: 'bun test', passed: 3, failed: 0 }
 beforeAll(start)
 
 test('the only member of a team reviews their own work, at a browser only', async () => {
@@ -24,7 +26,7 @@ test('what an agent made, its human reviews at a browser; the agent is told the 
   const project = await newProject(ada)
   const feature = await make(ada, project)
   await connected(await mcpToken(t, ada), async (client) => {
-    const evidence = (n: number) => ({ summary: `Round ${n}`, files: [`src/${n}.ts`] })
+    const evidence = (n: number) => ({ summary: `Round ${n}`, files: [`src/${n}.ts`], tests })
     await client.call('advance_feature', { feature: feature.id })
     for (const n of [1, 2, 3]) await client.call('advance_feature', { feature: feature.id, evidence: evidence(n) })
     const own = await client.call('submit_review', { feature: feature.id, verdict: 'approved' })
@@ -44,7 +46,7 @@ test('another agent of the same person requests changes, but cannot approve', as
     for (const n of [1, 2, 3])
       await builder.call('advance_feature', {
         feature: feature.id,
-        evidence: { summary: `Round ${n}`, files: [`src/${n}.ts`] },
+        evidence: { summary: `Round ${n}`, files: [`src/${n}.ts`], tests },
       })
     const own = await builder.call('submit_review', { feature: feature.id, verdict: 'changes_requested' })
     expect(own.isError).toBe(true)
@@ -62,7 +64,7 @@ test('another agent of the same person requests changes, but cannot approve', as
   expect((await get(ada, feature.id)).body.reviews).toMatchObject([{ verdict: 'changes_requested' }])
   // What was submitted before the changes were requested can be submitted again, once.
   await connected(await mcpToken(t, ada, { name: 'builder' }), async (builder) => {
-    const evidence = { summary: 'Round 1', files: ['src/1.ts'] }
+    const evidence = { summary: 'Round 1', files: ['src/1.ts'], tests }
     await builder.call('advance_feature', { feature: feature.id })
     const again = await builder.call('advance_feature', { feature: feature.id, evidence })
     expect(again.structuredContent).toMatchObject({ status: 'in_testing' })

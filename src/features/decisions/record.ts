@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { lastComments, type RecordKind } from '../../records/kind.ts'
+import { lastComments, nextPart, type RecordKind } from '../../records/kind.ts'
 import { visibleTo } from './rows.ts'
 import * as service from './service.ts'
 import { decisionSync } from './sync.ts'
@@ -8,6 +8,10 @@ import { decisionComments, decisions } from './table.ts'
 
 const ofDecision = sql`${decisionComments.decisionId} = ${decisions.id}`
 const hasComments = sql`exists (select 1 from ${decisionComments} where ${ofDecision})`
+
+const alternatives = sql`(select string_agg(
+    concat_ws(e'\n', one ->> 'option', one ->> 'pros', one ->> 'cons'), ${nextPart})
+  from jsonb_array_elements(${decisions.alternatives}) one)`
 
 export const decisionRecord: RecordKind<Ctx> = {
   kind: 'decision',
@@ -18,12 +22,11 @@ export const decisionRecord: RecordKind<Ctx> = {
   status: decisions.status,
   inBriefs: true,
   search: {
-    text: sql`concat_ws(e'\n\n', ${decisions.decision}, ${decisions.context}, ${decisions.rationale},
-        ${decisions.outcome},
-        (select string_agg(part #>> '{}', e'\n') from jsonb_path_query(${decisions.alternatives}, 'strict $.**') part
-          where jsonb_typeof(part) = 'string'),
+    // What was decided, why, what came of it, each alternative, each comment.
+    text: sql`concat_ws(${nextPart}, ${decisions.decision},
+        concat_ws(e'\n\n', ${decisions.context}, ${decisions.rationale}), ${decisions.outcome}, ${alternatives},
         ${lastComments(decisionComments.body, decisionComments.createdAt, ofDecision)})`,
-    grown: sql`${decisions.alternatives} <> '[]' or ${hasComments}`,
+    grown: sql`true`,
     several: hasComments,
     tags: decisions.tags,
     agentId: sql`case when ${decisions.authorType} = 'agent' then ${decisions.authorId} end`,

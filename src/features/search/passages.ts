@@ -31,7 +31,17 @@ const OVERLAP = 25
 const LONGEST = 4000
 const MOST_CHUNKS = 200
 
+/**
+ * Returns the passages of a text. A text that has parts (`nextPart`) is indexed as a whole, so that words of several
+ * parts are found together, and then by part: the vector of the whole says little about one comment among many.
+ */
 export function chunksOf(text: string): string[] {
+  const parts = text.split('\f').filter((part) => part.trim() !== '')
+  if (parts.length < 2) return cut(parts[0] ?? '')
+  return [parts.join('\n\n'), ...parts].flatMap(cut).slice(0, MOST_CHUNKS)
+}
+
+function cut(text: string): string[] {
   const words = text.split(/(?<=\s)/)
   const chunks: string[] = []
   for (let from = 0; from < words.length && chunks.length < MOST_CHUNKS; from += WORDS - OVERLAP) {

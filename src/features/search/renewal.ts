@@ -5,8 +5,8 @@ import { meta } from '../../db/table.ts'
 import { passages } from './table.ts'
 
 const KEY = 'search.texts'
-/** Raise it when search reads more of a kind than before, and name those records in `grown` of the kind. */
-const TEXTS = '2'
+/** Raise it when search reads a kind in another way than before, and name those records in `grown` of the kind. */
+const TEXTS = '3'
 
 /**
  * Has records indexed again whose text has more in it for this version than for the one that indexed them. Passages

@@ -1,7 +1,7 @@
 import { between, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { and, or } from '../../db/conditions.ts'
-import { lastComments, type RecordKind } from '../../records/kind.ts'
+import { lastComments, nextPart, type RecordKind } from '../../records/kind.ts'
 import { projects } from '../projects/table.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
 import { taskDeleted } from './events.ts'
@@ -44,9 +44,11 @@ export const taskRecord: RecordKind<Ctx> = {
   item: { ...plain, assignee: assigneeOfItem },
   inBriefs: true,
   search: {
-    text: sql`concat_ws(e'\n\n', ${tasks.description},
-    (select string_agg(criterion ->> 'text', e'\n') from jsonb_array_elements(${tasks.acceptance}) criterion),
-      ${tasks.completionNotes}, ${lastComments(taskComments.body, taskComments.createdAt, ofTask)})`,
+    text: sql`concat_ws(${nextPart},
+      concat_ws(e'\n\n', ${tasks.description},
+        (select string_agg(criterion ->> 'text', e'\n') from jsonb_array_elements(${tasks.acceptance}) criterion),
+        ${tasks.completionNotes}),
+      ${lastComments(taskComments.body, taskComments.createdAt, ofTask)})`,
     grown: hasComments,
     several: hasComments,
     tags: tasks.labels,
