@@ -48,6 +48,8 @@ export function explained(errors: readonly FieldError[], tool: Tool, usable: rea
 }
 
 function unknown(name: string, tool: Tool, usable: readonly Tool[]): string {
+  const origin = tool.derived?.[name]
+  if (origin) return `${name} is derived from ${origin}, so leave it out.`
   const own = listedIn(tool)
   const others = usable.filter((other) => other.toolset === tool.toolset && listedIn(other).includes(name))
   const takes = `${tool.name} takes: ${own.join(', ')}.`

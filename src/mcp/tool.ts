@@ -2,6 +2,7 @@ import type { Action } from '../action.ts'
 import { type Doer, inFull } from '../records/party.ts'
 import { object, optional, type Static, type TObject, type TSchema, text } from '../schema.ts'
 import { quoted } from '../text/quoted.ts'
+import { openCursor, sealCursor } from './cursors.ts'
 import { callersProject } from './hooks.ts'
 
 type Runs = Pick<Action<never, unknown>, 'id' | 'kind' | 'rule' | 'hints'>
@@ -19,6 +20,8 @@ export interface Tool {
   readonly action: Runs
   /** Arguments that still work, but that no list of tools shows. */
   readonly unlisted?: readonly string[]
+  /** Fields that callers may try to set, and the argument that each is derived from. */
+  readonly derived?: Readonly<Record<string, string>>
   /** Arguments that lists of tools show in a simpler form than all that they accept. */
   readonly listedAs?: Readonly<Record<string, TSchema>>
   readonly writing?: { readonly fields: readonly string[]; readonly action: Runs }
@@ -42,6 +45,8 @@ interface Definition<I extends TObject, A, R> {
   action: Action<A, R>
   /** Arguments that still work, but that no list of tools shows. */
   unlisted?: readonly (keyof Static<I> & string)[]
+  /** Fields that callers may try to set, and the argument that each is derived from. */
+  derived?: Readonly<Record<string, keyof Static<I> & string>>
   /** Arguments that lists of tools show in a simpler form than all that they accept. */
   listedAs?: Readonly<Record<string, TSchema>>
   /** Arguments that make a reading tool write, and the action for them. Callers who may only read do not see them. */
@@ -77,6 +82,7 @@ export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {
     input,
     action: d.action,
     unlisted: d.unlisted,
+    derived: d.derived,
     listedAs: d.listedAs,
     writing: d.writing,
     run: async (
@@ -100,7 +106,7 @@ export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {
 
 async function answer<I extends TObject, A, R>(d: Definition<I, A, R>, ctx: Ctx, input: Static<I>): Promise<Ran> {
   const action = d.writing && given(d.writing.fields, input).length > 0 ? d.writing.action : d.action
-  const result = await action(ctx, d.with(input))
+  const result = sealCursor(ctx, d.name, input, await action(ctx, d.with(openCursor(ctx, d.name, input))))
   const alone = d.whole && onlyItem(result)
   const whole = alone && (await d.whole?.(ctx, alone as ItemOf<R>))
   if (whole && JSON.stringify(whole).length <= MOST_WHOLE) return { result, shown: { ...result, items: [whole] } }

@@ -1,5 +1,8 @@
-import { type AnyColumn, and, asc, desc, type Param, type Placeholder, type SQL, sql } from 'drizzle-orm'
+import { type AnyColumn, and, asc, desc, getTableName, type Param, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { AppError } from '../errors.ts'
+import { isTime, type ListOrder, type Place, readShort, shortCursor } from './cursor.ts'
+
+export { isTime }
 
 export interface Page<T> {
   items: T[]
@@ -8,8 +11,8 @@ export interface Page<T> {
 }
 
 /**
- * Keyset pages: the cursor holds the sort value and the id of the last row, so concurrent writes never shift a page.
- * `sort` maps the allowed keys to columns. The key is part of the cursor, so a cursor is refused with another order.
+ * Keyset pages: the cursor holds the place where a page ended, so concurrent writes never shift a page, and the last
+ * row may be gone. `sort` maps the allowed keys to columns. A cursor is refused with another order.
  */
 export interface Keyset {
   where(...filters: (SQL | undefined)[]): SQL | undefined
@@ -78,7 +81,8 @@ export function keyset<K extends string>(
   const by = sort[key]
   const computed = isComputed(by) ? by : undefined
   const column = computed ? computed.sql : (by as AnyColumn)
-  const after = query.cursor === undefined ? undefined : decode(query.cursor, `${key}.${order}`, by, id)
+  const list = { name: `${getTableName(id.table)}.${key}.${order}`, descending: order === 'desc' }
+  const after = query.cursor === undefined ? undefined : decode(query.cursor, list, `${key}.${order}`, by, id)
   const place = (value: string | number) => (computed ? computed.value(value) : sql.param(value, by as AnyColumn))
   return {
     ...sqlOf(column, id, order, after && [place(after[0]), after[1]]),
@@ -86,13 +90,41 @@ export function keyset<K extends string>(
     form: { sort: key, order, after: after !== undefined },
     values: { limit: limit + 1, afterValue: after?.[0], afterId: after?.[1] },
     page: (rows, total) => {
-      const items = fitting(rows.slice(0, limit))
-      const last = items.at(-1) as Record<string, unknown> | undefined
-      const value = last && (computed ? computed.of(last) : last[key])
-      const nextCursor = last && rows.length > items.length ? encode([`${key}.${order}`, value, last.id]) : null
-      return total === undefined ? { items, nextCursor } : { items, nextCursor, total }
+      const placeOf = (row: Record<string, unknown>): Place => ({
+        value: (computed ? computed.of(row) : row[key]) as string | number,
+        id: row.id as string,
+      })
+      const fits = fitting(rows.slice(0, limit)).length
+      const places = rows.length > fits ? rows.slice(0, fits + 1).map(placeOf) : []
+      const { count, cursor } = endOf(places, (last, next) => shortCursor(list, last, next))
+      const last = places[fits - 1]
+      const nextCursor = cursor ?? (last ? encode([`${key}.${order}`, last.value, last.id]) : null)
+      const page = { items: rows.slice(0, count ?? fits), nextCursor }
+      return total === undefined ? page : { ...page, total }
     },
   }
+}
+
+/** Characters of a short cursor. Tools add two of their own and promise at most 24. */
+const MOST_CURSOR = 22
+/** How many rows a page may be shorter than asked for, so that its cursor is not longer. */
+const MOST_LEFT_OUT = 10
+
+/**
+ * Returns where a page ends: before the last place if possible, else a little earlier. Ids that were made within a
+ * millisecond differ late, which makes a cursor between them longer. Returns nothing where the order allows no short
+ * cursor.
+ */
+function endOf(places: readonly Place[], between: (last: Place, next: Place) => string | undefined) {
+  const ends = Array.from({ length: Math.min(MOST_LEFT_OUT, places.length - 1) }, (_, i) => places.length - 1 - i)
+  let longer: { count?: number; cursor?: string } = {}
+  for (const count of ends) {
+    const cursor = between(places[count - 1] as Place, places[count] as Place)
+    if (cursor === undefined) return {}
+    if (cursor.length <= MOST_CURSOR) return { count, cursor }
+    longer = longer.cursor ? longer : { count, cursor }
+  }
+  return longer
 }
 
 /**
@@ -122,8 +154,6 @@ function charactersOf(value: unknown): number {
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-/** Returns true for a time that Postgres accepts: no 30th of February, no year 0. */
-export const isTime = (text: string): boolean => /^(?!0000)\d{4}-/.test(text) && new Date(text).toISOString() === text
 
 /** Returns true for a number that fits its column type, so that a forged cursor cannot make the query fail. */
 function isNumber(value: unknown, type: string): boolean {
@@ -139,15 +169,22 @@ const fitsColumn = (column: AnyColumn, value: unknown): boolean =>
 
 function decode(
   cursor: string,
+  list: ListOrder,
   expected: string,
   by: AnyColumn | ComputedOrder,
   idColumn: AnyColumn,
 ): [string | number, string] {
+  const fits = (value: unknown) => (isComputed(by) ? by.fits(value) : fitsColumn(by, value))
   try {
-    const [kind, value, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
-    const fits = isComputed(by) ? by.fits(value) : fitsColumn(by, value)
-    const isId = typeof id === 'string' && (idColumn.getSQLType() !== 'uuid' || uuid.test(id))
-    if (kind === expected && fits && isId) return [value as string | number, id]
+    const short = readShort(list, cursor)
+    if (short) {
+      const value = fits(short.number) ? short.number : new Date(short.number).toISOString()
+      if (fits(value)) return [value, short.id]
+    } else {
+      const [kind, value, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
+      const isId = typeof id === 'string' && (idColumn.getSQLType() !== 'uuid' || uuid.test(id))
+      if (kind === expected && fits(value) && isId) return [value as string | number, id]
+    }
   } catch {}
   throw new AppError(
     'invalid.cursor',

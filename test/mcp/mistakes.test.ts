@@ -36,6 +36,7 @@ describe('an unknown argument', () => {
       { title: 'T', evidence: [] },
       'evidence is an argument of update_task and complete_task. create_task takes: title,',
     ],
+    ['create_project', { name: 'N', key: 'NN' }, 'invalid: key is derived from name, so leave it out.'],
     ['get_project', { surprise: 1 }, 'surprise is not an argument of get_project, which takes: project.'],
   ])('of %s names the right one: %j', async (name, args, sentence) => {
     expect(await told(name, args)).toContain(sentence)

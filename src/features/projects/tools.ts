@@ -14,6 +14,7 @@ export const projectTools = [
     toolset: 'projects',
     input: object({ name: title(100), description, settings }),
     listedAs: { settings: anyObject },
+    derived: { key: 'name', slug: 'name' },
     action: projects.create,
     with: (input) => input,
     show: (project) => pick(project, 'slug', 'key', 'version'),
