@@ -111,7 +111,7 @@ program
       'zed',
     ]),
   )
-  .option('--print', 'only print the settings; creates no token and writes nothing')
+  .option('--print', 'only print the settings, the hooks and their files; creates no token and writes nothing')
   .option('--expires <time>', 'lifetime of the token, such as 30d or 12w, at most 90d (default: 90d)')
   .option('--token', 'create a token, also for a program that can sign in by itself')
   .option('--stdio', 'connect through `tutti mcp`, which keeps the token out of the file')

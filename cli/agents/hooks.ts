@@ -11,9 +11,13 @@ interface Hook {
  * Returns the file's text with our hooks added or updated. Ours are recognised by their command; those of others stay.
  * The command has the full path of this program, because programs started by a desktop do not have a terminal's PATH.
  */
-export function withHooks(file: string, { start, beforeCompaction, grouped, version }: AgentHooks): string {
-  let text = textOf(file)
-  if (version !== undefined && readSettings(file).version === undefined)
+export function withHooks(
+  file: string,
+  { start, beforeCompaction, grouped, version }: AgentHooks,
+  before = textOf(file),
+): string {
+  let text = before
+  if (version !== undefined && readSettings(file, text).version === undefined)
     text = editSettings(file, ['version'], version, text)
   for (const [event, what] of [
     [start, 'context'],

@@ -45,10 +45,7 @@ export async function connect(program: AgentClientName, options: Options): Promi
   const narrowed = selected ? ['--toolsets', selected.join(',')] : []
   const stdioEntry = () => agent.stdio([process.execPath, 'mcp', '--server', server, ...narrowed])
   if (printOnly) {
-    const entry = stdio ? stdioEntry() : agent.http(server, PLACEHOLDER)
-    const settings = withValue({}, agent.path, entry)
-    print(json, { program, server, file, settings }, settingsText(agent, entry))
-    if (!stdio && !json) note(`Replace ${PLACEHOLDER} with a token: tutti tokens create "${agent.title}"`)
+    printOut({ program, agent, who, file, hooks }, stdio ? stdioEntry() : agent.http(server, PLACEHOLDER), options)
     return
   }
   // Everything that can be refused is refused before anything is created or written.
@@ -64,6 +61,20 @@ export async function connect(program: AgentClientName, options: Options): Promi
   const lines = await withToken(place, token, stdio ? stdioEntry() : agent.http(server, token.token), options)
   const { expiresAt } = token
   print(json, { program, server, file, hooks: hooks?.file ?? null, expiresAt }, ...lines)
+}
+
+/** Shows the files that the command would change, and what it would add to each. */
+function printOut(
+  { program, agent, who, file, hooks }: Place,
+  entry: Record<string, unknown>,
+  { stdio, json }: Options,
+): void {
+  const added = hooks && { file: hooks.file, settings: JSON.parse(withHooks(hooks.file, hooks, '')) as object }
+  const settings = withValue({}, agent.path, entry)
+  const lines = [`Add to ${file}:`, settingsText(agent, entry)]
+  if (added) lines.push('', `Add to ${added.file}:`, JSON.stringify(added.settings, null, 2))
+  print(json, { program, server: who.client.server, file, settings, hooks: added ?? null }, ...lines)
+  if (!stdio && !json) note(`Replace ${PLACEHOLDER} with a token: tutti tokens create "${agent.title}"`)
 }
 
 /**

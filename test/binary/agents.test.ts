@@ -99,7 +99,15 @@ describe('tutti connect', () => {
 
       const existing = await made()
       const printed = await newHome().run(name, '--print')
-      expect(servers(printed.out.replaceAll('YOUR_TOKEN', 'svc_live_x'))).toEqual({ tutti: entry() })
+      const [settings = '', hooks] = printed.out
+        .replaceAll('YOUR_TOKEN', 'svc_live_x')
+        .split(/^Add to .+:\n/m)
+        .slice(1)
+      expect(printed.out).toMatch(new RegExp(`^Add to /\\S+/${file.replaceAll('.', '\\.')}:\\n`))
+      expect(servers(settings)).toEqual({ tutti: entry() })
+      const hooked = ['claude-code', 'codex', 'cursor', 'vscode', 'gemini'].includes(name)
+      expect(hooks !== undefined).toBe(hooked)
+      if (hooks) expect(JSON.stringify(JSON.parse(hooks))).toMatch(/tutti hook context.*tutti hook checkpoint/)
       expect(printed.err).toContain('tutti tokens create')
       // Neither the token that was replaced, nor one for --print.
       expect(await made()).toBe(existing)
@@ -163,8 +171,13 @@ describe('tutti connect', () => {
     })
     expect(written.out).not.toContain('svc_')
     const printed = JSON.parse((await h.run('codex', '--print', '--json')).out) as {
+      file: string
       settings: { mcp_servers: { tutti: object } }
+      hooks: { file: string; settings: { hooks: object } }
     }
+    expect(printed.file).toBe(join(h.at, '.codex/config.toml'))
+    expect(printed.hooks.file).toStartWith(join(h.at, '.codex/'))
+    expect(JSON.stringify(printed.hooks.settings.hooks)).toContain('tutti hook context')
     expect(printed.settings.mcp_servers.tutti).toEqual({
       url: `${office.url}/mcp/token`,
       http_headers: { Authorization: 'Bearer YOUR_TOKEN' },
