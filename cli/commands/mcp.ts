@@ -1,5 +1,6 @@
 import { AppError } from '../../src/errors.ts'
 import { linesOf } from '../../src/text/lines.ts'
+import { version } from '../../src/version.ts'
 import { mcpCredential, type Where } from '../agents/mcp-token.ts'
 import { isUnsent } from '../copy/offline/reach.ts'
 import { plain } from '../terminal/output.ts'
@@ -75,6 +76,11 @@ class Connection {
     private readonly token: string,
     private readonly offline?: Offline,
   ) {}
+
+  /** The name tells the server that the agent can run `tutti`. */
+  get #headers(): Record<string, string> {
+    return { authorization: `Bearer ${this.token}`, 'user-agent': `tutti/${version}` }
+  }
 
   async close(): Promise<void> {
     for (const until = Date.now() + DRAIN_MS; this.#open.size > 0 && Date.now() < until; ) await Bun.sleep(10)
@@ -162,7 +168,7 @@ class Connection {
   async #post(endpoint: URL, body: string): Promise<void> {
     const response = await fetch(endpoint, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${this.token}` },
+      headers: { 'content-type': 'application/json', ...this.#headers },
       body,
       redirect: 'manual',
       signal: this.#abort.signal,
@@ -175,7 +181,7 @@ class Connection {
   async #connect(): Promise<URL> {
     const stream = ++this.#streams
     const response = await fetch(this.address, {
-      headers: { accept: 'text/event-stream', authorization: `Bearer ${this.token}` },
+      headers: { accept: 'text/event-stream', ...this.#headers },
       // Messages and the token go only to the server that the user named.
       redirect: 'manual',
       signal: this.#abort.signal,

@@ -47,7 +47,7 @@ job('finds the next ready task, does it, shows it, gets the next one', { calls: 
   const { key } = done.next as Facts
   expect(await agent.call('claim_task', { task: key })).toMatchObject({
     status: 'in_progress',
-    lease: { holder: 'me' },
+    yoursUntil: expect.any(String),
   })
   expect(await agent.call('complete_task', { task: key })).toMatchObject({ status: 'done' })
 })
@@ -87,14 +87,15 @@ job(
     const first = await crew.agent('first')
     const second = await crew.agent('second', { of: await member(crew.t, crew.owner, 'member') })
     const task = (await second.call('list_tasks', { ready: true })).items[0]?.key
-    const { lease } = await first.call('next_task').then(taskOf)
+    const { yoursUntil } = await first.call('next_task').then(taskOf)
     const refused = await second.refused('claim_task', { task })
     expect(refused.code).toBe('conflict.lease_held')
     expect(refused.text).toContain('Ada Lovelace works on FL-1')
-    expect(refused.text).toContain((lease as { expiresAt: string }).expiresAt.slice(0, -1))
-    expect(refused.text).toMatch(/try again in \d+ seconds, or wait without polling: tutti wait \S+ --until done/)
+    expect(refused.text).toContain(String(yoursUntil).slice(0, -1))
+    expect(refused.text).toMatch(/Take another task, or try again in \d+ seconds\./)
+    expect(refused.text).not.toContain('tutti wait')
     await first.call('claim_task', { task: 'FL-1', action: 'release' })
-    expect(await second.call('claim_task', { task })).toMatchObject({ lease: { holder: 'me' } })
+    expect(await second.call('claim_task', { task })).toMatchObject({ yoursUntil: expect.any(String) })
   },
 )
 
@@ -145,7 +146,7 @@ job(
     expect(taskOf(found)).toMatchObject({
       key: 'FL-1',
       status: 'in_progress',
-      lease: { holder: 'me' },
+      yoursUntil: expect.any(String),
     })
     // It wakes up again: told, before it spoils anything.
     const late = await dead.refused('complete_task', { task: 'FL-1' })

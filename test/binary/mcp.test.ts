@@ -65,6 +65,19 @@ describe('tutti mcp', () => {
     await old.close()
   }, 300_000)
 
+  test('names the command that waits for a task, because its agents can run it', async () => {
+    const { key } = JSON.parse((await home.run('tasks', 'create', 'Held', '--project', 'TUT', '--json')).out) as {
+      key: string
+    }
+    expect((await home.run('tasks', 'claim', key)).code).toBe(0)
+    const client = await v2()
+    const read = await client.callTool({ name: 'get_task', arguments: { task: key } })
+    expect(read.structuredContent).toMatchObject({ lease: { wait: `tutti wait ${key} --until done` } })
+    const refused = await client.callTool({ name: 'claim_task', arguments: { task: key } })
+    expect(JSON.stringify(refused.content)).toContain(`wait without polling: tutti wait ${key} --until done`)
+    await client.close()
+  }, 300_000)
+
   test('makes one token for the folder, keeps it from others, and offers only what it is told to', async () => {
     const { items } = JSON.parse((await home.run('tokens', 'list', '--json')).out) as { items: { name: string }[] }
     expect(items.map(({ name }) => name)).toEqual([hostname()])

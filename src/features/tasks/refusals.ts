@@ -10,6 +10,7 @@ import {
   refusalOf,
   refuse,
 } from '../../auth/policy.ts'
+import { waitCommand } from '../../command-line.ts'
 import type { WayOut } from '../../errors.ts'
 import { inFull } from '../../records/party.ts'
 import { gated, isClosed, type Status } from '../../records/work.ts'
@@ -129,12 +130,13 @@ function heldBy(ctx: Ctx, found: Found, lease: Lease, by: Worker): Refusal {
   const shares = found.leaseCredentialId !== null && found.leaseCredentialId === ctx.actor.credentialId
   const where = !isFromThere(ctx, found) ? 'on another connection' : !isInSession(lease, by) && 'in another session'
   const elsewhere = shares && where ? `, ${where} of this token` : ''
+  const wait = waitCommand(ctx, key, 'done')
   return {
     code: 'conflict.lease_held',
     detail:
       `${inFull(holder)} works on ${key}${elsewhere}: ` +
       `last seen ${lastSeenAt}, claimed until ${expiresAt} unless they continue. ` +
-      `Take another task, try again in ${retryAfter} seconds, or wait without polling: tutti wait ${key} --until done`,
+      `Take another task, or ${wait ? `wait without polling: ${wait}` : `try again in ${retryAfter} seconds.`}`,
     details: { retryAfter, held: { task: key, by: holder.name, lastSeenAt, expiresAt }, next: [nextTask] },
   }
 }

@@ -1,4 +1,5 @@
 import type { Ctx } from '../../action.ts'
+import { waitCommand } from '../../command-line.ts'
 import { isClosed } from '../../records/work.ts'
 import { named, quoted } from '../../text/quoted.ts'
 import { sameParty, speaker } from '../agents/parties.ts'
@@ -11,8 +12,17 @@ import { findInFull } from './task-context.ts'
 
 /** What tools show of tasks. REST shows all of them. */
 
-/** Shows the holder and the end of a lease; its other fields only help people who look for stuck agents. */
-const held = ({ lease }: TaskItem) => lease && { holder: lease.holder, expiresAt: lease.expiresAt }
+/**
+ * Shows until when a task is the caller's. Of another's lease it shows the holder, the end and how to wait; the rest of
+ * a lease only helps people who look for stuck agents.
+ */
+function heldBy({ key, lease }: TaskItem, ctx: Ctx) {
+  if (!lease) return {}
+  if (sameParty(lease.holder, speaker(ctx))) return { yoursUntil: toMinute(lease.expiresAt) }
+  return { lease: { holder: lease.holder, expiresAt: lease.expiresAt, wait: waitCommand(ctx, key, 'done') } }
+}
+
+const toMinute = (at: string): string => `${at.slice(0, 16)}Z`
 
 /** Open criteria are plain texts, as tools take them. */
 const criteria = ({ acceptance }: Task) => acceptance.map(({ text, done }) => (done ? { text, done } : text))
@@ -44,7 +54,7 @@ export async function begun(task: TaskClaimed, ctx: Ctx) {
       .map(({ key, completionNotes: notes }) => ({ key, notes })),
     comments: comments.slice(-LAST_COMMENTS).map(said),
     lastCheckpoint: checkpointFor(ctx, found),
-    lease: held(task),
+    ...heldBy(task, ctx),
     takenOver: task.takenOver,
     createdById,
   }
@@ -96,13 +106,6 @@ export async function completed({ items, next, claimed, noNext }: CompletedMany,
   }
 }
 
-/** Who works on a task; if that is another, also the command that tells when it is done, so that nobody polls. */
-const heldBy = (task: TaskItem, ctx: Ctx) =>
-  task.lease && {
-    ...held(task),
-    ...(!sameParty(task.lease.holder, speaker(ctx)) && { wait: `tutti wait ${task.key} --until done` }),
-  }
-
 /** What tools do not show of a task, or show in another form. */
 const others = new Set([
   'project',
@@ -115,6 +118,7 @@ const others = new Set([
   'key',
   'title',
   'evidence',
+  'lease',
 ])
 
 /** Everything about a task that a worker may need. */
@@ -125,7 +129,7 @@ export const full = (task: TaskDetail, _: unknown, ctx: Ctx) => {
     title,
     ...fieldsOf(task),
     acceptance: criteria(task),
-    lease: heldBy(task, ctx),
+    ...heldBy(task, ctx),
     waitsFor: waitsFor.map(({ kind: _, ...blocker }) => blocker),
     frees: frees.map(related),
     subtasks: subtasks.map(related),
@@ -152,12 +156,13 @@ export const asLines = ({ items, ...page }: TaskPage, _: unknown, ctx: Ctx) => (
 })
 
 function lineOf({ key, status, priority, title, assignee, dueAt, blockedBy, lease }: TaskItem, ctx: Ctx): string {
+  const isMine = lease !== null && sameParty(lease.holder, speaker(ctx))
   const nameOf = (party: NonNullable<TaskItem['assignee']>) =>
     sameParty(party, speaker(ctx)) ? 'me' : named(party.name)
   return [
     [key, status, priority !== 'medium' && priority, quoted(title)].filter(Boolean).join(' '),
-    assignee && `for ${nameOf(assignee)}`,
-    lease && `held by ${nameOf(lease.holder)} until ${lease.expiresAt.slice(0, 16)}Z`,
+    assignee && !(isMine && sameParty(assignee, speaker(ctx))) && `for ${nameOf(assignee)}`,
+    lease && `${isMine ? 'yours' : `held by ${named(lease.holder.name)}`} until ${toMinute(lease.expiresAt)}`,
     blockedBy.length > 0 && `waits for ${blockedBy.join(', ')}`,
     dueAt && `due ${dueAt.slice(0, 10)}`,
   ]

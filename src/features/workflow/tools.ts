@@ -1,3 +1,5 @@
+import type { Ctx } from '../../action.ts'
+import { waitCommand } from '../../command-line.ts'
 import { feature, listing, priority, project, query, spec, task } from '../../mcp/arguments.ts'
 import { pick, tool } from '../../mcp/tool.ts'
 import { array, object, optional, text, title } from '../../schema.ts'
@@ -14,20 +16,20 @@ const { description, kind } = FeatureCreate.properties
  * What the next gate needs. Leaves out `advance_feature`, whose own description says that it takes evidence. `wait` is
  * the command that tells of the review, so that nobody polls.
  */
-const gateOf = ({ id, next }: Pick<Feature, 'id' | 'next'>) =>
+const gateOf = ({ id, next }: Pick<Feature, 'id' | 'next'>, ctx: Ctx) =>
   next && {
     to: next.to,
     ...(next.missing.some(({ next: { tool } }) => tool === 'submit_review') && {
-      wait: `tutti wait ${id} --until reviewed`,
+      wait: waitCommand(ctx, id, 'reviewed'),
     }),
     missing: next.missing.map(({ item, needs, next: { tool } }) =>
       tool === 'advance_feature' ? { item, needs } : { item, needs, tool },
     ),
   }
 /** The feature after a step: its state and what comes next. */
-const step = (feature: Pick<Feature, 'id' | 'status' | 'version' | 'next'>) => ({
+const step = (feature: Pick<Feature, 'id' | 'status' | 'version' | 'next'>, _: unknown, ctx: Ctx) => ({
   ...pick(feature, 'id', 'status', 'version'),
-  next: gateOf(feature),
+  next: gateOf(feature, ctx),
 })
 /** Names of the gates by their state. */
 const gatesOf = ({ gates }: Pick<FeatureItem, 'gates'>) =>
@@ -39,11 +41,11 @@ const item = (feature: FeatureItem) => ({
   kind: feature.kind === 'feature' ? null : feature.kind,
   gates: gatesOf(feature),
 })
-const full = ({ evidence, reviews, states: _, ...feature }: FeatureDetail) => ({
+const full = ({ evidence, reviews, states: _, ...feature }: FeatureDetail, __: unknown, ctx: Ctx) => ({
   ...feature,
   gates: gatesOf(feature),
-  next: gateOf(feature),
-  evidence: evidence.map(({ id: _, verified: __, reopenedAt, ...shown }) => ({
+  next: gateOf(feature, ctx),
+  evidence: evidence.map(({ id: _, verified: ___, reopenedAt, ...shown }) => ({
     ...shown,
     reopened: reopenedAt === null ? null : true,
   })),
@@ -67,8 +69,8 @@ export const workflowTools = [
     }),
     action: features.create,
     with: ({ tasks, spec, ...rest }) => ({ ...rest, taskIds: tasks, specId: spec }),
-    show: ({ gates, ...feature }) => ({
-      ...step(feature),
+    show: ({ gates, ...feature }, input, ctx) => ({
+      ...step(feature, input, ctx),
       gates: gates.filter(({ state }) => state === 'open').map(({ gate }) => gate),
     }),
   }),
@@ -109,7 +111,7 @@ export const workflowTools = [
       total: true,
     }),
     show: ({ items, ...page }) => ({ items: items.map(item), ...page }),
-    whole: async (ctx, { id }) => full(await detail.get(ctx, { ref: id })),
+    whole: async (ctx, { id }) => full(await detail.get(ctx, { ref: id }), undefined, ctx),
   }),
   tool({
     name: 'get_feature',
