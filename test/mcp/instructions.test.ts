@@ -65,6 +65,36 @@ describe('the instructions', () => {
   })
 })
 
+describe('the first call of an agent', () => {
+  test('is get_context in the instructions, the list of tools, AGENTS.md and the manual', async () => {
+    await connected({}, '', async (client) => {
+      expect(client.instructions()).toContain('Working: begin with get_context.')
+      const [list, { structuredContent }] = [
+        (await client.tools()) as { name: string; description: string }[],
+        await client.call('generate_agents_md', { project: project.key }),
+      ]
+      const first = list.filter(({ description }) => /^Call this first\b/.test(description))
+      expect(first.map(({ name }) => name)).toEqual(['get_context'])
+      expect(structuredContent?.content).toContain('1. Begin with `get_context`')
+    })
+    for (const [page, words] of [
+      ['mcp', '- Begin with `get_context`.'],
+      ['sessions', '1. `get_context` is the first call of every agent.'],
+    ] as const) {
+      const text = await Bun.file(`${import.meta.dir}/../../src/features/manual/pages/${page}.md`).text()
+      expect(text).toContain(words)
+    }
+  })
+})
+
+test('resume_session is the one tool whose description says "save a checkpoint"', async () => {
+  await connected({}, '', async (client) => {
+    const list = (await client.tools()) as { name: string; description: string }[]
+    const named = list.filter(({ description }) => /save a checkpoint/i.test(description)).map(({ name }) => name)
+    expect(named).toEqual(['resume_session'])
+  })
+})
+
 describe('a default project', () => {
   test('is told when a client connects, in every protocol', async () => {
     const token = await mcpToken(t, ada, { projectId: project.id })

@@ -69,11 +69,12 @@ const working = (url: string, { key }: Project): string => `## Working with Tutt
 
 Plans, tasks, decisions and memory are kept at ${url}. Connect over MCP: \`${url}/mcp\`, with your own token as bearer.
 
-1. Begin with \`resume_session\`, or \`create_session\` if there is none: it shows your task and what changed since.
+1. Begin with \`get_context\` (project ${code(key)}): it shows your tasks, decisions and what changed. After losing your
+   context, continue with \`resume_session\`.
 2. Take work with \`next_task\` (project ${code(key)}). It leases the task to you; any call renews the lease.
 3. Before you decide something, check \`search_memory\` and \`list_decisions\`. Afterwards call \`log_decision\`.
 4. Finish with \`complete_task\` or \`advance_feature\`, with verifiable evidence: commits, pull requests, test runs.
-5. Save where you are before your context runs out: \`resume_session\` with a \`checkpoint\`. Close with \`end_session\`.`
+5. Save a checkpoint before your context runs out: \`resume_session\` with \`checkpoint\`. Close with \`end_session\`.`
 
 function flow(workflow: Workflow): string {
   const { states, transitions, gates = [] } = workflow
