@@ -17,7 +17,7 @@ import { namesIn } from './names.ts'
 import type { Caller } from './protocol.ts'
 import { failure, responseOf, success, type Told } from './result.ts'
 import type { Fields, Known } from './short.ts'
-import { type Names, sourceOf, sourceOfError } from './source.ts'
+import { authorOnce, type Names, sourceOf, sourceOfError } from './source.ts'
 import type { Call } from './sse.ts'
 import { callOf, type Tool } from './tool.ts'
 
@@ -68,7 +68,8 @@ export class Calls {
       await callReceived.call(ctx, namedIn(input))
       const { result, shown } = await this.#limited(owner, () => tool.run(ctx, input as never))
       const source = await sourceOf(ctx, { name: tool.name, action: runs.action }, { result, shown }, this.names, input)
-      return success(shown, tool, await knownFor(ctx, tool, input, shown), source)
+      const known = await knownFor(ctx, tool, input, shown)
+      return success(shown, tool, { ...known, author: authorOnce(result, source, ctx.actor) }, source)
     } catch (thrown) {
       if (thrown instanceof ProtocolError) throw thrown
       const error = toAppError(thrown)

@@ -125,7 +125,7 @@ export class Offer {
       { result: record, shown: record },
       this.names,
     )
-    return markdown(forModel(record), { ...(source ?? { trust: 'other' }), kind: resource.title.toLowerCase() })
+    return markdown(forModel(record), resource.title.toLowerCase(), source)
   }
 
   async #ownTasks({ ctx }: Asking): Promise<OwnTask[]> {

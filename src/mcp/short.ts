@@ -14,6 +14,8 @@ export interface Known {
   readonly oneProject?: boolean
   /** The project that the token names. */
   readonly project?: string
+  /** The id of the author of every item, whom `_source` names. */
+  readonly author?: string
   /** The arguments, whose long texts are not sent back. */
   readonly sent?: Fields
 }
@@ -62,6 +64,7 @@ export function short(value: unknown, known: Known, depth = 0, within = ''): unk
     if (keyed && (name === 'number' || name === 'projectId')) continue
     if (name === 'projectId' && isAsked(value, known)) continue
     if (within === 'items' && name === 'version') continue
+    if (depth === 2 && name === 'author' && isAuthor(field, known)) continue
     if ((name === 'scopeId' || name === 'scope') && isOfAsked(value, known)) continue
     if (name === 'createdAt' && value.updatedAt && (depth > 0 || value.updatedAt === field)) continue
     if (typeof field === 'string') {
@@ -88,6 +91,9 @@ export const isParty = (value: Fields): value is Fields & { name: string } =>
 /** Whether the caller is assigned to a task or holds it. As the author of a text they are named like everybody. */
 const isMe = (name: string, field: unknown, { me }: Known): boolean =>
   (name === 'assignee' || name === 'holder') && me !== undefined && isFields(field) && field.id === me
+
+const isAuthor = (field: unknown, { author }: Known): boolean =>
+  author !== undefined && isFields(field) && field.id === author
 
 /** Whether something is about the project that the caller has named, or that the token names. */
 const isOfAsked = ({ scope, scopeId }: Fields, { oneProject, project }: Known): boolean =>

@@ -4,7 +4,7 @@ import type { AppError } from '../errors.ts'
 import { type Doer, inFull } from '../records/party.ts'
 import { named, oneLine, quotesIn } from '../text/quoted.ts'
 import { userName } from './hooks.ts'
-import { isParty } from './short.ts'
+import { isFields, isParty } from './short.ts'
 import type { Ran } from './tool.ts'
 
 /**
@@ -12,11 +12,7 @@ import type { Ran } from './tool.ts'
  * `own` was written by the calling user or an agent of theirs, everything else is `other`, and neither is an
  * instruction. It depends only on the record, not on what the tool shows of it.
  */
-export interface Attribution {
-  kind: string
-  author?: string
-  trust: 'own' | 'other'
-}
+export type Attribution = 'own' | { kind: string; author?: string; trust: 'other' }
 
 type Fields = Record<string, unknown>
 interface Author {
@@ -50,14 +46,16 @@ export class Names {
 }
 
 /** Returns the author of a record: the agent or person that it names, and the user who created it. */
-function authorOf({ author, actor, createdById }: Fields): Author | undefined {
-  const party = (author ?? actor) as (Partial<Doer> & { name: string }) | null | undefined
+function authorOf({ author, actor, createdById, userId }: Fields): Author | undefined {
+  const party = (author ?? actor) as Party | null | undefined
   if (typeof party === 'object' && party !== null) {
     const { type, id = null, name, for: person } = party
     if (type !== 'agent') return { userId: id, name }
     return { userId: person?.id ?? (createdById as string | undefined), agent: { id, name }, name: person?.name }
   }
-  return typeof createdById === 'string' ? { userId: createdById } : undefined
+  // A session has no author but its user.
+  const creator = createdById ?? userId
+  return typeof creator === 'string' ? { userId: creator } : undefined
 }
 
 /**
@@ -73,18 +71,20 @@ function isOthers(record: Fields, actor: Actor): boolean {
   return !author || !isOwn(author, actor)
 }
 
+/** Parts of a record that other people and agents add to. Each entry names its author. */
+const remarks = ['comments', 'discussion', 'reviews', 'evidence']
+
 /**
  * Returns whether a result shows text of others beside that of its records' authors: comments, or notes on completed
  * tasks, whose author is not stored.
  */
 function showsOthers(shown: unknown, actor: Actor): boolean {
-  const { items, task, next, waitsFor, comments, notesBefore, completionNotes, lastCheckpoint } = (shown ??
-    {}) as Fields
+  const { items, task, next, waitsFor, notesBefore, completionNotes, lastCheckpoint, ...rest } = (shown ?? {}) as Fields
   return (
     Boolean(completionNotes) ||
     (lastCheckpoint ? isOthers(lastCheckpoint as Fields, actor) : false) ||
     listOf(notesBefore).length > 0 ||
-    listOf<Fields>(comments).some((comment) => isOthers(comment, actor)) ||
+    remarks.some((name) => listOf(rest[name]).some((remark) => isFields(remark) && isOthers(remark, actor))) ||
     [task, next, ...listOf(items), ...listOf(waitsFor)].some((part) => part && showsOthers(part, actor))
   )
 }
@@ -157,23 +157,42 @@ async function sourceOfRecord(
   const { actor } = ctx
   const kind = nounOf(tool.name)
   const reads = tool.action.kind === 'read'
-  const { items, task, claimed } = answer as { items?: unknown; task?: unknown; claimed?: Fields }
+  const { items, task, claimed, recentActivity } = answer as Fields & { claimed?: Fields }
   if (Array.isArray(items)) {
     const records = claimed ? [...items, claimed] : items
     const hasOthers = records.some((item) => isOthers(item, actor)) || showsOthers(shown, actor)
     if (items.length === 0 || (!hasOthers && !reads)) return undefined
-    return { kind, trust: hasOthers ? 'other' : 'own' }
+    if (!hasOthers) return 'own'
+    const author = showsOthers(shown, actor) ? undefined : authorOf(writtenByOne(answer) ?? {})
+    return { kind, ...(author && { author: await nameOf(ctx, author, names) }), trust: 'other' }
   }
   // A brief quotes records of many people.
-  if ('brief' in answer) return { kind, trust: 'other' }
+  if ('brief' in answer) return listOf((shown as Fields).brief).length > 0 ? { kind, trust: 'other' } : undefined
   const record = (typeof task === 'object' && task !== null ? task : answer) as Fields
   const author = authorOf(record)
   if (!author) return reads && 'id' in record ? { kind, trust: 'other' } : undefined
   const own = isOwn(author, actor)
   // The author of the record is not that of the other texts, so it names nobody.
-  if (own && showsOthers(shown, actor)) return { kind, trust: 'other' }
-  if (own && !reads) return undefined
-  return { kind, author: await nameOf(ctx, author, names), trust: own ? 'own' : 'other' }
+  const hasOthers = showsOthers(shown, actor) || listOf<Fields>(recentActivity).some((entry) => isOthers(entry, actor))
+  if (own && hasOthers) return { kind, trust: 'other' }
+  if (own) return reads ? 'own' : undefined
+  return { kind, author: await nameOf(ctx, author, names), trust: 'other' }
+}
+
+type Party = Partial<Doer> & { name: string }
+
+/** Returns the first record of a list if all its records name the same author. */
+function writtenByOne(answer: unknown): (Fields & { author: Party }) | undefined {
+  const [first, ...rest] = listOf<{ author?: Party | null; createdById?: unknown }>((answer as Fields | null)?.items)
+  const isSame = ({ author, createdById }: NonNullable<typeof first>) =>
+    author?.id === first?.author?.id && createdById === first?.createdById
+  return first?.author?.id && rest.every(isSame) ? { ...first, author: first.author } : undefined
+}
+
+/** Returns the id of the author that the source of a list names for all its records. */
+export function authorOnce(answer: unknown, source: Attribution | undefined, { agent, userId }: Actor) {
+  const id = writtenByOne(answer)?.author.id ?? undefined
+  return source !== 'own' || id === (agent?.id ?? userId) ? id : undefined
 }
 
 async function nameOf(ctx: Ctx, { userId, agent, name }: Author, names: Names): Promise<string> {

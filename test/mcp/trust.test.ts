@@ -26,7 +26,9 @@ const hidden = new RegExp(
   'u',
 )
 
-type Facts = Record<string, unknown> & { id: string; _source?: { kind: string; author?: string; trust: string } }
+type Source = 'own' | { kind: string; author?: string; trust: 'other' }
+type Facts = Record<string, unknown> & { id: string; _source?: Source }
+const trustIn = ({ _source: source }: Facts): string | undefined => (source === 'own' ? source : source?.trust)
 let t: TestApp
 let ada: Person
 let writer: McpClient
@@ -118,7 +120,7 @@ describe.each(Object.entries(corpus))('%s', (_name, bad) => {
     expect(text).not.toMatch(hidden)
     expect(String(facts[field]).length).toBeGreaterThan(5)
     // Its author sees it marked as own.
-    expect((await said(writer, name, args)).facts._source?.trust ?? 'own').toBe('own')
+    expect((await said(writer, name, args)).facts._source ?? 'own').toBe('own')
   })
 
   test('in a comment, a memory and lists', async () => {
@@ -146,7 +148,7 @@ describe.each(Object.entries(corpus))('%s', (_name, bad) => {
       ['get_context', { project }],
     ] as const) {
       const answer = await said(reader, name, args)
-      expect([name, answer.facts._source?.trust]).toEqual([name, 'other'])
+      expect([name, trustIn(answer.facts)]).toEqual([name, 'other'])
       expect(answer.text).toStartWith('{"_source":{"kind":"')
       // Below the first line, lists and briefs are lines that no text can break.
       const [head, ...lines] = answer.text.split('\n')
@@ -170,9 +172,41 @@ test('found text is own for whoever wrote it, and other for everybody else', asy
     [reader, 'other'],
   ] as const) {
     const { facts, text } = await said(client, 'search_memory', { query: 'okapis', kinds })
-    expect(facts).toMatchObject({ _source: { trust }, items: [{}, {}] })
+    expect(facts).toMatchObject({ items: [{}, {}] })
+    expect(trustIn(facts)).toBe(trust)
     expect(text).not.toContain(ada.userId)
   }
+})
+
+test('a list whose records have one author names them once', async () => {
+  const { slug } = await make('create_project', { name: 'One author' })
+  for (const content of ['Lynxes hear well.', 'Lynxes hunt at night.'])
+    await make('store_memory', { content, project: slug })
+  const seenBy = async (client: McpClient) => (await said(client, 'list_memories', { project: slug })).facts
+  const [own, others] = [await seenBy(writer), await seenBy(reader)]
+  expect(own._source).toBe('own')
+  expect(others._source).toEqual({ kind: 'memories', author: 'test (agent) for Ada Lovelace', trust: 'other' })
+  for (const item of [own.items, others.items].flat()) expect(item).not.toHaveProperty('author')
+  await said(reader, 'store_memory', { content: 'Lynxes climb.', project: slug })
+  const mixed = await seenBy(writer)
+  expect(mixed._source).toEqual({ kind: 'memories', trust: 'other' })
+  for (const item of mixed.items as object[]) expect(item).toHaveProperty('author')
+})
+
+test('an own decision that others discuss is not all own', async () => {
+  const { id } = await make('log_decision', { title: 'Feed lynxes', decision: 'At night.', project })
+  const seen = async () => trustIn((await said(writer, 'get_decision', { decision: id })).facts)
+  expect(await seen()).toBe('own')
+  await said(reader, 'log_decision', { decision: id, comment: corpus.order })
+  expect(await seen()).toBe('other')
+})
+
+test('an own project that shows what others did is not all own', async () => {
+  const { slug } = await make('create_project', { name: 'Busy' })
+  const seen = async () => trustIn((await said(writer, 'get_project', { project: slug })).facts)
+  expect(await seen()).toBe('own')
+  await said(reader, 'create_task', { title: corpus.order, project: slug })
+  expect(await seen()).toBe('other')
 })
 
 test("an own task that others have left something on says that there is others' text in it", async () => {
@@ -182,7 +216,7 @@ test("an own task that others have left something on says that there is others' 
     tasks: [before, { ...after, blockedBy: ['Before'] }, alone],
   })
   const [first, second, third] = (created as string[]).map((line) => line.split(' ')[0] as string)
-  const other = { kind: 'task', trust: 'other' }
+  const other = { kind: 'task', trust: 'other' } as const
   const claimed = async (task?: string) => {
     const { facts } = await said(writer, 'claim_task', { task })
     return facts._source
@@ -205,7 +239,7 @@ test("an own task that is read with others' text on it, or with notes of unknown
     tasks: [{ title: 'Base' }, { title: 'Top', blockedBy: ['Base'] }, { title: 'Talk' }],
   })
   const [base, top, talk] = (created as string[]).map((line) => line.split(' ')[0] as string)
-  const trustOf = async (task?: string) => (await said(writer, 'get_task', { task })).facts._source?.trust
+  const trustOf = async (task?: string) => trustIn((await said(writer, 'get_task', { task })).facts)
   await make('update_task', { task: talk, comment: 'Mine.' })
   expect([await trustOf(top), await trustOf(talk)]).toEqual(['own', 'own'])
   await said(reader, 'complete_task', { task: base, notes: corpus.order })
@@ -234,10 +268,9 @@ test('what one person said through a shared agent is not own for another who use
   await said(hers, 'store_memory', { content: 'Tapirs swim.', project: slug })
   const { key } = (await said(others, 'create_task', { title: 'Ponds', project: slug })).facts
   await said(hers, 'update_task', { task: key, comment: corpus.order })
-  const seenBy = async (client: McpClient) =>
-    (await said(client, 'list_memories', { project: slug })).facts._source?.trust
+  const seenBy = async (client: McpClient) => trustIn((await said(client, 'list_memories', { project: slug })).facts)
   expect([await seenBy(hers), await seenBy(others)]).toEqual(['own', 'other'])
-  expect((await said(others, 'get_task', { task: key })).facts._source?.trust).toBe('other')
+  expect(trustIn((await said(others, 'get_task', { task: key })).facts)).toBe('other')
   await Promise.all([hers.close(), others.close()])
 })
 

@@ -80,9 +80,7 @@ async function usualTarget(ctx: Ctx): Promise<MemoryTarget> {
 
 function inProject(project: { id: string; organizationId: string } | undefined): MemoryTarget {
   if (!project)
-    throw invalid('/scopeId', 'Name the project it is about, by id, slug or key.', 'required', [
-      listProjects,
-    ])
+    throw invalid('/scopeId', 'Name the project it is about, by id, slug or key.', 'required', [listProjects])
   return { scope: 'project', scopeId: project.id, organizationId: project.organizationId, projectId: project.id }
 }
 

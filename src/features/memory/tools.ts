@@ -16,7 +16,7 @@ import {
 import { tool } from '../../mcp/tool.ts'
 import { memoryScopes, recallNames } from '../../records/names.ts'
 import { array, int, object, oneOf, optional, text, title } from '../../schema.ts'
-import { MemoryCreate, type MemoryStored } from './schema.ts'
+import { MemoryCreate, type MemoryHits, type MemoryStored } from './schema.ts'
 import * as memory from './service.ts'
 import { inScope, sharing } from './target.ts'
 
@@ -40,6 +40,21 @@ const described = {
 }
 const unlisted = ['scope', 'scopeId'] as const
 const stored = ({ id, similar }: MemoryStored) => ({ id, similar })
+
+/** What a search found. The origin of all hits is named once. */
+function found({ items, ...rest }: MemoryHits) {
+  const [first, ...others] = items
+  const common = others.length > 0 && others.every(({ origin }) => origin === first?.origin) ? first?.origin : undefined
+  return {
+    origin: common,
+    items: items.map(({ meaning: _, at: __, projectId: ___, createdById: ____, id, origin, ...hit }) => ({
+      ...(!hit.key && { id }),
+      ...hit,
+      ...(!common && { origin }),
+    })),
+    ...rest,
+  }
+}
 
 export const memoryTools = [
   tool({
@@ -80,12 +95,7 @@ export const memoryTools = [
     unlisted,
     action: memory.search,
     with: inScope,
-    show: ({ items, ...rest }) => ({
-      items: items.map(({ meaning: _, at: __, projectId: ___, createdById: ____, id, ...hit }) =>
-        hit.key ? hit : { id, ...hit },
-      ),
-      ...rest,
-    }),
+    show: found,
   }),
   tool({
     name: 'list_memories',
