@@ -123,10 +123,10 @@ describe('four workers in two windows of two tokens', () => {
       (transport, n) => new Worker(`worker ${n}`, () => connect(t.url, tokens[n % 2] as string, transport), all),
     )
     const [first, ...others] = workers as [Worker, ...Worker[]]
+    await Promise.all(workers.map((worker) => worker.work(5)))
     const dieAndContinue = async () => {
-      await first.work(5)
       await first.die()
-      await streamClosed(String(first.held))
+      await streamClosed(String(first.lost))
       await first.work()
     }
     await Promise.all([dieAndContinue(), ...others.map((worker) => worker.work())])

@@ -24,6 +24,8 @@ export class Worker {
   #session = ''
   /** The task that it holds. */
   held: string | undefined
+  /** The task that it held when it died. */
+  lost: string | undefined
 
   constructor(
     readonly name: string,
@@ -51,12 +53,9 @@ export class Worker {
     }
   }
 
-  get isDead(): boolean {
-    return this.#window === undefined
-  }
-
   /** Ends its program while it holds a task. */
   async die(): Promise<void> {
+    this.lost = this.held
     await this.#window?.die()
     this.#window = undefined
   }
@@ -81,7 +80,7 @@ export class Worker {
     const isHeld = this.held && given.get(this.held) === this && !this.all.done.includes(this.held)
     if (isHeld && key !== this.held) throw new Error(`${this.name} was given ${key} although it holds ${this.held}`)
     const other = key ? given.get(key) : undefined
-    if (other && other !== this && !other.isDead)
+    if (other && other !== this && other.lost !== key)
       throw new Error(`${this.name} was given ${key}, which ${other.name} works on`)
     if (key) given.set(key, this)
     this.held = key
