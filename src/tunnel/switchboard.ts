@@ -11,6 +11,7 @@ export interface TunnelFacts {
   ownerId: string
   access: 'private' | 'organization' | 'public'
   paused: boolean
+  version: number
 }
 
 /** A request that went through a tunnel, or was refused by its machine. */
@@ -183,7 +184,8 @@ export class Switchboard {
   }
 
   change(connection: Connection, facts: TunnelFacts): void {
-    if (this.#byId.get(facts.id) !== connection) return
+    // Facts that were read earlier may arrive later.
+    if (this.#byId.get(facts.id) !== connection || facts.version < connection.facts.version) return
     this.#bySlug.delete(connection.facts.slug)
     connection.facts = facts
     this.#bySlug.set(facts.slug, connection)

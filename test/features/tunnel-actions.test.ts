@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { OfferedActions, TunnelAction, TunnelActionPage } from '../../src/features/tunnels/action-schema.ts'
-import { Dispatcher, expireActions, startAction } from '../../src/features/tunnels/dispatch.ts'
+import { Dispatcher, endAction, expireActions, startAction } from '../../src/features/tunnels/dispatch.ts'
 import { MOST_OFFERS } from '../../src/features/tunnels/machine-connection.ts'
 import type { Tunnel, TunnelClaimed, TunnelRegistered } from '../../src/features/tunnels/schema.ts'
 import { purge } from '../../src/features/upkeep/service.ts'
@@ -208,15 +208,67 @@ describe('actions of a machine', () => {
     await expectRefusal(t, await ask(owner, { type: 'cancel', params: { actionId: running.id } }), 409, 'conflict')
   })
 
-  test('wait for one of four places', async () => {
-    const running = await Promise.all(times(4, async () => (await ask(owner, sleeping, 0)).body))
+  /** Takes all four places of the machine, and asks for a ping that has to wait. */
+  async function fillPlaces(id = box.tunnel.id): Promise<{ running: TunnelAction[]; fifth: TunnelAction }> {
+    const running = await Promise.all(times(4, async () => (await ask(owner, sleeping, 0, id)).body))
     await until(async () =>
       (await Promise.all(running.map((one) => get(owner, one)))).every((a) => a.state === 'running'),
     )
-    const fifth = (await ask(owner, { type: 'ping' }, 0)).body
+    const fifth = (await ask(owner, { type: 'ping' }, 0, id)).body
     expect((await get(owner, fifth)).state).toBe('queued')
-    for (const { id } of running) await ask(owner, { type: 'cancel', params: { actionId: id } })
-    await until(async () => (await get(owner, fifth)).state === 'succeeded')
+    return { running, fifth }
+  }
+  const cancelAll = async (actions: TunnelAction[]) => {
+    for (const { id } of actions) await ask(owner, { type: 'cancel', params: { actionId: id } })
+  }
+  const hasSucceeded = async (action: TunnelAction) => (await get(owner, action)).state === 'succeeded'
+
+  test('wait for one of four places', async () => {
+    const { running, fifth } = await fillPlaces()
+    await cancelAll(running)
+    await until(() => hasSucceeded(fifth))
+  })
+
+  test('take a place that the server has freed', async () => {
+    const { tunnel, machine } = await claimed()
+    const { agent, ended } = connect(machine)
+    await isOnline(tunnel.id)
+    const { running, fifth } = await fillPlaces(tunnel.id)
+    await endAction(systemCtx(t), { id: running[0]?.id ?? '', state: 'timed_out' })
+    await until(() => hasSucceeded(fifth))
+    agent.stop()
+    await ended
+  })
+
+  test('wait while the tunnel is paused, and are sent when it is not', async () => {
+    const { running, fifth } = await fillPlaces()
+    const pause = (paused: boolean) => owner.fetch('PUT', `/api/tunnels/${box.tunnel.id}`, { paused })
+    await pause(true)
+    await cancelAll(running)
+    await until(async () =>
+      (await Promise.all(running.map((one) => get(owner, one)))).every((a) => a.state === 'cancelled'),
+    )
+    expect((await get(owner, fifth)).state).toBe('queued')
+    await pause(false)
+    await until(() => hasSucceeded(fifth))
+  })
+
+  test('end also if the database fails for a moment', async () => {
+    const run = (statement: string) => t.app.driver.query(statement)
+    // A sequence goes on although its transaction was rolled back, so only the first attempt fails.
+    await run('create sequence attempts')
+    await run(`create function fail_once() returns trigger language plpgsql as $$ begin
+      if nextval('attempts') = 1 then raise exception 'away for a moment'; end if; return new; end $$`)
+    await run(`create trigger fail_once before update on tunnel_actions for each row
+      when (new.state = 'succeeded') execute function fail_once()`)
+    try {
+      expect((await ask(owner, { type: 'ping' })).body.state).toBe('succeeded')
+      expect((await run(`select last_value::int from attempts`)).rows).toEqual([[2]])
+    } finally {
+      await run('drop trigger fail_once on tunnel_actions')
+      await run('drop function fail_once')
+      await run('drop sequence attempts')
+    }
   })
 
   test('one key stands for one action', async () => {

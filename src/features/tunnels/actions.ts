@@ -133,8 +133,9 @@ async function cancelQueued(ctx: Ctx, tunnel: TunnelRow, { id, target }: { id: s
   const action = await findAction(ctx, tunnel, target)
   refuse(cancelRefusal(ctx, tunnel, action))
   if (action.state !== 'queued') return
-  await endRow(ctx, { id: target, state: 'cancelled', error: `Cancelled by ${ctx.actor.name}.` })
-  await endRow(ctx, { id, state: 'succeeded', result: { actionId: target } })
+  const ended = { id: target, state: 'cancelled' as const, error: `Cancelled by ${ctx.actor.name}.` }
+  // It may have been sent meanwhile. Then the machine is asked.
+  if (await endRow(ctx, ended, ['queued'])) await endRow(ctx, { id, state: 'succeeded', result: { actionId: target } })
 }
 
 export const getAction = read(

@@ -8,6 +8,7 @@ import { tunnelDeleted, tunnelOnline, tunnelUpdated } from './events.ts'
 import { createGate } from './gateway.ts'
 import { actorOf, cut } from './machine-connection.ts'
 import { OpenStreams } from './open-streams.ts'
+import { retried } from './retrying.ts'
 import { expireIfDue, factsOf, writeTraffic } from './serving.ts'
 
 const TICK_MS = 5000
@@ -30,7 +31,7 @@ export function serveTunnels(app: App): () => Promise<void> {
     const { type, subjectId } = event
     const isChange = type === tunnelUpdated.name || type === tunnelDeleted.name
     if (isChange && subjectId !== null) streams.tunnelChanged(subjectId)
-    void onEvent(app, event)
+    onEvent(app, event).catch((error: unknown) => app.log.warn('a change of a tunnel was not applied', { error }))
   })
   let ticks = 0
   const timer = setInterval(() => {
@@ -92,6 +93,8 @@ async function onEvent(app: App, { type, subjectId, data }: AppEvent): Promise<v
     else cut(connection, 'replaced')
   }
   if (type !== tunnelUpdated.name) return
-  const facts = await factsOf(app, connection.facts.id)
+  const facts = await retried(() => factsOf(app, connection.facts.id))
   if (facts) app.tunnels.change(connection, facts)
+  // What waited while the tunnel was paused is sent now.
+  Dispatcher.of(app).wake(connection.facts.id)
 }

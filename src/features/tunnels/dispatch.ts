@@ -16,6 +16,7 @@ import { asOf, isActive, isEnded, isOverdue, isWaiting, itsEnd } from './action-
 import type { ActionState, ActionType } from './action-schema.ts'
 import { Deadlines } from './deadlines.ts'
 import { tunnelActionFinished, tunnelActionRequested } from './events.ts'
+import { retried } from './retrying.ts'
 import { about } from './rows.ts'
 import { storable, storableText } from './storable.ts'
 import { tunnelActions, tunnels } from './table.ts'
@@ -31,20 +32,27 @@ interface Ended {
   finishedAt?: string
 }
 
-/** Stores the end of an action, unless it has ended already. */
-export const endAction = write('tunnels.endAction', machine, endRow)
+const unended = ['queued', 'running', 'awaiting_confirmation'] as const
 
-export async function endRow(ctx: Ctx, { id, result, ...rest }: Ended): Promise<void> {
+/** Stores the end of an action, unless it has ended already. */
+export const endAction = write('tunnels.endAction', machine, (ctx, ended: Ended) => endRow(ctx, ended))
+
+/** Stores the end of an action that is in one of these states. Returns false if it is in none of them. */
+export async function endRow(
+  ctx: Ctx,
+  { id, result, ...rest }: Ended,
+  from: readonly (typeof unended)[number][] = unended,
+): Promise<boolean> {
   const [row] = await ctx.db
     .update(tunnelActions)
     .set({ finishedAt: ctx.now, ...rest, ...(result !== undefined && { result }), sealed: null })
-    .where(and(eq(tunnelActions.id, id), inArray(tunnelActions.state, ['queued', 'running', 'awaiting_confirmation'])))
+    .where(and(eq(tunnelActions.id, id), inArray(tunnelActions.state, from)))
     .returning()
-  if (!row) return
+  if (!row) return false
   const [tunnel] = await ctx.db.select().from(tunnels).where(eq(tunnels.id, row.tunnelId))
-  if (!tunnel) return
   const data = { actionId: id, action: row.type, what: row.name ?? '', state: rest.state }
-  ctx.emit(tunnelActionFinished, { ...about(tunnel, data), userId: row.callerId })
+  if (tunnel) ctx.emit(tunnelActionFinished, { ...about(tunnel, data), userId: row.callerId })
+  return true
 }
 
 /** Returns the notices of a state, for those who watch the action or all actions of the tunnel. */
@@ -120,10 +128,11 @@ export class Dispatcher {
     if (isEnd) {
       this.#sent.delete(actionId)
       this.#queued.delete(actionId)
-      return
+    } else if (origin === this.app.instanceId) {
+      // Then those who watch are told of the end in time; otherwise only the next round would find it.
+      this.#queued.add(actionId)
     }
-    // Then those who watch are told of the end in time; otherwise only the next round would find it.
-    if (origin === this.app.instanceId) this.#queued.add(actionId)
+    // A new action may be sent, and the end of another one frees its place, whoever ended it.
     this.wake(subjectId)
   }
 
@@ -152,7 +161,7 @@ export class Dispatcher {
   async #took({ id, state, error }: ActionReport, sent: Sent): Promise<void> {
     if (state === undefined) return
     if (isEnded(state)) {
-      const { tail, tunnelId } = sent
+      const { tail } = sent
       await this.#end(id, {
         state: state as EndState,
         error: error && storableText(error),
@@ -160,7 +169,6 @@ export class Dispatcher {
         output: tail.text,
         outputCut: tail.isCut,
       })
-      await this.#sendWaiting(tunnelId)
       return
     }
     await this.app.db
@@ -171,8 +179,8 @@ export class Dispatcher {
   }
 
   async #end(id: string, ended: Omit<Ended, 'id'>): Promise<void> {
-    this.#sent.delete(id)
     await endAction(contextOf(this.app, system), { id, ...ended })
+    this.#sent.delete(id)
   }
 
   async #sendWaiting(tunnelId: string): Promise<void> {
@@ -223,7 +231,7 @@ export class Dispatcher {
 
   #next(tunnelId: string, work: () => Promise<void>): void {
     const last = (this.#last.get(tunnelId) ?? Promise.resolve())
-      .then(work)
+      .then(() => retried(work))
       .catch((error: unknown) => this.app.log.warn('an action of a tunnel failed', { error }))
     this.#last.set(tunnelId, last)
     void last.then(() => {
