@@ -57,6 +57,7 @@ export async function up({ json, http, mcp, who, name, access, claim, ...where }
   const stop = stopSignal()
   const desk = new Desk(json)
   let addresses = ''
+  let isStopping = false
   const agent = new Agent({
     machine,
     env: environmentForCommands(),
@@ -67,7 +68,7 @@ export async function up({ json, http, mcp, who, name, access, claim, ...where }
       desk.isOnline = state === 'online'
       if (json) emit({ state, tunnel: machine.slug })
       else if (desk.isOnline) note(`${machine.slug} is online at ${detail}. Press Ctrl-C to stop.`)
-      else note('The connection was lost. Connecting again.')
+      else if (!isStopping) note('The connection was lost. Connecting again.')
     },
     onAddresses: (services) => {
       const now = jsonText({ services })
@@ -81,8 +82,12 @@ export async function up({ json, http, mcp, who, name, access, claim, ...where }
       emit(json ? served : lineOf(entry))
     },
   })
-  stop.addEventListener('abort', () => agent.stop(), { once: true })
-  const close = await serveControl(desk.control(machine.slug, () => agent.stop()))
+  const stopAgent = () => {
+    isStopping = true
+    agent.stop()
+  }
+  stop.addEventListener('abort', stopAgent, { once: true })
+  const close = await serveControl(desk.control(machine.slug, stopAgent))
   const end = await agent.run().finally(close)
   if (end === 'refused')
     throw new Refusal(
@@ -129,7 +134,13 @@ interface Wanted {
 
 /** Returns what this machine is; registers and claims a tunnel if it has none, or claims another with a nonce. */
 async function machineOf(known: Machine | undefined, { name, access, claim }: Wanted, where: Where): Promise<Machine> {
-  if (known && claim === undefined) return known
+  if (known && claim === undefined) {
+    if (name ?? access)
+      note(
+        `This machine is ${known.slug}; --name and --access are for a new tunnel. Use: tutti tunnel update ${known.slug}`,
+      )
+    return known
+  }
   const about = { hostname: hostname(), os: process.platform, architecture: process.arch, clientVersion: version }
   if (claim !== undefined) {
     if (!where.server) throw new Refusal('--claim also needs --server, the address of the server.')

@@ -201,11 +201,19 @@ test('runs commands of the machine, opens its services here, and tells its own l
     stderr: 'pipe',
   })
   expect(await textOf(queued.stderr, 'Waiting')).toContain('workshop is offline')
-  const fourth = up()
+  const fourth = Bun.spawn([BINARY, 'tunnel', 'up', '--access', 'public'], {
+    env: { ...bareEnv, ...home.env },
+    stdin: 'ignore',
+    stdout: 'ignore',
+    stderr: 'pipe',
+  })
   expect(await new Response(queued.stdout).text()).toBe('hello Ada\n')
   expect(await queued.exited).toBe(0)
-  fourth.kill()
+  fourth.kill('SIGINT')
   expect(await fourth.exited).toBe(0)
+  const printed = await new Response(fourth.stderr).text()
+  expect(printed).toContain('Use: tutti tunnel update workshop')
+  expect(printed).not.toContain('The connection was lost')
   await run('tunnel', 'rm', 'workshop')
   rmSync(file)
 }, 300_000)
