@@ -14,7 +14,9 @@ export function Usage({ team }: { team: string }) {
         {limited.map(({ limit, used, most }) => (
           <div className="prow padx row" key={limit}>
             <dt className="grow">{words.usage.limits[limit]}</dt>
-            <dd className={used >= Number(most) ? 'b5' : 'soft'}>{words.usage.of(used, Number(most))}</dd>
+            <dd className={used >= Number(most) ? 'b5' : 'soft'}>
+              {words.usage[limit === 'storageMb' ? 'ofMb' : 'of'](used, Number(most))}
+            </dd>
           </div>
         ))}
       </dl>

@@ -4,8 +4,9 @@ export const words = {
   analytics: 'Analytics',
   usage: {
     title: 'Plan',
-    limits: { members: 'Members', projects: 'Projects', agents: 'Agents', storageMb: 'Files (MB)' },
+    limits: { members: 'Members', projects: 'Projects', agents: 'Agents', storageMb: 'Files' },
     of: (used: number, most: number) => `${used} of ${most}`,
+    ofMb: (used: number, most: number) => `${used} of ${most} MB`,
   },
   members: 'Members',
   columns: { name: 'Name', role: 'Role', here: 'Here', since: 'Since', more: 'More' },

@@ -19,10 +19,12 @@ export function WorkspaceInvitePage() {
           <h1 className="h1">{invite.workspace.name}</h1>
           <p className="soft">{words.title}</p>
         </header>
-        <div className="stack">
+        <div className="stack measure">
           <InviteText invite={invite} />
         </div>
-        <InviteAnswer invite={invite} />
+        <div className="measure">
+          <InviteAnswer invite={invite} />
+        </div>
         {invite.status === 'accepted' && (
           <p>
             <Link className="btn" to="/workspaces/$id" params={{ id: invite.workspace.id }}>

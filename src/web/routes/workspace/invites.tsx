@@ -32,16 +32,18 @@ export function WorkspaceInvites({ workspace: { id } }: { workspace: WorkspaceDe
           {data.map((one) => (
             <li key={one.id} className="setrow">
               <span className="grow wrapany">{one.email}</span>
-              <span className="flag">{one.role}</span>
-              <span className="t12 soft">{words.until(day(one.expiresAt))}</span>
-              <button
-                type="button"
-                className="btn small quiet"
-                aria-label={words.cancelOf(one.email)}
-                onClick={() => ask(one)}
-              >
-                {words.cancel}
-              </button>
+              <span className="row">
+                <span className="flag">{one.role}</span>
+                <span className="t12 soft">{words.until(day(one.expiresAt))}</span>
+                <button
+                  type="button"
+                  className="btn small quiet"
+                  aria-label={words.cancelOf(one.email)}
+                  onClick={() => ask(one)}
+                >
+                  {words.cancel}
+                </button>
+              </span>
             </li>
           ))}
         </ul>
