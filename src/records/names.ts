@@ -1,5 +1,8 @@
 interface KindInfo {
-  /** The path of their list below `/api`; `path/id` reads one. Without it they are read below their project. */
+  /**
+   * The path of their list below `/api`; `path/id` reads one, and is the address of its page in the dashboard. Without
+   * it they are read below their project.
+   */
   readonly path?: string
   /** Their noun on the command line: `tutti notes list`. */
   readonly noun?: string
@@ -141,3 +144,9 @@ export const memoryScopes = ['agent', 'project', 'session'] as const satisfies r
 export type MemoryScope = (typeof memoryScopes)[number]
 
 export const kindInfo = (name: RecordName): KindInfo => kinds[name]
+
+/** Returns the part of an address of the dashboard that names a record: `/tasks/TUT-42`. */
+export function recordPathIn(address: string): string | undefined {
+  const [, list, ref] = address.split('/')
+  return ref && recordNames.some((name) => kindInfo(name).path === `/${list}`) ? `/${list}/${ref}` : undefined
+}

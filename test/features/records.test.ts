@@ -6,7 +6,7 @@ import { events } from '../../src/events/table.ts'
 import type { Link } from '../../src/features/links/schema.ts'
 import { paths } from '../../src/paths.ts'
 import { projectOf } from '../../src/records/kind.ts'
-import { kindInfo, type RecordName } from '../../src/records/names.ts'
+import { kindInfo, type RecordName, recordNames, recordPathIn } from '../../src/records/names.ts'
 import { mcpToken, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { type MadeRecord, oneOfEach, titled } from '../support/records.ts'
 import { indexed, newWord, search } from './search-support.ts'
@@ -59,6 +59,14 @@ test('search finds every kind that says so, for those who see it, and each has a
       .filter(({ path }) => !pages.some((page) => page.test(path)))
       .map(({ kind, path }) => `${kind}: results lead to ${path}, so add a page there to src/paths.ts`),
   ).toEqual([])
+})
+
+test('the address of each kind with a path has a page in the dashboard, which names one record', () => {
+  const withPath = recordNames.flatMap((kind) => kindInfo(kind).path ?? [])
+  expect(withPath).toContain('/repos')
+  expect(withPath.filter((path) => !paths.some((page) => page.replace(/:\w+$/, ':') === `${path}/:`))).toEqual([])
+  expect(withPath.map((path) => recordPathIn(`${path}/one/more`))).toEqual(withPath.map((path) => `${path}/one`))
+  expect(['/', '/tasks', '/settings/keys', '/admin/users/1'].map(recordPathIn)).toEqual(Array(4).fill(undefined))
 })
 
 test.each(kinds)('events about a record of kind %s belong to its team and its project', async (kind, record) => {

@@ -4,6 +4,7 @@
  */
 import { useQuery } from '@tanstack/react-query'
 import { Link, Navigate, useLocation } from '@tanstack/react-router'
+import { recordPathIn } from '../../records/names.ts'
 import { isThere } from '../api.ts'
 import { AfterAMoment, Empty, Skeleton } from '../components/states.tsx'
 import { teamsQuery } from '../session.ts'
@@ -11,12 +12,10 @@ import { words } from '../words.ts'
 
 /** More teams are not asked: a page that does not exist must not cost hundreds of requests. */
 const MOST = 20
-/** Pages of one record, whose address is the API's path without `/api`; of a project's pages, the project's. */
-const RECORD = /^(\/projects\/[^/]+)|^\/(tasks|notes|decisions|specs|skills|agents|memories|sessions|features)\/[^/]+/
 
 export function Elsewhere({ otherwise }: { otherwise: React.ReactNode }) {
   const { pathname, search } = useLocation()
-  const path = 'team' in search ? undefined : RECORD.exec(pathname)?.[0]
+  const path = 'team' in search ? undefined : recordPathIn(pathname)
   const teams = useQuery(teamsQuery).data
   const { data: having } = useQuery({
     queryKey: ['elsewhere', path],
