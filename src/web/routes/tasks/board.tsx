@@ -3,8 +3,7 @@ import { autoScrollForElements } from '@atlaskit/pragmatic-drag-and-drop-auto-sc
 import { type UIEvent, useEffect, useRef, useState } from 'react'
 import type { Status } from '../../../records/work.ts'
 import { statusNames } from '../../words.ts'
-import type { BoardProps } from './board-props.ts'
-import { Column } from './column.tsx'
+import { type BoardProps, Column } from './column.tsx'
 import { words } from './words.ts'
 
 export function Board({ board, ...props }: BoardProps) {

@@ -7,19 +7,47 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { defaultRangeExtractor, type Range, useVirtualizer, type VirtualItem } from '@tanstack/react-virtual'
 import { Plus } from 'lucide-react'
 import { memo, type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import type { TaskGroups } from '../../../features/tasks/list-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
+import type { Status } from '../../../records/work.ts'
 import { StatusGlyph } from '../../components/glyphs.tsx'
 import { statusNames } from '../../words.ts'
 import { Card } from './board-card.tsx'
-import type { BoardProps } from './board-props.ts'
-import { type Group, placeIn, stepOf } from './moves.ts'
+import { type Group, type Move, placeIn, stepOf } from './moves.ts'
 import { MOST_IN_COLUMN } from './queries.ts'
+import type { Selection } from './selection.ts'
 import { words } from './words.ts'
 
 const route = getRouteApi('/inside/projects/$slug/tasks')
 
 /** The space between cards, as the style sheet has it, and about how high a card is. */
 const [GAP, CARD] = [6, 84]
+
+/** What the board gets from its page, and passes to its columns. */
+export interface BoardProps {
+  board: TaskGroups
+  /** The key of the task that is open beside the board. */
+  open: string | undefined
+  onOpen(key: string): void
+  onMove(move: Move): void
+  onAdd(status: 'backlog' | 'todo'): void
+  /** Loads more cards of a column; undefined while it does. */
+  onMore: ((group: Group) => void) | undefined
+  /** Does so because the end of a column comes near; undefined also where it has just failed. */
+  onNear: ((group: Group) => void) | undefined
+  /** How to bring a card of each column into view, by its place there. */
+  scrollers: RefObject<Map<Status, (place: number) => void>>
+  /** The board with moves that are not drawn yet: a second key may come before that. */
+  now(): TaskGroups | undefined
+  selection: Selection
+  /** The card that arrow keys move without Alt. */
+  moving: string | undefined
+  onMoved(): void
+  /** Asks where to move a card, where it cannot be dragged. */
+  onMenu(task: TaskItem): void
+  /** Whether the reader may add and move cards; the server says so. */
+  may: boolean
+}
 
 interface ColumnProps extends Omit<BoardProps, 'board'> {
   group: Group
