@@ -21,12 +21,13 @@ export const repo = text(300, { minLength: 1, description: 'owner/name, URL or i
 export const tags = optional(array(title(50), 50, { uniqueItems: true }))
 export const priority = optional(oneOf(priorities))
 export const query = optional(text(200))
-export const acceptance = optional(array(title(500), 50, { description: 'Criteria' }))
-export const blockedBy = optional(array(text(100), 50, { uniqueItems: true }))
+export const acceptance = optional(array(title(500), 50))
+export const blockedBy = optional(array(text(200), 50, { uniqueItems: true }))
 export const supersedes = optional(text(36, { minLength: 8 }))
 
 /** Several records in one call; the tool itself checks their fields. Lists of tools do not repeat these. */
 export const several = Type.Array(Type.Unsafe<object>({ type: 'object' }), {
+  maxItems: 50,
   description: 'Several: objects with these fields',
 })
 /** JSON of any form. A refusal names the limit of its size. */

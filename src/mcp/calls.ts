@@ -12,6 +12,7 @@ import type { App } from '../services.ts'
 import { withoutSecrets } from '../text/secrets.ts'
 import { logError, toAppError } from '../thrown.ts'
 import { type Arguments, type Catalogue, refusal } from './catalogue.ts'
+import { applyCorrection, type Correctable, keepArguments } from './corrections.ts'
 import { explained, inShort, nearestTool } from './mistakes.ts'
 import { namesIn } from './names.ts'
 import type { Caller } from './protocol.ts'
@@ -50,16 +51,20 @@ export class Calls {
   }
 
   async run(name: string, args: Arguments, caller: Caller, signal: AbortSignal): Promise<Told> {
-    const { requestId, owner } = caller
+    const { owner } = caller
+    let correctable: Correctable | undefined
     try {
       const wait = this.guard.perToken.take(owner.credentialId)
       if (wait > 0) throw this.guard.limited(this.guard.perToken, wait)
       const tool = this.catalogue.get(name)
       if (!tool) throw this.#unknownTool(name, caller)
-      const { args: given, errors: twice } = this.catalogue.read(tool, args)
-      const runs = callOf(tool, given)
+      const { args: sent, errors: twice } = this.catalogue.read(tool, args)
+      const runs = callOf(tool, sent)
       const refused = refusal(tool, caller.actor, caller.selection, runs)
       if (refused) throw refused
+      const { correction } = tool
+      const given = correction ? await applyCorrection(this.#contextFor({}, caller, signal), correction, sent) : sent
+      if (correction) correctable = { tool: tool.name, correction, sent, args: given }
       const found = twice.length > 0 ? twice : check(tool.input, given)
       const errors = found.length > 0 ? explained(found, tool, this.catalogue.usable(caller)) : found
       if (errors.length > 0) throw new AppError('invalid', inShort(errors), { errors })
@@ -72,16 +77,28 @@ export class Calls {
       return success(shown, tool, { ...known, author: authorOnce(result, source, ctx.actor) }, source)
     } catch (thrown) {
       if (thrown instanceof ProtocolError) throw thrown
-      const error = toAppError(thrown)
-      logError(this.app.log, error, { requestId, tool: name })
-      const { subject } = error.details
-      // A failed lookup of other names must not hide the error.
-      const near = subject ? await namesNear(this.#contextFor({}, caller, signal), subject).catch(() => []) : []
-      const usable = new Set(this.catalogue.usable(caller).map((tool) => tool.name))
-      const source = sourceOfError(name, error, args)
-      const tool = this.catalogue.get(name)?.name ?? name
-      return failure(error, { tool, requestId, usable, near, source })
+      return this.#failed(toAppError(thrown), { name, args, correctable }, caller, signal)
     }
+  }
+
+  /** Returns the error of a call, with what the caller can do about it. */
+  async #failed(
+    error: AppError,
+    { name, args, correctable }: { name: string; args: Arguments; correctable: Correctable | undefined },
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<Told> {
+    const { requestId } = caller
+    logError(this.app.log, error, { requestId, tool: name })
+    const { subject } = error.details
+    const ctx = this.#contextFor({}, caller, signal)
+    // A failed lookup of other names, or of room for the arguments, must not hide the error.
+    const near = subject ? await namesNear(ctx, subject).catch(() => []) : []
+    const kept = correctable && (await keepArguments(ctx, correctable, error).catch(() => undefined))
+    const usable = new Set(this.catalogue.usable(caller).map((tool) => tool.name))
+    const source = sourceOfError(name, error, args)
+    const tool = this.catalogue.get(name)?.name ?? name
+    return failure(error, { tool, requestId, usable, near, source, kept })
   }
 
   /** Returns a JSON-RPC response. Bypasses the SDK, whose checks of every message cost more than the rest of a call. */

@@ -199,13 +199,9 @@ const plain = (schema: TObject): unknown =>
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
     if (Array.isArray(value.examples)) delete value.examples
     if (value.type === 'object' && !value.properties) delete value.patternProperties
-    if (value.type === 'string' && value.pattern === '\\S') delete value.pattern
-    // What follows is still checked, and errors name it; models do not count characters before they write.
     if (key !== '' && value.additionalProperties === false) delete value.additionalProperties
-    for (const limit of ['minLength', 'maxLength', 'maxItems', 'uniqueItems'])
-      if (typeof value[limit] !== 'object') delete value[limit]
-    if (value.type === 'number' && value.minimum <= 200) delete value.minimum
-    if (value.type === 'number' && value.maximum >= 1000) delete value.maximum
+    removeGenerousLimits(value)
+    if (value.type === 'string' && value.pattern === '\\S') delete value.pattern
     if (value.type === 'string' && ['uuid', 'date-time', 'date-or-time'].includes(value.format)) delete value.format
     if (value.type === 'number' && value.multipleOf === 1) {
       value.type = 'integer'
@@ -215,6 +211,26 @@ const plain = (schema: TObject): unknown =>
     // A number costs a token less where the schema ends with it.
     return typeof value.type === 'string' ? { type: value.type, ...value } : value
   })
+
+/**
+ * Keeps the limits that callers meet: of titles, of lists of records and short lists, and of numbers where 1 or 1,000
+ * is not allowed. All others are still checked, and errors name them; each would cost six tokens.
+ */
+function removeGenerousLimits(schema: Record<string, unknown>): void {
+  const { type, items, pattern, maxItems, maxLength, minimum, maximum } = schema as TSchema
+  const isTitle = type === 'string' && pattern === '\\S' && maxLength === 200
+  const isOfRecords = type === 'array' && (items?.type === 'object' || items?.anyOf !== undefined)
+  if (!isTitle) remove(schema, 'maxLength')
+  if (items?.enum || maxItems > (isOfRecords ? 50 : 49)) remove(schema, 'maxItems')
+  for (const name of ['minLength', 'minItems', 'uniqueItems']) remove(schema, name)
+  if (type === 'number' && minimum <= 1) remove(schema, 'minimum')
+  if (type === 'number' && maximum >= 1000) remove(schema, 'maximum')
+}
+
+/** Removes a limit. An argument may have the same name as one. */
+function remove(schema: Record<string, unknown>, name: string): void {
+  if (typeof schema[name] !== 'object') delete schema[name]
+}
 
 const structured = (input: TObject): string[] =>
   Object.entries(input.properties as Record<string, TSchema>)

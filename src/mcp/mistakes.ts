@@ -89,11 +89,12 @@ const LONGEST = 300
 
 /** Returns the errors as short sentences: those that differ only by the item that they are about are said once. */
 export function inShort(errors: readonly FieldError[]): string {
-  const alike = [...Map.groupBy(errors, ({ message }) => message.replace(/\.\d+(?=[.\s])/g, '.*')).values()]
+  const placeOf = ({ code, pointer }: FieldError) => `${code} ${pointer.replace(/\/\d+(?=\/|$)/g, '/*')}`
+  const alike = [...Map.groupBy(errors, placeOf).values()]
   const sentences = alike.slice(0, MOST_EXPLAINED).map(([first, ...others]) => {
     const { message = '' } = first ?? {}
     const text = message.length > LONGEST ? `${message.slice(0, LONGEST)}…` : message
-    return others.length > 0 ? `${text} The same ${others.length} more times.` : text
+    return others.length > 0 ? `${text} The same for other items.` : text
   })
   const rest = alike.slice(MOST_EXPLAINED).flat().length
   return [...sentences, ...(rest > 0 ? [`${rest} more errors.`] : [])].join(' ')

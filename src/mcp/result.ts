@@ -57,6 +57,8 @@ interface FailedCall {
   readonly source?: Attribution
   /** What the caller may have meant by a reference to nothing. */
   readonly near?: readonly string[]
+  /** How to correct the arguments, which were kept. */
+  readonly kept?: string
 }
 
 /**
@@ -65,7 +67,7 @@ interface FailedCall {
  */
 export function failure(error: AppError, call: FailedCall): Told {
   const { tool, requestId, source } = call
-  const next = nextStep(error, call)
+  const next = [nextStep(error, call), call.kept].filter(Boolean).join(' ')
   const { errors, current, error: reason } = error.details
   const known = new AppError(error.code, next ? `${error.message} ${next}` : error.message, {
     errors,

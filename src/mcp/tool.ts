@@ -2,6 +2,7 @@ import type { Action } from '../action.ts'
 import { type Doer, inFull } from '../records/party.ts'
 import { object, optional, type Static, type TObject, type TSchema, text } from '../schema.ts'
 import { quoted } from '../text/quoted.ts'
+import type { Correction } from './corrections.ts'
 import { openCursor, sealCursor } from './cursors.ts'
 import { callersProject } from './hooks.ts'
 
@@ -25,6 +26,8 @@ export interface Tool {
   /** Arguments that lists of tools show in a simpler form than all that they accept. */
   readonly listedAs?: Readonly<Record<string, TSchema>>
   readonly writing?: { readonly fields: readonly string[]; readonly action: Runs }
+  /** How a refused call is corrected without its arguments. */
+  readonly correction?: Correction
   run(ctx: Parameters<Action<never, unknown>>[0], input: never): Promise<Ran>
 }
 
@@ -51,6 +54,8 @@ interface Definition<I extends TObject, A, R> {
   listedAs?: Readonly<Record<string, TSchema>>
   /** Arguments that make a reading tool write, and the action for them. Callers who may only read do not see them. */
   writing?: { fields: readonly (keyof Static<I> & string)[]; action: Action<A, R> }
+  /** How a refused call is corrected without its arguments. */
+  correction?: Correction
   /** A list that is limited to the caller's default project where `project` is left out. Its result says so. */
   narrowed?: true
   /** Converts the arguments of the tool to the input of the action. */
@@ -85,6 +90,7 @@ export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {
     derived: d.derived,
     listedAs: d.listedAs,
     writing: d.writing,
+    correction: d.correction,
     run: async (
       ctx,
       {

@@ -62,8 +62,8 @@ const plain = new Set(
     'title name description content text url id ref role persona model status priority tags query cursor idempotencyKey ' +
     'goals context summary files branch commands checks commits option pros cons rationale alternatives outcome decision ' +
     'evidence notes comment reason verdict version links points estimate epics stories tasks systemPrompt nextStep ' +
-    'openQuestions pullRequests testRuns blockedBy supersedes discoveredFrom expectedVersion limit until minutes ' +
-    'budgetTokens importance settings metadata scopeId base tests command passed failed'
+    'openQuestions pullRequests testRuns acceptance blockedBy supersedes discoveredFrom expectedVersion limit until ' +
+    'minutes budgetTokens importance settings metadata scopeId base tests command passed failed'
   ).split(' '),
 )
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { tools } from '../../src/feature.ts'
+import { tools } from '../../src/all-features.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 import { type McpClient, ways } from './support.ts'
 

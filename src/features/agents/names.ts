@@ -131,7 +131,7 @@ export function ifMissing(error: unknown): undefined {
   if (!(error instanceof AppError && error.code === 'not_found')) throw error
 }
 
-/** Finds an agent by id, slug, the unique beginning of its id, or as an agent of the team by name; `me` is the caller. */
+/** Finds an agent by id, slug or the unique beginning of its id, `me`, or an agent of the team by its name. */
 export async function findVisibleAgent(ctx: Ctx, ref: string, by?: 'whole'): Promise<Agent> {
   const { agent, organizationId } = ctx.actor
   if (agent && ref.trim().toLowerCase() === 'me') return findByReference(ctx, agent.id)

@@ -51,8 +51,8 @@ async function findOwn(
 }
 
 /**
- * Returns the id of the user's agent `Claude Code (laptop)`, which it creates if there is none. Tokens of one name whose
- * program is not known may belong to different programs, so each gets an agent: `laptop`, `laptop 2`.
+ * Returns the id of the user's agent `Claude Code (laptop)`, which it creates if there is none. Tokens of one name
+ * whose program is not known may belong to different programs, so each gets an agent: `laptop`, `laptop 2`.
  */
 export async function agentOfToken(
   ctx: Ctx,
@@ -101,8 +101,8 @@ export async function personOf({ db }: Ctx, agentId: string): Promise<{ id: stri
 }
 
 /**
- * Stores the program of a token's agent. Returns false if the agent was not made for this user's token, or has a program
- * already. Its name stays: others may have read it.
+ * Stores the program of a token's agent. Returns false if the agent was not made for this user's token, or has a
+ * program already. Its name stays: others may have read it.
  */
 export async function setProgram(
   ctx: Ctx,

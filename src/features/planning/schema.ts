@@ -18,7 +18,10 @@ export const PlanTask = object({
   estimate: optional(int({ max: 10_000 })),
   acceptance: optional(array(title(500), 50)),
   blockedBy: optional(
-    array(text(40, { example: 'lock' }), 50, { uniqueItems: true, description: 'refs of tasks in this plan' }),
+    array(text(200, { example: 'lock' }), 50, {
+      uniqueItems: true,
+      description: 'refs or titles of tasks in this plan, or keys of existing tasks',
+    }),
   ),
 })
 export const PlanStory = object({
@@ -26,7 +29,13 @@ export const PlanStory = object({
   points: optional(int({ max: 1000 })),
   tasks: optional(array(PlanTask, 200)),
 })
-export const PlanEpic = object({ ...described, stories: optional(array(PlanStory, 100)) })
+export const PlanEpic = object({
+  ...described,
+  stories: optional(array(PlanStory, 100)),
+  tasks: optional(
+    array(PlanTask, 200, { description: 'Tasks without a story: they get one with the title of the epic' }),
+  ),
+})
 
 export const PlanCreate = object({ epics: array(PlanEpic, 50) })
 export type PlanCreate = Static<typeof PlanCreate>

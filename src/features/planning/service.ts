@@ -1,19 +1,18 @@
 import { eq } from 'drizzle-orm'
 import { write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
-import { newId } from '../../db/columns.ts'
+import { anyOf, idList, newId } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
 import { nameChanged } from '../../records/changed.ts'
-import { circleIn, wayTo } from '../../records/cycles.ts'
 import { lastPosition } from '../../records/positions.ts'
 import type { Priority } from '../../records/work.ts'
-import { requireOpenProject } from '../projects/refusals.ts'
-import * as projects from '../projects/rows.ts'
 import { epics, stories } from '../stories/table.ts'
 import { addDependencies, nameDependencies } from '../tasks/dependencies.ts'
-import { takeNumbers } from '../tasks/places.ts'
+import { lockNeighbours } from '../tasks/neighbours.ts'
+import { projectFor, takeNumbers } from '../tasks/places.ts'
 import { tasks } from '../tasks/table.ts'
 import { planCreated } from './events.ts'
+import { dependenciesOf } from './plan-dependencies.ts'
 import type { PlanCreate, Tree } from './schema.ts'
 import { treeOf } from './tree.ts'
 
@@ -21,14 +20,13 @@ import { treeOf } from './tree.ts'
 export const createPlan = write(
   'planning.createPlan',
   member('tasks:write'),
-  async (ctx, { ref, ...plan }: PlanCreate & { ref: string }): Promise<Tree> => {
-    const project = await projects.find(ctx, ref)
-    requireOpenProject(ctx, project, 'Planning in this project')
+  async (ctx, { ref, ...plan }: PlanCreate & { ref?: string }): Promise<Tree> => {
+    const project = await projectFor(ctx, ref)
     const flat = flatten(plan)
     checkSize(flat)
-    const blockers = dependenciesOf(flat.tasks)
-    if (blockers.length > 2000) throw invalid('/epics', 'A plan can have at most 2,000 dependencies.', 'too_many')
+    // Numbers first: they lock the project, and the team is locked after it.
     const first = await takeNumbers(ctx, project.id, flat.tasks.length)
+    const { dependencies, existing } = await dependenciesOf(ctx, project, flat.tasks)
     const shared = {
       organizationId: project.organizationId,
       projectId: project.id,
@@ -45,14 +43,16 @@ export const createPlan = write(
       await ctx.db.insert(stories).values(flat.stories.map((s, i) => ({ ...shared, ...s, position: i + 1 })))
     if (flat.tasks.length > 0)
       await ctx.db.insert(tasks).values(
-        flat.tasks.map(({ ref: _, blockedBy: __, ...t }, i) => ({
+        flat.tasks.map(({ ref: _, blockedBy: __, at: ___, ...t }, i) => ({
           ...shared,
           ...t,
           number: first + i,
           position: firstTask + i,
         })),
       )
-    nameDependencies(ctx, shared, await addDependencies(ctx, blockers))
+    if (existing.length > 0)
+      await lockNeighbours(ctx, anyOf(tasks.id, idList(flat.tasks.map(({ id }) => id))), existing)
+    nameDependencies(ctx, shared, await addDependencies(ctx, dependencies))
     for (const [kind, rows] of Object.entries({ epic: flat.epics, story: flat.stories, task: flat.tasks }))
       nameChanged(
         ctx,
@@ -75,7 +75,6 @@ export const createPlan = write(
 )
 
 type Flat = ReturnType<typeof flatten>
-type FlatTask = Flat['tasks'][number]
 
 function checkSize({ epics, stories, tasks }: Flat): void {
   if (epics.length + stories.length + tasks.length > 500)
@@ -94,12 +93,16 @@ function flatten({ epics: wanted }: PlanCreate) {
     description: d.description,
     priority: d.priority ?? ('medium' as const),
   })
-  const epicRows = wanted.map((e) => ({ row: described(e), stories: e.stories ?? [] }))
+  const epicRows = wanted.map((e, i) => ({ row: described(e), stories: storiesOf(e, `/epics/${i}`) }))
   const storyRows = epicRows.flatMap(({ row, stories: list }) =>
-    list.map((s) => ({ row: { ...described(s), epicId: row.id, points: s.points }, tasks: s.tasks ?? [] })),
+    list.map(({ story, at }) => ({
+      row: { ...described(story), epicId: row.id, points: story.points },
+      tasks: story.tasks ?? [],
+      at,
+    })),
   )
-  const taskRows = storyRows.flatMap(({ row, tasks: list }) =>
-    list.map((t) => ({
+  const taskRows = storyRows.flatMap(({ row, tasks: list, at }) =>
+    list.map((t, i) => ({
       ...described(t),
       storyId: row.id,
       labels: t.labels ?? [],
@@ -107,45 +110,18 @@ function flatten({ epics: wanted }: PlanCreate) {
       acceptance: (t.acceptance ?? []).map((text) => ({ text, done: false })),
       ref: t.ref,
       blockedBy: t.blockedBy ?? [],
+      at: `${at}/tasks/${i}`,
     })),
   )
   return { epics: epicRows.map((e) => e.row), stories: storyRows.map((s) => s.row), tasks: taskRows }
 }
 
-/** Returns the dependencies. Refs must be unique and known, and there must be no cycle. */
-function dependenciesOf(list: FlatTask[]): { taskId: string; blockedById: string }[] {
-  const byRef = new Map<string, FlatTask>()
-  for (const task of list) {
-    if (task.ref === undefined) continue
-    if (byRef.has(task.ref))
-      throw invalid('/epics', `Two tasks have the ref ${JSON.stringify(task.ref)}. Give each its own.`)
-    byRef.set(task.ref, task)
-  }
-  const pairs = list.flatMap((task) =>
-    task.blockedBy.map((ref) => {
-      const blocker = byRef.get(ref)
-      if (!blocker)
-        throw invalid(
-          '/epics',
-          `"${task.title}" is blocked by ${JSON.stringify(ref)}, but no task of this plan has that ref.`,
-        )
-      return { task, blocker }
-    }),
-  )
-  const edges = pairs.map(({ task, blocker }) => ({ from: task.id, to: blocker.id }))
-  const circle = circleIn(edges)
-  for (const task of circle ? list.filter(({ id }) => circle.has(id)) : []) {
-    const starts = task.blockedBy.map((ref) => (byRef.get(ref) as FlatTask).id)
-    const way = wayTo(task.id, starts, edges)
-    if (way) throw invalid('/epics', `These tasks block each other: ${inWords(list, [task.id, ...way])}.`, 'cycle')
-  }
-  return pairs.map(({ task, blocker }) => ({ taskId: task.id, blockedById: blocker.id }))
+/** Returns the stories of an epic and where they are in the plan. The epic's own tasks get a story with its title. */
+function storiesOf(epic: PlanCreate['epics'][number], at: string): { story: Story; at: string }[] {
+  const { title, priority, tasks: own = [], stories = [] } = epic
+  return [
+    ...(own.length > 0 ? [{ story: { title, priority, tasks: own }, at }] : []),
+    ...stories.map((story, i) => ({ story, at: `${at}/stories/${i}` })),
+  ]
 }
-
-const MOST_NAMED = 10
-
-function inWords(list: FlatTask[], way: string[]): string {
-  const titles = way.map((id) => list.find((task) => task.id === id)?.title as string)
-  if (titles.length <= MOST_NAMED) return titles.join(' → ')
-  return [...titles.slice(0, MOST_NAMED - 1), `… (${titles.length - MOST_NAMED} more)`, ...titles.slice(-1)].join(' → ')
-}
+type Story = NonNullable<PlanCreate['epics'][number]['stories']>[number]

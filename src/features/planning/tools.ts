@@ -1,40 +1,44 @@
+import { Type } from '@sinclair/typebox'
+import { invalid } from '../../errors.ts'
 import { acceptance, blockedBy, priority, project, tags } from '../../mcp/arguments.ts'
 import { tool } from '../../mcp/tool.ts'
-import { array, object, optional, type Static, text } from '../../schema.ts'
+import { array, jsonObject, object, optional, type Static, text } from '../../schema.ts'
 import { quoted } from '../../text/quoted.ts'
+import { findRefused, keepRefused } from './refused-plans.ts'
 import { type PlanCreate, PlanEpic, PlanStory, PlanTask, type Tree, type TreeTask } from './schema.ts'
 import * as planning from './service.ts'
 
 /** A plan as tools take it: with the names and descriptions that arguments have in every tool. */
 const { labels: _, ...fields } = PlanTask.properties
-const Task = object({ ...fields, priority, tags, acceptance, blockedBy })
+const Task = object({ ...fields, ref: optional(text(40, { minLength: 1 })), priority, tags, acceptance, blockedBy })
+const { description } = PlanStory.properties
+const title = text(200)
 const Story = object({ ...PlanStory.properties, priority, tasks: optional(array(Task, 200)) })
-const Epic = object({ ...PlanEpic.properties, priority, stories: optional(array(Story, 100)) })
-
-/** Lists of tools name the values of a priority once. */
-const plain = optional(text(40))
-const listedEpics = array(
-  object({
-    ...Epic.properties,
-    priority: plain,
-    stories: optional(
-      array(
-        object({
-          ...Story.properties,
-          priority: plain,
-          tasks: optional(array(object({ ...Task.properties, ref: plain }), 200)),
-        }),
-        100,
-      ),
-    ),
-  }),
-  50,
-)
+const Epic = object({
+  ...PlanEpic.properties,
+  priority,
+  stories: optional(array(Story, 100)),
+  tasks: optional(array(Task, 200)),
+})
+/** Lists of tools show the fields of tasks once, and the usual ones of epics and stories. */
+const { estimate: __, ...usual } = Task.properties
+const listedAs = {
+  epics: array(
+    object({
+      title,
+      description,
+      stories: optional(array(object({ title, description, tasks: optional(array(object(usual), 200)) }), 100)),
+      tasks: optional(array(Type.Unsafe<object>({ type: 'object' }), 200)),
+    }),
+    50,
+  ),
+}
 
 const labelled = ({ tags, ...task }: Static<typeof Task>) => ({ ...task, labels: tags })
 const epicsOf = (epics: Static<typeof Epic>[]): PlanCreate['epics'] =>
   epics.map((epic) => ({
     ...epic,
+    tasks: epic.tasks?.map(labelled),
     stories: epic.stories?.map((story) => ({ ...story, tasks: story.tasks?.map(labelled) })),
   }))
 
@@ -68,12 +72,21 @@ export const planningTools = [
     name: 'create_plan',
     title: 'Create plan',
     description:
-      'Create a whole plan, all or nothing: epics with stories with tasks. blockedBy names refs of tasks in the plan.',
+      'Create epics, stories and tasks, all or none. blockedBy: refs, titles or keys. fix corrects a refused plan.',
     toolset: 'projects',
-    input: object({ project, epics: array(Epic, 50) }),
-    listedAs: { epics: listedEpics },
+    input: object({
+      project: optional(project),
+      epics: optional(array(Epic, 50)),
+      plan: optional(text(20, { minLength: 1 })),
+      fix: optional(jsonObject()),
+    }),
+    listedAs,
+    correction: { id: 'plan', changes: 'fix', keep: keepRefused, find: findRefused },
     action: planning.createPlan,
-    with: ({ project, epics }) => ({ ref: project, epics: epicsOf(epics) }),
+    with: ({ project, epics }) => {
+      if (!epics) throw invalid('/epics', 'Send epics, or plan and fix.', 'required')
+      return { ref: project, epics: epicsOf(epics) }
+    },
     show: keys,
   }),
 ]

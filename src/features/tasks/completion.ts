@@ -52,7 +52,7 @@ export const completeMany = write(
 
 type Finishing = Omit<TaskComplete, 'claimNext'> & { task: string }
 
-/** Completes the tasks in this order. A refusal for open criteria names those of all tasks, so that one call mends it. */
+/** Completes the tasks in this order. A refusal for open criteria names those of all tasks. */
 async function finishAll(ctx: Ctx, list: readonly Finishing[], by: Worker): Promise<Finished[]> {
   const found = await Promise.all(list.map(({ task }) => findWithProject(ctx, task)))
   // Locks in one step what the single completions would lock one after the other, so that two calls cannot deadlock.

@@ -26,7 +26,7 @@ import { Acceptance, Accepted } from './schema.ts'
 import * as tasks from './service.ts'
 import { asLines, begun, changed, completed, created, full, nextOrWhyNone } from './views.ts'
 
-const assignee = optional(text(254, { description: 'me, a name or e-mail' }))
+const assignee = optional(text(254, { description: 'me, name or e-mail' }))
 const acceptance = optional(array(Type.Union([title(500), Acceptance]), 50))
 /** Criteria with `done` are accepted too; `accepted` is the shorter way to tick them. */
 const met = array(text(500), 50, { description: 'Criteria met: numbers, texts or all' })
@@ -57,7 +57,7 @@ export const taskTools = [
   tool({
     name: 'create_task',
     title: 'Create task',
-    description: 'Add a task, or several: blockedBy may name their titles. For epics and stories use create_plan.',
+    description: 'Add tasks; blockedBy may name titles of new ones. For epics and stories use create_plan.',
     toolset: 'tasks',
     input: object({
       title: optional(title(200)),
@@ -139,7 +139,7 @@ export const taskTools = [
     name: 'complete_task',
     title: 'Complete task',
     description:
-      'Finish tasks; open criteria must be accepted. Returns what it unblocked and the next task (claimNext claims it).',
+      'Finish tasks; open criteria must be accepted. Returns unblocked tasks and the next one (claimNext claims it).',
     toolset: 'tasks',
     input: object({
       task: optional(task),
