@@ -41,7 +41,7 @@ const listing =
       limit: args.limit ?? LISTED,
       cursor: args.cursor,
       search: args.query,
-      projectId: args.project ?? project,
+      projectId: args.project === 'all' ? undefined : (args.project ?? project),
       ...rename(args),
     }),
   })
