@@ -47,7 +47,7 @@ function setAt(
   const last = names.pop()
   let at: unknown = args
   for (const name of names) at = isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined
-  const isPlace = Array.isArray(at) ? Number(last) >= 0 && Number(last) <= at.length : isObject(at)
+  const isPlace = !Array.isArray(at) || (/^\d{1,4}$/.test(last ?? '') && Number(last) <= at.length)
   if (!isObject(at) || !isPlace || last === undefined || last === '__proto__')
     throw invalid(
       `/${changes}`,

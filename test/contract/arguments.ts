@@ -23,7 +23,9 @@ export const references = (tool: Tool): string[] =>
 /** Returns the least that a call needs, with ids that exist. */
 export function argumentsOf(tool: Tool, from: World): Record<string, unknown> {
   const example: Record<string, unknown> = { ...(exampleOf(tool.input) as object), ...workable[tool.action.id] }
-  const input = Object.fromEntries(((tool.input.required ?? []) as string[]).map((name) => [name, example[name]]))
+  // A plan is optional, because a correction of an earlier one may be sent in its place.
+  const needed = [...((tool.input.required ?? []) as string[]), ...('epics' in tool.input.properties ? ['epics'] : [])]
+  const input = Object.fromEntries(needed.map((name) => [name, example[name]]))
   const own = properties(tool).flatMap(([name]) =>
     `${tool.action.id}.${name}` in from.fields && !(name in (workable[tool.action.id] ?? {})) ? [name] : [],
   )

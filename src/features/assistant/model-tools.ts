@@ -5,7 +5,7 @@ import type { ToolCall, ToolOffer } from '../../outside/chat.ts'
 import { kindInfo, type SearchName, searchNames } from '../../records/names.ts'
 import { array, object, oneOf, optional, text, title } from '../../schema.ts'
 import { visibleText } from '../../text/text.ts'
-import { PlanCreate } from '../planning/schema.ts'
+import { PlanDraft } from '../planning/schema.ts'
 import type { OpenFiles } from './files.ts'
 import type { Listener } from './happening.ts'
 import { described } from './prompt.ts'
@@ -28,7 +28,7 @@ const schemas = {
     from: optional(text(10, { description: 'First line; default: 1', pattern: '^\\d+$' })),
   }),
   propose_tasks: TasksDraft,
-  propose_plan: PlanCreate,
+  propose_plan: PlanDraft,
   propose_note: NoteDraft,
 } as const
 type Name = keyof typeof schemas

@@ -20,7 +20,7 @@ import {
   title,
   url,
 } from '../../schema.ts'
-import { PlanCreate } from '../planning/schema.ts'
+import { PlanDraft } from '../planning/schema.ts'
 
 /** Bytes of a question; the schema stops what is far above. */
 export const CONTENT_BYTES = 16 << 10
@@ -96,7 +96,7 @@ export const NoteDraft = object({
   tags: optional(array(title(50, { example: 'ops' }), 20, { uniqueItems: true })),
 })
 export type NoteDraft = Static<typeof NoteDraft>
-const Draft = Type.Union([TasksDraft, NoteDraft, PlanCreate])
+const Draft = Type.Union([TasksDraft, NoteDraft, PlanDraft])
 export type Draft = Static<typeof Draft>
 
 /** What can be proposed, and the kind of record that accepting it creates. */
@@ -123,7 +123,7 @@ export type Proposal = Static<typeof Proposal>
 
 export const ProposalAnswer = object({
   accept: bool({ description: 'false: decline it' }),
-  edit: optional(Type.Union([TasksDraft, NoteDraft, PlanCreate], { description: 'What to create instead' })),
+  edit: optional(Type.Union([TasksDraft, NoteDraft, PlanDraft], { description: 'What to create instead' })),
   projectId: optional(id({ description: "Default: the chat's project" })),
 })
 export type ProposalAnswer = Static<typeof ProposalAnswer>

@@ -40,6 +40,10 @@ export const PlanEpic = object({
 export const PlanCreate = object({ epics: array(PlanEpic, 50) })
 export type PlanCreate = Static<typeof PlanCreate>
 
+const { tasks: _, ...withoutTasks } = PlanEpic.properties
+/** A plan whose tasks all belong to stories, as pages show it before it is created. */
+export const PlanDraft = object({ epics: array(object(withoutTasks), 50) })
+
 const node = {
   id: id(),
   version: int({ example: 1 }),
