@@ -8,12 +8,16 @@ import * as decisions from './service.ts'
 const comment = optional(title(20_000))
 const outcome = optional(text(20_000))
 
+const dayOf = (instant: string): string => instant.slice(0, 10)
+
 /**
  * Returns a decision as agents need it: an alternative without pros and cons is its text, as log_decision accepts it;
- * `accepted` is the usual status; no tool takes the version of a decision.
+ * `accepted` is the usual status; no tool takes the version of a decision; the time of day does not matter.
  */
-const forAgent = <T extends Pick<Decision, 'alternatives' | 'status' | 'version'>>({ version: _, ...decision }: T) => ({
+const forAgent = <T extends Decision>({ version: _, ...decision }: T) => ({
   ...decision,
+  createdAt: dayOf(decision.createdAt),
+  updatedAt: dayOf(decision.updatedAt),
   status: decision.status === 'accepted' ? null : decision.status,
   alternatives: decision.alternatives.map(({ option, ...rest }) =>
     Object.values(rest).some(Boolean) ? { option, ...rest } : option,

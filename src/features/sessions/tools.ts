@@ -27,11 +27,28 @@ const item = (session: SessionItem) =>
 
 /** Tokens of a brief, by the estimate of `tokensOf`, which is higher than what a model counts. */
 const BRIEF_TOKENS = 1000
-/** An agent that resumes needs its place and its task; decisions, memories and ready tasks get what is left. */
-const RESUME_TOKENS = 500
 
 /** A brief as lines. `cut`: a larger `budgetTokens` shows more. */
 const asLines = ({ text, left }: Brief) => ({ cut: left.length > 0, brief: text.split('\n').filter(Boolean) })
+
+/** Parts that a project has for everybody. An agent that resumes a task gets the first line of each as a hint. */
+const ofProject = /^(Accepted decisions|Memories)$/
+
+/**
+ * Leaves out most of what is not about the task, if the caller has one and did not say how much it wants to read. The
+ * tasks that are ready come with complete_task and next_task.
+ */
+function aboutTask({ parts, ...brief }: Brief, { budgetTokens }: { budgetTokens?: number }): Brief {
+  if (budgetTokens !== undefined || !parts.some(({ title }) => title.startsWith('Your task')))
+    return { parts, ...brief }
+  const kept = parts
+    .filter(({ title }) => !title.startsWith('Ready tasks'))
+    .map((part) => (ofProject.test(part.title) ? { ...part, text: part.text.split('\n', 1).join('') } : part))
+  const [head = ''] = brief.text.split('\n')
+  const text = [head, ...kept.map((part) => `## ${part.title}\n${part.text}`)].join('\n')
+  const left = parts.filter((part) => !kept.some(({ text }) => text === part.text)).map(({ title }) => title)
+  return { ...brief, text, parts: kept, left: [...brief.left, ...left] }
+}
 
 /** What changed while the caller worked, after it saved where it is. */
 const saved = ({ sessionId, brief: { parts } }: Context) => ({
@@ -81,8 +98,9 @@ export const sessionTools = [
     input: object({ session: optional(session), budgetTokens, checkpoint }),
     listedAs,
     action: resumeOrSave,
-    with: ({ session, budgetTokens = RESUME_TOKENS, checkpoint }) => ({ ref: session, budgetTokens, checkpoint }),
-    show: (result) => ('sessionId' in result ? saved(result) : briefed(result)),
+    with: ({ session, budgetTokens = BRIEF_TOKENS, checkpoint }) => ({ ref: session, budgetTokens, checkpoint }),
+    show: (result, input) =>
+      'sessionId' in result ? saved(result) : briefed({ ...result, brief: aboutTask(result.brief, input) }),
   }),
   tool({
     name: 'end_session',

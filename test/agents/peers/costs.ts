@@ -84,5 +84,6 @@ export function table(own: ReadonlyMap<string, Cost>, peers = measured): string 
   })
   const all = sum(own.values())
   const head = row('job', ['calls', 'tokens', 'peer calls', 'peer tokens'])
-  return ['', head, ...rows, row('together', [all.calls, all.tokens])].join('\n')
+  const ahead = `fewer tokens than any of ${Object.keys(peers).length} programs: ${cheapest(own, peers).length} of ${jobNames.length}`
+  return ['', head, ...rows, row('together', [all.calls, all.tokens]), ahead].join('\n')
 }
