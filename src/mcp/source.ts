@@ -192,7 +192,8 @@ function writtenByOne(answer: unknown): (Fields & { author: Party }) | undefined
 /** Returns the id of the author that the source of a list names for all its records. */
 export function authorOnce(answer: unknown, source: Attribution | undefined, { agent, userId }: Actor) {
   const id = writtenByOne(answer)?.author.id ?? undefined
-  return source !== 'own' || id === (agent?.id ?? userId) ? id : undefined
+  const isNamed = source === 'own' ? id === (agent?.id ?? userId) : source?.author !== undefined
+  return isNamed ? id : undefined
 }
 
 async function nameOf(ctx: Ctx, { userId, agent, name }: Author, names: Names): Promise<string> {

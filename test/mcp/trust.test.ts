@@ -199,6 +199,9 @@ test('an own decision that others discuss is not all own', async () => {
   expect(await seen()).toBe('own')
   await said(reader, 'log_decision', { decision: id, comment: corpus.order })
   expect(await seen()).toBe('other')
+  // The source names no author, so each item does.
+  const { facts } = await said(writer, 'list_decisions', { project, query: 'Feed lynxes' })
+  expect(facts).toMatchObject({ _source: { trust: 'other' }, items: [{ author: 'test (agent)' }] })
 })
 
 test('an own project that shows what others did is not all own', async () => {
