@@ -5,7 +5,7 @@ import { renderMarkdown, showSource } from './render-markdown.ts'
 const SHORT = 20_480
 /** The longest text takes about 50 ms. One that takes longer than this is shown as it was written. */
 const MOST_MS = 2000
-/** How many texts may wait for the thread. Further ones are shown as they were written. */
+/** How many texts may wait for the thread. Further ones are shown as they were written, until they are requested again. */
 const MOST_WAITING = 50
 /** How long the thread stays after its last text. */
 const IDLE_MS = 60_000
@@ -25,8 +25,9 @@ export class MarkdownThread {
 
   constructor(private readonly mostMs = MOST_MS) {}
 
-  render(markdown: string, byUsers: boolean): Promise<string> {
-    if (this.#waiting.length >= MOST_WAITING) return Promise.resolve(showSource(markdown))
+  /** Returns undefined if too many texts wait already. */
+  render(markdown: string, byUsers: boolean): Promise<string> | undefined {
+    if (this.#waiting.length >= MOST_WAITING) return undefined
     const { promise, resolve } = Promise.withResolvers<string>()
     this.#waiting.push({ markdown, byUsers, resolve })
     if (!this.#current) this.#next()
@@ -89,7 +90,8 @@ export async function keptHtml(key: string, markdown: string, byUsers: boolean):
   if (markdown.length <= SHORT) return keep(key, renderMarkdown(markdown, byUsers))
   const running = rendering.get(key)
   if (running) return running
-  const html = thread.render(markdown, byUsers).then((result) => keep(key, result))
+  const html = thread.render(markdown, byUsers)?.then((result) => keep(key, result))
+  if (!html) return showSource(markdown)
   rendering.set(key, html)
   return html.finally(() => rendering.delete(key))
 }

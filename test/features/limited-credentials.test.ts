@@ -182,6 +182,20 @@ describe('a limited credential', () => {
     expect((await key('PUT', `/api/projects/${own.id}`, more)).status).toBe(403)
   })
 
+  test('sees of the activity of its agent only what happened in its projects', async () => {
+    const made = (await newToken({ projects: [project.id] })).body
+    const agent = String(made.agentId)
+    expect((await owner.fetch('PUT', `/api/agents/${agent}`, { role: 'Reviewer' })).status).toBe(200)
+    await tool(made.token as string, 'create_task', { title: 'Seen', project: project.slug })
+    const seenByOwner = await owner.fetch<{ recentActivity: { type: string }[] }>('GET', `/api/agents/${agent}`)
+    const types = seenByOwner.body.recentActivity.map(({ type }) => type)
+    expect(types).toEqual(expect.arrayContaining(['agent.updated', 'task.created']))
+    const { recentActivity } = (await tool(made.token as string, 'get_agent', { agent })).structuredContent as {
+      recentActivity: string[]
+    }
+    expect(recentActivity).toEqual([expect.stringMatching(/«created \S+ Seen»$/)])
+  })
+
   test('uses its default project, which is one of its projects', async () => {
     const token = (await newToken({ projects: [project.id], defaultProject: project.id })).body.token as string
     const note = await tool(token, 'create_note', { title: 'Locks', content: 'One process.' })

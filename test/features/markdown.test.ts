@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { filterHtml } from '../../src/pages/filter-html.ts'
-import { MarkdownThread } from '../../src/pages/markdown.ts'
+import { keptHtml, MarkdownThread } from '../../src/pages/markdown.ts'
 import { renderMarkdown, showSource } from '../../src/pages/render-markdown.ts'
 import { hasLongBlock } from '../../src/text/markdown-limits.ts'
 import { merged } from '../../src/web/routes/note/merging.ts'
@@ -164,6 +164,23 @@ describe('MarkdownThread', () => {
     const texts = ['one', 'two'].map((word) => `# ${word}\n\n`.repeat(8000))
     expect(await Promise.all(texts.map((text) => thread.render(text, true)))).toEqual(texts.map(showSource))
     expect(await new MarkdownThread().render('# one', true)).toBe('<h2 id="md-one">one</h2>\n')
+  })
+
+  test('renders one text, lets 50 wait, and takes no more', async () => {
+    const thread = new MarkdownThread()
+    const results = await Promise.all(Array.from({ length: 60 }, (_, n) => thread.render(`# ${n}`, true)))
+    expect(results.map((html) => html !== undefined)).toEqual(Array.from({ length: 60 }, (_, n) => n < 51))
+  })
+})
+
+describe('keptHtml', () => {
+  test('shows a text as it was written while too many wait, and renders it when it is requested again', async () => {
+    const text = (n: number) => `# ${n}\n\n${'word '.repeat(5000)}`
+    const texts = Array.from({ length: 60 }, (_, n) => text(n))
+    const request = (n: number) => keptHtml(`many ${n}`, texts[n] ?? '', true)
+    const first = await Promise.all(texts.map((_, n) => request(n)))
+    expect(first[59]).toBe(showSource(text(59)))
+    expect(await request(59)).toStartWith('<h2 id="md-59">59</h2>')
   })
 })
 

@@ -135,6 +135,37 @@ describe('a plan', () => {
     full(await token('desktop'), '1 agent')
   })
 
+  test('gives tokens of a deleted agent one agent together where there is no room for more', async () => {
+    const newToken = (name: string, more: object = {}) => {
+      const body = { name, organizationId: ada.organizationId, ...more }
+      return ada.fetch<{ id: string; agentId: string }>('POST', '/api/mcp-tokens', body)
+    }
+    const { agentId } = (await newToken('laptop')).body
+    for (const name of ['desktop', 'server']) expect((await newToken(name, { agentId })).status).toBe(201)
+    expect((await ada.fetch('DELETE', `/api/agents/${agentId}`)).status).toBe(200)
+    const listed = await ada.fetch<{ items: { agentId: string }[] }>('GET', '/api/mcp-tokens')
+    const agentIds = new Set(listed.body.items.map((item) => item.agentId))
+    expect([listed.body.items.length, agentIds.size, agentIds.has(agentId)]).toEqual([3, 1, false])
+    const { body } = await ada.fetch<TeamUsage>('GET', `/api/teams/${ada.organizationId}/usage`)
+    expect(body.items.find(({ limit }) => limit === 'agents')?.used).toBe(1)
+  })
+
+  test('limits agents that a repeated import activates', async () => {
+    const team = (await ada.fetch<{ id: string }>('POST', '/api/teams', { name: 'Source' })).body.id
+    await inside(ada, team).fetch('POST', '/api/agents', { name: 'Moved', scope: 'team' })
+    const exported = await inside(ada, team).fetch<{ entity?: string; record: object }[]>('GET', '/api/sync/export')
+    const found = exported.body.find(({ entity }) => entity === 'agent')
+    const id = Bun.randomUUIDv7()
+    const importAs = (status: string) => {
+      const records = [{ entity: 'agent', record: { ...found?.record, id, status } }]
+      return ada.fetch<{ created: number; updated: number }>('POST', '/api/sync/import', { people: [], records })
+    }
+    expect((await importAs('archived')).body).toMatchObject({ created: 1 })
+    expect((await ada.fetch('POST', '/api/agents', { name: 'Here', scope: 'team' })).status).toBe(201)
+    full(await importAs('active'), '1 agent')
+    expect((await ada.fetch<{ status: string }>('GET', `/api/agents/${id}`)).body.status).toBe('archived')
+  })
+
   test('limits files', async () => {
     const note = (await ada.fetch<{ id: string }>('POST', '/api/notes', { title: 'Covers', scope: 'team' })).body
     const attach = (name: string, bytes: number) =>
