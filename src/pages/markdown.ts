@@ -5,7 +5,7 @@ import { renderMarkdown, showSource } from './render-markdown.ts'
 const SHORT = 20_480
 /** The longest text takes about 50 ms. One that takes longer than this is shown as it was written. */
 const MOST_MS = 2000
-/** How many texts may wait for the thread. Further ones are shown as they were written, until they are requested again. */
+/** How many texts may wait for the thread. Further ones are shown as they were written, and are not kept. */
 const MOST_WAITING = 50
 /** How long the thread stays after its last text. */
 const IDLE_MS = 60_000
