@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { TaskGroups } from '../src/features/tasks/list-schema.ts'
+import type { TaskGroups } from '../src/features/tasks/lists/list-schema.ts'
 import type { TaskItem } from '../src/features/tasks/schema.ts'
 import type { Status } from '../src/records/work.ts'
 import { type Move, moved, stepOf, stored } from '../src/web/routes/tasks/moves.ts'

@@ -1,4 +1,4 @@
-import type { CompletedMany, CreatedMany } from '../../src/features/tasks/many-schema.ts'
+import type { CompletedMany, CreatedMany } from '../../src/features/tasks/many/many-schema.ts'
 import type { Task, TaskCompleted } from '../../src/features/tasks/schema.ts'
 import { at } from '../api/reference.ts'
 import { plain } from '../terminal/output.ts'

@@ -1,4 +1,4 @@
-import { evidenceLine } from '../../src/features/tasks/evidence-line.ts'
+import { evidenceLine } from '../../src/features/tasks/acceptance/evidence-line.ts'
 import type { Task, TaskDetail } from '../../src/features/tasks/schema.ts'
 import { isClosed } from '../../src/records/work.ts'
 import { paragraphs, plain, record } from '../terminal/output.ts'

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../src/action.ts'
 import { comment } from '../../src/features/tasks/comments.ts'
-import { claim } from '../../src/features/tasks/leases.ts'
+import { claim } from '../../src/features/tasks/leases/leases.ts'
 import * as tasks from '../../src/features/tasks/service.ts'
 import type { Priority } from '../../src/records/work.ts'
 import { ago, dueIn, isAgent, type Person, people, type Stage, type Step, type Who } from './script.ts'

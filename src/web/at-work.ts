@@ -1,7 +1,7 @@
 /** Who holds a task now, and what they have done since: one list for the sidebar, the cards and the rows. */
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useLocation, useRouteContext } from '@tanstack/react-router'
-import type { TaskPage } from '../features/tasks/list-schema.ts'
+import type { TaskPage } from '../features/tasks/lists/list-schema.ts'
 import type { TaskItem } from '../features/tasks/schema.ts'
 import { ok, tasks } from './api.ts'
 import { homeQuery } from './routes/home/queries.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { tools } from '../../src/all-features.ts'
-import type { TaskPage } from '../../src/features/tasks/list-schema.ts'
+import type { TaskPage } from '../../src/features/tasks/lists/list-schema.ts'
 import type { TSchema } from '../../src/schema.ts'
 import { call, mcpToken, person, unique } from '../support/app.ts'
 import { ask, nameOf, routes, t } from './ask.ts'

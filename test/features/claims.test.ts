@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Problem } from '../../src/errors.ts'
-import type { TaskPage } from '../../src/features/tasks/list-schema.ts'
+import type { TaskPage } from '../../src/features/tasks/lists/list-schema.ts'
 import type { Task } from '../../src/features/tasks/schema.ts'
 import type { McpClient, Result } from '../mcp/support.ts'
 import type { Person } from '../support/app.ts'

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import type { TaskPage } from '../../src/features/tasks/list-schema.ts'
+import type { TaskPage } from '../../src/features/tasks/lists/list-schema.ts'
 import type { Task, TaskDetail } from '../../src/features/tasks/schema.ts'
 import { expectEvents } from './support.ts'
 import {

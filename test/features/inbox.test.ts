@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Notification, NotificationCount, NotificationPage } from '../../src/features/notifications/schema.ts'
+import { tellOfStalled } from '../../src/features/tasks/leases/stalled.ts'
 import type { Comment } from '../../src/features/tasks/schema.ts'
-import { tellOfStalled } from '../../src/features/tasks/stalled.ts'
 import { type Person, person, systemCtx } from '../support/app.ts'
 import { expectEvent, expectRefusal, inside } from './support.ts'
 import {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import type { TaskPage } from '../../src/features/tasks/list-schema.ts'
+import type { TaskPage } from '../../src/features/tasks/lists/list-schema.ts'
 import type { Task } from '../../src/features/tasks/schema.ts'
 import { expectEvent, times } from './support.ts'
 import {

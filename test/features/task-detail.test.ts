@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { TaskGraph } from '../../src/features/tasks/graph-schema.ts'
+import type { TaskGraph } from '../../src/features/tasks/dependencies/graph-schema.ts'
 import type { Comment, TaskDetail } from '../../src/features/tasks/schema.ts'
 import type { View } from '../../src/features/views/schema.ts'
 import { apiKey, call, member, type Person, person, sharedApp, unique } from '../support/app.ts'

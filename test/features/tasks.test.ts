@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import type { TaskPage } from '../../src/features/tasks/list-schema.ts'
+import type { TaskPage } from '../../src/features/tasks/lists/list-schema.ts'
 import type { CommentPage, Task } from '../../src/features/tasks/schema.ts'
 import { call, member, unique } from '../support/app.ts'
 import { expectEvent, expectEvents, expectRefusal, times } from './support.ts'

@@ -1,6 +1,6 @@
-import { criteria, openCriteria, ticked } from '../../../src/features/tasks/acceptance.ts'
-import { withNotes } from '../../../src/features/tasks/completion-notes.ts'
-import type { CompletedMany, CreatedMany } from '../../../src/features/tasks/many-schema.ts'
+import { criteria, openCriteria, ticked } from '../../../src/features/tasks/acceptance/acceptance.ts'
+import { withNotes } from '../../../src/features/tasks/acceptance/completion-notes.ts'
+import type { CompletedMany, CreatedMany } from '../../../src/features/tasks/many/many-schema.ts'
 import type {
   Acceptance,
   Accepted,

@@ -6,7 +6,7 @@ import * as activities from '../activity/service.ts'
 import * as notifications from '../notifications/service.ts'
 import * as organizations from '../organizations/service.ts'
 import { listInTeam } from '../projects/service.ts'
-import * as tasks from '../tasks/lists.ts'
+import * as tasks from '../tasks/lists/lists.ts'
 import type { Frame, FrameQuery, Home, HomeQuery } from './schema.ts'
 
 const DAY = 86_400_000

@@ -2,10 +2,10 @@ import type { Ctx } from '../../action.ts'
 import { type ActorRow, doerOf, withActor } from '../../events/actor.ts'
 import type { Line } from '../../events/lines.ts'
 import type { Party } from '../../records/party.ts'
+import type { Progress } from '../tasks/leases/stalled.ts'
 import { can } from '../tasks/refusals.ts'
 import type { Found } from '../tasks/rows.ts'
 import type { Lease } from '../tasks/schema.ts'
-import type { Progress } from '../tasks/stalled.ts'
 import type { Lane } from './schema.ts'
 
 /** Sorts what is held and what changed into lanes: a person, then the agents that work for them. */

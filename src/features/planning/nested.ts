@@ -3,7 +3,7 @@ import { member } from '../../auth/policy.ts'
 import { notFound } from '../../errors.ts'
 import { type StoryPath, storyOf } from '../stories/rows.ts'
 import { remove } from '../tasks/deletion.ts'
-import type { TaskPage, TaskQuery } from '../tasks/list-schema.ts'
+import type { TaskPage, TaskQuery } from '../tasks/lists/list-schema.ts'
 import type { Task, TaskChanged, TaskCreate, TaskDetail, TaskPatch } from '../tasks/schema.ts'
 import * as tasks from '../tasks/service.ts'
 

@@ -3,7 +3,7 @@ import { AppError, type FieldError, invalid } from '../../errors.ts'
 import { circleIn, wayTo } from '../../records/cycles.ts'
 import { distance, isNear } from '../../text/near.ts'
 import type { Project } from '../projects/schema.ts'
-import { findBlockers } from '../tasks/dependencies.ts'
+import { findBlockers } from '../tasks/dependencies/dependencies.ts'
 
 /** What the tasks of a plan wait for: other tasks of the plan, by ref or title, or existing tasks, by key or id. */
 

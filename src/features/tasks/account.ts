@@ -1,7 +1,7 @@
 import { and, eq, or, sql } from 'drizzle-orm'
 import { nameRows } from '../../records/changed.ts'
 import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
-import { letGo } from './departures.ts'
+import { letGo } from './leases/departures.ts'
 import { taskComments, taskEvidence, tasks } from './table.ts'
 
 /**

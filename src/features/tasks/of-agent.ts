@@ -5,7 +5,7 @@ import { and } from '../../db/conditions.ts'
 import { mayRead } from '../../records/readable.ts'
 import { agentParts, onAgentRemoved, onAgentStopped } from '../agents/hooks.ts'
 import type { AgentDetail } from '../agents/schema.ts'
-import { letGo } from './departures.ts'
+import { letGo } from './leases/departures.ts'
 import { selectItems, toItem, visibleTo } from './rows.ts'
 import { tasks } from './table.ts'
 

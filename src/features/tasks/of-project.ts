@@ -2,8 +2,8 @@ import { eq, sql } from 'drizzle-orm'
 import { anyOf, idList } from '../../db/columns.ts'
 import { isClosed, type Status } from '../../records/work.ts'
 import { projectLocked, projectStats, projectWork } from '../projects/hooks.ts'
-import { countByStatus } from './counts.ts'
-import { lockNeighbours } from './neighbours.ts'
+import { lockNeighbours } from './dependencies/neighbours.ts'
+import { countByStatus } from './lists/counts.ts'
 import { taskCounts, taskDays, tasks } from './table.ts'
 
 export const taskStats = projectStats.handle(async (ctx, { projectId }) => {

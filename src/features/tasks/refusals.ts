@@ -15,11 +15,11 @@ import type { WayOut } from '../../errors.ts'
 import { inFull } from '../../records/party.ts'
 import { gated, isClosed, type Status } from '../../records/work.ts'
 import { openProjectRefusal } from '../projects/refusals.ts'
-import { acceptanceRefusal } from './acceptance.ts'
-import type { TaskCheckpoint } from './checkpoint-schema.ts'
+import { acceptanceRefusal } from './acceptance/acceptance.ts'
+import type { TaskCheckpoint } from './leases/checkpoint-schema.ts'
+import { callingWorker, holds, isFromThere, isInSession, isLeftBehind, type Worker } from './leases/workers.ts'
 import { type Found, findWithProject, HIDDEN, keysInWords } from './rows.ts'
 import type { Lease, Task, TaskAction, TaskComplete, TaskItem } from './schema.ts'
-import { callingWorker, holds, isFromThere, isInSession, isLeftBehind, type Worker } from './workers.ts'
 
 /** The rule of every action that changes a task. */
 export const changing = member('tasks:write')

@@ -16,7 +16,7 @@ import { instant, json, newId, searchOver, textList } from '../../db/columns.ts'
 import type { Status } from '../../records/work.ts'
 import type { Evidence } from '../projects/workflow-schema.ts'
 import { stories, workItem } from '../stories/table.ts'
-import type { TaskCheckpoint } from './checkpoint-schema.ts'
+import type { TaskCheckpoint } from './leases/checkpoint-schema.ts'
 import type { Acceptance } from './schema.ts'
 
 type Party = 'user' | 'agent'

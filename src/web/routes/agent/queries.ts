@@ -1,6 +1,6 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { AgentDetail, AgentPatch } from '../../../features/agents/schema.ts'
-import type { TaskPage } from '../../../features/tasks/list-schema.ts'
+import type { TaskPage } from '../../../features/tasks/lists/list-schema.ts'
 import { agents, change, ok, tasks, tokens } from '../../api.ts'
 
 export const agentQuery = (id: string) =>

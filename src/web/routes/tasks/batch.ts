@@ -1,7 +1,7 @@
 /** One change of several tasks: shown at once, in calls of as many as the server takes, and undone as a whole. */
 import { type QueryClient, type QueryKey, useMutation, useQueryClient } from '@tanstack/react-query'
-import type { TaskGroups, TaskPage } from '../../../features/tasks/list-schema.ts'
-import type { ChangedMany, ChangeMany } from '../../../features/tasks/many-schema.ts'
+import type { TaskGroups, TaskPage } from '../../../features/tasks/lists/list-schema.ts'
+import type { ChangedMany, ChangeMany } from '../../../features/tasks/many/many-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { change, newKey, ok, tasks } from '../../api.ts'
 import { isProblem } from '../../problem.ts'

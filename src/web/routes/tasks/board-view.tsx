@@ -1,7 +1,7 @@
 /** The board of the page's query: its states, its moves, and what is selected on it. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import type { TaskGroups } from '../../../features/tasks/list-schema.ts'
+import type { TaskGroups } from '../../../features/tasks/lists/list-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/work.ts'
 import { useSetFoot } from '../../components/foot.tsx'

@@ -1,5 +1,5 @@
 /** Where the tasks of a graph are placed: in layers, each to the right of all that it waits for. */
-import type { TaskGraph } from '../../../features/tasks/graph-schema.ts'
+import type { TaskGraph } from '../../../features/tasks/dependencies/graph-schema.ts'
 import { isClosed } from '../../../records/work.ts'
 
 export type Node = TaskGraph['nodes'][number]

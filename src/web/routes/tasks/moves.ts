@@ -1,5 +1,5 @@
 /** The columns of a board, and what moving a card does to them. */
-import type { TaskGroups } from '../../../features/tasks/list-schema.ts'
+import type { TaskGroups } from '../../../features/tasks/lists/list-schema.ts'
 import type { TaskItem, TaskPatch } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/work.ts'
 

@@ -9,7 +9,7 @@ import {
   useQueryClient,
 } from '@tanstack/react-query'
 import { useCallback, useRef, useState } from 'react'
-import type { TaskGroups, TaskPage } from '../../../features/tasks/list-schema.ts'
+import type { TaskGroups, TaskPage } from '../../../features/tasks/lists/list-schema.ts'
 import type { TaskChanged, TaskItem, TaskPatch } from '../../../features/tasks/schema.ts'
 import type { Status } from '../../../records/work.ts'
 import { change, ok, tasks, views } from '../../api.ts'

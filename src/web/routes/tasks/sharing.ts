@@ -4,7 +4,7 @@
  * known value is returned: a new one for each question would draw the page again and again.
  */
 import { type InfiniteData, replaceEqualDeep } from '@tanstack/react-query'
-import type { TaskGroups, TaskPage } from '../../../features/tasks/list-schema.ts'
+import type { TaskGroups, TaskPage } from '../../../features/tasks/lists/list-schema.ts'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 
 type Rows = readonly { items: readonly TaskItem[] }[]

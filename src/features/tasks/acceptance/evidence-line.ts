@@ -1,0 +1,11 @@
+import { named, quoted } from '../../../text/quoted.ts'
+import type { Evidence } from '../../projects/workflow-schema.ts'
+import type { TaskEvidence } from '../schema.ts'
+
+/** Returns the files, commits, pull requests, test runs and links that evidence names. */
+export const namedIn = ({ files, commits, pullRequests, testRuns, links }: Evidence): string[] =>
+  [files, commits, pullRequests, testRuns, links].flatMap((list) => list ?? [])
+
+/** Returns evidence as one line: what it says and names, how sure it is, and who gave it. */
+export const evidenceLine = ({ level, evidence, actor }: TaskEvidence): string =>
+  `${quoted([evidence.summary.replaceAll('\n', '; '), ...namedIn(evidence)].join(', '))} (${level}, ${named(actor.name)})`

@@ -1,0 +1,91 @@
+import { and, eq } from 'drizzle-orm'
+import { type Ctx, write } from '../../../action.ts'
+import { newId } from '../../../db/columns.ts'
+import { notFound } from '../../../errors.ts'
+import { speaker } from '../../agents/parties.ts'
+import type { Evidence } from '../../projects/workflow-schema.ts'
+import { taskEvidenceAdded, taskVerified } from '../events.ts'
+import { permitted, verifying } from '../refusals.ts'
+import { about } from '../rows.ts'
+import type { Task, TaskEvidence } from '../schema.ts'
+import { taskEvidence } from '../table.ts'
+import { namedIn } from './evidence-line.ts'
+
+const commit = /^[0-9a-f]{7,40}$/i
+const address = /^https?:\/\/\S+$/i
+const pullRequest = /\/(pull|pulls|merge_requests)\/\d+/
+
+/**
+ * Returns lines of evidence in the shape of a feature's: commits and addresses by what they are, the rest as text.
+ * `otherwise` is the summary where there is no text.
+ */
+export function evidenceOf(lines: readonly string[], otherwise: string): Evidence {
+  const links = lines.filter((line) => address.test(line))
+  const parts = {
+    commits: lines.filter((line) => commit.test(line)),
+    pullRequests: links.filter((line) => pullRequest.test(line)),
+    links: links.filter((line) => !pullRequest.test(line)),
+  }
+  const said = lines.filter((line) => !commit.test(line) && !address.test(line))
+  const given = Object.entries(parts).filter(([, list]) => list.length > 0)
+  const summary = said.join('\n') || otherwise
+  return { summary: summary.slice(0, 10_000), ...Object.fromEntries(given) }
+}
+
+/**
+ * Stores what is new in the evidence of a task, and returns its id; undefined if all of it is there already. Nobody has
+ * checked it yet, so it is reported.
+ */
+export async function keepEvidence(
+  ctx: Ctx,
+  taskId: string,
+  lines: readonly string[],
+  otherwise: string,
+): Promise<string | undefined> {
+  if (lines.length === 0) return undefined
+  const rows = await ctx.db
+    .select({ evidence: taskEvidence.evidence })
+    .from(taskEvidence)
+    .where(eq(taskEvidence.taskId, taskId))
+  const there = new Set(rows.flatMap(({ evidence }) => [...evidence.summary.split('\n'), ...namedIn(evidence)]))
+  const fresh = [...new Set(lines.map((line) => line.trim()))].filter((line) => line !== '' && !there.has(line))
+  if (fresh.length === 0) return undefined
+  const evidenceId = newId()
+  const { type, id, name } = speaker(ctx)
+  await ctx.db.insert(taskEvidence).values({
+    id: evidenceId,
+    taskId,
+    level: 'reported',
+    evidence: evidenceOf(fresh, otherwise),
+    actorType: type,
+    actorId: id,
+    actorName: name,
+    createdAt: ctx.now,
+  })
+  return evidenceId
+}
+
+/** Adds evidence to a task that is not completed by it. */
+export async function addEvidence(ctx: Ctx, task: Task, lines: readonly string[]): Promise<void> {
+  const evidenceId = await keepEvidence(ctx, task.id, lines, 'Evidence')
+  if (evidenceId) ctx.emit(taskEvidenceAdded, about(task, { evidenceId }))
+}
+
+/** Marks evidence as checked by the caller. Evidence that somebody has checked already stays as it is. */
+export const verify = write(
+  'tasks.verify',
+  verifying,
+  async (ctx, { ref, evidenceId }: { ref: string; evidenceId: string }): Promise<TaskEvidence> => {
+    const { task } = await permitted(ctx, ref, 'verify')
+    const mine = and(eq(taskEvidence.id, evidenceId), eq(taskEvidence.taskId, task.id))
+    const [row] = await ctx.db.select().from(taskEvidence).where(mine).for('update')
+    if (!row) throw notFound('evidence', evidenceId)
+    if (row.level !== 'verified') {
+      await ctx.db.update(taskEvidence).set({ level: 'verified' }).where(mine)
+      ctx.emit(taskVerified, about(task, { evidenceId }))
+    }
+    const { id, evidence, actorType: type, actorId, actorName: name, createdAt } = row
+    return { id, level: 'verified', evidence, actor: { type, id: actorId, name }, createdAt }
+  },
+  { idempotent: true },
+)

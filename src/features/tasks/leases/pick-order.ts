@@ -1,0 +1,67 @@
+import { eq, inArray, isNotNull, isNull, lte, type SQL } from 'drizzle-orm'
+import type { Ctx } from '../../../action.ts'
+import { anyOf, idList } from '../../../db/columns.ts'
+import { and, not, or } from '../../../db/conditions.ts'
+import { isClosed, statuses } from '../../../records/work.ts'
+import { parentIsBlocked } from '../rows.ts'
+import { pickOrder, startable, tasks } from '../table.ts'
+import type { Worker } from './workers.ts'
+
+/** Decides which tasks can be started, and in which order they should be taken. No other code decides this. */
+
+export const open = statuses.filter((status) => !isClosed(status))
+const [assignee, byPriority, ...others] = pickOrder(tasks)
+export const urgency = byPriority
+const byUrgency = [urgency, ...others]
+
+const isUnheld = (now: string): SQL => or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now))
+/** SQL condition: planned and waiting for nothing. */
+const planned = (now: string): SQL => and(startable(tasks), isUnheld(now), not(parentIsBlocked))
+/** SQL condition: begun by somebody whose lease has expired, and waiting for nothing. */
+const abandoned = (now: string): SQL =>
+  and(
+    isNotNull(tasks.leaseHolderId),
+    inArray(tasks.status, ['in_progress', 'todo']),
+    lte(tasks.leaseExpiresAt, now),
+    not(tasks.hasOpenBlockers),
+    not(tasks.hasOpenParts),
+    not(parentIsBlocked),
+  )
+
+/** SQL condition: begun and abandoned; planned tasks are not. */
+const leftBehind = (now: string): SQL => and(abandoned(now), eq(tasks.status, 'in_progress'))
+
+/** SQL conditions for the tasks that can be started, in two parts, each of which has an index. */
+export const readyParts = (now: string): SQL[] => [planned(now), leftBehind(now)]
+
+/**
+ * SQL condition: the task can be started now. It is `todo` or abandoned, nobody holds it, and neither it nor its parent
+ * is blocked, nor has it open parts. Tasks in the backlog are never ready.
+ */
+export const ready = (now: string): SQL => or(planned(now), abandoned(now))
+
+interface PickGroup {
+  which: SQL
+  order: SQL[]
+}
+
+/**
+ * The tasks that the holder may pick: their own, unassigned ones, and those that their assignee has abandoned. They
+ * come in groups, the first ones before the others, because an index holds each group in its order: one query for all
+ * would have to sort every task that can be started.
+ */
+export function pickGroups(ctx: Ctx, holder: Pick<Worker, 'selves'>): PickGroup[] {
+  const own = anyOf(tasks.assigneeId, idList(holder.selves))
+  const left = or(isNull(tasks.assigneeId), eq(tasks.assigneeId, tasks.leaseHolderId))
+  const begun = leftBehind(ctx.now)
+  return [
+    { which: and(begun, own), order: byUrgency },
+    { which: and(planned(ctx.now), own), order: byUrgency },
+    { which: and(begun, left), order: byUrgency },
+    { which: and(planned(ctx.now), isNull(tasks.assigneeId)), order: [assignee, ...byUrgency] },
+    { which: and(abandoned(ctx.now), eq(tasks.status, 'todo'), left), order: byUrgency },
+  ]
+}
+
+/** The tasks that can be started, but that are assigned to others: nobody else is given them. */
+export const readyOfOthers = (ctx: Ctx): PickGroup => ({ which: ready(ctx.now), order: byUrgency })

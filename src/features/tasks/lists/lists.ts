@@ -1,0 +1,201 @@
+import { count, desc, eq, type SQL, sql } from 'drizzle-orm'
+import { type Ctx, read } from '../../../action.ts'
+import { member } from '../../../auth/policy.ts'
+import { rightsOf } from '../../../auth/rights.ts'
+import { anyOf, idList } from '../../../db/columns.ts'
+import { and } from '../../../db/conditions.ts'
+import { notFound } from '../../../errors.ts'
+import { type ComputedOrder, isTime, keyset } from '../../../records/page.ts'
+import { priorities, type Status, statuses } from '../../../records/work.ts'
+import { inList } from '../../../schema.ts'
+import { projects as projectTable } from '../../projects/table.ts'
+import { liveOfTeamOrProject } from '../../projects/visible.ts'
+import { epics, stories } from '../../stories/table.ts'
+import { progressOf } from '../leases/stalled.ts'
+import { find, selectItems, toItem, withProject } from '../rows.ts'
+import type { TaskItem } from '../schema.ts'
+import { dueOrNever, priorityRank, taskCounts, tasks } from '../table.ts'
+import { countByStatus } from './counts.ts'
+import { filtersOf, hasAnyStatus, isLeased, type ListQuery, onlyProject } from './filters.ts'
+import type { TaskCounts, TaskCountsQuery, TaskGroups, TaskPage } from './list-schema.ts'
+import { listReady } from './ready-list.ts'
+
+const byPriority: ComputedOrder = {
+  sql: priorityRank(tasks),
+  of: (row) => priorities.length - 1 - priorities.indexOf((row as TaskItem).priority),
+  fits: (value) => Number.isInteger(value) && Math.abs(value as number) < 10,
+  value: (value) => sql`${value}::integer`,
+}
+const byDue: ComputedOrder = {
+  sql: dueOrNever(tasks),
+  of: (row) => (row as TaskItem).dueAt ?? 'infinity',
+  fits: (value) => value === 'infinity' || (typeof value === 'string' && isTime(value)),
+  value: (value) => sql`${value}::timestamptz`,
+}
+const orders = {
+  updatedAt: tasks.updatedAt,
+  createdAt: tasks.createdAt,
+  position: tasks.position,
+  number: tasks.number,
+  priority: byPriority,
+  dueAt: byDue,
+}
+/** What is due first comes first. */
+const orderOf = ({ sort }: ListQuery) => (sort === 'dueAt' ? 'asc' : undefined)
+
+/**
+ * Lists a project's tasks; without a project, those of the current team. Tasks that can be started are listed in the
+ * order in which they should be taken, unless another order is asked for.
+ */
+export const list = read('tasks.list', member('tasks:read'), async (ctx, query: ListQuery): Promise<TaskPage> => {
+  const filters = [...(await filtersOf(ctx, query)), hasAnyStatus(query.status)]
+  const isInPickOrder = query.ready && query.sort === undefined && query.order === undefined
+  const found = isInPickOrder ? await listReady(ctx, { ...query, filters }) : await listSorted(ctx, query, filters)
+  const items = query.leased ? await withProgress(ctx, found.items) : found.items
+  const total = query.total ? await ctx.db.$count(withProject, and(...filters)) : undefined
+  return { ...found, items, ...(total !== undefined && { total }) }
+})
+
+async function listSorted(ctx: Ctx, query: ListQuery, filters: readonly (SQL | undefined)[]): Promise<TaskPage> {
+  const page = keyset(orders, tasks.id, query, { sort: 'updatedAt', order: orderOf(query) })
+  const rows = await selectItems(ctx)
+    .where(page.where(...filters))
+    .orderBy(...page.orderBy)
+    .limit(page.limit)
+  return page.page(rows.map((row) => toItem(row, ctx.now)))
+}
+
+/** Adds to the leases of agents when they last changed anything, and whether they are stalled. */
+async function withProgress(ctx: Ctx, items: readonly TaskItem[]): Promise<TaskItem[]> {
+  const progress = await progressOf(ctx, items)
+  return items.map((item) => ({
+    ...item,
+    lease: item.lease && { ...item.lease, stalled: false, ...progress.get(item.id) },
+  }))
+}
+
+/** Columns of a board. Cancelled tasks are shown only when they are asked for. */
+const columns = statuses.filter((status) => status !== 'cancelled')
+
+/** Returns the first tasks of each state, and how many there are. */
+export const board = read('tasks.board', member('tasks:read'), async (ctx, query: ListQuery): Promise<TaskGroups> => {
+  const page = keyset(orders, tasks.id, query, {
+    sort: 'position',
+    order: query.sort === 'priority' ? 'desc' : 'asc',
+  })
+  const filters = await filtersOf(ctx, query)
+  const shown = query.status ? columnsIn(query.status) : columns
+  const totalOf = await totals(ctx, query, filters)
+  const groupOf = async (value: Status): Promise<TaskGroups['groups'][number]> => {
+    const total = totalOf.get(value) ?? 0
+    if (total === 0) return { value, total, items: [], nextCursor: null }
+    const rows = await selectItems(ctx)
+      .where(page.where(...filters, eq(tasks.status, value)))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    return { value, total, ...page.page(rows.map((row) => toItem(row, ctx.now))) }
+  }
+  return { groups: await Promise.all(shown.map(groupOf)) }
+})
+
+/** Returns the states of the list in the order of a board, each once. */
+const columnsIn = (list: string): Status[] => {
+  const wanted = new Set(inList<Status>(list))
+  return statuses.filter((status) => wanted.has(status))
+}
+
+/** Counts the tasks of each state. Without filters it costs the same for a project of any size. */
+async function totals(ctx: Ctx, query: ListQuery, filters: readonly (SQL | undefined)[]): Promise<Map<Status, number>> {
+  const projectId = onlyProject(query)
+  if (projectId && (await isThere(ctx, filters))) return countByStatus(ctx, eq(taskCounts.projectId, projectId))
+  const rows = await counted(ctx, filters).groupBy(tasks.status)
+  return new Map(rows.map(({ value, n }) => [value as Status, n]))
+}
+
+/** Whether the caller sees at least one task, and so the project. */
+const isThere = async (ctx: Ctx, filters: readonly (SQL | undefined)[]): Promise<boolean> =>
+  (
+    await ctx.db
+      .select({ id: tasks.id })
+      .from(tasks)
+      .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
+      .where(and(...filters))
+      .limit(1)
+  ).length > 0
+
+const counted = ({ db }: Ctx, filters: readonly (SQL | undefined)[], value: SQL = sql`${tasks.status}`) =>
+  db
+    .select({ value: sql<string | null>`${value}`, n: count() })
+    .from(tasks)
+    .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
+    .where(and(...filters))
+    .$dynamic()
+
+/** How many values the response has at most. */
+const MOST_VALUES = 200
+
+/** Counts the tasks that match the filters by one of their properties. */
+export const counts = read(
+  'tasks.counts',
+  member('tasks:read'),
+  async (ctx, { by, ...query }: TaskCountsQuery): Promise<TaskCounts> => {
+    await requireThere(ctx, query)
+    const filters = [...(await filtersOf(ctx, { ...query, mustExist: true })), hasAnyStatus(query.status)]
+    const held = by === 'holder' ? isLeased(ctx.now) : undefined
+    const rows =
+      by === 'status' && query.status === undefined
+        ? [...(await totals(ctx, query, filters))].map(([value, n]) => ({ value, n }))
+        : await counted(ctx, [...filters, held], counting[by])
+            .groupBy(sql`1`)
+            .orderBy(desc(count()), sql`1`)
+            .limit(MOST_VALUES)
+    const total =
+      by === 'label' || held || rows.length === MOST_VALUES
+        ? await ctx.db.$count(withProject, and(...filters))
+        : rows.reduce((sum, { n }) => sum + n, 0)
+    const names = await namesOf(ctx, by, rows)
+    return {
+      total,
+      counts: rows.map(({ value, n }) => ({ value, ...(names && value && { name: names.get(value) ?? '' }), n })),
+    }
+  },
+)
+
+/** Throws `not_found` for a task, story or epic that the caller does not see: none would mislead. */
+export async function requireThere(
+  ctx: Ctx,
+  { parentId, storyId, epicId }: Pick<TaskCountsQuery, 'parentId' | 'storyId' | 'epicId'>,
+): Promise<void> {
+  if (parentId) await find(ctx, parentId)
+  const rights = rightsOf(ctx.actor)
+  const seen = async (table: typeof stories | typeof epics, id: string) =>
+    (await ctx.db.$count(table, and(eq(table.id, id), liveOfTeamOrProject(table)(rights)))) > 0
+  if (storyId && !(await seen(stories, storyId))) throw notFound('story', storyId)
+  if (epicId && !(await seen(epics, epicId))) throw notFound('epic', epicId)
+}
+
+const counting: Record<TaskCountsQuery['by'], SQL> = {
+  status: sql`${tasks.status}`,
+  priority: sql`${tasks.priority}`,
+  assignee: sql`${tasks.assigneeId}::text`,
+  holder: sql`${tasks.leaseHolderId}::text`,
+  label: sql`unnest(${tasks.labels})`,
+  story: sql`${tasks.storyId}::text`,
+  epic: sql`(select s.epic_id from ${stories} s where s.id = ${tasks.storyId})::text`,
+}
+
+/** Looks up the titles of stories or epics. People and agents are known by their ids. */
+async function namesOf(
+  ctx: Ctx,
+  by: TaskCountsQuery['by'],
+  rows: readonly { value: string | null }[],
+): Promise<Map<string, string> | undefined> {
+  if (by !== 'story' && by !== 'epic') return undefined
+  const table = by === 'story' ? stories : epics
+  const ids = rows.map(({ value }) => value).filter((value) => value !== null)
+  const found = await ctx.db
+    .select({ id: table.id, title: table.title })
+    .from(table)
+    .where(anyOf(table.id, idList(ids)))
+  return new Map(found.map(({ id, title }) => [id, title]))
+}

@@ -1,0 +1,38 @@
+import { type Ctx, flow } from '../../../action.ts'
+import { AppError } from '../../../errors.ts'
+import { changing } from '../refusals.ts'
+import { update } from '../service.ts'
+import type { ChangedMany, ChangeMany } from './many-schema.ts'
+
+type Changed = ChangedMany['items'][number]
+
+/**
+ * Makes one change to several tasks, each in a transaction of its own: those that cannot be changed say why, and the
+ * others are changed. With an idempotency key, every task has a key of its own, so that a repeated call continues.
+ */
+export const changeMany = flow(
+  'tasks.changeMany',
+  changing,
+  async (ctx, { tasks, change }: ChangeMany, { idempotencyKey }): Promise<ChangedMany> => {
+    const items: Changed[] = []
+    for (const { id, ifMatch } of tasks) {
+      const key = idempotencyKey && new Bun.CryptoHasher('sha256').update(`${idempotencyKey}\n${id}`).digest('hex')
+      const own: Ctx = { ...ctx, expectedVersion: ifMatch, idempotencyKey: key }
+      items.push(
+        await update(own, { ...change, ref: id }).then(
+          ({ freed: _, blocked: __, openCriteria: ___, ...task }) => ({ id, task }),
+          refusalOf(id),
+        ),
+      )
+    }
+    return { items }
+  },
+)
+
+/** Returns why a task was not changed; throws if the server failed. */
+const refusalOf =
+  (id: string) =>
+  (error: unknown): Changed => {
+    if (!(error instanceof AppError) || error.status >= 500) throw error
+    return { id, problem: { code: error.code, status: error.status, detail: error.message } }
+  }
