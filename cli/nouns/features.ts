@@ -1,5 +1,5 @@
 import { AppError } from '../../src/errors.ts'
-import type { Missing, Workflow } from '../../src/features/projects/workflow-schema.ts'
+import type { Missing, Workflow } from '../../src/features/projects/workflow/workflow-schema.ts'
 import type { Feature, FeatureDetail, FeatureItem, SubmittedEvidence } from '../../src/features/workflow/schema.ts'
 import { priorities } from '../../src/records/work.ts'
 import { at } from '../api/reference.ts'

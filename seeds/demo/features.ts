@@ -1,6 +1,6 @@
 import { contextOf } from '../../src/action.ts'
 import { system } from '../../src/auth/actor.ts'
-import type { Evidence } from '../../src/features/projects/workflow-schema.ts'
+import type { Evidence } from '../../src/features/projects/workflow/workflow-schema.ts'
 import { observe } from '../../src/features/repositories/observe.ts'
 import { advance, override, review } from '../../src/features/workflow/advancing.ts'
 import { get } from '../../src/features/workflow/detail.ts'

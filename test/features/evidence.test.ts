@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { DecisionDetail, DecisionPage } from '../../src/features/decisions/schema.ts'
-import { defaultWorkflow } from '../../src/features/projects/workflow.ts'
+import { defaultWorkflow } from '../../src/features/projects/workflow/workflow.ts'
 import type { SkillDetail, SkillPage } from '../../src/features/skills/schema.ts'
 import type { SpecDetail, SpecPage } from '../../src/features/specs/schema.ts'
 import type { FeaturePage, SubmittedEvidence } from '../../src/features/workflow/schema.ts'

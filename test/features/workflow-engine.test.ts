@@ -11,8 +11,13 @@ import {
   stateBeforeGate,
   step,
   workflowOf,
-} from '../../src/features/projects/workflow.ts'
-import { type Evidence, type FeatureKind, kinds, type Workflow } from '../../src/features/projects/workflow-schema.ts'
+} from '../../src/features/projects/workflow/workflow.ts'
+import {
+  type Evidence,
+  type FeatureKind,
+  kinds,
+  type Workflow,
+} from '../../src/features/projects/workflow/workflow-schema.ts'
 import { wayTo } from '../../src/records/cycles.ts'
 
 /** The same cases in every run; to look further, change it for a while. */

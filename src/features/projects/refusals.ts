@@ -13,7 +13,7 @@ import type { WayOut } from '../../errors.ts'
 import { named } from '../../text/quoted.ts'
 import { namesFor, ownRefusal } from './rows.ts'
 import type { Project, projectActions } from './schema.ts'
-import { gatekeeperRefusal } from './workflow-settings.ts'
+import { gatekeeperRefusal } from './workflow/workflow-settings.ts'
 
 type Writable = Pick<
   Project,

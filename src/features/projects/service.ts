@@ -37,7 +37,7 @@ import {
   requireGatekeeper,
   requireSameSkills,
   requireWholeTeam,
-} from './workflow-settings.ts'
+} from './workflow/workflow-settings.ts'
 
 /** Lists the projects in a place (a team or workspace) that the caller may see. */
 export async function listIn(ctx: Ctx, place: SQL, query: ProjectQuery): Promise<ProjectPage> {

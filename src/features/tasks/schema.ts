@@ -23,7 +23,7 @@ import {
   title,
 } from '../../schema.ts'
 import { LinkedRecord } from '../links/schema.ts'
-import { Evidence } from '../projects/workflow-schema.ts'
+import { Evidence } from '../projects/workflow/workflow-schema.ts'
 import { TaskCheckpoint } from './leases/checkpoint-schema.ts'
 
 export const kinds = ['blocks', 'relates', 'discovered_from', 'duplicates'] as const

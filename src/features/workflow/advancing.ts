@@ -1,7 +1,7 @@
 import { checkVersion, write } from '../../action.ts'
 import { member, requireRole } from '../../auth/policy.ts'
 import { invalid } from '../../errors.ts'
-import { workflowOf } from '../projects/workflow.ts'
+import { workflowOf } from '../projects/workflow/workflow.ts'
 import { featureOverridden } from './events.ts'
 import { move } from './moves.ts'
 import { find, present, type Ref } from './reading.ts'

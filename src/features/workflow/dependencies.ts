@@ -6,8 +6,8 @@ import { shortId } from '../../records/rows.ts'
 import { quoted } from '../../text/quoted.ts'
 import { lockProject } from '../projects/lock.ts'
 import type { Project } from '../projects/schema.ts'
-import { bringing, isClosed } from '../projects/workflow.ts'
-import type { Missing, Workflow } from '../projects/workflow-schema.ts'
+import { bringing, isClosed } from '../projects/workflow/workflow.ts'
+import type { Missing, Workflow } from '../projects/workflow/workflow-schema.ts'
 import { featureDependencies as dependencies, features } from './table.ts'
 
 /** Returns the blockers of a feature that are not deleted. */

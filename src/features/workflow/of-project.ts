@@ -2,7 +2,7 @@ import { isNull, sql } from 'drizzle-orm'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { projectWork } from '../projects/hooks.ts'
-import { isAtGate, workflowOf } from '../projects/workflow.ts'
+import { isAtGate, workflowOf } from '../projects/workflow/workflow.ts'
 import { features } from './table.ts'
 
 /** Counts the features of each project that wait at a gate or for a review. */

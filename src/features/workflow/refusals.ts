@@ -14,7 +14,7 @@ import {
 import { memberships } from '../organizations/table.ts'
 import { openProjectRefusal } from '../projects/refusals.ts'
 import type { Project } from '../projects/schema.ts'
-import { step, type Verdict, workflowOf } from '../projects/workflow.ts'
+import { step, type Verdict, workflowOf } from '../projects/workflow/workflow.ts'
 import type { Row } from './rows.ts'
 import type { FeatureAction } from './schema.ts'
 import { featureEvidence } from './table.ts'

@@ -1,7 +1,7 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, object, text, id as uuid } from '../../schema.ts'
 import { ProjectRef } from '../projects/schema.ts'
-import { Workflow } from '../projects/workflow-schema.ts'
+import { Workflow } from '../projects/workflow/workflow-schema.ts'
 import { advance, override, review } from './advancing.ts'
 import * as detail from './detail.ts'
 import { verify } from './evidence.ts'

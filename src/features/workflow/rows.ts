@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { agents } from '../agents/table.ts'
-import type { FeatureKind } from '../projects/workflow-schema.ts'
+import type { FeatureKind } from '../projects/workflow/workflow-schema.ts'
 import { users } from '../users/table.ts'
 import type { FeatureItem } from './schema.ts'
 import { features } from './table.ts'

@@ -23,7 +23,7 @@ import {
 } from '../../schema.ts'
 import { LinkedRecord } from '../links/schema.ts'
 import { projectFilter } from '../projects/schema.ts'
-import { Evidence, gateName, kinds, Missing, Workflow } from '../projects/workflow-schema.ts'
+import { Evidence, gateName, kinds, Missing, Workflow } from '../projects/workflow/workflow-schema.ts'
 import { TaskItem } from '../tasks/schema.ts'
 
 const status = text(63, { example: 'in_progress', description: "A state of the project's workflow" })

@@ -3,7 +3,7 @@ import { instant, json, newId, searchOver, softRecord } from '../../db/columns.t
 import type { Priority } from '../../records/work.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
-import type { Evidence } from '../projects/workflow-schema.ts'
+import type { Evidence } from '../projects/workflow/workflow-schema.ts'
 import { users } from '../users/table.ts'
 import type { MissingItem } from './schema.ts'
 

@@ -1,5 +1,5 @@
 import { named, quoted } from '../../../text/quoted.ts'
-import type { Evidence } from '../../projects/workflow-schema.ts'
+import type { Evidence } from '../../projects/workflow/workflow-schema.ts'
 import type { TaskEvidence } from '../schema.ts'
 
 /** Returns the files, commits, pull requests, test runs and links that evidence names. */

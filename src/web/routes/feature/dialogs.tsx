@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import type { Evidence } from '../../../features/projects/workflow-schema.ts'
+import type { Evidence } from '../../../features/projects/workflow/workflow-schema.ts'
 import type { FeatureView } from '../../../features/workflow/schema.ts'
 import { priorities } from '../../../records/work.ts'
 import { Dialog } from '../../components/dialog.tsx'

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { array, bool, int, object, oneOf, optional, type Static, text, title, WayOut } from '../../schema.ts'
+import { array, bool, int, object, oneOf, optional, type Static, text, title, WayOut } from '../../../schema.ts'
 
 /** The workflow that a project's features follow. */
 

@@ -1,6 +1,6 @@
-import { check } from '../../check.ts'
-import type { FieldError, WayOut } from '../../errors.ts'
-import { quoted } from '../../text/quoted.ts'
+import { check } from '../../../check.ts'
+import type { FieldError, WayOut } from '../../../errors.ts'
+import { quoted } from '../../../text/quoted.ts'
 import { type Evidence, type FeatureKind, type Missing, Workflow } from './workflow-schema.ts'
 
 /** The workflow engine: decides which step a feature may take next and what it needs. It does not use the database. */

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Ctx } from '../../action.ts'
-import { atBrowser, type Refusal, refusalOf, refuse } from '../../auth/policy.ts'
-import { AppError, invalid } from '../../errors.ts'
-import { checkSettings } from '../organizations/service.ts'
-import { ownRefusal } from './rows.ts'
+import type { Ctx } from '../../../action.ts'
+import { atBrowser, type Refusal, refusalOf, refuse } from '../../../auth/policy.ts'
+import { AppError, invalid } from '../../../errors.ts'
+import { checkSettings } from '../../organizations/service.ts'
+import { ownRefusal } from '../rows.ts'
 import { problemsIn } from './workflow.ts'
 
 type Settings = Record<string, unknown>
