@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import { embedMissing } from '../../src/features/search/embed.ts'
+import { embedMissing } from '../../src/features/search/indexing/embed.ts'
 import { indexed } from '../features/search-support.ts'
 import { systemCtx, type TestApp } from '../support/app.ts'
 import { type Agent, type Facts, job } from './harness.ts'

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import type { AiSession } from '../../src/features/assistant/schema.ts'
 import type { Tree } from '../../src/features/planning/schema.ts'
-import { catchUp } from '../../src/features/search/indexing.ts'
+import { catchUp } from '../../src/features/search/indexing/indexing.ts'
 import { member, person, systemCtx, testApp } from '../support/app.ts'
 import { ChatServer } from '../support/chat-server.ts'
 import { call, evil, expectSound, inEachLook, newProject, signedIn, teamOf } from './support.ts'

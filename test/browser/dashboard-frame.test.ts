@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { gzipSync } from 'node:zlib'
 import type { WebSocketRoute } from 'playwright-core'
-import { catchUp } from '../../src/features/search/indexing.ts'
+import { catchUp } from '../../src/features/search/indexing/indexing.ts'
 import { openPack } from '../../src/pages/pack.ts'
 import { member, person, sharedApp, systemCtx, unique } from '../support/app.ts'
 import { until } from '../support/until.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { Burst } from '../../src/features/search/burst.ts'
+import { Burst } from '../../src/features/search/indexing/burst.ts'
 
 /** A burst with a clock that the test moves. */
 function withClock() {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { newId } from '../../src/db/columns.ts'
 import { hybrid } from '../../src/features/search/hybrid.ts'
+import { forgetIndexes, nearestIndexed, nearestStatement } from '../../src/features/search/indexing/vector-index.ts'
 import { checkIndexes, indexLarge, markLarge } from '../../src/features/search/large-owners.ts'
-import { forgetIndexes, nearestIndexed, nearestStatement } from '../../src/features/search/vector-index.ts'
 import { type Person, person, systemCtx, type TestApp, testApp } from '../support/app.ts'
 
 /** A team with so many passages that its vectors have an index, with a threshold that a test can reach. */

@@ -1,7 +1,7 @@
 import { eq, inArray } from 'drizzle-orm'
 import type { Note, NoteCreate } from '../../src/features/notes/schema.ts'
 import type { Project, ProjectCreate } from '../../src/features/projects/schema.ts'
-import { catchUp, compare } from '../../src/features/search/indexing.ts'
+import { catchUp, compare } from '../../src/features/search/indexing/indexing.ts'
 import type { FoundGroups, Part } from '../../src/features/search/schema.ts'
 import { jobs } from '../../src/jobs/table.ts'
 import type { SearchName } from '../../src/records/names.ts'

@@ -1,8 +1,8 @@
 import type { Ctx } from '../../src/action.ts'
 import { newId } from '../../src/db/columns.ts'
 import * as memory from '../../src/features/memory/service.ts'
-import { embedMissing } from '../../src/features/search/embed.ts'
 import { embedQuery, hybrid } from '../../src/features/search/hybrid.ts'
+import { embedMissing } from '../../src/features/search/indexing/embed.ts'
 import { memories, queries, type Way } from './set.ts'
 
 export interface Quality {

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../action.ts'
-import { putPassages, putVectors } from '../search/passages.ts'
+import { putPassages, putVectors } from '../search/indexing/passages.ts'
 import type { memories } from './table.ts'
 
 type Row = Omit<typeof memories.$inferSelect, 'createdById' | 'deletedAt' | 'authorType' | 'authorId' | 'authorName'>

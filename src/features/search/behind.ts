@@ -7,7 +7,7 @@ import { isAfter } from '../../events/reader.ts'
 import { events } from '../../events/table.ts'
 import { jobs } from '../../jobs/table.ts'
 import type { SearchName } from '../../records/names.ts'
-import { followed, position } from './indexing.ts'
+import { followed, position } from './indexing/indexing.ts'
 
 /** More than this many changes are not counted. */
 const MOST_COUNTED = 1000

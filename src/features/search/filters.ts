@@ -5,7 +5,7 @@ import { and, or } from '../../db/conditions.ts'
 import { pathOf, projectOf, type RecordKind } from '../../records/kind.ts'
 import { kindInfo, type SearchName, searchNames } from '../../records/names.ts'
 import { mayRead } from '../../records/readable.ts'
-import { live } from './source.ts'
+import { live } from './indexing/source.ts'
 import { passages } from './table.ts'
 import { visibleTo } from './visible.ts'
 

@@ -5,12 +5,12 @@ import { anyOf, idList, plainWords, vectorText } from '../../db/columns.ts'
 import { prepare } from '../../db/session.ts'
 import { type SearchName, searchNames } from '../../records/names.ts'
 import { ALL, all, type Candidate, likely, placeOf } from './candidates.ts'
+import type { QueryVector } from './indexing/model.ts'
 import { nearestKept } from './kept.ts'
-import type { QueryVector } from './model.ts'
 import { rank } from './rank.ts'
 import { passages } from './table.ts'
 
-export { embedQuery, type QueryVector } from './model.ts'
+export { embedQuery, type QueryVector } from './indexing/model.ts'
 
 export interface HybridQuery {
   text: string

@@ -1,7 +1,7 @@
 import type { Feature } from '../../feature.ts'
-import { follow } from './follow.ts'
+import { follow } from './indexing/follow.ts'
+import { movePassages } from './indexing/passages.ts'
 import { searchJobs } from './jobs.ts'
-import { movePassages } from './passages.ts'
 import { searchRoutes } from './routes.ts'
 
 export const search: Feature = { routes: searchRoutes, jobs: searchJobs, background: follow, hooks: [movePassages] }

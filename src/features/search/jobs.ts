@@ -3,8 +3,8 @@ import { system } from '../../auth/actor.ts'
 import type { Config } from '../../config.ts'
 import type { JobDefinition } from '../../jobs/definition.ts'
 import type { App } from '../../services.ts'
-import { askForVectors, embedMissing } from './embed.ts'
-import { compare, PACE } from './indexing.ts'
+import { askForVectors, embedMissing } from './indexing/embed.ts'
+import { compare, PACE } from './indexing/indexing.ts'
 import { checkIndexes, indexLarge, markLarge } from './large-owners.ts'
 
 const HOURS = 6 * 3600

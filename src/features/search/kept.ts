@@ -6,9 +6,9 @@ import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { VectorCodes } from '../../embeddings/codes.ts'
 import type { App } from '../../services.ts'
-import type { QueryVector } from './model.ts'
+import type { QueryVector } from './indexing/model.ts'
+import { decoded, nearestIndexed, OVERTAKEN } from './indexing/vector-index.ts'
 import { passageSigns, passageVectors } from './table.ts'
-import { decoded, nearestIndexed, OVERTAKEN } from './vector-index.ts'
 
 /** Taken for each owner; compared exactly afterwards. Of an owner with no more, nothing is kept: all are taken. */
 const NEAREST = 400

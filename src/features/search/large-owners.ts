@@ -3,11 +3,18 @@ import { type Ctx, flow, read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { meta } from '../../db/table.ts'
-import { check, EXACT_MS, type Limits } from './index-recall.ts'
-import { step, type Way } from './indexing.ts'
-import { MODEL } from './model.ts'
+import { check, EXACT_MS, type Limits } from './indexing/index-recall.ts'
+import { step, type Way } from './indexing/indexing.ts'
+import { MODEL } from './indexing/model.ts'
+import {
+  indexedRows,
+  indexedVector,
+  isIndex,
+  OVERTAKEN,
+  readyIndexes,
+  type VectorIndex,
+} from './indexing/vector-index.ts'
 import { passageSigns, passageVectors, vectorIndexes } from './table.ts'
-import { indexedRows, indexedVector, isIndex, OVERTAKEN, readyIndexes, type VectorIndex } from './vector-index.ts'
 
 /** An owner with more passages gets an index; one that has fewer than half as many loses it. */
 const LARGE = 100_000

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import { embedMissing } from '../../../src/features/search/embed.ts'
+import { embedMissing } from '../../../src/features/search/indexing/embed.ts'
 import { indexed as followed } from '../../features/search-support.ts'
 import { sharedApp, systemCtx, type TestApp } from '../../support/app.ts'
 import { type Agent, type Crew, type Facts, perform, type Way } from '../harness.ts'

@@ -1,8 +1,8 @@
-import { type Ctx, read, write } from '../../action.ts'
-import { machine } from '../../auth/policy.ts'
-import { idList, vectorText } from '../../db/columns.ts'
+import { type Ctx, read, write } from '../../../action.ts'
+import { machine } from '../../../auth/policy.ts'
+import { idList, vectorText } from '../../../db/columns.ts'
+import { vectorIndexes } from '../table.ts'
 import { step, type Way } from './indexing.ts'
-import { vectorIndexes } from './table.ts'
 import { decoded, forgetIndexes, isIndex, searchIndex, type VectorIndex } from './vector-index.ts'
 
 /** How far a search looks around in an index at most. */

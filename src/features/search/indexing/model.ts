@@ -1,8 +1,8 @@
 import { eq } from 'drizzle-orm'
-import type { Ctx } from '../../action.ts'
-import { meta } from '../../db/table.ts'
-import type { Embedder } from '../../embeddings/embedder.ts'
-import type { App } from '../../services.ts'
+import type { Ctx } from '../../../action.ts'
+import { meta } from '../../../db/table.ts'
+import type { Embedder } from '../../../embeddings/embedder.ts'
+import type { App } from '../../../services.ts'
 
 /** Returns the model whose vectors search uses: after a change the earlier one, until the new one has all vectors. */
 export const MODEL = 'search.model'

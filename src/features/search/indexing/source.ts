@@ -1,9 +1,9 @@
 import { inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
-import type { Ctx } from '../../action.ts'
-import { and } from '../../db/conditions.ts'
-import { projectOf, type SearchKind } from '../../records/kind.ts'
-import type { SearchName } from '../../records/names.ts'
+import type { Ctx } from '../../../action.ts'
+import { and } from '../../../db/conditions.ts'
+import { projectOf, type SearchKind } from '../../../records/kind.ts'
+import type { SearchName } from '../../../records/names.ts'
 import type { Searchable } from './passages.ts'
 
 export const live = ({ table }: SearchKind): SQL | undefined => (table.deletedAt ? isNull(table.deletedAt) : undefined)

@@ -1,4 +1,4 @@
-import type { App } from '../../services.ts'
+import type { App } from '../../../services.ts'
 
 /** This many changes within this time are a burst, for at most this long: what goes on for longer is the usual load. */
 const CHANGES = 10

@@ -1,8 +1,8 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
-import { write } from '../../action.ts'
-import { machine } from '../../auth/policy.ts'
-import { meta } from '../../db/table.ts'
-import { passages } from './table.ts'
+import { write } from '../../../action.ts'
+import { machine } from '../../../auth/policy.ts'
+import { meta } from '../../../db/table.ts'
+import { passages } from '../table.ts'
 
 const KEY = 'search.texts'
 /** Raise it when search reads a kind in another way than before, and name those records in `grown` of the kind. */

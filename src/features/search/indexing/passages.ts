@@ -1,9 +1,9 @@
 import { and, eq, getTableColumns, inArray, type SQL, sql } from 'drizzle-orm'
-import type { Ctx } from '../../action.ts'
-import { anyOf, idList, vectorText } from '../../db/columns.ts'
-import type { SearchName } from '../../records/names.ts'
-import { projectMoved } from '../projects/hooks.ts'
-import { passageSigns, passages, passageVectors } from './table.ts'
+import type { Ctx } from '../../../action.ts'
+import { anyOf, idList, vectorText } from '../../../db/columns.ts'
+import type { SearchName } from '../../../records/names.ts'
+import { projectMoved } from '../../projects/hooks.ts'
+import { passageSigns, passages, passageVectors } from '../table.ts'
 
 /** A record in the form that search indexes. */
 export interface Searchable {

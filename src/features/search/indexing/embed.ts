@@ -1,14 +1,14 @@
 import { and, desc, eq, isNull, ne, notInArray, sql } from 'drizzle-orm'
-import { flow, read, write } from '../../action.ts'
-import { machine } from '../../auth/policy.ts'
-import { meta } from '../../db/table.ts'
-import { noEmbedder, TextRefused } from '../../embeddings/embedder.ts'
-import { jobs } from '../../jobs/table.ts'
-import type { App } from '../../services.ts'
+import { flow, read, write } from '../../../action.ts'
+import { machine } from '../../../auth/policy.ts'
+import { meta } from '../../../db/table.ts'
+import { noEmbedder, TextRefused } from '../../../embeddings/embedder.ts'
+import { jobs } from '../../../jobs/table.ts'
+import type { App } from '../../../services.ts'
+import { passages, passageVectors } from '../table.ts'
 import { burstOf } from './burst.ts'
 import { MODEL } from './model.ts'
 import { type Made, putVectors } from './passages.ts'
-import { passages, passageVectors } from './table.ts'
 
 /** Passages read at once, and texts embedded at once; small, so that results are stored soon. */
 const READ = 64

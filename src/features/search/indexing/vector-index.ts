@@ -1,12 +1,12 @@
 import { and, eq, sql } from 'drizzle-orm'
-import { contextOf, read } from '../../action.ts'
-import { system } from '../../auth/actor.ts'
-import { machine } from '../../auth/policy.ts'
-import { vectorText } from '../../db/columns.ts'
-import type { Driver } from '../../db/driver.ts'
-import type { App } from '../../services.ts'
+import { contextOf, read } from '../../../action.ts'
+import { system } from '../../../auth/actor.ts'
+import { machine } from '../../../auth/policy.ts'
+import { vectorText } from '../../../db/columns.ts'
+import type { Driver } from '../../../db/driver.ts'
+import type { App } from '../../../services.ts'
+import { vectorIndexes } from '../table.ts'
 import type { QueryVector } from './model.ts'
-import { vectorIndexes } from './table.ts'
 
 /** The index of one large owner's vectors; see `large-owners.ts`, which creates it. */
 export type VectorIndex = Pick<
