@@ -1,4 +1,4 @@
-import type { OfferedActions, TunnelAction } from '../../src/features/tunnels/action-schema.ts'
+import type { OfferedActions, TunnelAction } from '../../src/features/tunnels/actions/action-schema.ts'
 import type { Tunnel } from '../../src/features/tunnels/schema.ts'
 import type { Client } from '../api/client.ts'
 import { follow, pause, stopSignal } from '../api/events.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { TunnelAction } from '../../src/features/tunnels/action-schema.ts'
+import type { TunnelAction } from '../../src/features/tunnels/actions/action-schema.ts'
 import type { TunnelClaimed, TunnelRegistered, TunnelStatus } from '../../src/features/tunnels/schema.ts'
 import { Agent } from '../../src/tunnel/agent.ts'
 import { apiKeyFor, folder, freePort, json, serve } from '../support/binary.ts'

@@ -3,7 +3,7 @@ import { nouns } from '../../cli/nouns/index.ts'
 import { tools } from '../../src/all-features.ts'
 import { settings } from '../../src/config.ts'
 import type { ManualHits, ManualList, ManualPage } from '../../src/features/manual/schema.ts'
-import { actionStates, actionTypes } from '../../src/features/tunnels/action-schema.ts'
+import { actionStates, actionTypes } from '../../src/features/tunnels/actions/action-schema.ts'
 import { call, person, sharedApp, type TestApp } from '../support/app.ts'
 import { expectNoEvents, expectRefusal, watch } from './support.ts'
 

@@ -2,8 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { OfferedActions, TunnelAction, TunnelActionPage } from '../../src/features/tunnels/action-schema.ts'
-import { Dispatcher, endAction, expireActions, startAction } from '../../src/features/tunnels/dispatch.ts'
+import type {
+  OfferedActions,
+  TunnelAction,
+  TunnelActionPage,
+} from '../../src/features/tunnels/actions/action-schema.ts'
+import { Dispatcher, endAction, expireActions, startAction } from '../../src/features/tunnels/actions/dispatch.ts'
 import { MOST_OFFERS } from '../../src/features/tunnels/machine-connection.ts'
 import type { Tunnel, TunnelClaimed, TunnelRegistered } from '../../src/features/tunnels/schema.ts'
 import { purge } from '../../src/features/upkeep/service.ts'

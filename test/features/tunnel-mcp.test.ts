@@ -6,7 +6,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { Client as V1Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as V1Http } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
-import type { TunnelAction } from '../../src/features/tunnels/action-schema.ts'
+import type { TunnelAction } from '../../src/features/tunnels/actions/action-schema.ts'
 import type { Tunnel } from '../../src/features/tunnels/schema.ts'
 import type { Machine } from '../../src/tunnel/machine.ts'
 import { apiKey, call, mcpToken, member, type Person, person, type TestApp, testApp } from '../support/app.ts'

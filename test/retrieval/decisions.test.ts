@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { embedMissing } from '../../src/features/search/embed.ts'
+import { embedMissing } from '../../src/features/search/indexing/embed.ts'
 import { indexed } from '../features/search-support.ts'
 import { ownApp } from '../features/support.ts'
 import { type McpClient, ways } from '../mcp/support.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { Deadlines } from '../../src/features/tunnels/deadlines.ts'
+import { Deadlines } from '../../src/features/tunnels/actions/deadlines.ts'
 import { until } from '../support/until.ts'
 
 test('what has waited too long is told, and then nothing waits', async () => {

@@ -3,13 +3,13 @@ import type { App } from '../../services.ts'
 import { openThrough } from '../../tunnel/dial.ts'
 import { listen } from '../../tunnel/listener.ts'
 import { tunnelAddressOf } from '../../tunnel/tunnel-address.ts'
-import { Dispatcher, expireActions } from './dispatch.ts'
+import { Dispatcher, expireActions } from './actions/dispatch.ts'
 import { tunnelDeleted, tunnelOnline, tunnelUpdated } from './events.ts'
-import { createGate } from './gateway.ts'
 import { actorOf, cut } from './machine-connection.ts'
-import { OpenStreams } from './open-streams.ts'
 import { retried } from './retrying.ts'
 import { expireIfDue, factsOf, writeTraffic } from './serving.ts'
+import { createGate } from './traffic/gateway.ts'
+import { OpenStreams } from './traffic/open-streams.ts'
 
 const TICK_MS = 5000
 /** Every how many ticks sums are written and leases checked. */

@@ -4,8 +4,8 @@ import type { Peer, Socket } from '../../live/socket.ts'
 import { fromJson, type Goodbye, Offer, ProtocolError } from '../../tunnel/frames.ts'
 import { Session } from '../../tunnel/session.ts'
 import { type Connection, type TunnelFacts, Unreachable } from '../../tunnel/switchboard.ts'
-import { RequestLog } from './request-log.ts'
-import { holderOf, isShareTaken } from './shares.ts'
+import { RequestLog } from './traffic/request-log.ts'
+import { holderOf, isShareTaken } from './traffic/shares.ts'
 
 /** What has to be stored about a connection. */
 interface Book {

@@ -6,8 +6,8 @@ import { cancelWith } from '../../tunnel/waiting.ts'
 import { reachRefusal } from './access.ts'
 import { dialerFor } from './dialers.ts'
 import { tunnelToolCalled } from './events.ts'
-import { OpenStreams } from './open-streams.ts'
 import { about, find, type TunnelRow, userOf } from './rows.ts'
+import { OpenStreams } from './traffic/open-streams.ts'
 
 const agents: Rule = { kinds: ['mcp_token'], scope: 'tunnels:write', role: 'member' }
 

@@ -9,11 +9,9 @@ import {
   TunnelActionPage,
   TunnelRequests,
   WaitQuery,
-} from './action-schema.ts'
-import * as actions from './actions.ts'
-import { enter } from './entries.ts'
+} from './actions/action-schema.ts'
+import * as actions from './actions/actions.ts'
 import { claim, register } from './joining.ts'
-import { requests } from './request-log.ts'
 import {
   Entrance,
   Heartbeat,
@@ -32,7 +30,9 @@ import {
 } from './schema.ts'
 import * as tunnels from './service.ts'
 import { connect, heartbeat } from './serving.ts'
-import { connectService } from './sockets.ts'
+import { enter } from './traffic/entries.ts'
+import { requests } from './traffic/request-log.ts'
+import { connectService } from './traffic/sockets.ts'
 
 const byRef = object({
   id: text(100, { minLength: 1, description: 'Id or slug', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }),

@@ -14,7 +14,7 @@ import {
 import { instant, json, softRecord, textList } from '../../db/columns.ts'
 import { organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
-import type { ActionState, ActionType, StoredOffer } from './action-schema.ts'
+import type { ActionState, ActionType, StoredOffer } from './actions/action-schema.ts'
 import type { Access, OfferedService } from './schema.ts'
 
 /** A machine that dials out to the server, so that its team can reach it. */

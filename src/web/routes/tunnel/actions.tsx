@@ -1,7 +1,7 @@
 /** What the machine allows the reader, each with a form that is made from its schema. */
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
-import type { OfferedAction } from '../../../features/tunnels/action-schema.ts'
+import type { OfferedAction } from '../../../features/tunnels/actions/action-schema.ts'
 import type { Tunnel } from '../../../features/tunnels/schema.ts'
 import { Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'

@@ -1,6 +1,6 @@
 /** Who ran what on the machine, and what became of it. */
 import { useQuery } from '@tanstack/react-query'
-import type { TunnelAction } from '../../../features/tunnels/action-schema.ts'
+import type { TunnelAction } from '../../../features/tunnels/actions/action-schema.ts'
 import { Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { ago, dayAndTime } from '../../times.ts'

@@ -1,6 +1,6 @@
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import type { ActionInput, TunnelAction, TunnelRequest } from '../../../features/tunnels/action-schema.ts'
+import type { ActionInput, TunnelAction, TunnelRequest } from '../../../features/tunnels/actions/action-schema.ts'
 import { ok, tunnels } from '../../api.ts'
 import { watchTopic } from '../../live.ts'
 

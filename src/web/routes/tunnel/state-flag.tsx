@@ -1,4 +1,4 @@
-import type { TunnelAction } from '../../../features/tunnels/action-schema.ts'
+import type { TunnelAction } from '../../../features/tunnels/actions/action-schema.ts'
 import { words } from './words.ts'
 
 const tones: Partial<Record<TunnelAction['state'], string>> = {

@@ -1,6 +1,6 @@
-import { withoutSecrets } from '../../text/secrets.ts'
-import type { TunnelUser } from '../../tunnel/frames.ts'
-import { isAllowed } from '../../tunnel/machine.ts'
+import { withoutSecrets } from '../../../text/secrets.ts'
+import type { TunnelUser } from '../../../tunnel/frames.ts'
+import { isAllowed } from '../../../tunnel/machine.ts'
 import type { ActionType, OfferedAction, StoredOffer } from './action-schema.ts'
 
 type Schema = Record<string, unknown>

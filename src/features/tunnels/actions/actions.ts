@@ -1,15 +1,19 @@
 import { eq, gt } from 'drizzle-orm'
-import { type Ctx, flow, read, write } from '../../action.ts'
-import { userIdOf } from '../../auth/actor.ts'
-import { refuse } from '../../auth/policy.ts'
-import { check } from '../../check.ts'
-import { newId } from '../../db/columns.ts'
-import { and } from '../../db/conditions.ts'
-import { AppError, invalid } from '../../errors.ts'
-import { keyset } from '../../records/page.ts'
-import { id as idSchema, object } from '../../schema.ts'
-import { actionLimits } from '../../tunnel/action.ts'
-import { actionsRefusal, actRefusal } from './access.ts'
+import { type Ctx, flow, read, write } from '../../../action.ts'
+import { userIdOf } from '../../../auth/actor.ts'
+import { refuse } from '../../../auth/policy.ts'
+import { check } from '../../../check.ts'
+import { newId } from '../../../db/columns.ts'
+import { and } from '../../../db/conditions.ts'
+import { AppError, invalid } from '../../../errors.ts'
+import { keyset } from '../../../records/page.ts'
+import { id as idSchema, object } from '../../../schema.ts'
+import { actionLimits } from '../../../tunnel/action.ts'
+import { actionsRefusal, actRefusal } from '../access.ts'
+import { tunnelActionFinished, tunnelActionRequested } from '../events.ts'
+import { about, find, type TunnelRow, userOf } from '../rows.ts'
+import { acting, watching } from '../rules.ts'
+import { tunnelActions, tunnelSessions } from '../table.ts'
 import { cancelRefusal, findAction, isEnded, seenOf, selectActions, shownAction } from './action-rows.ts'
 import type {
   ActionInput,
@@ -20,11 +24,7 @@ import type {
   TunnelActionPage,
 } from './action-schema.ts'
 import { Dispatcher, endRow } from './dispatch.ts'
-import { tunnelActionFinished, tunnelActionRequested } from './events.ts'
 import { actionsFor, nameOf, redacted } from './offered-actions.ts'
-import { about, find, type TunnelRow, userOf } from './rows.ts'
-import { acting, watching } from './rules.ts'
-import { tunnelActions, tunnelSessions } from './table.ts'
 
 const HISTORY_DAYS = 90
 

@@ -1,11 +1,11 @@
-import { read } from '../../action.ts'
-import { refuse } from '../../auth/policy.ts'
-import type { App } from '../../services.ts'
-import type { Passed } from '../../tunnel/switchboard.ts'
-import { watchRefusal } from './access.ts'
-import type { TunnelRequest, TunnelRequests } from './action-schema.ts'
-import { find } from './rows.ts'
-import { watching } from './rules.ts'
+import { read } from '../../../action.ts'
+import { refuse } from '../../../auth/policy.ts'
+import type { App } from '../../../services.ts'
+import type { Passed } from '../../../tunnel/switchboard.ts'
+import { watchRefusal } from '../access.ts'
+import type { TunnelRequest, TunnelRequests } from '../actions/action-schema.ts'
+import { find } from '../rows.ts'
+import { watching } from '../rules.ts'
 
 /** Requests that are kept for each tunnel, and that are told at once. */
 const MOST = 100

@@ -1,11 +1,11 @@
-import { contextOf } from '../../action.ts'
-import type { Actor } from '../../auth/actor.ts'
-import type { Concerns } from '../../auth/authenticate.ts'
-import type { App } from '../../services.ts'
-import { resets } from '../../tunnel/frames.ts'
-import type { Stream } from '../../tunnel/stream.ts'
-import { reachRefusal } from './access.ts'
-import { factsOf } from './serving.ts'
+import { contextOf } from '../../../action.ts'
+import type { Actor } from '../../../auth/actor.ts'
+import type { Concerns } from '../../../auth/authenticate.ts'
+import type { App } from '../../../services.ts'
+import { resets } from '../../../tunnel/frames.ts'
+import type { Stream } from '../../../tunnel/stream.ts'
+import { reachRefusal } from '../access.ts'
+import { factsOf } from '../serving.ts'
 
 interface Opened {
   readonly actor: Actor

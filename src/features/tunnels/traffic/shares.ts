@@ -1,6 +1,6 @@
-import { networkOf } from '../../auth/limits.ts'
-import type { RequestHead } from '../../tunnel/frames.ts'
-import type { Session } from '../../tunnel/session.ts'
+import { networkOf } from '../../../auth/limits.ts'
+import type { RequestHead } from '../../../tunnel/frames.ts'
+import type { Session } from '../../../tunnel/session.ts'
 
 /** How many of the 128 streams of a machine some callers may hold at once, so that others can still reach it. */
 export const streamShares = {

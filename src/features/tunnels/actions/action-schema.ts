@@ -15,8 +15,8 @@ import {
   permissions,
   type Static,
   text,
-} from '../../schema.ts'
-import { endStates, type Offer } from '../../tunnel/frames.ts'
+} from '../../../schema.ts'
+import { endStates, type Offer } from '../../../tunnel/frames.ts'
 
 export const actionTypes = [
   'ping',
