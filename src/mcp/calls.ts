@@ -19,7 +19,7 @@ import type { Caller } from './protocol.ts'
 import { failure, responseOf, success, type Told } from './result.ts'
 import type { Fields, Known } from './short.ts'
 import { authorOnce, type Names, sourceOf, sourceOfError } from './source.ts'
-import type { Call } from './sse.ts'
+import type { Call } from './streams/sse.ts'
 import { callOf, type Tool } from './tool.ts'
 
 const CALLS_AT_ONCE = 16

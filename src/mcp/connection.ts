@@ -5,7 +5,7 @@ import { clients } from '../clients.ts'
 import type { App } from '../services.ts'
 import { visibleText } from '../text/text.ts'
 import { clientIntroduced, connectionChanged } from './hooks.ts'
-import type { Message } from './sse.ts'
+import type { Message } from './streams/sse.ts'
 
 /**
  * A connection tells the windows of one token apart: it is part of who works on a task. It is the SSE stream, the

@@ -4,8 +4,8 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server'
 import { KEEP_ALIVE_MS } from '../live/connections.ts'
-import { streamHeaders as headers, keepAlive, messageEvent } from './event-stream.ts'
-import { type Call, isCall, type Message } from './sse.ts'
+import { streamHeaders as headers, keepAlive, messageEvent } from './streams/event-stream.ts'
+import { type Call, isCall, type Message } from './streams/sse.ts'
 
 const revisions: ReadonlySet<string> = new Set(SUPPORTED_PROTOCOL_VERSIONS)
 const fields = new Set(['jsonrpc', 'id', 'method', 'params'])

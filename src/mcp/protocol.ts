@@ -15,7 +15,7 @@ import { logError, toAppError } from '../thrown.ts'
 import { version } from '../version.ts'
 import type { Arguments, Catalogue, Selection } from './catalogue.ts'
 import type { Asking, Offer } from './offer.ts'
-import type { Open } from './streams.ts'
+import type { Open } from './streams/streams.ts'
 
 /** Who sent a message. */
 export interface Sender {

@@ -9,7 +9,7 @@ import { problemResponse } from '../http/problem.ts'
 import type { App } from '../services.ts'
 import { logError, toAppError } from '../thrown.ts'
 import type { Sender } from './protocol.ts'
-import type { Message } from './sse.ts'
+import type { Message } from './streams/sse.ts'
 
 const HOW = 'Create one in the settings.'
 const newToken = { next: [{ route: 'POST /api/mcp-tokens', command: 'tutti connect <program>' }] }

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from 'b
 import { connect } from 'node:net'
 import * as members from '../../src/features/organizations/members.ts'
 import * as tokens from '../../src/features/tokens/service.ts'
-import { relay } from '../../src/mcp/streams.ts'
+import { relay } from '../../src/mcp/streams/streams.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { allowing } from '../support/timing.ts'
 import { anyTool, big, openRaw, serveTools, type TestCtx, until, ways } from './support.ts'

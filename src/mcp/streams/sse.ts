@@ -6,9 +6,9 @@ import {
   type RequestId,
   type Transport,
 } from '@modelcontextprotocol/server'
-import { AppError } from '../errors.ts'
-import type { Owner } from '../live/connections.ts'
-import type { Arguments } from './catalogue.ts'
+import { AppError } from '../../errors.ts'
+import type { Owner } from '../../live/connections.ts'
+import type { Arguments } from '../catalogue.ts'
 import { EventStream } from './event-stream.ts'
 
 /** One connection of the HTTP+SSE transport: events go out on the stream, messages come in by POST. */

@@ -1,5 +1,5 @@
-import type { Connection, Owner } from '../live/connections.ts'
-import { MOST_QUEUED } from '../live/limits.ts'
+import type { Connection, Owner } from '../../live/connections.ts'
+import { MOST_QUEUED } from '../../live/limits.ts'
 
 const encoder = new TextEncoder()
 export const keepAlive = encoder.encode(': keep-alive\n\n')
