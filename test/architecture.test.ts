@@ -157,7 +157,7 @@ test('one place reads the environment, and nothing makes SQL of a text', async (
 const otherTypes = {
   'src/events/catalogue.ts': 'isByHand, isBeginning and partsOf are the only readers of the text',
   'src/records/page.ts': 'the type of a column',
-  'src/tunnel/actions.ts': 'the type of an action on a machine, shortened',
+  'src/tunnel/actions/actions.ts': 'the type of an action on a machine, shortened',
 }
 /** SQL that compares the text of a type. */
 const typesInSql = {

@@ -86,7 +86,7 @@ describe('what is read of a repository', () => {
     const running: string[] = []
     for await (const file of new Bun.Glob('{src,cli}/**/*.ts').scan(join(import.meta.dir, '..')))
       if (/['"`]git['"`]/.test(await Bun.file(join(import.meta.dir, '..', file)).text())) running.push(file)
-    expect(running.sort()).toEqual(['cli/agents/git.ts', 'src/tunnel/workspace.ts'])
+    expect(running.sort()).toEqual(['cli/agents/git.ts', 'src/tunnel/actions/workspace.ts'])
   })
 
   test('fetches nothing that is missing', () => {

@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Question } from '../../src/tunnel/action.ts'
+import type { Question } from '../../src/tunnel/actions/action.ts'
 import type { Served } from '../../src/tunnel/agent.ts'
 import type { Kept } from '../../src/tunnel/local.ts'
 import { configFolder, isTerminal } from '../terminal/environment.ts'

@@ -1,4 +1,4 @@
-import type { Question } from '../../src/tunnel/action.ts'
+import type { Question } from '../../src/tunnel/actions/action.ts'
 import { stopSignal } from '../api/events.ts'
 import { askTunnel, type Entry } from '../api/tunnel-control.ts'
 import { jsonText, note, plain, print } from '../terminal/output.ts'

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import type { TunnelClaimed, TunnelRegistered } from '../../src/features/tunnels/schema.ts'
-import type { Ended } from '../../src/tunnel/actions.ts'
+import type { Ended } from '../../src/tunnel/actions/actions.ts'
 import { Agent, type ServiceAddress } from '../../src/tunnel/agent.ts'
 import type { Machine } from '../../src/tunnel/machine.ts'
 import { version } from '../../src/version.ts'

@@ -1,10 +1,10 @@
 import { check } from '../check.ts'
+import { Upload, uploadLimits } from './actions/upload.ts'
 import { MOST_HEAD, RequestHead, type ResetCode, type ResponseHead, resets, type TunnelUser } from './frames.ts'
 import { allowOwnReferrer, toClient, toService } from './headers.ts'
 import { type Stream, StreamReset } from './stream.ts'
 import { type Dialer, type Traffic, Unreachable } from './switchboard.ts'
 import type { TunnelAddress } from './tunnel-address.ts'
-import { Upload, uploadLimits } from './upload.ts'
 import { cancelWith, responseOf } from './waiting.ts'
 
 export const forwardLimits = {

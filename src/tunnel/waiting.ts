@@ -1,6 +1,6 @@
+import type { Upload } from './actions/upload.ts'
 import { resets } from './frames.ts'
 import type { Stream } from './stream.ts'
-import type { Upload } from './upload.ts'
 
 /** Milliseconds between two looks at the requests that wait. */
 const LOOK_MS = 250

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { connect, type Socket } from 'node:net'
 import { serve } from '../../cli/commands/tunnel-open.ts'
 import { streamShares } from '../../src/features/tunnels/traffic/shares.ts'
-import { uploadLimits } from '../../src/tunnel/upload.ts'
+import { uploadLimits } from '../../src/tunnel/actions/upload.ts'
 import { type Person, person, type TestApp, testApp } from '../support/app.ts'
 import { until } from '../support/until.ts'
 import { times } from './support.ts'

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'bun:test'
+import { Upload, uploadLimits } from '../../src/tunnel/actions/upload.ts'
 import { type RequestHead, resets } from '../../src/tunnel/frames.ts'
 import { McpSessions, mcpLimits } from '../../src/tunnel/mcp/sessions.ts'
 import { Session } from '../../src/tunnel/session.ts'
 import { StreamReset } from '../../src/tunnel/stream.ts'
-import { Upload, uploadLimits } from '../../src/tunnel/upload.ts'
 import { responseOf } from '../../src/tunnel/waiting.ts'
 import { until } from '../support/until.ts'
 

@@ -1,6 +1,6 @@
 import { jsonObject, object, optional, text } from '../../schema.ts'
-import { ActionFailure, type ActionHandler } from '../action.ts'
-import { handler } from '../handlers.ts'
+import { ActionFailure, type ActionHandler } from '../actions/action.ts'
+import { handler } from '../actions/handlers.ts'
 import { type LocalMcp, McpRefusal } from './local-mcp.ts'
 
 const server = text(30, { minLength: 1 })

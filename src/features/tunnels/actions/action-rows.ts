@@ -5,7 +5,7 @@ import { permissionOf, type Refusal, refusalOf, roleRefusal } from '../../../aut
 import { and, or } from '../../../db/conditions.ts'
 import { notFound } from '../../../errors.ts'
 import type { App } from '../../../services.ts'
-import { actionLimits } from '../../../tunnel/action.ts'
+import { actionLimits } from '../../../tunnel/actions/action.ts'
 import { endStates } from '../../../tunnel/frames.ts'
 import { users } from '../../users/table.ts'
 import { governs } from '../access.ts'

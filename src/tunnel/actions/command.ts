@@ -1,6 +1,6 @@
-import { jsonObject, object, optional, type Static, text } from '../schema.ts'
+import { jsonObject, object, optional, type Static, text } from '../../schema.ts'
+import { isAllowed, placeholderOf } from '../machine.ts'
 import { ActionFailure, actionLimits, type Run } from './action.ts'
-import { isAllowed, placeholderOf } from './machine.ts'
 import { argumentsOf } from './params.ts'
 import { start } from './process.ts'
 

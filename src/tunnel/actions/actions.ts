@@ -1,8 +1,8 @@
-import { check } from '../check.ts'
-import { id as idOf, object } from '../schema.ts'
+import { check } from '../../check.ts'
+import { id as idOf, object } from '../../schema.ts'
+import type { ActionReport, ActionRequest, EndState } from '../frames.ts'
+import { isAllowed, type Machine } from '../machine.ts'
 import { ActionFailure, type ActionHandler, actionLimits, type Question, type Run } from './action.ts'
-import type { ActionReport, ActionRequest, EndState } from './frames.ts'
-import { isAllowed, type Machine } from './machine.ts'
 import { Output } from './output.ts'
 
 /** The way to the server, while there is one. */

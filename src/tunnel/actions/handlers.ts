@@ -1,9 +1,9 @@
-import { check } from '../check.ts'
-import { object, optional, type Static, type TSchema, text } from '../schema.ts'
+import { check } from '../../check.ts'
+import { object, optional, type Static, type TSchema, text } from '../../schema.ts'
+import { isListening } from '../local.ts'
+import { isAllowed } from '../machine.ts'
 import { ActionFailure, type ActionHandler, type Run } from './action.ts'
 import { RunCommand, runCommand } from './command.ts'
-import { isListening } from './local.ts'
-import { isAllowed } from './machine.ts'
 import { SyncWorkspace, syncWorkspace } from './workspace.ts'
 
 /** Returns a handler that checks its parameters first. */

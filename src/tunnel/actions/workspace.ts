@@ -1,6 +1,6 @@
-import { object, type Static, text } from '../schema.ts'
+import { object, type Static, text } from '../../schema.ts'
+import { isAllowed } from '../machine.ts'
 import { ActionFailure, actionLimits, type Run } from './action.ts'
-import { isAllowed } from './machine.ts'
 import { start } from './process.ts'
 
 export const SyncWorkspace = object({ workspace: text(30, { minLength: 1 }) })

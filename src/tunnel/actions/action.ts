@@ -1,5 +1,5 @@
-import type { EndState, TunnelUser } from './frames.ts'
-import type { Machine } from './machine.ts'
+import type { EndState, TunnelUser } from '../frames.ts'
+import type { Machine } from '../machine.ts'
 
 export const actionLimits = {
   /** Actions of one machine that run at once. */

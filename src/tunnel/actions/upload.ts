@@ -1,7 +1,7 @@
 import type { ReadableStreamDefaultReader } from 'node:stream/web'
-import { resets } from './frames.ts'
-import type { Stream } from './stream.ts'
-import type { Traffic } from './switchboard.ts'
+import { resets } from '../frames.ts'
+import type { Stream } from '../stream.ts'
+import type { Traffic } from '../switchboard.ts'
 
 export const uploadLimits = {
   /** Bytes of a body. */

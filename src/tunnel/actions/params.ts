@@ -1,5 +1,5 @@
+import type { Param } from '../machine.ts'
 import { ActionFailure } from './action.ts'
-import type { Param } from './machine.ts'
 
 type Params = Readonly<Record<string, Param>>
 
