@@ -18,7 +18,6 @@ import {
   MessageSquareWarning,
   NotebookText,
   Scale,
-  Search,
   Settings,
   ShieldCheck,
   Sparkles,
@@ -26,7 +25,6 @@ import {
   SquareTerminal,
   Users,
 } from 'lucide-react'
-import { paths } from '../../paths.ts'
 import { words } from '../words.ts'
 
 export type Group = 'top' | 'projects' | 'knowledge' | 'agents' | 'team'
@@ -73,24 +71,19 @@ export interface View {
   key?: string
 }
 
-const allViews: readonly View[] = [
+export const views: readonly View[] = [
   { path: '', label: words.views.overview, icon: FolderKanban },
   { path: '/tasks', label: words.views.tasks, icon: SquareKanban, key: 't' },
   { path: '/plan', label: words.views.plan, icon: NotebookText },
   { path: '/features', label: words.views.features, icon: GraduationCap, key: 'f' },
 ]
 
-const known = new Set<string>(paths)
-const isBuilt = ({ to }: Destination): boolean => known.has(to)
-
-export const searchIcon = Search
 /** Returns the destinations that a user may go to. */
 export const destinationsFor = (role: 'user' | 'admin'): Destination[] =>
-  all.filter((one) => isBuilt(one) && (!one.admin || role === 'admin'))
-export const views: readonly View[] = allViews.filter(({ path }) => known.has(`/projects/:slug${path}`))
+  all.filter((one) => !one.admin || role === 'admin')
 
-/** Returns the address of a project: its first page that exists. */
-export const projectAddress = (slug: string, path: View['path'] = views[0]?.path ?? '/tasks'): string =>
+/** Returns the address of a page of a project, by default of its overview. */
+export const projectAddress = (slug: string, path: View['path'] = ''): string =>
   `/projects/${encodeURIComponent(slug)}${path}`
 
 /** Returns the destination that an address belongs to: `/notes/1` to `/notes`. */
