@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { member, person, sharedApp } from '../support/app.ts'
+import { markMissing } from '../../src/features/workflow/reopening.ts'
+import { member, person, sharedApp, systemCtx } from '../support/app.ts'
 import { call, evil, expectSound, inEachLook, newProject, newTask, signedIn, teamOf, type Visitor } from './support.ts'
 
 /** Features with their gates, decisions, specs and skills in a real browser. */
@@ -75,6 +76,38 @@ test('a feature goes through every gate, is reviewed, sent back and overridden',
     .waitFor()
   const refused = ada.refused.map((line) => line.replace(/features\/[^/]+/, 'features/:id'))
   expect(refused).toEqual(['POST /api/features/:id/advance 409'])
+  await ada.leave(...ada.refused)
+}, 900_000)
+
+test('a feature with an open task and a missing commit says so, and only an override closes it', async () => {
+  const boss = await person(t)
+  const ada = await signedIn(t, boss.email)
+  const { slug } = await newProject(ada)
+  const task = await newTask(ada, slug, { title: 'Write the guide' })
+  const { id } = await newFeature(ada, slug, { title: 'Offline reading', kind: 'bug', taskIds: [task.key] })
+  await advance(ada, id)
+  const code = { summary: 'Pages come from the store', commits: ['abcdef1'] }
+  await advance(ada, id, code)
+  const { evidence } = await call<{ evidence: { id: string }[] }>(ada, 'GET', `/api/features/${id}`)
+  const missing = [{ item: 'abcdef1', reason: 'not_found' as const }]
+  await markMissing(systemCtx(t), { evidenceId: evidence[0]?.id as string, missing })
+  await ada.goto(`/features/${id}`)
+  await measure(ada, 'In progress').getByText('missing', { exact: true }).waitFor()
+  await ada.see('abcdef1 was not found at the code host. Push it, then submit the evidence again.')
+  await inEachLook(ada, () => expectSound(ada, `/features/${id}`, '.lv.missing'))
+  await advance(ada, id, code)
+  await advance(ada, id, { summary: 'All pass', tests: { command: 'bun test', passed: 3, failed: 0 } })
+  const approve = ada.page.getByRole('button', { name: 'Approve' })
+  await approve.waitFor()
+  expect(await approve.getAttribute('aria-disabled')).toBe('true')
+  await ada.see('Its tasks must be done or cancelled before it can be approved.')
+  await ada.see('Complete or cancel the task')
+  await ada.button('Override…').click()
+  await dialog(ada).getByLabel('Move to').selectOption('done')
+  await dialog(ada).getByLabel('Reason').fill('The guide follows in the next release')
+  await dialog(ada).getByRole('button', { name: 'Override the gates' }).click()
+  await measure(ada, 'Done').getByText('now').waitFor()
+  await ada.see('The guide follows in the next release')
   await ada.leave(...ada.refused)
 }, 900_000)
 
