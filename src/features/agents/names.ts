@@ -105,15 +105,13 @@ const MOST_NAMED = 5
 
 function onlyOne(found: readonly Called[], name: string): Called | undefined {
   if (found.length === 1) return found[0]
-  const people = found.filter(({ type }) => type === 'user')
-  const isUnclear = new Set(people.map((one) => fold(one.name))).size < people.length
+  // The name of a member is not enough if somebody else among them has it too.
+  const alike = Map.groupBy(found, (one) => fold(one.name))
+  const isUnclear = found.some(({ type, name }) => type === 'user' && (alike.get(fold(name))?.length ?? 0) > 1)
+  const advice = isUnclear ? "the member's e-mail address or the agent's slug" : 'one of these'
   const names = found.slice(0, MOST_NAMED).map((one) => one.slug ?? `${named(one.name)} (member)`)
   const more = found.length > MOST_NAMED ? ` and ${found.length - MOST_NAMED} more` : ''
-  throw invalid(
-    '/assignee',
-    `${named(name)} could be ${names.join(', ')}${more}. Use ${isUnclear ? 'an e-mail address' : 'one of these'}.`,
-    'ambiguous',
-  )
+  throw invalid('/assignee', `${named(name)} could be ${names.join(', ')}${more}. Use ${advice}.`, 'ambiguous')
 }
 
 /** Returns the error for a name that nobody has, with the nearest names. A limited credential is told none. */
