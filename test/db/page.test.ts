@@ -54,7 +54,12 @@ const fetchPage = async (list: string, query: Query, least = 0): Promise<Page<Ro
     .limit(page.limit)
   return page.page(rows)
 }
-const walk = async (list: string, query: Query, between?: (page: number) => Promise<unknown>): Promise<Row[]> => {
+const walk = async (
+  list: string,
+  query: Query,
+  between?: (page: number) => Promise<unknown>,
+  longest = 1000,
+): Promise<Row[]> => {
   const seen: Row[] = []
   for (let cursor: string | undefined, n = 0; ; n++) {
     const page = await fetchPage(list, { ...query, cursor })
@@ -62,6 +67,7 @@ const walk = async (list: string, query: Query, between?: (page: number) => Prom
     seen.push(...page.items)
     if (page.nextCursor === null) return seen
     cursor = page.nextCursor
+    expect(cursor.length).toBeLessThanOrEqual(longest)
     await between?.(n)
   }
 }
@@ -218,6 +224,13 @@ describe('a cursor', () => {
     ['an object', forge('seenAt.desc', { $gt: '' }, id)],
   ])('that is %s is refused', (_, cursor) => {
     expect(code({ cursor })).toBe('invalid.cursor')
+  })
+
+  test('has at most 22 characters for a time or a whole number, also for rows made in one millisecond', async () => {
+    const { list } = await fill(200)
+    for (const sort of ['seenAt', 'rank'] as const)
+      for (const order of ['asc', 'desc'] as const)
+        for (const limit of [3, 7, 20]) await walk(list, { sort, order, limit }, undefined, 22)
   })
 
   test('must fit the type of its key', () => {
