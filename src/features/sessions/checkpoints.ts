@@ -31,7 +31,8 @@ const isOnlyUnnamed = ({ now }: Ctx, credentialId: string | null): SQL =>
     isNull(tasks.leaseConnection),
     sql`1 = (select count(*) from (select o.project_id as held_project from ${tasks} o
       where o.lease_credential_id = ${credentialId}::uuid and o.lease_expires_at > ${now}::timestamptz
-        and o.lease_connection is null and o.lease_session_id is null) held where held.held_project = ${tasks.projectId})`,
+        and o.lease_connection is null and o.lease_session_id is null) held
+      where held.held_project = ${tasks.projectId})`,
   )
 
 /**

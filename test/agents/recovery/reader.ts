@@ -86,7 +86,7 @@ const rules: Rule[] = [
     next: ([, tool = '']) => ({ tool, args: {} }),
   },
   {
-    pattern: /Send accepted with those that are met: "(\w+)"/,
+    pattern: /Send accepted with .*"(\w+)"/,
     next: ([, accepted], { tool, args }) => ({ tool, args: { ...args, accepted } }),
   },
   {
