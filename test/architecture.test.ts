@@ -74,7 +74,7 @@ const rooms = [
   ...['env.d.ts', 'text', 'version.ts', 'errors.ts', 'schema.ts', 'field-errors.ts', 'check.ts', 'config.ts', 'log.ts'],
   ...['worker-url.ts', 'cpu-budget.ts', 'clients.ts', 'paths.ts', 'design'],
   ...['db', 'events', 'auth', 'jobs', 'records', 'live', 'embeddings', 'outside', 'tunnel', 'backup'],
-  ...['services.ts', 'action.ts', 'hooks.ts', 'live-hooks.ts', 'address.ts', 'thrown.ts'],
+  ...['services.ts', 'action.ts', 'hooks.ts', 'live-hooks.ts', 'address.ts', 'thrown.ts', 'command-line.ts'],
   ...['control', 'pages', 'http', 'mcp', 'feature.ts', 'ws', 'server'],
   ...['features', 'all-features.ts', 'app.ts', 'web'],
 ]

@@ -2,9 +2,9 @@ import type { Action } from '../action.ts'
 import { type Doer, inFull } from '../records/party.ts'
 import { object, optional, type Static, type TObject, type TSchema, text } from '../schema.ts'
 import { quoted } from '../text/quoted.ts'
-import type { Correction } from './corrections.ts'
 import { openCursor, sealCursor } from './cursors.ts'
 import { callersProject } from './hooks.ts'
+import type { Correction } from './refusals/corrections.ts'
 
 type Runs = Pick<Action<never, unknown>, 'id' | 'kind' | 'rule' | 'hints'>
 

@@ -185,7 +185,7 @@ test('a list whose records have one author names them once', async () => {
   const seenBy = async (client: McpClient) => (await said(client, 'list_memories', { project: slug })).facts
   const [own, others] = [await seenBy(writer), await seenBy(reader)]
   expect(own._source).toBe('own')
-  expect(others._source).toEqual({ kind: 'memories', author: 'test (agent) for Ada Lovelace', trust: 'other' })
+  expect(others._source).toEqual({ kind: 'memories', author: 'agent for Ada Lovelace', trust: 'other' })
   for (const item of [own.items, others.items].flat()) expect(item).not.toHaveProperty('author')
   await said(reader, 'store_memory', { content: 'Lynxes climb.', project: slug })
   const mixed = await seenBy(writer)
@@ -201,7 +201,7 @@ test('an own decision that others discuss is not all own', async () => {
   expect(await seen()).toBe('other')
   // The source names no author, so each item does.
   const { facts } = await said(writer, 'list_decisions', { project, query: 'Feed lynxes' })
-  expect(facts).toMatchObject({ _source: { trust: 'other' }, items: [{ author: 'test (agent)' }] })
+  expect(facts).toMatchObject({ _source: { trust: 'other' }, items: [{ author: 'agent' }] })
 })
 
 test('an own project that shows what others did is not all own', async () => {

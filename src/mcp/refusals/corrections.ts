@@ -1,5 +1,5 @@
-import type { Action, Ctx } from '../action.ts'
-import { type AppError, type ErrorCode, invalid } from '../errors.ts'
+import type { Action, Ctx } from '../../action.ts'
+import { type AppError, type ErrorCode, invalid } from '../../errors.ts'
 
 /**
  * Corrections of refused calls: a tool with long arguments keeps those of a refused call under a short id, and the next

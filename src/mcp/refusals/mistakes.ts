@@ -1,7 +1,7 @@
-import type { FieldError } from '../errors.ts'
-import type { TSchema } from '../schema.ts'
-import { distance, isNear } from '../text/near.ts'
-import type { Tool } from './tool.ts'
+import type { FieldError } from '../../errors.ts'
+import type { TSchema } from '../../schema.ts'
+import { distance, isNear } from '../../text/near.ts'
+import type { Tool } from '../tool.ts'
 
 /** Words that callers use for an argument, where no letter of its name tells. */
 const meanings = new Map<string, readonly string[]>(
@@ -38,6 +38,8 @@ export function explained(errors: readonly FieldError[], tool: Tool, usable: rea
     const path = error.pointer.slice(1).split('/')
     const name = path.at(-1) as string
     if (path.length > 1) return { ...error, message: unknownInside(path, name, tool) }
+    const origin = tool.derived?.[name]
+    if (origin) return { ...error, message: `${name} is derived from ${origin}, so leave it out.` }
     const meant = nearest(name, listedIn(tool))
     if (meant) return { ...error, message: `${name} is not an argument of ${tool.name}. Did you mean ${meant}?` }
     // All arguments are listed once, however many are unknown.
@@ -48,8 +50,6 @@ export function explained(errors: readonly FieldError[], tool: Tool, usable: rea
 }
 
 function unknown(name: string, tool: Tool, usable: readonly Tool[]): string {
-  const origin = tool.derived?.[name]
-  if (origin) return `${name} is derived from ${origin}, so leave it out.`
   const own = listedIn(tool)
   const others = usable.filter((other) => other.toolset === tool.toolset && listedIn(other).includes(name))
   const takes = `${tool.name} takes: ${own.join(', ')}.`
