@@ -195,12 +195,12 @@ export class Streams {
     for (const [stream, open] of this.#open) {
       if (!reaches(event, open.actor)) continue
       if (type.changes === 'prompts' && this.seesPrompts(open.actor, open.selection)) {
-        if (open.actor.projects) void this.#tellLimited(open, event)
+        if (open.actor.projects) this.#tellLimited(open, event)
         else open.tell.prompts()
       }
       // A project may name other skills now.
       const isOfProject = type.changes === 'visibility' && isWithinLimit(open.actor, event.projectId)
-      if (open.prompts && isOfProject) void this.#tellLimited(open)
+      if (open.prompts && isOfProject) this.#tellLimited(open)
       if (type.changes === 'visibility') this.#check(open)
       const isOwnWork = stream.owner.credentialId !== event.credentialId && concerns(event, open.actor)
       if (isOwnWork || (event.subjectId && open.watched.has(event.subjectId)))
@@ -210,14 +210,19 @@ export class Streams {
 
   /**
    * Tells a credential that is limited to projects of a change to a skill that it sees. A deleted skill is not seen any
-   * more, so the list is compared too.
+   * more, so the list is compared too. Events are compared one after the other, each with the list that the one before
+   * has read: otherwise a skill that is named and deleted at once could stay in the client's list.
    */
-  async #tellLimited(open: Open, ofSkill?: AppEvent): Promise<void> {
+  #tellLimited(open: Open, ofSkill?: AppEvent): void {
     const before = open.prompts
-    const now = this.#listPrompts(open.actor)
-    open.prompts = now
-    const isSeen = ofSkill && (await this.mayHear(open.actor, ofSkill).catch(() => false))
-    if (isSeen || (await before) !== (await now)) open.tell.prompts()
+    const compare = async (): Promise<string> => {
+      const known = await before
+      const isSeen = ofSkill && (await this.mayHear(open.actor, ofSkill).catch(() => false))
+      const names = await this.#listPrompts(open.actor)
+      if (isSeen || names !== known) open.tell.prompts()
+      return names
+    }
+    open.prompts = compare()
   }
 
   #listPrompts = (actor: Actor): Promise<string> => this.promptNames(actor).catch(() => '')
