@@ -327,7 +327,7 @@ test('the graph marks the longest chain and follows the filters; every view show
     await ada.see(`Longest open chain, 3 tasks: ${key}-1 → ${key}-2 → ${key}-3`)
     await expectSound(ada, `${tasks}?view=graph&label=${encodeURIComponent(label)}`, 'main .gnode')
     await ada.see(`Longest open chain of these, 2 tasks: ${key}-1 → ${key}-2`)
-    expect(await ada.page.getByRole('button', { name: /Last.*Outside the filters/ }).count()).toBe(1)
+    expect(await ada.page.getByRole('button', { name: /Last.*Does not match the filters/ }).count()).toBe(1)
     await ada.goto(`${tasks}?view=graph&priority=low`)
     await ada.button('Clear filters').click()
     await ada.page.getByRole('button', { name: new RegExp(`${key}-3`) }).click()

@@ -421,7 +421,7 @@ describe('over MCP', () => {
         structuredContent: { code: 'conflict.gate', errors: [{ pointer: '/evidence/files' }] },
       })
       expect(refused.content[0]?.text).toContain('at least one file path, commit or pull request')
-      expect(refused.content[0]?.text).toContain('advance_feature')
+      expect(refused.content[0]?.text).toContain('evidence.files or evidence.commits')
       // Lists and objects may come as JSON text.
       const code = await client.call('advance_feature', { feature: made.id, evidence: JSON.stringify(shown.code()) })
       expect(code.structuredContent).toMatchObject({
@@ -467,7 +467,7 @@ describe('over MCP', () => {
       const refused = await client.call('advance_feature', { feature: id, evidence })
       expect(refused).toMatchObject({ isError: true, structuredContent: { code: 'conflict.gate' } })
       expect(refused.content[0]?.text).toContain('a test result { command, passed ≥ 1, failed: 0 } or the address of a')
-      expect(refused.content[0]?.text).toContain('advance_feature')
+      expect(refused.content[0]?.text).toContain('evidence.tests')
       const tests = { command: 'bun test', passed: 3, failed: 0 }
       const passed = await client.call('advance_feature', { feature: id, evidence: { ...evidence, tests } })
       expect(passed.structuredContent).toMatchObject({

@@ -87,9 +87,9 @@ async function chooser(user, asked) {
   const writes = asked.scopes.some((scope) => scope.endsWith('write'))
   return [
     team,
-    select('It may', 'access', [
+    select('Access', 'access', [
       ...(writes ? [option('all', 'Read and change what you can', true)] : []),
-      option('read', 'Only read', !writes),
+      option('read', 'Read only', !writes),
     ]),
     ...limit.fields,
     element(
