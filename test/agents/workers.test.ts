@@ -251,7 +251,7 @@ test('who did it: the agent, its program and the person', async () => {
   await one.use('claim_task', { task })
   const agent = {
     type: 'agent',
-    name: `Codex (${name})`,
+    name,
     client: 'Codex',
     for: { id: ada.userId, name: 'Ada Lovelace' },
   }
