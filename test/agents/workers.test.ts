@@ -259,7 +259,7 @@ test('who did it: the agent, its program and the person', async () => {
   const { body } = await ada.fetch<{ items: object[] }>('GET', `/api/activities?projectId=${project}&type=task.claimed`)
   expect(body.items).toMatchObject([{ actor: agent }])
   const listed = await one.use<{ items: string[] }>('list_activities', { project, type: 'task.claimed' })
-  expect(JSON.stringify(listed)).toContain(`Codex (${name}) for Ada Lovelace`)
+  expect(JSON.stringify(listed)).toContain(`${name} for Ada Lovelace`)
 })
 
 test('two windows on one token, on HTTP 2026-07-28, are told apart by the sessions that they name', async () => {
