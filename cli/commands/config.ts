@@ -60,8 +60,8 @@ export function showRoutes({ json }: { json?: boolean }): void {
     { items },
     ...table(items, [
       { title: 'Method', of: (r) => r.method },
-      { title: 'Path', of: (r) => r.path, wide: true },
-      { title: 'Action', of: (r) => r.action },
+      { title: 'Path', of: (r) => r.path },
+      { title: 'Action', of: (r) => r.action, wide: true },
       { title: 'Who may call it', of: (r) => r.rule, wide: true },
     ]),
   )

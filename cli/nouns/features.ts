@@ -178,7 +178,7 @@ export const verbs: Verb[] = [
     fields: [...evidence, ...testCounts, json('--evidence <json>', 'all evidence at once')],
     examples: [
       'tutti features advance 019a8a7e-5c1f --summary "It locks" --commit 1a2b3c4',
-      'tutti features advance 019a8a7e-5c1f --summary "All pass" --test-command "bun test" --passed 214',
+      'tutti features advance 019a8a7e-5c1f --test-command "bun test" --passed 214',
     ],
     run: async ({ client, args, fields: { evidence, tests: command, passed, failed = 0, ...parts } }) => {
       const tests = command === undefined && passed === undefined ? {} : { tests: { command, passed, failed } }
