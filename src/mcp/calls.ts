@@ -63,8 +63,9 @@ export class Calls {
       const refused = refusal(tool, caller.actor, caller.selection, runs)
       if (refused) throw refused
       const { correction } = tool
-      const given = correction ? await applyCorrection(this.#contextFor({}, caller, signal), correction, sent) : sent
-      if (correction) correctable = { tool: tool.name, correction, sent, args: given }
+      const corrected = correction && (await applyCorrection(this.#contextFor({}, caller, signal), correction, sent))
+      const given = corrected?.args ?? sent
+      if (correction) correctable = { tool: tool.name, correction, args: given, corrects: corrected?.corrects }
       const found = twice.length > 0 ? twice : check(tool.input, given)
       const errors = found.length > 0 ? explained(found, tool, this.catalogue.usable(caller)) : found
       if (errors.length > 0) throw new AppError('invalid', inShort(errors), { errors })

@@ -96,6 +96,23 @@ describe('create_plan', () => {
         `is blocked by "${ref}": no task of this plan`,
       )
   })
+
+  test('takes a task by its id or the unique beginning of it, and none that the token does not see', async () => {
+    const made = await ada.fetch<{ id: string }>('POST', `/api/projects/${project}/tasks`, { title: 'Choose a file' })
+    const first = `${project}-1`
+    const refs = [made.body.id, made.body.id.slice(0, 30), ` ${first.toLowerCase()} `]
+    await create({ project, epics: epics(...refs.map((ref, i) => ({ title: `T${i}`, blockedBy: [ref] }))) })
+    expect(await blockers()).toEqual({ T0: [first], T1: [first], T2: [first] })
+    const elsewhere = (
+      await ada.fetch<{ id: string }>('POST', '/api/projects', { name: `Other ${project}`, key: `${project}X` })
+    ).body
+    const limited = await connect(t, await mcpToken(t, ada, { name: `limited ${project}`, projects: [elsewhere.id] }))
+    for (const ref of [first, ...refs.slice(0, 2)])
+      expect(await refuse({ project: elsewhere.id, epics: epics(show(ref)) }, limited)).toContain(
+        `is blocked by "${ref}": no task of this plan`,
+      )
+    await limited.close()
+  })
 })
 
 describe('a refused plan', () => {
@@ -149,6 +166,38 @@ describe('a refused plan', () => {
     expect((await tree()).epics).toHaveLength(1)
   })
 
+  test('has an id of its own: what a caller sends as plan is no id, and no key of another call', async () => {
+    const key = 'plan mine'
+    const good = { project, epics: epics(take), idempotencyKey: key }
+    const first = await create(good)
+    for (const sent of ['mine', 'Locks for all', 'A title with more than twenty characters', 'abcd']) {
+      const { plan, fix } = shapeIn(await refuse({ plan: sent, project, epics: epics(take, show('tke')) }))
+      expect(plan).toMatch(/^[0-9a-z]{4}$/)
+      expect(plan).not.toBe(sent)
+      expect(Object.keys(fix)).toEqual(['epics.0.stories.0.tasks.1.blockedBy.0'])
+    }
+    expect(await create(good)).toEqual(first)
+    expect(await create({ plan: 'mine', project, epics: epics(take) })).toMatchObject({ tasks: `${project}-2` })
+    expect(await refuse({ plan: 'Locks', fix: {} })).toStartWith('not_found: Plan Locks not found.')
+    const { rows } = await t.app.driver.query(
+      "select answer ? 'plan' or answer ? 'fix' from idempotency_keys where action = 'planning.keepRefused'",
+    )
+    expect(new Set(rows.flat())).toEqual(new Set([false]))
+  })
+
+  test('loses an item once, however often and in whatever spelling its path is sent', async () => {
+    const { plan } = shapeIn(await refuse({ project, epics: epics({ title: 'A', blockedBy: ['tke'] }, take, show()) }))
+    const tasks = 'epics.0.stories.0.tasks'
+    await create({ plan, fix: { [`${tasks}.0`]: null, [`/${tasks.replaceAll('.', '/')}/0`]: null } })
+    expect(Object.keys(await blockers())).toEqual(['Take the lock', 'Show who holds it'])
+  })
+
+  test('takes at most 200 corrections at once', async () => {
+    const { plan } = shapeIn(await refuse({ project, epics: epics(show('tke')) }))
+    const fix = Object.fromEntries(Array.from({ length: 201 }, (_, i) => [`epics.${i}`, { title: `E${i}` }]))
+    expect(await refuse({ plan, fix })).toStartWith('invalid: fix has 201 paths, but can have at most 200.')
+  })
+
   test('is one of at most five, and not kept if it is very long', async () => {
     const plans: string[] = []
     for (let i = 0; i < 6; i += 1) {
@@ -161,14 +210,19 @@ describe('a refused plan', () => {
     expect(await refuse({ project, epics: epics(show('r'), ...long) })).not.toContain('Kept')
   })
 
-  test.each([{ 'epics.7.title': 'x' }, { 'epics.__proto__.x': 1 }, { 'epics.0.__proto__': {} }, { '': 1 }])(
-    'is not changed at %j, which is no place in it',
-    async (fix) => {
-      const { plan } = shapeIn(await refuse({ project, epics: epics(show('tke')) }))
-      expect(await refuse({ plan, fix })).toContain('which is not in the plan')
-      expect(await refuse({ plan, fix: {} })).toContain('is blocked by "tke"')
-    },
-  )
+  test.each([
+    { 'epics.7.title': 'x' },
+    { 'epics.00': null },
+    { 'epics.01': {} },
+    { 'epics.00.title': 'x' },
+    { 'epics.__proto__.x': 1 },
+    { 'epics.0.__proto__': {} },
+    { '': 1 },
+  ])('is not changed at %j, which is no place in it', async (fix) => {
+    const { plan } = shapeIn(await refuse({ project, epics: epics(show('tke')) }))
+    expect(await refuse({ plan, fix })).toContain('which is not in the plan')
+    expect(await refuse({ plan, fix: {} })).toContain('is blocked by "tke"')
+  })
 
   // The last one: the sign-in of the person expires with the clock.
   test('belongs to its credential, and is kept for 10 minutes', async () => {

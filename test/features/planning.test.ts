@@ -118,6 +118,28 @@ describe('a plan', () => {
     expect((await ada.fetch<Tree>('GET', `/api/projects/${slug}/tree`)).body).toMatchObject({ epics: [], tasks: [] })
   })
 
+  test('with very many wrong references gets suggestions for the first three', async () => {
+    const { slug } = await project()
+    const named = (n: number) => `${'Write down what the lock of the folder has to do'.padEnd(57, '.')}${n}`
+    const list = Array.from({ length: 300 }, (_, i) => ({
+      title: named(100 + i),
+      ...(i < 200 && { blockedBy: [`${named(100 + i)}?`] }),
+    }))
+    const stories = [list.slice(0, 150), list.slice(150)].map((tasks, i) => ({ title: `S${i}`, tasks }))
+    const refused = await ada.fetch<{ detail: string; errors: { message: string }[] }>(
+      'POST',
+      `/api/projects/${slug}/plan`,
+      { epics: [{ title: 'E', stories }] },
+    )
+    expect(refused.status).toBe(422)
+    const { detail, errors } = refused.body
+    expect(detail).toContain(`Did you mean "${named(100)}"?`)
+    expect(detail.split('Did you mean')).toHaveLength(4)
+    expect(detail).toEndWith('197 more references are wrong.')
+    expect(errors).toHaveLength(20)
+    expect(errors.filter(({ message }) => message.includes('Did you mean'))).toHaveLength(3)
+  })
+
   test('is for members: a viewer sees the tree and plans nothing, a stranger finds nothing, nobody without a credential', async () => {
     const { slug, id } = await project()
     const viewer = await member(t, ada, 'viewer')

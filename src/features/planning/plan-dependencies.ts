@@ -1,9 +1,16 @@
+import { sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { anyOf } from '../../db/columns.ts'
 import { AppError, type FieldError, invalid } from '../../errors.ts'
 import { circleIn, wayTo } from '../../records/cycles.ts'
-import { distance, isNear } from '../../text/near.ts'
+import { isId } from '../../records/rows.ts'
+import { distance, isNear, MOST_SLIPS } from '../../text/near.ts'
 import type { Project } from '../projects/schema.ts'
-import { findBlockers } from '../tasks/dependencies/dependencies.ts'
+import { projects } from '../projects/table.ts'
+import { takeTurns } from '../tasks/dependencies/dependencies.ts'
+import { visibleTo, withProject } from '../tasks/rows.ts'
+import { tasks } from '../tasks/table.ts'
 
 /** What the tasks of a plan wait for: other tasks of the plan, by ref or title, or existing tasks, by key or id. */
 
@@ -36,7 +43,7 @@ export async function dependenciesOf(
   const named = namesOf(list)
   const unknown = new Set(list.flatMap(({ blockedBy }) => blockedBy.filter((ref) => !named(ref))))
   const existing = await existingTasks(ctx, organizationId, unknown)
-  const wrong: FieldError[] = []
+  const wrong: Wrong[] = []
   const inPlan: { task: PlannedTask; blocker: PlannedTask }[] = []
   const onExisting: { taskId: string; blockedById: string }[] = []
   for (const task of list)
@@ -45,9 +52,9 @@ export async function dependenciesOf(
       const id = existing.get(ref)
       if (blocker) inPlan.push({ task, blocker })
       else if (id) onExisting.push({ taskId: task.id, blockedById: id })
-      else wrong.push(wrongReference(list, task, i, ref))
+      else wrong.push({ task, i, ref })
     }
-  if (wrong.length > 0) throw refusalOf(wrong)
+  if (wrong.length > 0) throw refusalOf(list, wrong)
   requireNoCircle(list, inPlan)
   const within = inPlan.map(({ task, blocker }) => ({ taskId: task.id, blockedById: blocker.id }))
   return { dependencies: [...within, ...onExisting], existing: [...new Set(existing.values())] }
@@ -69,42 +76,109 @@ function namesOf(list: readonly PlannedTask[]): (ref: string) => PlannedTask | u
   }
 }
 
-/** Returns the ids of the tasks that exist, by the references that name them. */
+/** A reference with the form of a key, or of an id or its beginning, which stands for all ids in between. */
+interface Candidate {
+  ref: string
+  key?: string
+  number?: string
+  first?: string
+  last?: string
+}
+
+const taskKey = /^([a-z]{2,6})-(\d{1,9})$/i
+const idStart = /^[0-9a-f]{8}[0-9a-f-]{0,28}$/
+
+function candidateOf(ref: string): Candidate | undefined {
+  const wanted = ref.trim().toLowerCase()
+  const [, key, number] = taskKey.exec(wanted) ?? []
+  if (key) return { ref, key: key.toUpperCase(), number }
+  if (!idStart.test(wanted)) return undefined
+  const first = wanted + '00000000-0000-0000-0000-000000000000'.slice(wanted.length)
+  const last = wanted + 'ffffffff-ffff-ffff-ffff-ffffffffffff'.slice(wanted.length)
+  return isId(first) ? { ref, first, last } : undefined
+}
+
+/**
+ * Returns the ids of the team's tasks that exist, by the references that name them. One query finds them all, and finds
+ * what `find` in tasks/rows.ts finds: a key in the current team first, then in shared workspaces; the beginning of an
+ * id only if it is unique.
+ */
 async function existingTasks(
   ctx: Ctx,
   organizationId: string,
   refs: ReadonlySet<string>,
 ): Promise<Map<string, string>> {
-  const found = new Map<string, string>()
-  for (const ref of refs)
-    try {
-      const [id] = await findBlockers(ctx, organizationId, [ref])
-      if (id) found.set(ref, id)
-    } catch (error) {
-      if (!(error instanceof AppError) || error.status >= 500) throw error
-    }
-  return found
+  const candidates = [...refs].flatMap((ref) => candidateOf(ref) ?? [])
+  if (candidates.length === 0) return new Map()
+  await takeTurns(ctx, organizationId)
+  const rights = rightsOf(ctx.actor)
+  const current = sql`${ctx.actor.organizationId}::uuid`
+  const here = sql`${projects.organizationId} = ${current}`
+  // In quotes, because NULL may be the key of a project.
+  const literal = (value: string | undefined) => (value === undefined ? 'null' : `"${value}"`)
+  const listOf = (field: keyof Candidate) => `{${candidates.map((one) => literal(one[field])).join(',')}}`
+  const { rows } = await ctx.db.execute<{ place: number; id: string; team: string }>(sql`
+    with w as materialized (select * from unnest(${listOf('key')}::text[], ${listOf('number')}::int[],
+      ${listOf('first')}::uuid[], ${listOf('last')}::uuid[]) with ordinality w (key, number, first, last, place))
+    (select distinct on (w.place) w.place::int as place, ${tasks.id} as id, ${tasks.organizationId} as team
+      from w join ${projects} on ${projects.key} = w.key
+      join ${tasks} on ${tasks.projectId} = ${projects.id} and ${tasks.number} = w.number
+      where ${current} is not null and (${here} or ${anyOf(projects.workspaceId, rights.workspaces)})
+        and ${visibleTo(rights)}
+      order by w.place, ${here} desc, ${projects.createdAt})
+    union all
+    (select w.place::int, f.id, f.team from w cross join lateral (
+      select ${tasks.id} as id, ${tasks.organizationId} as team from ${withProject}
+      where ${tasks.id} between w.first and w.last
+        and (w.first = w.last or ${tasks.organizationId} = ${current}) and ${visibleTo(rights)} limit 2) f
+      where w.first is not null)`)
+  const unique = [...Map.groupBy(rows, ({ place }) => place).values()].filter((ones) => ones.length === 1).flat()
+  const own = unique.filter(({ team }) => team === organizationId)
+  return new Map(own.map(({ place, id }) => [(candidates[place - 1] as Candidate).ref, id]))
 }
 
-function wrongReference(list: readonly PlannedTask[], { title, at }: PlannedTask, i: number, ref: string): FieldError {
+/** A reference that names no task. */
+interface Wrong {
+  task: PlannedTask
+  i: number
+  ref: string
+}
+
+/** Wrong references whose reasons are told, with the nearest name: a search among all names for each of them. */
+const MOST_EXPLAINED = 3
+const MOST_POINTED_AT = 20
+
+function refusalOf(list: readonly PlannedTask[], wrong: readonly Wrong[]): AppError {
   const names = list.flatMap((task) => [...(task.ref === undefined ? [] : [task.ref]), task.title])
-  const [nearest] = names
-    .filter((name) => isNear(ref, name) || isNear(name, ref))
-    .toSorted((a, b) => distance(a, ref) - distance(b, ref))
-  const why = `${quote(title)} is blocked by ${quote(ref)}: no task of this plan has that ref or title, and no task that key.`
+  const errors = wrong
+    .slice(0, MOST_POINTED_AT)
+    .map((one, n) => wrongReference(one, n < MOST_EXPLAINED ? nearestTo(one.ref, names) : undefined))
+  const messages = errors.slice(0, MOST_EXPLAINED).map(({ message }) => message)
+  const rest = wrong.length - messages.length
+  const message = [...messages, ...(rest > 0 ? [`${rest} more references are wrong.`] : [])].join(' ')
+  return new AppError('invalid', message, { errors })
+}
+
+function wrongReference({ task: { title, at }, i, ref }: Wrong, nearest: string | undefined): FieldError {
+  const none = 'no task of this plan has that ref or title, and no task that key.'
+  const why = `${quote(title)} is blocked by ${quote(ref)}: ${none}`
   const message = nearest === undefined ? why : `${why} Did you mean ${quote(nearest)}?`
   return { pointer: `${at}/blockedBy/${i}`, code: 'unknown_task', message }
 }
 
 const quote = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 
-const MOST_EXPLAINED = 3
-
-function refusalOf(wrong: readonly FieldError[]): AppError {
-  const messages = wrong.slice(0, MOST_EXPLAINED).map(({ message }) => message)
-  const rest = wrong.length - messages.length
-  const message = [...messages, ...(rest > 0 ? [`${rest} more references are wrong.`] : [])].join(' ')
-  return new AppError('invalid', message, { errors: wrong.slice(0, 20) })
+/** Returns the name that somebody who wrote the reference probably meant. */
+function nearestTo(ref: string, names: readonly string[]): string | undefined {
+  const wanted = ref.toLowerCase()
+  const slips = (name: string): number => {
+    const text = name.toLowerCase()
+    const isPart = text.includes(wanted) || wanted.includes(text)
+    return isPart ? Math.abs(text.length - wanted.length) : distance(text, wanted, MOST_SLIPS)
+  }
+  const near = names.filter((name) => isNear(ref, name) || isNear(name, ref))
+  const [nearest] = near.map((name) => ({ name, slips: slips(name) })).toSorted((a, b) => a.slips - b.slips)
+  return nearest?.name
 }
 
 function requireNoCircle(

@@ -16,14 +16,20 @@ const MOST_CHARACTERS = 256_000
 
 const changing = member('tasks:write')
 const ACTION = 'planning.keepRefused'
-const keyOf = (id: string): string => `plan ${id}`
+/** Callers send keys of at most 200 characters, so that none of theirs is equal to one of these. */
+const keyOf = (id: string): string => `plan ${id}`.padStart(250)
+const LENGTH = 4
+const idForm = /^[0-9a-z]{4}$/
 const isOwn = (ctx: Ctx) => and(eq(kept.credentialId, ctx.actor.credentialId ?? sql`null`), eq(kept.action, ACTION))
 
-/** Keeps the arguments of a refused call and returns their id. Returns undefined if they are too long. */
+/**
+ * Keeps the arguments of a refused call and returns their id: that of the refused call that they correct, or a new one.
+ * Returns undefined if they are too long.
+ */
 export const keepRefused = write(
   ACTION,
   changing,
-  async (ctx, { id = randomTail(4), args }: { id?: string; args: object }): Promise<string | undefined> => {
+  async (ctx, { id = randomTail(LENGTH), args }: { id?: string; args: object }): Promise<string | undefined> => {
     const { credentialId } = ctx.actor
     if (!credentialId || JSON.stringify(args).length > MOST_CHARACTERS) return undefined
     const newest = ctx.db
@@ -35,21 +41,24 @@ export const keepRefused = write(
     await ctx.db.delete(kept).where(and(isOwn(ctx), sql`${kept.key} not in ${newest}`))
     const expiresAt = new Date(Date.parse(ctx.now) + KEEP_MINUTES * 60_000).toISOString()
     const row = { action: ACTION, fingerprint: '', answer: args, expiresAt }
-    await ctx.db
+    const stored = await ctx.db
       .insert(kept)
       .values({ credentialId, key: keyOf(id), ...row })
-      .onConflictDoUpdate({ target: [kept.credentialId, kept.key], set: row })
-    return id
+      .onConflictDoUpdate({ target: [kept.credentialId, kept.key], set: row, setWhere: eq(kept.action, ACTION) })
+      .returning({ key: kept.key })
+    return stored.length > 0 ? id : undefined
   },
   { bookkeeping: true },
 )
 
 /** Returns the arguments of a refused call of the same credential. */
 export const findRefused = read('planning.findRefused', changing, async (ctx, { id }: { id: string }) => {
-  const [row] = await ctx.db
-    .select({ args: kept.answer })
-    .from(kept)
-    .where(and(isOwn(ctx), eq(kept.key, keyOf(id)), gt(kept.expiresAt, ctx.now)))
+  const [row] = idForm.test(id)
+    ? await ctx.db
+        .select({ args: kept.answer })
+        .from(kept)
+        .where(and(isOwn(ctx), eq(kept.key, keyOf(id)), gt(kept.expiresAt, ctx.now)))
+    : []
   if (!row)
     throw withSentence(notFound('plan', id), `A refused plan is kept for ${KEEP_MINUTES} minutes. Send epics again.`)
   return row.args as Record<string, unknown>

@@ -1,5 +1,5 @@
 import type { Action, Ctx } from '../../action.ts'
-import { type AppError, type ErrorCode, invalid } from '../../errors.ts'
+import { AppError, type ErrorCode, invalid } from '../../errors.ts'
 
 /**
  * Corrections of refused calls: a tool with long arguments keeps those of a refused call under a short id, and the next
@@ -18,43 +18,70 @@ type Arguments = Record<string, unknown>
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
-/** Returns the arguments of a call, with those of the refused call that it corrects. */
-export async function applyCorrection(
-  ctx: Ctx,
-  { id, changes, find }: Correction,
-  args: Arguments,
-): Promise<Arguments> {
-  const { [id]: refused, [changes]: values = {}, ...rest } = args
-  // The schema refuses everything else.
-  if (typeof refused !== 'string' || refused.length > 20 || !isObject(values) || Array.isArray(values)) return args
-  const corrected: Arguments = { ...structuredClone(await find(ctx, { id: refused })), ...rest }
-  const removed: { list: unknown[]; index: number }[] = []
-  for (const [path, value] of Object.entries(values)) setAt(corrected, changes, path, value, removed)
-  // The last items first, so that the others keep their places.
-  for (const { list, index } of removed.toSorted((a, b) => b.index - a.index)) list.splice(index, 1)
-  return corrected
+interface Corrected {
+  readonly args: Arguments
+  /** The id of the refused call that was corrected. */
+  readonly corrects?: string
 }
 
+const MOST_CHANGES = 200
+
+/**
+ * Returns the arguments of a call, with those of the refused call that it corrects. A whole call that names no refused
+ * one needs none.
+ */
+export async function applyCorrection(ctx: Ctx, correction: Correction, args: Arguments): Promise<Corrected> {
+  const { id, changes } = correction
+  const { [id]: refused, [changes]: values = {}, ...rest } = args
+  const isWhole = Object.values(rest).some(isObject)
+  // The schema refuses everything else.
+  if (typeof refused !== 'string' || !isObject(values) || Array.isArray(values)) return { args }
+  if (refused.length > 20 && !isWhole) return { args }
+  const paths = Object.entries(values)
+  if (paths.length > MOST_CHANGES)
+    throw invalid(
+      `/${changes}`,
+      `${changes} has ${paths.length} paths, but can have at most ${MOST_CHANGES}. Correct the rest with another call.`,
+      'too_many',
+    )
+  const found = await findFor(ctx, correction, refused, isWhole)
+  const corrected: Arguments = { ...structuredClone(found), ...rest }
+  const removed: Removed = new Map()
+  for (const [path, value] of paths) setAt(corrected, changes, path, value, removed)
+  // The last items first, so that the others keep their places.
+  for (const [list, places] of removed) for (const place of [...places].toSorted((a, b) => b - a)) list.splice(place, 1)
+  return { args: corrected, ...(found && { corrects: refused }) }
+}
+
+/** Returns the arguments of the refused call. A whole call may name one that does not exist. */
+async function findFor(ctx: Ctx, { find }: Correction, id: string, isWhole: boolean): Promise<Arguments | undefined> {
+  try {
+    return await find(ctx, { id })
+  } catch (error) {
+    if (isWhole && error instanceof AppError && error.code === 'not_found') return undefined
+    throw error
+  }
+}
+
+/** The places of removed items by their list: two paths may name one item. */
+type Removed = Map<unknown[], Set<number>>
+
+const listPlace = /^(0|[1-9]\d{0,3})$/
+
 /** Sets the value at `epics.0.title`; null removes it. */
-function setAt(
-  args: Arguments,
-  changes: string,
-  path: string,
-  value: unknown,
-  removed: { list: unknown[]; index: number }[],
-): void {
+function setAt(args: Arguments, changes: string, path: string, value: unknown, removed: Removed): void {
   const names = path.split(/[./]/).filter((name) => name !== '')
   const last = names.pop()
   let at: unknown = args
   for (const name of names) at = isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined
-  const isPlace = !Array.isArray(at) || (/^\d{1,4}$/.test(last ?? '') && Number(last) <= at.length)
+  const isPlace = !Array.isArray(at) || (listPlace.test(last ?? '') && Number(last) <= at.length)
   if (!isObject(at) || !isPlace || last === undefined || last === '__proto__')
     throw invalid(
       `/${changes}`,
       `${changes} has the path ${JSON.stringify(path.slice(0, 100))}, which is not in the plan.`,
     )
   if (value !== null) at[last] = value
-  else if (Array.isArray(at)) removed.push({ list: at, index: Number(last) })
+  else if (Array.isArray(at)) removed.set(at, (removed.get(at) ?? new Set()).add(Number(last)))
   else delete at[last]
 }
 
@@ -66,26 +93,29 @@ const MOST_PATHS = 3
 export interface Correctable {
   readonly tool: string
   readonly correction: Correction
-  /** The arguments as the caller sent them. */
-  readonly sent: Arguments
-  /** The same, with those of the refused call that they correct. */
+  /** The arguments, with those of the refused call that they correct. */
   readonly args: Arguments
+  /** The id of that call, if there is one. */
+  readonly corrects: string | undefined
 }
 
 /** Keeps the arguments of a refused call. Returns the sentence that says how to correct them, if they were kept. */
 export async function keepArguments(
   ctx: Ctx,
-  { tool, correction, sent, args }: Correctable,
+  { tool, correction, args, corrects }: Correctable,
   { code, details }: AppError,
 ): Promise<string | undefined> {
   const { id, changes, keep } = correction
-  const { idempotencyKey: _, ...rest } = args
+  const { idempotencyKey: _, [id]: __, [changes]: ___, ...rest } = args
   if (!correctable.has(code) || !Object.values(rest).some(isObject)) return undefined
-  const kept = await keep(ctx, { ...(typeof sent[id] === 'string' && { id: sent[id] }), args: rest })
+  const kept = await keep(ctx, { id: corrects, args: rest })
   if (!kept) return undefined
   const { errors = [], subject } = details
-  const paths = errors.slice(0, MOST_PATHS).map(({ pointer }) => pointer.slice(1).replaceAll('/', '.'))
-  const wrong = paths.length > 0 ? paths : subject && subject.kind in rest ? [subject.kind] : ['path']
+  const own = errors
+    .map(({ pointer }) => pointer.slice(1).split('/'))
+    .filter(([first]) => first !== id && first !== changes)
+  const paths = own.slice(0, MOST_PATHS).map((names) => names.join('.'))
+  const wrong = paths.length > 0 ? paths : subject && Object.hasOwn(rest, subject.kind) ? [subject.kind] : ['path']
   const shape = JSON.stringify({ [id]: kept, [changes]: Object.fromEntries(wrong.map((path) => [path, '…'])) })
   return `Kept for 10 minutes; correct it: ${tool} ${shape}`
 }

@@ -38,7 +38,8 @@ export function explained(errors: readonly FieldError[], tool: Tool, usable: rea
     const path = error.pointer.slice(1).split('/')
     const name = path.at(-1) as string
     if (path.length > 1) return { ...error, message: unknownInside(path, name, tool) }
-    const origin = tool.derived?.[name]
+    const { derived = {} } = tool
+    const origin = Object.hasOwn(derived, name) ? derived[name] : undefined
     if (origin) return { ...error, message: `${name} is derived from ${origin}, so leave it out.` }
     const meant = nearest(name, listedIn(tool))
     if (meant) return { ...error, message: `${name} is not an argument of ${tool.name}. Did you mean ${meant}?` }
