@@ -19,7 +19,10 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const form = /^([\w-]{1,9})(?:\.([\w-]{1,22}))?$/
 
 /** Returns true for a time that Postgres accepts: no 30th of February, no year 0. */
-export const isTime = (text: string): boolean => /^(?!0000)\d{4}-/.test(text) && new Date(text).toISOString() === text
+export function isTime(text: string): boolean {
+  const time = /^(?!0000)\d{4}-/.test(text) ? new Date(text) : undefined
+  return time !== undefined && !Number.isNaN(time.getTime()) && time.toISOString() === text
+}
 
 /** Returns this many digits of a hash, so that a mistyped or foreign cursor is noticed. */
 export function checkDigits(text: string, count: number): string {
