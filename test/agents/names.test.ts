@@ -104,6 +104,21 @@ describe('update_task.assignee', () => {
       expect((await foreign.call('list_tasks', { assignee: name })).isError).toBe(true)
     await foreign.close()
   })
+
+  test('names nobody to a token that is limited to projects, which needs the whole name', async () => {
+    await member(t, ada, 'member', 'Zora Neale')
+    const { body } = await ada.fetch<{ id: string }>('GET', '/api/projects/NAM')
+    const limited = await connect(await mcpToken(t, ada, { projects: [body.id] }))
+    for (const assignee of ['Zo', 'Zora Neal', 'Zora Neall'])
+      expect((await limited.call('update_task', { task: 'NAM-1', assignee })).content[0]?.text).toMatch(
+        /^not_found: Member or agent "?Zo[ \w]*"? not found\.$/,
+      )
+    expect(await assign('zora neale', limited)).toBe('Zora Neale')
+    expect((await agent.call('update_task', { task: 'NAM-1', assignee: 'Zo' })).content[0]?.text).toContain(
+      'Zora Neale',
+    )
+    await limited.close()
+  })
 })
 
 describe('every other argument that names an agent', () => {

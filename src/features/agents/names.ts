@@ -1,5 +1,6 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
+import { organizationsOf } from '../../auth/actor.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { distance, isNear } from '../../text/near.ts'
@@ -14,7 +15,8 @@ import { agents } from './table.ts'
 /**
  * THE RULE HOW PEOPLE AND AGENTS ARE FOUND BY NAME: as results print it, by the name of an agent's token, in any
  * spelling (case, spaces, accents, hyphens, quotation marks), or by a beginning that only one of them has. Only members
- * and agents of the team are compared.
+ * and agents of the team are compared. Who does not belong to the team, or is limited to projects of it, needs the whole
+ * name, and is told no other names.
  */
 export interface Called {
   readonly type: 'user' | 'agent'
@@ -69,6 +71,9 @@ const namesOf = ({ name, slug, person }: Called): string[] => [
 /** `Claude Code (desk)` is the agent of a token that is called `desk`. */
 const tokenIn = ({ name, person }: Called): string | undefined => (person ? /\(([^()]+)\)$/.exec(name)?.[1] : undefined)
 
+const seesNames = ({ actor }: Ctx, organizationId: string): boolean =>
+  actor.kind === 'system' || organizationsOf(actor).includes(organizationId)
+
 /** The fewest letters that a beginning needs. */
 const SHORTEST = 2
 
@@ -87,24 +92,30 @@ export async function findNamed(
 ): Promise<Called | undefined> {
   const wanted = fold(name)
   if (wanted === '') return undefined
+  const isOpen = seesNames(ctx, organizationId)
+  const onlyOne = (found: readonly Called[]) => theOnly(found, name, isOpen)
   const same = list.filter((one) => namesOf(one).includes(wanted))
-  if (same.length > 0) return onlyOne(same, name)
+  if (same.length > 0) return onlyOne(same)
   const ofToken = list.filter((one) => fold(tokenIn(one) ?? '') === wanted)
-  if (ofToken.length > 0) return onlyOne(ofToken, name)
+  if (ofToken.length > 0) return onlyOne(ofToken)
   const own = (await agentTokenNames.call(ctx, { organizationId }))
     .flat()
     .filter((token) => fold(token.name) === wanted)
   const ofOwn = list.filter(({ id }) => own.some(({ agentId }) => agentId === id))
-  if (ofOwn.length > 0) return onlyOne(ofOwn, name)
-  if (by === 'whole' || wanted.length < SHORTEST) return undefined
+  if (ofOwn.length > 0) return onlyOne(ofOwn)
+  if (by === 'whole' || !isOpen || wanted.length < SHORTEST) return undefined
   const begun = list.filter((one) => namesOf(one).some((known) => known.startsWith(wanted)))
-  return begun.length > 0 ? onlyOne(begun, name) : undefined
+  return begun.length > 0 ? onlyOne(begun) : undefined
 }
 
 const MOST_NAMED = 5
+/** In a team with more names, comparing every letter would take too long. */
+const MOST_SUGGESTED = 1_000
 
-function onlyOne(found: readonly Called[], name: string): Called | undefined {
+function theOnly(found: readonly Called[], name: string, isOpen: boolean): Called | undefined {
   if (found.length === 1) return found[0]
+  if (!isOpen)
+    throw invalid('/assignee', `Several are called ${named(name)}. Use an e-mail address or a slug.`, 'ambiguous')
   // The name of a member is not enough if somebody else among them has it too.
   const alike = Map.groupBy(found, (one) => fold(one.name))
   const isUnclear = found.some(({ type, name }) => type === 'user' && (alike.get(fold(name))?.length ?? 0) > 1)
@@ -114,10 +125,15 @@ function onlyOne(found: readonly Called[], name: string): Called | undefined {
   throw invalid('/assignee', `${named(name)} could be ${names.join(', ')}${more}. Use ${advice}.`, 'ambiguous')
 }
 
-/** Returns the error for a name that nobody has, with the nearest names. A limited credential is told none. */
-export function nobodyCalled(ctx: Ctx, list: readonly Called[], name: string): AppError {
+/** Returns the error for a name that nobody has, with the nearest names. */
+export function nobodyCalled(
+  ctx: Ctx,
+  list: readonly Called[],
+  { organizationId, name }: Pick<Wanted, 'organizationId' | 'name'>,
+): AppError {
   const missing = notFound('party', name)
-  const near = ctx.actor.projects ? [] : list.filter((one) => isNear(name, one.name))
+  const isOpen = seesNames(ctx, organizationId) && list.length <= MOST_SUGGESTED
+  const near = isOpen ? list.filter((one) => isNear(name, one.name)) : []
   const nearest = near.toSorted((a, b) => distance(a.name, name) - distance(b.name, name)).slice(0, 3)
   if (nearest.length === 0) return missing
   const names = nearest.map((one) => named(one.name)).join(' or ')

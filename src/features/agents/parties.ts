@@ -42,7 +42,7 @@ export async function findParty(ctx: Ctx, place: PartyScope, ref: string): Promi
   if (agent) return usable(agent, place)
   const list = [...(await membersOf(ctx, organizationId)), ...(await agentsOf(ctx, organizationId))]
   const found = await findNamed(ctx, list, { organizationId, name: wanted })
-  if (!found) throw nobodyCalled(ctx, list, wanted)
+  if (!found) throw nobodyCalled(ctx, list, { organizationId, name: wanted })
   const { type, id, name } = found
   return type === 'agent' ? { type, id, name } : assignable(ctx, place, found)
 }
@@ -85,13 +85,13 @@ export async function agentFilter(ctx: Ctx, ref: string | undefined, mustExist =
 }
 
 /** Finds an active agent of this team, or a public one. By name it finds only an agent of the team. */
-export async function findAgent(ctx: Ctx, organizationId: string, ref: string): Promise<Party> {
+export async function findAgent(ctx: Ctx, organizationId: string, ref: string, by?: 'whole'): Promise<Party> {
   const { agent } = ctx.actor
   const known = await findByReference(ctx, agent && ref.trim().toLowerCase() === 'me' ? agent.id : ref).catch(ifMissing)
   if (known) return usable(known, { organizationId })
   const list = await agentsOf(ctx, organizationId)
-  const found = await findNamed(ctx, list, { organizationId, name: ref })
-  if (!found) throw nobodyCalled(ctx, list, ref)
+  const found = await findNamed(ctx, list, { organizationId, name: ref, by })
+  if (!found) throw nobodyCalled(ctx, list, { organizationId, name: ref })
   return { type: 'agent', id: found.id, name: found.name }
 }
 
@@ -112,7 +112,7 @@ export async function findOwnAgent(
   organizationId: string,
   ref: string,
 ): Promise<Party & { isOfToken: boolean }> {
-  const agent = await findAgent(ctx, organizationId, ref)
+  const agent = await findAgent(ctx, organizationId, ref, 'whole')
   const person = await personOf(ctx, agent.id)
   if (person && person.id !== ctx.actor.userId)
     throw new AppError(

@@ -59,7 +59,7 @@ export async function targetOf(
   if (scope === undefined && ref === undefined) return usualTarget(ctx)
   if (scope === undefined || scope === 'project') return inProject(await projectOf(ctx, ref))
   if (scope === 'agent')
-    return ofAgent(ctx, ref ? await findAgent(ctx, currentOrganization(ctx.actor), ref) : ctx.actor.agent)
+    return ofAgent(ctx, ref ? await findAgent(ctx, currentOrganization(ctx.actor), ref, 'whole') : ctx.actor.agent)
   return inSession(ctx, await sessionOf(ctx, ref === undefined ? { active: 'agent' } : { ref }))
 }
 
