@@ -1,11 +1,11 @@
-import { eq, type SQL } from 'drizzle-orm'
+import { desc, eq, type SQL } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { and } from '../../db/conditions.ts'
 import { type AppError, invalid } from '../../errors.ts'
 import { isBeginning, isByHand, partsOf } from '../../events/catalogue.ts'
 import { events, isLogged } from '../../events/table.ts'
 import { mayReadEvent } from '../../records/readable.ts'
-import { quoted } from '../../text/quoted.ts'
+import { named, quoted } from '../../text/quoted.ts'
 
 /**
  * Returns the type to filter activities by. Accepts a short name (`completed` for `task.completed`) if it stands for
@@ -18,24 +18,35 @@ export async function activityType(ctx: Ctx, given: string, seen: SQL): Promise<
     .filter((event) => event.feed === 'work' && !event.byHand && mayReadEvent(ctx, event))
     .map(({ name }) => name)
   if (known.includes(type) || (isBeginning(type) && known.some((name) => name.startsWith(type)))) return type
-  if (isByHand(type) && (await loggedWords(ctx, and(seen, eq(events.type, type)))).length > 0) return type
+  if (isByHand(type) && (await isLoggedAs(ctx, type, seen))) return type
   const sameVerb = known.filter((name) => partsOf(name).verb === type)
   if (sameVerb.length === 1) return String(sameVerb)
   const near = sameVerb.length > 0 ? sameVerb : known.filter((name) => partsOf(`${type}.`).noun === partsOf(name).noun)
   throw unknownType(given, near, near.length > 0 ? [] : known, await loggedWords(ctx, seen))
 }
 
-const MOST_WORDS = 8
+const isLoggedAs = async (ctx: Ctx, type: string, seen: SQL): Promise<boolean> => {
+  const rows = await ctx.db
+    .select({ type: events.type })
+    .from(events)
+    .where(and(isLogged(events.action), seen, eq(events.type, type)))
+    .limit(1)
+  return rows.length > 0
+}
 
-/** Returns the words that activities were logged with by hand. */
+const MOST_WORDS = 8
+/** How many of the last activities are read for these words. */
+const MOST_READ = 1_000
+
+/** Returns the words that the last activities were logged with by hand. */
 const loggedWords = async (ctx: Ctx, seen: SQL): Promise<string[]> => {
   const rows = await ctx.db
-    .selectDistinct({ type: events.type })
+    .select({ type: events.type })
     .from(events)
     .where(and(isLogged(events.action), seen))
-    .orderBy(events.type)
-    .limit(MOST_WORDS)
-  return rows.map(({ type }) => type)
+    .orderBy(desc(events.seq))
+    .limit(MOST_READ)
+  return [...new Set(rows.map(({ type }) => type))].slice(0, MOST_WORDS).sort().map(named)
 }
 
 /** Names the types that were probably meant; if there are none, how all types begin. */
