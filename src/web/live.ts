@@ -217,7 +217,8 @@ class Follower {
       socket.send(JSON.stringify({ op: 'subscribe', topics, ...from }))
       socket.send(JSON.stringify({ op: 'here', topic: this.#topic }))
     }
-    socket.onclose = () => this.#lost()
+    // A dead socket may say so long after another one has replaced it.
+    socket.onclose = () => void (this.#socket === socket && this.#lost())
   }
 
   /** Server-sent events. They go on by themselves after a short break, but an expired sign-in needs a new one. */
@@ -251,6 +252,7 @@ class Follower {
   #listen(): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
+      this.#socket = undefined
       this.#close?.()
       this.#lost()
     }, SILENCE)

@@ -2,6 +2,7 @@
 const FIRST_MS = [250, 500, 1000]
 /** How long a visible page tries about every second. */
 const EAGER_FOR_MS = 120_000
+const EAGER_MS = 1000
 const LONGEST_MS = 15_000
 
 interface Outage {
@@ -17,5 +18,6 @@ export function reconnectDelay({ failures, ms, isVisible }: Outage, random = Mat
   const first = FIRST_MS[failures]
   if (first !== undefined) return first / 2 + random() * (first / 2)
   const eager = isVisible && ms < EAGER_FOR_MS
-  return random() * (eager ? 1000 : Math.min(LONGEST_MS, 1000 * 2 ** (failures - FIRST_MS.length + 1)))
+  if (eager) return EAGER_MS / 2 + random() * EAGER_MS
+  return random() * Math.min(LONGEST_MS, 1000 * 2 ** (failures - FIRST_MS.length + 1))
 }
