@@ -105,7 +105,15 @@ const DAY = 86_400_000
 
 /** A clock that moves only when told to. */
 export class TestClock {
-  #at = Date.parse('2026-11-15T09:30:00.000Z')
+  #at: number
+  constructor(at = Date.parse('2026-11-15T09:30:00.000Z')) {
+    this.#at = at
+  }
+  /**
+   * For tests that share their database with a server whose clock is real: what they create is never too old for that
+   * server, which would otherwise end it.
+   */
+  static ahead = (): TestClock => new TestClock(Date.now() + DAY)
   readonly now = (): Date => new Date(this.#at)
   forward({ days = 0, minutes = 0, seconds = 0 }: { days?: number; minutes?: number; seconds?: number }): void {
     this.#at += days * DAY + minutes * 60_000 + seconds * 1000

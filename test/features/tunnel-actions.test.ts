@@ -19,7 +19,7 @@ import { apiKey, call, member, type Person, person, systemCtx, type TestApp, tes
 import { until } from '../support/until.ts'
 import { expectEvent, expectRefusal, TestClock, times, watch } from './support.ts'
 
-const clock = new TestClock()
+const clock = TestClock.ahead()
 const folder = mkdtempSync(join(tmpdir(), 'tutti-tunnel-'))
 const secret = `svc_key_${'a'.repeat(30)}`
 let t: TestApp

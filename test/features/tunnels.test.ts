@@ -7,7 +7,7 @@ import { apiKey, call, mcpToken, member, type Person, person, type TestApp, test
 import { until } from '../support/until.ts'
 import { expectEvent, expectEvents, expectRefusal, statuses, TestClock, times, watch } from './support.ts'
 
-const clock = new TestClock()
+const clock = TestClock.ahead()
 let t: TestApp
 let owner: Person
 let colleague: Person
