@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { eq } from 'drizzle-orm'
+import { eq, inArray, sql } from 'drizzle-orm'
 import { write } from '../../src/action.ts'
 import { records } from '../../src/all-features.ts'
 import { machine } from '../../src/auth/policy.ts'
+import { newId } from '../../src/db/columns.ts'
 import { meta } from '../../src/db/table.ts'
 import { insertEvent } from '../../src/events/event.ts'
+import { decisions } from '../../src/features/decisions/table.ts'
 import { hybrid } from '../../src/features/search/hybrid.ts'
+import { follow as followOn } from '../../src/features/search/indexing/follow.ts'
 import { catchUp, compare } from '../../src/features/search/indexing/indexing.ts'
+import { RENEWED_AT_ONCE, renewTexts } from '../../src/features/search/indexing/renewal.ts'
 import { passages } from '../../src/features/search/table.ts'
 import { Records } from '../../src/records/kind.ts'
 import type { RecordName, SearchName } from '../../src/records/names.ts'
@@ -306,6 +310,55 @@ describe('whatever happens to the server', () => {
     await t.app.driver.query('update notes set deleted_at = now() where id = $1', [id])
     await compare(systemCtx(t), {})
     expect(await passagesOf(id)).toEqual([])
+  })
+
+  test('an upgrade that reads more of many records has all of them indexed again, page by page', async () => {
+    const { id } = made<{ id: string }>(await ada.fetch('POST', '/api/decisions', { title: 'Store', decision: 'One' }))
+    await follow()
+    const count = RENEWED_AT_ONCE + 1
+    const copies = times(count, () => newId())
+    const [decision] = await t.app.db.select().from(decisions).where(eq(decisions.id, id))
+    const [passage] = await t.app.db.select().from(passages).where(eq(passages.recordId, id))
+    if (!decision || !passage) throw new Error('not indexed')
+    await t.app.db.insert(decisions).values(copies.map((copy) => ({ ...decision, id: copy })))
+    await t.app.db.insert(passages).values(copies.map((recordId) => ({ ...passage, id: newId(), recordId })))
+    const outdated = async () =>
+      (
+        await t.app.driver.query(
+          `select count(*)::int from passages p join decisions d on d.id = p.record_id where p.at < d.updated_at`,
+        )
+      ).rows[0]?.[0] as number
+    const kept = async () => (await t.app.db.select().from(meta).where(eq(meta.key, 'search.texts'))).length
+    await t.app.driver.exec(`delete from meta where key = 'search.texts'`)
+
+    await renewTexts(systemCtx(t), { signal: AbortSignal.abort() })
+    expect(await kept()).toBe(0)
+    await Promise.all(times(2, () => renewTexts(systemCtx(t), {})))
+    expect(await outdated()).toBeGreaterThan(count)
+    expect([await kept(), await jobsFor('all')]).toEqual([1, 1])
+    await t.app.db.delete(passages).where(inArray(passages.recordId, copies))
+    await t.app.db.delete(decisions).where(inArray(decisions.id, copies))
+  })
+
+  test('an upgrade that cannot be done does not hold up what has just changed', async () => {
+    await t.app.driver.exec(`delete from meta where key = 'search.texts'`)
+    const warnings: string[] = []
+    const all = t.app.records.all.map((record) =>
+      record.kind === 'decision' && record.search && record.search !== 'own'
+        ? { ...record, search: { ...record.search, grown: sql`1 / 0 = 1` } }
+        : record,
+    )
+    const log = { ...t.app.log, warn: (message: string) => void warnings.push(message) }
+    const id = await post('quokka')
+    const stop = followOn({ ...t.app, log, records: new Records(all) })
+    try {
+      const until = Date.now() + 30_000
+      while ((await find(ada, 'quokka')).length === 0 && Date.now() < until) await Bun.sleep(20)
+      expect(await find(ada, 'quokka')).toEqual([id])
+      expect(warnings).toContain('search texts were not renewed, will retry')
+    } finally {
+      await stop()
+    }
   })
 
   test('a very long text does not stop the rest', async () => {

@@ -2,7 +2,7 @@ import { contextOf } from '../../../action.ts'
 import { system } from '../../../auth/actor.ts'
 import type { App } from '../../../services.ts'
 import { burstOf } from './burst.ts'
-import { catchUp, FRESH_PACE, followed } from './indexing.ts'
+import { catchUp, FRESH_PACE, followed, PACE } from './indexing.ts'
 import { renewTexts } from './renewal.ts'
 
 /** Waits this long after the last change, so that a burst of changes is indexed together. */
@@ -15,6 +15,27 @@ const AGAIN_MS = 1000
 /** Finds changes by other instances that this one was not notified of. */
 const SWEEP_MS = 60_000
 
+/** Runs beside the indexing of changes, which does not wait for it. Tried again at the next look if it fails. */
+function renewalOf(app: App, signal: AbortSignal) {
+  let isDone = false
+  let running: Promise<void> | undefined
+  const run = async (): Promise<void> => {
+    try {
+      await renewTexts(contextOf(app, system), { signal, pace: PACE })
+      isDone = true
+    } catch (error) {
+      if (!signal.aborted) app.log.warn('search texts were not renewed, will retry', { error })
+    }
+    running = undefined
+  }
+  return {
+    try: () => {
+      if (!isDone) running ??= run()
+    },
+    ended: () => running,
+  }
+}
+
 /** Indexes changes soon after they happen: on events of the bus, on a slow timer, and once at startup. */
 export function follow(app: App): () => Promise<void> {
   const types = new Set(followed(app))
@@ -23,11 +44,7 @@ export function follow(app: App): () => Promise<void> {
   let timer: Timer | undefined
   let since = 0
   let running: Promise<void> | undefined
-  let isRenewed = false
-  const renewed = async (): Promise<void> => {
-    if (!isRenewed) await renewTexts(contextOf(app, system), {})
-    isRenewed = true
-  }
+  const renewal = renewalOf(app, stop.signal)
 
   const wake = (ms: number) => {
     if (stop.signal.aborted) return
@@ -40,8 +57,9 @@ export function follow(app: App): () => Promise<void> {
   const look = () => {
     timer = undefined
     if (running) return wake(CALM_MS)
-    running = renewed()
-      .then(() => burst.over({ longest: BURST_MS, signal: stop.signal }))
+    renewal.try()
+    running = burst
+      .over({ longest: BURST_MS, signal: stop.signal })
       .then(() => catchUp(contextOf(app, system), { signal: stop.signal, pace: FRESH_PACE, burst }))
       .then(
         (at) => at === 'waiting' && wake(AGAIN_MS),
@@ -68,6 +86,6 @@ export function follow(app: App): () => Promise<void> {
     unsubscribe()
     clearTimeout(timer)
     clearInterval(sweep)
-    await running
+    await Promise.all([running, renewal.ended()])
   }
 }

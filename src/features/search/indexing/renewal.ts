@@ -1,31 +1,68 @@
-import { and, eq, inArray, sql } from 'drizzle-orm'
-import { write } from '../../../action.ts'
+import { and, eq, gt, inArray, sql } from 'drizzle-orm'
+import type { PgTable } from 'drizzle-orm/pg-core'
+import { flow, write } from '../../../action.ts'
 import { machine } from '../../../auth/policy.ts'
 import { meta } from '../../../db/table.ts'
+import type { SearchName } from '../../../records/names.ts'
 import { passages } from '../table.ts'
+import { step, type Way } from './indexing.ts'
 
 const KEY = 'search.texts'
 /** Raise it when search reads a kind in another way than before, and name those records in `grown` of the kind. */
 const TEXTS = '3'
+/** Records per write, so that it stays far below the time limit of a statement and others wait only briefly. */
+export const RENEWED_AT_ONCE = 500
+const FIRST = '00000000-0000-0000-0000-000000000000'
 
-/**
- * Has records indexed again whose text has more in it for this version than for the one that indexed them. Passages
- * differ from their record until the comparison has replaced them; meanwhile they are found as before.
- */
-export const renewTexts = write(
-  'search.renewTexts',
+interface Page {
+  kind: string
+  /** The id of the record that the page before ended with. */
+  after: string
+}
+
+/** Renews one page of a kind. Returns the id of its last record; undefined if there are no more. */
+const renewSome = write(
+  'search.renewSome',
   machine,
-  async (ctx, _: Record<string, never>): Promise<void> => {
-    const [kept] = await ctx.db.select().from(meta).where(eq(meta.key, KEY))
-    if (kept?.value === TEXTS) return
-    for (const { kind, table, search } of ctx.app.records.followed) {
-      if (!search.grown) continue
-      const grown = sql`(select ${table.id} from ${table} where ${search.grown})`
+  async (ctx, { kind, after }: Page): Promise<string | undefined> => {
+    const source = ctx.app.records.followed.find((record) => record.kind === kind)
+    if (!source?.search.grown) return undefined
+    const { table, search } = source
+    const first = and(eq(passages.kind, kind as SearchName), eq(passages.chunk, 0))
+    const page = await ctx.db
+      .select({ id: passages.recordId })
+      .from(passages)
+      .where(and(first, gt(passages.recordId, after)))
+      .orderBy(passages.recordId)
+      .limit(RENEWED_AT_ONCE)
+    const ids = page.map(({ id }) => id)
+    if (ids.length === 0) return undefined
+    const grown = await ctx.db
+      .select({ id: sql<string>`${table.id}` })
+      .from(table as PgTable)
+      .where(and(inArray(table.id, ids), search.grown))
+    if (grown.length > 0)
       await ctx.db
         .update(passages)
         .set({ at: sql`${passages.at} - interval '1 millisecond'` })
-        .where(and(sql`${passages.kind} = ${kind}`, eq(passages.chunk, 0), inArray(passages.recordId, grown)))
-    }
+        .where(
+          and(
+            first,
+            inArray(
+              passages.recordId,
+              grown.map(({ id }) => id),
+            ),
+          ),
+        )
+    return ids.length < RENEWED_AT_ONCE ? undefined : ids.at(-1)
+  },
+  { bookkeeping: true },
+)
+
+const keepRenewed = write(
+  'search.keepRenewed',
+  machine,
+  async (ctx, _: Record<string, never>): Promise<void> => {
     ctx.enqueue({ name: 'search.compare', data: {}, key: 'all' })
     await ctx.db
       .insert(meta)
@@ -34,3 +71,22 @@ export const renewTexts = write(
   },
   { bookkeeping: true },
 )
+
+/**
+ * Has records indexed again whose text has more in it for this version than for the one that indexed them. Passages
+ * differ from their record until the comparison has replaced them; meanwhile they are found as before. If it is
+ * interrupted it starts again, and several instances may run it at once: passages then differ by more, which is no harm.
+ */
+export const renewTexts = flow('search.renewTexts', machine, async (ctx, way: Way): Promise<void> => {
+  const [kept] = await ctx.db.select().from(meta).where(eq(meta.key, KEY))
+  if (kept?.value === TEXTS) return
+  for (const { kind, search } of ctx.app.records.followed) {
+    if (!search.grown) continue
+    for (let after: string | undefined = FIRST; after !== undefined; ) {
+      const page: Page = { kind, after }
+      after = await step(way, () => renewSome(ctx, page))
+      if (way.signal?.aborted) return
+    }
+  }
+  await keepRenewed(ctx, {})
+})
