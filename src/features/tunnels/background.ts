@@ -12,7 +12,7 @@ import { createGate } from './traffic/gateway.ts'
 import { OpenStreams } from './traffic/open-streams.ts'
 
 const TICK_MS = 5000
-/** Every how many ticks sums are written and leases checked. */
+/** Every how many ticks sums are written, leases checked and waiting actions looked for. */
 const SELDOM = 4
 
 /** Runs what tunnels need beside requests: the listener for services, and the end of what has lost its rights. */
@@ -50,6 +50,8 @@ export function serveTunnels(app: App): () => Promise<void> {
 }
 
 async function seldom(app: App): Promise<void> {
+  // Makes up for a lost event: what waits would otherwise wait until it expires.
+  for (const { facts } of app.tunnels.all) Dispatcher.of(app).wake(facts.id)
   try {
     await writeTraffic(app)
     await expireIfDue(app)
