@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { newId } from '../../src/db/columns.ts'
+import { observe } from '../../src/features/repositories/observe.ts'
 import type { Repository } from '../../src/features/repositories/schema.ts'
 import type { FeatureDetail } from '../../src/features/workflow/schema.ts'
+import { featureEvidence } from '../../src/features/workflow/table.ts'
 import { ways } from '../mcp/support.ts'
-import { mcpToken, type Person, person, type TestApp, unique } from '../support/app.ts'
+import { mcpToken, type Person, person, systemCtx, type TestApp, unique } from '../support/app.ts'
 import { type FakeCodeHost, type FakeRepository, fakeRepositoryHost, SHA } from '../support/code-host.ts'
-import { expectRefusal, ownApp, watch } from './support.ts'
+import { expectRefusal, ownApp, times, watch } from './support.ts'
 
 const TOKEN = 'pat_averysecrettokenofadas5555'
 
@@ -119,7 +123,6 @@ describe.each(['github', 'gitlab'] as const)('evidence that %s is asked about', 
     host.fault = () => held.promise
     const code = { summary: 'Lock added', commits: ['abcdef1'] }
     await advance(code)
-    const tests = { command: 'bun test', passed: 3, failed: 0 }
     await advance({ tests })
     expect((await show()).status).toBe('in_docs')
     held.resolve(undefined)
@@ -152,6 +155,59 @@ describe.each(['github', 'gitlab'] as const)('evidence that %s is asked about', 
     const again = await show()
     expect(again.gates.map(({ state }) => state)).toEqual(['passed', 'passed', 'open', 'open'])
     expect(again.evidence.map(({ level }) => level)).toEqual(['missing', 'reported', 'observed', 'reported'])
+  })
+
+  test('of more than twenty commits the first are looked up: an invented one is missing, the others prove not all', async () => {
+    const many = times(21, (i) => `abcde${10 + i}`)
+    const before = host.asked.length
+    await advance({ commits: many })
+    await settled()
+    expect((await show()).evidence.at(-1)).toMatchObject({
+      level: 'missing',
+      missing: many.slice(0, 20).map((item) => ({ item, reason: 'not_found' })),
+    })
+    expect(host.asked.slice(before).filter(({ path }) => path.endsWith('/branches'))).toHaveLength(1)
+    for (const sha of many.slice(0, 20)) there.commits.set(sha.padEnd(40, '0'), 'Lock the folder')
+    await advance({ commits: many })
+    await settled()
+    expect((await show()).evidence.at(-1)).toMatchObject({ level: 'reported', missing: null })
+  })
+
+  const tests = { command: 'bun test', passed: 3, failed: 0 }
+
+  test('what no longer counts when it turns out to be missing changes nothing', async () => {
+    const [code, held] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
+    host.fault = ({ path }) =>
+      path.includes('abcdef1') ? code.promise : path.includes('abcdef2') ? held.promise : undefined
+    await advance({ commits: ['abcdef1'] })
+    await advance({ tests, commits: ['abcdef2'] })
+    code.resolve(undefined)
+    while ((await show()).status !== 'in_progress') await Bun.sleep(10)
+    await advance({ commits: [SHA] })
+    await advance({ tests, commits: [SHA] })
+    held.resolve(undefined)
+    await settled()
+    expect((await show()).status).toBe('in_docs')
+    expect(await levels()).toEqual(['missing', 'reported', 'observed', 'observed'])
+  })
+
+  test('evidence of an earlier round is marked missing, and does not move a feature that has newer evidence', async () => {
+    const held = Promise.withResolvers<undefined>()
+    host.fault = () => held.promise
+    await advance({ commits: ['abcdef1'] })
+    const [given] = await t.app.db.select().from(featureEvidence).where(eq(featureEvidence.featureId, feature))
+    if (!given) throw new Error('no evidence')
+    const evidence = { ...given.evidence, commits: [SHA] }
+    const newer: typeof featureEvidence.$inferInsert = { ...given, id: newId(), evidence }
+    await t.app.db.insert(featureEvidence).values(newer)
+    held.resolve(undefined)
+    await settled()
+    expect(await show()).toMatchObject({
+      status: 'in_testing',
+      evidence: [{ level: 'missing' }, { level: 'reported', reopenedAt: null }],
+    })
+    const told = events.filter((event) => event.type === 'feature.evidence_missing' && event.subjectId === feature)
+    expect(told).toMatchObject([{ data: { from: 'in_testing', to: 'in_testing', missing: ['abcdef1'] } }])
   })
 
   test('an agent sees in get_feature which commit is missing', async () => {
@@ -219,4 +275,34 @@ describe.each(['github', 'gitlab'] as const)('evidence that %s is asked about', 
     await settled()
     expect(await levels()).toEqual(['reported'])
   })
+})
+
+test('the number in the address of a Gitea run is not the one its API takes: neither absent nor failed', async () => {
+  const host = fakeRepositoryHost('gitea')
+  host.tokens.add(TOKEN)
+  const t = watch(await ownApp(undefined, host.settings))
+  try {
+    const ada = await person(t)
+    const slug = `${unique('tutti')}/engine`
+    host.add(slug).runs.set(43, 'failure')
+    const project = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Engine') })).body
+    await ada.fetch('PUT', '/api/settings/integrations/user/gitea', { secret: TOKEN })
+    const { url } = (await ada.fetch<Repository>('POST', '/api/repos', { repo: slug, projectId: project.id })).body
+    for (const [testRuns, level] of [
+      [[], 'observed'],
+      [[`${url}/actions/runs/43`], 'reported'],
+      [[`${url}/actions/runs/44`], 'reported'],
+    ] as const) {
+      const title = unique('Lock')
+      const { id } = (await ada.fetch<{ id: string }>('POST', `/api/projects/${project.id}/features`, { title })).body
+      await ada.fetch('POST', `/api/features/${id}/advance`, {})
+      const evidence = { summary: 'Done', commits: [SHA], testRuns }
+      await ada.fetch('POST', `/api/features/${id}/advance`, { evidence })
+      const shown = async () => (await ada.fetch<FeatureDetail>('GET', `/api/features/${id}`)).body
+      await observe(systemCtx(t), { evidenceId: (await shown()).evidence[0]?.id as string })
+      expect(await shown()).toMatchObject({ status: 'in_testing', evidence: [{ level, missing: null }] })
+    }
+  } finally {
+    await t.close()
+  }
 })

@@ -19,11 +19,16 @@ import { repositories } from './table.ts'
  */
 
 const REPOSITORIES = 5
+/** Items that are looked up. Evidence that names more can turn out to be missing, but never to be all there. */
 const ITEMS = 20
 
 interface Shown {
   evidenceId: string
 }
+
+/** Evidence that still counts, and that nobody has checked. */
+const isUnchecked = (evidenceId: string) =>
+  and(eq(featureEvidence.id, evidenceId), eq(featureEvidence.level, 'reported'), isNull(featureEvidence.reopenedAt))
 
 const reported = read('repositories.reported', machine, async (ctx, { evidenceId }: Shown) => {
   const [found] = await ctx.db
@@ -39,7 +44,7 @@ const reported = read('repositories.reported', machine, async (ctx, { evidenceId
     .from(featureEvidence)
     .innerJoin(features, and(eq(features.id, featureEvidence.featureId), isNull(features.deletedAt)))
     .innerJoin(users, and(eq(users.id, featureEvidence.actorId), eq(users.status, 'active')))
-    .where(and(eq(featureEvidence.id, evidenceId), eq(featureEvidence.level, 'reported')))
+    .where(isUnchecked(evidenceId))
   if (!found) return undefined
   const connected = await ctx.db
     .select({
@@ -61,13 +66,12 @@ export const observe = flow('repositories.observe', machine, async (ctx, { evide
   const found = await reported(ctx, { evidenceId })
   if (!found || found.connected.length === 0) return
   const places: Looked[] = []
-  for (const row of found.connected.slice(0, REPOSITORIES))
-    places.push({
-      url: row.url,
-      isOnly: found.connected.length === 1,
-      remote: await openRemoteFor(ctx, found.userId, namedBy(ctx, row)),
-    })
-  const findings = await lookUp(found.evidence, places).catch((error: unknown) => {
+  for (const row of found.connected.slice(0, REPOSITORIES)) {
+    const remote = await openRemoteFor(ctx, found.userId, namedBy(ctx, row))
+    places.push({ url: row.url, isOnly: found.connected.length === 1, remote, showsBranches: branchesIn(remote) })
+  }
+  const named = namedIn(found.evidence, places)
+  const findings = await lookUp(named.slice(0, ITEMS), places).catch((error: unknown) => {
     // An unreachable host is asked again by the next attempt; one that refuses the token would refuse it again.
     if (error instanceof AppError && !isAway(error)) return []
     throw error
@@ -79,7 +83,8 @@ export const observe = flow('repositories.observe', machine, async (ctx, { evide
   // A repository that was not asked may have it.
   const areAllAsked = found.connected.length <= REPOSITORIES
   if (missing.length > 0 && areAllAsked) return markMissing(ctx, { evidenceId, missing })
-  if (findings.length > 0 && findings.every(({ state }) => state === 'there'))
+  if (named.length === 0 || findings.length < named.length) return
+  if (findings.every(({ state }) => state === 'there'))
     await mark(ctx, { ...found, evidenceId, seen: findings.map(({ item }) => item) })
 })
 
@@ -88,6 +93,17 @@ interface Looked {
   /** The project has no other repository. */
   isOnly: boolean
   remote: RemoteRepository
+  /** Whether the token can list branches here. */
+  showsBranches: () => Promise<boolean>
+}
+
+/** Asks the host once, however many items are absent. */
+function branchesIn(remote: RemoteRepository): () => Promise<boolean> {
+  let asked: Promise<boolean> | undefined
+  return () => {
+    asked ??= remote.branches().then((names) => names.length > 0)
+    return asked
+  }
 }
 
 /** `unknown`: the item cannot be looked up in this repository, or has no result yet. */
@@ -110,18 +126,22 @@ const looks = {
 const stateOf = async <T>(named: T | undefined, look: (named: T) => Promise<State>): Promise<State> =>
   named === undefined ? 'unknown' : look(named)
 
-/** Looks up the commits, pull requests and CI runs that evidence names. Returns nothing if they are too many. */
-async function lookUp(
+type Named = [item: string, look: Look]
+
+/** Returns the commits, pull requests and CI runs that evidence names. */
+function namedIn(
   { commits = [], pullRequests = [], testRuns = [], links = [] }: Evidence,
   places: readonly Looked[],
-): Promise<{ item: string; state: State }[]> {
+): Named[] {
   const runs = [...testRuns, ...links].filter((link) => places.some(({ url }) => runIn(link, url) !== undefined))
-  const items: [item: string, look: Look][] = [
-    ...commits.map((item): [string, Look] => [item, looks.commits]),
-    ...pullRequests.map((item): [string, Look] => [item, looks.pullRequests]),
-    ...runs.map((item): [string, Look] => [item, looks.runs]),
+  return [
+    ...commits.map((item): Named => [item, looks.commits]),
+    ...pullRequests.map((item): Named => [item, looks.pullRequests]),
+    ...runs.map((item): Named => [item, looks.runs]),
   ]
-  if (items.length > ITEMS) return []
+}
+
+async function lookUp(items: readonly Named[], places: readonly Looked[]): Promise<{ item: string; state: State }[]> {
   const findings: { item: string; state: State }[] = []
   for (const [item, look] of items) findings.push({ item, state: await lookIn(item, look, places) })
   return findings
@@ -138,7 +158,7 @@ async function lookIn(item: string, look: Look, places: readonly Looked[]): Prom
   }
   if (state === 'failed' || absentFrom.length === 0) return state
   // Hosts say 404 also for what a token may not read.
-  for (const { remote } of absentFrom) if ((await remote.branches()).length === 0) return 'unknown'
+  for (const { showsBranches } of absentFrom) if (!(await showsBranches())) return 'unknown'
   return 'absent'
 }
 
@@ -175,10 +195,12 @@ const mark = write(
   'repositories.mark',
   machine,
   async (ctx, { evidenceId, featureId, organizationId, projectId, ...data }: Seen): Promise<void> => {
-    await ctx.db
+    const marked = await ctx.db
       .update(featureEvidence)
       .set({ level: 'observed' })
-      .where(and(eq(featureEvidence.id, evidenceId), eq(featureEvidence.level, 'reported')))
+      .where(isUnchecked(evidenceId))
+      .returning({ id: featureEvidence.id })
+    if (marked.length === 0) return
     ctx.emit(featureObserved, {
       subjectId: featureId,
       organizationId,

@@ -18,13 +18,17 @@ type Evidence = typeof featureEvidence.$inferSelect
 /**
  * Marks evidence that names something which the code host does not have, and opens its gate again: the feature goes
  * back to the state in front of it, and what was submitted later no longer counts. Evidence that a person verified
- * meanwhile stays as it is.
+ * meanwhile, or that no longer counts, stays as it is.
  */
 export const markMissing = write(
   'workflow.markMissing',
   machine,
   async (ctx, { evidenceId, missing }: { evidenceId: string; missing: MissingItem[] }): Promise<void> => {
-    const reported = and(eq(featureEvidence.id, evidenceId), eq(featureEvidence.level, 'reported'))
+    const reported = and(
+      eq(featureEvidence.id, evidenceId),
+      eq(featureEvidence.level, 'reported'),
+      isNull(featureEvidence.reopenedAt),
+    )
     const [given] = await ctx.db.select().from(featureEvidence).where(reported)
     if (!given) return
     const [before] = await ctx.db
@@ -69,7 +73,17 @@ async function stateToReturnTo(ctx: Ctx, row: Row, { id, gate, createdAt }: Evid
     events,
     and(eq(events.subjectId, row.id), eq(events.type, featureOverridden.name), gte(events.at, createdAt)),
   )
-  if (!project || changesRequested + overridden > 0) return undefined
+  // The gate was passed once more since then, with other evidence.
+  const newer = await ctx.db.$count(
+    featureEvidence,
+    and(
+      eq(featureEvidence.featureId, row.id),
+      eq(featureEvidence.gate, gate),
+      gt(featureEvidence.id, id),
+      isNull(featureEvidence.reopenedAt),
+    ),
+  )
+  if (!project || changesRequested + overridden + newer > 0) return undefined
   return stateBeforeGate(workflowOf(project), gate, row.status)
 }
 

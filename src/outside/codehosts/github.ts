@@ -43,6 +43,8 @@ export interface Dialect {
   filePath: (path: string, ref: string, from: number, to: number) => string
   /** The method that creates a file. */
   createWith: 'POST' | 'PUT'
+  /** Whether the API takes the number that is in the address of a CI run. */
+  takesRunNumbers: boolean
 }
 
 const BRANCHES = 200
@@ -74,6 +76,7 @@ const dialect: Dialect = {
   treePage: () => 'recursive=1',
   filePath: (path, ref, from, to) => `blob/${enc(ref)}/${paths(path)}#L${from}-L${to}`,
   createWith: 'PUT',
+  takesRunNumbers: true,
 }
 
 /** Keeps slashes, which branches and files contain. */
@@ -152,6 +155,7 @@ const sourceOf = ({ client, get }: Target, d: Dialect): Omit<RemoteSource, 'issu
     }
   },
   async run(id) {
+    if (!d.takesRunNumbers) return 'unfinished'
     const { status, body } = await get(`/actions/runs/${id}`, [404])
     if (status === 404) return undefined
     const { conclusion } = fieldsOf(body)

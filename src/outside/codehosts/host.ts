@@ -45,10 +45,14 @@ export interface RemoteSource {
   commit(ref: string): Promise<Commit | undefined>
   /** A page of all issues, those that were not changed for longest first; pull requests are left out. */
   issues(which: { page: number; since?: string }): Promise<{ items: RemoteIssue[]; more: boolean }>
-  /** The result of a CI run; undefined if there is no such run. A run that was cancelled or skipped has failed. */
+  /**
+   * The result of the CI run with the number in its address; undefined if there is no such run. A run that was
+   * cancelled or skipped has failed.
+   */
   run(id: number): Promise<RunResult | undefined>
 }
 
+/** `unfinished`: it has no result yet, or the host cannot be asked for it by this number. */
 export type RunResult = 'passed' | 'failed' | 'unfinished'
 
 export interface RemoteIssue {
