@@ -15,8 +15,8 @@ import { agents } from './table.ts'
 /**
  * THE RULE HOW PEOPLE AND AGENTS ARE FOUND BY NAME: as results print it, by the name of an agent's token, in any
  * spelling (case, spaces, accents, hyphens, quotation marks), or by a beginning that only one of them has. Only members
- * and agents of the team are compared. Who does not belong to the team, or is limited to projects of it, needs the whole
- * name, and is told no other names.
+ * and agents of the team are compared. A caller who does not belong to the team, or is limited to projects, needs the
+ * whole name and learns no other names.
  */
 export interface Called {
   readonly type: 'user' | 'agent'

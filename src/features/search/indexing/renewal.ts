@@ -75,7 +75,7 @@ const keepRenewed = write(
 /**
  * Has records indexed again whose text has more in it for this version than for the one that indexed them. Passages
  * differ from their record until the comparison has replaced them; meanwhile they are found as before. If it is
- * interrupted it starts again, and several instances may run it at once: passages then differ by more, which is no harm.
+ * interrupted it starts again. Several instances may run it at once: passages then differ by more, which does no harm.
  */
 export const renewTexts = flow('search.renewTexts', machine, async (ctx, way: Way): Promise<void> => {
   const [kept] = await ctx.db.select().from(meta).where(eq(meta.key, KEY))
