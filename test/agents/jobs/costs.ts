@@ -19,7 +19,7 @@ export const ceilings: Record<JobName, Cost> = {
   'find one of 120 tasks by words': { calls: 1, tokens: 105 },
   'remember five facts and find one by paraphrase': { calls: 2, tokens: 320 },
   'resume after total loss of context': { calls: 2, tokens: 400 },
-  'record a decision with alternatives and look it up': { calls: 2, tokens: 195 },
+  'record a decision with alternatives and look it up': { calls: 2, tokens: 176 },
   'two agents take six tasks': { calls: 8, tokens: 850 },
   'hand over half-done work': { calls: 3, tokens: 265 },
   'read a task with all that is needed': { calls: 1, tokens: 195 },
