@@ -49,7 +49,7 @@ export class MarkdownThread {
   }
 
   #start(): Worker {
-    const worker = new Worker(workerUrl('src/pages/markdown-worker.ts'), { smol: true, ref: false })
+    const worker = new Worker(workerUrl('src/pages/markdown-worker.ts'), { ref: false })
     // One that was ended may still have sent something, which belongs to an earlier text.
     worker.onmessage = ({ data }: MessageEvent<string>) => void (worker === this.#worker && this.#finish(data))
     worker.onerror = () => void (worker === this.#worker && this.#giveUp())

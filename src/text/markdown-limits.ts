@@ -8,7 +8,7 @@ export const MOST_NESTED = 32
 /** How many cells the tables of a text may have. Parsers fill short rows, so a few bytes can become many cells. */
 const MOST_CELLS = 10_000
 /** How many tags a rendered text may have: filtering and showing them takes most of the time. */
-const MOST_TAGS = 50_000
+const MOST_TAGS = 25_000
 /** How many backticks may follow each other: each length has to be looked for by itself. */
 const MOST_BACKTICKS = 32
 
