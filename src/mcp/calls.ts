@@ -15,7 +15,7 @@ import { type Arguments, type Catalogue, refusal } from './catalogue.ts'
 import { namesIn } from './names.ts'
 import type { Caller } from './protocol.ts'
 import { applyCorrection, type Correctable, keepArguments } from './refusals/corrections.ts'
-import { explained, inShort, nearestTool } from './refusals/mistakes.ts'
+import { explainErrors, nearestTool, summarizeErrors } from './refusals/mistakes.ts'
 import { failure, responseOf, success, type Told } from './result.ts'
 import type { Fields, Known } from './short.ts'
 import { authorOnce, type Names, sourceOf, sourceOfError } from './source.ts'
@@ -67,8 +67,8 @@ export class Calls {
       const given = corrected?.args ?? sent
       if (correction) correctable = { tool: tool.name, correction, args: given, corrects: corrected?.corrects }
       const found = twice.length > 0 ? twice : check(tool.input, given)
-      const errors = found.length > 0 ? explained(found, tool, this.catalogue.usable(caller)) : found
-      if (errors.length > 0) throw new AppError('invalid', inShort(errors), { errors })
+      const errors = found.length > 0 ? explainErrors(found, tool, this.catalogue.usable(caller)) : found
+      if (errors.length > 0) throw new AppError('invalid', summarizeErrors(errors), { errors })
       const input = decode(tool.input, given)
       const ctx = this.#contextFor(input, caller, signal)
       await callReceived.call(ctx, namedIn(input))

@@ -3,7 +3,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { type McpClient, ways } from '../mcp/support.ts'
 import { mcpToken, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 
-/** Wrong calls that agents make: each refusal is short, and enough for the next call to succeed. */
+/** Refusals about limits, lists, names and plans. `recovery.test.ts` measures the other wrong calls of agents. */
 let t: TestApp
 let ada: Person
 let agent: McpClient
@@ -23,32 +23,11 @@ const project = 'REC'
 
 const mistakes: Mistake[] = [
   [
-    'another name for an argument',
-    'create_task',
-    { title: 'A', project, due: '2026-12-01' },
-    { title: 'A', project, dueAt: '2026-12-01' },
-    'dueAt',
-  ],
-  [
-    'an argument that no tool has',
-    'create_task',
-    { title: 'A', project, sprint: 4 },
-    { title: 'A', project, tags: ['sprint-4'] },
-    'tags',
-  ],
-  [
     'six arguments that no tool has',
     'get_project',
     { project, a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 },
     { project },
     'takes: project',
-  ],
-  [
-    'a value that is not in the list',
-    'create_task',
-    { title: 'A', project, priority: 'urgent' },
-    { title: 'A', project, priority: 'critical' },
-    'critical',
   ],
   ['a title that is too long', 'create_task', { title: 'x'.repeat(250), project }, { title: 'x', project }, '200'],
   ['too many tasks', 'create_task', { tasks: many(60), project }, { tasks: many(50), project }, '50'],
@@ -66,7 +45,6 @@ const mistakes: Mistake[] = [
     { tasks: many(2), parent: 'REC-1' },
     'parent beside tasks',
   ],
-  ['a misspelt project', 'create_task', { title: 'A', project: 'RECC' }, { title: 'A', project }, 'REC?'],
   [
     'a blocker that does not exist',
     'create_task',
@@ -81,33 +59,8 @@ const mistakes: Mistake[] = [
     { title: 'A', project, assignee: 'Reviewer' },
     'Reviewer',
   ],
-  [
-    'a wrong date',
-    'create_task',
-    { title: 'A', project, dueAt: 'tomorrow' },
-    { title: 'A', project, dueAt: '2026-12-01' },
-    '2026-',
-  ],
-  ['a status that does not exist', 'list_tasks', { status: 'open' }, { status: 'todo' }, 'todo'],
   ['a page that is too large', 'list_tasks', { limit: 500 }, { limit: 100 }, '100'],
   ['a page of nothing', 'list_tasks', { limit: 0 }, { limit: 1 }, 'at least 1'],
-  ['a task that does not exist', 'get_task', { task: 'REC-999' }, { task: 'REC-1' }, 'REC-'],
-  ['a missing argument', 'get_task', {}, { task: 'REC-1' }, 'task is required'],
-  [
-    'a misspelt status',
-    'update_task',
-    { task: 'REC-1', status: 'finished' },
-    { task: 'REC-1', status: 'in_review' },
-    'in_review',
-  ],
-  [
-    'an old version',
-    'update_task',
-    { task: 'REC-2', title: 'B', expectedVersion: 9 },
-    { task: 'REC-2', title: 'B', expectedVersion: 1 },
-    'version 1',
-  ],
-  ['open criteria', 'complete_task', { task: 'REC-3' }, { task: 'REC-3', accepted: 'all' }, 'accepted'],
   [
     'a criterion that does not exist',
     'complete_task',
@@ -115,7 +68,6 @@ const mistakes: Mistake[] = [
     { task: 'REC-4', accepted: [1] },
     '1. ',
   ],
-  ['an open blocker', 'complete_task', { task: 'REC-6' }, { tasks: ['REC-5', 'REC-6'] }, 'REC-5'],
   ['a claim that is too long', 'claim_task', { task: 'REC-1', minutes: 1000 }, { task: 'REC-1', minutes: 60 }, '480'],
   [
     'a wrong reference in a plan',
@@ -161,23 +113,14 @@ beforeAll(async () => {
 })
 
 describe('the refusal of a wrong call', () => {
-  const tokens: number[] = []
-
   test.each(mistakes)('tells how to mend %s (%s)', async (_, tool, wrong, right, words) => {
     const refused = await agent.call(tool, wrong)
     const text = refused.content[0]?.text as string
     expect(refused.isError).toBe(true)
     expect(text).toContain(words)
-    tokens.push(countTokens(text))
-    expect(tokens.at(-1), text).toBeLessThanOrEqual(120)
+    expect(countTokens(text), text).toBeLessThanOrEqual(120)
     const { isError, content } = await agent.call(tool, typeof right === 'function' ? right(text) : right)
     expect(isError, content[0]?.text).toBeFalsy()
-  })
-
-  test('has at most 60 tokens in the median', () => {
-    expect(tokens).toHaveLength(mistakes.length)
-    expect(mistakes.length).toBeGreaterThanOrEqual(28)
-    expect(tokens.toSorted((a, b) => a - b)[Math.floor(tokens.length / 2)]).toBeLessThanOrEqual(60)
   })
 })
 

@@ -247,7 +247,7 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
     await close()
   })
 
-  test('hears of the skills that its projects name, if its token is limited to projects', async () => {
+  test('receives notices of the skills that its projects name, if its token is limited to projects', async () => {
     const newSkill = async (named: string) =>
       (
         await grace.fetch<{ id: string; slug: string }>('POST', '/api/skills', {

@@ -6,7 +6,7 @@ import { tunnelAddressOf } from '../../tunnel/tunnel-address.ts'
 import { Dispatcher, expireActions } from './actions/dispatch.ts'
 import { tunnelDeleted, tunnelOnline, tunnelUpdated } from './events.ts'
 import { actorOf, cut } from './machine-connection.ts'
-import { retried } from './retrying.ts'
+import { retry } from './retrying.ts'
 import { expireIfDue, factsOf, writeTraffic } from './serving.ts'
 import { createGate } from './traffic/gateway.ts'
 import { OpenStreams } from './traffic/open-streams.ts'
@@ -95,7 +95,7 @@ async function onEvent(app: App, { type, subjectId, data }: AppEvent): Promise<v
     else cut(connection, 'replaced')
   }
   if (type !== tunnelUpdated.name) return
-  const facts = await retried(() => factsOf(app, connection.facts.id))
+  const facts = await retry(() => factsOf(app, connection.facts.id))
   if (facts) app.tunnels.change(connection, facts)
   // What waited while the tunnel was paused is sent now.
   Dispatcher.of(app).wake(connection.facts.id)

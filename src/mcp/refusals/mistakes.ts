@@ -31,7 +31,7 @@ const meanings = new Map<string, readonly string[]>(
 const plain = (name: string): string => name.replace(/[^a-z]/gi, '').toLowerCase()
 
 /** Returns the errors about arguments. One about an unknown argument names the right argument or tool. */
-export function explained(errors: readonly FieldError[], tool: Tool, usable: readonly Tool[]): FieldError[] {
+export function explainErrors(errors: readonly FieldError[], tool: Tool, usable: readonly Tool[]): FieldError[] {
   let isListed = false
   return errors.map((error) => {
     if (error.code !== 'unknown_field') return error
@@ -89,7 +89,7 @@ const MOST_EXPLAINED = 4
 const LONGEST = 300
 
 /** Returns the errors as short sentences: those that differ only by the item that they are about are said once. */
-export function inShort(errors: readonly FieldError[]): string {
+export function summarizeErrors(errors: readonly FieldError[]): string {
   const placeOf = ({ code, pointer }: FieldError) => `${code} ${pointer.replace(/\/\d+(?=\/|$)/g, '/*')}`
   const alike = [...Map.groupBy(errors, placeOf).values()]
   const sentences = alike.slice(0, MOST_EXPLAINED).map(([first, ...others]) => {

@@ -13,7 +13,7 @@ import type { Connection } from '../../../tunnel/switchboard.ts'
 import { memberships } from '../../organizations/table.ts'
 import { users } from '../../users/table.ts'
 import { tunnelActionFinished, tunnelActionRequested } from '../events.ts'
-import { retried } from '../retrying.ts'
+import { retry } from '../retrying.ts'
 import { about } from '../rows.ts'
 import { storable, storableText } from '../storable.ts'
 import { tunnelActions, tunnels } from '../table.ts'
@@ -231,7 +231,7 @@ export class Dispatcher {
 
   #next(tunnelId: string, work: () => Promise<void>): void {
     const last = (this.#last.get(tunnelId) ?? Promise.resolve())
-      .then(() => retried(work))
+      .then(() => retry(work))
       .catch((error: unknown) => this.app.log.warn('an action of a tunnel failed', { error }))
     this.#last.set(tunnelId, last)
     void last.then(() => {
