@@ -8,7 +8,7 @@ import type { Found } from '../tasks/rows.ts'
 import type { Lease } from '../tasks/schema.ts'
 import type { Lane } from './schema.ts'
 
-/** Sorts what is held and what changed into lanes: a person, then the agents that work for them. */
+/** Sorts held tasks and changes into lanes: each person, followed by their agents. */
 
 export type Held = Found & { lease: Lease }
 
@@ -43,7 +43,7 @@ export function lanesOf(ctx: Ctx, facts: Facts): Lane[] {
   for (const held of facts.held) {
     const name = nameOf(held.lease.holder)
     const all = marksOf.get(name) ?? []
-    // A holder of several tasks has a lane for each: the first shows everything, the others what concerns their task.
+    // A holder of several tasks has a lane for each. The first shows all changes, the others those of their task.
     const marks = shown.has(name) ? all.filter(({ subjectId }) => subjectId === held.task.id) : all
     lanes.push(heldLane(ctx, held, marks, facts))
     shown.add(name)
@@ -56,7 +56,7 @@ export function lanesOf(ctx: Ctx, facts: Facts): Lane[] {
 function heldLane(ctx: Ctx, held: Held, marks: readonly Mark[], { waiting, calls, progress }: Facts): Lane {
   const { task, lease } = held
   const { id, key, title, status, version } = task
-  // People's changes are not looked up beyond the span.
+  // For people, changes before the requested hours are not looked up.
   const lastMark = marks[0] && marks[0].at > lease.since ? marks[0].at : lease.since
   const { stalled, lastChangeAt } = progress.get(id) ?? { stalled: false, lastChangeAt: lastMark }
   const { update, release, comment } = can(ctx, held)
@@ -99,7 +99,7 @@ const idleLane = (party: Party, marks: readonly Mark[], { calls }: Pick<Facts, '
 const drawn = (marks: readonly Mark[]): Lane['marks'] =>
   marks.map(({ id, at, line }) => ({ at, line, eventId: id })).toReversed()
 
-/** People's calls are not shown: their pages ask by themselves. */
+/** People's calls are not shown: pages make them automatically. */
 function callsOf(calls: Facts['calls'], { type }: Party, credentials: readonly (string | null)[]): Lane['calls'] {
   if (type !== 'agent') return []
   const all = [...new Set(credentials)].flatMap((id) => calls.get(id ?? '') ?? [])

@@ -4,7 +4,7 @@ import { now } from './service.ts'
 
 export const nowRoutes = (http: Http) =>
   http.get('/api/now', ({ ctx, query }) => now(ctx, query), {
-    ...on(now, 'Who holds what in the current team, why, their last call and last change, and who waits'),
+    ...on(now, 'Tasks held in the current team, with their holder, reason, last call, last change and waiting tasks'),
     query: NowQuery,
     response: Now,
   })

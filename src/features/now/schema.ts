@@ -38,21 +38,21 @@ const Lane = object({
     object({
       since: instant(),
       why: nullable(text(2000, { example: 'high priority, the only ready task' })),
-      lastSeenAt: instant({ description: 'Its last call' }),
+      lastSeenAt: instant({ description: 'Last call of the holder' }),
       expiresAt: instant(),
       sessionId: nullable(id()),
     }),
   ),
-  stalled: bool({ description: 'It holds a task and calls, but has changed nothing for 30 minutes' }),
+  stalled: bool({ description: 'It holds a task and makes calls, but has changed nothing for 30 minutes' }),
   lastChangeAt: nullable(instant({ description: 'When it last changed anything' })),
   waiting: Type.Array(object({ id: id(), key: HeldTask.properties.key, title: HeldTask.properties.title }), {
     description: 'Open tasks that wait for the one it holds',
   }),
   marks: Type.Array(object({ at: instant(), line: oneOf(lines), eventId: id() }), {
-    description: 'What it changed, oldest first',
+    description: 'Its changes, oldest first',
   }),
   calls: Type.Array(object({ minute: instant(), n: int({ example: 3 }) }), {
-    description: 'Its calls by minute; over 8 and 24 hours several minutes are one',
+    description: 'Its calls per minute; for 8 and 24 hours, several minutes are added up',
   }),
   can: optional(permissions(laneActions)),
 })
@@ -63,7 +63,7 @@ export const Now = object({
   hours: int({ example: 2 }),
   lanes: Type.Array(Lane, { description: 'People, each followed by their agents; those with stalled agents first' }),
   ready: Type.Array(object(HeldTask.properties), {
-    description: 'Tasks that can be started and that nobody holds or is assigned to, the next one first',
+    description: 'Unassigned tasks that can be started, in the order in which they are picked',
   }),
 })
 export type Now = Static<typeof Now>

@@ -1,17 +1,18 @@
-import { desc, eq, gt, gte, inArray, isNotNull, isNull, lte, sql } from 'drizzle-orm'
+import { desc, eq, gt, gte, inArray, isNotNull, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
-import { and, not, or } from '../../db/conditions.ts'
+import { and } from '../../db/conditions.ts'
 import { actorColumns } from '../../events/actor.ts'
 import { events } from '../../events/table.ts'
 import { seenBy } from '../activity/service.ts'
 import { projects } from '../projects/table.ts'
 import { scopeOf } from '../tasks/leases/continuing.ts'
+import { unassignedGroup } from '../tasks/leases/pick-order.ts'
 import { progressOf } from '../tasks/leases/stalled.ts'
-import { parentIsBlocked, selectFound, selectItems, toFound, toItem, visibleTo } from '../tasks/rows.ts'
-import { callMinutes, pickOrder, startable, taskDependencies, tasks } from '../tasks/table.ts'
+import { selectFound, selectItems, toFound, toItem, visibleTo } from '../tasks/rows.ts'
+import { callMinutes, taskDependencies, tasks } from '../tasks/table.ts'
 import { type Held, lanesOf, type Mark } from './lanes.ts'
 import type { Lane, Now, NowQuery } from './schema.ts'
 
@@ -21,7 +22,7 @@ const MOST_CALLS = 10_000
 const READY = 5
 const HOUR = 3_600_000
 
-/** Who holds what, why, since when, their last call and their last change. Every query is bounded. */
+/** Returns the held tasks with their holders, and the changes and calls of the last hours. Every query has a limit. */
 export const now = read(
   'now.get',
   member('tasks:read'),
@@ -63,8 +64,8 @@ async function heldTasks(ctx: Ctx): Promise<Held[]> {
 }
 
 /**
- * Returns what was changed since then, newest first. A query of its own looks up the first number by time, and reads
- * only that time: the index of the team alone would lead through its whole history.
+ * Returns the changes since then, newest first. A separate query finds the first event number by time: the index by
+ * team alone would read the whole history of the team.
  */
 async function marksSince(ctx: Ctx, from: string): Promise<Mark[]> {
   const { rows } = await ctx.db.execute<{ seq: string | number | null }>(
@@ -91,7 +92,7 @@ async function marksSince(ctx: Ctx, from: string): Promise<Mark[]> {
   })
 }
 
-/** Returns the open tasks that wait for those held, by the id of the held one. */
+/** Returns the open tasks that wait for held tasks, by the id of the held task. */
 async function waitingFor(ctx: Ctx, held: readonly Held[]): Promise<Map<string, Lane['waiting']>> {
   if (held.length === 0) return new Map()
   const rows = await ctx.db
@@ -120,19 +121,12 @@ async function waitingFor(ctx: Ctx, held: readonly Held[]): Promise<Map<string, 
   return Map.groupBy(rows, ({ blocker }) => blocker) as Map<string, (Lane['waiting'][number] & { blocker: string })[]>
 }
 
-/** Returns the tasks that the next worker who asks would get, in that order. */
+/** Returns the unassigned tasks that can be started, in the order in which workers pick them. */
 async function readyTasks(ctx: Ctx): Promise<Now['ready']> {
+  const { which, order } = unassignedGroup(ctx)
   const rows = await selectItems(ctx)
-    .where(
-      and(
-        scopeOf(ctx, undefined),
-        startable(tasks),
-        isNull(tasks.assigneeId),
-        or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, ctx.now)),
-        not(parentIsBlocked),
-      ),
-    )
-    .orderBy(...pickOrder(tasks))
+    .where(and(scopeOf(ctx, undefined), which))
+    .orderBy(...order)
     .limit(READY)
   return rows.map((row) => {
     const { id, key, title, status, version } = toItem(row, ctx.now)
@@ -140,7 +134,7 @@ async function readyTasks(ctx: Ctx): Promise<Now['ready']> {
   })
 }
 
-/** Returns how many minutes are counted together, so that a day does not have more numbers than a picture can show. */
+/** Minutes that are added up, so that the chart of a day does not have too many bars. */
 const bucket = (hours: number): number => (hours > 8 ? 5 : hours > 2 ? 2 : 1)
 
 export type CallsOf = Map<string, Lane['calls']>

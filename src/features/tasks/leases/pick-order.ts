@@ -58,10 +58,16 @@ export function pickGroups(ctx: Ctx, holder: Pick<Worker, 'selves'>): PickGroup[
     { which: and(begun, own), order: byUrgency },
     { which: and(planned(ctx.now), own), order: byUrgency },
     { which: and(begun, left), order: byUrgency },
-    { which: and(planned(ctx.now), isNull(tasks.assigneeId)), order: [assignee, ...byUrgency] },
+    unassignedGroup(ctx),
     { which: and(abandoned(ctx.now), eq(tasks.status, 'todo'), left), order: byUrgency },
   ]
 }
+
+/** The planned tasks that any worker may pick. */
+export const unassignedGroup = (ctx: Ctx): PickGroup => ({
+  which: and(planned(ctx.now), isNull(tasks.assigneeId)),
+  order: [assignee, ...byUrgency],
+})
 
 /** The tasks that can be started, but that are assigned to others: nobody else is given them. */
 export const readyOfOthers = (ctx: Ctx): PickGroup => ({ which: ready(ctx.now), order: byUrgency })
