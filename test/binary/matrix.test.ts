@@ -268,7 +268,10 @@ const everyday: [string, RegExp][] = [
   ['tokens list --all', /laptop +laptop +- +read +never +revoked\n$/],
 
   ['search lock --kind spec', /^spec \(1\)\n +folder-lock +Folder lock\n/m],
-  ['ask "Which folder lock?"', /^No chat model is set up here; this is what fits\.\n\n\[1\] \w+ \S.* +http\S+\n/],
+  [
+    'ask "Which folder lock?"',
+    /^No chat model is set up on this server\. These records match your question\.\n\n\[1\] \w+ \S.* +http\S+\n/,
+  ],
   ['link --remove', /^This folder is no longer linked to a project/],
   ['teams remove {teams} guest@example.com', /^Removed guest@example\.com from the team\.\n$/],
   ['teams delete {teams} --yes', /^Deleted /],

@@ -296,7 +296,7 @@ describe('a forced reset of the password', () => {
     expect((await login(who.email)).status).toBe(401)
     expect((await detail(who)).signIn.password).toBe(false)
     const mail = await keptMail(t, who.email, 'reset')
-    expect(mail.text).toContain('an administrator of this instance asks you to choose a new password')
+    expect(mail.text).toContain('An administrator of this server asks you to choose a new password')
     const fresh = 'marmalade ladder eleven ships'
     const [page, secret] = String(reset.body.link).split('#')
     expect([page, secret]).toEqual([`${t.app.url}/reset`, linkSecretIn(mail)])

@@ -146,7 +146,7 @@ describe('without a chat model', () => {
     expect(answer).toMatchObject({
       role: 'assistant',
       status: 'no_model',
-      content: 'No chat model is set up here; this is what fits.',
+      content: 'No chat model is set up on this server. These records match your question.',
       sources: [{ number: 1, kind: 'note', title: 'Locks', commit: null, lines: null, url: null }],
       citations: [],
       proposals: [],
@@ -352,7 +352,7 @@ describe('with a chat model', () => {
     const me = await person(t)
     const answer = await ask(me, await start(me), unique('nothing'))
     expect(answer).toMatchObject({ status: 'complete', sources: [], usage: null })
-    expect(answer.content).toStartWith('Nothing')
+    expect(answer.content).toStartWith('No record')
     expect(chat.asked).toEqual([])
   })
 })

@@ -115,7 +115,7 @@ describe('POST /api/auth/confirm-account with the password', () => {
     expect((await me(t, kept.body.token)).status).toBe(200)
     const left = ['user.email_verified', 'notification.created', 'user.account_confirmed', 'user.signed_in']
     expect((await expectEvents(t, kept, ...left))[2]?.data).toEqual({ kept: true })
-    expect((await keptMail(t, ada.email, 'account_kept')).text).toContain('Everything that it had was kept')
+    expect((await keptMail(t, ada.email, 'account_kept')).text).toContain('connected programs still work')
     expect(await statusOf(t, credentials)).toEqual(allOpen)
     expect(await otherLogins(t, ada.userId)).toBe(2)
     expect((await login(t, ada.email)).status).toBe(200)
@@ -198,7 +198,7 @@ describe('POST /api/auth/confirm-account with { remove: true }', () => {
     const left = ['user.email_verified', 'member.removed', 'grant.revoked', 'notification.created']
     const events = await expectEvents(t, removed, ...left, 'user.account_confirmed', 'user.signed_in')
     expect(events[4]?.data).toEqual({ kept: false })
-    expect((await keptMail(t, eve.email, 'account_reclaimed')).text).toContain('Records were kept')
+    expect((await keptMail(t, eve.email, 'account_reclaimed')).text).toContain('Your records were kept')
     expect(await statusOf(t, credentials)).toEqual(allClosed)
     expect((await login(t, eve.email)).status).toBe(401)
     expect(await otherLogins(t, eve.userId)).toBe(0)

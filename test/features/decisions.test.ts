@@ -355,8 +355,8 @@ describe('as agents do it', () => {
     expect(after.title).toBe(before.title)
 
     const refused = async (args: object) => (await client.call('log_decision', { ...args })).content[0]?.text
-    expect(await refused({ decision: 'x' })).toContain('Send title to log a decision, or comment or outcome')
-    expect(await refused({ ...said, title: 'Another' })).toContain('Send title only for a new one')
+    expect(await refused({ decision: 'x' })).toContain('Send title to log a new decision, or comment or outcome')
+    expect(await refused({ ...said, title: 'Another' })).toContain('Send title only for a new decision')
     expect(await refused({ ...said, decision: 'One place.' })).toStartWith('not_found: ')
     expect(await get(id)).toEqual(after)
 

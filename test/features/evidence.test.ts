@@ -159,7 +159,7 @@ describe('what the dashboard reads', () => {
     await make('/api/decisions', { ...at, title: 'Flock 2', decision: 'We lock twice.', supersedes: decision })
     expect(await read<DecisionDetail>(author, `/api/decisions/${decision}`)).toMatchObject({
       update: true,
-      supersede: { code: 'conflict', detail: expect.stringContaining('superseded already') },
+      supersede: { code: 'conflict', detail: expect.stringContaining('already superseded') },
     })
   })
 })

@@ -63,7 +63,7 @@ describe('whoever is not the inviter at a browser', () => {
       const email = `${unique('guest')}@example.com`
       const invited = await use<InviteSent>('POST', `/api/teams/${boss.organizationId}/invite`, { email })
       expect([name, invited.status, 'link' in invited.body]).toEqual([name, 201, false])
-      expect(invited.body.detail).toContain(`/teams/${boss.organizationId}. Whoever runs the server`)
+      expect(invited.body.detail).toContain(`/teams/${boss.organizationId}. The operator of the server`)
       expect(JSON.stringify(invited.body)).not.toContain('svc_inv_')
       expect((await preview(await tokenFor({ id: boss.organizationId }, email))).status).toBe(200)
     }
@@ -107,12 +107,12 @@ test('the other owners are notified of an invited admin or owner, and all of the
   const guest = await person(t, { name: 'Joan Clarke' })
   await send(team, `${unique('viewer')}@example.com`, 'viewer', boss)
   await send(team, guest.email, 'admin', boss)
-  const asked = ["Somebody was invited as admin of Ada Lovelace's space", `Ada Lovelace invited ${guest.email}.`]
+  const asked = ["New invitation: admin of Ada Lovelace's space", `Ada Lovelace invited ${guest.email}.`]
   expect([await titlesOf(other), await titlesOf(boss), await titlesOf(plain)]).toEqual([[asked], [], []])
   expect((await accept(guest, await tokenFor(team, guest.email))).status).toBe(200)
   const joined = [
     "Joan Clarke joined Ada Lovelace's space as admin",
-    `They accepted the invitation to ${guest.email} by Ada Lovelace.`,
+    `They accepted the invitation of Ada Lovelace to ${guest.email}.`,
   ]
   expect([await titlesOf(other), await titlesOf(boss), await titlesOf(plain)]).toEqual([[joined, asked], [joined], []])
 })

@@ -316,7 +316,7 @@ describe('a worker', () => {
     expect((await leaver.fetch('DELETE', '/api/auth/account', { confirm: leaver.email })).status).toBe(200)
     const left = (await get(team.owner, made)).body
     expect(left).toMatchObject({ status: 'in_progress', lease: null, assignee: null })
-    expect(left.comments[0]).toMatchObject({ body: 'I begin.', author: { id: null, name: 'Somebody who has left' } })
+    expect(left.comments[0]).toMatchObject({ body: 'I begin.', author: { id: null, name: 'Former user' } })
     expect(JSON.stringify(left)).not.toContain('Leaver')
     // Abandoned work comes first.
     expect((await next(team.other, { projectId: team.project.id })).status).toBe(200)

@@ -121,7 +121,9 @@ describe('an address that has an account', () => {
     const answer = await come('google', somebody({ email: ada.email.toUpperCase() }))
     expect(answer.body.user.id).toBe(ada.userId)
     await expectEvents(t, answer, 'connected_account.created', 'notification.created', 'user.signed_in')
-    expect((await keptMail(t, ada.email, 'new_way_in')).text).toContain('Your account at Google can be used to sign in')
+    expect((await keptMail(t, ada.email, 'new_way_in')).text).toContain(
+      'You can now sign in with your account at Google',
+    )
     // What she had stays hers.
     expect((await me(ada.token)).status).toBe(200)
     expect((await call(t, 'POST', '/api/auth/login', { email: ada.email, password: PASSWORD })).status).toBe(200)

@@ -67,9 +67,9 @@ describe('adding a passkey', () => {
     expect(added).toMatchObject({ subjectId: made.body.id, userId: who.userId, data: { name: 'this laptop' } })
     const [notice] = await notices(who)
     expect(notice?.join(': ')).toStartWith(
-      'security: A new way to sign in was added: The passkey “this laptop” can be used',
+      'security: A sign-in method was added: You can now sign in with the passkey “this laptop”.',
     )
-    expect((await keptMail(t, who.email, 'new_way_in')).text).toContain('“this laptop” can be used to sign in')
+    expect((await keptMail(t, who.email, 'new_way_in')).text).toContain('sign in with the passkey “this laptop”')
     const page = await who.fetch<PasskeyPage>('GET', '/api/settings/passkeys')
     expect(page.body).toEqual({ items: [made.body], nextCursor: null })
   })

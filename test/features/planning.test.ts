@@ -87,7 +87,7 @@ describe('a plan', () => {
 
   const withTasks = (...tasks: object[]) => ({ epics: [{ title: 'E', stories: [{ title: 'S', tasks }] }] })
   test.each([
-    ['a ref nobody has', withTasks({ title: 'A', blockedBy: ['nope'] }), 'no task of this plan has that ref'],
+    ['a ref nobody has', withTasks({ title: 'A', blockedBy: ['nope'] }), 'no task of this plan has this ref'],
     ['a ref twice', withTasks({ title: 'A', ref: 'x' }, { title: 'B', ref: 'x' }), 'Two tasks have the ref'],
     [
       'tasks that wait for each other',

@@ -11,8 +11,7 @@ export const kept = {
   sent: false,
   kept: true,
   detail:
-    'This server sends no mail: it keeps each message for its administrators, who can read it in the outbox and pass ' +
-    'it on. Ask them for it.',
+    'This server sends no mail. Ask an administrator, who can read the message in the outbox and pass it on to you.',
 }
 
 export interface Received extends Email {

@@ -23,17 +23,17 @@ import { liveSessionsOf, revoke, signIn } from './sessions.ts'
 import { lockSession } from './sign-in-methods.ts'
 
 /**
- * An account whose address was never confirmed may have been created by a stranger. Whoever proves access to the
- * mailbox is asked who created it, before they are signed in: nothing is removed, and nothing is kept, without asking.
+ * An account whose address was never confirmed may have been created by a stranger. Before someone who proves access to
+ * the mailbox is signed in, they answer whether they created the account. Only then is earlier access kept or removed.
  */
 export const TICKET_MINUTES = 10
 
-/** How the caller proved access to the mailbox, and what they want besides signing in. */
+/** How the caller proved access to the mailbox, and what to store in the account once they have answered. */
 export interface MailboxProof {
   via: Via
   /** Value of the cookie that marks the browser. */
   browser: string
-  /** Hash of the new password that they chose with a mailed link. */
+  /** Hash of the new password, if they followed a mailed reset link. */
   passwordHash?: string
   /** The identity that they signed in with, as JSON, to be connected to the account. */
   identity?: string
@@ -46,7 +46,7 @@ export interface Question {
 
 export const isQuestion = (answer: object | undefined): answer is Question => answer !== undefined && 'ticket' in answer
 
-/** What a ticket stores. Everything that the proof brought is sealed. */
+/** What a ticket stores. `sealed` contains the proof as JSON. */
 type Stored = { email: string; askedAt: string; sealed: string }
 type Brought = Pick<MailboxProof, 'via' | 'passwordHash' | 'identity'>
 
@@ -63,8 +63,7 @@ export async function confirmMailbox(ctx: Ctx, user: User, proof: MailboxProof):
     // Requires the proved address: the creator of the account may be changing it concurrently.
     .where(and(eq(users.id, user.id), eq(users.email, user.email)))
     .for('no key update')
-  if (!current)
-    throw new AppError('conflict', 'The address of this account was just changed by another request. Try again.')
+  if (!current) throw new AppError('conflict', 'Another request just changed the address of this account. Try again.')
   if (current.emailVerifiedAt) return current
   const holds = await holdsOf(ctx, user.id)
   if (holdings.every((name) => holds[name] === 0)) return markConfirmed(ctx, current)
@@ -122,7 +121,7 @@ async function markConfirmed(ctx: Ctx, user: User, set: PgUpdateSetSource<typeof
 const stale = () =>
   new AppError(
     'gone',
-    'This question was answered already, belongs to another browser, or is older than 10 minutes. Sign in again.',
+    'This question was already answered, was asked in another browser, or is older than 10 minutes. Sign in again.',
   )
 
 interface Answer {
@@ -134,7 +133,7 @@ interface Answer {
   remove?: boolean
 }
 
-/** Locks the account before its ticket, as `confirmMailbox` does, and uses the ticket. Of several answers one wins. */
+/** Locks the account before its ticket, as `confirmMailbox` does, and uses the ticket. Only the first answer counts. */
 async function redeemTicketOf(
   ctx: Ctx,
   { ticket, browser, userId, passwordHash }: Answer,
@@ -149,15 +148,15 @@ async function redeemTicketOf(
   if (!row || !stored || used?.userId !== userId || row.user.email !== stored.email || row.user.emailVerifiedAt)
     throw stale()
   if (passwordHash !== undefined && passwordHash !== row.passwordHash)
-    throw new AppError('conflict', 'The password was just changed by another request. Try again.')
+    throw new AppError('conflict', 'Another request just changed the password. Try again.')
   return { ...stored, user: row.user }
 }
 
 const proofs: ReadonlySet<Via> = new Set(['password', 'passkey', 'github', 'google', 'oidc'])
 
 /**
- * Requires that the caller has signed in to the account since the question, in person and not by its mailbox. Ends that
- * session, which the new one replaces.
+ * Requires that the caller has signed in to the account since the question, without a mailed code or link. Ends that
+ * session, because a new one replaces it.
  */
 async function requireOwnSession(ctx: Ctx, user: User, askedAt: string): Promise<void> {
   const sessionId = inPerson(ctx.actor) ? (ctx.actor.credentialId as string) : undefined
@@ -184,7 +183,7 @@ const settle = write('accounts.settleTicket', anyone, async (ctx, answer: Answer
   return signIn(ctx, { userId: user.id, via: brought.via })
 })
 
-/** Keeps everything. Only a password that was chosen with a mailed link replaces the old one. */
+/** Keeps all earlier access. A password that was chosen with a mailed link replaces the old one. */
 async function keep(ctx: Ctx, user: User, { passwordHash }: Brought): Promise<User> {
   const confirmed = await markConfirmed(ctx, user, passwordHash === undefined ? {} : { passwordHash })
   await notify(ctx, {
@@ -192,7 +191,7 @@ async function keep(ctx: Ctx, user: User, { passwordHash }: Brought): Promise<Us
     type: 'info',
     reason: 'security',
     title: 'You confirmed your account',
-    message: 'Your address is confirmed, and everything that your account had was kept.',
+    message: 'Your address is confirmed. All sign-in methods, sessions and keys of your account still work.',
   })
   await mailNotice(ctx, confirmed, accountKeptMail(ctx, confirmed))
   return confirmed
@@ -212,13 +211,13 @@ async function reclaim(ctx: Ctx, user: User, { passwordHash }: Brought): Promise
     type: 'warning',
     reason: 'security',
     title: 'Earlier access to your account was removed',
-    message: 'Everything that was set up before you confirmed your address no longer works. Records were kept.',
+    message: 'All access from before you confirmed your address was removed. Your records were kept.',
   })
   await mailNotice(ctx, confirmed, accountReclaimedMail(ctx, confirmed))
   return confirmed
 }
 
-/** Answers the question of `conflict.confirm_account` and signs in. Without an answer, it asks again. */
+/** Answers the question of `conflict.confirm_account` and signs in. Without an answer, it throws the question again. */
 export const confirmAccount = flow(
   'accounts.confirmAccount',
   anyone,

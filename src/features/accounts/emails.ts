@@ -54,15 +54,15 @@ const sendAgain = write('accounts.sendVerification', person, async (ctx, _: Reco
 })
 
 /**
- * Works only while signed in to the account itself: somebody who gets the mail of an account that a stranger created
- * with their address cannot confirm it, and so never uses an account whose password the stranger knows.
+ * Requires a session of the account: someone whose address a stranger registered cannot confirm that account with the
+ * mail alone, and so never uses an account whose password the stranger knows.
  */
 const markVerified = write('accounts.markVerified', person, async (ctx, { token }: LinkToken): Promise<void> => {
   const used = await redeemSecret(ctx, 'verify_email', token)
   const user = await own(ctx)
   // The error rolls back the use of the link, so that its owner can still use it.
   if (used?.userId !== user.id || used.data.email !== user.email)
-    throw stale('Sign in to the account it belongs to and request a new one.')
+    throw stale('Sign in to the account that the link belongs to and request a new link.')
   await ctx.db
     .update(users)
     .set({ emailVerifiedAt: ctx.now, updatedAt: ctx.now, version: sql`${users.version} + 1` })
@@ -146,7 +146,8 @@ async function sendUndoLink(ctx: Ctx, before: User): Promise<void> {
 
 /**
  * The link proves access to the new mailbox. The session proves that the account is the caller's own: otherwise a click
- * in a mail would move somebody to an account whose password a stranger knows. The old mailbox can undo it for a day.
+ * in a mail could attach someone's address to an account whose password a stranger knows. A link to the old mailbox can
+ * undo the change for a day.
  */
 export const confirmEmail = write(
   'accounts.confirmEmail',
@@ -155,10 +156,10 @@ export const confirmEmail = write(
     const before = await lockSession(ctx, ctx.actor.credentialId as string)
     const used = await redeemSecret(ctx, 'email_change', token)
     if (!used || used.userId !== before.id)
-      throw stale('Request a new one.', [{ route: 'POST /api/auth/email-change' }])
+      throw stale('Request a new link.', [{ route: 'POST /api/auth/email-change' }])
     const email = String(used.data.email)
     if ((await byEmail(ctx, email)) || (await isReserved(ctx, email, before.id)))
-      throw new AppError('conflict.exists', 'Another account uses this address now. Choose another address.')
+      throw new AppError('conflict.exists', 'Another account now uses this address. Choose another address.')
     await putEmail(ctx, before.id, { email })
     await wipeMail(ctx, email, 'email_change')
     // An unconfirmed old address may be a typing mistake and belong to a stranger, who must not get the account.
@@ -184,7 +185,7 @@ export const undoEmail = write(
   async (ctx, { token }: LinkToken): Promise<{ restored: true }> => {
     const used = await redeemSecret(ctx, 'email_undo', token)
     const [user] = used?.userId ? await ctx.db.select(visible).from(users).where(eq(users.id, used.userId)) : []
-    if (!used || !user) throw stale('Ask the administrator of this instance for help.')
+    if (!used || !user) throw stale('Ask an administrator of this server for help.')
     const email = String(used.data.email)
     await putEmail(ctx, user.id, { email, passwordHash: null })
     await removeOtherMethods(ctx, user.id)
@@ -204,7 +205,7 @@ export const undoEmail = write(
       userId: user.id,
       type: 'warning',
       reason: 'security',
-      title: 'The change of your e-mail address was undone',
+      title: 'Your old e-mail address was restored',
     })
     ctx.emit(userEmailRestored, { subjectId: user.id, userId: user.id })
     return { restored: true }

@@ -13,7 +13,7 @@ const link = (ctx: Ctx, label: string, page: string, secret: string) => ({
   label,
   url: `${ctx.app.url}/${page}#${secret}`,
 })
-const notYou = 'If this was not you, nothing has been changed and you can ignore this mail.'
+const notYou = 'If this was not you, you can ignore this mail. Your password has not changed.'
 
 interface Person {
   email: string
@@ -24,11 +24,11 @@ export const verifyMail = (ctx: Ctx, { email, name }: Person, secret: string): M
   to: email,
   kind: 'verify_email',
   subject: 'Confirm your e-mail address',
-  lines: [`Hello ${oneLine(name)},`, 'please confirm that this address is yours. You need to sign in to do so.'],
+  lines: [`Hello ${oneLine(name)},`, 'Please confirm that this e-mail address is yours. You will be asked to sign in.'],
   button: link(ctx, 'Confirm address', 'verify-email', secret),
   notes: [
-    'The link works once, for 24 hours.',
-    'If you have no account here, somebody entered your address by mistake: ignore this mail.',
+    'The link works once and expires after 24 hours.',
+    'If you have no account here, someone entered your address by mistake. You can ignore this mail.',
   ],
   expiresAt: after(ctx.now, VERIFY_MINUTES),
 })
@@ -37,10 +37,11 @@ export const resetMail = (ctx: Ctx, { email, name }: Person, secret: string): Me
   to: email,
   kind: 'reset',
   subject: 'Choose a new password',
-  lines: [`Hello ${oneLine(name)},`, 'somebody, probably you, requested a new password for your account.'],
+  lines: [`Hello ${oneLine(name)},`, 'Someone, probably you, asked to reset the password of your account.'],
   button: link(ctx, 'Choose a new password', 'reset', secret),
   notes: [
-    `The link works once, for ${RESET_MINUTES} minutes. It ends every session, API key and MCP token of the account.`,
+    `The link works once and expires after ${RESET_MINUTES} minutes. ` +
+      'A new password ends all sessions, API keys and MCP tokens of the account.',
     notYou,
   ],
   expiresAt: after(ctx.now, RESET_MINUTES),
@@ -51,7 +52,7 @@ export const passwordChangedMail = (ctx: Ctx, { email, name }: Person, how: stri
   kind: 'password_changed',
   subject: 'Your password was changed',
   lines: [`Hello ${oneLine(name)},`, how],
-  notes: [`If this was not you, choose a new password at once: ${ctx.app.url}/forgot`],
+  notes: [`If this was not you, choose a new password now: ${ctx.app.url}/forgot`],
   expiresAt: after(ctx.now, NOTICE_MINUTES),
 })
 
@@ -63,10 +64,10 @@ export const accountKeptMail = (ctx: Ctx, { email, name }: Person): Message => (
   subject: 'You confirmed your account',
   lines: [
     `Hello ${oneLine(name)},`,
-    'you confirmed this address and proved that you created the account. Everything that it had was kept: sign-in ' +
-      'methods, sessions, keys, tokens and connected programs.',
+    'You confirmed this address and proved that you created the account. All its sign-in methods, sessions, keys, ' +
+      'tokens and connected programs still work.',
   ],
-  notes: [`If this was not you, change the password and check the sign-in methods: ${toSettings(ctx)}`],
+  notes: [`If this was not you, change your password and check your sign-in methods: ${toSettings(ctx)}`],
   expiresAt: after(ctx.now, NOTICE_MINUTES),
 })
 
@@ -76,11 +77,11 @@ export const accountReclaimedMail = (ctx: Ctx, { email, name }: Person): Message
   subject: 'Earlier access to your account was removed',
   lines: [
     `Hello ${oneLine(name)},`,
-    'you confirmed this address and removed everything that gave access to the account before: password, passkeys, ' +
-      'connected identities, sessions, keys, tokens, programs, machines, integrations and guests of your personal ' +
-      'space. Records were kept.',
+    'You confirmed this address and removed all earlier access to the account: its password, passkeys, connected ' +
+      'identities, sessions, keys, tokens, programs, machines and integrations, and the guests of your personal ' +
+      'space. Your records were kept.',
   ],
-  notes: [`You can sign in with a mailed code or link, and set up other ways here: ${toSettings(ctx)}`],
+  notes: [`You can sign in with a mailed code or link. Add other sign-in methods here: ${toSettings(ctx)}`],
   expiresAt: after(ctx.now, NOTICE_MINUTES),
 })
 
@@ -89,11 +90,11 @@ export const changeMail = (ctx: Ctx, user: Person, to: string, secret: string): 
   to,
   kind: 'email_change',
   subject: 'Confirm your new e-mail address',
-  lines: [`The account of ${oneLine(user.name)} (${user.email}) wants to use this address from now on.`],
+  lines: [`${oneLine(user.name)} (${user.email}) asked to use this address for their account.`],
   button: link(ctx, 'Use this address', 'confirm-email', secret),
   notes: [
-    'The link works once, for an hour. It ends every session, API key and MCP token of the account.',
-    'Use it only if the account is yours and you requested this.',
+    'The link works once and expires after an hour. The change ends all sessions, API keys and MCP tokens.',
+    'Use the link only if the account is yours and you asked for this change.',
   ],
   expiresAt: after(ctx.now, CHANGE_MINUTES),
 })
@@ -103,9 +104,10 @@ export const takenMail = (ctx: Ctx, to: string): Message => ({
   kind: 'email_taken',
   subject: 'This address already has an account',
   lines: [
-    'Somebody, perhaps you, tried to use this address for another account. It already has one, so nothing was changed.',
+    'Someone, perhaps you, tried to use this address for another account. The address already has an account, so ' +
+      'nothing was changed.',
   ],
-  notes: [`Sign in with it, or choose a new password: ${ctx.app.url}/forgot`],
+  notes: [`Sign in with this address, or reset its password: ${ctx.app.url}/forgot`],
   expiresAt: after(ctx.now, NOTICE_MINUTES),
 })
 
@@ -115,12 +117,12 @@ export const changedMail = (ctx: Ctx, before: Person, secret: string): Message =
   subject: 'Your e-mail address was changed',
   lines: [
     `Hello ${oneLine(before.name)},`,
-    'your account now uses another e-mail address. If you changed it, you can ignore this mail.',
+    'Your account now uses another e-mail address. If you changed it, you can ignore this mail.',
   ],
-  button: link(ctx, 'This was not me: undo it', 'undo-email', secret),
+  button: link(ctx, 'This was not me: undo the change', 'undo-email', secret),
   notes: [
-    'For 24 hours, the link restores this address and revokes all access: sessions, keys, password, passkeys and ' +
-      'connected accounts. You then choose a new password.',
+    'The link works for 24 hours. It restores this address and removes all access: sessions, keys, the password, ' +
+      'passkeys and connected accounts. You then choose a new password.',
   ],
   expiresAt: after(ctx.now, UNDO_MINUTES),
 })
@@ -131,7 +133,7 @@ export const deletedMail = (ctx: Ctx, { email, name }: Person): Message => ({
   subject: 'Your account was deleted',
   lines: [
     `Hello ${oneLine(name)},`,
-    'your account and your personal data have been deleted. What you created in teams stays there.',
+    'Your account and your personal data were deleted. Records that you created in teams stay there.',
   ],
   expiresAt: after(ctx.now, NOTICE_MINUTES),
 })

@@ -38,7 +38,7 @@ const putHash = write(
 
 export const loginKey = (email: string): string => `login:${hashSecret(email.toLowerCase())}`
 
-/** Checks an e-mail address and password. Every password sign-in uses it: one limit, and no hint at what was wrong. */
+/** Checks an e-mail address and password. Every password sign-in uses it, so all share one limit and one error. */
 export async function provePassword(ctx: Ctx, { email, password }: Login): Promise<Proof> {
   const { app } = ctx
   await countSignIn(ctx)
@@ -66,7 +66,7 @@ export async function provePassword(ctx: Ctx, { email, password }: Login): Promi
   return { userId: user.id, passwordHash }
 }
 
-/** Counts guesses of signed-in users apart from sign-ins: the thief of a session must not lock its owner out. */
+/** Separate from the limit of sign-ins: the thief of a session must not lock its owner out. */
 const guessKey = (userId: string): string => `guess:${userId}`
 
 /** Throws unless `right` resolves to true. Counts and records wrong guesses. */

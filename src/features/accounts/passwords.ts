@@ -57,7 +57,7 @@ const changeTo = write(
     const before = await ownAccount(ctx)
     // Concurrent changes: exactly one wins.
     if (before.passwordHash !== from)
-      throw new AppError('conflict', 'The password was changed by another request. Sign in again.')
+      throw new AppError('conflict', 'Another request changed the password. Sign in again.')
     const user = await putPassword(ctx, before, to, {
       how: `You changed your password. Every other session${keepKeys ? '' : ', API key and MCP token'} was ended.`,
       keepKeys,
@@ -186,7 +186,7 @@ const putByMachine = write(
     const [user] = await ctx.db.select(visible).from(users).where(eq(users.id, id))
     if (!user) throw new AppError('not_found', 'This account no longer exists.')
     const how =
-      'The operator of this instance set a new password for you. ' +
+      'The operator of this server set a new password for you. ' +
       'Every session, API key and MCP token of your account was ended.'
     const changed = await putPassword(ctx, user, passwordHash, { how })
     if (!user.emailVerifiedAt) await removeOtherMethods(ctx, id)

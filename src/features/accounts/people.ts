@@ -65,7 +65,7 @@ export async function insertUser(ctx: Ctx, { email, name, emailVerified, ...rest
   return user
 }
 
-/** Returns whether an account can get this address back by its undo link: a thief must not be able to block it. */
+/** Returns whether an undo link can still restore this address to an account, so that no other account can use it. */
 export async function isReserved(ctx: Ctx, email: string, besidesUserId?: string): Promise<boolean> {
   const undo = await pendingFor(ctx, 'email_undo', email)
   return undo !== undefined && undo.userId !== besidesUserId
@@ -73,10 +73,10 @@ export async function isReserved(ctx: Ctx, email: string, besidesUserId?: string
 
 export async function requireOpenRegistration(ctx: Ctx): Promise<void> {
   if (!(await settingsOf(ctx)).registration.open)
-    throw new AppError('forbidden', 'Registration is closed on this instance. Ask its administrator for an account.')
+    throw new AppError('forbidden', 'Registration is closed on this server. Ask an administrator for an account.')
 }
 
-/** Limits new accounts of one network. Counts in the transaction: a refused attempt is rolled back and not counted. */
+/** Limits new accounts of one network. Counts in the transaction, so that a refused attempt is not counted. */
 export const countRegistration = ({ app, db, ip }: Ctx): Promise<void> =>
   countAttempt(
     connectionOf(db),
@@ -121,11 +121,11 @@ const onlyAdmin = (admins: readonly { id: string }[], userId: string): Refusal |
   admins.length === 1 && admins[0]?.id === userId
     ? {
         code: 'conflict.last_admin',
-        detail: 'This is the only active administrator. Make another user administrator first.',
+        detail: 'This is the only active administrator. Make another user an administrator first.',
       }
     : undefined
 
-/** Ends the sessions in which this user acts as another user, and those in which an administrator acts as them. */
+/** Ends the sessions in which this user acts as another user, or an administrator acts as this user. */
 export async function endImpersonations(ctx: Ctx, userId: string): Promise<void> {
   const ended = await ctx.db
     .update(loginSessions)

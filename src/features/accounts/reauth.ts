@@ -44,7 +44,7 @@ export const reauth = flow(
       await proveOwn(
         ctx,
         () => tryOwnCode(ctx, { email: user.email, code }),
-        'The code is wrong, used or expired. Request a new one.',
+        'The code is wrong, was already used or has expired. Request a new code.',
       )
     else if (user.passwordHash)
       await proveOwn(ctx, () => verifyPassword(password as string, user.passwordHash), 'The password is wrong.')

@@ -24,7 +24,7 @@ interface Team {
   otherOwners: number
 }
 
-/** Returns the user's organizations and locks them, so that nobody joins or leaves until the end of the transaction. */
+/** Returns the user's organizations and locks them, so that no one joins or leaves until the end of the transaction. */
 async function teamsOf(ctx: Ctx, userId: string): Promise<Team[]> {
   const mine = ctx.db.select({ id: memberships.organizationId }).from(memberships).where(eq(memberships.userId, userId))
   const locked = await ctx.db
@@ -71,7 +71,7 @@ export const removeAccount = write(
       throw new AppError(
         'conflict.last_owner',
         `You are the only owner of ${ownerless.map((team) => JSON.stringify(team.name)).join(', ')}, ` +
-          'which has other members. Make another member owner, or delete the team.',
+          'which has other members. Make another member an owner, or delete the team.',
       )
     // A personal organization with another owner becomes an ordinary team.
     await ctx.db

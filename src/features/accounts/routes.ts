@@ -75,7 +75,7 @@ export const accountRoutes = (http: Http) =>
       async ({ ctx, body, set, request, app }) => {
         const refreshToken = body.refreshToken ?? cookieOf(request, app.config, REFRESH_COOKIE)
         const answer = await sessions.refresh(ctx, { refreshToken }).catch((error) => {
-          // Only then is the session over: a server that is busy or away says nothing about it.
+          // Other errors, such as a busy server, do not mean that the session is over.
           if (error instanceof AppError && error.code === 'unauthenticated') clearHere(set)
           throw error
         })
@@ -93,7 +93,7 @@ export const accountRoutes = (http: Http) =>
     )
     .get('/api/auth/me', ({ ctx }) => accounts.me(ctx, {}), { ...on(accounts.me, 'Your account'), response: User })
     .get('/api/auth/me/role', ({ ctx }) => accounts.role(ctx, {}), {
-      ...on(accounts.role, 'Your role on this instance'),
+      ...on(accounts.role, 'Your role on this server'),
       response: RoleAnswer,
     })
     .patch('/api/auth/profile', ({ ctx, body }) => accounts.updateProfile(ctx, body), {

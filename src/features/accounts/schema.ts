@@ -32,7 +32,8 @@ export const Register = object(
     ...newcomer,
     inviteToken: optional(
       text(100, {
-        description: 'From the mailed invitation: allows registration even if it is closed, and joins the team',
+        description:
+          'From the mailed invitation. Allows registration even if it is closed, and adds the user to the team',
       }),
     ),
   },
@@ -45,7 +46,7 @@ export type Login = Static<typeof Login>
 
 export const Refresh = object({
   refreshToken: optional(
-    text(200, { description: 'Browsers may omit it: they have it in a cookie', example: 'svc_ref_…' }),
+    text(200, { description: 'Browsers may omit it, because they send it as a cookie', example: 'svc_ref_…' }),
   ),
 })
 export type Refresh = Static<typeof Refresh>
@@ -117,12 +118,14 @@ export type Confirmed = Static<typeof Confirmed>
 export const ConfirmAccount = object({
   ticket: text(200, { example: 'svc_one_…', description: 'From the response conflict.confirm_account' }),
   password: optional(
-    text(128, { minLength: 1, example: 'violet anchor prefers rain', description: 'Keeps everything, and signs in' }),
+    text(128, { minLength: 1, example: 'violet anchor prefers rain', description: 'Keeps all access and signs in' }),
   ),
   keep: optional(
-    yes({ description: 'Like password, in the session of a later sign-in with a passkey or a connected identity' }),
+    yes({
+      description: 'Keeps all access. Requires a session from a later sign-in with a passkey or a connected identity',
+    }),
   ),
-  remove: optional(yes({ description: 'Ends everything that `holds` names, and signs in; records stay' })),
+  remove: optional(yes({ description: 'Removes all access that `holds` lists, and signs in. Records are kept' })),
 })
 export type ConfirmAccount = Static<typeof ConfirmAccount>
 
@@ -152,14 +155,14 @@ export type RemoveAccount = Static<typeof RemoveAccount>
 export const LoginSession = object({
   id: id(),
   via: oneOf(vias),
-  device: nullable(text(100, { description: 'Name that the client gave itself' })),
+  device: nullable(text(100, { description: 'Name that the client chose for itself' })),
   userAgent: nullable(text(300)),
   ip: nullable(text(64)),
   createdAt: instant(),
   lastSeenAt: instant(),
   expiresAt: instant(),
   current: bool({ description: 'The session of this request' }),
-  impersonated: bool({ description: 'An administrator acts as you' }),
+  impersonated: bool({ description: 'An administrator acts as you in this session' }),
 })
 export type LoginSession = Static<typeof LoginSession>
 export const SessionQuery = object(paging('createdAt', 'lastSeenAt'))

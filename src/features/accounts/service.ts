@@ -162,8 +162,8 @@ const useSetupToken = write(
 const usedUp = () =>
   new AppError(
     'gone',
-    'This set-up link was used or replaced. Restart the server to get a new one, or create the administrator on the ' +
-      'command line.',
+    'This set-up link was already used or replaced. Restart the server to get a new one, or create the administrator ' +
+      'on the command line.',
     { next: [{ command: 'tutti admin create' }] },
   )
 
@@ -217,13 +217,13 @@ export const updateProfile = write(
     const before = await me(ctx, {})
     checkVersion(ctx, before)
     if (patch.timezone && !knownTimeZone(patch.timezone))
-      throw invalid('/timezone', `${patch.timezone} is not a time zone; use one like Europe/Berlin.`)
+      throw invalid('/timezone', `${patch.timezone} is not a time zone. Use a name such as Europe/Berlin.`)
     if (patch.handle !== undefined && patch.handle !== before.handle) {
       const [taken] = await ctx.db
         .select({ id: users.id })
         .from(users)
         .where(eq(sql`lower(${users.handle})`, patch.handle))
-      if (taken) throw new AppError('conflict.exists', `The handle ${patch.handle} is taken.`)
+      if (taken) throw new AppError('conflict.exists', `The handle ${patch.handle} is taken. Choose another one.`)
     }
     const user = await changeVersioned(ctx, users, {
       columns: visible,

@@ -31,8 +31,8 @@ export interface Proof {
 }
 
 /**
- * Returns the user with a shared lock, after the caller proved who they are. A concurrent change of the password, a
- * suspension or an end of credentials either waits and then also ends the new session, or comes first, and this throws.
+ * Returns the user with a shared lock, after the caller proved who they are. Throws if a password change, a suspension
+ * or an end of credentials came first; a later one waits for the lock and then also ends the new session.
  */
 export async function admitted(ctx: Ctx, { userId, passwordHash }: Proof): Promise<User> {
   const same = passwordHash === undefined ? undefined : eq(users.passwordHash, passwordHash)
@@ -41,8 +41,7 @@ export async function admitted(ctx: Ctx, { userId, passwordHash }: Proof): Promi
     .from(users)
     .where(and(eq(users.id, userId), eq(users.status, 'active'), same))
     .for('share')
-  if (!user)
-    throw new AppError('unauthenticated', 'This account cannot sign in. Ask the administrator of this instance.')
+  if (!user) throw new AppError('unauthenticated', 'This account cannot sign in. Ask an administrator of this server.')
   return user
 }
 
@@ -119,10 +118,10 @@ export const signIn = write(
   },
 )
 
-/** So long a token that was just replaced works once more: two tabs may renew at the same moment. */
+/** A replaced token works once more for this long: two tabs may renew at the same moment. */
 const GRACE_MS = 30_000
 
-/** Uses a replaced token again. Returns false unless it was replaced just now, by the last renewal, and only once. */
+/** Uses a replaced token again. Returns false unless the last renewal just replaced it and it was not reused yet. */
 async function usedOnceMore(ctx: Ctx, hash: string): Promise<boolean> {
   const later = alias(refreshTokens, 'later')
   const rows = await ctx.db
@@ -155,7 +154,7 @@ const rotate = write(
   'accounts.rotate',
   anyone,
   async (ctx, { hash }: { hash: string }): Promise<SignedIn | 'unknown' | 'reused'> => {
-    // One statement marks the token as used: of concurrent refreshes exactly one wins, the others use it again.
+    // One statement marks the token as used, so only one of several concurrent refreshes succeeds here.
     const [fresh] = await ctx.db
       .update(refreshTokens)
       .set({ usedAt: ctx.now })
@@ -213,7 +212,7 @@ export const logout = write(
 
 // ---- listing and ending sessions
 
-/** Not revoked, not expired, and renewable: a session is over if it was not renewed for 30 days. */
+/** SQL condition: not revoked, not expired, and renewed within the last 30 days. */
 export const liveSessionsOf = (ctx: Ctx, userId: string) =>
   and(
     eq(loginSessions.userId, userId),

@@ -9,13 +9,13 @@ import { visible } from '../users/service.ts'
 import { loginSessions, users } from '../users/table.ts'
 import { countSignInMethods } from './hooks.ts'
 
-/** Shared by all sign-in methods: adding and removing one. Everything here runs in the caller's transaction. */
+/** For adding and removing any sign-in method. Everything here runs in the caller's transaction. */
 const NOTICE_DAYS = 7
 
 /**
- * Locks the user's row, then throws if the session has ended. Call it before a sign-in method is added: the actor may
- * be a second old, and a concurrent transaction may be ending the session because the owner of the mailbox takes the
- * account over. The second of the two transactions waits here and then sees the changes of the first.
+ * Locks the user's row, then throws if the session has ended. Call it before a sign-in method is added: a concurrent
+ * transaction may be ending the session, because the owner of the mailbox is recovering the account. The second of the
+ * two transactions waits here and then sees the changes of the first.
  */
 export async function lockSession(ctx: Ctx, sessionId: string): Promise<User> {
   const live = and(
@@ -38,7 +38,7 @@ export async function lockSession(ctx: Ctx, sessionId: string): Promise<User> {
 
 /** Notifies the user of a new sign-in method, so that a thief cannot add one unnoticed. */
 export async function notifyNewMethod(ctx: Ctx, user: User, what: string): Promise<void> {
-  const title = 'A new way to sign in was added'
+  const title = 'A sign-in method was added'
   const advice = 'If this was not you, remove it in your settings and change your password.'
   await notify(ctx, {
     userId: user.id,

@@ -34,7 +34,7 @@ async function activityOf(ctx: Ctx, agent: Agent): Promise<AgentDetail['recentAc
     ? await ctx.db
         .select(columns)
         .from(events)
-        // Leaves out events from when it was a personal agent.
+        // Leaves out events from the time when it was a personal agent.
         .where(
           and(
             eq(events.subjectId, agent.id),

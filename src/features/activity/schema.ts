@@ -19,11 +19,11 @@ import { projectFilter } from '../projects/schema.ts'
 
 export const METADATA_BYTES = 16 << 10
 
-/** Must not contain a dot. Types with a dot are the server's own (`task.completed`), so nobody can imitate them. */
+/** Must not contain a dot. Types with a dot are the server's own (`task.completed`), so no one can imitate them. */
 const type = text(50, {
   pattern: '^[a-z][a-z0-9_-]*$',
   example: 'deploy',
-  description: 'A word of your own; types with a dot are reserved for the server',
+  description: 'A word of your choice. Types with a dot are reserved for the server',
 })
 const description = title(2000, { example: 'Deployed 1.4 to staging' })
 const metadata = jsonObject({ description: 'At most 16 KiB' })
@@ -38,9 +38,9 @@ export const ActivityItem = object({
   projectId: nullable(id()),
   taskId: nullable(id()),
   sessionId: nullable(id()),
-  subjectId: nullable(id({ description: 'The record that it is about' })),
+  subjectId: nullable(id({ description: 'The record that the activity is about' })),
   path: nullable(
-    text(300, { description: 'Its address, without /api; null if the event deleted it, or its kind has none' }),
+    text(300, { description: 'Path of that record below /api. Null if the event deleted it or its kind has no path' }),
   ),
 })
 export type ActivityItem = Static<typeof ActivityItem>
@@ -71,13 +71,13 @@ export const ActivityQuery = object({
   type: optional(
     text(100, {
       example: 'task.completed',
-      description: 'A type; or with a dot at its end (`task.`) all that begin so',
+      description: 'A type, or the start of several types with a dot at the end (`task.`)',
     }),
   ),
   agentId: agentFilter,
-  actorId: optional(id({ description: 'Only what this person or agent did' })),
-  actorType: optional(oneOf(['user', 'agent'], { description: 'Only what people did, or only what agents did' })),
-  subjectId: optional(id({ description: 'Only what is about this record' })),
+  actorId: optional(id({ description: 'Only activity of this person or agent' })),
+  actorType: optional(oneOf(['user', 'agent'], { description: 'Only activity of people, or only of agents' })),
+  subjectId: optional(id({ description: 'Only activity about this record' })),
   projectId: projectFilter,
   taskId: optional(id()),
   since: optional(time({ description: 'At or after' })),

@@ -32,12 +32,11 @@ import {
 import { activityType } from './types.ts'
 
 /**
- * Events of the caller's organizations, and of projects that they see, from the time when those belonged to their
- * present team: what a former team did in a project names people and records that stayed there.
+ * SQL condition: events of the caller's organizations, and of the projects that they see. Of a project that moved to
+ * another team, only events since the move: earlier ones name people and records of the former team.
  *
  * This is `ofTeamOrProject` for events, written out. That rule would add a condition on `organizationId` which both
- * branches here imply; the planner would count it twice, expect too few rows and might leave the indexes ordered by
- * seq.
+ * branches here imply. The planner would count it twice, expect too few rows and might not use the indexes by seq.
  */
 export function seenBy(ctx: Ctx): SQL {
   const rights = rightsOf(ctx.actor)

@@ -10,8 +10,8 @@ import * as activities from './service.ts'
 const { type, description, metadata } = ActivityCreate.properties
 
 /**
- * An activity as a line, without the subject, which the description names. Only what was logged by hand has an id: the
- * others hold no more than their line.
+ * An activity as a line. The description names the subject. Only activities that were logged by hand have an id,
+ * because `get_activity` returns nothing more about the others.
  */
 const line = (activity: ActivityItem, ids: RecordNames): string =>
   isLogged(activity) ? `${ids.get(activity.id)} ${activity.type} ${happened(activity)}` : happened(activity)

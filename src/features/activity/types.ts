@@ -9,8 +9,8 @@ import { named, quoted } from '../../text/quoted.ts'
 
 /**
  * Returns the type to filter activities by. Accepts a short name (`completed` for `task.completed`) if it stands for
- * one type, and throws for a type that no activity has: an empty list would mean that nothing happened. `seen`: the
- * events that the caller's list may contain.
+ * one type. Throws for a type that no activity has, because an empty list would look as if there was no activity.
+ * `seen`: the events that the caller's list may contain.
  */
 export async function activityType(ctx: Ctx, given: string, seen: SQL): Promise<string> {
   const type = given.trim().toLowerCase()
@@ -35,10 +35,10 @@ const isLoggedAs = async (ctx: Ctx, type: string, seen: SQL): Promise<boolean> =
 }
 
 const MOST_WORDS = 8
-/** How many of the last activities are read for these words. */
+/** Activities that are read to collect these words. */
 const MOST_READ = 1_000
 
-/** Returns the words that the last activities were logged with by hand. */
+/** Returns the types of the last activities that were logged by hand. */
 const loggedWords = async (ctx: Ctx, seen: SQL): Promise<string[]> => {
   const rows = await ctx.db
     .select({ type: events.type })
@@ -49,7 +49,7 @@ const loggedWords = async (ctx: Ctx, seen: SQL): Promise<string[]> => {
   return [...new Set(rows.map(({ type }) => type))].slice(0, MOST_WORDS).sort().map(named)
 }
 
-/** Names the types that were probably meant; if there are none, how all types begin. */
+/** Lists the types that the caller probably meant, else the prefixes of all types. */
 function unknownType(
   given: string,
   near: readonly string[],

@@ -10,7 +10,7 @@ import { contactMessages } from '../contact/table.ts'
 import { oldSlugs, siteCategories, siteTexts } from '../site/table.ts'
 import { sponsors } from '../sponsors/table.ts'
 
-/** Removes for good what was deleted from the public site 30 days ago, and former slugs that lead nowhere. */
+/** Permanently deletes records of the public site that were deleted 30 days ago, and old slugs of missing records. */
 export const purgeSite = write('admin.purgeSite', machine, async (ctx, _: Record<string, never>): Promise<void> => {
   const before = new Date(Date.parse(ctx.now) - RESTORE_DAYS * 86_400_000).toISOString()
   for (const table of [siteTexts, sponsors, contactMessages, communityPosts])

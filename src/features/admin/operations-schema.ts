@@ -6,7 +6,7 @@ export const Checks = object({
     object({
       what: text(100, { example: 'disk' }),
       ok: bool(),
-      warning: optional(bool({ description: 'Nothing is broken, but you should know' })),
+      warning: optional(bool({ description: 'Nothing is broken, but the result needs attention' })),
       said: text(20_000, { example: '40 GiB are free' }),
       times: optional(TimesInText),
       advice: optional(text(20_000, { description: 'What to do about it' })),

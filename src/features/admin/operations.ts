@@ -24,7 +24,7 @@ export const doctor = read(
   async ({ app }, _: Nothing): Promise<Checks> => ({ items: await look(app.config, app.driver, false, true) }),
 )
 
-/** Lists jobs that wait, run or failed, newest first; never what they work on. */
+/** Lists waiting, running and failed jobs, newest first, without their data. */
 export const listJobs = read('admin.listJobs', admin, async (ctx, _: Nothing): Promise<JobList> => {
   const { id, name, state, attempt, runAt, error, createdAt } = jobs
   const items = await ctx.db
@@ -54,10 +54,9 @@ export const makeBackup = flow(
   recentAdmin(RECENT),
   async (ctx, _: Nothing): Promise<{ name: string }> => {
     const { BACKUP_DIR: folder } = ctx.app.config
-    if (!folder)
-      throw new AppError('conflict', 'No folder for backups is set. Set BACKUP_DIR, then restart the server.')
+    if (!folder) throw new AppError('conflict', 'No backup folder is set. Set BACKUP_DIR and restart the server.')
     const name = backups.nameAt(Date.parse(ctx.now), backups.markOf(fingerprint(ctx.app.secret)))
-    // It holds everybody's data, so the audit names who made it; the backup itself is the work of the server.
+    // A backup contains everyone's data, so the audit log names the administrator. The server itself runs it.
     await auditRead(ctx, 'admin.makeBackup')
     await backups.make({ ...contextOf(ctx.app, system), signal: ctx.signal }, { path: join(folder, name) })
     return { name }

@@ -5,24 +5,24 @@ import { personalRefusal } from '../organizations/service.ts'
 import type { User } from '../users/schema.ts'
 import type { AdminTeam, TeamAction, UserAction } from './schema.ts'
 
-/** What the checks need to know of a user. */
 type Account = Pick<User, 'id' | 'role' | 'status'>
 
 /**
- * Each returns why an administrator may not do it to this user, or undefined. The actions and `can` both use them, so
- * they always agree. A fresh proof of identity is not among them: the page asks for it.
+ * Each returns why an administrator may not do this to the user, or undefined. The actions and `can` both use them, so
+ * they always agree. They do not check for a recent confirmation of identity: the page asks for one.
  */
 export const refusals = {
   readCode: ({ app: { config } }: Ctx, { role }: Account): Refusal | undefined => {
     if (config.ADMIN_SEES_CODES === 'off')
       return {
         code: 'forbidden',
-        detail: 'Codes cannot be read on this instance (ADMIN_SEES_CODES=off). The user must read their mail.',
+        detail:
+          'Administrators cannot read codes on this server (ADMIN_SEES_CODES=off). The user must read their mail.',
       }
     if (config.ADMIN_SEES_CODES === 'auto' && config.SMTP_URL)
       return {
         code: 'forbidden',
-        detail: 'This instance can send mail, so codes are not shown. Set ADMIN_SEES_CODES=on to allow it.',
+        detail: 'This server sends mail, so administrators cannot read codes. Set ADMIN_SEES_CODES=on to allow it.',
       }
     return role === 'admin' ? { code: 'forbidden', detail: 'The codes of administrators cannot be read.' } : undefined
   },
@@ -35,7 +35,7 @@ export const refusals = {
         }
       : undefined,
   impersonate: (_: Ctx, { role, status }: Account): Refusal | undefined => {
-    if (role === 'admin') return { code: 'forbidden', detail: 'Nobody can act as an administrator.' }
+    if (role === 'admin') return { code: 'forbidden', detail: 'No one can act as an administrator.' }
     return status === 'active'
       ? undefined
       : { code: 'conflict', detail: 'This account is suspended. Unsuspend it first.' }

@@ -83,7 +83,7 @@ export const adminRoutes = (http: Http) =>
       response: ReportedIssuePage,
     })
     .patch('/api/admin/users/:id/role', ({ ctx, params, body }) => actions.setRole(ctx, { ...body, ...params }), {
-      ...on(actions.setRole, "Change a user's role on this instance"),
+      ...on(actions.setRole, "Change a user's role on this server"),
       params: byId,
       body: UserRole,
       response: AdminUser,
@@ -117,7 +117,7 @@ export const adminRoutes = (http: Http) =>
         return answer
       },
       {
-        ...on(actions.impersonate, 'Act as a user for 30 minutes; they are notified, and everything is audited'),
+        ...on(actions.impersonate, 'Act as a user for 30 minutes. The user is notified, and all actions are audited'),
         params: byId,
         body: Impersonate,
         response: { 201: Impersonation },
@@ -196,12 +196,12 @@ export const adminRoutes = (http: Http) =>
       },
     )
     .get('/api/admin/audit', ({ ctx, query }) => audit(ctx, query), {
-      ...on(audit, 'Audit log of this instance, newest first'),
+      ...on(audit, 'Audit log of this server, newest first'),
       query: AuditQuery,
       response: AuditPage,
     })
     .get('/api/admin/doctor', ({ ctx }) => operations.doctor(ctx, {}), {
-      ...on(operations.doctor, 'Check what this instance needs: the quick checks of `tutti doctor`'),
+      ...on(operations.doctor, 'Run the quick checks of `tutti doctor`'),
       response: Checks,
     })
     .get('/api/admin/jobs', ({ ctx }) => operations.listJobs(ctx, {}), {
@@ -213,7 +213,7 @@ export const adminRoutes = (http: Http) =>
       response: ConfigList,
     })
     .get('/api/admin/backups', ({ ctx }) => operations.listBackups(ctx, {}), {
-      ...on(operations.listBackups, 'Backups in the folder of the scheduled ones'),
+      ...on(operations.listBackups, 'Backups in the folder for scheduled backups'),
       response: BackupList,
     })
     .post('/api/admin/backups', ({ ctx }) => operations.makeBackup(ctx, {}), {
@@ -221,6 +221,6 @@ export const adminRoutes = (http: Http) =>
       response: BackupMade,
     })
     .get('/api/admin/system', ({ ctx }) => system(ctx, {}), {
-      ...on(system, 'State of this instance'),
+      ...on(system, 'State of this server'),
       response: SystemState,
     })

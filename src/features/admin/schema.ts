@@ -32,7 +32,7 @@ const { preferences: _, ...account } = User.properties
 export const AdminUser = object({ ...account, lastSeenAt: nullable(instant()) })
 export type AdminUser = Static<typeof AdminUser>
 
-/** What depends on the user; everything else an administrator may do to anybody. */
+/** Actions that are not allowed for every user. */
 export const userActions = ['setRole', 'suspend', 'readCode', 'resetPassword', 'impersonate'] as const
 export type UserAction = (typeof userActions)[number]
 
@@ -80,7 +80,7 @@ export const PasswordReset = object({
   link: optional(
     text(1000, {
       description:
-        'Without a mail server: lets the user choose a password, once; returned once, not for administrators',
+        'Only without a mail server, and not for administrators. The user chooses a password with it. Returned once',
       example: 'https://tutti.example.com/reset#svc_one_…',
     }),
   ),
@@ -179,7 +179,7 @@ export const AdminTeamDetail = object({
   ...AdminTeam.properties,
   projects: number,
   owners: array(Member, 100),
-  people: array(Member, 200, { description: 'Its members, who joined first comes first; at most 200' }),
+  people: array(Member, 200, { description: 'Its members by date of joining, oldest first; at most 200' }),
   can: permissions(teamActions),
 })
 export type AdminTeamDetail = Static<typeof AdminTeamDetail>
@@ -222,7 +222,7 @@ export const AuditQuery = object({
   limit,
   cursor,
   type: optional(text(100, { description: 'Start of the type: `user.` or `user.signed_in`', example: 'user.' })),
-  actorId: optional(id({ description: 'Who did it, also through an agent or while acting as another user' })),
+  actorId: optional(id({ description: 'The person or agent that acted, also through an agent or as another user' })),
   userId: optional(id({ description: 'The user it is about' })),
   organizationId: optional(id()),
   since: optional(time({ description: 'At or after' })),
@@ -248,7 +248,7 @@ export const SystemState = object({
   disk: object({ freeBytes: bytes, totalBytes: bytes }, { description: 'Disk of the data folder' }),
   jobs: object({ waiting: number, active: number, failed: number }),
   mail: object({ mode: oneOf(['smtp', 'outbox']), waiting: number, failed: number }),
-  connections: object({ mcpStreams: number, http: number }, { description: 'Of this instance' }),
+  connections: object({ mcpStreams: number, http: number }, { description: 'Connections of this instance' }),
   memory: object({ residentBytes: bytes }),
 })
 export type SystemState = Static<typeof SystemState>

@@ -109,8 +109,8 @@ export const remove = write(
 // ---- members
 
 /**
- * Changes the members of a team in which the administrator may have no role. Notifies those who owned it before, so
- * that nobody enters or changes a team unnoticed; not the administrator, and not for the server's own commands.
+ * Changes the members of a team in which the administrator may have no role. Notifies the earlier owners, except the
+ * administrator, so that no one joins or changes a team unnoticed. Commands of the server itself notify no one.
  */
 async function changeMembers<T>(
   ctx: Ctx,

@@ -67,7 +67,7 @@ export const setRole = write(
     const user = await target(ctx, id)
     checkVersion(ctx, user)
     if (user.role === role) return find(ctx, id)
-    // Nobody may act as an administrator, and a former administrator may not act as others.
+    // No one may act as an administrator, and a former administrator may not act as others.
     await endImpersonations(ctx, id)
     const changed = await change(ctx, user, { role })
     ctx.emit(userRoleChanged, { subjectId: id, userId: id, data: { from: user.role, to: role } })
@@ -75,7 +75,7 @@ export const setRole = write(
       ctx,
       user,
       role === 'admin' ? 'You are now an administrator' : 'You are no longer an administrator',
-      `${ctx.actor.name} changed your role on this instance.`,
+      `${ctx.actor.name} changed your role on this server.`,
     )
     return changed
   },
@@ -115,7 +115,7 @@ export const unsuspend = write(
 
 // ---- access to accounts
 
-/** A write although its route is a GET: it is audited, and the user is notified. */
+/** A write, although its route is a GET: it is audited and notifies the user. */
 export const readCode = write(
   'admin.readCode',
   recentAdmin(FRESH),
@@ -130,7 +130,7 @@ export const readCode = write(
       ctx,
       user,
       'An administrator read your sign-in code',
-      `${ctx.actor.name} read it to pass it on to you. If you did not ask for that, contact them.`,
+      `${ctx.actor.name} read the code to pass it on to you. If you did not ask for this, contact them.`,
     )
     return found
   },
@@ -138,8 +138,8 @@ export const readCode = write(
 )
 
 /**
- * Removes the password and ends all credentials. The user continues with the link or another sign-in method. Without a
- * mail server the administrator gets the link, to pass it on; it then proves no mailbox.
+ * Removes the password and ends all credentials. The user signs in with the link or another sign-in method. Without a
+ * mail server the administrator gets the link to pass it on, so using it does not confirm the user's address.
  */
 export const resetPassword = write(
   'admin.resetPassword',
@@ -148,7 +148,7 @@ export const resetPassword = write(
     refuse(refusals.resetPassword(ctx, { id }))
     const user = await target(ctx, id)
     await endCredentials(ctx, id)
-    // A stranger may have created the account; the link goes to the person whom the administrator knows.
+    // A stranger may have created the account. The link goes to the person whom the administrator knows.
     if (!user.emailVerifiedAt) await removeOtherMethods(ctx, id)
     await change(ctx, user, { passwordHash: null })
     const mailed = ctx.app.config.SMTP_URL !== undefined
@@ -159,7 +159,7 @@ export const resetPassword = write(
       ctx,
       user,
       'Your password was reset',
-      `${ctx.actor.name} asks you to choose a new one${withLink ? ', with a link that they pass on to you' : ''}. ` +
+      `${ctx.actor.name} asks you to choose a new password${withLink ? ' with a link that they will send you' : ''}. ` +
         'All sessions, keys and tokens were ended.',
     )
     const issue = { purpose: 'reset' as const, minutes: RESET_MINUTES, subject: id, userId: id }
@@ -168,10 +168,10 @@ export const resetPassword = write(
       ...mail,
       lines: [
         `Hello ${oneLine(user.name)},`,
-        'an administrator of this instance asks you to choose a new password. The old one no longer works.',
+        'An administrator of this server asks you to choose a new password. The old one no longer works.',
       ],
       notes: [
-        `The link works once, for ${RESET_MINUTES} minutes. After that, request another one at ${ctx.app.url}/forgot`,
+        `The link works once and expires after ${RESET_MINUTES} minutes. Request a new one at ${ctx.app.url}/forgot`,
       ],
     })
     if (mailed) return { reset: true, sent: true }
@@ -181,7 +181,7 @@ export const resetPassword = write(
 )
 
 const onlyOperator =
-  'This server sends no mail, and you may not see the link. Whoever runs it can read the link with `tutti outbox`.'
+  'This server sends no mail, and you are not allowed to see the link. Its operator can read it with `tutti outbox`.'
 
 export const impersonate = write(
   'admin.impersonate',
@@ -213,7 +213,7 @@ export const notifyUser = write(
   },
 )
 
-/** Without a table of plans any name is stored, for an operator who adds one later. */
+/** Accepts any name while no plans are configured: the operator may add them later. */
 export const setPlan = write(
   'admin.setPlan',
   admin,

@@ -7,7 +7,7 @@ import { organizations } from '../organizations/table.ts'
 import { onAgentStopped } from './hooks.ts'
 import { agents } from './table.ts'
 
-/** Deletes the user's personal agents; a team keeps its own, but those of the user's tokens are archived. */
+/** Deletes the user's personal agents and archives the team agents of the user's tokens. Other team agents stay. */
 export const removePersonal = accountRemoved.handle(async (ctx, { userId }) => {
   await ctx.db.delete(agents).where(and(eq(agents.createdById, userId), isNull(agents.organizationId)))
   await retire(ctx, userId, isNotNull(agents.organizationId))

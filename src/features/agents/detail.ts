@@ -18,7 +18,7 @@ export const detail = read(
     const agent = await findVisibleAgent(ctx, ref)
     const parts = await agentParts.call(ctx, { agent })
     const [own] = await ctx.db.select({ client: agents.client }).from(agents).where(eq(agents.id, agent.id))
-    // Other teams see an agent that is public, but not whom it works for, nor in which program.
+    // Other teams see a public agent, but not its person or program.
     const isOurs = agent.organizationId ? ctx.actor.memberships.has(agent.organizationId) : true
     const person = isOurs ? await personOf(ctx, agent.id) : undefined
     const may = await writePermission(ctx, agent)
@@ -32,7 +32,6 @@ export const detail = read(
   },
 )
 
-/** Whether the caller may change or delete the agent, or why not. */
 async function writePermission(ctx: Ctx, agent: Agent): Promise<Permission> {
   const byPolicy = refusalOf(ctx.actor, changing, 'Changing this agent', ctx.app.clock)
   if (byPolicy) return permissionOf(byPolicy)

@@ -13,7 +13,7 @@ export const agentUpdated = define('agent.updated', {
 export const agentDeleted = define('agent.deleted', {
   ...ofAgent,
   deletes: true,
-  description: 'An agent was deleted; `memories` has their count, and whether they were kept',
+  description: 'An agent was deleted; `memories` says how many memories it had and whether they were kept',
   data: { ...shown, memories: object({ count: number, kept: flag }) },
 })
 export const agentRestored = define('agent.restored', { ...ofAgent, description: 'An agent was restored', data: shown })

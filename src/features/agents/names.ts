@@ -13,10 +13,9 @@ import type { Agent } from './schema.ts'
 import { agents } from './table.ts'
 
 /**
- * THE RULE HOW PEOPLE AND AGENTS ARE FOUND BY NAME: as results print it, by the name of an agent's token, in any
- * spelling (case, spaces, accents, hyphens, quotation marks), or by a beginning that only one of them has. Only members
- * and agents of the team are compared. A caller who does not belong to the team, or is limited to projects, needs the
- * whole name and learns no other names.
+ * Finds people and agents of a team by name: as results print it, by the name of an agent's token, or by a prefix that
+ * only one of them has. Case, spaces, accents, hyphens and quotation marks are ignored. A caller who does not belong to
+ * the team, or is limited to projects, needs the whole name, and errors tell them no other names.
  */
 export interface Called {
   readonly type: 'user' | 'agent'
@@ -28,7 +27,7 @@ export interface Called {
   readonly person?: string | null
 }
 
-/** Names of a team that are compared with one. A larger team names people by e-mail address and agents by slug. */
+/** Names that are compared. In a larger team, people are found by e-mail address and agents by slug. */
 const MOST_COMPARED = 5_000
 
 export const membersOf = (ctx: Ctx, organizationId: string): Promise<Called[]> =>
@@ -68,23 +67,23 @@ const namesOf = ({ name, slug, person }: Called): string[] => [
   ...(slug ? [fold(slug)] : []),
   ...(person ? [fold(`${name} for ${person}`)] : []),
 ]
-/** `Claude Code (desk)` is the agent of a token that is called `desk`. */
+/** The token of the agent `Claude Code (desk)` is called `desk`. */
 const tokenIn = ({ name, person }: Called): string | undefined => (person ? /\(([^()]+)\)$/.exec(name)?.[1] : undefined)
 
 const seesNames = ({ actor }: Ctx, organizationId: string): boolean =>
   actor.kind === 'system' || organizationsOf(actor).includes(organizationId)
 
-/** The fewest letters that a beginning needs. */
+/** Shortest prefix that is compared. */
 const SHORTEST = 2
 
 interface Wanted {
   organizationId: string
   name: string
-  /** `whole`: the beginning of a name is not enough. */
+  /** `whole`: a prefix is not enough. */
   by?: 'whole'
 }
 
-/** Returns the only one who is called this, or undefined. Throws if there are several. */
+/** Returns the only match, or undefined. Throws if there are several. */
 export async function findNamed(
   ctx: Ctx,
   list: readonly Called[],
@@ -109,14 +108,18 @@ export async function findNamed(
 }
 
 const MOST_NAMED = 5
-/** In a team with more names, comparing every letter would take too long. */
+/** In a larger team, finding similar names would take too long. */
 const MOST_SUGGESTED = 1_000
 
 function theOnly(found: readonly Called[], name: string, isOpen: boolean): Called | undefined {
   if (found.length === 1) return found[0]
   if (!isOpen)
-    throw invalid('/assignee', `Several are called ${named(name)}. Use an e-mail address or a slug.`, 'ambiguous')
-  // The name of a member is not enough if somebody else among them has it too.
+    throw invalid(
+      '/assignee',
+      `Several people or agents are called ${named(name)}. Use an e-mail address or a slug.`,
+      'ambiguous',
+    )
+  // A member's name does not tell them apart if another match has the same name.
   const alike = Map.groupBy(found, (one) => fold(one.name))
   const isUnclear = found.some(({ type, name }) => type === 'user' && (alike.get(fold(name))?.length ?? 0) > 1)
   const advice = isUnclear ? "the member's e-mail address or the agent's slug" : 'one of these'
@@ -125,7 +128,7 @@ function theOnly(found: readonly Called[], name: string, isOpen: boolean): Calle
   throw invalid('/assignee', `${named(name)} could be ${names.join(', ')}${more}. Use ${advice}.`, 'ambiguous')
 }
 
-/** Returns the error for a name that nobody has, with the nearest names. */
+/** Returns the error for a name that does not exist, with similar names. */
 export function nobodyCalled(
   ctx: Ctx,
   list: readonly Called[],

@@ -8,10 +8,10 @@ import { users } from '../users/table.ts'
 import { agentCreated, agentUpdated } from './events.ts'
 import { agents } from './table.ts'
 
-/** The agents that MCP tokens get by themselves: who did something is named by where it runs, and for whom. */
+/** Agents that are created for MCP tokens. Their name says in which program they run, and their person for whom. */
 
 const NAME_LENGTH = 100
-/** The name of an agent whose program is not known yet is that of its token. It stays when the program is known. */
+/** While the program is unknown, the agent has the name of its token, and keeps it once the program is known. */
 const nameOf = (client: string | undefined, token: string, number: number): string =>
   `${(client ? `${client} (${token})` : token).slice(0, NAME_LENGTH - 4)}${number > 1 ? ` ${number}` : ''}`
 
@@ -30,7 +30,7 @@ interface Wanted {
   token: string
   /** The program that uses it, if known. */
   client?: string
-  /** For a token whose agent was deleted. It must have one, so the limits of the plan do not count. */
+  /** For a token whose agent was deleted. It must have an agent, so the limits of the plan do not apply. */
   isReplacement?: true
   /** Returns whether another token uses the agent. Default: tokens of one name share their agent. */
   isUsed?: (agentId: string) => Promise<boolean>
@@ -90,7 +90,7 @@ export async function agentOfToken(
   return made.id
 }
 
-/** Returns the person whose token the agent was created for; undefined for an agent that somebody created. */
+/** Returns the person whose token the agent was created for; undefined for an agent that a person created. */
 export async function personOf({ db }: Ctx, agentId: string): Promise<{ id: string; name: string } | undefined> {
   const [person] = await db
     .select({ id: users.id, name: users.name })

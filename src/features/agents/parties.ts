@@ -13,7 +13,7 @@ import { personOf } from './of-token.ts'
 import { findByReference } from './rows.ts'
 import type { Agent } from './schema.ts'
 
-/** A person or agent as assignee, holder or author. This file is the only place that finds them. */
+/** A person or agent as assignee, holder or author. */
 export interface Party {
   type: 'user' | 'agent'
   id: string
@@ -69,15 +69,15 @@ async function assignable(ctx: Ctx, place: PartyScope, { id, name }: User): Prom
   return { type: 'user', id, name }
 }
 
-/** Returns the ids to filter a list of tasks by: `me` is an agent and the person it works for. */
+/** Returns the ids to filter a list of tasks by: `me` stands for an agent and the person it works for. */
 export const selvesFor = async (ctx: Ctx, organizationId: string, ref: string): Promise<string[]> =>
   ref.trim().toLowerCase() === 'me'
     ? selvesOf(ctx.actor)
     : [(await findParty(ctx, { organizationId, includeArchived: true }, ref)).id]
 
 /**
- * Returns the id of the agent to filter a list by. An id is looked up only with `mustExist`, as tools want it;
- * otherwise the list's own rule hides what is not visible.
+ * Returns the id of the agent to filter a list by. An id is looked up only with `mustExist`, which tools set; otherwise
+ * the list itself leaves out what is not visible.
  */
 export async function agentFilter(ctx: Ctx, ref: string | undefined, mustExist = false): Promise<string | undefined> {
   if (ref === undefined || (isId(ref) && !mustExist)) return ref
@@ -99,12 +99,13 @@ export async function findAgent(ctx: Ctx, organizationId: string, ref: string, b
 function usable(agent: Agent, { organizationId, includeArchived }: PartyScope): Party {
   if (agent.scope !== 'public' && agent.organizationId !== organizationId)
     throw invalid('/agent', "This agent does not belong to the project's team. Share it with the team first.")
-  if (agent.status === 'archived' && !includeArchived) throw invalid('/agent', 'This agent is archived.')
+  if (agent.status === 'archived' && !includeArchived)
+    throw invalid('/agent', 'This agent is archived. Unarchive it first.')
   return { type: 'agent', id: agent.id, name: agent.name }
 }
 
 /**
- * Finds an agent that the caller may work as: one that people created, or one of the caller's own tokens. Nobody works
+ * Finds an agent that the caller may work as: one that people created, or one of the caller's own tokens. No one works
  * as the agent of another person's token, which would make them the holder of that person's tasks.
  */
 export async function findOwnAgent(
@@ -117,7 +118,7 @@ export async function findOwnAgent(
   if (person && person.id !== ctx.actor.userId)
     throw new AppError(
       'forbidden',
-      `${named(agent.name)} works for ${named(person.name)}: you cannot work as that agent.`,
+      `${named(agent.name)} works for ${named(person.name)}, so you cannot work as this agent.`,
     )
   return { ...agent, isOfToken: person !== undefined }
 }

@@ -5,7 +5,6 @@ import { findShared, visibleTo as sharedVisibleTo } from '../organizations/shari
 import type { Agent } from './schema.ts'
 import { agents } from './table.ts'
 
-/** The columns of lists. */
 export const listed = {
   id: agents.id,
   createdAt: agents.createdAt,

@@ -25,7 +25,7 @@ import {
 import { ProjectActivity } from '../projects/schema.ts'
 
 export const agentStatuses = ['active', 'archived'] as const
-/** At most 64 KiB. The schema counts characters and so only stops what is far above; the service counts bytes. */
+/** The service counts bytes. The schema counts characters and only rejects much longer texts. */
 export const PROMPT_BYTES = 64 << 10
 
 /** A filter of lists. */
@@ -86,7 +86,7 @@ export const AgentDetail = object({
       { description: 'The person whose token it was created for' },
     ),
   ),
-  gatesPassed: int({ example: 3, description: 'How many gates it passed, in features that you may see' }),
+  gatesPassed: int({ example: 3, description: 'Number of gates that it passed, in features that you can see' }),
   can: optional(permissions(agentActions)),
   openTasks: Type.Array(
     object({
@@ -148,7 +148,7 @@ export const AgentQuery = object({
   ...paging('updatedAt', 'createdAt', 'name'),
   scope: optional(oneOf(scopes, { description: 'Default: personal and team; public: all public agents' })),
   status: optional(oneOf([...agentStatuses, 'all'], { description: 'Default: active' })),
-  search: optional(text(200, { description: 'Words that all must occur' })),
+  search: optional(text(200, { description: 'Words that must all occur' })),
 })
 export type AgentQuery = Static<typeof AgentQuery>
 export const AgentPage = pageOf(AgentItem)

@@ -42,7 +42,6 @@ import type {
 } from './schema.ts'
 import { agents } from './table.ts'
 
-/** The rule of every action that changes an agent. */
 export const changing = ofTeam(memberOrAlone('agents:write'))
 
 function page(ctx: Ctx, query: AgentQuery, from: readonly Scope[]): Promise<AgentPage> {
@@ -61,7 +60,7 @@ function page(ctx: Ctx, query: AgentQuery, from: readonly Scope[]): Promise<Agen
   })
 }
 
-/** Lists personal agents and those of the current team; others' public agents only on request, to avoid accidents. */
+/** Lists personal agents and those of the current team. Public agents of others are listed only on request. */
 export const list = read(
   'agents.list',
   memberOrAlone('agents:read'),
@@ -212,7 +211,7 @@ async function writable(ctx: Ctx, ref: string): Promise<Agent> {
   return found
 }
 
-/** The agent of a person's token is theirs: deleting it ends what it works on, so other members cannot. */
+/** Only the person or an admin may change the agent of a person's token: deleting it ends its work. */
 export async function requireOwnOrAdmin(ctx: Ctx, { id, name, organizationId }: Agent): Promise<void> {
   const role = organizationId && ctx.actor.memberships.get(organizationId)
   if (role && atLeast(role, 'admin')) return

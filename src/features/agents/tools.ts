@@ -11,7 +11,7 @@ const configuration = { role, skills, memoryScope: optional(oneOf(memoryScopes))
 
 const listedAs = { skills: array(text(100), 50) }
 
-/** What tells agents apart, and which is fit for a task. */
+/** The fields by which a caller chooses an agent. */
 const item = ({ slug, name, role, model, status }: AgentItem) => ({
   slug,
   name,

@@ -18,7 +18,7 @@ import type { AiSession, Message, Proposal } from './schema.ts'
 import type { Sources } from './sources.ts'
 import { aiMessages, aiSessions } from './table.ts'
 
-/** A question that is stored, with what its answer rests on. */
+/** A stored question with the sources for its answer. */
 export interface Prepared {
   /** The id that the answer gets. */
   answerId: string
@@ -31,16 +31,17 @@ export interface Prepared {
   files?: OpenFiles
 }
 
-/** Tokens of an answer, and the characters after which it is cut if the server does not keep to them. */
+/** Limit of an answer in tokens, and in characters in case the model server ignores it. */
 const ANSWER_TOKENS = 2000
 const ANSWER_TEXT = 12_000
 const ROUNDS = 4
 const CALLS = 8
 
-const NO_MODEL = 'No chat model is set up here; this is what fits.'
-const NOTHING = 'Nothing that you can read here fits the question.'
+const NO_MODEL = 'No chat model is set up on this server.'
+const ONLY_SOURCES = `${NO_MODEL} These records match your question.`
+const NOTHING = 'No record that you can read matches the question.'
 
-/** Servers that take no more than a model and messages: they refused tools, and then answered without. */
+/** Model servers that refused tools and token limits, and then answered without them. */
 const plainServers = new WeakSet<Config>()
 
 /** Writes the answer to one question, and stores it however it ends. */
@@ -57,7 +58,7 @@ export class Answer {
   #turns: Turn[] = []
   readonly #signal: AbortSignal
   readonly #limit: AbortSignal
-  /** How many sources there were before the model asked for more, which it gets as results of its tools. */
+  /** Number of sources in the prompt. The model gets later ones as results of its tools. */
   readonly #first: number
 
   constructor(
@@ -79,8 +80,8 @@ export class Answer {
     const { sources, card, history } = this.prepared
     this.emit({ type: 'sources', sources: sources.shown })
     if (!this.ctx.app.config.CHAT_URL)
-      return this.#store('no_model', sources.all.length > 0 ? NO_MODEL : `${NO_MODEL.split(';')[0]}. ${NOTHING}`)
-    // Without anything to answer from, a model would only invent.
+      return this.#store('no_model', sources.all.length > 0 ? ONLY_SOURCES : `${NO_MODEL} ${NOTHING}`)
+    // Without sources, a model would invent an answer.
     if (sources.all.length === 0 && !card && history.length === 0) return this.#store('complete', NOTHING)
     try {
       await this.#converse()
@@ -144,7 +145,7 @@ export class Answer {
     }
   }
 
-  /** Asks the model once, and again where it refused what another request can leave out. */
+  /** Asks the model, and again with fewer sources or without tools if it refused them. */
   async #turn(mayCall: boolean): Promise<ToolCall[]> {
     const { config } = this.ctx.app
     for (;;) {
@@ -205,7 +206,7 @@ export class Answer {
     if (text !== '') this.emit({ type: 'delta', text })
   }
 
-  /** Runs what the model called for, with the rights that the asker has now. */
+  /** Runs the tool calls of the model with the rights that the asker has now. */
   async #run(calls: readonly ToolCall[]): Promise<void> {
     const asker = await this.#renewed()
     this.#turns.push({ role: 'assistant', content: '', tool_calls: [...calls] })
@@ -225,7 +226,11 @@ export class Answer {
   async #renewed(): Promise<Asker> {
     const { app, actor } = this.ctx
     const found = await app.auth.again(actor)
-    if (!('actor' in found)) throw new AppError('unauthenticated', 'The credential ended during the answer.')
+    if (!('actor' in found))
+      throw new AppError(
+        'unauthenticated',
+        'Your credential was revoked or expired while the answer was written. Sign in again.',
+      )
     const { organizationId } = actor
     const isThere = organizationId !== null && found.actor.memberships.has(organizationId)
     const renewed = isThere ? inOrganization(found.actor, organizationId) : found.actor
@@ -236,7 +241,7 @@ export class Answer {
 const sum = (a: Usage | undefined, b: Usage): Usage =>
   a ? { prompt: a.prompt + b.prompt, completion: a.completion + b.completion } : b
 
-/** Stores an answer. A chat that was deleted meanwhile keeps nothing. */
+/** Stores an answer, unless its chat was deleted meanwhile. */
 const storeAnswer = write('assistant.storeAnswer', writing, async (ctx, message: Message): Promise<void> => {
   if (message.usage) await addUsage(ctx, message.usage.prompt + message.usage.completion)
   const found = await find(ctx, message.sessionId).catch((error: unknown) => {

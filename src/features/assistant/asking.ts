@@ -20,10 +20,9 @@ import { insert } from './sessions.ts'
 import { recordsFor, Sources } from './sources.ts'
 import { aiMessages, aiSessions } from './table.ts'
 
-/** Questions and answers of one chat. */
 const MOST_MESSAGES = 200
 const PASSAGES = 8
-/** With files beside them. */
+/** Fewer if there are also passages of files. */
 const FEWER_PASSAGES = 4
 const CARD_TOKENS = 600
 
@@ -34,7 +33,6 @@ export interface Asked {
   answer: Promise<Message>
 }
 
-/** What a question is about, before it is known whether its chat exists. */
 interface Question {
   content: string
   kinds?: SearchName[]
@@ -42,7 +40,7 @@ interface Question {
   emit: Listener
 }
 
-/** Asks a question in a chat. Returns as soon as nothing can refuse it any more, while the answer is written. */
+/** Asks a question in a chat. Returns once the question is accepted, while the answer is still being written. */
 export const ask = flow(
   'assistant.ask',
   writing,
@@ -65,7 +63,8 @@ export const chat = flow(
     const question = { content: prompt, emit }
     if (sessionId === undefined) return begin(ctx, keyed, { organizationId, projectId, repositoryId: id }, question)
     const session = await find(ctx, sessionId)
-    if (session.repositoryId !== id) throw invalid('/sessionId', 'This chat is about something else.')
+    if (session.repositoryId !== id)
+      throw invalid('/sessionId', 'This chat is not about this repository. Use another chat, or leave sessionId out.')
     return begin(ctx, keyed, session, question)
   },
   { outside: true },
@@ -77,7 +76,8 @@ type Place = Pick<AiSession, 'organizationId' | 'projectId' | 'repositoryId'> & 
 async function begin(ctx: Ctx, keyed: Ctx, place: Place, { emit, ...question }: Question): Promise<Asked> {
   if (Buffer.byteLength(question.content) > CONTENT_BYTES)
     throw invalid('/content', `The question is larger than ${CONTENT_BYTES >> 10} KiB.`, 'too_long')
-  if (question.paths?.length && !place.repositoryId) throw invalid('/paths', 'paths needs a chat about a repository.')
+  if (question.paths?.length && !place.repositoryId)
+    throw invalid('/paths', 'paths works only in a chat about a repository.')
   const input = { ...question, place: placeOf(place) }
   if (await isKnown(keyed)) return earlier(ctx, await storeQuestion(keyed, input), emit)
   const leave = ctx.app.config.CHAT_URL ? await enter(ctx) : () => undefined
@@ -101,7 +101,7 @@ async function begin(ctx: Ctx, keyed: Ctx, place: Place, { emit, ...question }: 
 const placeOf = ({ id, organizationId, projectId, repositoryId }: Place): Place =>
   id ? { id, organizationId: null, projectId: null, repositoryId: null } : { organizationId, projectId, repositoryId }
 
-/** Counts the question and waits for a turn. Returns what ends the turn. */
+/** Counts the question and waits for its turn. Returns a function that ends the turn. */
 async function enter(ctx: Ctx): Promise<() => void> {
   const turns = turnsOf(ctx.app)
   const leave = turns.enter(userIdOf(ctx.actor))
@@ -118,7 +118,7 @@ async function enter(ctx: Ctx): Promise<() => void> {
   }
 }
 
-// ---- what the answer rests on
+// ---- sources of the answer
 
 async function gather(
   ctx: Ctx,
@@ -129,7 +129,7 @@ async function gather(
   const sources = new Sources()
   const files = await filesOf(ctx, asker, place)
   const limit = files ? FEWER_PASSAGES : PASSAGES
-  // At once: they wait for the code host, the model for embeddings and the database.
+  // In parallel: they wait for the code host, the embedding model and the database.
   const [passages, records, card] = await Promise.all([
     files?.passages(content, paths, PASSAGES) ?? [],
     recordsFor(asker.ctx, { query: content, kinds, projectId: asker.project?.id, limit }),
@@ -140,7 +140,7 @@ async function gather(
   return { asker, sources, files, card }
 }
 
-/** Opens the repository of a chat, if the asker still sees it and its team has not switched the assistant off. */
+/** Opens the repository of a chat, if the asker still sees it and its team has not turned the assistant off. */
 async function filesOf(ctx: Ctx, { ctx: narrowed }: Asker, { repositoryId }: Place) {
   if (!repositoryId || !mayRead(ctx, 'repository')) return undefined
   const row = await repositories.find(narrowed, repositoryId).catch((error: unknown) => {
@@ -164,7 +164,7 @@ async function historyOf(ctx: Ctx, { sessionId, questionId }: Stored): Promise<P
     .where(and(eq(aiMessages.sessionId, sessionId), sql`${aiMessages.id} <> ${questionId}::uuid`))
     .orderBy(desc(aiMessages.createdAt), desc(aiMessages.id))
     .limit(20)
-  // What was said without a model is no answer of one.
+  // Leaves out lists of sources from the time without a chat model.
   return rows.toReversed().filter(({ status }) => status !== 'no_model')
 }
 
@@ -180,7 +180,7 @@ interface Stored {
 const pathOf = ({ sessionId, answerId }: Pick<Stored, 'sessionId' | 'answerId'>): string =>
   `/api/ai/sessions/${sessionId}/messages/${answerId}`
 
-/** Answers that this process has to write. An id is here from the commit of its question until it is taken. */
+/** Ids of answers that this process still has to begin. */
 const fresh = new Set<string>()
 
 /** Stores a question, and its chat if there is none yet. The idempotency key identifies it. */
@@ -191,7 +191,7 @@ const storeQuestion = write(
     const { id, ...subject } = place
     const session = await find(ctx, id ?? (await insert(ctx, subject)))
     if (session.messages + 2 > MOST_MESSAGES)
-      throw new AppError('conflict', `This chat has ${session.messages} messages. Start a new one.`, {
+      throw new AppError('conflict', `This chat is full: it has ${session.messages} messages. Start a new chat.`, {
         next: [{ route: 'POST /api/ai/sessions', page: '/assistant' }],
       })
     const questionId = newId()
@@ -243,7 +243,10 @@ async function earlier(ctx: Ctx, { answerId, sessionId, askedAt }: Stored, emit:
     await find(ctx, sessionId)
     const longest = (ctx.app.config.CHAT_MAX_SECONDS + 60) * 1000
     if (Date.parse(ctx.now) - Date.parse(askedAt) > longest)
-      throw new AppError('conflict', 'The answer was lost when the server stopped. Ask again with another key.')
+      throw new AppError(
+        'conflict',
+        'The answer was lost because the server stopped. Ask again with another idempotency key.',
+      )
     throw new AppError('conflict.in_progress', 'The answer to this question is being written. Ask again in a moment.', {
       retryAfter: 5,
     })

@@ -1,6 +1,6 @@
 import { define } from '../../events/catalogue.ts'
 
-/** Chats are their owner's alone: nobody else gets their events, which hold nothing of what is said. */
+/** Only the owner of a chat receives its events. They contain nothing of the conversation. */
 const ofChat = { kind: 'chat', feed: 'none' } as const
 
 export const chatCreated = define('chat.created', { ...ofChat, description: 'A chat with the assistant was started' })

@@ -7,12 +7,12 @@ import { type Exporting, exportedToo } from '../transfer/hooks.ts'
 import { message, reading, visible } from './rows.ts'
 import { aiMessages, aiSessions } from './table.ts'
 
-/** A person's chats belong to their export; nobody else's do. */
+/** Adds a person's own chats to their export. */
 export const exportChats = exportedToo.handle((_, exporting) => ({
   [Symbol.asyncIterator]: () => chatsOf(exporting),
 }))
 
-/** Chats that are read at once: a person may have 500 with 200 messages each. */
+/** Chats per query: a person may have 500 with 200 messages each. */
 const AT_ONCE = 20
 
 async function* chatsOf({ renewed }: Exporting): AsyncGenerator<object> {

@@ -7,12 +7,12 @@ import { namedBy, type Row } from '../repositories/rows.ts'
 import { embedQuery } from '../search/hybrid.ts'
 import type { Material } from './sources.ts'
 
-/** Files that an answer may read by itself, and the bytes of each. */
+/** Limits of the files that are read for an answer without a tool call. */
 const MOST_FILES = 8
 const MOST_BYTES = 64 << 10
 const PASSAGE_LINES = 60
 const READ_LINES = 200
-/** Passages that are compared by meaning, after a choice by words. */
+/** Passages that are compared by meaning; they are preselected by words. */
 const COMPARED = 24
 const KEEP_MS = 600_000
 const MOST_KEPT = 40
@@ -23,9 +23,7 @@ interface Kept {
   texts: Map<string, string | undefined>
 }
 
-/**
- * What the code host said about a commit, by user: only who read it with their own token finds it here. Never stored.
- */
+/** Cache of trees and files by user, repository and commit, in memory only: each user reads with their own token. */
 const kept = new Map<string, Kept>()
 
 /** The files of a repository at its synced commit, read with the asker's own token. */
@@ -36,11 +34,11 @@ export interface OpenFiles {
   lines(path: string, from: number): Promise<Material>
 }
 
-/** Opens the repository. Throws 403 if the asker has no token for its host, and says which one to save. */
+/** Opens the repository. Throws 403 if the asker has saved no token for its host. */
 export async function openFiles(ctx: Ctx, repository: Row): Promise<OpenFiles> {
   const { commitSha, id, organizationId } = repository
   if (!commitSha)
-    throw new AppError('conflict', 'This repository has not been read yet. Sync it first.', {
+    throw new AppError('conflict', 'This repository has not been synced yet. Sync it first.', {
       next: [{ route: `POST /api/repos/${id}/sync`, command: `tutti repositories sync ${id}` }],
     })
   const { remote } = await openRemote(ctx, namedBy(ctx, repository), true)
@@ -81,14 +79,14 @@ class Files implements OpenFiles {
     if (text === undefined)
       throw new AppError('not_found', `${JSON.stringify(path)} is not a text file of this repository.`)
     const all = text.split('\n')
-    if (from > all.length) throw new AppError('invalid', `The file has ${all.length} lines.`)
+    if (from > all.length) throw new AppError('invalid', `The file has only ${all.length} lines.`)
     const to = Math.min(all.length, from + READ_LINES - 1)
     return this.#material({ path, from, to, text: all.slice(from - 1, to).join('\n') })
   }
 
   #has = (path: string): boolean => this.known.tree.some((file) => file.path === path)
 
-  /** Returns a text file; undefined for what is too large, not a text or not a plain file. */
+  /** Returns undefined for a file that is too large or not plain text. */
   async #text(path: string): Promise<string | undefined> {
     if (this.known.texts.has(path)) return this.known.texts.get(path)
     const size = this.known.tree.find((file) => file.path === path)?.size
@@ -102,7 +100,7 @@ class Files implements OpenFiles {
       const content = (await this.remote.file(path, this.commit))?.content
       return content === undefined || content.length > MOST_BYTES || content.includes('\0') ? undefined : content
     } catch (error) {
-      // A link or a folder of another repository; the host says so with its own status.
+      // A symbolic link or a submodule.
       if (error instanceof AppError && (error.code === 'conflict' || error.code === 'invalid')) return undefined
       throw error
     }
@@ -124,7 +122,7 @@ class Files implements OpenFiles {
       .map(({ piece }) => piece)
   }
 
-  /** Returns how close each text is to the question; nothing where no model for embeddings answers. */
+  /** Returns the similarity of each text to the question, or an empty list if the embedding model does not answer. */
   async #meanings(question: string, texts: readonly string[]): Promise<number[]> {
     const { embedder, log } = this.ctx.app
     if (texts.length === 0 || !embedder.ready) return []

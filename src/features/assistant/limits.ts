@@ -8,7 +8,7 @@ import type { App } from '../../services.ts'
 import { answers } from '../search/answer.ts'
 import { aiUsage } from './table.ts'
 
-/** Answers of one person at once. */
+/** Answers of one person at the same time. */
 const AT_ONCE = 2
 const QUEUE_MS = 20_000
 
@@ -22,13 +22,17 @@ class Turns {
   readonly #byUser = new Map<string, number>()
   readonly #queue = new Set<Waiting>()
 
-  /** Throws 429 if the person has enough answers under way. Returns what ends this one. */
+  /** Throws 429 if the person already has this many answers in progress. Returns a function that ends this one. */
   enter(userId: string): () => void {
     const mine = this.#byUser.get(userId) ?? 0
     if (mine >= AT_ONCE)
-      throw new AppError('rate_limited', `${AT_ONCE} answers of yours are being written. Wait for one of them.`, {
-        retryAfter: 5,
-      })
+      throw new AppError(
+        'rate_limited',
+        `${AT_ONCE} of your questions are being answered. Wait until one answer is complete.`,
+        {
+          retryAfter: 5,
+        },
+      )
     this.#byUser.set(userId, mine + 1)
     let isOver = false
     return () => {
@@ -40,7 +44,7 @@ class Turns {
     }
   }
 
-  /** Waits until the model has room. Returns what gives the room back. */
+  /** Waits for a free slot of the model. Returns a function that frees the slot. */
   async take(most: number, signal: AbortSignal | undefined): Promise<() => void> {
     if (this.#running >= most) await this.#wait(signal)
     else this.#running++
@@ -51,7 +55,7 @@ class Turns {
       const [next] = this.#queue
       if (!next) this.#running--
       else {
-        // The room passes on, so nobody can take it in between.
+        // Passes the slot on directly, so that no one else can take it.
         this.#queue.delete(next)
         next.start()
       }
@@ -63,9 +67,7 @@ class Turns {
     const waiting = { start: resolve }
     const giveUp = () => {
       if (this.#queue.delete(waiting))
-        reject(
-          new AppError('unavailable', 'The chat model has too much to do. Try again in a moment.', { retryAfter: 10 }),
-        )
+        reject(new AppError('unavailable', 'The chat model is busy. Try again in a moment.', { retryAfter: 10 }))
     }
     this.#queue.add(waiting)
     const timer = setTimeout(giveUp, QUEUE_MS)
@@ -91,9 +93,13 @@ export async function countQuestion(ctx: Ctx): Promise<void> {
   if ((await tokensLeft(ctx)) === 0) {
     const [now, day] = [Date.parse(ctx.now), 86_400_000]
     const retryAfter = Math.ceil((day - (now % day)) / 1000)
-    throw new AppError('rate_limited', 'You have used up your tokens of the chat model for today (UTC).', {
-      retryAfter,
-    })
+    throw new AppError(
+      'rate_limited',
+      'You have used all your chat model tokens for today (UTC). Try again tomorrow.',
+      {
+        retryAfter,
+      },
+    )
   }
   const wait = answers.take(userId)
   if (wait > 0) throw tooMany(wait, 'questions')
@@ -126,7 +132,7 @@ export async function addUsage(ctx: Ctx, tokens: number): Promise<void> {
     })
 }
 
-/** Returns what all users have asked today, for administrators. */
+/** Returns the usage of all users today, for administrators. */
 export async function usedToday(ctx: Ctx): Promise<{ users: number; answers: number; tokens: number }> {
   const [sums] = await ctx.db
     .select({

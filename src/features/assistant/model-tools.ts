@@ -13,7 +13,7 @@ import type { Asker } from './rows.ts'
 import { type Draft, NoteDraft, type Proposal, TasksDraft } from './schema.ts'
 import { type Material, recordsFor, type Sources } from './sources.ts'
 
-/** What the model may ask for. Nothing here writes, takes an address or reaches outside of what the asker can read. */
+/** The tools of the model. None writes, fetches an address or reads more than the asker can read. */
 const schemas = {
   search: object({
     query: title(500, { description: 'What to look for, in words' }),
@@ -65,7 +65,7 @@ const FOUND = 5
 const TEXT = 6000
 const MOST_PROPOSALS = 5
 
-/** Runs one call. What cannot be done is told to the model as a result, not thrown. */
+/** Runs one call. Errors are returned to the model as a result. */
 export async function runTool(bench: Bench, { function: { name, arguments: given } }: ToolCall): Promise<object> {
   try {
     const asked = argumentsOf(name, given)
@@ -149,7 +149,8 @@ async function readFile({ files, sources }: Bench, { path, from }: { path: strin
 }
 
 function propose({ proposals, sources, emit }: Bench, kind: Proposal['kind'], draft: Draft): object {
-  if (proposals.length >= MOST_PROPOSALS) throw new AppError('invalid', 'There are enough proposals. Answer now.')
+  if (proposals.length >= MOST_PROPOSALS)
+    throw new AppError('invalid', 'The limit of proposals is reached. Answer now.')
   const proposal: Proposal = {
     number: proposals.length + 1,
     kind,
@@ -160,5 +161,5 @@ function propose({ proposals, sources, emit }: Bench, kind: Proposal['kind'], dr
   }
   proposals.push(proposal)
   emit({ type: 'proposal', proposal })
-  return { proposed: proposal.number, note: 'The person sees it and decides. Nothing is created yet.' }
+  return { proposed: proposal.number, note: 'The person sees the proposal and decides. Nothing is created yet.' }
 }

@@ -5,8 +5,8 @@ import type { Message } from './schema.ts'
 import type { Material } from './sources.ts'
 
 /**
- * The instructions are constants. Whatever is stored, found or read reaches the model as JSON in a turn of the user or
- * of a tool, never as a turn of the system or of the assistant.
+ * The system prompt is constant. Stored text reaches the model only as JSON in a turn of the user or of a tool, so that
+ * it cannot pose as an instruction.
  */
 const instructions = [
   'You are the assistant of a team that plans and does software work. You answer the question of one person from the',
@@ -34,7 +34,7 @@ interface Asked {
   withTools: boolean
   /** Tokens that the model can read at once. */
   room: number
-  /** How much of the usual share the sources get: less after the model found it too long. */
+  /** Share of the usual room for sources: less after the model found the prompt too long. */
   share: number
 }
 
@@ -56,7 +56,6 @@ export function turnsFor({ question, materials, card, history, withTools, room, 
   ]
 }
 
-/** What the model reads of a source. */
 export const described = ({ number, source, text, author, isOwn, updatedAt }: Material & { number: number }) => ({
   number,
   kind: source.kind,
@@ -99,7 +98,7 @@ function turnsThatFit(history: Asked['history'], room: number): Turn[] {
 const OPEN = '<think>'
 const CLOSE = '</think>'
 
-/** Takes the reasoning of a model out of its text, which arrives in pieces that may cut a mark in two. */
+/** Removes the reasoning of a model from its text. The text arrives in pieces, which may split a mark. */
 export class WithoutThoughts {
   #held = ''
   #isThinking = false

@@ -16,8 +16,8 @@ interface Decision extends ProposalAnswer {
 }
 
 /**
- * Accepts a proposal of the assistant, as it is or edited, or declines it. What is created is created by the person
- * who accepts, with their rights; its events say that it came from the assistant.
+ * Accepts a proposal of the assistant, as it is or edited, or declines it. The records are created by the person who
+ * accepts, with their rights. Their events say that they came from the assistant.
  */
 export const decide = write(
   'assistant.decide',
@@ -28,7 +28,7 @@ export const decide = write(
     const message = await findMessage(ctx, id, messageId)
     const proposal = message.proposals.find((one) => one.number === number)
     if (!proposal) throw notFound('proposal', String(number))
-    if (proposal.state !== 'open') throw new AppError('conflict', `This proposal has been ${proposal.state} already.`)
+    if (proposal.state !== 'open') throw new AppError('conflict', `This proposal was already ${proposal.state}.`)
     if (edit && kindOf(edit) !== proposal.kind)
       throw invalid('/edit', `edit must have the fields of the draft, which proposes ${nouns[proposal.kind]}.`)
     const draft = edit ?? proposal.draft
@@ -71,5 +71,5 @@ async function makeNote(ctx: Ctx, projectId: string | null, draft: NoteDraft): P
 
 function needed(projectId: string | null): string {
   if (projectId) return projectId
-  throw invalid('/projectId', 'projectId must name the project in which the tasks are created.', 'required')
+  throw invalid('/projectId', 'projectId is required: the project in which the tasks are created.', 'required')
 }

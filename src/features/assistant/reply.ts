@@ -11,7 +11,7 @@ const wantsEvents = ({ headers }: Request): boolean => headers.get('accept')?.in
 
 /**
  * Sends an answer while it is written: as server-sent events if the caller accepts them, otherwise as JSON at the end.
- * Whoever hangs up stops the model. What refuses the question is thrown before anything is sent.
+ * A caller who disconnects stops the model. Errors that refuse the question are thrown before anything is sent.
  */
 export async function reply(request: Request, begin: Begin): Promise<Response> {
   const body = wantsEvents(request) ? new Events() : new Whole()
@@ -41,7 +41,7 @@ abstract class Body {
     })
   }
 
-  /** Sends something now and then until the end. Not before the question was accepted: nobody would read it. */
+  /** Sends keep-alives until the end. Call it once the question is accepted: before, nothing reads the stream. */
   stayOpen(): void {
     this.#timer = setInterval(() => this.write(this.quiet), QUIET_MS)
   }
@@ -89,7 +89,7 @@ class Events extends Body {
   }
 }
 
-/** Spaces before JSON mean nothing, so they can be sent while the answer is not there yet. */
+/** Sends spaces as keep-alives: before JSON they have no meaning. */
 class Whole extends Body {
   init = (path: string): ResponseInit => ({
     status: 201,

@@ -36,7 +36,7 @@ const streams = 'or streams it'
 export const assistantRoutes = (http: Http) =>
   http
     .get('/api/ai/status', ({ ctx }) => status(ctx, undefined), {
-      ...on(status, 'Which chat model answers, where questions go, and how many tokens are left'),
+      ...on(status, 'Get the chat model, the host that receives questions, and the tokens that are left'),
       response: AiStatus,
     })
     .get('/api/ai/sessions', ({ ctx, query }) => sessions.list(ctx, query), {
@@ -65,7 +65,7 @@ export const assistantRoutes = (http: Http) =>
       response: AiSession,
     })
     .delete('/api/ai/sessions/:id', ({ ctx, params }) => sessions.remove(ctx, params), {
-      ...on(sessions.remove, 'Delete a chat and its messages for good'),
+      ...on(sessions.remove, 'Delete a chat and its messages permanently'),
       params: byId,
       response: Deleted,
     })

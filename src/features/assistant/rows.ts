@@ -12,14 +12,14 @@ import { settingsOf } from '../settings/values.ts'
 import type { AiSession, Message } from './schema.ts'
 import { aiMessages, aiSessions } from './table.ts'
 
-/** For people only: agents have a model of their own, and nobody reads the chats of somebody they act as. */
+/** For people only: agents have their own model. An administrator who acts as a user cannot read the user's chats. */
 export const reading: Rule = { ...account('ai:read'), own: true }
 export const writing: Rule = { ...account('ai:write'), own: true }
 
-/** Throws 404 if administrators have switched the assistant off. */
+/** Throws 404 if administrators have turned the assistant off. */
 export async function requireEnabled(ctx: Ctx): Promise<void> {
   if (!(await settingsOf(ctx)).assistant.enabled)
-    throw new AppError('not_found', 'The assistant is switched off on this server.')
+    throw new AppError('not_found', 'The assistant is turned off on this server.')
 }
 
 export const visible = {
@@ -31,7 +31,7 @@ export const visible = {
   organizationId: aiSessions.organizationId,
   projectId: aiSessions.projectId,
   repositoryId: aiSessions.repositoryId,
-  // With names of tables, which drizzle leaves out where a query has only one.
+  // Names the tables, because drizzle omits them in a query with one table.
   messages: sql`(select count(*) from ${aiMessages} m where m.session_id = ${aiSessions}.id)`.mapWith(Number),
 }
 
@@ -61,7 +61,7 @@ export async function find(ctx: Ctx, id: string): Promise<AiSession> {
   return session
 }
 
-/** Finds a message of a chat, which has been found. */
+/** Finds a message of a chat. The caller has checked the right to the chat. */
 export async function findMessage(ctx: Ctx, sessionId: string, id: string): Promise<Message> {
   const [found] = await ctx.db
     .select(message)
@@ -71,7 +71,6 @@ export async function findMessage(ctx: Ctx, sessionId: string, id: string): Prom
   return found
 }
 
-/** What an event says about a chat: whose it is, and nothing of what it holds. */
 export const about = (ctx: Ctx, id: string) => ({ subjectId: id, userId: userIdOf(ctx.actor) })
 
 export interface Asker {
@@ -81,9 +80,9 @@ export interface Asker {
 }
 
 /**
- * Narrows the caller's rights to the team and project of a chat, so that nothing of their other teams gets into it,
- * whatever the model asks for. A team that has switched the assistant off is left out. A project that the caller can
- * no longer see is left out too: the chat then has the records of its team.
+ * Narrows the caller's rights to the team and project of a chat, so that the model cannot read records of their other
+ * teams. Leaves out a team that turned the assistant off. If the caller can no longer see the project, the chat has the
+ * records of its team.
  */
 export async function askerIn(ctx: Ctx, place: Pick<AiSession, 'organizationId' | 'projectId'>): Promise<Asker> {
   const { actor } = ctx

@@ -22,7 +22,7 @@ import {
 } from '../../schema.ts'
 import { PlanDraft } from '../planning/schema.ts'
 
-/** Bytes of a question; the schema stops what is far above. */
+/** The service counts bytes. The schema counts characters and only rejects much longer texts. */
 export const CONTENT_BYTES = 16 << 10
 
 // ---- chats
@@ -37,7 +37,6 @@ export const AiSession = object({
   messages: int({ example: 4, description: 'Questions and answers' }),
 })
 export type AiSession = Static<typeof AiSession>
-/** One chat, with what its owner may do about proposals in it. */
 export const AiSessionRead = object({ ...AiSession.properties, can: permissions(['accept']) })
 export type AiSessionRead = Static<typeof AiSessionRead>
 export const AiSessionPage = pageOf(AiSession)
@@ -59,7 +58,7 @@ export const AiSessionQuery = object({
 })
 export type AiSessionQuery = Static<typeof AiSessionQuery>
 
-// ---- what an answer rests on
+// ---- sources of an answer
 
 export const Source = object({
   number: int({ min: 1, example: 1, description: 'Number that the answer cites: [1]' }),
@@ -149,11 +148,11 @@ export const Message = object({
     object({
       prompt: int({ example: 1200 }),
       completion: int({ example: 80 }),
-      estimated: bool({ description: 'The model server did not say it' }),
+      estimated: bool({ description: 'true: the model server did not report its usage' }),
     }),
   ),
   model: nullable(text(200, { example: 'llama3.2' })),
-  error: nullable(oneOf(['upstream_failed', 'upstream_timeout'], { description: 'Why the answer failed' })),
+  error: nullable(oneOf(['upstream_failed', 'upstream_timeout'], { description: 'Why there is no complete answer' })),
 })
 export type Message = Static<typeof Message>
 export const MessagePage = pageOf(Message)
@@ -187,13 +186,13 @@ export type ChatCreate = Static<typeof ChatCreate>
 export const AiStatus = object({
   model: nullable(text(200, { example: 'llama3.2', description: 'Null: no chat model is set up' })),
   host: nullable(text(300, { example: 'localhost:11434', description: 'Where questions and sources are sent' })),
-  local: bool({ description: 'That host is this machine or its network' }),
+  local: bool({ description: 'true: the host is this machine or in its network' }),
   left: nullable(int({ example: 42_000, description: 'Tokens that you may still use today; null: no limit' })),
   team: bool({ description: "Answers may come from the current team's records" }),
   today: optional(
     object(
       { users: int({ example: 3 }), answers: int({ example: 40 }), tokens: int({ example: 61_000 }) },
-      { description: 'For administrators: what all users have asked today' },
+      { description: 'For administrators: usage of all users today' },
     ),
   ),
 })

@@ -65,7 +65,7 @@ async function acceptRefusal(ctx: Ctx, { projectId }: AiSession): Promise<Refusa
 export async function insert(ctx: Ctx, values: Partial<typeof aiSessions.$inferInsert>): Promise<string> {
   const userId = userIdOf(ctx.actor)
   if ((await ctx.db.$count(aiSessions, eq(aiSessions.userId, userId))) >= MOST)
-    throw new AppError('conflict', `You have ${MOST} chats. Delete one first.`, {
+    throw new AppError('conflict', `You have ${MOST} chats, which is the limit. Delete one first.`, {
       next: [{ route: 'DELETE /api/ai/sessions/{id}', page: '/assistant' }],
     })
   const [made] = await ctx.db
@@ -115,7 +115,7 @@ export const rename = write(
   { versioned: true },
 )
 
-/** Deletes a chat for good, with its messages. */
+/** Permanently deletes a chat with its messages. */
 export const remove = write(
   'assistant.remove',
   writing,
@@ -157,7 +157,7 @@ export const messages = read(
 
 type Kept = Pick<Message, 'content'> & Partial<Pick<Message, 'sources' | 'citations' | 'proposals' | 'usage' | 'model'>>
 
-/** Stores questions and answers in turn as they are, for a demo, which has no chat model. */
+/** Stores alternating questions and answers, for the demo, which has no chat model. */
 export const keepMessages = write(
   'assistant.keepMessages',
   machine,

@@ -6,7 +6,7 @@ import { repositories } from '../repositories/table.ts'
 import { users } from '../users/table.ts'
 import type { Message, Proposal, Source } from './schema.ts'
 
-/** A chat of one person, which nobody else reads. Its team, project and repository say what it is about. */
+/** A chat of one person, which no one else reads. Its team, project and repository say what it is about. */
 export const aiSessions = pgTable(
   'ai_sessions',
   {
@@ -39,7 +39,7 @@ export const aiMessages = pgTable(
     role: text().$type<Message['role']>().notNull(),
     content: text().notNull(),
     status: text().$type<Message['status']>().notNull(),
-    /** Without their texts, which stay where they are. */
+    /** Without their texts. */
     sources: json<Source[]>().notNull(),
     citations: json<number[]>().notNull(),
     proposals: json<Proposal[]>().notNull(),
@@ -50,7 +50,7 @@ export const aiMessages = pgTable(
   (t) => [index('ai_messages_session').on(t.sessionId, t.createdAt, t.id)],
 )
 
-/** What each user's answers cost by day (UTC). It outlives the chats, so that deleting them regains nothing. */
+/** Usage of each user by day (UTC). Kept apart from chats, so that deleting a chat does not reset the limit. */
 export const aiUsage = pgTable(
   'ai_usage',
   {

@@ -6,7 +6,7 @@ import { requirePlanRoom } from '../organizations/plans.ts'
 import { projectMoved } from '../projects/hooks.ts'
 import { attachments } from './table.ts'
 
-/** Files take room where their record is, so they move to another team with it. */
+/** Files count towards the storage of the team of their record, so they move with it. */
 export const moveOfProject = projectMoved.handle(async (ctx, { projectId, organizationId }) => {
   let moved = 0
   for (const kind of holderNames) {

@@ -17,7 +17,7 @@ const byId = object({ id: id() })
 export const attachmentRoutes = (http: Http) =>
   http
     .get('/api/uploads', ({ ctx, query }) => attachments.list(ctx, query), {
-      ...on(attachments.list, 'List files in the texts of records: of one, or of all that you see in the current team'),
+      ...on(attachments.list, 'List the files of a record, or of all records that you see in the current team'),
       query: AttachmentQuery,
       response: AttachmentPage,
     })
@@ -30,7 +30,7 @@ export const attachmentRoutes = (http: Http) =>
         return added
       },
       {
-        ...on(attachments.add, 'Put a picture or file of at most 10 MiB into the text of a record', {
+        ...on(attachments.add, 'Add a picture or file of at most 10 MiB to a record', {
           upload: FILE_BYTES,
         }),
         query: AttachmentAdd,

@@ -18,14 +18,17 @@ import {
 /** Bytes of one file. */
 export const FILE_BYTES = 10 << 20
 
-const name = title(200, { example: 'covers.png', description: 'Its extension decides whether it is accepted' })
+const name = title(200, { example: 'covers.png', description: 'The extension decides whether the file is accepted' })
 
 export const Attachment = object({
   id: id(),
   kind: oneOf(holderNames),
   recordId: id(),
   name,
-  type: text(100, { example: 'image/png', description: 'Pictures have their own; other files are bytes to download' }),
+  type: text(100, {
+    example: 'image/png',
+    description: 'Pictures have their own type; other files have application/octet-stream',
+  }),
   size: int({ example: 18_204, description: 'Bytes' }),
   path: text(100, { example: '/api/uploads/5f0c2b9e-4f43-4e5e-9d1c-0f6f0a7b1c2d' }),
   createdById: nullable(id()),
@@ -37,7 +40,7 @@ export type AttachmentPage = Static<typeof AttachmentPage>
 
 export const Holder = object({
   kind: oneOf(holderNames, { example: 'note' }),
-  recordId: id({ description: 'The record whose text holds it' }),
+  recordId: id({ description: 'The record whose text contains the file' }),
 })
 export const AttachmentQuery = object({ ...paging('createdAt'), ...partial(Holder).properties })
 export type AttachmentQuery = Static<typeof AttachmentQuery>

@@ -52,8 +52,8 @@ async function writable(ctx: Ctx, { kind, recordId }: Pick<Row, 'kind' | 'record
 }
 
 /**
- * Requires room for a file: what the plan of the team allows, else a limit for everybody, which two uploads at the same
- * moment may exceed by one file.
+ * Requires room for a file: within the plan of the team, else within a general limit. Two concurrent uploads may exceed
+ * the general limit by one file.
  */
 export async function requireRoom(ctx: Ctx, { organizationId, id }: Found, size: number): Promise<void> {
   const owner = organizationId
@@ -71,9 +71,15 @@ export async function requireRoom(ctx: Ctx, { organizationId, id }: Found, size:
     : false
   const most = isPlanned ? Number.POSITIVE_INFINITY : organizationId ? OF_TEAM : OF_USER
   if (Number(used?.bytes) + size > most)
-    throw new AppError('too_large', `All files together may have ${most >> 20} MiB. Delete some that are not needed.`)
+    throw new AppError(
+      'too_large',
+      `All files together can have at most ${most >> 20} MiB. Delete files that you no longer need.`,
+    )
   if (Number(used?.here) >= OF_RECORD)
-    throw new AppError('conflict', `A record holds at most ${OF_RECORD} files. Delete some that are not needed.`)
+    throw new AppError(
+      'conflict',
+      `A record can have at most ${OF_RECORD} files. Delete files that you no longer need.`,
+    )
 }
 
 const about = (record: Found, { id, name, size, kind, recordId }: Row) => ({
@@ -160,7 +166,7 @@ export const remove = write(
   { destructive: true },
 )
 
-/** Limits what each caller may read per minute, in pieces of 256 KiB, because every read takes it from the database. */
+/** Limits reads of each caller per minute, in pieces of 256 KiB: every read loads the file from the database. */
 const PIECE = 256 << 10
 const served = new Buckets(400, 400)
 
@@ -171,7 +177,7 @@ interface Stored {
   bytes: Uint8Array<ArrayBuffer> | null
 }
 
-/** Returns a file to those who see its record; that of a published note to everybody. */
+/** Returns a file to callers who see its record. Everyone can read the files of a published note. */
 export const get = read(
   'attachments.get',
   anyone,

@@ -7,7 +7,7 @@ import { users } from '../users/table.ts'
 /** Read and written as base64 (`encode`, `decode` in the statement), the only form that works with both drivers. */
 const bytea = customType<{ data: string }>({ dataType: () => 'bytea' })
 
-/** Pictures and files in the texts of records. Whoever sees the record sees its files; they go with it. */
+/** Pictures and files in the texts of records. They are visible with their record, and deleted with it. */
 export const attachments = pgTable(
   'attachments',
   {
@@ -15,8 +15,8 @@ export const attachments = pgTable(
     kind: text().$type<RecordName>().notNull(),
     recordId: uuid().notNull(),
     /**
-     * Whose room it takes: that of a team, or without one that of its author. Only the record decides when the file
-     * goes: it may have moved to another team.
+     * The team whose storage it uses; null: that of its author. A deleted team does not delete the file, because the
+     * record may have moved to another team.
      */
     organizationId: uuid().references(() => organizations.id, { onDelete: 'set null' }),
     createdById: uuid().references(() => users.id, { onDelete: 'set null' }),

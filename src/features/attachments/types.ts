@@ -11,7 +11,7 @@ const others = new Set(
 
 const extensionOf = (name: string): string => /\.([a-z0-9]{1,8})$/i.exec(name)?.[1]?.toLowerCase() ?? ''
 
-/** Returns a file as it is stored: pictures are checked and lose what tells where they were taken. */
+/** Returns the file to store. Pictures are checked and lose their metadata, such as the location. */
 export function checked(name: string, file: Uint8Array): { type: string; bytes: Uint8Array } {
   const extension = extensionOf(name)
   if (pictures.has(extension)) return readPicture(file)

@@ -82,7 +82,7 @@ export async function sweepCopies({ config: { DATA_DIR: folder }, driver }: App)
   }
 }
 
-/** The name contains a mark of the installation, because two installations may share a backup folder. */
+/** The name contains a mark of the server, because two servers may share a backup folder. */
 export const nameAt = (ms: number, mark: string): string =>
   `tutti-${new Date(ms).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}-${mark}.backup`
 const nameOf = (mark: string): RegExp =>

@@ -8,11 +8,11 @@ export const codeMail = (ctx: Ctx, to: string, code: string): Message => ({
   to,
   kind: 'code',
   subject: 'Your sign-in code',
-  lines: ['Enter this code where you are signing in:'],
+  lines: ['Enter this code on the page where you are signing in:'],
   code,
   notes: [
-    `It works once, for ${CODE_MINUTES} minutes.`,
-    'Nobody from Tutti will ever ask you for it. If you did not request a code, ignore this mail and do not share it.',
+    `The code works once and expires after ${CODE_MINUTES} minutes.`,
+    'No one from Tutti will ever ask you for this code. If you did not request it, ignore this mail.',
   ],
   expiresAt: after(ctx.now, CODE_MINUTES),
 })
@@ -25,8 +25,9 @@ export const linkMail = (ctx: Ctx, to: string, secret: string): Message => ({
   lines: ['Open this link in the browser where you requested it:'],
   button: { label: 'Sign in', url: `${ctx.app.url}/magic#${secret}` },
   notes: [
-    `It works once, for ${LINK_MINUTES} minutes. In another browser it shows a code to enter in the first one.`,
-    'If you did not request a link, ignore this mail and do not share what it shows.',
+    `The link works once and expires after ${LINK_MINUTES} minutes. ` +
+      'In another browser, it shows a code that you enter in the first one.',
+    'If you did not request this link, ignore this mail and do not share the link or its code.',
   ],
   expiresAt: after(ctx.now, LINK_MINUTES),
 })

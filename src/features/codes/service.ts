@@ -30,14 +30,14 @@ import type { CodeSend, CodeVerify, LinkCode, LinkVerify } from './schema.ts'
 
 /**
  * Sign-in and registration with mailed codes and links. Sending runs the same statements for every address, so that it
- * does not reveal who has an account: if nobody can sign in with the address, the mail is withheld.
+ * does not reveal who has an account: if no one can sign in with the address, the mail is withheld.
  */
 interface Receiver {
   /** Address of the account. The typed one may be another mailbox that differs only in upper and lower case. */
   to: string
   user: User | undefined
   invited: boolean
-  /** Why nobody can sign in with this address. */
+  /** Why no one can sign in with this address. */
   withheld?: string
 }
 
@@ -51,8 +51,8 @@ async function receiverOf(ctx: Ctx, email: string): Promise<Receiver> {
 }
 
 /**
- * Signs in or registers the owner of a mailbox, in the caller's transaction, after they proved access to it. Returns
- * the question who created the account if that is not known, and undefined if nobody can sign in with the address.
+ * Signs in or registers the owner of a mailbox, in the caller's transaction, after they proved access to it. Returns a
+ * question if it is not certain who created the account, and undefined if no one can sign in with the address.
  */
 async function admit(ctx: Ctx, email: string, how: { via: Via; browser: string }): Promise<Admitted | undefined> {
   const receiver = await receiverOf(ctx, email)
@@ -90,9 +90,7 @@ function noteFailure(ctx: Ctx, userId: string | null, via: Via): void {
   ctx.emit(signInFailed, { subjectId: userId ?? undefined, userId, data: { via } })
 }
 
-/**
- * Call it before the transaction. A request counts as a sign-in attempt, so that no network can mail the whole world.
- */
+/** Call it before the transaction. Counts as a sign-in attempt, so that no network can mail many addresses. */
 async function countRequest(ctx: Ctx, email: string): Promise<void> {
   await countSignIn(ctx)
   await countMail(ctx, email)
@@ -124,7 +122,7 @@ const enter = write(
   async (ctx, { email, code, browser }: CodeVerify & Browser): Promise<Admitted | undefined> => {
     const tried = await tryCode(ctx, email, code)
     const answer = tried?.right ? await admit(ctx, email, { via: 'code', browser }) : undefined
-    // Without a pending code this is no guess, and anybody could add entries to the audit log of a known address.
+    // Names the user only if a code is pending: otherwise anyone could fill the audit log of a known address.
     if (!answer) noteFailure(ctx, (tried && (await byEmail(ctx, email))?.id) ?? null, 'code')
     return answer
   },
@@ -133,7 +131,8 @@ const enter = write(
 export const verify = flow('codes.verify', anyone, async (ctx, input: CodeVerify & Browser): Promise<SignedIn> => {
   await countSignIn(ctx)
   const answer = await enter(ctx, input)
-  if (!answer) throw new AppError('unauthenticated', 'This code is wrong, used or expired. Request a new one.')
+  if (!answer)
+    throw new AppError('unauthenticated', 'This code is wrong, was already used or has expired. Request a new code.')
   return signedInOrAsk(answer)
 })
 
@@ -220,7 +219,10 @@ export const withdrawLinks = flow(
 // ---- opening a link
 
 const usedUp = () =>
-  new AppError('gone', 'This link was used or replaced, or has expired. Request a new one where you sign in.')
+  new AppError(
+    'gone',
+    'This link was already used or replaced, or has expired. Request a new link on the sign-in page.',
+  )
 
 export const verifyLink = flow('codes.verifyLink', anyone, async (ctx, input: LinkUse): Promise<SignedIn> => {
   await countSignIn(ctx)
@@ -229,7 +231,7 @@ export const verifyLink = flow('codes.verifyLink', anyone, async (ctx, input: Li
   if (answer === 'elsewhere')
     throw new AppError(
       'conflict.other_browser',
-      'This link was requested in another browser. Open it there, or get a code to enter there.',
+      'This link was requested in another browser. Open it in that browser, or get a code to enter there.',
       { next: [{ route: 'POST /api/auth/magic-link/code' }] },
     )
   return signedInOrAsk(answer)

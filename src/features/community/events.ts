@@ -4,7 +4,7 @@ const ofPost = { kind: 'community_post', feed: 'access' } as const
 
 export const postWritten = define('community_post.created', {
   ...ofPost,
-  description: 'A user wrote a post for the community',
+  description: 'A user posted in the community',
   data: { title: text, status: text },
 })
 export const postChanged = define('community_post.updated', {

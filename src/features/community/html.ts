@@ -24,7 +24,7 @@ const overview: SitePageOf = async (ctx, { query, ...request }) => {
     const posts = [...pinned, ...items]
     const more = nextCursor ? `<p><a rel="next" href="/community?cursor=${nextCursor}">Older posts</a></p>` : ''
     const body = `<h1>Community</h1><p><a href="/community/new">Write a post</a></p>${
-      posts.length > 0 ? `<ul class="posts">${posts.map(entry).join('')}</ul>${more}` : '<p>Nobody has written yet.</p>'
+      posts.length > 0 ? `<ul class="posts">${posts.map(entry).join('')}</ul>${more}` : '<p>No posts yet.</p>'
     }`
     return { body: await framed(ctx, { title: 'Community', path: '/community', body }) }
   })

@@ -55,7 +55,7 @@ const tell = (ctx: Ctx, { author, title }: ModeratedPost, what: string, reason?:
     link: '/community',
   })
 
-/** Shows, hides or pins a post. Once an administrator has looked at it, earlier reports count no more. */
+/** Shows, hides or pins a post. A decision about its status deletes earlier reports. */
 export const moderate = write(
   'community.moderate',
   admin,

@@ -21,7 +21,7 @@ const byId = object({ id: id() })
 export const communityRoutes = (http: Http) =>
   http
     .get('/api/public/community/posts', ({ ctx, query }) => community.list(ctx, query), {
-      ...on(community.list, 'Posts of the community, the newest first', { answers: [404] }),
+      ...on(community.list, 'Posts of the community, newest first', { answers: [404] }),
       query: CommunityQuery,
       response: CommunityPage,
     })
@@ -65,14 +65,14 @@ export const communityRoutes = (http: Http) =>
       '/api/admin/community/posts/:id',
       ({ ctx, params, body }) => moderation.moderate(ctx, { ...body, ...params }),
       {
-        ...on(moderation.moderate, 'Show, hide or pin a post; its author is told'),
+        ...on(moderation.moderate, 'Show, hide or pin a post; its author is notified'),
         params: byId,
         body: ModeratedPatch,
         response: ModeratedPost,
       },
     )
     .delete('/api/admin/community/posts/:id', ({ ctx, params }) => moderation.removeAny(ctx, params), {
-      ...on(moderation.removeAny, 'Delete a post; its author is told'),
+      ...on(moderation.removeAny, 'Delete a post; its author is notified'),
       params: byId,
       response: Deleted,
     })

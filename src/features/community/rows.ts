@@ -20,7 +20,7 @@ export const listed = {
   author: { handle: users.handle, name: users.name },
 }
 
-/** SQL condition: everybody sees it. A suspended user has nothing public. */
+/** SQL condition: everyone sees the post. Posts of suspended users are hidden. */
 export const isShown = (): SQL =>
   sql`${communityPosts.status} = 'visible' and ${communityPosts.deletedAt} is null and ${users.status} = 'active'`
 
@@ -34,8 +34,8 @@ const reading = account('community:read')
 type Row = Awaited<ReturnType<typeof withAuthor>>[number]
 
 /**
- * Finds a post that the caller may read: a visible one, their own, or any if they are an administrator. A key of an
- * administrator administers nothing, and one without the scope does not see what its user has written.
+ * Finds a post that the caller may read: a visible one, their own, or any if they are an administrator. An API key has
+ * no administrator rights, and needs the scope to see its user's own hidden posts.
  */
 export async function find(ctx: Ctx, id: string): Promise<Row> {
   const { actor, app } = ctx
@@ -49,10 +49,10 @@ export async function find(ctx: Ctx, id: string): Promise<Row> {
   return found
 }
 
-/** Returns the caller, who must have proved their address: otherwise anybody could post under any number of names. */
+/** Returns the caller, who must have proved their address: otherwise anyone could post under any number of names. */
 export async function verifiedUser(ctx: Ctx): Promise<User> {
   const user = await activeUser(ctx, userIdOf(ctx.actor))
   if (!user?.emailVerifiedAt)
-    throw new AppError('forbidden', 'Confirm your e-mail address first. The link is in the mail that you got.')
+    throw new AppError('forbidden', 'Confirm your e-mail address first, with the link in the mail that you received.')
   return user
 }

@@ -26,12 +26,11 @@ import { communityPosts, communityReports } from './table.ts'
 
 const PER_DAY = 5
 const DAY_MS = 86_400_000
-/** Reports that hide a post. */
+/** Number of reports that hides a post. */
 const ENOUGH = 3
 
 const writing = account('community:write')
 
-/** Returns the post as its readers get it. */
 async function shown({ authorId: _, ...post }: Awaited<ReturnType<typeof find>>): Promise<CommunityPost> {
   return { ...post, html: await keptHtml(`community ${post.id} ${post.version}`, post.content, true) }
 }
@@ -61,7 +60,7 @@ export const get = read('community.get', anyone, async (ctx, { id }: { id: strin
   return shown(await find(ctx, id))
 })
 
-/** A new account, or one whose posts are looked at first, writes what nobody else sees yet. */
+/** Posts of new accounts, and all posts if the setting says so, are hidden until an administrator shows them. */
 async function firstStatus(ctx: Ctx, { createdAt }: User): Promise<'visible' | 'hidden'> {
   const { moderation } = (await settingsOf(ctx)).community
   const isNew = Date.parse(ctx.now) - Date.parse(createdAt) < DAY_MS
@@ -94,11 +93,11 @@ export const create = flow('community.create', writing, async (ctx, input: Commu
   return store(keyed, input)
 })
 
-/** Finds a post of the caller. Those of others cannot be changed, also by those who see them. */
+/** Finds a post of the caller, and refuses those of others. */
 async function findOwn(ctx: Ctx, id: string) {
   await requireOn(ctx, 'community')
   const found = await find(ctx, id)
-  if (found.authorId !== ctx.actor.userId) throw new AppError('forbidden', 'Only its author can change a post.')
+  if (found.authorId !== ctx.actor.userId) throw new AppError('forbidden', 'Only the author of a post can change it.')
   return found
 }
 
@@ -108,7 +107,7 @@ export const update = write(
   async (ctx, { id, ...patch }: CommunityPatch & { id: string }): Promise<CommunityPost> => {
     const before = await findOwn(ctx, id)
     checkVersion(ctx, before)
-    // A text that was approved must not become another one unseen.
+    // An approved text must not change without another review.
     const again = before.status === 'visible' ? await firstStatus(ctx, await verifiedUser(ctx)) : 'hidden'
     await changeVersioned(ctx, communityPosts, {
       columns: { id: communityPosts.id, version: communityPosts.version },
@@ -152,11 +151,11 @@ export const report = write(
   writing,
   async (ctx, { id, reason }: CommunityReport & { id: string }): Promise<Reported> => {
     await requireOn(ctx, 'community')
-    // Concurrent reports count one after the other: none of three would see the other two.
+    // Locks the post: otherwise none of three concurrent reports would count the other two.
     await ctx.db.select({ id: communityPosts.id }).from(communityPosts).where(eq(communityPosts.id, id)).for('update')
     const post = await find(ctx, id)
     const user = await verifiedUser(ctx)
-    if (post.authorId === user.id) throw new AppError('conflict', 'This is your own post. You can delete it.')
+    if (post.authorId === user.id) throw new AppError('conflict', 'You cannot report your own post. You can delete it.')
     const made = await ctx.db
       .insert(communityReports)
       .values({ postId: id, userId: user.id, reason: visibleText(reason).trim(), createdAt: ctx.now })

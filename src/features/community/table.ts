@@ -3,7 +3,6 @@ import { boolean, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-
 import { instant, searchOver, softRecord } from '../../db/columns.ts'
 import { users } from '../users/table.ts'
 
-/** What users write for everybody. */
 export const communityPosts = pgTable(
   'community_posts',
   {

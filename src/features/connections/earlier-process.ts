@@ -3,12 +3,12 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { App } from '../../services.ts'
 
-/** What a process on Postgres leaves in its data folder, so that the next one knows at once whether it has ended. */
+/** A process on Postgres writes it to its data folder, so that the next process knows whether it has ended. */
 interface ProcessNote {
   instanceId: string
   host: string
   pid: number
-  /** Milliseconds: tells apart two processes that had the same number, as those of a container have. */
+  /** Milliseconds. Distinguishes processes with the same pid, as in containers. */
   startedAt: number
 }
 
@@ -21,7 +21,7 @@ export function findEndedProcess(app: App): string | undefined {
     if (note.host !== hostname() || note.startedAt === performance.timeOrigin) return undefined
     return note.pid === process.pid || !isRunning(note.pid) ? note.instanceId : undefined
   } catch {
-    // There is none. Its streams, if it had any, are closed when it has not been seen for a few seconds.
+    // No file. Streams of an earlier process are closed once it has not been seen for a few seconds.
     return undefined
   }
 }

@@ -1,6 +1,6 @@
 import { hook } from '../../hooks.ts'
 
-/** A stream of an agent: the name of its connection counts only together with its credential. */
+/** An open stream of an agent. The name of the connection is unique only for its credential. */
 export interface Stream {
   credentialId: string
   connection: string

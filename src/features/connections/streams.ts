@@ -7,8 +7,8 @@ import { type Stream, streamArrays, streamsChanged } from './hooks.ts'
 import { openStreams, streamHolders } from './table.ts'
 
 /**
- * Remembers which connections of agents have an open stream, so that a task or session is not taken from an agent that
- * is still there. Rows outlive a process that is killed: the next one finds them and closes the streams.
+ * Stores which connections of agents have an open stream, so that a task or session is not taken from a connected
+ * agent. Rows outlive a process that is killed: the next process finds them and closes the streams.
  */
 
 const BEAT_MS = 1_500
@@ -20,7 +20,7 @@ const seenAt = ({ driver }: App): string | null => (driver.kind === 'pglite' ? A
 
 /**
  * SQL condition: the stream of this connection is open, in this process or another one. The columns of `open_streams`
- * get other names, because drizzle may leave out the table of the columns that are compared with them.
+ * have aliases, because drizzle may omit the table of the columns that they are compared with.
  */
 export const isStreamOpen = (credentialId: SQLWrapper, connection: SQLWrapper): SQL<boolean> =>
   sql<boolean>`exists (select 1 from (select o.credential_id as stream_credential, o.connection as stream_connection
@@ -78,7 +78,7 @@ const findOpen = `select o.credential_id::text, o.connection
   where (o.credential_id, o.connection) in (select * from unnest($1::uuid[], $2::text[]))
     and h.seen_at > now() - interval '${ALIVE}' and o.holder_id <> all($3::uuid[])`
 
-/** Leaves out connections that have another open stream: a client may open the next one before it closes the last. */
+/** Leaves out connections that have another open stream: a client may open a new one before it closes the old one. */
 async function onlyClosed({ driver }: App, streams: readonly Stream[], ended: readonly string[] = []) {
   const { rows } = await driver.query(findOpen, [...streamArrays(streams), `{${ended.join(',')}}`])
   const open = new Set(rows.map((row) => row.join(' ')))
@@ -90,13 +90,13 @@ const isStale = `($2::boolean or id = $3::uuid or seen_at < now() - interval '${
 const findEnded = `select o.credential_id::text, o.connection, h.id::text from stream_holders h
   left join open_streams o on o.holder_id = h.id where h.id <> $1::uuid and ${isStale}`
 
-/** Shows that this process is alive, and stores its open streams again if they are not stored as they are. */
+/** Stores that this process is alive, and stores its open streams again if their number differs. */
 async function showAlive(app: App): Promise<void> {
   await app.driver.query(showHolder, [app.instanceId, seenAt(app)])
   const own = [...(ownStreams.get(app)?.values() ?? [])]
   const { rows } = await app.driver.query(countStreams, [app.instanceId])
   if (rows[0]?.[0] === own.length) return
-  // A statement has failed, or another process took this one for ended while it could not reach the database.
+  // A statement failed, or another process removed them while this one could not reach the database.
   await app.driver.query(deleteOthers, [app.instanceId, ...streamArrays(own)])
   await openAll(app, own)
 }
@@ -128,8 +128,9 @@ export async function prepareStreams(app: App): Promise<void> {
 }
 
 /**
- * Shows that this process is alive while it has open streams, and for the first seconds: a process that was just killed
- * still looks alive then. After a pause of the database all processes look ended, so this one first waits for a turn.
+ * Regularly stores that this process is alive, while it has open streams and for the first seconds, in which a process
+ * that was just killed still looks alive. After a pause of the database all processes look ended, so one interval is
+ * skipped before streams are closed.
  */
 export function keepStreams(app: App): () => Promise<void> {
   if (app.driver.kind === 'pglite') return () => leave(app)
@@ -153,7 +154,6 @@ export function keepStreams(app: App): () => Promise<void> {
   }
 }
 
-/** A process that stops has closed its streams. */
 const leave = ({ driver, instanceId }: App): Promise<void> =>
   driver.query('delete from stream_holders where id = $1::uuid', [instanceId]).then(
     () => undefined,

@@ -4,12 +4,12 @@ const ofMessage = { kind: 'contact_message', feed: 'access' } as const
 
 export const messageReceived = define('contact_message.received', {
   ...ofMessage,
-  description: 'A visitor sent a message by the form of the site',
+  description: 'A visitor sent a message with the contact form',
   data: { spam: flag },
 })
 export const messageUpdated = define('contact_message.updated', {
   ...ofMessage,
-  description: 'An administrator read a message of a visitor, or decided whether it is spam',
+  description: 'An administrator marked a message of a visitor as read or as spam',
   data: { fields: texts },
 })
 export const messageDeleted = define('contact_message.deleted', {

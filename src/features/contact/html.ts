@@ -11,7 +11,7 @@ import { send, token } from './service.ts'
 const names = ['name', 'email', 'subject', 'message'] as const
 type Values = Partial<Record<(typeof names)[number] | 'token' | 'website', string>>
 
-/** Each form has a token of its own, so nobody may keep the page. With no referrer, a browser would hide its origin. */
+/** Each form has its own token, so the page is not cached. Without a referrer, a browser would hide its origin. */
 const headers = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': policy,
@@ -44,7 +44,7 @@ const answer = async (ctx: Ctx, status: number, body: string): Promise<SiteAnswe
 
 const show: SitePageOf = async (ctx) => answer(ctx, 200, form((await token(ctx, {})).token, {}))
 
-/** Takes the form, without any script. What is wrong is said above the form, which keeps what was written. */
+/** Receives the form without a script. An error is shown above the form, which keeps its values. */
 const take: SiteFormOf = async (ctx, fields) => {
   const values: Values = {}
   for (const name of [...names, 'token', 'website'] as const) {

@@ -31,7 +31,9 @@ export const ContactSend = object({
   subject: optional(subject),
   message,
   token: text(500, { example: 'q1w2e3…', description: 'From `GET /api/public/contact`' }),
-  website: optional(text(500, { example: '', description: 'Leave it empty: only programs fill it in' })),
+  website: optional(
+    text(500, { example: '', description: 'Leave this empty. A message with a value is treated as spam' }),
+  ),
 })
 export type ContactSend = Static<typeof ContactSend>
 export const ContactReceived = object({ received: yes() })
@@ -45,7 +47,7 @@ export const ContactMessage = object({
   message,
   readAt: nullable(instant()),
   spam: bool(),
-  reason: nullable(text(100, { example: 'too many links', description: 'Why it was taken for spam' })),
+  reason: nullable(text(100, { example: 'too many links', description: 'Why the message was marked as spam' })),
 })
 export type ContactMessage = Static<typeof ContactMessage>
 export const ContactPage = pageOf(ContactMessage)
@@ -58,6 +60,9 @@ export const ContactQuery = object({
 })
 export type ContactQuery = Static<typeof ContactQuery>
 export const ContactPatch = partial(
-  object({ readAt: nullable(time({ description: 'null: unread' })), spam: bool({ description: 'What you think' }) }),
+  object({
+    readAt: nullable(time({ description: 'null: unread' })),
+    spam: bool({ description: 'Your decision whether it is spam' }),
+  }),
 )
 export type ContactPatch = Static<typeof ContactPatch>

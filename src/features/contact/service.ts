@@ -48,7 +48,7 @@ export const token = read('contact.token', anyone, async (ctx, _: Record<string,
   return { token: newToken(ctx) }
 })
 
-/** Stores a message, also for the demo. */
+/** Stores a message. The demo uses it too. */
 export const store = write(
   'contact.store',
   anyone,
@@ -73,7 +73,7 @@ export const store = write(
   },
 )
 
-/** Mails the message to those whom the setting names, as plain text. */
+/** Mails the message to the addresses in the settings, as plain text. */
 async function tell(ctx: Ctx, row: Pick<ContactMessage, 'name' | 'email' | 'subject' | 'message'>): Promise<void> {
   const { notify } = (await settingsOf(ctx)).contact
   const { message: written } = row
@@ -81,17 +81,17 @@ async function tell(ctx: Ctx, row: Pick<ContactMessage, 'name' | 'email' | 'subj
     await queueMail(ctx, {
       to,
       kind: 'contact',
-      subject: `Message of a visitor: ${row.subject ?? '(no subject)'}`,
+      subject: `Message from a visitor: ${row.subject ?? '(no subject)'}`,
       lines: [
-        `${row.name ?? 'Somebody'} (${row.email}) wrote:`,
+        `${row.name ?? 'A visitor'} (${row.email}) wrote:`,
         ...written.split(/\n+/).flatMap((text) => (text.trim() ? [`> ${text}`] : [])),
       ],
-      notes: [`All messages are at ${ctx.app.url}/admin/contact`],
+      notes: [`Read all messages at ${ctx.app.url}/admin/contact`],
       expiresAt: new Date(Date.parse(ctx.now) + 7 * 86_400_000).toISOString(),
     })
 }
 
-/** Takes a message of a visitor. Spam is stored too and gets the same response, so that its sender learns nothing. */
+/** Receives a message of a visitor. Spam is stored too and gets the same response, so that senders learn nothing. */
 export const send = flow('contact.send', anyone, async (ctx, input: ContactSend): Promise<ContactReceived> => {
   await requireOn(ctx, 'contact')
   const { driver, clock } = ctx.app

@@ -6,12 +6,12 @@ import { AppError } from '../../errors.ts'
 import type { ContactSend } from './schema.ts'
 import { contactMessages } from './table.ts'
 
-/** Milliseconds that a form is open: a program fills it in at once, and a page is not kept for ever. */
+/** Milliseconds between loading and sending the form: programs are faster, and old pages expire. */
 const SHORTEST = 3000
 const LONGEST = 2 * 3_600_000
 const MOST_LINKS = 3
 
-/** Returns a token for a form: the time, sealed, so that nobody can make one. */
+/** Returns a token for a form: the sealed time, so that no one else can create one. */
 export const newToken = ({ app }: Ctx): string =>
   app.seal.close(`contact ${app.clock().getTime()} ${crypto.randomUUID()}`)
 
@@ -30,7 +30,7 @@ async function isUsable({ app }: Ctx, token: string): Promise<boolean> {
 
 export const hashOf = (text: string): string => hashSecret(text.toLowerCase().replace(/\s+/g, ' ').trim())
 
-/** Returns why a message is taken for spam, or undefined. Its sender is not told, or they would try again. */
+/** Returns why a message is treated as spam, or undefined. The sender does not learn it. */
 export async function spamReason(
   ctx: Ctx,
   { token, website, message: written }: ContactSend,

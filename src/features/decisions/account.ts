@@ -3,7 +3,7 @@ import { nameRows } from '../../records/changed.ts'
 import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
 import { decisionComments, decisions } from './table.ts'
 
-/** Removes the name of a removed account from decisions and comments, which stay. */
+/** Replaces the author of decisions and comments whose account is deleted. */
 export const withoutAuthor = accountRemoved.handle(async (ctx, { userId }) => {
   const former = { authorId: null, authorName: FORMER_USER }
   const theirs = await ctx.db

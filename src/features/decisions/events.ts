@@ -21,6 +21,6 @@ export const decisionSuperseded = define('decision.superseded', {
 })
 export const decisionCommented = define('decision.commented', {
   ...ofDecision,
-  description: 'Somebody commented on a decision',
+  description: 'A person or agent commented on a decision',
   data: { ...shown, commentId: optional(text) },
 })

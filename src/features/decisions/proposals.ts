@@ -8,8 +8,8 @@ import type { Decision } from './schema.ts'
 const MOST = 20
 
 /**
- * Notifies those who decide about a proposal: the team's owners and admins who see it. They are told of what their own
- * agent proposes, but not of what they propose themselves.
+ * Notifies the owners and admins of the team who see the proposal, also of proposals by their own agent, but not of
+ * their own proposals.
  */
 export async function tellOfProposal(
   ctx: Ctx,
@@ -27,7 +27,7 @@ export async function tellOfProposal(
   const notice = {
     reason: 'decision',
     title: `Decide: ${title}`,
-    message: `${author.name} proposes it.`,
+    message: `${author.name} proposed this decision.`,
     about: { kind: 'decision' as const, id },
   }
   await notify(ctx, ...readers.map((reader) => ({ ...notice, userId: reader })))

@@ -22,7 +22,6 @@ export const decisionRecord: RecordKind<Ctx> = {
   status: decisions.status,
   inBriefs: true,
   search: {
-    // What was decided, why, what came of it, each alternative, each comment.
     text: sql`concat_ws(${nextPart}, ${decisions.decision},
         concat_ws(e'\n\n', ${decisions.context}, ${decisions.rationale}), ${decisions.outcome}, ${alternatives},
         ${lastComments(decisionComments.body, decisionComments.createdAt, ofDecision)})`,

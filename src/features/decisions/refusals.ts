@@ -6,16 +6,18 @@ import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import type { Decision, DecisionAction } from './schema.ts'
 
-/** The rule of every action that changes a decision. */
 export const changing = member('decisions:write')
 
 /** Returns why a decision cannot be superseded, or undefined. */
 export const supersededRefusal = ({ title, supersededById }: Decision): Refusal | undefined =>
   supersededById
-    ? { code: 'conflict', detail: `${quoted(title)} is superseded already, by ${supersededById}. Supersede that one.` }
+    ? {
+        code: 'conflict',
+        detail: `${quoted(title)} is already superseded by ${supersededById}. Supersede that decision instead.`,
+      }
     : undefined
 
-/** Returns what the caller may do with a decision, for surfaces that offer actions. */
+/** Returns what the caller may do with a decision. */
 export async function can(ctx: Ctx, decision: Decision): Promise<Record<DecisionAction, Permission>> {
   const ask = async (action: DecisionAction, what: string): Promise<Refusal | undefined> =>
     refusalOf(ctx.actor, changing, `decisions.${action}`, ctx.app.clock) ??

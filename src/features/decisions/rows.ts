@@ -42,7 +42,6 @@ export const withAuthor = <T extends Authored>({ authorType: type, authorId: id,
   author: { type, id, name },
 })
 
-/** What lists show: an excerpt of the decision. */
 const listed = {
   ...shared,
   excerpt: sql<string>`case when length(${decisions.decision}) > 160 then left(${decisions.decision}, 159) || '…'
@@ -83,7 +82,7 @@ export async function lastOf(ctx: Ctx, project: Project, status: Decision['statu
   return rows.map(withAuthor)
 }
 
-/** Matches decisions of a project and of its whole team. */
+/** SQL condition: decisions of the project, and those of its team without a project. */
 export const near = ({ id, organizationId }: { id: string | null; organizationId: string }): SQL =>
   and(
     eq(decisions.organizationId, organizationId),

@@ -34,7 +34,6 @@ import { decisionComments, decisions } from './table.ts'
 
 const orders = { updatedAt: decisions.updatedAt, createdAt: decisions.createdAt }
 
-/** Lists a project's decisions; without a project, those of the current team. */
 /** SQL condition: the decision, its alternatives or one of its comments contain the words. */
 const hasWords = (text: string): SQL =>
   or(

@@ -11,9 +11,7 @@ import { about, find, near, selectItems } from './rows.ts'
 import type { Decision, DecisionLogged } from './schema.ts'
 import { decisions } from './table.ts'
 
-/** How a decision relates to earlier ones: what it supersedes, and what it resembles. */
-
-/** Finds a decision of the team that is not superseded yet. It is always the older one, so no cycle can arise. */
+/** Finds a decision of the team that is not superseded yet. It is always older, so no cycle can arise. */
 export async function replaceable(ctx: Ctx, ref: string, organizationId: string): Promise<Decision> {
   const old = await find(ctx, ref)
   if (old.organizationId !== organizationId) throw notFound('decision', ref)
@@ -22,7 +20,7 @@ export async function replaceable(ctx: Ctx, ref: string, organizationId: string)
   return old
 }
 
-/** Marks a decision as superseded. Concurrent callers: exactly one wins, the others get a conflict. */
+/** Marks a decision as superseded. Only one of several concurrent callers succeeds, the others get a conflict. */
 export async function supersede(ctx: Ctx, old: Decision, by: string): Promise<void> {
   const [done] = await ctx.db
     .update(decisions)

@@ -36,7 +36,7 @@ export const decisionSync: Synced<Ctx> = {
 
 const ofDecision = object({ id: id({ description: 'decisionId' }) })
 
-/** Comments on decisions are only added. They belong where their decision does. */
+/** Comments on decisions can only be added. They sync with the team or project of their decision. */
 export const discussionSync: SyncEntity<Ctx> = {
   entity: 'discussion',
   table: decisionComments,

@@ -11,8 +11,8 @@ const outcome = optional(text(20_000))
 const dayOf = (instant: string): string => instant.slice(0, 10)
 
 /**
- * Returns a decision as agents need it: an alternative without pros and cons is its text, as log_decision accepts it;
- * `accepted` is the usual status; no tool takes the version of a decision; the time of day does not matter.
+ * Returns a decision as agents need it: an alternative without pros and cons as text, as log_decision accepts it; no
+ * status if it is accepted; no version, which no tool needs; dates without the time.
  */
 const forAgent = <T extends Decision>({ version: _, ...decision }: T) => ({
   ...decision,
@@ -47,14 +47,18 @@ export const decisionTools = [
     with: ({ decision, comment, outcome, project, title, ...rest }) => {
       if (comment === undefined && outcome === undefined) {
         if (title === undefined)
-          throw invalid('/title', 'Send title to log a decision, or comment or outcome to add to one.', 'required')
+          throw invalid(
+            '/title',
+            'Send title to log a new decision, or comment or outcome to add to an earlier one.',
+            'required',
+          )
         return { ...rest, title, decision, projectId: project }
       }
       const [other] = Object.keys({ ...(title && { title }), ...(project && { project }), ...rest })
       if (other !== undefined)
         throw invalid(
           `/${other}`,
-          `comment and outcome are added to the decision whose id is decision. Send ${other} only for a new one.`,
+          `With comment or outcome, decision is the id of an earlier decision. Send ${other} only for a new decision.`,
         )
       return { ref: decision, body: comment, outcome }
     },

@@ -38,7 +38,7 @@ function requireFlow({ app }: Ctx): void {
   if (app.config.DEVICE_FLOW === 'off')
     throw new AppError(
       'forbidden',
-      'This instance does not allow devices to sign in with a code. Use an API key instead.',
+      'This server does not allow devices to sign in with a code. Use an API key instead.',
       { next: [{ command: 'tutti login --with-token' }] },
     )
 }
@@ -56,11 +56,7 @@ const withDash = (code: string): string => `${code.slice(0, LENGTH / 2)}-${code.
 function readUserCode(typed: string): string {
   const code = typed.replace(/[\s-]/g, '').toUpperCase()
   if (code.length !== LENGTH || [...code].some((letter) => !letters.includes(letter)))
-    throw invalid(
-      '/userCode',
-      `A code has ${LENGTH} letters, such as BCDF-GHJK, and neither vowels nor digits.`,
-      'format',
-    )
+    throw invalid('/userCode', `A code has ${LENGTH} letters without vowels, such as BCDF-GHJK.`, 'format')
   return code
 }
 
@@ -141,7 +137,7 @@ const notePoll = write('devices.notePoll', anyone, async (ctx, { hash }: { hash:
   return { error: tooSoon ? 'slow_down' : 'authorization_pending', interval }
 })
 
-/** One statement marks the code as used: of concurrent polls exactly one gets the session. */
+/** One statement marks the code as used, so only one of several concurrent polls gets the session. */
 const redeem = write('devices.redeem', anyone, async (ctx, { hash }: { hash: string }): Promise<SignedIn | NotYet> => {
   const [device] = await ctx.db
     .update(table)
@@ -169,11 +165,9 @@ async function notifyUser(ctx: Ctx, user: User, clientName: string): Promise<voi
     subject: title,
     lines: [
       `${clientName} is now signed in to your account, from the address ${ctx.ip ?? 'unknown'}.`,
-      'It was approved in your browser and can do what you can do.',
+      'The device was approved in your browser and can do everything that you can do.',
     ],
-    notes: [
-      `If that was not you, sign in at ${ctx.app.url}/settings/sessions, end its session and change your password.`,
-    ],
+    notes: [`If this was not you, end the session at ${ctx.app.url}/settings/sessions and change your password.`],
     expiresAt: new Date(Date.parse(ctx.now) + NOTICE_DAYS * 86_400_000).toISOString(),
   })
   await notify(ctx, {
@@ -187,9 +181,9 @@ async function notifyUser(ctx: Ctx, user: User, clientName: string): Promise<voi
 
 const reasons: Record<DeviceError, string> = {
   authorization_pending: 'This device is not approved yet. Poll again later.',
-  slow_down: 'You poll too often. Wait longer between two polls.',
-  access_denied: 'The device was refused.',
-  expired_token: 'The code is unknown, was used or has expired. Start again.',
+  slow_down: 'The device polls too often. Wait longer between polls.',
+  access_denied: 'The user refused this device.',
+  expired_token: 'The code is unknown, was already used or has expired. Start again.',
 }
 const notYet = ({ error, interval }: NotYet): AppError =>
   new AppError('invalid.device', reasons[error], { error, ...(interval && { retryAfter: interval }) })
@@ -210,7 +204,7 @@ export const poll = flow('devices.poll', anyone, async (ctx, { deviceCode }: Dev
 
 // ---- the user
 
-/** The first user who opens a code claims it; for all others it no longer exists. */
+/** SQL condition: the code is not expired and not claimed by another user. The first user who opens it claims it. */
 const reachable = (ctx: Ctx) =>
   and(gt(table.expiresAt, ctx.now), or(isNull(table.claimedById), eq(table.claimedById, userIdOf(ctx.actor))))
 
@@ -221,8 +215,8 @@ const unknown = () =>
   )
 
 /**
- * Counts the attempt before the lookup, so that concurrent guesses count, too. A correct code takes back its own count
- * only, not those of wrong guesses.
+ * Counts the attempt before the lookup, so that concurrent guesses count too. A correct code does not count, and does
+ * not reset the count of wrong ones.
  */
 async function find(ctx: Ctx, { userCode }: DeviceRef): Promise<Device & { id: string; claimedById: string | null }> {
   requireFlow(ctx)

@@ -6,7 +6,7 @@ import { memberLeft } from '../organizations/hooks.ts'
 import { endGrants } from './rows.ts'
 import { oauthGrants } from './table.ts'
 
-// A permission ends with what it was given for. A person who keeps their keys ends it too: they never saw its secret.
+// A grant ends with its account, membership or agent. It also ends if the user chooses to keep their API keys.
 
 export const endOfAccount = endCredentialsOf.handle(async (ctx, { userId }) => {
   await endGrants(ctx, eq(oauthGrants.userId, userId), 'The credentials of the account were ended')
@@ -20,7 +20,7 @@ export const countGrants = countHoldings.handle(async (ctx, { userId }) => {
 
 export const endOfMember = memberLeft.handle(async (ctx, { organizationId, userId }) => {
   const theirs = and(eq(oauthGrants.userId, userId), eq(oauthGrants.organizationId, organizationId))
-  await endGrants(ctx, theirs, 'The person left the team')
+  await endGrants(ctx, theirs, 'The user left the team')
 })
 
 export const endOfAgent = onAgentRemoved.handle(async (ctx, { agent }) => {

@@ -11,7 +11,7 @@ import { endGrants } from './rows.ts'
 import type { OauthClient, OauthClientAdd, OauthClientPage, OauthClientQuery } from './schema.ts'
 import { oauthGrants, oauthClients as table } from './table.ts'
 
-// Programs, for administrators of the instance.
+// Programs, for administrators of the server.
 
 const used = sql`(select max(g.last_used_at) from ${oauthGrants} g where g.client_id = ${table}.id)`
 const lastUsedAt: SQL<string | null> = used.mapWith(oauthGrants.lastUsedAt)
@@ -46,7 +46,7 @@ export const add = write(
   'grants.addClient',
   admin,
   async (ctx, { name, redirectUris }: OauthClientAdd): Promise<OauthClient> => {
-    if (redirectUris.length === 0) throw invalid('/redirectUris', 'Name at least one address.')
+    if (redirectUris.length === 0) throw invalid('/redirectUris', 'redirectUris needs at least one address.')
     for (const [i, uri] of redirectUris.entries()) {
       const problem = redirectProblem(uri)
       if (problem) throw invalid(`/redirectUris/${i}`, `This address ${problem}.`)

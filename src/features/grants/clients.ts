@@ -15,7 +15,7 @@ export interface Client {
   redirectUris: string[]
 }
 
-/** An error of RFC 6749 or RFC 7591, which programs know. */
+/** An error of RFC 6749 or RFC 7591. */
 export class OAuthError extends Error {
   constructor(
     readonly code: string,
@@ -29,7 +29,7 @@ export class OAuthError extends Error {
 
 const NAME_LENGTH = 100
 const MOST_REDIRECTS = 50
-/** Rows in all: anybody may register. */
+/** Limit of all rows: anyone may register a program. */
 const MOST_CLIENTS = 10_000
 const HOUR = 3600
 const PER_HOUR = { registrations: 20, documents: 60 }
@@ -41,20 +41,20 @@ const client = {
   redirectUris: oauthClients.redirectUris,
 }
 
-/** Returns what a program says of itself, whether it registers or publishes it as a document. */
+/** Checks the metadata of a program, from its registration or its published document. */
 function described(from: unknown): { name: string; redirectUris: string[] } {
   if (typeof from !== 'object' || from === null || Array.isArray(from))
     throw new OAuthError('invalid_client_metadata', 'Send a JSON object.')
   const { client_name: name, redirect_uris: uris } = from as Record<string, unknown>
   if (name !== undefined && typeof name !== 'string')
-    throw new OAuthError('invalid_client_metadata', 'client_name must be a text.')
+    throw new OAuthError('invalid_client_metadata', 'client_name must be a string.')
   if (!Array.isArray(uris) || uris.length === 0 || uris.length > MOST_REDIRECTS)
     throw new OAuthError('invalid_redirect_uri', `redirect_uris must be a list of 1 to ${MOST_REDIRECTS} addresses.`)
   for (const uri of uris) {
-    const problem = typeof uri === 'string' ? redirectProblem(uri) : 'is not a text'
+    const problem = typeof uri === 'string' ? redirectProblem(uri) : 'is not a string'
     if (problem) throw new OAuthError('invalid_redirect_uri', `${oneLine(String(uri), 200)} ${problem}.`)
   }
-  return { name: oneLine(name ?? '', NAME_LENGTH) || 'A program without a name', redirectUris: uris as string[] }
+  return { name: oneLine(name ?? '', NAME_LENGTH) || 'Unnamed program', redirectUris: uris as string[] }
 }
 
 async function limited(ctx: Ctx, what: keyof typeof PER_HOUR): Promise<void> {
@@ -75,7 +75,11 @@ const put = write(
     const room = (await ctx.db.$count(oauthClients)) < MOST_CLIENTS
     const [known] = room ? [] : await ctx.db.select(client).from(oauthClients).where(eq(oauthClients.id, made.id))
     if (!room && !known)
-      throw new OAuthError('temporarily_unavailable', 'Too many programs are registered here. Try again later.', 429)
+      throw new OAuthError(
+        'temporarily_unavailable',
+        'Too many programs are registered on this server. Try again later.',
+        429,
+      )
     const { name, redirectUris, freshUntil } = made
     await ctx.db
       .insert(oauthClients)
@@ -85,14 +89,14 @@ const put = write(
   },
 )
 
-/** Registers a program (RFC 7591). It gets no secret: it runs where a secret cannot be kept. */
+/** Registers a program (RFC 7591). It gets no secret, because it cannot keep one safe. */
 export const register = flow('grants.register', anyone, async (ctx, { from }: { from: unknown }): Promise<Client> => {
   const { name, redirectUris } = described(from)
   await limited(ctx, 'registrations')
   return put(ctx, { id: newId(), kind: 'registered', name, redirectUris, freshUntil: null })
 })
 
-/** Returns the program with this id; undefined if there is none, or its document cannot be read. */
+/** Returns the program with this id, or undefined. The id may be the address of a document, which is read then. */
 export async function findClient(ctx: Ctx, id: string): Promise<Client | undefined> {
   const [known] = await ctx.db
     .select({ ...client, freshUntil: oauthClients.freshUntil })
@@ -104,7 +108,7 @@ export async function findClient(ctx: Ctx, id: string): Promise<Client | undefin
 
 // ---- documents that programs publish about themselves
 
-/** Whether this server reads such documents: not without a way out. */
+/** Without outbound requests, the server cannot read documents. */
 export const readsDocuments = ({ app }: Pick<Ctx, 'app'>): boolean => app.config.OUTBOUND !== 'off'
 
 const TIMEOUT_MS = 5000
@@ -143,10 +147,10 @@ const readDocument = flow('grants.readDocument', anyone, async (ctx, { id }: { i
     })
     .catch(() => {
       throw unusable(
-        'cannot be read. A server without a way to the Internet needs OUTBOUND=off: then it registers itself',
+        'cannot be read. If this server has no Internet access, set OUTBOUND=off: programs then register themselves',
       )
     })
-  if (answer.status !== 200) throw unusable(`was answered with ${answer.status}`)
+  if (answer.status !== 200) throw unusable(`returned the status ${answer.status}`)
   let document: Record<string, unknown>
   try {
     document = JSON.parse(answer.body.toString()) as Record<string, unknown>
@@ -156,7 +160,7 @@ const readDocument = flow('grants.readDocument', anyone, async (ctx, { id }: { i
   if (document?.client_id !== id) throw unusable('names another client_id')
   const method = document.token_endpoint_auth_method
   if (method !== undefined && method !== 'none')
-    throw unusable('asks for a way to prove itself that is not offered here')
+    throw unusable('requires a client authentication that this server does not support')
   const { name, redirectUris } = described(document)
   const freshUntil = new Date(Date.parse(ctx.now) + freshFor(answer.headers) * 1000).toISOString()
   return put(ctx, { id, kind: 'document', name, redirectUris, freshUntil })

@@ -6,7 +6,7 @@ import { OAuthError, readsDocuments, register } from './clients.ts'
 import { endByToken, exchange } from './exchange.ts'
 import { single } from './requests.ts'
 
-// What programs call, by the standards of OAuth. Errors are those of RFC 6749, which programs read.
+// The OAuth endpoints that programs call. Errors have the format of RFC 6749.
 
 const json = (status: number, body: object, headers: Record<string, string> = {}): SiteAnswer => ({
   status,

@@ -10,7 +10,7 @@ export const grantCreated = define('grant.created', {
 })
 export const grantRevoked = define('grant.revoked', {
   ...ofGrant,
-  description: 'The permission of a program ended',
+  description: 'The access of a program ended',
   data: { client: text, reason: text },
 })
 export const oauthClientAdded = define('oauth_client.added', {
@@ -22,6 +22,6 @@ export const oauthClientAdded = define('oauth_client.added', {
 export const oauthClientRemoved = define('oauth_client.removed', {
   kind: 'oauth_client',
   feed: 'access',
-  description: 'An administrator removed a program, and with it all its permissions',
+  description: 'An administrator removed a program and ended all its access',
   data: { name: text },
 })

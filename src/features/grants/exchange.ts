@@ -15,7 +15,7 @@ import { endGrants, IDLE_DAYS, isLive } from './rows.ts'
 import { oauthGrants, oauthRefreshTokens } from './table.ts'
 
 const ACCESS_SECONDS = 3600
-/** The refresh token before the current one works this long: two windows of a program may renew at once. */
+/** The previous refresh token still works this long: two windows of a program may renew at once. */
 const GRACE_MS = 60_000
 
 type Grant = typeof oauthGrants.$inferSelect
@@ -28,9 +28,10 @@ export interface Tokens {
   scope: string
 }
 
-/** Nobody learns why: a thief would learn whether what they have was ever worth something. */
-const NOT_VALID = 'The code or token is not valid: unknown, used, expired or ended. Ask the person again.'
-/** Returned instead of thrown inside a transaction, which an error would roll back together with the end of a grant. */
+/** One error for all cases: a thief must not learn whether a token was ever valid. */
+const NOT_VALID =
+  'The code or token is unknown, already used, expired or revoked. Ask the user to authorize the program again.'
+/** Returned inside a transaction instead of an error, which would roll back the end of a grant. */
 const REFUSED = 'refused'
 type Outcome = Tokens | typeof REFUSED
 
@@ -39,7 +40,7 @@ const granted = (outcome: Outcome): Tokens => {
   return outcome
 }
 
-/** Each refresh token follows from its grant and number, so whoever renews at the same time gets the same one. */
+/** Derives the refresh token from its grant and number, so that concurrent renewals get the same token. */
 const refreshTokenOf = ({ app }: Ctx, { id }: Pick<Grant, 'id'>, turn: number): string =>
   secretFrom('refresh', (counter) =>
     createHmac('sha512', deriveKey(app.secret, 'grant-refresh')).update(`${id}:${turn}:${counter}`).digest(),
@@ -70,7 +71,7 @@ const storeToken = prepareDeferred((db) =>
   }),
 )
 
-/** Creates an access token, which the refresh token of the current turn goes with. */
+/** Creates an access token and returns it with the refresh token of this number. */
 function issue(ctx: Ctx, grant: Grant, turn: number): Tokens {
   const token = newSecret('mcp_live')
   const seconds = Math.min(ACCESS_SECONDS, Math.floor((Date.parse(grant.expiresAt) - Date.parse(ctx.now)) / 1000))
@@ -109,7 +110,7 @@ const storeRefresh = prepareDeferred((db) =>
   db.insert(oauthRefreshTokens).values(placeholders('hash', 'grantId', 'turn')),
 )
 
-/** Begins the next turn: from now on the program renews with its new refresh token. */
+/** Issues the next refresh token, which replaces the current one. */
 function turn(ctx: Ctx, grant: Grant): Tokens {
   const next = { grantId: grant.id, turn: grant.turn + 1 }
   storeTurn(ctx.db, { ...next, now: ctx.now, idleUntil: expiry(ctx.now, IDLE_DAYS) })
@@ -127,7 +128,7 @@ const locking = prepare((db) =>
     .for('update', { of: oauthGrants }),
 )
 
-/** Locks the grant, so that of concurrent calls one after the other decides. Undefined if it has ended. */
+/** Locks the grant, so that concurrent calls run one after the other. Returns undefined if it has ended. */
 async function lock(ctx: Ctx, id: string): Promise<Grant | undefined> {
   const [grant] = await locking(ctx.db, { id, now: ctx.now })
   return grant?.active ? grant : undefined
@@ -154,7 +155,7 @@ const redeem = write('grants.redeem', anyone, async (ctx, use: CodeUse): Promise
   const isSender = createHash('sha256').update(use.verifier).digest('base64url') === challenge
   const isSame = use.clientId === clientId && (use.redirectUri ?? redirectUri) === redirectUri
   if (grant && isSender && isSame) return turn(ctx, grant)
-  await endGrants(ctx, eq(oauthGrants.id, String(grantId)), 'A code was used by somebody else')
+  await endGrants(ctx, eq(oauthGrants.id, String(grantId)), 'Another program used the code')
   return REFUSED
 })
 
@@ -191,7 +192,7 @@ export async function exchange(ctx: Ctx, base: string, form: URLSearchParams): P
         }),
       )
     case 'refresh_token': {
-      // Programs have no secret, so their id is all that binds a refresh token to one of them (OAuth 2.1, 4.3.1).
+      // Programs have no secret, so only their id binds a refresh token to them (OAuth 2.1, 4.3.1).
       const token = needed(form, 'refresh_token')
       return granted(await renew(ctx, { token, clientId: needed(form, 'client_id') }))
     }
@@ -200,7 +201,7 @@ export async function exchange(ctx: Ctx, base: string, form: URLSearchParams): P
   }
 }
 
-/** Ends the grant of a refresh or access token (RFC 7009). Whoever has one may. */
+/** Ends the grant of a refresh or access token (RFC 7009). Needs no other proof than the token. */
 export const endByToken = write(
   'grants.endByToken',
   anyone,
@@ -211,6 +212,6 @@ export const endByToken = write(
       kindOf(token) === 'refresh'
         ? sql`(select ${refresh.grantId} from ${refresh} where ${refresh.hash} = ${hashes})`
         : sql`(select ${mcpTokens.grantId} from ${mcpTokens} where ${mcpTokens.hash} = ${hashes})`
-    await endGrants(ctx, sql`${oauthGrants.id} = ${of}`, 'The program ended it')
+    await endGrants(ctx, sql`${oauthGrants.id} = ${of}`, 'The program ended its access')
   },
 )

@@ -7,7 +7,7 @@ import * as events from './events.ts'
 import { grantForms, grantPages } from './pages.ts'
 import { grantRoutes } from './routes.ts'
 
-/** Programs of agents that people authorize by signing in (OAuth 2.1, as MCP requires), instead of copying a token. */
+/** Programs that users authorize by signing in (OAuth 2.1, as MCP requires), instead of copying a token. */
 export const grants: Feature = {
   events: Object.values(events),
   routes: grantRoutes,

@@ -6,12 +6,12 @@ import { expiry } from '../tokens/credentials.ts'
 import { mcpTokens } from '../tokens/table.ts'
 import { oauthClients, oauthGrants } from './table.ts'
 
-/** Ended permissions stay this long, for those who ask what happened. */
+/** Ended grants are kept this long, so that users can see what happened. */
 const ENDED_DAYS = 30
 
 /**
- * Returns which rows are to be removed, in this order: access tokens that expired, permissions that ended or were
- * never used, and programs that nobody authorized.
+ * Returns which rows to delete, in this order: expired access tokens, grants that ended or were never used, and
+ * programs without a grant.
  */
 export function overdue(now: string): { table: PgTable; where: SQL }[] {
   const [dayAgo, longAgo] = [expiry(now, -1), expiry(now, -ENDED_DAYS)]

@@ -15,40 +15,40 @@ const redirect = (location: string): SiteAnswer => ({
 
 const headers = (forms: string) => ({ ...pageHeaders(forms), 'cache-control': 'no-store' })
 
-/** The page for a request that is refused. It leads nowhere else. */
+/** The page for a refused request. It does not redirect. */
 const problem = (text: string, status = 400): SiteAnswer => ({
   status,
   headers: headers("'none'"),
   body: shell(
     'Not connected · Tutti',
     `<h1>This program cannot be authorized</h1><p class="lead">${html(text)}</p>
-<p class="lead">Nothing was changed. Go back to the program and start again, or connect it with a token: see
+<p class="lead">Nothing was changed. Go back to the program and start again, or connect it with a token, as described in
 <a href="/manual/mcp">the manual</a>.</p>`,
     { kind: 'enter' },
   ),
 })
 
-/** The script shows the question: it knows who is signed in, and renews their session. */
+/** The script shows the question, because it knows the signed-in user and renews their session. */
 const question = (target: string): SiteAnswer => ({
   status: 200,
-  // Without a referrer, a browser would hide the origin of the form, which has to be ours.
+  // Without a referrer, a browser would hide the origin of the form, which the server checks.
   headers: { ...headers(`'self' ${target}`), 'referrer-policy': 'same-origin' },
   body: shell(
-    'Let a program in · Tutti',
-    `<h1>Let a program in?</h1><form method="post" action="/oauth/consent"><p class="lead">One moment…</p>
+    'Authorize a program · Tutti',
+    `<h1>Authorize a program?</h1><form method="post" action="/oauth/consent"><p class="lead">One moment…</p>
 <p role="alert"></p></form><noscript><p role="alert">This page needs JavaScript.</p></noscript>`,
     { script: '/assets/consent.js', kind: 'enter' },
   ),
 })
 
 /**
- * Answers a request with a mistake. Only a program that an administrator added is told by a redirect: anybody can
- * register one, and links to this server would lead wherever they like before a person has agreed to anything.
+ * Answers an invalid request. Redirects only to programs that an administrator added: anyone can register a program,
+ * and could otherwise use links to this server as an open redirect.
  */
 const refuse = ({ from, code, message }: RefusedRequest, base: string): SiteAnswer =>
   from.client.kind === 'added'
     ? redirect(backTo(from, base, { error: code, error_description: message }))
-    : problem(`It sent a request that this server does not accept (${code}). ${message}`)
+    : problem(`The program sent a request that this server does not accept (${code}). ${message}`)
 
 const authorize: SitePageOf = async (ctx, { query, base }) => {
   if (!programsSignIn(ctx.app)) return undefined

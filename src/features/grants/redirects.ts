@@ -1,6 +1,6 @@
 import { loopback } from '../../address.ts'
 
-/** Which addresses a program may send people back to. Anything else would hand the code to a stranger. */
+/** Checks redirect addresses of programs: a wrong one would give the code to a stranger. */
 
 const LONGEST = 2000
 
@@ -11,8 +11,8 @@ export const isLoopback = (uri: string): boolean => {
 }
 
 /**
- * True for an app on the person's device. Its scheme is a domain name in reverse (RFC 8252, 7.1): one word, such as
- * `cursor:` or `javascript:`, could be anybody's, or an address that the browser or the system acts on.
+ * True for an app on the user's device. Its scheme is a reversed domain name (RFC 8252, 7.1). One word, such as
+ * `cursor:` or `javascript:`, could belong to any app, or be executed by the browser or the system.
  */
 const isPrivateUse = ({ protocol }: URL): boolean => /^[a-z][a-z0-9-]*(\.[a-z0-9-]+)+:$/.test(protocol)
 
@@ -20,13 +20,13 @@ const isPrivateUse = ({ protocol }: URL): boolean => /^[a-z][a-z0-9-]*(\.[a-z0-9
 export function redirectProblem(uri: string): string | undefined {
   const url = URL.parse(uri)
   if (!url || uri.length > LONGEST) return 'is not an address'
-  // The browser and we must read it alike, so only its normal form counts.
-  if (url.href !== uri && url.href !== `${uri}/`) return 'is not in its normal form'
+  // The server and the browser must parse it alike, so only the normalized form is accepted.
+  if (url.href !== uri && url.href !== `${uri}/`) return 'is not a normalized address'
   if (uri.includes('#')) return 'must not have a fragment'
   if (url.username || url.password) return 'must not have a user name or password'
   if (url.protocol === 'https:' || isLoopback(uri) || isPrivateUse(url)) return undefined
   return (
-    'must begin with https://, lead to this computer (http://127.0.0.1, http://[::1] or http://localhost), ' +
+    'must begin with https://, point to the local computer (http://127.0.0.1, http://[::1] or http://localhost), ' +
     'or have a scheme with a dot, such as com.example.app:'
   )
 }
@@ -42,7 +42,7 @@ export function isRegistered(registered: readonly string[], asked: string): bool
   return registered.some((uri) => isLoopback(uri) && withoutPort(uri) === withoutPort(asked))
 }
 
-/** Returns what a page with a form may be redirected to, for its `form-action`, which has no way to name [::1]. */
+/** Returns the value for `form-action`, which cannot express [::1]: the origin, or else the scheme. */
 export const formTarget = (uri: string): string => {
   const { protocol, origin, hostname } = new URL(uri)
   const isNameable = (protocol === 'https:' || protocol === 'http:') && !hostname.startsWith('[')

@@ -28,7 +28,7 @@ export const grantRoutes = (http: Http) =>
       response: GrantPage,
     })
     .delete('/api/settings/grants/:id', ({ ctx, params }) => grants.revoke(ctx, params), {
-      ...on(grants.revoke, 'End the permission of a program, and its streams'),
+      ...on(grants.revoke, 'End the access of a program and close its streams'),
       params: byId,
       response: Deleted,
     })
@@ -36,7 +36,7 @@ export const grantRoutes = (http: Http) =>
       '/api/settings/grants/look',
       ({ ctx, body, request }) => grants.look(ctx, { ...body, base: baseOf(ctx.app, request) }),
       {
-        ...on(grants.look, 'Show what a program asks for, which sent you to /oauth/authorize'),
+        ...on(grants.look, 'Show what a program requests, after it sent you to /oauth/authorize'),
         body: GrantRequest,
         response: GrantRequested,
       },
@@ -45,7 +45,7 @@ export const grantRoutes = (http: Http) =>
       '/api/settings/grants/decide',
       ({ ctx, body, request }) => grants.decide(ctx, { ...body, base: baseOf(ctx.app, request) }),
       {
-        ...on(grants.decide, 'Authorize the program or refuse; returns a ticket for POST /oauth/consent'),
+        ...on(grants.decide, 'Authorize or refuse the program; returns a ticket for POST /oauth/consent'),
         body: GrantDecision,
         response: GrantTicket,
       },
@@ -65,7 +65,7 @@ export const grantRoutes = (http: Http) =>
       },
     )
     .delete('/api/admin/oauth-clients/:id', ({ ctx, params }) => clients.remove(ctx, params), {
-      ...on(clients.remove, 'Remove a program and end all its permissions'),
+      ...on(clients.remove, 'Remove a program and end all its access'),
       params: byClient,
       response: Removed,
     })

@@ -12,7 +12,7 @@ import { grantRevoked } from './events.ts'
 import type { Grant } from './schema.ts'
 import { oauthGrants as table } from './table.ts'
 
-/** A permission ends when its program does not renew it for this long. */
+/** A grant ends if its program does not renew it for this long. */
 export const IDLE_DAYS = 30
 
 export const visible = {
@@ -44,10 +44,10 @@ type Row = Omit<Grant, 'user' | 'can' | 'defaultProject'> & {
   idleUntil: string
 }
 
-/** Adds what is not in the row: uses that are not written yet, and what the caller may do. */
+/** Adds uses that are not written yet, and what the caller may do. */
 export function shown({ app, actor }: Ctx, { userId, userName, idleUntil, ...row }: Row): Grant {
   const recent = app.auth.unwrittenUses(row.id)
-  const refusal = refusalOf(actor, person, 'Ending a permission', app.clock)
+  const refusal = refusalOf(actor, person, 'Ending the access of a program', app.clock)
   return {
     ...row,
     defaultProject: row.projectId,
@@ -58,13 +58,13 @@ export function shown({ app, actor }: Ctx, { userId, userName, idleUntil, ...row
   }
 }
 
-/** SQL condition: permissions that a program can still use. */
+/** SQL condition: grants that a program can still use. */
 export const isLive = ({ now }: { now: string | Placeholder }): SQL =>
   and(isNull(table.revokedAt), gt(table.expiresAt, now), gt(table.idleUntil, now))
 
 export const isMine = (ctx: Ctx): SQL => eq(table.userId, userIdOf(ctx.actor))
 
-/** Ends permissions and their tokens in the running transaction. Returns how many ended. */
+/** Ends grants and their tokens in the caller's transaction. Returns their number. */
 export async function endGrants(ctx: Ctx, where: SQL, reason: string): Promise<number> {
   const ended = await ctx.db
     .update(table)

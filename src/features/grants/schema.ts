@@ -23,7 +23,7 @@ const toolsets = array(toolsetName, 20, {
   description: 'Toolsets that it can use. Empty: all tools',
 })
 const program = {
-  name: text(100, { example: 'Claude Code', description: 'What the program calls itself' }),
+  name: text(100, { example: 'Claude Code', description: 'Name that the program chose for itself' }),
   host: nullable(text(255, { example: 'claude.ai', description: 'The host that published its description, if any' })),
 }
 
@@ -41,7 +41,7 @@ export const Grant = object({
   toolsets,
   lastUsedAt: nullable(instant()),
   useCount: int({ example: 12 }),
-  expiresAt: instant({ description: 'When it ends, unless it is not used for 30 days before' }),
+  expiresAt: instant({ description: 'When the access ends. It ends earlier if it is not used for 30 days' }),
   revokedAt: nullable(instant()),
   can: permissions(['revoke']),
 })
@@ -50,7 +50,7 @@ export const GrantPage = object({ ...pageOf(Grant).properties, can: permissions(
 export type GrantPage = Static<typeof GrantPage>
 export const GrantQuery = object({
   ...paging('createdAt'),
-  organizationId: optional(id({ description: 'Those of everybody in this team, for its owners' })),
+  organizationId: optional(id({ description: 'The programs of all members of this team; only for its owners' })),
 })
 export type GrantQuery = Static<typeof GrantQuery>
 
@@ -58,7 +58,7 @@ export type GrantQuery = Static<typeof GrantQuery>
 const request = text(8000, {
   minLength: 1,
   example: 'client_id=…&redirect_uri=…',
-  description: 'The query it came with',
+  description: 'The query string of the request',
 })
 export const GrantRequest = object({ request })
 export type GrantRequest = Static<typeof GrantRequest>
@@ -77,7 +77,7 @@ export const GrantRequested = object({
       projectId: nullable(defaultProject),
       scopes,
       toolsets,
-      days: int({ min: 1, max: 90, example: 60, description: 'Days that are left of what the person agreed to' }),
+      days: int({ min: 1, max: 90, example: 60, description: 'Days until the earlier access ends' }),
     }),
   ),
 })
@@ -107,7 +107,7 @@ export const OauthClient = object({
   name: text(100, { example: 'Build robot' }),
   redirectUris: array(text(2000, { example: 'https://robot.example.com/callback' }), 50),
   createdAt: instant(),
-  grants: int({ example: 3, description: 'How many people authorized it' }),
+  grants: int({ example: 3, description: 'Number of people who authorized it' }),
   lastUsedAt: nullable(instant()),
 })
 export type OauthClient = Static<typeof OauthClient>

@@ -41,14 +41,14 @@ const MOST_DAYS = 90
 const CONSENT_MINUTES = 5
 const CODE_MINUTES = 1
 
-const SEE_TEAM = 'Seeing the programs of everybody in a team'
+const SEE_TEAM = 'Seeing the programs of all members of a team'
 
 export const list = read('grants.list', account('tokens:read'), async (ctx, query: GrantQuery): Promise<GrantPage> => {
   const { organizationId } = query
   const isMember = organizationId !== undefined && ctx.actor.memberships.has(organizationId)
   if (isMember) requireRole(ctx.actor, organizationId, 'owner', SEE_TEAM)
   const page = keyset({ createdAt: table.createdAt }, table.id, query, { sort: 'createdAt', order: 'desc' })
-  // Turn 0: the program has not fetched its tokens.
+  // Turn 0: the program has not fetched its tokens yet.
   const ofTeam = organizationId && (isMember ? eq(table.organizationId, organizationId) : sql`false`)
   const whose = ofTeam || isMine(ctx)
   const live = and(whose, isLive(ctx), sql`${table.turn} > 0`)
@@ -63,7 +63,7 @@ export const list = read('grants.list', account('tokens:read'), async (ctx, quer
   return { ...found, items: found.items.map((row): Grant => shown(ctx, row)), can: { listTeam: permissionOf(refusal) } }
 })
 
-/** Ends a permission: one's own, or that of a member of a team that the caller owns. */
+/** Ends a grant of the caller, or of a member of a team that the caller owns. */
 export const revoke = write(
   'grants.revoke',
   person,
@@ -75,7 +75,7 @@ export const revoke = write(
     const own = grant?.userId === userIdOf(ctx.actor)
     const owns = grant && atLeast(ctx.actor.memberships.get(grant.organizationId), 'owner')
     if (!own && !owns) throw notFound('grant', id)
-    await endGrants(ctx, eq(table.id, id), own ? 'The person ended it' : 'An owner of the team ended it')
+    await endGrants(ctx, eq(table.id, id), own ? 'The user ended it' : 'An owner of the team ended it')
     return { id, deleted: true }
   },
   { destructive: true, idempotent: true },
@@ -83,7 +83,7 @@ export const revoke = write(
 
 // ---- the question
 
-/** Checks what a program asks for. Its mistakes are those of the request here. */
+/** Checks the request of a program. Throws `invalid` for its mistakes. */
 const askedIn = (ctx: Ctx, base: string, request: string): Promise<Asked> =>
   checkRequest(ctx, base, new URLSearchParams(request)).catch((error: unknown) => {
     if (error instanceof OAuthError || error instanceof RefusedRequest) throw invalid('/request', error.message)
@@ -93,10 +93,10 @@ const askedIn = (ctx: Ctx, base: string, request: string): Promise<Asked> =>
 const placeOf = ({ redirectUri }: Asked): GrantRequested['place'] =>
   isLoopback(redirectUri) ? 'computer' : redirectUri.startsWith('https:') ? 'web' : 'app'
 
-/** The host that vouches for a program: only a document at an address of its own proves one. */
+/** The host of the program's document. Only a document proves where a program comes from. */
 const hostOf = ({ client }: Asked): string | null => (client.kind === 'document' ? new URL(client.id).host : null)
 
-/** Returns what a program asks for, to be shown to the person. */
+/** Returns the request of a program, to be shown to the user. */
 export const look = flow(
   'grants.look',
   interactive,
@@ -114,9 +114,9 @@ export const look = flow(
 )
 
 /**
- * Returns what the person chose for the same program, if nothing is new. Only for a program whose host is proven and
- * that is called back there: any program on a computer can take the name of another one. What it gets without a
- * question ends no later than what the person agreed to.
+ * Returns what the user chose for the same program before, if it requests no more now. Only for a program with a proven
+ * host and a web address: any program on a computer can use the name of another one. The new grant ends no later than
+ * the one that the user agreed to.
  */
 async function chosenBefore(ctx: Ctx, asked: Asked): Promise<GrantRequested['before']> {
   if (hostOf(asked) === null || placeOf(asked) !== 'web') return null
@@ -147,7 +147,6 @@ async function chosenBefore(ctx: Ctx, asked: Asked): Promise<GrantRequested['bef
 
 // ---- the decision
 
-/** What the ticket of a decision is for. */
 type Decided = {
   asked: Asked
   allowed: (Omit<GrantDecision, 'request' | 'decision'> & { organizationId: string }) | null
@@ -160,7 +159,7 @@ const keep = write('grants.keep', recent(15), async (ctx, decided: Decided): Pro
   return { ticket: await issueSecret(ctx, { purpose, minutes: CONSENT_MINUTES, boundTo, data }) }
 })
 
-/** Returns a ticket for the form that leads the person back to the program. Only the same login session can use it. */
+/** Returns a ticket for the form that redirects the user to the program. Only the same login session can use it. */
 export const decide = flow(
   'grants.decide',
   recent(15),
@@ -173,14 +172,14 @@ export const decide = flow(
     if (scopes.length === 0) throw invalid('/scopes', 'Choose at least one scope.')
     checkNames(ctx, scopes, choice.toolsets)
     const beyond = scopes.find((scope) => !isWithin(asked.scopes, scope))
-    if (beyond) throw invalid('/scopes', `The program did not ask for ${beyond}.`)
+    if (beyond) throw invalid('/scopes', `The program did not request the scope ${beyond}.`)
     return keep(ctx, { asked, allowed: { ...choice, organizationId, scopes } })
   },
 )
 
 type Place = Parameters<typeof projectsOf>[1] & { agentId?: string | null }
 
-/** Throws unless the person is in the team, sees the projects there, and may work as the agent. */
+/** Throws unless the user is in the team, sees the projects, and may work as the agent. */
 async function requirePlace(ctx: Ctx, place: Place): ReturnType<typeof projectsOf> {
   const { organizationId, agentId } = place
   await organizations.get(ctx, { id: organizationId })
@@ -192,7 +191,7 @@ async function requirePlace(ctx: Ctx, place: Place): ReturnType<typeof projectsO
 const purposeOf = (kind: 'consent' | 'code', projects: readonly string[] | null | undefined) =>
   projects ? (`grant_${kind}_limited` as const) : (`grant_${kind}` as const)
 
-/** Whether a scope is part of what was asked for: `read` of `write`, `notes:read` of `read`. */
+/** Returns whether the requested scopes include this one: `write` includes `read`, `read` includes `notes:read`. */
 function isWithin(asked: readonly string[], scope: string): boolean {
   const [access = '', resource] = scope.split(':').reverse()
   const accesses = access === 'read' ? ['read', 'write'] : ['write']
@@ -202,7 +201,7 @@ function isWithin(asked: readonly string[], scope: string): boolean {
 const unusable = () =>
   new AppError(
     'forbidden',
-    'This decision was already used, is older than five minutes, or was made elsewhere. Start again in the program.',
+    'This decision was used, is older than 5 minutes, or was made in another session. Start again in the program.',
   )
 
 const now = sql.placeholder('now')
@@ -228,7 +227,7 @@ const store = prepareDeferred((db) =>
   }),
 )
 
-/** Stores the decision, and returns the address that leads back to the program, with a code if it was authorized. */
+/** Stores the grant. Returns the callback address of the program, with a code if the user authorized it. */
 export const consent = write(
   'grants.consent',
   recent(15),
@@ -241,10 +240,10 @@ export const consent = write(
     const { asked, allowed } = found.data as Decided
     if (!allowed) return { location: backTo(asked, base, { error: 'access_denied' }) }
     await lockOwnSession(ctx)
-    // What was true when the person decided may have changed since.
+    // Rights may have changed since the decision.
     const { projects, projectId } = await requirePlace(ctx, allowed)
     if ((await ctx.db.$count(oauthClients, eq(oauthClients.id, asked.client.id))) === 0) throw unusable()
-    await requireBelowLimit(ctx, 'valid permissions of programs', table, gt(table.idleUntil, ctx.now))
+    await requireBelowLimit(ctx, 'authorized programs', table, gt(table.idleUntil, ctx.now))
     const userId = userIdOf(ctx.actor)
     const { organizationId, agentId, scopes = asked.scopes, toolsets = [], days = MOST_DAYS } = allowed
     const name = asked.client.name
@@ -269,8 +268,8 @@ export const consent = write(
     await notify(ctx, {
       userId,
       reason: 'security',
-      title: `You let ${name} in`,
-      message: 'It can work in your name until you end it.',
+      title: `You authorized ${name}`,
+      message: 'The program can act for you until you end its access.',
       link: '/settings/grants',
     })
     const code = await issueSecret(ctx, {

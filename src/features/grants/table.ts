@@ -3,7 +3,7 @@ import { instant, record, textList } from '../../db/columns.ts'
 import { organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
 
-/** How we know a program: it published a document, registered, or an administrator added it. */
+/** How a program is known: by a published document, by registration, or because an administrator added it. */
 export type ClientKind = 'document' | 'registered' | 'added'
 
 /** Programs that ask people to authorize them. */
@@ -13,7 +13,7 @@ export const oauthClients = pgTable(
     /** The `client_id`: a random id, or the address of the program's document. */
     id: text().primaryKey(),
     kind: text().$type<ClientKind>().notNull(),
-    /** What the program calls itself: a stranger's text. */
+    /** Name that the program chose: untrusted text. */
     name: text().notNull(),
     redirectUris: textList().notNull(),
     createdAt: instant().notNull(),
@@ -23,7 +23,7 @@ export const oauthClients = pgTable(
   (t) => [index('oauth_clients_created').on(t.kind, t.createdAt)],
 )
 
-/** A person's permission for one program, in one team. Its access tokens are rows of `mcp_tokens`. */
+/** The access of one program, given by one user in one team. Its access tokens are rows of `mcp_tokens`. */
 export const oauthGrants = pgTable(
   'oauth_grants',
   {
@@ -36,7 +36,7 @@ export const oauthGrants = pgTable(
       .references(() => organizations.id, { onDelete: 'cascade' }),
     clientId: text().notNull(),
     clientName: text().notNull(),
-    /** Where the program comes from, as far as it is proven: the host of its document. */
+    /** The host of its document; null without one. */
     clientHost: text(),
     agentId: uuid(),
     /** The default project of its calls. */
@@ -48,7 +48,7 @@ export const oauthGrants = pgTable(
     /** The number of the valid refresh token, and since when it is valid. 0: the program has not fetched any. */
     turn: integer().notNull().default(0),
     turnedAt: instant(),
-    /** It ends when it is not renewed until then. */
+    /** The grant ends if it is not renewed by then. */
     idleUntil: instant().notNull(),
     expiresAt: instant().notNull(),
     lastUsedAt: instant(),
@@ -64,7 +64,7 @@ export const oauthGrants = pgTable(
   ],
 )
 
-/** Every refresh token of a grant, also those that were replaced: the use of an old one ends the grant. */
+/** All refresh tokens of a grant, also replaced ones: using an old one ends the grant. */
 export const oauthRefreshTokens = pgTable(
   'oauth_refresh_tokens',
   {

@@ -5,7 +5,7 @@ import { frame, home } from './service.ts'
 export const homeRoutes = (http: Http) =>
   http
     .get('/api/home', ({ ctx, query }) => home(ctx, query), {
-      ...on(home, 'Your open tasks, who is at work now, and what agents did today'),
+      ...on(home, 'Your open tasks, the tasks that are held now, and the activity of agents today'),
       query: HomeQuery,
       response: Home,
     })

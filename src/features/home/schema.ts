@@ -9,11 +9,11 @@ import { User } from '../users/schema.ts'
 
 export const Home = object({
   mine: object({
-    items: Type.Array(TaskItem, { description: 'Your open tasks, changed last first; at most 10' }),
+    items: Type.Array(TaskItem, { description: 'Your open tasks, last changed first; at most 10' }),
     total: int({ example: 3 }),
   }),
-  atWork: Type.Array(TaskItem, { description: 'Tasks that somebody holds now; at most 20' }),
-  today: Type.Array(ActivityItem, { description: 'What agents did since then, newest first; at most 30' }),
+  atWork: Type.Array(TaskItem, { description: 'Tasks that someone holds now; at most 20' }),
+  today: Type.Array(ActivityItem, { description: 'Activity of agents since then, newest first; at most 30' }),
 })
 export type Home = Static<typeof Home>
 

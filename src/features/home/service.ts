@@ -11,7 +11,7 @@ import type { Frame, FrameQuery, Home, HomeQuery } from './schema.ts'
 
 const DAY = 86_400_000
 
-/** Returns what the first page of the dashboard shows of the current team, in one call. */
+/** Returns the content of the dashboard's first page in one call. */
 export const home = read('home.get', member('tasks:read'), async (ctx, query: HomeQuery): Promise<Home> => {
   const since = query.since ?? new Date(Date.parse(ctx.now) - DAY).toISOString()
   const mine = await tasks.list(ctx, { assignee: 'me', open: true, sort: 'updatedAt', limit: 10, total: true })
@@ -22,7 +22,7 @@ export const home = read('home.get', member('tasks:read'), async (ctx, query: Ho
   return { mine: { items: mine.items, total: mine.total ?? mine.items.length }, atWork: held.items, today: did }
 })
 
-/** Returns what is around every page of the dashboard, so that a page begins with one call instead of five. */
+/** Returns what all pages of the dashboard need, so that loading a page takes one call instead of five. */
 export const frame = read('home.frame', account('account:read'), async (ctx, query: FrameQuery): Promise<Frame> => {
   const byName = { limit: 200, sort: 'name', order: 'asc' } as const
   const me = await accounts.me(ctx, {})

@@ -14,7 +14,7 @@ export const hubRoutes = (http: Http) =>
       '/api/ws',
       ({ ctx, request, guard }) => hub.connect(ctx, { upgrade: (data) => guard.upgrade(request, data) }),
       {
-        ...on(hub.connect, 'Hear of events as they happen, over a WebSocket', { inAddress: true, answers: [426] }),
+        ...on(hub.connect, 'Receive events as they happen, over a WebSocket', { inAddress: true, answers: [426] }),
         query: SocketQuery,
       },
     )
@@ -33,7 +33,7 @@ export const hubRoutes = (http: Http) =>
       {
         ...on(
           hub.events,
-          'Hear of events as server-sent events; with `Accept: application/json`, those since a cursor',
+          'Receive events as server-sent events; with `Accept: application/json`, get those since a cursor',
         ),
         query: EventsQuery,
         response: LiveEvents,

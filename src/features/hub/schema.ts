@@ -18,7 +18,7 @@ import {
 
 const cursor = text(2000, {
   example: 'h1.019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10.2s.',
-  description: 'Opaque; send it back to go on from there',
+  description: 'Opaque. Send it to continue after the last event',
 })
 
 export const Ticket = object({
@@ -36,7 +36,7 @@ export const EventsQuery = object({
   topics: optional(
     text(hubLimits.topics * 60, {
       example: 'project:019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10',
-      description: 'Separated by commas: `organization:<id>`, `project:<id>`, `record:<id>`. `me` is always on',
+      description: 'Separated by commas: `organization:<id>`, `project:<id>`, `record:<id>`. `me` is always included',
     }),
   ),
   cursor: optional(cursor),
@@ -54,7 +54,7 @@ export const LiveEvent = object({
   actor: Doer,
   organizationId: nullable(id()),
   projectId: nullable(id()),
-  subjectId: nullable(id({ description: 'The record that it is about' })),
+  subjectId: nullable(id({ description: 'The record that the event is about' })),
   data: jsonObject(),
   record: optional(jsonObject({ description: 'The record as it is now' })),
 })
@@ -64,10 +64,10 @@ export const LiveEvents = object({
   events: Type.Array(LiveEvent),
   cursor,
   refused: array(object({ topic: text(200), code: text(40, { example: 'not_found' }) }), hubLimits.topics, {
-    description: 'Topics that do not exist for you',
+    description: 'Topics that do not exist or that you cannot see',
   }),
   reset: optional(
-    oneOf(['epoch', 'age', 'count'], { description: 'Events were missed: load everything again, then go on' }),
+    oneOf(['epoch', 'age', 'count'], { description: 'Events were missed: load everything again, then continue' }),
   ),
 })
 export type LiveEvents = Static<typeof LiveEvents>

@@ -8,7 +8,7 @@ import { SseClient } from '../../live/sse.ts'
 import { watchable } from '../../live-hooks.ts'
 import type { EventsQuery, LiveEvents, Ticket } from './schema.ts'
 
-/** Any credential of the web API: the scope for its kind decides about each event. */
+/** Any credential of the web API. For each event, the scope of its kind decides. */
 const listener: Rule = { kinds: ['session', 'api_key'], scope: null, role: null, limited: true }
 
 /** Turns the request into a WebSocket; returns false if the client did not ask for one. */

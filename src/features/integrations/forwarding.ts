@@ -30,7 +30,7 @@ export function unseal(app: App, sealed: string): Secrets {
   if (text === undefined)
     throw new AppError(
       'invalid',
-      'The stored secret of this integration cannot be decrypted any more. Connect it again.',
+      'The stored secret of this integration can no longer be decrypted. Connect the integration again.',
     )
   return JSON.parse(text) as Secrets
 }
@@ -62,7 +62,7 @@ interface Delivery {
   notificationId: string
 }
 
-/** Reads the delivery when it is sent: an integration that was disabled or removed meanwhile gets nothing. */
+/** Reads the delivery when it is sent. Returns undefined if the integration was disabled or removed meanwhile. */
 const due = read('integrations.due', machine, async (ctx, { integrationId, notificationId }: Delivery) => {
   const [found] = await ctx.db
     .select({
@@ -85,7 +85,7 @@ const due = read('integrations.due', machine, async (ctx, { integrationId, notif
   return found?.settings.enabled ? found : undefined
 })
 
-/** Stores the result of the last delivery, which the owner can see. */
+/** Stores the result of the last delivery for the owner. */
 export const settle = write(
   'integrations.settle',
   person,

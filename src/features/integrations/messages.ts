@@ -20,7 +20,7 @@ interface Post {
 }
 
 const DISCORD_MOST = 2000
-/** Slack reads `<!channel>` and links out of plain text unless these are escaped. */
+/** Slack interprets `<!channel>` and links in plain text unless they are escaped. */
 const slackSafe = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 const lines = (...texts: (string | null)[]): string => texts.filter(Boolean).join('\n')

@@ -20,7 +20,7 @@ export const providers = [...codeHosts, 'slack', 'discord', 'webhook'] as const
 export type Provider = (typeof providers)[number]
 
 const settings = {
-  enabled: bool({ description: 'false: disabled' }),
+  enabled: bool(),
   events: array(text(40, { pattern: '^[a-z_]+$', example: 'mention' }), 50, {
     uniqueItems: true,
     description:

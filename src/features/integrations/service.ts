@@ -159,7 +159,7 @@ async function change(
   const moved = settings.url === undefined ? {} : hostSetting(ctx, provider, settings.url)
   // A thief with a stolen session must not be able to send a token, which they cannot read, to a host of their own.
   if ('url' in moved && moved.url !== before.settings.url && secret === undefined)
-    throw invalid('/secret', 'The new host needs its own token: send secret as well.', 'required')
+    throw invalid('/secret', 'The new host needs its own token. Send secret too.', 'required')
   const changed = await changeVersioned(ctx, integrations, {
     columns: visible,
     before,
@@ -237,8 +237,7 @@ export const test = flow(
       .from(integrations)
       .where(mine(ctx, provider))
     if (!found) throw notFound('integration', provider)
-    if (!forwards(provider))
-      throw new AppError('conflict', `${provider} does not receive messages, so there is nothing to test.`)
+    if (!forwards(provider)) throw new AppError('conflict', `${provider} does not receive messages, so it has no test.`)
     await countAttempt(
       ctx.app.driver,
       `integration-test:${userIdOf(ctx.actor)}`,

@@ -30,7 +30,7 @@ const me = async (ctx: Ctx): Promise<User> => {
   return user as User
 }
 
-/** Returns nothing for an unconfirmed address, which may belong to somebody else. */
+/** Lists no invites for an unconfirmed address, which may belong to someone else. */
 export const mine = read(
   'invites.mine',
   account('account:read'),
@@ -101,7 +101,7 @@ export const inviteHooks = [
   mayRegister.handle(async (ctx, { email, inviteToken }) => {
     const invite = await usable(ctx, await byToken(ctx, inviteToken))
     if (!sameAddress(invite, email))
-      throw invalid('/email', 'This invitation was sent to another address. Register with that one.')
+      throw invalid('/email', 'This invitation was sent to another address. Register with that address.')
     return { provesMailbox: !invite.handedOver }
   }),
   onRegistered.handle(async (ctx, { user, inviteToken }) => {
@@ -110,9 +110,15 @@ export const inviteHooks = [
 ]
 
 const gone = () =>
-  new AppError('gone', 'This invitation was used, withdrawn or replaced, or has expired. Ask the team for a new one.')
+  new AppError(
+    'gone',
+    'This invitation was already used, withdrawn or replaced, or has expired. Ask the team for a new one.',
+  )
 const unknown = () =>
-  new AppError('not_found', 'There is no such invitation for you. It works only for the address it was sent to.')
+  new AppError(
+    'not_found',
+    'You have no such invitation. An invitation works only for the address that it was sent to.',
+  )
 
 /** Returns undefined if the token is well-formed but was replaced. */
 async function byToken(ctx: Ctx, token: string): Promise<Row | undefined> {
@@ -132,13 +138,13 @@ async function addressedTo(ctx: Ctx, user: User, ref: string): Promise<Row> {
   return found
 }
 
-/** Locks the team and returns the invite if it is usable. Of concurrent uses exactly one wins. */
+/** Locks the team and returns the invite if it is usable. Only one of several concurrent uses succeeds. */
 async function claim(ctx: Ctx, user: User, ref: string): Promise<Row> {
   await members.lock(ctx, (await addressedTo(ctx, user, ref)).organization.id)
   return usable(ctx, await addressedTo(ctx, user, ref))
 }
 
-/** Throws unless the invite is open, has not expired, and its inviter could still send it today. */
+/** Throws unless the invite is open and not expired, and its inviter may still invite to its role. */
 async function usable(ctx: Ctx, invite: Row | undefined): Promise<Row> {
   if (!invite || invite.acceptedAt || invite.closedAt || invite.expiresAt <= ctx.now) throw gone()
   const inviter = invite.invitedBy ? await memberOf(ctx, invite.organization.id, invite.invitedBy.id) : undefined
@@ -153,7 +159,7 @@ async function take(ctx: Ctx, invite: Row, user: Pick<User, 'id' | 'name'>): Pro
   if (joined && manages(role))
     await notifyOwners(ctx, organization.id, user.id, {
       title: `${oneLine(user.name)} joined ${oneLine(organization.name)} as ${role}`,
-      message: `They accepted the invitation to ${email} by ${oneLine(invitedBy?.name ?? 'a former user')}.`,
+      message: `They accepted the invitation of ${oneLine(invitedBy?.name ?? 'a former user')} to ${email}.`,
     })
 }
 

@@ -16,7 +16,7 @@ export const inviteRoutes = (http: Http) =>
       {
         ...on(
           invites.create,
-          'Invite somebody to a team by e-mail, or by a link to hand over if there is no mail server',
+          'Invite someone to a team by e-mail, or by a link that you pass on if there is no mail server',
         ),
         params: byId,
         body: InviteCreate,

@@ -39,13 +39,12 @@ export type Row = Invite & { closedAt: string | null; handedOver: boolean }
 
 export const shown = ({ closedAt: _, handedOver: __, ...invite }: Row): Invite => invite
 
-/** The kind names the team: a new link erases older mails of its kind, and must not erase those of another team. */
+/** Contains the team: a new link erases older mails of the same kind, but not those of another team. */
 export const mailKind = (organizationId: string): string => `invite:${organizationId}`
 
-/** Only those who may give a role may invite to it, and they must still be allowed when the invite is accepted. */
+/** The role that is needed to invite to a role, checked when the invite is sent and when it is accepted. */
 export const roleToInvite = (role: Role): Role => (role === 'owner' ? 'owner' : 'admin')
 
-/** Lists open invites. */
 export async function listOpen(ctx: Ctx, query: InviteQuery, ...filters: (SQL | undefined)[]): Promise<InvitePage> {
   const page = keyset({ createdAt: invites.createdAt }, invites.id, query, { sort: 'createdAt' })
   const ofTeam = inArray(

@@ -35,11 +35,13 @@ export const InviteSent = object({
     url({
       example: 'https://tutti.example.com/invite#svc_inv_…',
       description:
-        'Only without a mail server, and only at a browser: hand it to the person yourself. It is shown once and ' +
-        'proves no mailbox',
+        'Only without a mail server, and only in a browser: pass it on to the person yourself. It is shown once and ' +
+        'does not confirm their address',
     }),
   ),
-  detail: optional(text(1000, { description: 'Where the link is, if there is no mail server and it is not shown' })),
+  detail: optional(
+    text(1000, { description: 'How to get the link, if there is no mail server and the link is not shown' }),
+  ),
 })
 export type InviteSent = Static<typeof InviteSent>
 

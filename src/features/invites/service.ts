@@ -46,16 +46,15 @@ export const create = write(
 
 /**
  * Sends an invite in the caller's transaction. The caller has checked the right to invite. An open invite is renewed,
- * and its old link stops working. Without a mail server the result has the link for the inviter to hand over, but only
- * at a browser: with the link a program could register as a person of its own.
+ * and its old link stops working. Without a mail server the result has the link for the inviter to pass on, but only in
+ * a browser: a program could use it to register an account of its own.
  */
 export async function send(
   ctx: Ctx,
   organization: { id: string; name: string },
   { email, role = 'member' }: InviteCreate,
 ): Promise<InviteSent> {
-  if (manages(role))
-    authorize(ctx.actor, makingManagers(organization.id), `Inviting somebody as ${role}`, ctx.app.clock)
+  if (manages(role)) authorize(ctx.actor, makingManagers(organization.id), `Inviting someone as ${role}`, ctx.app.clock)
   await members.lock(ctx, organization.id)
   const known = await byEmail(ctx, email)
   if (known && (await memberOf(ctx, organization.id, known.id)))
@@ -91,7 +90,7 @@ export async function send(
   await tellInvited(ctx, { known, inviteId: invite.id, title: subject })
   if (manages(role))
     await notifyOwners(ctx, organization.id, userIdOf(ctx.actor), {
-      title: `Somebody was invited as ${role} of ${oneLine(organization.name)}`,
+      title: `New invitation: ${role} of ${oneLine(organization.name)}`,
       message: `${oneLine(ctx.actor.name)} invited ${email}.`,
     })
   ctx.emit(renewed ? inviteRenewed : inviteCreated, {
@@ -104,28 +103,28 @@ export async function send(
   return { ...shown(made as Row), ...(handedOver && byHand) }
 }
 
-/** Requires that the plan has room for everybody who is invited: otherwise the last one could not accept. */
+/** Requires room in the plan for all open invites: otherwise the last person could not accept. */
 async function requirePlaceFor(ctx: Ctx, organizationId: string): Promise<void> {
   const waiting = and(eq(invites.organizationId, organizationId), open, gt(invites.expiresAt, ctx.now))
   const reserved = { count: await ctx.db.$count(invites, waiting), name: 'open invitation' }
   await requirePlanRoom(ctx, organizationId, 'members', { reserved })
 }
 
-/** Notifies whom the address belongs to; a renewed invite replaces the earlier notification. */
+/** Notifies the owner of the address. A renewed invite replaces the earlier notification. */
 async function tellInvited(
   ctx: Ctx,
   { known, inviteId, title }: { known: Awaited<ReturnType<typeof byEmail>>; inviteId: string; title: string },
 ): Promise<void> {
   await settle(ctx, { id: inviteId, reasons: ['invite'] })
-  // The owner of an account with an unconfirmed address must not learn who writes to that address.
+  // Someone who registered an address that is not theirs must not learn who invites its owner.
   if (!known?.emailVerifiedAt || known.status !== 'active') return
   const about = { kind: 'invite' as const, id: inviteId }
   await notify(ctx, { userId: known.id, reason: 'invite', title, link: '/inbox', about })
 }
 
 const linkKept = ({ app }: Ctx, organizationId: string): string =>
-  'This server sends no mail. It shows the link of an invitation only to a person at a browser: get a new one at ' +
-  `${app.url}${teamPage(organizationId)}. Whoever runs the server can also read it with \`tutti outbox\` and pass it on.`
+  'This server sends no mail, and shows the link of an invitation only in a browser. Get a new link at ' +
+  `${app.url}${teamPage(organizationId)}. The operator of the server can also read the link with \`tutti outbox\`.`
 
 const linkOf = ({ app }: Ctx, token: string): string => `${app.url}/invite#${token}`
 
@@ -135,11 +134,9 @@ const mailOf = (
   { role, token, expiresAt }: { role: Role; token: string; expiresAt: string },
 ) => ({
   kind: mailKind(id),
-  lines: [`${oneLine(ctx.actor.name)} invites you to work in ${oneLine(name)} as ${role}.`],
-  button: { label: 'See the invitation', url: linkOf(ctx, token) },
-  notes: [
-    `The link works for ${DAYS} days. If you do not know the sender, ignore this mail: nothing happens without you.`,
-  ],
+  lines: [`${oneLine(ctx.actor.name)} invites you to join the team ${oneLine(name)} as ${role}.`],
+  button: { label: 'View the invitation', url: linkOf(ctx, token) },
+  notes: [`The link expires after ${DAYS} days. If you do not know the sender, you can ignore this mail.`],
   expiresAt,
 })
 
@@ -158,7 +155,7 @@ export const withdraw = write(
   { destructive: true },
 )
 
-/** Counts an invitation by mail. Counts in the transaction, so that only sent ones count. */
+/** Limits invitations by mail. Counts in the transaction, so that only sent ones count. */
 export async function countSent(ctx: Ctx, organizationId: string, email: string): Promise<void> {
   const limits: [string, number][] = [
     [`invites:${organizationId}`, MOST.team],

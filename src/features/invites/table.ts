@@ -15,7 +15,7 @@ export const invites = pgTable(
     email: text().notNull(),
     role: text().$type<Role>().notNull(),
     hash: text().notNull(),
-    /** The inviter got the link to hand over, so it does not prove that its user reads the mailbox. */
+    /** The inviter got the link to pass on, so using it does not confirm the address. */
     handedOver: boolean().notNull().default(false),
     invitedById: uuid().references(() => users.id, { onDelete: 'set null' }),
     expiresAt: instant().notNull(),

@@ -19,7 +19,7 @@ const heading = title(200, { example: 'Search finds nothing in notes' })
 const description = title(20_000, { example: 'I search for a word that is in the title, and the list is empty.' })
 const priority = oneOf(['critical', 'high', 'medium', 'low'])
 const status = oneOf(['open', 'in_review', 'closed'])
-const answer = text(20_000, { example: 'Fixed with the update of today.' })
+const answer = text(20_000, { example: 'Fixed in the update of today.' })
 
 export const Issue = object({
   ...recordFields,

@@ -64,8 +64,8 @@ function statements(records: Records): Statements {
 }
 
 /**
- * Returns the records linked with a record, newest first: links in both directions, notes that list it among their own
- * links, and texts that mention its key. The usual case, no links, costs one short query.
+ * Returns the records linked with a record, newest first: links in both directions, notes whose own links contain it,
+ * and texts that mention its key. Without links this takes one short query.
  */
 export async function linkedWith(
   ctx: Ctx,

@@ -40,7 +40,7 @@ async function endsOf(ctx: Ctx, rows: readonly Row[]): Promise<Map<string, Found
 
 const toEnd = ({ type, id, title, path }: End): End => ({ type, id, title, path })
 
-/** Returns links with both ends, leaving out those where the caller does not see both. */
+/** Adds both ends to the links. Leaves out links of which the caller does not see both ends. */
 async function present(ctx: Ctx, rows: readonly Row[]): Promise<(Link & { ends: [Found, Found] })[]> {
   const ends = await endsOf(ctx, rows)
   return rows.flatMap(({ id, createdAt, kind, fromId, toId }) => {
@@ -91,7 +91,7 @@ async function findEnd(ctx: Ctx, type: RecordName, id: string): Promise<Found> {
 async function requireOneOf(ctx: Ctx, [from, to]: [Found, Found], what: string): Promise<[Found, Found]> {
   if (await mayChange(ctx, from)) return [from, to]
   if (await mayChange(ctx, to)) return [to, from]
-  throw new AppError('forbidden', `${what} needs the right to change one of the two; you can only read them.`)
+  throw new AppError('forbidden', `${what} requires permission to change at least one of them. You can only read both.`)
 }
 
 async function mayChange(ctx: Ctx, { organizationId, projectId, ownerId }: Found): Promise<boolean> {
@@ -155,10 +155,9 @@ export const remove = write(
 )
 
 /**
- * Emits the event in the team of the first end that the caller may change, so nobody can write into a stranger's feed.
- * It does not name the other end, which not everyone there may see. An event about a personal record is for
- * its owner only. If an end is in another place, an event that nobody gets names the link there too: devices follow
- * places.
+ * Emits the event in the team of the first end that the caller may change, so that no one can write into the feed of
+ * another team. It does not name the other end, which not everyone there may see. An event about a personal record is
+ * for its owner only.
  */
 function announce(
   ctx: Ctx,
@@ -174,19 +173,19 @@ function announce(
     ...place,
     data: { linkId: id, kind, noun: from.type, title: from.title, other: to.type },
   })
-  // Devices follow places, so the link is named where its other end is too.
+  // Devices sync by team and project, so the change is also recorded where the other end is.
   for (const end of [from, to]) nameMoved(ctx, 'link', id, { ...end, userId: ctx.actor.userId }, place)
 }
 
 export type ImportedLink = Omit<Row, 'createdAt'>
 
-/** Announces a link that another instance made. Throws unless the caller may change both its ends in this team. */
+/** Announces an imported link. Throws unless the caller may change both its ends in this team. */
 export async function announceImported(ctx: Ctx, organizationId: string, link: ImportedLink): Promise<void> {
   const [from] = await seenRecords(ctx, link.fromType, [link.fromId])
   const [to] = await seenRecords(ctx, link.toType, [link.toId])
   const isHere = async (end: Found) =>
     [organizationId, null].includes(end.organizationId) && (await mayChange(ctx, end))
   if (!from || !to || !(await isHere(from)) || !(await isHere(to)))
-    throw invalid('/records', `The ends of the link ${link.id} are not in this team, or you may not change them.`)
+    throw invalid('/records', `The records of the link ${link.id} are not in this team, or you cannot change them.`)
   announce(ctx, linkCreated, link, [from, to])
 }

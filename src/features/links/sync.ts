@@ -5,7 +5,7 @@ import { LinkCreate } from './schema.ts'
 import { create, remove } from './service.ts'
 import { links } from './table.ts'
 
-/** Links are added and removed, never changed. They belong where both of their ends are. */
+/** Links are added and removed, never changed. They sync with both of their ends. */
 export const linkSync: SyncEntity<Ctx> = {
   entity: 'link',
   table: links,

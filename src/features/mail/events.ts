@@ -4,7 +4,7 @@ const ofMail = { kind: 'mail' } as const
 
 export const mailQueued = define('mail.queued', {
   ...ofMail,
-  description: 'An administrator queued a mail again that could not be sent',
+  description: 'An administrator queued a failed mail again',
 })
 export const mailSent = define('mail.sent', { ...ofMail, description: 'A mail was sent' })
 export const mailDelayed = define('mail.delayed', {
@@ -13,5 +13,5 @@ export const mailDelayed = define('mail.delayed', {
 })
 export const mailFailed = define('mail.failed', {
   ...ofMail,
-  description: 'A mail could not be sent and will not be tried again',
+  description: 'A mail could not be sent, and the server stopped trying',
 })

@@ -25,7 +25,7 @@ export interface Rendered {
 
 const safe = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 
-/** Names and titles are user input: keeps them on one line, so that they cannot imitate the text of the mail. */
+/** Keeps user input, such as names, on one line, so that it cannot imitate the text of the mail. */
 export const oneLine = (text: string, most = 100): string =>
   text
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')

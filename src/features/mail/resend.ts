@@ -5,7 +5,7 @@ import { AppError, notFound } from '../../errors.ts'
 import { mailQueued } from './events.ts'
 import { mails } from './table.ts'
 
-/** Queues a mail again that could not be sent. Its content must still be there: a used or expired one has none. */
+/** Queues a failed mail again. The content of used and expired mails was erased, so they cannot be sent. */
 export const resend = write(
   'mail.resend',
   recentAdmin(60),
@@ -13,7 +13,7 @@ export const resend = write(
     const [mail] = await ctx.db.select().from(mails).where(eq(mails.id, id)).for('update')
     if (!mail) throw notFound('mail', id)
     if (!ctx.app.config.SMTP_URL)
-      throw new AppError('conflict', 'This server has no mail server. Pass the message on yourself.')
+      throw new AppError('conflict', 'No mail server is set up. Pass the message on yourself.')
     const [queued] = await ctx.db
       .update(mails)
       .set({ status: 'queued', error: null })
@@ -22,7 +22,7 @@ export const resend = write(
     if (!queued)
       throw new AppError(
         'conflict',
-        'Only a mail that failed, and that is neither used nor expired, can be sent again.',
+        'Only a failed mail whose code or link is neither used nor expired can be sent again.',
       )
     ctx.emit(mailQueued, { subjectId: id })
     ctx.enqueue({ name: 'mail.send', data: { id } })

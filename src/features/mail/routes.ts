@@ -7,12 +7,15 @@ import * as mail from './service.ts'
 export const mailRoutes = (http: Http) =>
   http
     .get('/api/admin/outbox', ({ ctx, query }) => mail.outbox(ctx, query), {
-      ...on(mail.outbox, 'List sent, queued and failed mail, and mail that is kept because there is no mail server'),
+      ...on(
+        mail.outbox,
+        'List sent, queued and failed mail, and mail that the server keeps because there is no mail server',
+      ),
       query: OutboxQuery,
       response: OutboxPage,
     })
     .post('/api/admin/outbox/:id/resend', ({ ctx, params }) => resend(ctx, params), {
-      ...on(resend, 'Try again to send a mail that failed'),
+      ...on(resend, 'Send a failed mail again'),
       params: object({ id: id() }),
       response: Requeued,
     })

@@ -13,11 +13,13 @@ import {
   text,
 } from '../../schema.ts'
 
-/** What callers learn of a mail; identical for every address, whether or not it has an account. */
+/** The same for every address, whether or not it has an account. */
 export const MailAnswer = object({
-  sent: bool({ description: 'false: there is no mail server, so no mail is on its way' }),
+  sent: bool({ description: 'false: there is no mail server, so no mail was sent' }),
   kept: optional(bool({ description: 'This server keeps the mail; `detail` says who can read it' })),
-  detail: optional(text(300, { example: 'This server sends no mail. It keeps the message for its administrators.' })),
+  detail: optional(
+    text(300, { example: 'This server sends no mail. Ask an administrator, who can read the message in the outbox.' }),
+  ),
 })
 export type MailAnswer = Static<typeof MailAnswer>
 

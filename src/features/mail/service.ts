@@ -34,8 +34,8 @@ export async function countMail({ app }: Ctx, to: string): Promise<void> {
 
 interface Sending {
   /**
-   * Why the mail is not sent although the caller must not notice: the outbox shows it as failed with this reason, and
-   * all other statements run as usual.
+   * Why the mail is not sent, without the caller noticing: the outbox shows it as failed with this reason, and all
+   * other statements run as usual.
    */
   withheld?: string
 }
@@ -44,7 +44,8 @@ interface Sending {
 export async function queueMail(ctx: Ctx, message: Message, { withheld }: Sending = {}): Promise<void> {
   const { app } = ctx
   // A notice has neither code nor link, so a newer one does not make it obsolete.
-  if (message.code || message.button) await dispose(ctx, 'A newer mail replaced it.', sentTo(message.to, message.kind))
+  if (message.code || message.button)
+    await dispose(ctx, 'A newer mail replaced this one.', sentTo(message.to, message.kind))
   const id = newId()
   const row = { id, recipient: message.to, ...columnsOf(ctx, message) }
   const sealed = app.seal.close(JSON.stringify(render(message, app.url)))
@@ -82,8 +83,7 @@ export async function queueMails(
 }
 
 /**
- * Mails a notice about the account, but only to a confirmed address: an unconfirmed one may belong to a stranger, who
- * must not get mail whenever somebody signs up with their address.
+ * Mails a notice about the account, but only to a confirmed address: an unconfirmed one may belong to a stranger.
  */
 export async function mailNotice(ctx: Ctx, user: { emailVerifiedAt: string | null }, notice: Message): Promise<void> {
   if (user.emailVerifiedAt) await queueMail(ctx, notice)
@@ -91,7 +91,7 @@ export async function mailNotice(ctx: Ctx, user: { emailVerifiedAt: string | nul
 
 /** Erases the content of mails whose code or link was used. */
 export const wipeMail = (ctx: Ctx, to: string, ...kinds: string[]): Promise<void> =>
-  dispose(ctx, 'Its code or link was used already.', sentTo(to, ...kinds))
+  dispose(ctx, 'Its code or link was already used.', sentTo(to, ...kinds))
 
 const sentTo = (to: string, ...kinds: string[]) => and(eq(mails.recipient, to), inArray(mails.kind, kinds))
 
@@ -153,19 +153,19 @@ export const outbox = read('mail.outbox', recentAdmin(60), async (ctx, query: Ou
   return answer
 })
 
-/** Returns what to tell whoever requested a mail. Depends on the settings only, so that no address is revealed. */
+/** Returns the answer to a request for a mail. It depends on the settings only, so that it reveals no address. */
 export const mailAnswer = ({ app }: Ctx): MailAnswer =>
   app.config.SMTP_URL ? { sent: true } : { sent: false, kept: true, detail: keptDetail(app) }
 
-/** Says that this server sends no mail and who can read what it keeps; undefined if there is a mail server. */
+/** Explains that this server sends no mail and who can read the message; undefined if there is a mail server. */
 export const keptDetail = (app: App): string | undefined =>
   app.config.SMTP_URL
     ? undefined
-    : `This server sends no mail: it keeps each message for ${
+    : `This server sends no mail. ${
         administratorsMayRead(app)
-          ? 'its administrators, who can read it in the outbox'
-          : 'whoever runs it, who can read it with `tutti outbox`'
-      } and pass it on. Ask them for it.`
+          ? 'Ask an administrator, who can read the message in the outbox'
+          : 'Ask the operator of the server, who can read the message with `tutti outbox`'
+      } and pass it on to you.`
 
 const administratorsMayRead = ({ config }: App): boolean =>
   config.ADMIN_SEES_CODES === 'on' || (config.ADMIN_SEES_CODES === 'auto' && !config.SMTP_URL)
@@ -230,7 +230,7 @@ const disposeStale = write(
   'mail.disposeStale',
   machine,
   async (ctx, _: Record<string, never>): Promise<void> => {
-    await dispose(ctx, 'It expired before it could be sent.', stale(ctx))
+    await dispose(ctx, 'The mail expired before it could be sent.', stale(ctx))
   },
   { bookkeeping: true },
 )

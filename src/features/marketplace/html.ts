@@ -19,8 +19,8 @@ const page: SitePageOf = async (ctx, { query, ...request }) => {
 <p class="soft small">${kind}${author ? ` · ${html(author.name)}` : ''}</p><p>${html(description ?? '')}</p></li>`,
     )
     const more = nextCursor ? `<p><a rel="next" href="/marketplace?cursor=${nextCursor}">More</a></p>` : ''
-    const body = `<h1>Marketplace</h1><p class="lead">Skills and agents that others have made public.</p>${
-      items.length > 0 ? `<ul class="posts">${entries.join('')}</ul>${more}` : '<p>Nothing is public yet.</p>'
+    const body = `<h1>Marketplace</h1><p class="lead">Public skills and agents.</p>${
+      items.length > 0 ? `<ul class="posts">${entries.join('')}</ul>${more}` : '<p>No public skills or agents yet.</p>'
     }`
     return { body: await framed(ctx, { title: 'Marketplace', path: '/marketplace', body }) }
   })

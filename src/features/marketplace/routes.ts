@@ -23,7 +23,7 @@ export const marketplaceRoutes = (http: Http) =>
       '/api/admin/marketplace/:kind/:id',
       ({ ctx, params, body }) => marketplace.moderate(ctx, { ...body, ...params }),
       {
-        ...on(marketplace.moderate, 'Hide a public skill or agent, or show it again; its owner is told'),
+        ...on(marketplace.moderate, 'Hide a public skill or agent, or show it again; its owner is notified'),
         params: ByItem,
         body: Hide,
         response: ModeratedItem,

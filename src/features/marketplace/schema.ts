@@ -3,7 +3,7 @@ import { marketNames } from '../../records/names.ts'
 import { bool, id, instant, int, nullable, object, oneOf, optional, type Static, text, title } from '../../schema.ts'
 
 const kind = oneOf(marketNames)
-const reason = nullable(text(500, { example: 'It copies the work of somebody else.' }))
+const reason = nullable(text(500, { example: 'It copies the work of someone else.' }))
 const author = nullable(object({ handle: text(63, { example: 'ada' }), name: text(100, { example: 'Ada Lovelace' }) }))
 const shown = {
   kind,
@@ -12,7 +12,7 @@ const shown = {
   slug: text(100, { example: 'review-a-migration' }),
   description: nullable(text(2000, { example: 'What to look at before a migration is merged.' })),
   author,
-  uses: int({ example: 3, description: 'For a skill: the agents that name it, and calls of get_skill by other teams' }),
+  uses: int({ example: 3, description: 'For a skill: agents that use it, plus calls of get_skill by other teams' }),
   updatedAt: instant(),
 }
 
@@ -45,7 +45,7 @@ export const ByItem = object({ kind, id: id() })
 export type ByItem = Static<typeof ByItem>
 export const Hide = object({ hidden: bool(), reason: optional(reason) })
 export type Hide = Static<typeof Hide>
-export const Report = object({ reason: title(500, { example: 'It copies the work of somebody else.' }) })
+export const Report = object({ reason: title(500, { example: 'It copies the work of someone else.' }) })
 export type Report = Static<typeof Report>
 export const ReportMade = object({ id: id(), reported: bool() })
 export type ReportMade = Static<typeof ReportMade>

@@ -44,11 +44,11 @@ interface Row extends Record<string, unknown> {
   reports: number
   hidden: boolean
   reason: string | null
-  /** Everybody sees it in the marketplace. */
+  /** Visible to everyone in the marketplace. */
   listed: boolean
 }
 
-/** SQL: what is public by the choice of its owners, hidden or not, of teams that exist. */
+/** SQL condition: made public by its owners, hidden by an administrator or not, and its team exists. */
 const published = (t: typeof skills | typeof agents): SQL =>
   sql`${t.scope} = 'public' and ${t.deletedAt} is null and (${t.organizationId} is null or exists (
     select 1 from ${organizations} where ${organizations.id} = ${t.organizationId}
@@ -56,7 +56,7 @@ const published = (t: typeof skills | typeof agents): SQL =>
 
 interface Part {
   description: SQLWrapper
-  /** Besides its author not being suspended: it is listed for everybody. */
+  /** Condition for listing it, in addition to those for all kinds. */
   isListed: SQL
 }
 
@@ -69,13 +69,13 @@ const part = (kind: SQL, t: typeof skills | typeof agents, { description, isList
     left join ${hiddenRecords} on ${hiddenRecords.recordId} = ${t.id}
   where ${published(t)}`
 
-/** Agents that name a skill of the page, by skill. One query for all of them: one for each would take seconds. */
+/** Number of agents that use a skill, for the skills of the page. One query for each would take seconds. */
 const agentsBySkill = sql`
   select named.skill, count(distinct a.id)::int as agents
   from ${agents} a cross join lateral jsonb_array_elements_text(a.skills) named(skill)
   where a.deleted_at is null and a.skills ?| (select array_agg(page.id::text) from page where page.kind = 'skill')
   group by named.skill`
-/** Agents that name the skill, and calls by which agents of other teams have read it. An agent has none. */
+/** Agents that use the skill, plus reads by agents of other teams. Agents have no uses. */
 const uses = sql`case when page.kind <> 'skill' then 0 else coalesce(by_skill.agents, 0)
   + coalesce((select ${skillCalls.calls} from ${skillCalls} where ${skillCalls.skillId} = page.id), 0) end`
 const reports = sql`(select count(*)::int from ${marketplaceReports} where ${marketplaceReports.recordId} = page.id)`
@@ -101,7 +101,7 @@ function after(cursor: string | undefined): SQL[] {
 }
 const isTimeText = (text: string): boolean => !Number.isNaN(Date.parse(text)) && isTime(text)
 
-/** Counts uses and reports only of the rows that are returned: with many records, all would take seconds. */
+/** Counts uses and reports only for the returned rows: for all records it would take seconds. */
 async function rowsOf(ctx: Ctx, conditions: SQL[], limit: number): Promise<{ rows: Row[]; nextCursor: string | null }> {
   const where = conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``
   const some = sql`select * from ${all} ${where} order by at desc, id desc limit ${limit + 1}`
@@ -149,7 +149,7 @@ async function find(ctx: Ctx, { kind, id }: ByItem): Promise<Row> {
   return rows[0]
 }
 
-/** Hides a public record from everybody but its own team, or shows it again. Its owner is told. */
+/** Hides a public record from everyone but its own team, or shows it again. Notifies its owner. */
 export const moderate = write(
   'marketplace.moderate',
   admin,

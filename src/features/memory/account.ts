@@ -3,7 +3,7 @@ import { nameRows } from '../../records/changed.ts'
 import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
 import { memories } from './table.ts'
 
-/** Removes the name of a removed account from memories, which stay. */
+/** Replaces the author of memories whose account is deleted. */
 export const withoutAuthor = accountRemoved.handle(async (ctx, { userId }) => {
   const theirs = await ctx.db
     .update(memories)

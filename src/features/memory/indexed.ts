@@ -17,9 +17,7 @@ type Fields =
   | 'expiresAt'
   | 'supersededById'
 
-/**
- * Indexes the texts at once. A job creates missing vectors, so that a write never waits for the model.
- */
+/** Indexes the texts now. A job creates missing vectors later, so that a write never waits for the model. */
 export async function index(ctx: Ctx, rows: readonly Pick<Row, Fields>[], vector?: Float32Array): Promise<void> {
   const fresh = await putPassages(
     ctx,

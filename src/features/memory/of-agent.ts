@@ -27,7 +27,7 @@ const ofAgent = ({ id, organizationId }: Owned, deletedAt: SQL): SQL =>
     deletedAt,
   )
 
-/** Uses the agent's own `deletedAt`, so restore can find them. */
+/** Sets the same `deletedAt` as the agent has, so that restore finds them. */
 async function removeOf(ctx: Ctx, agent: Owned): Promise<number> {
   const deleted = await ctx.db
     .update(memories)

@@ -3,7 +3,6 @@ import { member, offered, type Permission, permissionOf, refusalOf } from '../..
 import type { Memory, MemoryRead } from './schema.ts'
 import { writeRefusal } from './target.ts'
 
-/** The rule of every action that changes memories. */
 export const changing = member('memories:write')
 
 const byPolicy = (ctx: Ctx, action: string) => refusalOf(ctx.actor, changing, `memory.${action}`, ctx.app.clock)

@@ -9,14 +9,11 @@ import { passages, passageVectors } from '../search/table.ts'
 import type { Memory, MemoryItem } from './schema.ts'
 import { memories } from './table.ts'
 
-/** Reads memories: turns database rows into the API's records. */
-
-/** The table is named because drizzle leaves it out where a query has only one, and `id` alone would be that of `p`. */
+/** Names the table, because drizzle omits it in a query with one table, and `id` would then be that of `p`. */
 const embeddingModel = sql<
   string | null
 >`(select min(v.model) from ${passages} p join ${passageVectors} v on v.passage_id = p.id
   where p.kind = 'memory' and p.record_id = ${memories}.id and p.chunk = 0)`
-/** Its own columns, as readers and devices get them. */
 export const own = {
   id: memories.id,
   createdAt: memories.createdAt,

@@ -38,7 +38,7 @@ const item = {
   projectId: nullable(id()),
   scope: oneOf(memoryScopes),
   scopeId: id(),
-  createdById: nullable(id({ description: 'The user who stored it, also through an agent' })),
+  createdById: nullable(id({ description: 'The user who stored it, directly or through an agent' })),
   author: Party,
   title: nullable(name),
   tags,
@@ -77,7 +77,7 @@ export const MemoryCreate = object({
   scopeId: optional(
     text(100, {
       minLength: 1,
-      description: 'Agent, project or session. Default: the token’s own',
+      description: 'Agent, project or session. Default: that of the token',
       example: 'tutti',
     }),
   ),
@@ -85,9 +85,7 @@ export const MemoryCreate = object({
   source: optional(text(500)),
   expiresAt: optional(time()),
   supersedes: optional(id({ description: 'A memory that this one replaces' })),
-  embedding: optional(
-    Type.Array(Type.Number(), { maxItems: 4000, description: 'Its vector, if the client computes it' }),
-  ),
+  embedding: optional(Type.Array(Type.Number(), { maxItems: 4000, description: 'Vector, if the client computes it' })),
 })
 export type MemoryCreate = Static<typeof MemoryCreate>
 export const Duplicate = object({
@@ -107,7 +105,11 @@ const { scope, scopeId } = MemoryCreate.properties
 export const MemoriesCreate = object({
   scope,
   scopeId,
-  memories: Type.Array(MemoryCreate, { minItems: 1, maxItems: 50, description: 'Their own scope comes first' }),
+  memories: Type.Array(MemoryCreate, {
+    minItems: 1,
+    maxItems: 50,
+    description: 'The scope of a memory overrides the shared one',
+  }),
 })
 export type MemoriesCreate = Static<typeof MemoriesCreate>
 export const MemoriesStored = object({ items: Type.Array(MemoryStored) })
@@ -181,7 +183,7 @@ export type MemoryHits = Static<typeof MemoryHits>
 export const MemoryClear = object({
   scope: oneOf(memoryScopes),
   scopeId: text(100, { minLength: 1, example: 'tutti' }),
-  confirm: optional(int({ description: 'The count that a first call without it returned' })),
+  confirm: optional(int({ description: 'The count that the first call, without confirm, returned' })),
 })
 export type MemoryClear = Static<typeof MemoryClear>
 export const MemoryCleared = object({

@@ -45,7 +45,7 @@ export const search = read(
   },
 )
 
-/** A project's records name it themselves; those of an agent or a session are looked up. */
+/** Passages store their project. Records of an agent or a session are looked up. */
 async function withinScope(ctx: Ctx, { scope, scopeId }: MemoryTarget, kinds: readonly SearchName[]) {
   const records = scope === 'project' ? [] : await recordsOf(ctx, kinds, { scope, id: scopeId })
   return { scope, scopeId, records }

@@ -37,7 +37,7 @@ import { type MemoryTarget, requireWriter, sharing, targetOf } from './target.ts
 
 export { search } from './search.ts'
 
-/** Tools also filter by several tags, and name what a memory is about by any reference. */
+/** Tools also filter by several tags, and accept any reference as `scopeId`. */
 type MemoryFilter = MemoryQuery & { tags?: string[]; mustExist?: boolean }
 
 export const list = read(
@@ -75,7 +75,7 @@ export const get = read(
   async (ctx, { ref }: { ref: string }): Promise<MemoryRead> => withPermissions(ctx, await find(ctx, ref)),
 )
 
-/** A vector that is optional and not part of the request: a repeated request counts as equal with or without it. */
+/** A vector that is left out of JSON, so that a repeated request is equal with or without it. */
 class Aside {
   constructor(readonly vector: Float32Array) {}
   toJSON(): undefined {}
@@ -102,7 +102,7 @@ export const storeMany = flow(
 
 type Prepared = Omit<MemoryCreate, 'embedding'> & { id?: string; aside?: Aside }
 
-/** Adds the vector that the caller gave, or the model's if it comes soon. */
+/** Adds the vector of the caller, or that of the model if it is ready soon. */
 async function prepared(ctx: Ctx, { embedding, ...input }: MemoryCreate): Promise<Prepared> {
   checkContent(input.content)
   const [first = ''] = chunksOf(input.content)
@@ -182,10 +182,11 @@ function checkVector({ app }: Ctx, given: readonly number[]): Float32Array {
   const { dimensions, id } = app.embedder
   if (app.embedder === noEmbedder)
     throw invalid('/embedding', 'This server stores no embeddings (EMBEDDINGS is off). Leave the field out.')
-  if (given.length !== dimensions) throw invalid('/embedding', `embedding needs ${dimensions} numbers, made by ${id}.`)
+  if (given.length !== dimensions)
+    throw invalid('/embedding', `embedding must have ${dimensions} numbers, computed by the model ${id}.`)
   const length = Math.hypot(...given)
   if (!Number.isFinite(length) || length === 0)
-    throw invalid('/embedding', 'embedding must not be all zeros or too large.')
+    throw invalid('/embedding', 'embedding must contain finite numbers that are not all zero.')
   return Float32Array.from(given, (value) => value / length)
 }
 
@@ -277,7 +278,7 @@ function checkContent(content: string): void {
   if (Buffer.byteLength(content) > CONTENT_BYTES)
     throw invalid(
       '/content',
-      'content exceeds 32 KiB. Store long texts as a note, with a memory that refers to it.',
+      'content exceeds 32 KiB. Store long texts as a note, and a memory that refers to the note.',
       'too_long',
     )
 }

@@ -9,7 +9,7 @@ import type { Memory, MemoryStored } from './schema.ts'
 const SAME_MEANING = 0.85
 const SAME_WORDS = 0.75
 const COMPARED = 1000
-/** How long a write waits at most for the model's vector. Tests of a vector that comes wait longer. */
+/** Longest time that a write waits for the model's vector. Tests set it higher. */
 export const patience = { ms: 80 }
 
 /** Returns the vector of a text if it is available soon. Does not load an idle model or wait for a busy one. */

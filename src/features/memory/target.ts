@@ -29,7 +29,7 @@ interface Named extends Scoped {
   session?: string
 }
 
-/** Returns input that names a project, an agent or a session as input with `scope` and `scopeId`. */
+/** Replaces `project`, `agent` or `session` in the input by `scope` and `scopeId`. */
 export function inScope<T extends Named>({ project, agent, session, ...rest }: T) {
   const named = Object.entries({ project, agent, session }).flatMap(([scope, ref]) =>
     ref === undefined ? [] : [{ scope: scope as Memory['scope'], scopeId: ref }],
@@ -42,8 +42,8 @@ export function inScope<T extends Named>({ project, agent, session, ...rest }: T
 }
 
 /**
- * Returns one memory of several, with what all of them share. A memory with a scope of another kind is not about the
- * shared `scopeId`: an agent's memory would be looked for under the id of a project.
+ * Adds the shared fields of several memories to one of them. A memory with another scope does not get the shared
+ * `scopeId`, which belongs to the shared scope.
  */
 export function sharing<S extends Scoped, T extends Scoped>(shared: S, own: T) {
   const { scopeId, ...rest } = shared
@@ -80,26 +80,35 @@ async function usualTarget(ctx: Ctx): Promise<MemoryTarget> {
 
 function inProject(project: { id: string; organizationId: string } | undefined): MemoryTarget {
   if (!project)
-    throw invalid('/scopeId', 'Name the project it is about, by id, slug or key.', 'required', [listProjects])
+    throw invalid(
+      '/scopeId',
+      'scopeId is required: the id, slug or key of the project that the memory is about.',
+      'required',
+      [listProjects],
+    )
   return { scope: 'project', scopeId: project.id, organizationId: project.organizationId, projectId: project.id }
 }
 
 function ofAgent(ctx: Ctx, agent: { id: string } | null | undefined): MemoryTarget {
   if (!agent)
-    throw invalid('/scopeId', 'Name the agent it is about, by id or slug.', 'required', [
-      { tool: 'list_agents', route: 'GET /api/agents', command: 'tutti agents list' },
-    ])
+    throw invalid(
+      '/scopeId',
+      'scopeId is required: the id or slug of the agent that the memory is about.',
+      'required',
+      [{ tool: 'list_agents', route: 'GET /api/agents', command: 'tutti agents list' }],
+    )
   return { scope: 'agent', scopeId: agent.id, organizationId: currentOrganization(ctx.actor), projectId: null }
 }
 
-/**
- * A session's project decides who sees its memories. The worker may no longer see that project.
- */
+/** The project of a session decides who sees its memories. Requires that the caller still sees the project. */
 async function inSession(ctx: Ctx, session: WorkSession | undefined): Promise<MemoryTarget> {
   if (!session)
-    throw invalid('/scopeId', 'Name the session it is about by its id, or start one.', 'required', [
-      { tool: 'list_sessions', route: 'GET /api/sessions', command: 'tutti sessions list' },
-    ])
+    throw invalid(
+      '/scopeId',
+      'scopeId is required: the id of the session that the memory is about. Or start a session.',
+      'required',
+      [{ tool: 'list_sessions', route: 'GET /api/sessions', command: 'tutti sessions list' }],
+    )
   const { id, organizationId, projectId } = session
   if (projectId) await projects.find(ctx, projectId)
   return { scope: 'session', scopeId: id, organizationId, projectId }

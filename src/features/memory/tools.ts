@@ -21,7 +21,7 @@ import * as memory from './service.ts'
 import { inScope, sharing } from './target.ts'
 
 const { importance, embedding } = MemoryCreate.properties
-/** What a memory is about: one of the first three, or `scope` and `scopeId`, which lists of tools leave out. */
+/** What a memory is about: one of the first three, or `scope` and `scopeId`, which are not listed. */
 const about = {
   project: optional(project),
   agent: optional(agent),
@@ -41,7 +41,7 @@ const described = {
 const unlisted = ['scope', 'scopeId'] as const
 const stored = ({ id, similar }: MemoryStored) => ({ id, similar })
 
-/** What a search found. The origin of all hits is named once. */
+/** If all hits have the same origin, it is named once. */
 function found({ items, ...rest }: MemoryHits) {
   const [first, ...others] = items
   const common = others.length > 0 && others.every(({ origin }) => origin === first?.origin) ? first?.origin : undefined
@@ -113,7 +113,7 @@ export const memoryTools = [
     action: memory.list,
     with: (input) => ({ limit: 20, ...inScope(input), mustExist: true, total: true }),
     whole: (ctx, { id }) => memory.get(ctx, { ref: id }),
-    // A model has no use for the name of another one.
+    // Agents do not need the name of the embedding model.
     show: ({ items, ...rest }) => ({ items: items.map(({ embeddingModel: _, ...item }) => item), ...rest }),
   }),
   tool({

@@ -13,7 +13,7 @@ import { isPublished } from './rows.ts'
 import type { DocQuery, ProjectDoc, ProjectDocPage, PublicNote } from './schema.ts'
 import { notes } from './table.ts'
 
-/** What visitors read: public notes, and the documents of a public project, which are its public notes. */
+/** Public notes, for visitors. The public notes of a public project are its documents. */
 interface PublicProject {
   team: string
   project: string
@@ -78,7 +78,7 @@ export const list = read(
   },
 )
 
-/** Returns a document with the project's documents that it names as `[[title]]`, and those that name it. */
+/** Returns a document with the documents of the project that it mentions as `[[title]]`, and those that mention it. */
 export const get = read(
   'notes.getDoc',
   anyone,

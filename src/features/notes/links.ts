@@ -9,14 +9,14 @@ import { notes } from './table.ts'
 /** The most links that are returned in each direction. */
 export const LINKS = 100
 
-/** Matches notes that this one's text names as `[[title]]`; several may have that title. */
+/** SQL condition: notes that the text of this note mentions as `[[title]]`. Several may have that title. */
 export const namedBy = (id: string): SQL =>
   sql`lower(${notes.title}) = any(select unnest(n.mentions) from ${notes} n where n.id = ${id})`
 
-/** Matches notes whose text names this title. */
+/** SQL condition: notes whose text mentions this title. */
 export const naming = (title: string): SQL => sql`${notes.mentions} @> array[${title.toLowerCase()}]::text[]`
 
-/** Returns the visible notes that a note names and that name it. Not part of `get`, which is called far more often. */
+/** Returns the visible notes that a note mentions, and those that mention it. */
 export const links = read(
   'notes.links',
   member('notes:read'),

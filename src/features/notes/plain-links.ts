@@ -8,7 +8,7 @@ const taskKey = /^[a-z]{2,6}-\d+$/i
 /** `task:TUT-42` or `tutti://task/TUT-42`. */
 const qualified = /^(?:tutti:\/\/([a-z]+)\/|([a-z]+):)(.+)$/
 
-/** Returns links as they are stored. A plain one is a URL, or the key, slug or id of a record that the caller sees. */
+/** Returns links as they are stored. A text is a URL, or the key, slug or id of a record that the caller sees. */
 export async function storedLinks(ctx: Ctx, links: readonly NoteLinkInput[]): Promise<NoteLink[]> {
   const out: NoteLink[] = []
   for (const [i, link] of links.entries()) out.push(typeof link === 'string' ? await linkTo(ctx, link.trim(), i) : link)

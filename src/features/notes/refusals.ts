@@ -11,14 +11,13 @@ import {
 import { writerRefusal } from '../projects/rows.ts'
 import type { Note, NoteRead } from './schema.ts'
 
-/** The rule of every action that changes notes. */
 export const changing = member('notes:write')
 
 /** Returns why the caller may not change a note that they see, or undefined. Authors may change personal notes. */
 export const changeRefusal = async (ctx: Ctx, { organizationId, projectId }: Note): Promise<Refusal | undefined> =>
   organizationId ? writerRefusal(ctx, { organizationId, projectId }, 'Changing this note') : undefined
 
-/** Only its own team decides who sees a note: rights through a shared workspace are not enough. */
+/** Only members of its own team may change who sees a note: rights through a shared workspace are not enough. */
 export const scopeRefusal = (ctx: Ctx, { organizationId }: Pick<Note, 'organizationId'>): Refusal | undefined =>
   organizationId
     ? roleRefusal(ctx.actor, organizationId, 'member', 'Moving a note out of its team or changing its scope')

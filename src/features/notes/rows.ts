@@ -10,7 +10,6 @@ import { notBySuspended } from '../users/suspended.ts'
 import type { Note } from './schema.ts'
 import { notes } from './table.ts'
 
-/** What lists show. */
 export const listed = {
   id: notes.id,
   createdAt: notes.createdAt,
@@ -30,15 +29,17 @@ export const visible = { ...listed, content: notes.content, links: notes.links }
 const live = isNull(notes.deletedAt)
 
 /**
- * Personal notes are seen by their author and belong to no organization, so MCP tokens, which are bound to one, do not
- * see them. The others follow the rule for what teams own.
+ * SQL condition. Only their author sees personal notes. They belong to no organization, so MCP tokens, which are bound
+ * to one, do not see them.
  */
 export const visibleTo = (rights: Rights, state = live): SQL => {
   const personal = and(isNull(notes.organizationId), eq(notes.createdById, rights.personal))
   return and(state, or(personal, ofTeamOrProject(notes, rights)))
 }
 
-/** SQL condition: anybody may read the note, if its team exists. Uses the partial index by its literals. */
+/**
+ * SQL condition: anyone may read the note, if its team exists. Contains literals, so that the partial index is used.
+ */
 export const isPublished = sql`${notes.scope} = 'public' and ${notes.deletedAt} is null
   and ${mayBePublic(notes.projectId)} and ${notBySuspended(notes.createdById)}`
 

@@ -22,7 +22,7 @@ import {
 } from '../../schema.ts'
 import { projectFilter } from '../projects/schema.ts'
 
-/** The limit is 256 KiB. The service counts bytes; the schema stops what is far above. */
+/** The service counts bytes. The schema counts characters and only rejects much longer texts. */
 export const CONTENT_BYTES = 256 << 10
 
 const noteTitle = title(200, { example: 'How we deploy' })
@@ -109,7 +109,7 @@ export type NotePatch = Static<typeof NotePatch>
 export const NoteQuery = object({
   ...paging('updatedAt', 'createdAt', 'title'),
   tag: optional(text(50)),
-  search: optional(text(200, { description: 'Words that all must occur' })),
+  search: optional(text(200, { description: 'Words that must all occur' })),
   since: optional(time({ description: 'Changed at or after' })),
   until: optional(time({ description: 'Changed before' })),
   projectId: projectFilter,

@@ -58,7 +58,6 @@ const insert = prepareDeferred((db) =>
   }),
 )
 
-/** Selects the notes whose text names this title. */
 const linkingTo = prepare((db) =>
   db
     .select({ id: notes.id, title: notes.title, slug: notes.slug })
@@ -74,11 +73,11 @@ const linkingTo = prepare((db) =>
     .limit(100),
 )
 
-/** The filters of a list, as values or as placeholders. `tags`: a literal of a list; `words`: of a search. */
+/** The filters of a list, as values or placeholders. `tags` is an array literal, `words` a search query. */
 type Filters = Partial<Record<Filter, string | Placeholder>>
 type Filter = 'organizationId' | 'projectId' | 'tags' | 'words' | 'since' | 'until' | 'scope' | 'pinned'
 
-/** The conditions of a list: what both halves have in common, and what makes each of them. */
+/** The conditions of a list: common filters, and those of its two halves, team and personal notes. */
 function conditionsOf(
   rights: Rights,
   { tags, words, since, until, projectId, scope, pinned, organizationId }: Filters,
@@ -173,7 +172,7 @@ export const create = write(
     const content = input.content ?? ''
     checkContent(content)
     const place = await placeOf(ctx, input.projectId ?? (await projectOf(ctx, undefined))?.id ?? null, input.scope)
-    // What the row will hold, so that the insert need not be waited for. Postgres stores well-formed text only.
+    // Built here, so that the insert can be deferred. Postgres stores only well-formed text.
     const note: Note = {
       id: input.id ?? newId(),
       createdAt: ctx.now,
@@ -241,7 +240,7 @@ export const remove = write(
   { destructive: true, versioned: true },
 )
 
-/** Authors restore personal notes; administrators, and for a day who deleted it, one of the team. */
+/** Authors restore personal notes. Admins, and for a day the person who deleted it, restore a note of the team. */
 export const restore = write(
   'notes.restore',
   changing,
@@ -282,11 +281,11 @@ async function placeOf(
   const scope = asked ?? 'team'
   requireWithinLimit(ctx.actor, project?.id, 'Writing a note')
   if (scope === 'personal') {
-    if (project) throw invalid('/scope', 'A note in a project cannot be personal; use the scope team or public.')
+    if (project) throw invalid('/scope', 'A note in a project cannot be personal. Use the scope team or public.')
     if (!seesPersonal(ctx.actor))
-      throw invalid('/scope', 'This credential is bound to another organization and cannot create personal notes.')
+      throw invalid('/scope', 'This credential is bound to another team and cannot create personal notes.')
     if (before && before.createdById !== ctx.actor.userId)
-      throw new AppError('forbidden', 'Only its author can make a note personal.')
+      throw new AppError('forbidden', 'Only the author of a note can make it personal.')
     return { organizationId: null, projectId: null, scope }
   }
   const organizationId = project?.organizationId ?? before?.organizationId ?? currentOrganization(ctx.actor)

@@ -5,9 +5,8 @@ import { CONTENT_BYTES, NoteCreate } from './schema.ts'
 import * as notes from './service.ts'
 
 const { links } = NoteCreate.properties
-/** Objects with a title or a kind of link are accepted too; plain texts are enough for agents. */
+/** The tool also accepts link objects, but strings are enough for agents. */
 const listedAs = { links: array(text(2000), 100, { description: 'URLs, keys or ids of records' }) }
-/** The description of the tool says what it may contain. */
 const content = optional(text(CONTENT_BYTES))
 
 export const noteTools = [

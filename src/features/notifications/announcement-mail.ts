@@ -23,7 +23,7 @@ export type MailBatch = {
   after?: string
 }
 
-/** Enqueues the first batch. A server without a mail server would only fill its outbox. */
+/** Enqueues the first batch, if there is a mail server: otherwise the mails would fill the outbox. */
 export function enqueueMails(ctx: Ctx, id: string): void {
   if (ctx.app.config.SMTP_URL) ctx.enqueue(jobOf({ id }))
 }
@@ -40,7 +40,7 @@ const wantsMail = ({ id, createdAt }: Row) =>
       and ${notifications.createdAt} = ${createdAt}::timestamptz and ${notifications.announcementId} = ${id})`,
   )
 
-/** The same for the same user each time, so that a job that runs again does not mail anybody twice. */
+/** Always the same for a user, so that a repeated job does not send a mail twice. */
 const mailIdOf = (announcementId: string, userId: string): string => Bun.randomUUIDv5(userId, announcementId)
 
 export const mailBatch = write(
@@ -77,8 +77,8 @@ function contentOf({ app }: Ctx, { title, message, link }: Row) {
     lines: [title, ...(message ?? '').split(/\n+/).filter(Boolean)],
     ...(url && { button: { label: 'Open', url } }),
     notes: [
-      `You get this mail because you have an account at ${app.url}. ` +
-        `To stop mails like this one: ${app.url}/settings/notifications`,
+      `You receive this mail because you have an account at ${app.url}. ` +
+        `To turn off such mails, open ${app.url}/settings/notifications`,
     ],
   }
 }

@@ -14,7 +14,7 @@ import type { Announcement, AnnouncementPage, AnnouncementQuery, Audience, Notif
 import { announce, notify } from './service.ts'
 import { announcements, notifications } from './table.ts'
 
-/** Users per transaction: on the embedded database all others wait for it, and a statement may take five seconds. */
+/** Users per transaction. On the embedded database all other requests wait for it. */
 const BATCH = 5000
 
 type Row = typeof announcements.$inferSelect
@@ -80,8 +80,7 @@ export const send = write('notifications.send', admin, async (ctx, input: Notifi
 })
 
 async function checkAudience(ctx: Ctx, { userIds, organizationId }: Audience): Promise<void> {
-  if (userIds && organizationId)
-    throw invalid('/audience', 'Send it either to userIds or to an organizationId, not to both.')
+  if (userIds && organizationId) throw invalid('/audience', 'Send either userIds or organizationId, not both.')
   if (!organizationId) return
   const [found] = await ctx.db
     .select({ deletedAt: organizations.deletedAt })
@@ -142,7 +141,7 @@ async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, a
 /** SQL condition: the user gets the announcement. */
 const isRecipient = ({ userIds, organizationId }: Audience): SQL | undefined =>
   and(
-    // Users named by id get it even if they are suspended: they may come back.
+    // Users named by id get it even if they are suspended.
     userIds ? anyOf(users.id, idList(userIds)) : eq(users.status, 'active'),
     organizationId === undefined
       ? undefined
@@ -156,7 +155,7 @@ const idAt = (moment: string) => {
   return sql<string>`(${`${time}7`} || substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid`
 }
 
-/** Continues after the last user who has it: a job that runs twice or was interrupted neither skips nor repeats one. */
+/** Continues after the last notified user, so that a repeated or interrupted job neither skips nor repeats one. */
 const deliverSome = write(
   'notifications.deliverSome',
   machine,

@@ -5,10 +5,10 @@ const ofNotification = { kind: 'notification', feed: 'access' } as const
 
 export const notificationCreated = define('notification.created', {
   ...ofNotification,
-  description: 'A user got a notification',
+  description: 'A user received a notification',
   data: { type: text, reason: text, title: text },
 })
-/** For one notification, or for all: then `read` is their number. */
+/** `read` is set if all were marked: their number. */
 export const notificationRead = define('notification.read', {
   ...ofNotification,
   description: 'A user marked notifications as read',
@@ -19,10 +19,9 @@ export const notificationUpdated = define('notification.updated', {
   description: 'A user changed the state of a notification: read, done or snoozed',
   data: { read: optional(flag), done: optional(flag), snoozedUntil: optional(nullable(text)) },
 })
-/** Several at once: what they ask for was done elsewhere. */
 export const notificationSettled = define('notification.settled', {
   ...ofNotification,
-  description: 'What a notification asks for was done, so that it needs its reader no longer',
+  description: 'A notification was marked as done, because its request was completed elsewhere',
   data: { reason: text },
 })
 export const announcementSent = define('announcement.sent', {

@@ -5,7 +5,7 @@ import { teamPage } from '../organizations/managers.ts'
 import { ownersOf } from '../organizations/members.ts'
 import { type Notice, notify } from './service.ts'
 
-/** Notifies the owners of a team, except the one who did it, so that nobody comes to manage the team unnoticed. */
+/** Notifies the owners of a team, except the one who acts, so that no one becomes a manager unnoticed. */
 export async function notifyOwners(
   ctx: Ctx,
   organizationId: string,

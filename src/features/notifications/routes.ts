@@ -24,7 +24,7 @@ export const notificationRoutes = (http: Http) =>
       response: NotificationPage,
     })
     .get('/api/notifications/count', ({ ctx }) => notifications.count(ctx, {}), {
-      ...on(notifications.count, 'Count your notifications: those that need you, unread ones, all'),
+      ...on(notifications.count, 'Count your notifications in each view'),
       response: NotificationCount,
     })
     .patch('/api/notifications/read-all', ({ ctx }) => notifications.readAll(ctx, {}), {

@@ -26,7 +26,7 @@ const message = text(2000, { example: 'The server restarts at 06:00 UTC.' })
 const link = text(2000, {
   pattern: '^(/([^/\\\\\\s]\\S*)?|https?://\\S+)$',
   example: '/manual/start',
-  description: 'A path of this instance, or an http(s) address',
+  description: 'A path on this server, or an http(s) address',
 })
 
 /** The record that a notification is about, as its reader sees it now. */
@@ -47,8 +47,8 @@ export const Notification = object({
   reason: text(40, {
     example: 'review',
     description:
-      'Why it was sent. review, assignment, mention, question, stalled, decision, invite and needs_you ask for an ' +
-      'act of yours; others (security, admin, freed, sync, issue …) only inform',
+      'Why it was sent. review, assignment, mention, question, stalled, decision, invite and needs_you require an ' +
+      'action from you; others (security, admin, freed, sync, issue …) only inform',
   }),
   subject: nullable(Subject),
   from: nullable(Party),
@@ -56,7 +56,7 @@ export const Notification = object({
   message: nullable(message),
   link: nullable(text(2000, { example: '/manual/start' })),
   readAt: nullable(instant()),
-  done: bool({ description: 'You are done with it, or what it asks for was done elsewhere' }),
+  done: bool({ description: 'You marked it as done, or its request was completed elsewhere' }),
   snoozedUntil: nullable(instant()),
 })
 export type Notification = Static<typeof Notification>
@@ -65,7 +65,7 @@ export const NotificationPatch = partial(
   object({
     read: bool(),
     done: bool({ description: 'true also marks it as read' }),
-    snoozedUntil: nullable(time({ description: 'Until then it does not need you; null: it does again' })),
+    snoozedUntil: nullable(time({ description: 'Hidden from the view `needs` until then; null: no longer snoozed' })),
   }),
 )
 export type NotificationPatch = Static<typeof NotificationPatch>
@@ -76,7 +76,7 @@ export type View = (typeof views)[number]
 export const NotificationQuery = object({
   ...paging('createdAt'),
   view: optional(
-    oneOf(views, { description: 'needs: those that ask for an act of yours, not done and not snoozed. Default: all' }),
+    oneOf(views, { description: 'needs: require an action from you, not done and not snoozed. Default: all' }),
   ),
   unread: optional(bool({ description: 'true: only unread ones; false: only read ones' })),
 })

@@ -23,15 +23,15 @@ import { isOpen, notifications } from './table.ts'
 export interface Notice {
   userId: string
   type?: 'info' | 'success' | 'warning' | 'error'
-  /** Why: `mention`, `review`, `security` … Those in `isOpen` (table.ts) wait for an act of the reader. */
+  /** Why: `mention`, `review`, `security` … Those in `isOpen` (table.ts) require an action of the reader. */
   reason: string
   title: string
   message?: string
   /** A path of this instance, or an address. Default: the page of the record that it is about. */
   link?: string
-  /** The record whose words it repeats: whoever loses sight of the record also loses the notification. */
+  /** The record that it quotes. The notification is shown only while the reader sees the record. */
   about?: About
-  /** Who caused it. Default: whoever calls. */
+  /** Who caused it. Default: the caller. */
   from?: { type: 'user' | 'agent'; id: string }
 }
 
@@ -47,7 +47,7 @@ export async function notify(ctx: Ctx, ...notices: Notice[]): Promise<void> {
     type: 'info' as const,
     link: about && pages.get(about.id),
     ...notice,
-    // They often contain text written by users, which may be longer than the limits of a notification.
+    // Texts of users may be longer than the limits of a notification.
     title: notice.title.slice(0, 200),
     message: notice.message?.slice(0, 2000),
     recordKind: about?.kind,
@@ -62,7 +62,7 @@ export async function notify(ctx: Ctx, ...notices: Notice[]): Promise<void> {
   await onNotified.call(ctx, rows)
 }
 
-/** Who causes a notification: the agent that acts, else the person; nobody if the server does. */
+/** The agent that acts, else the person; undefined for the server itself. */
 const causeOf = ({ actor }: Ctx): Notice['from'] =>
   actor.agent ? { type: 'agent', id: actor.agent.id } : actor.userId ? { type: 'user', id: actor.userId } : undefined
 
@@ -76,7 +76,7 @@ interface Settled {
   notFrom?: string
 }
 
-/** Marks notifications about a record as done, because what they ask for was done. */
+/** Marks notifications about a record as done, because their request was completed. */
 export async function settle(ctx: Ctx, { id, reasons, userId, notFrom }: Settled): Promise<void> {
   const settled = await ctx.db
     .update(notifications)
@@ -124,7 +124,7 @@ const visible = {
 }
 
 const mine = (ctx: Ctx) => eq(notifications.userId, userIdOf(ctx.actor))
-/** SQL condition: notifications that the reader may read today. */
+/** SQL condition: the caller's notifications whose record they still see. */
 const shown = (ctx: Ctx) =>
   and(
     mine(ctx),
@@ -144,7 +144,7 @@ const inView: Record<View, (ctx: Ctx) => SQL | undefined> = {
   all: () => undefined,
 }
 
-/** Excludes administrators who act as the user: they could hide the notification about it. */
+/** Excludes administrators who act as the user: they could hide the notification about their own access. */
 const reader: Rule = { ...account('notifications:write'), own: true }
 
 export const list = read(
@@ -223,7 +223,7 @@ export const readOne = write(
   { idempotent: true },
 )
 
-/** Marks a notification as read or unread, as done or not done, or hides it from what needs the reader until a time. */
+/** Marks a notification as read, unread, done or not done, or snoozes it. */
 export const update = write(
   'notifications.update',
   reader,

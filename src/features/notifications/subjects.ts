@@ -10,7 +10,7 @@ import { users } from '../users/table.ts'
 import { invitesAmong } from './hooks.ts'
 import type { Subject } from './schema.ts'
 
-/** The columns that name what a notification is about, and who caused it. */
+/** Columns of the record that a notification is about, and of who caused it. */
 export interface RowParties {
   recordKind: RecordName | 'invite' | null
   recordId: string | null
@@ -24,8 +24,7 @@ export interface About {
 }
 
 /**
- * Returns the pages of records by their ids. Each names the record's team, because a reader may be in several, and keys
- * and slugs are those of one team.
+ * Returns the paths of records by their ids. Each contains the team, because keys and slugs are unique only in a team.
  */
 export async function pagesOf(ctx: Ctx, records: readonly About[]): Promise<Map<string, string>> {
   const pages = new Map<string, string>()
@@ -45,7 +44,7 @@ export async function pagesOf(ctx: Ctx, records: readonly About[]): Promise<Map<
 const teamOf = ({ table }: RecordKind) =>
   sql`(select ${organizations.slug} from ${organizations} where ${organizations.id} = ${table.organizationId})`
 
-/** Adds what the notifications are about and who caused them, as both are called now. */
+/** Adds the record that each notification is about and who caused it, with their current names. */
 export async function withParties<R extends RowParties>(
   ctx: Ctx,
   rows: readonly R[],

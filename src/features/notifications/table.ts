@@ -6,7 +6,7 @@ import { users } from '../users/table.ts'
 import type { Audience } from './schema.ts'
 
 /**
- * The notification waits for an act of its reader. The condition is the same text as in the index
+ * SQL condition: the notification requires an action of its reader. The same text as in the index
  * `notifications_needs`; otherwise the planner would not use the index.
  */
 export const isOpen = (t: { reason: SQLWrapper; doneAt: SQLWrapper }): SQL =>
@@ -43,11 +43,11 @@ export const notifications = pgTable(
     title: text().notNull(),
     message: text(),
     link: text(),
-    /** The record that the text repeats words of. The notification is shown only while its reader sees the record. */
+    /** The record that it quotes. The notification is shown only while its reader sees the record. */
     recordKind: text().$type<RecordName | 'invite'>(),
     recordId: uuid(),
     readAt: instant(),
-    /** When its reader was done with it, or what it asks for was done elsewhere. */
+    /** When its reader marked it as done, or its request was completed elsewhere. */
     doneAt: instant(),
     snoozedUntil: instant(),
     /** Who caused it; null for the server itself. */

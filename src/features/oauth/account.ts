@@ -6,7 +6,7 @@ import { connectedAccounts } from './table.ts'
 
 export const signInHooks = [
   countSignInMethods.handle((ctx, { userId }) => {
-    // An identity of a former issuer of the provider no longer signs anybody in.
+    // Identities of a former issuer of the provider cannot sign in.
     const issuers = configured(ctx.app.config).flatMap((provider) => issuerOf(ctx.app.config, provider) ?? [])
     const usable = inArray(connectedAccounts.issuer, issuers)
     return ctx.db.$count(connectedAccounts, and(eq(connectedAccounts.userId, userId), usable))

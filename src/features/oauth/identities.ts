@@ -17,7 +17,7 @@ import { capital, type Identity, names } from './providers.ts'
 import type { ConnectedAccount, ConnectedAccountPage, ConnectedAccountQuery, Provider } from './schema.ts'
 import { connectedAccounts } from './table.ts'
 
-/** (issuer, subject) decides which account an identity belongs to; an address only if both sides confirmed it. */
+/** (issuer, subject) identifies an account. An e-mail address does only if the provider and we have confirmed it. */
 const visible = {
   id: connectedAccounts.id,
   createdAt: connectedAccounts.createdAt,
@@ -33,8 +33,8 @@ const same = ({ issuer, subject }: Identity) =>
   and(eq(connectedAccounts.issuer, issuer), eq(connectedAccounts.subject, subject))
 
 /**
- * Throws if an account has this subject without an issuer (see `stampIssuers`). It may be the account of the person who
- * signs in, so they get no second one; or that of somebody at an earlier provider, so they do not get into it.
+ * Throws if an account has this subject without an issuer (see `stampIssuers`). It may belong to the person who signs
+ * in, who must not get a second account, or to someone at an earlier provider, whose account they must not get.
  */
 async function requireNoUncertainOwner(ctx: Ctx, { provider, subject }: Identity): Promise<void> {
   const { issuer, provider: name, subject: id } = connectedAccounts
@@ -42,9 +42,9 @@ async function requireNoUncertainOwner(ctx: Ctx, { provider, subject }: Identity
   if ((await ctx.db.$count(connectedAccounts, uncertain)) === 0) return
   throw new AppError(
     'conflict.exists',
-    `An account was connected to ${names[provider]} with the same id before this provider was set up, and it is not ` +
-      `certain that it is yours. Sign in another way and connect ${names[provider]} again in your account; an ` +
-      'administrator can reset the password.',
+    `An older account is connected to ${names[provider]} with the same id, and it may belong to someone else. ` +
+      `If it is yours, sign in another way and connect ${names[provider]} again in your account. An administrator ` +
+      'can reset the password.',
   )
 }
 
@@ -61,8 +61,8 @@ const stored = (ctx: Ctx, { email, name, avatarUrl, tokens }: Identity) => ({
 })
 
 /**
- * Updates a known identity with the current data of the provider. Returns undefined if there is none: also if it was
- * removed by a concurrent request, which may have ended all access to the account, for which this statement waits.
+ * Updates a known identity with the current data of the provider. Returns undefined if there is none. Waits for a
+ * concurrent request that removes the identity.
  */
 async function refresh(ctx: Ctx, identity: Identity): Promise<(ConnectedAccount & { userId: string }) | undefined> {
   const [account] = await ctx.db
@@ -73,7 +73,7 @@ async function refresh(ctx: Ctx, identity: Identity): Promise<(ConnectedAccount 
   return account
 }
 
-/** Adds an identity. It replaces one of an issuer that this provider had before, with which nobody can sign in now. */
+/** Adds an identity. It replaces one of a former issuer of this provider, which can no longer sign in. */
 async function attach(ctx: Ctx, user: User, identity: Identity): Promise<ConnectedAccount> {
   const { provider, issuer, subject } = identity
   const current = { ...stored(ctx, identity), issuer, subject }
@@ -128,7 +128,8 @@ async function register(ctx: Ctx, identity: Identity): Promise<User> {
   if (!email)
     throw new AppError(
       'conflict',
-      `${capital(name)} sent no e-mail address. Allow it there, or sign in another way and connect it in your account.`,
+      `${capital(name)} sent no e-mail address. Allow access to it there, or sign in another way and connect ` +
+        `${name} in your account.`,
     )
   await requireNoUncertainOwner(ctx, identity)
   await requireMayRegister(ctx, identity)
@@ -144,7 +145,7 @@ async function register(ctx: Ctx, identity: Identity): Promise<User> {
   return user
 }
 
-/** Connects a new identity to the account that has its address, or asks who created that account. */
+/** Connects a new identity to the account with its address, or returns the question who created that account. */
 async function adopt(ctx: Ctx, known: User, { identity, browser }: Entry): Promise<User | Question> {
   const { emailVerified, provider } = identity
   const name = names[provider]
@@ -163,7 +164,7 @@ async function adopt(ctx: Ctx, known: User, { identity, browser }: Entry): Promi
 
 async function attachAndNotify(ctx: Ctx, user: User, identity: Identity): Promise<ConnectedAccount> {
   const made = await attach(ctx, user, identity)
-  await notifyNewMethod(ctx, user, `Your account at ${names[identity.provider]} can be used to sign in.`)
+  await notifyNewMethod(ctx, user, `You can now sign in with your account at ${names[identity.provider]}.`)
   return made
 }
 
@@ -191,7 +192,7 @@ export async function connect(ctx: Ctx, user: User, identity: Identity): Promise
   if (owned && owned.userId !== user.id)
     throw new AppError(
       'conflict.exists',
-      `This identity at ${names[identity.provider]} is connected to another account. Sign in with it to see which.`,
+      `This identity at ${names[identity.provider]} is connected to another account. Sign in with it to open it.`,
     )
   return owned ?? attachAndNotify(ctx, user, identity)
 }

@@ -12,10 +12,9 @@ import { connectedAccounts } from './table.ts'
 const DONE = 'oauth.issuers'
 
 /**
- * Gives the identities that are older than the column `issuer` the issuer that is configured for their provider. The
- * moment right after the upgrade is the best evidence there is of which issuer made them, so this happens once. For a
- * provider that is not configured then, nothing is known: its identities keep no issuer, and match nobody until their
- * owners connect them again.
+ * Sets the issuer of identities that are older than the column `issuer` to the one that is configured for their
+ * provider. Runs once, right after the upgrade, when that is most likely still the issuer that created them. Identities
+ * of a provider that is not configured then keep no issuer, and match no one until their owners connect them again.
  */
 const stampIssuers = write('oauth.stampIssuers', machine, async (ctx, _: Record<string, never>): Promise<void> => {
   // A second instance that starts now waits here for the first one, and then has nothing to do.
@@ -48,7 +47,7 @@ const lackIssuers = read('oauth.lackIssuers', machine, async (ctx, _: Record<str
   return found.length > 0
 })
 
-/** Runs before the first sign-in, and leaves no entry in the audit log where there is nothing to do. */
+/** Runs before the first sign-in. Writes only if necessary, so that it adds no useless entry to the audit log. */
 export async function prepareIssuers(app: App): Promise<void> {
   const ctx = contextOf(app, system)
   if (await lackIssuers(ctx, {})) await stampIssuers(ctx, {})

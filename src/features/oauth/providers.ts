@@ -8,7 +8,7 @@ import type { App } from '../../services.ts'
 import { oneLine } from '../mail/message.ts'
 import { type CallbackQuery, type Provider, providers } from './schema.ts'
 
-/** Requests to the providers, which return an Identity; this file does not know our users. Loaded on first use. */
+/** Requests to the providers. The library is loaded on first use. */
 const library = () => import('openid-client')
 
 export const names: Record<Provider, string> = { github: 'GitHub', google: 'Google', oidc: 'the identity provider' }
@@ -57,9 +57,9 @@ function clientOf(config: Config, provider: Provider): Client | undefined {
 export const configured = (config: Config): Provider[] => providers.filter((provider) => clientOf(config, provider))
 
 /**
- * Returns the address that is configured for a provider, in one way of writing. It is known without a request, and the
- * library accepts only identity tokens whose `iss` belongs to it. (One address may stand for several `iss`: for all
- * tenants of Microsoft Entra, which makes the subjects itself, different for each user of a client.)
+ * Returns the configured address of a provider, normalized. It is known without a request, and the library accepts only
+ * identity tokens whose `iss` belongs to it. (One address may stand for several `iss`, such as for all tenants of
+ * Microsoft Entra, whose subjects are different for each user of a client.)
  */
 export function issuerOf(config: Config, provider: Provider): string | undefined {
   const client = clientOf(config, provider)
@@ -69,7 +69,7 @@ export function issuerOf(config: Config, provider: Provider): string | undefined
 export function requireConfigured({ config }: App, provider: Provider): Client {
   const client = clientOf(config, provider)
   if (!client)
-    throw new AppError('not_found', `Signing in with ${names[provider]} is not set up on this instance.`, {
+    throw new AppError('not_found', `Signing in with ${names[provider]} is not set up on this server.`, {
       next: [{ route: 'GET /api/auth/providers' }],
     })
   return client
@@ -126,7 +126,7 @@ async function discover({ id, secret, issuer }: Client): Promise<Configuration> 
   return discovery(new URL(issuer), id, undefined, authenticate, { execute, timeout: LIMIT_MS / 1000 })
 }
 
-/** Runs all requests to the provider that one request of ours needs, with one time limit. */
+/** Runs several requests to the provider within one time limit. */
 async function talk<T>(provider: Provider, work: () => Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new DOMException('too late', 'TimeoutError')), LIMIT_MS)
@@ -194,7 +194,7 @@ export async function askAt(app: App, provider: Provider): Promise<(attempt: Att
     }).href
 }
 
-/** Gets the identity from the provider. Only these fields of the callback are used. */
+/** Gets the identity from the provider. */
 export const identify = (
   app: App,
   provider: Provider,

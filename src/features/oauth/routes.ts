@@ -26,7 +26,7 @@ const elsewhere = { answers: [302, 502, 504] }
 export const oauthRoutes = (http: Http) =>
   http
     .get('/api/auth/providers', ({ ctx }) => oauth.ways(ctx, {}), {
-      ...on(oauth.ways, 'Ways to sign in to this instance'),
+      ...on(oauth.ways, 'Sign-in methods of this server'),
       response: SignInWays,
     })
     .get(

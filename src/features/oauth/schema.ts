@@ -17,7 +17,7 @@ import { MailAnswer } from '../mail/schema.ts'
 export const providers = ['github', 'google', 'oidc'] as const
 export type Provider = (typeof providers)[number]
 
-const provider = oneOf(providers, { description: 'oidc is the OpenID Connect issuer of this instance' })
+const provider = oneOf(providers, { description: 'oidc is the OpenID Connect issuer of this server' })
 export const ByProvider = object({ provider })
 
 export const SignInWays = object({
@@ -27,7 +27,7 @@ export const SignInWays = object({
   passkey: bool(),
   registration: oneOf(['open', 'closed']),
   mail: MailAnswer,
-  oauth: { ...pageOf(provider).properties.items, description: 'Providers that are set up on this instance' },
+  oauth: { ...pageOf(provider).properties.items, description: 'Providers that are set up on this server' },
 })
 export type SignInWays = Static<typeof SignInWays>
 

@@ -104,12 +104,12 @@ export const start = flow(
 const random = (): string => randomBytes(32).toString('base64url')
 
 /**
- * Another site must not make a user connect an identity: it may have signed them in at the provider as somebody else.
+ * Another site must not make a user connect an identity: it may have signed them in to its own identity.
  */
 function requireLinker({ actor, app }: Ctx, site: string | null): void {
   authorize(actor, recent(RECENT_MINUTES), 'oauth.link', app.clock)
   if (site !== null && site !== 'same-origin' && site !== 'none')
-    throw new AppError('forbidden.origin', 'Connecting an account can only be started from this instance itself.')
+    throw new AppError('forbidden.origin', 'You can only connect an account from a page of this server.')
 }
 
 // ---- callback
@@ -131,7 +131,7 @@ const recall = write(
     if (!state || !verifier || remembered.provider !== provider)
       throw new AppError(
         'invalid.malformed',
-        `This sign-in was not started in this browser, was used, or is older than ${MINUTES} minutes. Start again.`,
+        `This sign-in was started in another browser, was used, or is older than ${MINUTES} minutes. Start again.`,
       )
     return { ...remembered, state, verifier }
   },
@@ -191,11 +191,11 @@ async function enterBy(
   const entered = await enter(ctx, { identity, browser })
   if (isQuestion(entered)) {
     if (wants !== 'page') throw asksWhoCreated(entered)
-    // The page itself sends people to a provider, to prove who they are.
+    // That page itself sends users to a provider, to prove who they are.
     const page = returnTo.startsWith(ASKING) ? returnTo : `${ASKING}?next=${encodeURIComponent(returnTo)}`
     return { location: `${page}#${entered.ticket}`, asks: true }
   }
   const { signedIn, registered } = entered
-  // Like after registration by e-mail: new people begin with the first steps, unless they are on their way somewhere.
+  // As after registration by e-mail, new users begin with the first steps, unless they came for a certain page.
   return { location: registered && returnTo === '/' ? '/welcome' : returnTo, signedIn }
 }

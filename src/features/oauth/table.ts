@@ -4,8 +4,8 @@ import { users } from '../users/table.ts'
 import type { Provider } from './schema.ts'
 
 /**
- * An identity at a sign-in provider. (issuer, subject) identifies it, not the name of the provider: the operator may
- * change the address of a provider, and there the same subject is somebody else.
+ * An identity at a sign-in provider. (issuer, subject) identifies it, not the name of the provider: if the operator
+ * changes the address of a provider, the same subject is someone else.
  */
 export const connectedAccounts = pgTable(
   'connected_accounts',
@@ -17,7 +17,7 @@ export const connectedAccounts = pgTable(
     provider: text().$type<Provider>().notNull(),
     /**
      * Null in rows that are older than this column, because a migration does not know the configuration. The first
-     * start sets it (`stampIssuers`); it stays null where the provider was not configured then, and matches nobody.
+     * start sets it (`stampIssuers`); it stays null where the provider was not configured then, and matches no one.
      */
     issuer: text(),
     subject: text().notNull(),

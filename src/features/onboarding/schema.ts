@@ -32,10 +32,10 @@ export const Onboarded = object({
   invites: array(Invite, 20),
   links: optional(
     array(object({ email: email(), link: url({ example: 'https://tutti.example.com/invite#svc_inv_…' }) }), 20, {
-      description: 'Only without a mail server, and only at a browser: the links to hand over. They are shown once',
+      description: 'Only without a mail server, and only in a browser: links to pass on. They are shown once',
     }),
   ),
-  detail: optional(text(1000, { description: 'Where the links are, if there is no mail server and none is shown' })),
+  detail: optional(text(1000, { description: 'How to get the links, if there is no mail server and none is shown' })),
   onboardedAt: instant(),
 })
 export type Onboarded = Static<typeof Onboarded>

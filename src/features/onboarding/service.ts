@@ -54,7 +54,7 @@ export const finish = write(
       .where(eq(users.id, me))
       .for('update')
     if (user?.onboardedAt)
-      throw new AppError('conflict', 'You have already completed onboarding. Create further teams directly.', {
+      throw new AppError('conflict', 'You have already completed onboarding. Create more teams without it.', {
         next: [{ route: 'POST /api/teams', command: 'tutti teams create <name>' }],
       })
     const team = await teams.create(ctx, organization)

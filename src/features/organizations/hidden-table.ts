@@ -4,7 +4,7 @@ import type { MarketName } from '../../records/names.ts'
 import { users } from '../users/table.ts'
 
 /**
- * Public skills and agents that an administrator has hidden: nobody but their own team sees them. A table of its own,
+ * Public skills and agents that an administrator has hidden: only their own team sees them. In a separate table,
  * because the records themselves do not change.
  */
 export const hiddenRecords = pgTable('hidden_records', {

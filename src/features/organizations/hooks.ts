@@ -2,10 +2,10 @@ import type { Role } from '../../auth/policy.ts'
 import { hook } from '../../hooks.ts'
 import type { Member, Organization, PlanLimit } from './schema.ts'
 
-/** An account returned to the owner of its mailbox: open invites to its personal organization must be closed. */
+/** The owner of the mailbox recovered the account: open invites to its personal organization must be closed. */
 export const personalReclaimed = hook<{ organizationId: string }>('organizations.personalReclaimed')
 
-/** Counts what a team has of this; 0 if the handler's feature has nothing to do with it. The results are added. */
+/** Counts how much of the limit a team uses; 0 if the limit does not concern the handler. The results are added. */
 export const planUsage = hook<{ organizationId: string; limit: PlanLimit }, number>('organizations.planUsage')
 
 /** A member left a team or was removed from it. Not called if their account is deleted. */

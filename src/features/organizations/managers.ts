@@ -1,17 +1,16 @@
 import { atBrowser, atLeast, type Role, type Rule } from '../../auth/policy.ts'
 
-/** Minutes since the identity of whoever makes somebody an admin or owner was last confirmed. */
+/** Minutes since the caller last confirmed their identity. */
 const FRESH = 5
 
-/** Whether the role lets its holder manage the team. */
 export const manages = (role: Role): boolean => atLeast(role, 'admin')
 
 /** The page of a team, with its members and invites. */
 export const teamPage = (organizationId: string): string => `/teams/${organizationId}`
 
 /**
- * Making somebody an admin or owner, by their role or by an invite, needs a person at a browser: a key or a device that
- * an agent may also use could otherwise hand over the team.
+ * Making someone an admin or owner, by role or by invite, requires a browser session: otherwise an agent with a key or
+ * a device session could give the team away.
  */
 export const makingManagers = (organizationId: string): Rule => ({
   ...atBrowser(teamPage(organizationId)),

@@ -83,10 +83,7 @@ async function memberOf(ctx: Ctx, organizationId: string, userId: string): Promi
 async function keepAnOwner(ctx: Ctx, organizationId: string): Promise<void> {
   const isOwner = and(eq(memberships.organizationId, organizationId), eq(memberships.role, 'owner'))
   if ((await ctx.db.$count(memberships, isOwner)) === 0)
-    throw new AppError(
-      'conflict.last_owner',
-      'An organization needs at least one owner. Make somebody else owner first.',
-    )
+    throw new AppError('conflict.last_owner', 'A team needs at least one owner. Make someone else an owner first.')
 }
 
 /** Locks the organization, so that two owners cannot demote each other concurrently. */
@@ -176,7 +173,7 @@ export async function dropMember(
   const before = await memberOf(ctx, id, userId)
   check?.(before)
   if (personal && userId === locked?.createdById)
-    throw new AppError('conflict', 'Users cannot leave or be removed from their own personal organization.')
+    throw new AppError('conflict', 'Users cannot leave or be removed from their own personal team.')
   await ctx.db.delete(memberships).where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
   await keepAnOwner(ctx, id)
   await memberLeft.call(ctx, { organizationId: id, userId })
@@ -220,7 +217,9 @@ export async function countGuests(ctx: Ctx, userId: string): Promise<number> {
   return ctx.db.$count(memberships, and(eq(memberships.organizationId, home), ne(memberships.userId, userId)))
 }
 
-/** Removes everybody else from a user's personal organization: a former holder of the account may have let them in. */
+/**
+ * Removes everyone else from a user's personal organization: a stranger who created the account may have added them.
+ */
 export async function reclaim(ctx: Ctx, userId: string): Promise<void> {
   const [own] = await ctx.db
     .select({ id: organizations.id })
@@ -255,6 +254,6 @@ export async function ownersOf(ctx: Ctx, organizationId: string): Promise<string
 export async function add(ctx: Ctx, { id, userId, role }: { id: string; userId: string; role: Role }): Promise<Member> {
   const [user] = await ctx.db.select({ id: users.id }).from(users).where(eq(users.id, userId))
   if (!user) throw notFound('user', userId)
-  if (!(await join(ctx, { id, userId, role }))) throw new AppError('conflict.exists', 'This user is a member already.')
+  if (!(await join(ctx, { id, userId, role }))) throw new AppError('conflict.exists', 'This user is already a member.')
   return memberOf(ctx, id, userId)
 }

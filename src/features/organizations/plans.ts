@@ -9,9 +9,7 @@ import { type PlanLimit, planLimits, type TeamUsage } from './schema.ts'
 import { find } from './service.ts'
 import { memberships, organizations } from './table.ts'
 
-/** Plans of teams and their limits. Administrators keep the table in the setting `plans`; empty means no limits. */
-
-/** Throws if administrators keep a table of plans and this one is not in it. */
+/** Throws if plans are configured (in the setting `plans`) and this one is not among them. */
 export async function requireKnownPlan(ctx: Ctx, plan: string): Promise<void> {
   const names = Object.keys((await settingsOf(ctx)).plans.table)
   if (names.length > 0 && !names.includes(plan))
@@ -27,7 +25,7 @@ async function planOf(ctx: Ctx, organizationId: string): Promise<string | undefi
     .from(organizations)
     .leftJoin(parent, eq(parent.id, organizations.sandboxOf))
     .where(eq(organizations.id, organizationId))
-    // The lock makes writers that add something to the team count one after the other.
+    // The lock makes concurrent writers of a team count one after the other.
     .for('no key update', { of: organizations })
   return found?.plan
 }
@@ -41,7 +39,7 @@ async function count(ctx: Ctx, organizationId: string, limit: PlanLimit): Promis
 interface Addition {
   /** How much is added. Default: 1. */
   more?: number
-  /** What else takes room, with its name in the singular. */
+  /** What else counts, with its name in the singular. */
   reserved?: { count: number; name: string }
 }
 
@@ -56,7 +54,7 @@ export async function requirePlanRoom(
   { more = 1, reserved }: Addition = {},
 ): Promise<boolean> {
   const { table } = (await settingsOf(ctx)).plans
-  // Without a table no team is locked, so that nobody waits.
+  // Without limits no team is locked, so that no one waits.
   if (Object.values(table).every((limits) => limits[limit] == null)) return false
   const plan = await planOf(ctx, organizationId)
   const most = plan === undefined ? undefined : table[plan]?.[limit]
@@ -67,7 +65,7 @@ export async function requirePlanRoom(
   throw new AppError(
     'conflict.plan_limit',
     `The plan ${plan} allows ${amount(limit, most)}, and this team has ${amount(limit, used)}${including}. ` +
-      'Remove something that is not needed, or ask an administrator of this server for another plan.',
+      'Remove something that you no longer need, or ask an administrator of this server for another plan.',
   )
 }
 

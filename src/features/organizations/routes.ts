@@ -68,7 +68,7 @@ export const organizationRoutes = (http: Http) =>
       response: Deleted,
     })
     .get('/api/teams/:id/usage', ({ ctx, params }) => usage(ctx, params), {
-      ...on(usage, 'What a team uses of the limits of its plan'),
+      ...on(usage, 'Usage of a team and the limits of its plan'),
       params: byId,
       response: TeamUsage,
     })

@@ -63,7 +63,7 @@ export const TeamUsage = object({
   items: array(
     object({
       limit: oneOf(planLimits),
-      used: int({ example: 3, description: 'How many the team has; storageMb is rounded up' }),
+      used: int({ example: 3, description: 'Amount that the team uses; storageMb is rounded up' }),
       most: nullable(int({ example: 5, description: 'What the plan allows; null: no limit' })),
     }),
     planLimits.length,

@@ -128,8 +128,7 @@ export const create = write(
   byRow('organizations:write'),
   async (ctx, input: OrganizationCreate): Promise<Organization> => {
     const userId = userIdOf(ctx.actor)
-    if (ctx.actor.bound)
-      throw new AppError('forbidden', 'This key is bound to one organization and cannot create another.')
+    if (ctx.actor.bound) throw new AppError('forbidden', 'This key is bound to one team and cannot create another.')
     const id = await createFor(ctx, { ...input, userId })
     ctx.emit(events.organizationCreated, { ...here(id), data: { name: input.name, userId } })
     return joined(ctx, id)
@@ -180,9 +179,7 @@ export const remove = write(
 
 /** Returns why a personal organization cannot be deleted; undefined for all others. */
 export const personalRefusal = ({ personal }: Pick<Organization, 'personal'>): Refusal | undefined =>
-  personal
-    ? { code: 'conflict', detail: 'A personal organization can only be deleted together with its account.' }
-    : undefined
+  personal ? { code: 'conflict', detail: 'A personal team can only be deleted together with its account.' } : undefined
 
 /** Soft-deletes the organization and its sandbox, in the caller's transaction. The caller has checked the right. */
 export async function hide(

@@ -36,8 +36,8 @@ export interface SharedRow {
 const RESTORE_DAYS = 30
 
 /**
- * Contains literals, not parameters, so that Postgres can use the partial index. A sandbox publishes nothing, and what
- * an administrator has hidden, or whose author is suspended, is seen by its own team only.
+ * SQL condition with literals instead of parameters, so that Postgres can use the partial index. Records of a sandbox,
+ * hidden records and those of a suspended author are not public.
  */
 export const isPublic = (t: Shared): SQL =>
   sql`${t.scope} = 'public' and ${t.deletedAt} is null and (${t.organizationId} is null or exists (
@@ -53,8 +53,8 @@ const isPersonal = (t: Shared, rights: Rights): SQL =>
 type SeenInLimit = (rights: Rights) => SQL
 
 /**
- * Authors see what no team owns in any case: also what they made public and an administrator has hidden. These records
- * belong to no project, so a credential that is limited to projects sees only those of `seenInLimit`.
+ * SQL condition. Authors always see their records that no team owns, even if an administrator has hidden them. The
+ * records belong to no project, so a credential that is limited to projects sees only those of `seenInLimit`.
  */
 export const visibleTo = (t: Shared, rights: Rights, seenInLimit: SeenInLimit): SQL => {
   const own = and(isNull(t.organizationId), eq(t.createdById, rights.personal))
@@ -112,7 +112,7 @@ export function partsOf(ctx: Ctx, table: Shared, wanted: readonly Scope[]): SQL[
   return wanted.flatMap((scope) => all[scope] ?? [])
 }
 
-/** The scopes of a team's own list: a token of somebody's own space also sees their personal records. */
+/** The scopes of a team's list: a token of a personal team also sees personal records. */
 export const teamScopes = ({ ownSpace }: Actor): readonly Scope[] => (ownSpace ? ['personal', 'team'] : ['team'])
 
 interface Listing {
@@ -164,9 +164,9 @@ export function placeOf(
   const scope = asked ?? (actor.organizationId ? 'team' : 'personal')
   if (scope === 'personal') {
     if (!seesPersonal(actor))
-      throw invalid('/scope', `This credential is bound to another organization and cannot create a personal ${noun}.`)
+      throw invalid('/scope', `This credential is bound to another team and cannot create a personal ${noun}.`)
     if (before && before.createdById !== actor.userId)
-      throw new AppError('forbidden', `Only its author can make this ${noun} personal.`)
+      throw new AppError('forbidden', `Only the author can make this ${noun} personal.`)
     return { organizationId: null, scope }
   }
   const organizationId =
@@ -186,7 +186,7 @@ export function writerRefusal({ actor }: Ctx, noun: string, row: SharedRow): Ref
     return roleRefusal(actor, row.organizationId, needed, `Changing this ${noun}`)
   }
   if (own && seesPersonal(actor)) return undefined
-  return { code: 'forbidden', detail: `Only its author can change this ${noun}.` }
+  return { code: 'forbidden', detail: `Only the author can change this ${noun}.` }
 }
 
 export const requireWriter = (ctx: Ctx, noun: string, row: SharedRow): void => refuse(writerRefusal(ctx, noun, row))
@@ -218,7 +218,7 @@ export async function findToRestore<R extends SharedRow>(
     and(there, or(own, anyOf(table.organizationId, rights.organizations))),
   )
   const { organizationId, deletedAt } = found
-  // Restoring what is not deleted changes nothing, and needs what changing it needs.
+  // Restoring a record that is not deleted changes nothing, and needs the same right as a change.
   if (deletedAt === null) requireWriter(ctx, noun, found)
   else if (organizationId) {
     requireRole(ctx.actor, organizationId, 'member', `Restoring a ${noun}`)

@@ -6,7 +6,7 @@ import type {
 import { invalid } from '../../errors.ts'
 import type { App } from '../../services.ts'
 
-/** Loads the WebAuthn library. It is large and rarely needed, so it is loaded when a passkey is used. */
+/** The WebAuthn library is large and rarely needed, so it is loaded on first use. */
 async function library() {
   // The library imports it too, but in a compiled binary that happens too late.
   await import('reflect-metadata')
@@ -16,7 +16,7 @@ async function library() {
 export const MINUTES = 5
 const timeout = MINUTES * 60_000
 const MOST_BYTES = 32 << 10
-/** EdDSA, ES256, RS256. Listed, because the library would offer all of this runtime, and another may have fewer. */
+/** EdDSA, ES256, RS256. The library would offer all algorithms of this runtime, and another runtime may have fewer. */
 const algorithms = [-8, -7, -257]
 const transports = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'] as const
 

@@ -20,7 +20,7 @@ const byId = object({ id: id() })
 export const passkeyRoutes = (http: Http) =>
   http
     .post('/api/auth/passkey/register/begin', ({ ctx }) => passkeys.beginRegistration(ctx, {}), {
-      ...on(passkeys.beginRegistration, 'Start to add a passkey'),
+      ...on(passkeys.beginRegistration, 'Start adding a passkey'),
       response: RegistrationBegun,
     })
     .post(
@@ -34,7 +34,7 @@ export const passkeyRoutes = (http: Http) =>
       },
     )
     .post('/api/auth/passkey/authenticate/begin', ({ ctx, body }) => passkeys.beginAuthentication(ctx, body), {
-      ...on(passkeys.beginAuthentication, 'Start to sign in with a passkey'),
+      ...on(passkeys.beginAuthentication, 'Start signing in with a passkey'),
       body: AuthenticationBegin,
       response: AuthenticationBegun,
     })

@@ -71,7 +71,8 @@ const useChallenge = write(
   anyone,
   async (ctx, { ceremony, sessionId }: { ceremony: Ceremony; sessionId: string }): Promise<string> => {
     const used = await redeemSecret(ctx, ceremony, sessionId, holder(ctx, ceremony).boundTo)
-    if (!used) throw new AppError('gone', `This attempt was used, or is older than ${MINUTES} minutes. Start again.`)
+    if (!used)
+      throw new AppError('gone', `This attempt was already used or is older than ${MINUTES} minutes. Start again.`)
     return used.data.challenge as string
   },
 )
@@ -111,7 +112,7 @@ const add = write(
       .returning(visible)
     if (!made) throw new AppError('conflict.exists', 'This passkey is already registered.')
     ctx.emit(passkeyCreated, { subjectId: made.id, userId: user.id, data: { name } })
-    await notifyNewMethod(ctx, user, `The passkey “${oneLine(name)}” can be used to sign in to your account.`)
+    await notifyNewMethod(ctx, user, `You can now sign in with the passkey “${oneLine(name)}”.`)
     return made
   },
 )
@@ -126,7 +127,7 @@ export const finishRegistration = flow(
     if (!credential)
       throw invalid(
         '/response',
-        `The passkey could not be verified. Start again, in a browser that shows ${ctx.app.url}`,
+        `The passkey could not be verified. Start again in a browser, at ${ctx.app.url}`,
         'not_verified',
       )
     return add(ctx, { ...credential, name: name.trim() })
@@ -164,8 +165,7 @@ interface Use {
 }
 
 /**
- * Signs in, or returns undefined if the counter decreased. Does not throw then: an error would roll back the event and
- * the notification.
+ * Signs in, or returns undefined if the counter decreased: an error would roll back the event and the notification.
  */
 const use = write(
   'passkeys.use',
@@ -191,8 +191,8 @@ const use = write(
       reason: 'security',
       title: 'A passkey was refused',
       message:
-        `Somebody used “${oneLine(before.name)}” or a copy of it: its counter decreased. ` +
-        'Remove it if that was not you.',
+        `Someone used “${oneLine(before.name)}” or a copy of it: its counter decreased. ` +
+        'If this was not you, remove the passkey.',
       link: '/settings/passkeys',
     })
     return undefined
@@ -202,7 +202,7 @@ const use = write(
 const refused = () =>
   new AppError(
     'unauthenticated',
-    'This passkey does not belong to an account here. Start again, or sign in another way.',
+    'This passkey does not belong to an account on this server. Start again, or sign in another way.',
   )
 
 export const finishAuthentication = flow(

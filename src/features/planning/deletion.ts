@@ -26,8 +26,8 @@ import { bury, unearth } from '../tasks/deletion.ts'
 import { tasks } from '../tasks/table.ts'
 
 /**
- * Deleting an epic deletes its stories, deleting a story its tasks. All get the same `deletedAt`, so that restore can
- * find them. Deleting and adding take turns by a lock: a row added to a deleted epic or story would be lost at purge.
+ * Deleting an epic deletes its stories, deleting a story its tasks. All get the same `deletedAt`, so that restore finds
+ * them. A lock keeps rows from being added to an epic or story that is being deleted: the purge would delete them too.
  */
 
 type Gone = { id: string; deleted: true }
@@ -122,7 +122,7 @@ export const restoreStory = write(
       .select({ title: epics.title })
       .from(epics)
       .where(and(eq(epics.id, epicId), isNotNull(epics.deletedAt)))
-    if (epic) throw new AppError('conflict', `Its epic ${quoted(epic.title)} is deleted. Restore that first.`)
+    if (epic) throw new AppError('conflict', `Its epic ${quoted(epic.title)} is deleted. Restore the epic first.`)
     await change(ctx, stories, before, { deletedAt: null }, async () => before)
     const many = await unearth(ctx, project.organizationId, eq(tasks.storyId, storyId), deletedAt)
     const story = await findStory(ctx, project.id, epicId, storyId)

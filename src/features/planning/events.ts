@@ -7,7 +7,7 @@ export const planCreated = define('plan.created', {
   scope: 'tasks:read',
   many: true,
   creates: true,
-  description: 'A plan was written into a project: epics, stories and tasks at once',
+  description: 'A plan was created in a project: epics, stories and tasks at once',
   data: { epics: number, stories: number, tasks: number },
   words: (_, { epics, stories, tasks }) =>
     `planned ${count(epics, 'epic', 'epics')}, ${count(stories, 'story', 'stories')} and ${count(tasks, 'task', 'tasks')}`,

@@ -7,7 +7,9 @@ import type { TaskPage, TaskQuery } from '../tasks/lists/list-schema.ts'
 import type { Task, TaskChanged, TaskCreate, TaskDetail, TaskPatch } from '../tasks/schema.ts'
 import * as tasks from '../tasks/service.ts'
 
-/** Task actions for the nested paths: each checks that the path's ids belong together, then calls the task's action. */
+/**
+ * Task actions for nested paths. Each checks that the ids of the path belong together, then calls the task's action.
+ */
 
 interface TaskPath extends StoryPath {
   taskId: string

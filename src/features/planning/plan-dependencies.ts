@@ -12,8 +12,6 @@ import { takeTurns } from '../tasks/dependencies/dependencies.ts'
 import { visibleTo, withProject } from '../tasks/rows.ts'
 import { tasks } from '../tasks/table.ts'
 
-/** What the tasks of a plan wait for: other tasks of the plan, by ref or title, or existing tasks, by key or id. */
-
 /** A task of a plan, before it is stored. */
 interface PlannedTask {
   id: string
@@ -32,7 +30,9 @@ interface PlanDependencies {
 
 const MOST = 2000
 
-/** Resolves all references. An error names every wrong one, or tasks that wait for each other in a circle. */
+/**
+ * Resolves references to tasks of the plan, by ref or title, and to existing tasks, by key or id. Throws for cycles.
+ */
 export async function dependenciesOf(
   ctx: Ctx,
   { organizationId }: Project,
@@ -66,7 +66,7 @@ function namesOf(list: readonly PlannedTask[]): (ref: string) => PlannedTask | u
   for (const task of list) {
     if (task.ref === undefined) continue
     if (byRef.has(task.ref))
-      throw invalid(`${task.at}/ref`, `Two tasks have the ref ${JSON.stringify(task.ref)}. Give each its own.`)
+      throw invalid(`${task.at}/ref`, `Two tasks have the ref ${JSON.stringify(task.ref)}. Give each task its own ref.`)
     byRef.set(task.ref, task)
   }
   const byTitle = Map.groupBy(list, ({ title }) => title.toLowerCase())
@@ -76,7 +76,7 @@ function namesOf(list: readonly PlannedTask[]): (ref: string) => PlannedTask | u
   }
 }
 
-/** A reference with the form of a key, or of an id or its beginning, which stands for all ids in between. */
+/** A reference that looks like a key, or like an id or its prefix, which stands for a range of ids. */
 interface Candidate {
   ref: string
   key?: string
@@ -99,9 +99,8 @@ function candidateOf(ref: string): Candidate | undefined {
 }
 
 /**
- * Returns the ids of the team's tasks that exist, by the references that name them. One query finds them all, and finds
- * what `find` in tasks/rows.ts finds: a key in the current team first, then in shared workspaces; the beginning of an
- * id only if it is unique.
+ * Returns the ids of the team's existing tasks, by reference. One query finds all, with the same rules as for a single
+ * task (tasks/rows.ts): a key in the current team first, then in shared workspaces; an id prefix only if it is unique.
  */
 async function existingTasks(
   ctx: Ctx,
@@ -144,7 +143,7 @@ interface Wrong {
   ref: string
 }
 
-/** Wrong references whose reasons are told, with the nearest name: a search among all names for each of them. */
+/** Wrong references that are explained with the most similar name, which takes a search among all names. */
 const MOST_EXPLAINED = 3
 const MOST_POINTED_AT = 20
 
@@ -160,7 +159,7 @@ function refusalOf(list: readonly PlannedTask[], wrong: readonly Wrong[]): AppEr
 }
 
 function wrongReference({ task: { title, at }, i, ref }: Wrong, nearest: string | undefined): FieldError {
-  const none = 'no task of this plan has that ref or title, and no task that key.'
+  const none = 'no task of this plan has this ref or title, and no existing task has this key.'
   const why = `${quote(title)} is blocked by ${quote(ref)}: ${none}`
   const message = nearest === undefined ? why : `${why} Did you mean ${quote(nearest)}?`
   return { pointer: `${at}/blockedBy/${i}`, code: 'unknown_task', message }
@@ -168,7 +167,7 @@ function wrongReference({ task: { title, at }, i, ref }: Wrong, nearest: string 
 
 const quote = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 
-/** Returns the name that somebody who wrote the reference probably meant. */
+/** Returns the name that the reference probably means. */
 function nearestTo(ref: string, names: readonly string[]): string | undefined {
   const wanted = ref.toLowerCase()
   const slips = (name: string): number => {

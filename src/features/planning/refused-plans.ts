@@ -6,9 +6,8 @@ import { notFound, withSentence } from '../../errors.ts'
 import { idempotencyKeys as kept } from '../../events/table.ts'
 
 /**
- * Plans that `create_plan` refused, as their caller sent them, so that a correction need not repeat them. They are kept
- * beside the results of repeated calls, which also belong to one credential and expire: all instances see them, and the
- * hourly upkeep removes them.
+ * Plans that `create_plan` refused, so that a correction need not repeat them. They are stored among the idempotency
+ * keys, which also belong to one credential and expire: all instances see them, and the hourly upkeep deletes them.
  */
 const KEEP_MINUTES = 10
 const MOST_KEPT = 5
@@ -16,14 +15,14 @@ const MOST_CHARACTERS = 256_000
 
 const changing = member('tasks:write')
 const ACTION = 'planning.keepRefused'
-/** Callers send keys of at most 200 characters, so that none of theirs is equal to one of these. */
+/** Longer than the 200 characters that callers may send as keys, so that they never collide. */
 const keyOf = (id: string): string => `plan ${id}`.padStart(250)
 const LENGTH = 4
 const idForm = /^[0-9a-z]{4}$/
 const isOwn = (ctx: Ctx) => and(eq(kept.credentialId, ctx.actor.credentialId ?? sql`null`), eq(kept.action, ACTION))
 
 /**
- * Keeps the arguments of a refused call and returns their id: that of the refused call that they correct, or a new one.
+ * Stores the arguments of a refused call and returns their id: that of the call that they correct, or a new one.
  * Returns undefined if they are too long.
  */
 export const keepRefused = write(

@@ -28,7 +28,7 @@ export const planningRoutes = (http: Http) =>
       response: Tree,
     })
     .get('/api/projects/:slug/progress', ({ ctx, params, query }) => progress(ctx, { ...query, ref: params.slug }), {
-      ...on(progress, 'Get how many tasks a project had on each day, and how many people and agents had done'),
+      ...on(progress, 'Get the number of tasks of a project on each day, and how many were done by people and agents'),
       params: ProjectRef,
       query: ProgressQuery,
       response: Progress,

@@ -12,7 +12,9 @@ const described = {
 }
 
 export const PlanTask = object({
-  ref: optional(text(40, { minLength: 1, description: 'Your own name for it, for blockedBy', example: 'lock' })),
+  ref: optional(
+    text(40, { minLength: 1, description: 'A name of your choice, for use in blockedBy', example: 'lock' }),
+  ),
   ...described,
   labels: optional(array(title(50), 50, { uniqueItems: true })),
   estimate: optional(int({ max: 10_000 })),

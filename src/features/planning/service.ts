@@ -24,7 +24,7 @@ export const createPlan = write(
     const project = await projectFor(ctx, ref)
     const flat = flatten(plan)
     checkSize(flat)
-    // Numbers first: they lock the project, and the team is locked after it.
+    // Numbers first: they lock the project, which must be locked before the team.
     const first = await takeNumbers(ctx, project.id, flat.tasks.length)
     const { dependencies, existing } = await dependenciesOf(ctx, project, flat.tasks)
     const shared = {
@@ -85,7 +85,7 @@ function checkSize({ epics, stories, tasks }: Flat): void {
     )
 }
 
-/** Returns rows whose ids are chosen here, so that children can refer to their parents before anything is stored. */
+/** Returns rows with new ids, so that children can refer to their parents before anything is stored. */
 function flatten({ epics: wanted }: PlanCreate) {
   const described = (d: { title: string; description?: string; priority?: Priority }) => ({
     id: newId(),

@@ -8,7 +8,7 @@ import { findRefused, keepRefused } from './refused-plans.ts'
 import { type PlanCreate, PlanEpic, PlanStory, PlanTask, type Tree, type TreeTask } from './schema.ts'
 import * as planning from './service.ts'
 
-/** A plan as tools take it: with the names and descriptions that arguments have in every tool. */
+/** The plan as an argument of the tool, with the argument names of other tools. */
 const { labels: _, ...fields } = PlanTask.properties
 const Task = object({ ...fields, ref: optional(text(40, { minLength: 1 })), priority, tags, acceptance, blockedBy })
 const { description } = PlanStory.properties
@@ -20,7 +20,7 @@ const Epic = object({
   stories: optional(array(Story, 100)),
   tasks: optional(array(Task, 200)),
 })
-/** Lists of tools show the fields of tasks once, and the usual ones of epics and stories. */
+/** The listed schema shows the fields of tasks once, and only the usual fields of epics and stories. */
 const { estimate: __, ...usual } = Task.properties
 const listedAs = {
   epics: array(
@@ -59,7 +59,7 @@ const keys = ({ epics }: Tree) => {
   }
 }
 
-/** How many tasks are named as ready; next_task finds the others. */
+/** Ready tasks in the result; next_task finds the others. */
 const READY = 10
 
 const range = (tasks: readonly TreeTask[]): string | undefined => {

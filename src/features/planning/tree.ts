@@ -22,12 +22,12 @@ export const tree = read(
   async (ctx, { ref }: { ref: string }): Promise<Tree> => treeOf(ctx, await projects.find(ctx, ref)),
 )
 
-/** Trees are built in memory, at about 6 µs an entry, and larger ones are of no use to readers. */
+/** Trees are built in memory, at about 6 µs per entry. */
 const MOST_ENTRIES = 3500
 
 /**
- * Returns the keys of the open tasks that each of these tasks waits for. A query of its own: joined to the entries, a
- * planner that knows little of tables that have just grown would run it once for every task.
+ * Returns the keys of the open tasks that each of these tasks waits for. A separate query: joined to the entries, a
+ * planner with old statistics would run it once for every task.
  */
 async function blockersOf(ctx: Ctx, ids: readonly string[]): Promise<Map<string, string[]>> {
   if (ids.length === 0) return new Map()
@@ -60,8 +60,8 @@ const projectId = sql.placeholder('projectId')
 const column = <T>(name: string) => sql<T>`entries.${sql.identifier(name)}`
 
 /**
- * Reads the first entries, each kind in the order of its index: a large project is not sorted as a whole. `some`: only
- * chosen epics with what is in them.
+ * Reads the first entries, each kind in the order of its index, so that a large project is not sorted as a whole.
+ * `some`: only chosen epics with their stories and tasks.
  */
 const selectEntries = prepareForms((db, { some }: { some: boolean }) => {
   const chosen = (of: SQL) => (some ? sql`and ${of} = any(${sql.placeholder('only')}::uuid[])` : sql``)
@@ -103,7 +103,7 @@ const selectEntries = prepareForms((db, { some }: { some: boolean }) => {
 })
 type Entry = Awaited<ReturnType<typeof selectEntries>>[number]
 
-/** Counts the epics, stories and tasks of a project. A plan, which is shown in part, never has so many. */
+/** Counts the epics, stories and tasks of a project. */
 async function countEntries(ctx: Ctx, projectId: string): Promise<number> {
   const counts = [epics, stories].map(
     (table) => sql`(select count(*) from ${table} where project_id = ${projectId} and deleted_at is null)`,
@@ -127,7 +127,7 @@ export async function treeOf(ctx: Ctx, project: Project, only?: readonly string[
     rows.flatMap(({ id, someone }) => (someone ? [id] : [])),
   )
   const { id, key } = project
-  // Epics, stories and tasks are read with one scope. Without it, the tree only says how many there are.
+  // Epics, stories and tasks need the same scope. Without it, the tree only contains their number.
   const shown = mayRead(ctx, 'task') ? rows : []
   const found: Tree = {
     project: { id, ...projects.namesFor(ctx, project), key },
