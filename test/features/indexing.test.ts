@@ -355,7 +355,7 @@ describe('whatever happens to the server', () => {
       const until = Date.now() + 30_000
       while ((await find(ada, 'quokka')).length === 0 && Date.now() < until) await Bun.sleep(20)
       expect(await find(ada, 'quokka')).toEqual([id])
-      expect(warnings).toContain('search texts were not renewed, will retry')
+      expect(warnings).toContain('search texts could not be updated, will retry')
     } finally {
       await stop()
     }

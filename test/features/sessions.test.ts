@@ -250,7 +250,7 @@ describe('which session is meant', () => {
     expect(await refusal(one, 'end_session', { session: id, keep: true, ...saved })).toContain('Resume it first.')
     await use(one, 'resume_session', { session: id, ...saved })
     expect(await get(who, id)).toMatchObject({ status: 'active', ...saved })
-    expect(await refusal(one, 'end_session', { keep: true })).toContain('Send checkpoint with keep')
+    expect(await refusal(one, 'end_session', { keep: true })).toContain('keep saves a checkpoint')
     expect(await refusal(one, 'end_session', { keep: true, summary: 'x', ...saved })).toContain('without keep')
   })
 
@@ -312,7 +312,7 @@ describe('the project goes without saying', () => {
     // Another one can still be named, and when the session is over nothing is.
     expect(await use(client, 'create_task', { title: 'Elsewhere', project })).not.toMatchObject({ key: task.key })
     await use(client, 'end_session')
-    expect(await refusal(client, 'create_task', { title: 'Where?' })).toContain('Name the project')
+    expect(await refusal(client, 'create_task', { title: 'Where?' })).toContain('Specify the project')
   })
 
   test('must be named by an agent without a connection, which another window of its token may be', async () => {
@@ -326,7 +326,7 @@ describe('the project goes without saying', () => {
     }))
       expect([tool, await refusal(client, tool, args)]).toEqual([
         tool,
-        expect.stringMatching(/Name the project.*[A-Z]{2,6}/),
+        expect.stringMatching(/Specify the project.*[A-Z]{2,6}/),
       ])
     expect((await use(client, 'next_task', { session })).task).toBeUndefined()
   })
@@ -340,7 +340,7 @@ describe('the project goes without saying', () => {
       decision: 'So.',
     })
     expect(body.projectId).toBeNull()
-    expect(await refusal(await agent(ada), 'create_task', { title: 'Where?' })).toContain('Name the project')
+    expect(await refusal(await agent(ada), 'create_task', { title: 'Where?' })).toContain('Specify the project')
   })
 })
 

@@ -117,7 +117,7 @@ describe('versions', () => {
     const { id } = await made()
     const current = { id, version: 1 }
     const none = await expectRefusal(t, await update(id, { content: 'x' }), 412, 'version_mismatch')
-    expect(none).toMatchObject({ current, detail: expect.stringContaining('it is at 1 now') })
+    expect(none).toMatchObject({ current, detail: expect.stringContaining('It is now 1') })
     expect(
       (await expectRefusal(t, await update(id, { content: 'x', baseVersion: 7 }), 412, 'version_mismatch')).current,
     ).toMatchObject(current)
@@ -213,9 +213,7 @@ describe('who and where', () => {
     expect([...slugs, elsewhere.slug]).toHaveLength(new Set([...slugs, elsewhere.slug]).size)
     for (const slug of [...slugs, elsewhere.slug]) expect((await get(slug)).slug).toBe(slug)
     await t.app.db.update(specTable).set({ slug: first }).where(eq(specTable.id, elsewhere.id))
-    expect((await ada.fetch<{ detail: string }>('GET', `/api/specs/${first}`)).body.detail).toContain(
-      'Name it by its id',
-    )
+    expect((await ada.fetch<{ detail: string }>('GET', `/api/specs/${first}`)).body.detail).toContain('Use its id')
     expect((await ada.fetch('GET', `/api/specs/${elsewhere.id}`)).status).toBe(200)
     // Who is at work in one of them means that one.
     const ctx = await ctxOf(t, await mcpToken(t, ada, { projectId: elsewhere.projectId }))

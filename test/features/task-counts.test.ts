@@ -94,7 +94,7 @@ describe('the numbers of tasks', () => {
     await tx.query('select task_counts_mend()')
     const other = counts(t.app.driver, true)
     await tx.commit()
-    expect(await other).toMatchObject({ ok: true, said: 'the numbers of tasks are right' })
+    expect(await other).toMatchObject({ ok: true, said: 'the task counts are correct' })
     expect(await numbers(team, project)).toEqual([1, 0])
   })
 

@@ -114,7 +114,7 @@ describe('sync', () => {
       await call<{ paths: Record<string, Record<string, { summary: string }>> }>(t, 'GET', '/api/openapi.json')
     ).body
     expect(document.paths['/api/workspaces/sync']?.post?.summary).toBe(
-      'Read your workspaces again: all, or those that changed since a time, each with all its projects',
+      'Refresh your workspaces: all, or those that changed since a time, each with all its projects',
     )
   })
 

@@ -51,7 +51,7 @@ async function unnamedProject(ctx: Ctx): Promise<AppError> {
   const keys = (await projects.listRecent(ctx, MOST_KEYS + 1)).map(({ key }) => key)
   const some = keys.slice(0, MOST_KEYS).join(', ')
   const listed = keys.length > MOST_KEYS ? `${some} and more` : some
-  const message = listed ? `Name the project, for example by its key: ${listed}.` : 'Create a project first.'
+  const message = listed ? `Specify the project, for example by its key: ${listed}.` : 'Create a project first.'
   const next = keys.length > MOST_KEYS ? [listProjects] : keys.length > 0 ? [] : [createProject]
   return invalid('/project', message, 'required', next)
 }

@@ -42,6 +42,6 @@ export const projectShared = define('project.shared', {
 })
 export const projectUnshared = define('project.unshared', {
   ...ofProject,
-  description: 'A project got back the visibility from before it was shared, and left its workspace',
+  description: 'A project was unshared: its earlier visibility was restored, and it left its workspace',
   data: shown,
 })

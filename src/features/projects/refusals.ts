@@ -50,7 +50,7 @@ export const can = (ctx: Ctx, project: Project): Record<(typeof projectActions)[
     remove: byRole('Deleting this project'),
     gates: permissionOf(byPolicy ?? gatekeeperRefusal(ctx, project)),
     update: permissionOf(byPolicy ?? roleRefusalOn(ctx.actor, project, 'member', 'Changing this project')),
-    write: permissionOf(byPolicy ?? openProjectRefusal(ctx, project, 'Changing what is in this project')),
+    write: permissionOf(byPolicy ?? openProjectRefusal(ctx, project, 'Changing records of this project')),
   }
 }
 

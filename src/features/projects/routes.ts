@@ -60,16 +60,13 @@ export const projectRoutes = (http: Http) =>
       response: Deleted,
     })
     .post('/api/projects/:slug/share', ({ ctx, params, body }) => sharing.share(ctx, { ref: params.slug, ...body }), {
-      ...on(sharing.share, 'Share a project: with its team, with everybody, or in a workspace'),
+      ...on(sharing.share, 'Share a project: with its team, with everyone, or in a workspace'),
       params: ProjectRef,
       body: ProjectShare,
       response: Project,
     })
     .delete('/api/projects/:slug/share', ({ ctx, params }) => sharing.unshare(ctx, { ref: params.slug }), {
-      ...on(
-        sharing.unshare,
-        'Give a project the visibility from before it was shared, and take it out of its workspace',
-      ),
+      ...on(sharing.unshare, 'Unshare a project: restore its earlier visibility and take it out of its workspace'),
       params: ProjectRef,
       response: Project,
     })
@@ -86,7 +83,7 @@ export const projectRoutes = (http: Http) =>
     .post('/api/workspaces/sync', ({ ctx, body }) => inWorkspaces.syncWorkspaces(ctx, body), {
       ...on(
         inWorkspaces.syncWorkspaces,
-        'Read your workspaces again: all, or those that changed since a time, each with all its projects',
+        'Refresh your workspaces: all, or those that changed since a time, each with all its projects',
       ),
       body: Sync,
       response: Synced,

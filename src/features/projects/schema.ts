@@ -60,7 +60,7 @@ export const ProjectWork = object({
   inReview: int({ example: 3 }),
   blocked: int({ example: 1 }),
   openGates: int({ description: 'Features that wait at a gate or for a review', example: 2 }),
-  atWork: int({ description: 'Tasks that somebody holds now', example: 3 }),
+  atWork: int({ description: 'Tasks that are claimed now', example: 3 }),
   agentsAtWork: int({ description: 'Agents that hold a task now', example: 2 }),
 })
 export type ProjectWork = Static<typeof ProjectWork>
@@ -117,7 +117,7 @@ export const ProjectMove = object({
   organizationId: optional(
     id({
       description:
-        'Moves the project and everything in it to another of your teams, for good. Needs the role admin in its team',
+        'Moves the project with all its records permanently to another of your teams. Requires the role admin',
     }),
   ),
 })

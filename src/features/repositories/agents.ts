@@ -66,7 +66,7 @@ export const generate = flow(
     const named = repo === undefined ? undefined : await (commit ? writable(ctx, repo, OPENING) : find(ctx, repo))
     const project = await projectOf(ctx, ref ?? named?.projectId ?? undefined)
     if (!project)
-      throw invalid('/project', 'Name the project to generate the file from: its id, slug or key.', 'required')
+      throw invalid('/project', 'Specify the project to generate the file from: its id, slug or key.', 'required')
     const text = await textFor(ctx, project)
     const made = { target, path: paths[target] }
     if (!commit) return { ...made, content: merged(undefined, text, target), pullRequest: null, unchanged: false }
@@ -83,7 +83,7 @@ async function onlyOne(ctx: Ctx, { id }: Project): Promise<Row> {
       { tool: 'connect_repo', route: 'POST /api/repos' },
     ])
   if (second)
-    throw invalid('/repo', 'The project has several repositories. Name one of them.', 'required', [
+    throw invalid('/repo', 'The project has several repositories. Specify one of them.', 'required', [
       { tool: 'list_repos', route: 'GET /api/repos' },
     ])
   return writable(ctx, first.id, OPENING)

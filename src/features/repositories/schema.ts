@@ -101,8 +101,8 @@ export const PullRequest = object({
 export type PullRequest = Static<typeof PullRequest>
 export const PullOpened = object({
   ...PullRequest.properties,
-  existed: bool({ description: 'Whether it was open already' }),
-  warning: nullable(text(500, { description: 'What failed although the pull request is open: asking reviewers' })),
+  existed: bool({ description: 'Whether the pull request was open already' }),
+  warning: nullable(text(500, { description: 'Set if the pull request is open but requesting its reviewers failed' })),
 })
 export type PullOpened = Static<typeof PullOpened>
 

@@ -182,7 +182,7 @@ async function lockConnected(ctx: Ctx, { organizationId, projectId }: Keep, key:
     .from(repositories)
     .where(and(isNull(repositories.deletedAt), eq(repositories.key, key), inPlace))
     .for('update')
-  if (!known) throw new AppError('conflict', 'It was connected and removed at the same time. Try again.')
+  if (!known) throw new AppError('conflict', 'The repository was removed while you connected it. Try again.')
   return known
 }
 

@@ -16,7 +16,7 @@ const begin = write(
   async (ctx, { ref }: { ref: string }): Promise<{ before: Row; row: Row }> => {
     const before = await writable(ctx, ref, 'Syncing this repository')
     if (before.status === 'syncing' && Date.parse(ctx.now) - Date.parse(before.updatedAt) < STALE_MS)
-      throw new AppError('conflict', 'It is being synced right now. Try again in a few seconds.')
+      throw new AppError('conflict', 'The repository is being synced right now. Try again in a few seconds.')
     return { before, row: await change(ctx, before, { status: 'syncing' }) }
   },
 )

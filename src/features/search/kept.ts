@@ -129,7 +129,7 @@ export class Keeper {
         this.#makeRoom()
       })
       .catch((error: unknown) =>
-        this.app.log.warn('vectors not loaded; search reads them from the database', { error }),
+        this.app.log.warn('vectors could not be loaded; search reads them from the database', { error }),
       )
       .finally(() => this.#loading.delete(key))
     this.#loading.set(key, loaded)

@@ -124,7 +124,7 @@ async function build(ctx: Ctx, owner: string, count: number, limits: Limits): Pr
     { maintenance_work_mem: `${megabytes}MB`, max_parallel_maintenance_workers: '0' },
   )
   const seconds = Math.round((performance.now() - started) / 1000)
-  log.info('an index of vectors was built', { owner, passages: count, seconds })
+  log.info('vector index built', { owner, passages: count, seconds })
   await check(ctx, index, limits)
 }
 

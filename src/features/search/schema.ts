@@ -17,7 +17,7 @@ import {
 
 export const q = text(200, {
   example: 'deploy',
-  description: 'Words that must all occur; "a phrase", -without and or work; the last word may be a prefix',
+  description: 'Words that must all occur. Operators: "a phrase", -word to exclude, or. The last word may be a prefix',
 })
 const kindList = text(200, {
   pattern: `^(${searchNames.join('|')})(,(${searchNames.join('|')}))*$`,

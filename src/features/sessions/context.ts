@@ -94,7 +94,7 @@ export const endOrSave = flow(
     keyed,
   ): Promise<SessionEnded | Context> => {
     if (!keep) return end(keyed, { ref, ...last })
-    if (!last.checkpoint) throw invalid('/checkpoint', 'Send checkpoint with keep: it is what is saved.', 'required')
+    if (!last.checkpoint) throw invalid('/checkpoint', 'keep saves a checkpoint. Send one in checkpoint.', 'required')
     if (last.summary !== undefined) throw invalid('/summary', 'Send summary when you end the session, without keep.')
     return saveAndBrief(keyed, { sessionId: ref, checkpoint: last.checkpoint })
   },

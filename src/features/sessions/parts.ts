@@ -60,7 +60,7 @@ export function leftOff(session: Session): Part {
 function stateOf({ checkpointAt, startedAt, status, version }: Session): string[] {
   const began = `the session began ${day(startedAt)}`
   if (checkpointAt) return [`Saved ${day(checkpointAt)}; ${began}${status === 'ended' ? ' and has ended' : ''}.`]
-  return version > 1 ? [`Nothing was saved since ${began}: check below what you did before you repeat it.`] : []
+  return version > 1 ? [`No checkpoint was saved since ${began}. Check below what you have already done.`] : []
 }
 
 /** The task that a brief is about. `isHeld`: by the worker that the brief is for. */
@@ -107,7 +107,7 @@ export function handoverOf({ author, at, nextStep, branch, files, commands, open
 }
 
 function claimOf({ key, lease, isHeld }: LiveTask): string {
-  if (!lease) return `Nobody holds it now. Before you continue: claim_task ${key}.`
+  if (!lease) return `No one holds it now. Before you continue: claim_task ${key}.`
   if (isHeld) return `Yours until ${day(lease.expiresAt)}; every call renews it.`
   return `Held by ${inFull(lease.holder)} until ${day(lease.expiresAt)}: leave it to them, or ask.`
 }

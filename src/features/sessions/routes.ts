@@ -44,7 +44,10 @@ export const sessionRoutes = (http: Http) =>
       response: Session,
     })
     .get('/api/sessions/:id/timeline', ({ ctx, params }) => timeline(ctx, { ref: params.id }), {
-      ...on(timeline, 'What happened in a session: every change, claims, calls and briefs; others see its head'),
+      ...on(
+        timeline,
+        'Get the timeline of a session: changes, claims, calls and briefs; other people see only its summary',
+      ),
       params: byRef,
       response: Timeline,
     })

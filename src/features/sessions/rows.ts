@@ -150,7 +150,7 @@ export async function requireNotOpenElsewhere(ctx: Ctx, { id, status, credential
   if (row?.isOpen)
     throw new AppError(
       'conflict',
-      `Session ${id} is in use on another open connection of this token. Close that one first, or start a session.`,
+      `Session ${id} is in use on another open connection of this token. Close it first, or start a session.`,
       { next: [startSession] },
     )
 }
@@ -163,7 +163,7 @@ export async function requireNoneElsewhere(ctx: Ctx): Promise<void> {
   if (other)
     throw new AppError(
       'conflict',
-      `Session ${other.id} is in use on another connection of this token. If you mean it, name it; else start one.`,
+      `Session ${other.id} is in use on another connection of this token. Name it to resume it, or start another.`,
       { next: [resumeSession, startSession] },
     )
 }
@@ -172,7 +172,7 @@ export async function namedOrRunning(ctx: Ctx, ref: string | undefined): Promise
   const found = ref === undefined ? await running(ctx) : await find(ctx, ref)
   if (!found) await requireNoneElsewhere(ctx)
   if (!found)
-    throw new AppError('not_found', 'You have no running session here. Start or resume one.', {
+    throw new AppError('not_found', 'You have no active session on this connection. Start or resume one.', {
       next: [startSession, resumeSession],
     })
   return found

@@ -130,7 +130,7 @@ export const SessionBrief = object({
   brief: Brief,
   takenOver: optional(
     text(200, {
-      description: 'It was resumed while it was active on another connection',
+      description: 'Set if the session was active on another connection when you resumed it',
       example: 'It was active on another connection of this token, which has no open stream.',
     }),
   ),
@@ -147,7 +147,7 @@ export type SessionEnded = Static<typeof SessionEnded>
 export const ContextQuery = object({
   projectId: optional(ref('Project', 'tutti')),
   sessionId: optional(ref('Session', '019a8a7e')),
-  since: optional(time({ description: 'Lists changes after this. Default: since the last checkpoint' })),
+  since: optional(time({ description: 'Lists changes after this time. Default: since the last checkpoint' })),
   budgetTokens,
 })
 export type ContextQuery = Static<typeof ContextQuery>

@@ -184,7 +184,7 @@ export const takeUp = write(
     if (!found)
       throw new AppError(
         'not_found',
-        'You have no session to resume. Start one: its brief shows your claims and what was done.',
+        'You have no session to resume. Start one: its brief shows your claims and recent work.',
         { next: [startSession] },
       )
     await requireNotOpenElsewhere(ctx, found)
@@ -207,7 +207,7 @@ interface TakenUp extends Pick<SessionBrief, 'takenOver'> {
   /** The credential that worked in it before. */
   before: string | null
 }
-const TAKEN_OVER = 'This session was active on another connection, whose stream is closed. It is yours here now.'
+const TAKEN_OVER = 'This session was active on another connection, which has closed. It continues here.'
 
 /** The brief shows changes since the last checkpoint, not since the last resume, which may have been interrupted. */
 export const resume = flow(

@@ -4,12 +4,12 @@ import { Doer } from '../../records/party.ts'
 import { bool, eventKind, id, instant, int, nullable, object, oneOf, type Static, text } from '../../schema.ts'
 import { statuses } from './schema.ts'
 
-const span = { from: instant(), until: nullable(instant({ description: 'null: it goes on' })) }
+const span = { from: instant(), until: nullable(instant({ description: 'null: still active' })) }
 
 /** What happened in a session. Of somebody else's session: its head, and the events that the reader may read. */
 export const Timeline = object({
   id: id(),
-  own: bool({ description: 'It is your session. Else goals, briefs and checkpoint are left out' }),
+  own: bool({ description: 'true: it is your session. Otherwise goals, briefs and checkpoint are left out' }),
   status: oneOf(statuses),
   userId: id(),
   agentId: nullable(id()),
@@ -39,7 +39,7 @@ export const Timeline = object({
       line: nullable(oneOf(lines)),
       description: text(3000, { example: 'completed TUT-4 Lock the data folder' }),
       actor: Doer,
-      own: bool({ description: 'Done in this session; else somebody else did it to a task of the session' }),
+      own: bool({ description: 'true: done in this session; false: someone else changed a task of the session' }),
       subjectId: nullable(id()),
       path: nullable(text(300, { example: '/tasks/TUT-4', description: 'Its address, without /api' })),
     }),

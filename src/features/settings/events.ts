@@ -10,6 +10,6 @@ export const settingUpdated = define('setting.updated', {
 export const testMailSent = define('setting.test_mail', {
   kind: 'setting',
   feed: 'access',
-  description: 'An administrator sent a mail to try out the mail server',
+  description: 'An administrator sent a test mail',
   data: { mode: text },
 })

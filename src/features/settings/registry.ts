@@ -60,7 +60,7 @@ export const registry = {
     },
   },
   legal: {
-    about: 'Pages that the law asks for, linked from every public page',
+    about: 'Legal pages, linked from every public page',
     fields: {
       imprintSlug: open(slug, null, 'The page with the imprint.'),
       privacySlug: open(slug, null, 'The page about privacy.'),
@@ -94,7 +94,7 @@ export const registry = {
   registration: {
     about: 'Who may create an account',
     fields: {
-      open: open(bool(), true, 'Anybody may register. Otherwise only administrators and invites add users.', {
+      open: open(bool(), true, 'Anyone can register. Otherwise users need an invitation or an administrator.', {
         prescribed: ({ REGISTRATION }) =>
           REGISTRATION === 'closed' ? { value: false, by: 'REGISTRATION' } : undefined,
       }),
@@ -116,14 +116,14 @@ export const registry = {
       publishableKey: open(
         nullable(text(500)),
         null,
-        'The publishable key of your billing provider. Tutti only publishes it: it charges nobody and changes no plan.',
+        'The publishable key of your billing provider. Tutti only publishes it: it never charges anyone or changes a plan.',
         { prescribed: ({ BILLING_KEY }) => ({ value: BILLING_KEY ?? null, by: 'BILLING_KEY' }) },
       ),
     },
   },
   assistant: {
     about: 'The assistant that answers questions',
-    fields: { enabled: open(bool(), true, 'Users may ask the assistant, if a model is configured.') },
+    fields: { enabled: open(bool(), true, 'Users can ask the assistant, if a model is configured.') },
   },
   blog: { about: 'Posts at /blog, with a feed', fields: { enabled: enabled('Posts are public.') } },
   marketplace: {
@@ -133,18 +133,22 @@ export const registry = {
   contact: {
     about: 'The form at /contact',
     fields: {
-      enabled: enabled('Visitors may send messages.'),
-      notify: internal(array(email(), 20, { uniqueItems: true }), [], 'Addresses that get a mail for each message.'),
+      enabled: enabled('Visitors can send messages.'),
+      notify: internal(
+        array(email(), 20, { uniqueItems: true }),
+        [],
+        'Addresses that receive a mail for each message.',
+      ),
     },
   },
   community: {
     about: 'Posts of users at /community',
     fields: {
-      enabled: enabled('Users may post, and everybody may read.'),
+      enabled: enabled('Users can post, and everyone can read.'),
       moderation: internal(
         oneOf(['before', 'after']),
         'before',
-        'before: an administrator looks at each post before it is shown; after: posts are shown at once.',
+        'before: an administrator approves each post before it is shown; after: posts are shown at once.',
       ),
     },
   },
@@ -156,7 +160,7 @@ export const registry = {
         [],
         'Repositories whose issues are mirrored.',
       ),
-      hourly: internal(bool(), false, 'Mirror them every hour. It needs the stored token.'),
+      hourly: internal(bool(), false, 'Mirror the issues every hour. Requires the stored token.'),
       token: secret('A token of the code host that reads these repositories.'),
     },
   },

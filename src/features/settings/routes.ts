@@ -30,11 +30,11 @@ export const settingRoutes = (http: Http) =>
       response: Setting,
     })
     .post('/api/admin/settings/seed', ({ ctx }) => settings.seed(ctx, {}), {
-      ...on(settings.seed, 'Store the defaults of settings that were never stored'),
+      ...on(settings.seed, 'Store the defaults of settings that have no stored value'),
       response: Seeded,
     })
     .post('/api/admin/settings/test-email', ({ ctx, body }) => testEmail(ctx, body), {
-      ...on(testEmail, 'Send a mail to try out the mail server'),
+      ...on(testEmail, 'Send a test mail'),
       body: TestEmail,
       response: TestEmailSent,
     })

@@ -22,19 +22,21 @@ export const SettingField = object({
   about: text(300, { example: 'The name of the site, in titles and the feed.' }),
   type: oneOf(['text', 'flag', 'choice', 'list', 'time', 'secret', 'table'], { example: 'text' }),
   choices: optional(array(text(40, { example: 'before' }), 20)),
-  public: bool({ description: 'Everybody may read it' }),
-  fixedBy: nullable(text(60, { example: 'REGISTRATION', description: 'The environment variable that decides it' })),
+  public: bool({ description: 'Everyone can read it' }),
+  fixedBy: nullable(text(60, { example: 'REGISTRATION', description: 'The environment variable that sets it' })),
 })
 export type SettingField = Static<typeof SettingField>
 
 export const Setting = object({
   key,
   about: text(300, { example: 'Name and address of this site' }),
-  values: jsonObject({ description: 'The values in force; of a secret only whether it is set, and its end' }),
-  defaults: jsonObject({ description: 'What fields that are not stored have' }),
+  values: jsonObject({
+    description: 'The current values. For a secret: only whether it is set, and its last characters',
+  }),
+  defaults: jsonObject({ description: 'The defaults of fields that are not set' }),
   stored: names('The fields that were set'),
   fields: Type.Array(SettingField),
-  version: int({ example: 1, description: '0: nothing was ever stored' }),
+  version: int({ example: 1, description: '0: never stored' }),
   updatedAt: nullable(instant()),
 })
 export type Setting = Static<typeof Setting>

@@ -19,7 +19,7 @@ const messageTo = ({ app, now }: Ctx, to: string): Message => ({
   to,
   kind: 'test',
   subject: 'This is a test',
-  lines: [`An administrator of ${app.url} tried out how it sends mail. You need not do anything.`],
+  lines: [`An administrator of ${app.url} tested whether it can send mail. You do not need to do anything.`],
   expiresAt: new Date(Date.parse(now) + 86_400_000).toISOString(),
 })
 
@@ -39,7 +39,7 @@ export const testEmail = flow(
   async (ctx, input: TestEmail): Promise<TestEmailSent> => {
     const { app, actor } = ctx
     const to = input.to ?? (actor.userId ? (await activeUser(ctx, actor.userId))?.email : undefined)
-    if (!to) throw new AppError('invalid', 'Name the recipient: to.')
+    if (!to) throw new AppError('invalid', 'Specify the recipient in `to`.')
     await countAttempt(app.driver, `test-mail:${actor.userId}`, PER_HOUR, 3600, app.clock(), 'test mails')
     const mode = app.config.SMTP_URL ? 'smtp' : 'outbox'
     await keep(ctx, { to, mode })

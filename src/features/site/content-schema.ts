@@ -30,13 +30,11 @@ const slug = text(80, {
 })
 const content = text(262_144, { example: 'We deploy **twice a day**.', description: 'Markdown' })
 const description = nullable(text(300, { example: 'What happens between a commit and its users.' }))
-const excerpt = nullable(text(500, { example: 'Twice a day, without anybody waiting.' }))
+const excerpt = nullable(text(500, { example: 'Twice a day, without anyone waiting.' }))
 const status = oneOf(['draft', 'published'])
 const tags = array(title(40, { example: 'operations' }), 20, { uniqueItems: true })
 const coverId = nullable(id({ description: 'A picture from `POST /api/admin/uploads`' }))
-const coverAlt = nullable(
-  text(300, { example: 'Two people at a desk', description: 'What the cover shows, for those who cannot see it' }),
-)
+const coverAlt = nullable(text(300, { example: 'Two people at a desk', description: 'Alternative text of the cover' }))
 const publishedAt = nullable(time({ description: 'A later time schedules it. Default, once published: now' }))
 const position = int({ max: 10_000, example: 1, description: 'Order of the pages in the head of the site' })
 
@@ -74,7 +72,9 @@ const filters = {
   search,
   status: optional(status),
   slug: optional(text(80, { example: 'how-we-deploy', description: 'Only the one with this slug' })),
-  deleted: optional(bool({ description: 'true: instead those deleted in the last 30 days, which can be restored' })),
+  deleted: optional(
+    bool({ description: 'true: list those deleted in the last 30 days instead, which can be restored' }),
+  ),
 }
 export const PageQuery = object(filters)
 export type PageQuery = Static<typeof PageQuery>

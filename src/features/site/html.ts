@@ -35,7 +35,7 @@ const entry = (post: PublicPostItem): string =>
 
 const list = (items: PublicPostItem[], next: string | null): string =>
   items.length === 0
-    ? '<p>Nothing has been published yet.</p>'
+    ? '<p>No posts yet.</p>'
     : `<ul class="posts">${items.map(entry).join('')}</ul>${next ? `<p><a rel="next" href="${html(next)}">Older posts</a></p>` : ''}`
 
 const page: SitePageOf = async (ctx, { params: { slug = '' }, ...request }) =>

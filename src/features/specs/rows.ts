@@ -53,7 +53,7 @@ export async function find(ctx: Ctx, ref: string, within?: { id: string }): Prom
       if (own.length === 0)
         throw new AppError(
           'conflict',
-          `Several projects have a spec "${slug}". Name it by its id: ${found.map((s) => s.id).join(', ')}.`,
+          `Several projects have a spec "${slug}". Use its id: ${found.map((s) => s.id).join(', ')}.`,
         )
       return own
     },

@@ -176,8 +176,8 @@ function checkBase(current: Spec, base: number | undefined): void {
   if (base === current.version) return
   const why =
     base === undefined
-      ? `Name the version you changed (expectedVersion, baseVersion or If-Match); it is at ${current.version} now.`
-      : `It is at version ${current.version} now, not ${base}. Read what changed and apply your change to it.`
+      ? `Send the version that you changed (expectedVersion, baseVersion or If-Match). It is now ${current.version}.`
+      : `The spec is now at version ${current.version}, not ${base}. Read what changed and apply your change to it.`
   throw new AppError('version_mismatch', why, { current })
 }
 

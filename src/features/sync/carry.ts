@@ -45,9 +45,9 @@ export const carry = flow(
   async (ctx, { bundle, fingerprint }: Carry): Promise<Carried> => {
     const { head, hash, lines } = open(Buffer.from(bundle, 'base64'))
     if (head.direction !== 'out' || head.signer !== head.device)
-      throw invalid('/bundle', 'This bundle does not come from a device.')
+      throw invalid('/bundle', 'This file is not a sync bundle of a device.')
     if (fingerprint !== fingerprintOf(head.device))
-      throw invalid('/fingerprint', 'fingerprint is not that of the key of this bundle.')
+      throw invalid('/fingerprint', 'fingerprint does not match the key of this bundle.')
     const keys = keysOf(ctx)
     await checkUser(ctx, head)
     const { request, mutations } = await contentOf(head, await lines(keys, most))
@@ -82,10 +82,7 @@ async function checkUser(ctx: Ctx, head: Head): Promise<void> {
     .from(users)
     .where(eq(users.id, userIdOf(ctx.actor)))
   if (user?.email.toLowerCase() !== head.user.toLowerCase())
-    throw new AppError(
-      'forbidden',
-      'This is a bundle of another user. Only they can carry it, signed in as themselves.',
-    )
+    throw new AppError('forbidden', 'This bundle belongs to another user. Only that user can import it.')
 }
 
 interface Content {
@@ -130,9 +127,12 @@ async function deviceFor(ctx: Ctx, head: Head, request: Request): Promise<Device
 /** A device raises the number when a bundle came back, so the next one is carried with the last number or the next. */
 function checkNumber({ carried, carriedHash }: Device, number: number, hash: string): void {
   if (number < carried || hash === carriedHash)
-    throw new AppError('conflict', `Bundle ${number} was carried before. If the response was lost, export again.`)
+    throw new AppError('conflict', `Bundle ${number} was already imported. If the response was lost, export again.`)
   if (number > carried + 1)
-    throw new AppError('conflict', `Bundle ${carried + 1} is missing: this is number ${number}. Carry it first.`)
+    throw new AppError(
+      'conflict',
+      `This is bundle ${number}, but bundle ${carried + 1} was not imported yet. Import that bundle first.`,
+    )
 }
 
 const mark = write(

@@ -33,7 +33,7 @@ export async function storeClashes(
     and(eq(syncConflicts.userId, device.userId), isNull(syncConflicts.resolvedAt)),
   )
   if (open + clashes.length > kept.openConflicts)
-    throw new AppError('conflict', `You have ${open} open conflicts. Decide on some first: tutti sync conflicts`)
+    throw new AppError('conflict', `You have ${open} open conflicts. Resolve some first: tutti sync conflicts`)
   const rows = clashes.map(({ kind, field, base, mine }) => ({
     id: newId(),
     createdAt: ctx.now,
@@ -64,7 +64,7 @@ export const tellOfConflicts = write(
       type: 'warning',
       reason: 'sync',
       title: conflicts === 1 ? `A change from ${name} conflicts` : `${conflicts} changes from ${name} conflict`,
-      message: 'Somebody else changed the same thing. Decide which version stays: tutti sync conflicts',
+      message: 'Someone else changed the same field or record. Choose which version to keep: tutti sync conflicts',
       link: '/sync/conflicts',
     })
   },
@@ -158,9 +158,9 @@ export const resolve = write(
       .for('update')
     const entity = row && readableBy(ctx).find((one) => one.entity === row.entity)
     if (!row || !entity) throw notFound('conflict', id)
-    if (row.resolvedAt) throw new AppError('conflict', 'This conflict is resolved already.')
+    if (row.resolvedAt) throw new AppError('conflict', 'This conflict is already resolved.')
     if (choice === 'value' && row.kind !== 'field')
-      throw invalid('/choice', 'Only a conflict about a field takes a value. Choose server or mine.')
+      throw invalid('/choice', 'Only a field conflict can be resolved with a value. Choose server or mine.')
     if (choice === 'value' && value === undefined) throw invalid('/value', 'Send the value of the field.', 'required')
     if (choice !== 'server') await apply(ctx, entity, row, choice === 'mine' ? row.values.mine : value)
     const resolved = { resolvedAt: ctx.now, resolvedById: ctx.actor.userId, choice }

@@ -52,7 +52,7 @@ async function known(ctx: Ctx, id: string): Promise<Device> {
     .where(and(eq(syncDevices.id, id), isOwnDevice(ctx)))
   if (!found) throw notFound('device', id)
   if (found.lastSeenAt < daysAgo(ctx.now, limits.days))
-    throw new AppError('gone', `This device was not seen for ${limits.days} days. Register it again as a new one.`, {
+    throw new AppError('gone', `This device was not seen for ${limits.days} days. Register it again as a new device.`, {
       next: [{ route: 'POST /api/sync/devices/register', command: 'tutti sync on' }],
     })
   return found
@@ -62,7 +62,7 @@ function checkSchema(schema: string): void {
   if (schema < OLDEST_SCHEMA)
     throw new AppError(
       'conflict',
-      `This program speaks the sync protocol of ${schema}; the server needs ${OLDEST_SCHEMA} or newer. ` +
+      `This program uses version ${schema} of the sync protocol; the server requires ${OLDEST_SCHEMA} or newer. ` +
         'Install a newer version of Tutti on the device.',
       { next: [{ command: 'tutti upgrade' }] },
     )

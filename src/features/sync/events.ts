@@ -6,7 +6,7 @@ const ofSync = { kind: 'sync_device', feed: 'access' } as const
 
 export const syncRegistered = define('sync_device.registered', {
   ...ofSync,
-  description: 'A device was registered, to keep a copy of what its user sees',
+  description: 'A device was registered for sync',
   data: { name: text, platform: text },
 })
 export const syncRemoved = define('sync_device.removed', {
@@ -17,12 +17,12 @@ export const syncRemoved = define('sync_device.removed', {
 /** Written after the events of the change itself, so that a device gets the change no later than its receipt. */
 export const syncApplied = define('sync_device.applied', {
   ...ofSync,
-  description: 'Changes of a device were decided on; `mutations` are their ids',
+  description: 'The server accepted or rejected changes of a device; `mutations` are their ids',
   data: { mutations: texts },
 })
 export const syncConflicted = define('sync_device.conflicted', {
   ...ofSync,
-  description: 'Changes of a device conflict with changes that were made meanwhile',
+  description: 'Changes of a device conflict with later changes on the server',
   data: { device: text, conflicts: number },
 })
 export const syncResolved = define('sync_device.resolved', {

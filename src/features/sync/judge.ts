@@ -242,7 +242,7 @@ export async function erase(ctx: Ctx, entity: SyncEntity<Ctx>, record: Stored): 
 }
 
 const cannotChange = ({ entity }: SyncEntity<Ctx>, field: string): AppError =>
-  invalid(`/fields/${field}`, `The field ${field} of a ${entity} cannot be set by a device.`)
+  invalid(`/fields/${field}`, `A device cannot set the field ${field} of a ${entity}.`)
 
 /** Returns the context in the team of a stored record, whose rules count. A record that is shared has none here. */
 export function inTeamOf(ctx: Ctx, { organizationId }: Stored): Ctx {

@@ -92,7 +92,10 @@ async function stateOf(ctx: Ctx, device: Device, epoch: string, cursor: string |
 }
 
 const badCursor = () =>
-  new AppError('invalid.cursor', 'cursor must be one that a pull of this device returned. Leave it out to start over.')
+  new AppError(
+    'invalid.cursor',
+    'This cursor was not returned by a pull of this device. Pull without a cursor to start over.',
+  )
 
 const startOver = () =>
   new AppError('gone', 'This cursor is too old, or the server was restored since. Pull without a cursor to start over.')

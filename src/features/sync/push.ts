@@ -188,7 +188,7 @@ async function authorOf(ctx: Ctx, { via }: Mutation): Promise<Actor> {
   const token = 'actor' in found && found.actor.userId === userIdOf(actor) ? found.actor : undefined
   const team = token && (token.sandboxOf ?? token.organizationId)
   if (!token || !team || !actor.memberships.has(team))
-    throw new AppError('unauthenticated', 'The MCP token of this change is not valid, or not yours.')
+    throw new AppError('unauthenticated', 'The MCP token of this change is invalid or belongs to someone else.')
   // The record says where it belongs, so the default project of the token does not count.
   return { ...token, projectId: null, scopes: common(token.scopes, actor.scopes), ...commonLimit(token, actor) }
 }

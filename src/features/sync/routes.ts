@@ -62,7 +62,9 @@ export const syncRoutes = (http: Http) =>
       response: Carried,
     })
     .get('/api/sync/status', ({ ctx, query }) => status(ctx, query), {
-      ...on(status, 'List your devices, and count and sum of the records in each container', { answers: [410] }),
+      ...on(status, 'List your devices, and the count and checksum of the records in each container', {
+        answers: [410],
+      }),
       query: StatusQuery,
       response: Status,
     })
@@ -75,7 +77,7 @@ export const syncRoutes = (http: Http) =>
       '/api/sync/conflicts/:id/resolve',
       ({ ctx, params, body }) => conflicts.resolve(ctx, { ...params, ...body }),
       {
-        ...on(conflicts.resolve, 'Decide which version stays'),
+        ...on(conflicts.resolve, 'Resolve a conflict'),
         params: byId,
         body: Resolve,
         response: Conflict,

@@ -48,7 +48,7 @@ export const DeviceRegister = object({
 })
 export type DeviceRegister = Static<typeof DeviceRegister>
 
-const epoch = id({ description: 'Changes when the server was restored from a backup: copies then start over' })
+const epoch = id({ description: 'Changes when the server is restored from a backup; devices then start over' })
 export const Registered = object({
   deviceId: id(),
   epoch,
@@ -71,7 +71,7 @@ export const Change = object({
   id: id(),
   op: oneOf(['put', 'delete']),
   container,
-  containers: optional(Type.Array(container, { description: 'Of a link: the containers of its ends' })),
+  containers: optional(Type.Array(container, { description: 'For a link: the containers of both records' })),
   version: optional(version),
   record: optional(jsonObject({ description: 'The fields of the record, with `put`' })),
 })
@@ -127,7 +127,9 @@ export const Mutation = object({
       }),
     ),
   ),
-  at: optional(text(40, { example: '2026-11-15T09:30:00.000Z', description: 'The time at the device, only for show' })),
+  at: optional(
+    text(40, { example: '2026-11-15T09:30:00.000Z', description: 'The time on the device; for display only' }),
+  ),
   via: optional(id({ description: 'The MCP token of the agent that made the change' })),
 })
 export type Mutation = Static<typeof Mutation>
@@ -138,7 +140,7 @@ export const Push = object({
 })
 export type Push = Static<typeof Push>
 export const Pushed = object({
-  receipts: Type.Array(Receipt, { description: 'What became of the changes. Send those without a receipt again' }),
+  receipts: Type.Array(Receipt, { description: 'The result of each change. Send changes without a receipt again' }),
 })
 export type Pushed = Static<typeof Pushed>
 
@@ -149,20 +151,20 @@ export const Carry = object({
     example: 'dHV0dGk=',
   }),
   fingerprint: text(39, {
-    description: 'Fingerprint of the key of the device, as the user has compared it',
+    description: 'Fingerprint of the key of the device, as confirmed by the user',
     example: '3ead 8836 2c32 7503 f314 fed4 29e5 1181',
   }),
 })
 export type Carry = Static<typeof Carry>
 export const Carried = object({
-  bundle: Type.String({ description: 'The file that goes back to the device, as base64', examples: ['dHV0dGk='] }),
+  bundle: Type.String({ description: 'The file to return to the device, as base64', examples: ['dHV0dGk='] }),
   changes: int({ example: 3 }),
   records: int({ example: 120 }),
 })
 export type Carried = Static<typeof Carried>
 
 export const StatusQuery = object({
-  deviceId: optional(id({ description: 'Sums of the containers of this device. Default: of all that you see' })),
+  deviceId: optional(id({ description: 'Only the containers of this device. Default: all that you can see' })),
 })
 export type StatusQuery = Static<typeof StatusQuery>
 export const DeviceItem = object({
@@ -197,12 +199,12 @@ export const Conflict = object({
   container,
   kind: oneOf(conflictKinds, {
     description:
-      'field: the field changed here too; deleted: the record was deleted here; delete: the device deleted a record ' +
-      'that changed here',
+      'field: the field also changed on the server; deleted: the record was deleted on the server; ' +
+      'delete: the device deleted a record that changed on the server',
   }),
   field: nullable(text(63, { example: 'title' })),
   base: Type.Unknown({ description: 'What the user saw' }),
-  mine: Type.Unknown({ description: 'What the device wanted: a value; of `deleted`, the changed fields' }),
+  mine: Type.Unknown({ description: 'The change of the device: a value; for `deleted`, the changed fields' }),
   server: Type.Unknown({ description: 'What is stored now; null if the record is deleted' }),
   resolvedAt: nullable(instant()),
   choice: nullable(oneOf(['server', 'mine', 'value'])),
@@ -219,7 +221,7 @@ export const ConflictPage = pageOf(Conflict)
 export type ConflictPage = Static<typeof ConflictPage>
 export const Resolve = object({
   choice: oneOf(['server', 'mine', 'value'], {
-    description: 'server: keep what is stored; mine: take the value of the device, restoring a deleted record',
+    description: 'server: keep the stored value; mine: use the value of the device and restore a deleted record',
   }),
   value: optional(Type.Unknown({ description: 'With the choice `value`: the value of the field' })),
 })

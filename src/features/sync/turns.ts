@@ -12,7 +12,7 @@ export class Turns {
   async take<T>(userId: string, work: () => Promise<T>): Promise<T> {
     const line = this.#lines.get(userId) ?? []
     if (line.length > this.mostWaiting)
-      throw new AppError('rate_limited', `Several ${this.what} of yours are waiting. Repeat this one in a second.`, {
+      throw new AppError('rate_limited', `Too many of your ${this.what} are waiting. Repeat this one in a second.`, {
         retryAfter: 1,
       })
     this.#lines.set(userId, line)

@@ -125,8 +125,8 @@ async function concernedBy(ctx: Ctx, task: Task): Promise<string[]> {
 
 type CommentAction = (typeof commentActions)[number]
 const whatOf: Record<CommentAction, string> = {
-  updateComment: 'Changing a comment of somebody else',
-  removeComment: 'Deleting a comment of somebody else',
+  updateComment: 'Changing a comment of someone else',
+  removeComment: 'Deleting a comment of someone else',
 }
 
 /** Returns why the caller may not change a comment: its author may, and administrators of the team. */

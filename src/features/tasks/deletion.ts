@@ -148,7 +148,11 @@ async function requireStanding(ctx: Ctx, { storyId, parentId }: Task): Promise<v
         .from(stories)
         .where(and(eq(stories.id, storyId), isNotNull(stories.deletedAt)))
     : []
-  if (story) throw new AppError('conflict', `Its story ${quoted(story.title)} is deleted. Restore that first.`)
+  if (story)
+    throw new AppError(
+      'conflict',
+      `The story of this task, ${quoted(story.title)}, is deleted. Restore the story first.`,
+    )
   const [parent] = parentId
     ? await ctx.db
         .select({ title: tasks.title })
@@ -156,5 +160,8 @@ async function requireStanding(ctx: Ctx, { storyId, parentId }: Task): Promise<v
         .where(and(eq(tasks.id, parentId), isNotNull(tasks.deletedAt)))
     : []
   if (parent)
-    throw new AppError('conflict', `It is a part of ${quoted(parent.title)}, which is deleted. Restore that first.`)
+    throw new AppError(
+      'conflict',
+      `The parent of this task, ${quoted(parent.title)}, is deleted. Restore the parent first.`,
+    )
 }

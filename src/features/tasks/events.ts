@@ -11,7 +11,7 @@ const lease = { lease: optional(anything) } as const
 export const taskCreated = define('task.created', { ...ofTask, description: 'A task was created', data: shown })
 export const taskUpdated = define('task.updated', {
   ...ofTask,
-  description: 'A task changed; `from` is its status before, `cleared` the acceptance criteria that lost their tick',
+  description: 'A task changed; `from` is its earlier status, `cleared` the acceptance criteria that were unticked',
   data: { ...shown, fields: texts, from: optional(text), cleared: optional(texts) },
 })
 export const taskCompleted = define('task.completed', {
@@ -54,24 +54,24 @@ export const taskReleased = define('task.released', {
 })
 export const taskCommented = define('task.commented', {
   ...ofTask,
-  description: 'Somebody commented on a task',
+  description: 'Someone commented on a task',
   data: { ...shown, commentId: optional(text) },
 })
 export const taskCommentEdited = define('task.comment_edited', {
   ...ofTask,
-  description: 'Somebody changed a comment on a task',
+  description: 'Someone edited a comment on a task',
   data: { ...shown, commentId: text },
   words: (what) => `edited a comment on ${what}`,
 })
 export const taskCommentDeleted = define('task.comment_deleted', {
   ...ofTask,
-  description: 'Somebody deleted a comment on a task',
+  description: 'Someone deleted a comment on a task',
   data: { ...shown, commentId: text },
   words: (what) => `deleted a comment on ${what}`,
 })
 export const taskEvidenceAdded = define('task.evidence_added', {
   ...ofTask,
-  description: 'Somebody added evidence to a task that is not completed by it',
+  description: 'Someone added evidence to a task without completing it',
   data: { ...shown, evidenceId: text },
   words: (what) => `added evidence to ${what}`,
 })
@@ -84,7 +84,7 @@ export const taskVerified = define('task.verified', {
 export const taskFreed = define('task.freed', {
   follows: true,
   ...ofTask,
-  description: 'A task no longer waits for another',
+  description: 'A task is no longer blocked by another',
   data: { ...shown, by: optional(text) },
 })
 export const taskRelated = define('task.related', {

@@ -51,7 +51,7 @@ export async function checkPlace(
       where t.parent_id is not null)
       select id from above where id = ${own}`)
     if (rows.length > 0)
-      throw new AppError('conflict.cycle', 'A task cannot be a part of itself, or of one of its own parts.')
+      throw new AppError('conflict.cycle', 'A task cannot be a part of itself or of one of its parts.')
   }
   return storyId === undefined ? parent.storyId : storyId
 }

@@ -251,7 +251,7 @@ function leaseOf(row: ItemRow, now: string): Lease | null {
   const { leaseType, leaseExpiresAt } = row
   if (!leaseType || !leaseExpiresAt || leaseExpiresAt <= now) return null
   return {
-    holder: toParty(leaseType, row.leaseHolderId, row.leaseParty ?? '["somebody who has left"]'),
+    holder: toParty(leaseType, row.leaseHolderId, row.leaseParty ?? '["a former member"]'),
     sessionId: row.leaseSessionId,
     why: row.leaseWhy,
     since: row.leaseSince as string,

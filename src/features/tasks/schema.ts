@@ -51,7 +51,9 @@ export const Lease = object({
   lastSeenAt: instant(),
   expiresAt: instant(),
   stalled: optional(
-    bool({ description: 'In lists with leased=true: the agent calls, but has changed nothing for 30 minutes' }),
+    bool({
+      description: 'In lists with leased=true: the agent still makes calls, but has changed nothing for 30 minutes',
+    }),
   ),
   lastChangeAt: optional(
     instant({ description: 'In lists with leased=true: when the agent that holds it last changed anything' }),
@@ -122,7 +124,9 @@ export const Comment = object({
 })
 export type Comment = Static<typeof Comment>
 const said = title(20_000, { example: 'The lock file is stale after a crash' })
-const asks = optional(bool({ description: 'A question: whoever it concerns is asked to answer with a comment' }))
+const asks = optional(
+  bool({ description: 'The comment is a question: the people concerned are asked to answer with a comment' }),
+)
 export const CommentCreate = object({ body: said, asks })
 export const CommentPatch = partial(object({ body: said, asks: bool() }))
 export type CommentPatch = Static<typeof CommentPatch>
@@ -165,7 +169,7 @@ export const TaskDetail = object({
   /** Null for callers who may not change the task, and in examples, so that these stay short. */
   lastCheckpoint: Type.Union([Type.Null(), TaskCheckpoint]),
   comments: Type.Array(Comment, { description: 'The last 20, oldest first' }),
-  evidence: Type.Array(TaskEvidence, { description: 'What shows that it is done, the last 20, oldest first' }),
+  evidence: Type.Array(TaskEvidence, { description: 'Evidence that it is done: the last 20, oldest first' }),
   can: permissions(taskActions),
 })
 export type TaskDetail = Static<typeof TaskDetail>
@@ -204,7 +208,7 @@ export const TaskPatch = partial(
     removeLabels: labels,
     after: nullable(ref('Place it after this one; null: first')),
     accepted: Accepted,
-    keepTicks: bool({ description: 'Reopening leaves the acceptance criteria ticked, as an undo needs' }),
+    keepTicks: bool({ description: 'Reopening keeps the acceptance criteria ticked, for an undo' }),
     comment: title(20_000, { description: 'A comment to add, besides or instead of a change' }),
     asks,
     evidence: array(title(500, { example: 'bun test: 214 pass' }), 20, {
@@ -228,7 +232,7 @@ export const TaskChanged = object({
   freed: Type.Array(Freed.items, { description: 'Tasks that can be started now' }),
   blocked: Type.Array(Freed.items, { description: 'Tasks that are blocked again' }),
   openCriteria: optional(
-    Type.Array(text(500), { description: 'Acceptance criteria that are still open although it is done' }),
+    Type.Array(text(500), { description: 'Acceptance criteria that are still open although the task is done' }),
   ),
 })
 export type TaskChanged = Static<typeof TaskChanged>
@@ -247,7 +251,8 @@ export const TaskCompleted = object({
   ...TaskChanged.properties,
   already: optional(
     oneOf(['added', 'unchanged'], {
-      description: 'It was done before: the notes, evidence or ticks were added, or there was nothing new',
+      description:
+        'The task was already done. added: its notes, evidence or ticks were extended; unchanged: nothing was new',
     }),
   ),
   takenOver,

@@ -161,6 +161,9 @@ function relabelled(
 ): string[] {
   const after = [...new Set([...labels, ...addLabels]).difference(new Set(removeLabels))]
   if (after.length > MOST_LABELS)
-    throw invalid('/addLabels', `A task has at most ${MOST_LABELS} labels; ${before.key} would have ${after.length}.`)
+    throw invalid(
+      '/addLabels',
+      `A task can have at most ${MOST_LABELS} labels; ${before.key} would have ${after.length}.`,
+    )
   return after
 }

@@ -86,7 +86,7 @@ async function change(ctx: Ctx, before: Stored, { completionNotes, ...fields }: 
   const patch = (rest: Fields) => ({ ...checked(TaskPatch, renamed(rest, 'assigneeId', 'assignee')), ref: before.id })
   if (completionNotes === undefined) return update(ctx, patch(fields))
   const { status = before.status, ...rest } = fields
-  if (status !== 'done') throw invalid('/fields/completionNotes', 'Only a task that is done has completion notes.')
+  if (status !== 'done') throw invalid('/fields/completionNotes', 'Only a completed task can have completion notes.')
   const { completionNotes: after } = checked(Notes, { completionNotes })
   const said = saidIn(before.completionNotes as string | null, after)
   const done = await complete(ctx, { ref: before.id, ...said })

@@ -191,7 +191,7 @@ export const taskTools = [
   tool({
     name: 'claim_task',
     title: 'Claim task',
-    description: 'Claim a task so that nobody else works on it. Your calls renew it; release ends it.',
+    description: 'Claim a task so that no one else works on it. Your calls renew it; release ends it.',
     toolset: 'tasks',
     input: object({
       task,

@@ -79,7 +79,7 @@ const Here = object({
   id: id(),
   name: text(100, { example: 'Ada Lovelace' }),
   since: instant(),
-  state: nullable(jsonObject({ description: 'What they say about themselves; null for an agent' })),
+  state: nullable(jsonObject({ description: 'Their profile text; null for an agent' })),
   connections: int({ example: 1 }),
 })
 export const PresencePage = object({ ...pageOf(Presence).properties, here: array(Here, hubLimits.present) })

@@ -60,7 +60,11 @@ export async function insertKey(ctx: Ctx, input: ApiKeyCreate): Promise<ApiKeyCr
   const { organizationId } = input
   if (organizationId) await organizations.get(ctx, { id: organizationId })
   if (input.projects && !organizationId)
-    throw invalid('/organizationId', 'A key that is limited to projects belongs to one team. Name it.', 'required')
+    throw invalid(
+      '/organizationId',
+      'A key that is limited to projects belongs to one team. Send organizationId.',
+      'required',
+    )
   const { projects } = organizationId ? await projectsOf(ctx, { ...input, organizationId }) : { projects: null }
   await requireBelowLimit(ctx, 'valid API keys', apiKeys)
   const token = newSecret('api_key')

@@ -101,7 +101,7 @@ export const McpToken = object({
         name: text(60, { example: 'Claude Code' }),
         version: nullable(text(40, { example: '2.1.40' })),
       },
-      { description: 'The program that used it last, as it calls itself; null if none has named itself' },
+      { description: 'The program that last used it, by the name that it sent; null if none sent a name' },
     ),
   ),
   tools: object(cost, { description: 'What it lists now: its toolsets, within its scopes and your role' }),
@@ -141,7 +141,7 @@ export type ToolsetList = Static<typeof ToolsetList>
 
 export const TokenQuery = object({
   ...paging('createdAt', 'name'),
-  active: optional(bool({ description: 'true: only those that work; false: only revoked and expired ones' })),
+  active: optional(bool({ description: 'true: only valid ones; false: only revoked and expired ones' })),
 })
 export type TokenQuery = Static<typeof TokenQuery>
 

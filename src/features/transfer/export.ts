@@ -117,7 +117,8 @@ class Exported {
     this.#renewedAt = now
     await this.turn.keep()
     const found = await app.auth.again(actor)
-    if (!('actor' in found)) throw new AppError('unauthenticated', 'The credential ended during the export.')
+    if (!('actor' in found))
+      throw new AppError('unauthenticated', 'The credential expired or was revoked during the export.')
     const renewed = inOrganization(found.actor, actor.organizationId as string)
     authorize(renewed, people, 'transfer.export', app.clock)
     this.ctx = { ...this.ctx, actor: renewed }

@@ -95,7 +95,7 @@ export async function storeFile(
   if (owner === file.recordId || (id !== file.id && (await ownerOf(id)))) return undefined
   const { type, bytes } = checked(file.name, Buffer.from(base64, 'base64'))
   if (type !== file.type || bytes.length !== file.size)
-    throw invalid('/records', `The file ${file.id} is not what its type and size say.`)
+    throw invalid('/records', `The content of the file ${file.id} does not match its type and size.`)
   await requireRoom(ctx, record, bytes.length)
   await ctx.db.insert(attachments).values({
     ...file,

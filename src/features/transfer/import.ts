@@ -251,7 +251,10 @@ class Batch {
       .from(importedRecords)
       .where(eq(importedRecords.id, String(row.id)))
     if (before?.organizationId !== this.organizationId || there.organizationId !== row.organizationId)
-      throw new AppError('conflict.exists', `The ${entity} ${row.id} exists here, and was not imported to this team.`)
+      throw new AppError(
+        'conflict.exists',
+        `The ${entity} ${row.id} already exists on this server and was not imported into this team.`,
+      )
     const { taken, conflicts } = compared(fields, before.base, there, row)
     if (conflicts.length > 0)
       this.result.conflicts.push({ entity, id: String(row.id), title: nameOf(there), fields: conflicts })

@@ -20,14 +20,16 @@ export const transferRoutes = (http: Http) =>
       {
         ...on(
           exportLines,
-          'Everything that you see in all your teams, or in one, with comments, links, versions and files',
+          'Export everything that you can see in your teams, or in one, with comments, links and files',
         ),
         query: ExportQuery,
         response: ExportFile,
       },
     )
     .post('/api/sync/import', ({ ctx, body }) => importBatch(ctx, body), {
-      ...on(importBatch, 'Store records of an export in the current team; can be repeated', { maxBody: LARGEST_LINE }),
+      ...on(importBatch, 'Import records of an export into the current team; can be repeated', {
+        maxBody: LARGEST_LINE,
+      }),
       body: ImportBatch,
       response: ImportResult,
     })

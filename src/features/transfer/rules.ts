@@ -115,7 +115,7 @@ export const isOwn = (entity: string, { shared }: Fields): boolean =>
 function personalOf({ actor }: Ctx, entity: string, row: Fields): void {
   const owner = entity === 'session' ? row.userId : row.createdById
   if ((row.organizationId === null || isOwn(entity, row)) && owner !== actor.userId)
-    throw invalid('/records', `A personal ${entity} can only be imported by the person whose it is.`)
+    throw invalid('/records', `Only its owner can import a personal ${entity}.`)
 }
 
 /** Whether a record with the id of an imported one is of this team or the caller's own, so that they may know. */

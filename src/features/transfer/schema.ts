@@ -14,8 +14,7 @@ export const ExportQuery = object({
 export type ExportQuery = Static<typeof ExportQuery>
 export const ExportFile = Type.Unsafe<Response>(
   Type.Array(jsonObject(), {
-    description:
-      'Records in an order in which each comes after what it belongs to; the last entry has count and SHA-256',
+    description: 'Records, each after the one it belongs to; the last entry contains the count and the SHA-256',
   }),
 )
 
@@ -26,7 +25,7 @@ export type Line = Static<typeof Line>
 export const ImportBatch = object({
   people: Type.Array(Person, {
     maxItems: 2000,
-    description: 'People of the export; those with an account here are named',
+    description: 'People in the export; those with an account on this server are named',
   }),
   records: Type.Array(Line, { minItems: 1, maxItems: MOST_RECORDS, description: 'Lines of an export, in its order' }),
 })
@@ -40,10 +39,10 @@ export const ImportResult = object({
     object({
       entity: text(40, { example: 'note' }),
       id: text(80, { example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }),
-      title: nullable(text(500, { example: 'Release notes', description: 'Its title or name here' })),
+      title: nullable(text(500, { example: 'Release notes', description: 'Its title or name on this server' })),
       fields: Type.Array(text(60, { example: 'title' })),
     }),
-    { description: 'Changed on both sides since the last import: the values here stay' },
+    { description: 'Changed on both servers since the last import; the values of this server were kept' },
   ),
 })
 export type ImportResult = Static<typeof ImportResult>

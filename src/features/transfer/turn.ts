@@ -31,7 +31,7 @@ export class Turn {
   static async take(app: App, userId: string): Promise<Turn> {
     const turn = new Turn(app, userId)
     if (await turn.#hold()) return turn
-    throw new AppError('rate_limited', 'Another export of yours is under way. Wait for its end.', { retryAfter: 10 })
+    throw new AppError('rate_limited', 'Another of your exports is running. Wait until it ends.', { retryAfter: 10 })
   }
 
   /** Must be called again and again while the export goes on. Throws if another one has begun. */
@@ -40,7 +40,10 @@ export class Turn {
     const isMine = await this.#hold()
     if (this.#hasEnded) return this.end()
     if (!isMine)
-      throw new AppError('conflict.in_progress', 'Another export of yours has begun since this one was last read.')
+      throw new AppError(
+        'conflict.in_progress',
+        'You started another export while this one was idle. Start this one again.',
+      )
   }
 
   async #hold(): Promise<boolean> {

@@ -9,7 +9,7 @@ export const Trashed = object({
   projectId: nullable(id()),
   version: int({ example: 3 }),
   path: text(300, {
-    description: 'Where it was. POST to /api, this path and /restore restores it',
+    description: 'Its path. `POST /api{path}/restore` restores it',
     example: '/tasks/019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10',
   }),
   deletedAt: instant(),

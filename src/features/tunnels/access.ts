@@ -31,7 +31,7 @@ export const governs = ({ actor }: Pick<Ctx, 'actor'>, { ownerId, organizationId
 export function watchRefusal(ctx: Ctx, tunnel: Owned): Refusal | undefined {
   const refused = refusalOf(ctx.actor, watching, 'Watching a tunnel', ctx.app.clock)
   if (refused || governs(ctx, tunnel)) return refused
-  return { code: 'forbidden', detail: 'Only the owner of a tunnel and administrators see its requests.' }
+  return { code: 'forbidden', detail: 'Only the owner of a tunnel and administrators can see its requests.' }
 }
 
 /**

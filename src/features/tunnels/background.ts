@@ -57,7 +57,7 @@ async function seldom(app: App): Promise<void> {
     await expireIfDue(app)
     await expireActions(app)
   } catch (error) {
-    app.log.debug('tunnels not looked after', { error })
+    app.log.debug('tunnel maintenance failed', { error })
   }
 }
 

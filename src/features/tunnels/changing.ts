@@ -52,7 +52,7 @@ export async function freeSlug(ctx: Ctx, name: string): Promise<string> {
 /** Returns the slug; throws if another tunnel has it, or had it lately and belonged to somebody else. */
 export async function requireFree(ctx: Ctx, slug: string, except?: string): Promise<string> {
   if (await isTaken(ctx, slug, except))
-    throw new AppError('conflict.exists', `The slug ${slug} is taken, or was until a few days ago. Choose another.`)
+    throw new AppError('conflict.exists', `The slug ${slug} is in use or was until recently. Choose another one.`)
   return slug
 }
 

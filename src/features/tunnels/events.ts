@@ -6,33 +6,33 @@ const phraseOf = (action: unknown, named: unknown): string => [action, named].fi
 
 export const tunnelRegistered = define('tunnel.registered', {
   ...ofTunnel,
-  description: 'A tunnel was registered, or another machine may claim it',
+  description: 'A tunnel was registered, or a new machine was allowed to claim it',
   data,
 })
 export const tunnelClaimed = define('tunnel.claimed', {
   ...ofTunnel,
-  description: 'A machine claimed a tunnel; the credential of an earlier one ends',
+  description: 'A machine claimed a tunnel; the credential of the earlier machine was revoked',
   changes: 'rights',
   data: { ...data, userId: text },
 })
 export const tunnelUpdated = define('tunnel.updated', {
   ...ofTunnel,
-  description: 'Name, access or another field of a tunnel changed',
+  description: 'A tunnel changed',
   data: { ...data, fields: texts },
 })
 export const tunnelDeleted = define('tunnel.deleted', {
   ...ofTunnel,
   deletes: true,
-  description: 'A tunnel was deleted; its machine is cut off',
+  description: 'A tunnel was deleted and its machine disconnected',
   changes: 'rights',
   data: { ...data, userId: text },
 })
 const ofAction = { ...data, actionId: text, action: text, what: text }
 export const tunnelActionRequested = define('tunnel.action_requested', {
   ...ofTunnel,
-  description: 'Somebody asked the machine of a tunnel for an action',
+  description: 'Someone requested an action on the machine of a tunnel',
   data: ofAction,
-  words: (what, { action, what: named }) => `asked ${what} for ${phraseOf(action, named)}`,
+  words: (what, { action, what: named }) => `requested ${phraseOf(action, named)} on ${what}`,
 })
 export const tunnelActionFinished = define('tunnel.action_finished', {
   ...ofTunnel,

@@ -33,7 +33,7 @@ export const takeHandover: Internal = async (app, { request, params: { id = '' }
   if (!claim) throw new AppError('not_found', `There is nothing at ${new URL(request.url).pathname}.`)
   const connection = await app.tunnels.soon(id)
   if (connection?.generation !== claim.generation)
-    throw new AppError('conflict', 'The machine has another connection, or none.')
+    throw new AppError('conflict', 'The machine has disconnected or reconnected.')
   const release = app.tunnels.hold(connection)
   try {
     const user = await callerOf(app, claim, connection)

@@ -126,7 +126,7 @@ export class MachineConnection implements Peer {
     if (!this.#connection) return
     this.book
       .offered(this.ctx, this.#connection, offer)
-      .catch((error) => app.log.warn('services not stored', { error }))
+      .catch((error) => app.log.warn('services of a tunnel could not be stored', { error }))
   }
 
   #closed(): void {
@@ -134,6 +134,8 @@ export class MachineConnection implements Peer {
     if (!connection) return
     const { app } = this.ctx
     app.tunnels.remove(connection)
-    this.book.closed(contextOf(app, system), connection).catch((error) => app.log.debug('end not stored', { error }))
+    this.book
+      .closed(contextOf(app, system), connection)
+      .catch((error) => app.log.debug('end of a tunnel connection could not be stored', { error }))
   }
 }

@@ -100,7 +100,7 @@ export const tunnelRoutes = (http: Http) =>
       response: Deleted,
     })
     .get('/api/tunnels/:id/status', ({ ctx, params }) => tunnels.status(ctx, { ref: params.id }), {
-      ...on(tunnels.status, 'Get the connection of a tunnel and what went through it'),
+      ...on(tunnels.status, 'Get the connection of a tunnel and its traffic'),
       params: byRef,
       response: TunnelStatus,
     })
@@ -121,7 +121,7 @@ export const tunnelRoutes = (http: Http) =>
         return created(set, `/api/tunnels/${action.tunnelId}/actions`, action)
       },
       {
-        ...on(actions.act, 'Ask the machine for an action, and wait for its end', { stoppable: true }),
+        ...on(actions.act, 'Request an action on the machine, and optionally wait for its end', { stoppable: true }),
         params: byRef,
         query: WaitQuery,
         body: ActionInput,

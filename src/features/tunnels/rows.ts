@@ -72,7 +72,7 @@ export const changeRefusal = (ctx: Ctx, tunnel: Pick<TunnelRow, 'ownerId' | 'org
   refusalOf(ctx.actor, changing, 'Changing a tunnel', ctx.app.clock) ??
   (tunnel.ownerId === ctx.actor.userId
     ? undefined
-    : roleRefusal(ctx.actor, tunnel.organizationId, 'admin', 'Changing a tunnel of somebody else'))
+    : roleRefusal(ctx.actor, tunnel.organizationId, 'admin', 'Changing a tunnel of someone else'))
 
 /** Only the owner may let a machine claim their tunnel: it then serves in their name. */
 export const claimRefusal = (ctx: Ctx, tunnel: Pick<TunnelRow, 'ownerId'>): Refusal | undefined =>

@@ -29,11 +29,11 @@ const slugLike = text(30, { minLength: 1, pattern: label, example: 'web' })
 const name = title(100, { example: 'Build machine' })
 const labels = array(title(50, { example: 'linux' }), 20, { uniqueItems: true })
 const access = oneOf(accesses, {
-  description: 'Who may reach it, as far as the machine also allows it: its owner, members of the team, or anybody',
+  description: 'Who can reach it, if the machine also allows it: its owner, members of the team, or anyone',
 })
 const serviceName = text(30, { example: 'web' })
 const who = array(text(40, { example: 'members' }), 100, {
-  description: 'Who may use it: owner, members, anyone, or ids of users',
+  description: 'Who can use it: owner, members, anyone, or ids of users',
 })
 
 export const OfferedService = object({
@@ -51,7 +51,7 @@ export const Tunnel = object({
   slug,
   access,
   labels,
-  paused: bool({ description: 'Connected, but lets nobody through' }),
+  paused: bool({ description: 'The machine is connected, but no one can reach it' }),
   status: oneOf(states),
   hostname: nullable(text(255, { example: 'build-1.internal' })),
   os: nullable(text(50, { example: 'linux' })),
@@ -91,7 +91,7 @@ export type TunnelPatch = Static<typeof TunnelPatch>
 
 export const TunnelRegister = object({
   tunnelId: optional(
-    id({ description: 'A tunnel of yours that another machine is to claim; other fields that are given change it' }),
+    id({ description: 'One of your tunnels that another machine will claim; the other fields change it' }),
   ),
   name: optional(name),
   slug: optional(slug),
@@ -134,14 +134,14 @@ export const Heartbeat = object({
 export type Heartbeat = Static<typeof Heartbeat>
 export const HeartbeatTaken = object({
   leaseUntil: instant(),
-  drain: bool({ description: 'Connect again: this server is about to stop' }),
+  drain: bool({ description: 'The server is about to stop: connect again' }),
   services: array(
     object({
       name: text(30, { example: 'web' }),
       url: nullable(text(300, { example: 'https://web--build-1.example.com' })),
     }),
     50,
-    { description: 'Where each service is opened; null if this server opens none' },
+    { description: 'Where each service can be opened; null if this server opens none' },
   ),
 })
 export type HeartbeatTaken = Static<typeof HeartbeatTaken>
@@ -153,7 +153,9 @@ export const TunnelStatus = object({
   generation: int({ example: 3 }),
   instance: nullable(id({ description: 'The server process that it is connected to' })),
   rttMs: nullable(int({ example: 12 })),
-  streams: nullable(int({ example: 0, description: 'Open ones; null if another process knows' })),
+  streams: nullable(
+    int({ example: 0, description: 'Number of open streams; null if another process holds the connection' }),
+  ),
   services: array(OfferedService, 50),
   requests: int({ max: Number.MAX_SAFE_INTEGER, example: 120, description: 'Of the last 24 hours' }),
   bytes: int({ max: Number.MAX_SAFE_INTEGER, example: 48_000, description: 'Of the last 24 hours, both ways' }),

@@ -15,7 +15,7 @@ export async function counts(driver: Driver, repair: boolean): Promise<Finding> 
             union all select project_id from task_days_wrong()) w`,
     )
     const wrong = Number(rows[0]?.[0])
-    if (wrong === 0) return { what, ok: true, said: 'the numbers of tasks are right' }
+    if (wrong === 0) return { what, ok: true, said: 'the task counts are correct' }
     if (repair) return { what, ok: true, said: `corrected ${wrong} number${wrong === 1 ? '' : 's'} of tasks` }
     const some = `${wrong} project${wrong === 1 ? '' : 's'}`
     return { what, ok: false, said: `wrong for ${some}`, advice: 'Correct it with: tutti doctor --repair' }
@@ -41,7 +41,7 @@ export async function days(driver: Driver, repair: boolean): Promise<Finding> {
     for (const [day] of (await driver.query(LATEST)).rows)
       if ((await driver.query(isDifferent, [day])).rows[0]?.[0]) wrong.push(String(day))
     const some = `${wrong.length} day${wrong.length === 1 ? '' : 's'}`
-    if (wrong.length === 0) return { what, ok: true, said: 'the numbers of changes are right' }
+    if (wrong.length === 0) return { what, ok: true, said: 'the change counts are correct' }
     if (!repair) return { what, ok: false, said: `wrong for ${some}`, advice: 'Correct it with: tutti doctor --repair' }
     await driver.exec(`begin; lock table event_days in share row exclusive mode; delete from event_days;
       delete from meta where key = 'event_days'; commit`)

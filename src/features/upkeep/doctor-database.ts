@@ -44,7 +44,7 @@ async function migrationState(driver: Driver): Promise<Finding> {
   const what = 'migrations'
   try {
     const { pending, newer } = await planMigrations(driver, migrations)
-    const beside = newer ? `, and has ${newer.join(', ')} of the next version` : ''
+    const beside = newer ? `, including ${newer.join(', ')} of the next version` : ''
     if (pending.length === 0) return { what, ok: true, said: `up to date${beside}` }
     return {
       what,
@@ -68,7 +68,7 @@ export async function connections(driver: Driver): Promise<Finding[]> {
         ok: true,
         warning: true,
         said: `notifications do not arrive: ${why}`,
-        advice: 'Set LISTEN_URL to an address of Postgres itself. Until then instances ask for events every second.',
+        advice: 'Set LISTEN_URL to an address of Postgres itself. Until then, instances poll for events every second.',
       }
     : { what: 'listening', ok: true, said: 'notifications arrive' }
   const { pooled, missing } = driver.status().detail
@@ -88,13 +88,13 @@ export async function standby(config: Config, driver: Driver): Promise<Finding[]
     const found = await replica.upToDate()
     return [
       found
-        ? { what, ok: true, said: `${found.place} had everything after ${Math.round(found.waitedMs)} ms` }
+        ? { what, ok: true, said: `${found.place} caught up within ${Math.round(found.waitedMs)} ms` }
         : {
             what,
             ok: true,
             warning: true,
-            said: `not read: ${replica.reason}`,
-            advice: 'Set DATABASE_READ_URL to a standby that keeps up. Until then everything is read from the primary.',
+            said: `not used: ${replica.reason}`,
+            advice: 'Set DATABASE_READ_URL to a standby that keeps up. Until then, the primary answers all reads.',
           },
     ]
   } finally {
@@ -169,9 +169,10 @@ async function clock(driver: Driver): Promise<Finding> {
     return {
       what,
       ok: false,
-      said: `${here.text}, but something is recorded at ${timeOf(newest).text}`,
+      said: `${here.text}, but the newest event is from ${timeOf(newest).text}`,
       times: [here, timeOf(newest)],
-      advice: 'The clock was set back, or was wrong before. Set it by NTP: sessions and codes depend on it.',
+      advice:
+        'The clock was set back, or was wrong before. Set it by NTP, because login sessions and codes depend on it.',
     }
   if (off > 2)
     return {

@@ -28,11 +28,11 @@ export const divideEvents = flow(
     const before = daysAgo(ctx.now, EVENT_DAYS)
     for (const part of await partsBefore(driver, before)) {
       await dropOne(ctx, { part, before })
-      log.info('a part of the events was dropped because all of it is old', { part: part.name })
+      log.info('old partition of the events dropped', { part: part.name })
     }
     try {
       const begun = await partition(driver, { ...limits, now: new Date(ctx.now) })
-      if (begun) log.info('a new part of the events was begun', { part: begun })
+      if (begun) log.info('new partition of the events created', { part: begun })
     } catch (error) {
       if (!isInTheWay(error)) throw error
       log.warn('the events stay in one table', { error })

@@ -31,7 +31,7 @@ export async function readiness(driver: Driver, repair: boolean): Promise<Findin
     return { what, ok: true, warning: true, said: 'not checked', advice: 'Apply the migrations first: tutti migrate' }
   }
   const some = `${wrong} task${wrong === 1 ? '' : 's'}`
-  if (wrong === 0) return { what, ok: true, said: 'every task knows whether it is blocked' }
+  if (wrong === 0) return { what, ok: true, said: 'the blocked state of every task is correct' }
   if (repair) return { what, ok: true, said: `corrected for ${some}` }
   return { what, ok: false, said: `wrong for ${some}`, advice: 'Correct it with: tutti doctor --repair' }
 }

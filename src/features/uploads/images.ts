@@ -62,7 +62,7 @@ export function readPicture(file: Uint8Array): Picture {
   if (cursor.left > 0)
     throw invalid('/file', `The ${name} picture has other data after its end. Save it again and upload the new file.`)
   const { width, height, kept } = found
-  if (width < 1 || height < 1) throw invalid('/file', `The ${name} picture has no size.`)
+  if (width < 1 || height < 1) throw invalid('/file', `The ${name} picture has a width or height of 0.`)
   if (Math.max(width, height) > MOST_SIDE || width * height > MOST_PIXELS)
     throw new AppError(
       'too_large',

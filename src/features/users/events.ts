@@ -61,7 +61,7 @@ export const userEmailVerified = define('user.email_verified', {
 })
 export const userAccountConfirmed = define('user.account_confirmed', {
   ...ofUser,
-  description: 'The owner of the mailbox kept or removed what an account with an unconfirmed address held',
+  description: 'The owner of a mailbox kept or removed the data of an account with that unconfirmed address',
   data: { kept: flag },
 })
 export const userEmailChangeRequested = define('user.email_change_requested', {

@@ -18,8 +18,8 @@ import {
 const theme = oneOf(['system', 'light', 'dark'])
 const weekStart = oneOf(['monday', 'sunday'])
 const density = oneOf(['comfortable', 'compact'])
-const presence = oneOf(['on', 'off'], { description: '`off`: others do not see where you are' })
-const shortcuts = oneOf(['on', 'off'], { description: '`off`: keys without a modifier do nothing in the dashboard' })
+const presence = oneOf(['on', 'off'], { description: '`off`: other people do not see which page you have open' })
+const shortcuts = oneOf(['on', 'off'], { description: '`off`: single-key shortcuts are disabled in the dashboard' })
 const favourites = array(id(), 100, { description: 'Projects that the dashboard shows first' })
 const currentOrganizationId = id({ description: 'Team for requests that do not name one' })
 

@@ -21,7 +21,7 @@ export const viewActions = ['update', 'remove'] as const
 const name = title(80, { example: 'Mine, due this week' })
 const query = text(2000, { description: 'The part of the address after the ?', example: 'view=list&assignee=me' })
 const page = oneOf(['tasks', 'features', 'notes', 'memories', 'activity', 'sessions'], { example: 'tasks' })
-const shared = bool({ description: 'Everybody who sees the project, or the team, has it too' })
+const shared = bool({ description: 'Everyone who can see the project, or everyone in the team, can use it' })
 
 export const View = object({
   ...recordFields,

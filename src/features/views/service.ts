@@ -40,7 +40,7 @@ export const visibleTo = (rights: Rights): SQL =>
 const changeRefusal = (ctx: Ctx, view: Row): Refusal | undefined =>
   view.createdById === ctx.actor.userId
     ? undefined
-    : roleRefusal(ctx.actor, view.organizationId, 'admin', 'Changing a view of somebody else')
+    : roleRefusal(ctx.actor, view.organizationId, 'admin', 'Changing a view of someone else')
 
 function shown(ctx: Ctx, view: Row): View {
   const may = permissionOf(refusalOf(ctx.actor, changing, 'views.update', ctx.app.clock) ?? changeRefusal(ctx, view))

@@ -50,7 +50,11 @@ export async function setBlockers(
   for (const id of ids) if (!known.has(id)) throw notFound('feature', id)
   const circle = wayTo(feature.id, ids, await edgesIn(ctx, project, feature))
   if (circle)
-    throw invalid('/blockedBy', `These block each other: ${await inWords(ctx, [feature.id, ...circle])}.`, 'cycle')
+    throw invalid(
+      '/blockedBy',
+      `These features block each other: ${await inWords(ctx, [feature.id, ...circle])}.`,
+      'cycle',
+    )
   await ctx.db.delete(dependencies).where(eq(dependencies.featureId, feature.id))
   if (ids.length > 0)
     await ctx.db
@@ -74,7 +78,7 @@ export async function requireNoCircle(ctx: Ctx, project: Project, feature: { id:
   if (circle)
     throw new AppError(
       'conflict.cycle',
-      `These would block each other: ${await inWords(ctx, [feature.id, ...circle])}. Remove a dependency first.`,
+      `These features would block each other: ${await inWords(ctx, [feature.id, ...circle])}. Remove a dependency.`,
     )
 }
 

@@ -47,7 +47,7 @@ export async function move(
   if (missing.length > 0)
     throw new AppError(
       'conflict.gate',
-      `To go from ${before.status} to ${to} it still needs: ${missing.map((m) => `${m.needs} (${m.item})`).join('; ')}.`,
+      `To move from ${before.status} to ${to}, the feature needs ${missing.map((m) => `${m.needs} (${m.item})`).join('; ')}.`,
       {
         errors: missing.map(({ item, needs }) => ({
           pointer: `/${item.split(' ')[0]?.replace('.', '/')}`,

@@ -64,7 +64,7 @@ export async function authorRefusal(
     return {
       code: 'forbidden',
       detail:
-        'The author cannot review it. Ask someone else, or an admin to set allowSelfReview in the project settings.',
+        'Authors cannot review their own work. Ask someone else, or an admin to set allowSelfReview in the project.',
       details: { next },
     }
   const detail = isOtherAgent

@@ -101,13 +101,13 @@ export const workflowRoutes = (http: Http) =>
       response: Feature,
     })
     .post('/api/features/:id/advance', ({ ctx, params, body }) => advance(ctx, { ...body, ref: params.id }), {
-      ...on(advance, 'Move a feature one step on, with the evidence that its gate asks for'),
+      ...on(advance, 'Move a feature to its next state, with the evidence that its gate requires'),
       params: byId,
       body: FeatureAdvance,
       response: Feature,
     })
     .post('/api/features/:id/reviews', ({ ctx, params, body }) => review(ctx, { ...body, ref: params.id }), {
-      ...on(review, 'Review a feature that waits for it; not your own work, unless you are alone in the team'),
+      ...on(review, 'Review a feature. You cannot review your own work, unless you are alone in the team'),
       params: byId,
       body: FeatureReview,
       response: Feature,

@@ -65,7 +65,7 @@ export const update = write(
   async (ctx, { ref, project: inProject, status, evidence, level, ...patch }: FeaturePatch & Ref): Promise<Feature> => {
     const { row: before, project } = await writable(ctx, { ref, project: inProject })
     const moving = status !== undefined && status !== before.status
-    if ((evidence || level) && !moving) throw invalid('/evidence', 'Evidence goes with the status to move to.')
+    if ((evidence || level) && !moving) throw invalid('/evidence', 'Send evidence together with the status to move to.')
     // Otherwise a feature could avoid a gate by being a chore for a moment.
     if (patch.kind !== undefined && patch.kind !== before.kind && before.status !== workflowOf(project).initial)
       throw new AppError(

@@ -54,5 +54,5 @@ export const workspaceInviteDeclined = define('workspace_invite.declined', {
 })
 export const workspaceInviteCancelled = define('workspace_invite.cancelled', {
   ...ofInvite,
-  description: 'An invitation to a workspace was cancelled by the team that sent it, or with its workspace',
+  description: 'An invitation to a workspace was cancelled, or its workspace was deleted',
 })

@@ -32,7 +32,10 @@ export const removeTeamRefusal = ({ actor }: Ctx, { organizationId }: Workspace,
     ? undefined
     : roleRefusal(actor, organizationId, 'admin', 'Removing a team from a workspace')) ??
   (team === organizationId
-    ? { code: 'conflict', detail: 'This team owns the workspace. Delete the workspace instead.' }
+    ? {
+        code: 'conflict',
+        detail: 'This team owns the workspace, so it cannot be removed. Delete the workspace instead.',
+      }
     : undefined)
 
 /** Returns what the caller may do with a workspace and with each of its teams, for surfaces that offer actions. */

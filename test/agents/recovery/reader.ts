@@ -54,7 +54,7 @@ const corrections: { pattern: RegExp; correct(found: RegExpExecArray, args: Args
     correct: ([, name = ''], args, knows) => ({ ...args, [name]: knows[name] }),
   },
   {
-    pattern: /Name the project, for example by its key: (\w+)/g,
+    pattern: /Specify the project, for example by its key: (\w+)/g,
     correct: ([, project], args) => ({ ...args, project }),
   },
 ]
@@ -94,7 +94,7 @@ const rules: Rule[] = [
     next: ([, task], { tool, args }) => ({ tool, args: { ...args, task } }),
   },
   {
-    pattern: /It is at version (\d+) now/,
+    pattern: /is now at version (\d+)/,
     next: ([, version], { tool, args }) => ({ tool, args: { ...args, expectedVersion: Number(version) } }),
   },
   {

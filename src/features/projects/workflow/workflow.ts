@@ -78,23 +78,26 @@ export function problemsIn(value: unknown): FieldError[] {
   if (known.size !== states.length) report('/states', 'Each state may occur only once.')
   if (gateNames.size !== gates.length) report('/gates', 'Each gate may occur only once.')
   if (gateNames.has(REVIEW)) report('/gates', 'The gate name "review" is reserved for verdicts. Use another name.')
-  if (!known.has(initial)) report('/initial', `initial is ${initial}, which is not among the states.`)
+  if (!known.has(initial)) report('/initial', `initial is ${initial}, which is not one of the states.`)
   const ways = new Set<string>()
   for (const [i, { from, to, gate, by }] of transitions.entries()) {
     for (const [name, state] of Object.entries({ from, to }))
-      if (!known.has(state)) report(`/transitions/${i}/${name}`, `${state} is not among the states.`)
-    if (gate !== undefined && !gateNames.has(gate)) report(`/transitions/${i}/gate`, `${gate} is not among the gates.`)
+      if (!known.has(state)) report(`/transitions/${i}/${name}`, `${state} is not one of the states.`)
+    if (gate !== undefined && !gateNames.has(gate)) report(`/transitions/${i}/gate`, `${gate} is not one of the gates.`)
     if (gate !== undefined && by !== undefined && by !== 'advance')
-      report(`/transitions/${i}/gate`, 'A verdict takes no evidence. Put the gate on the transition before it.')
+      report(
+        `/transitions/${i}/gate`,
+        'A transition by verdict cannot have a gate. Put the gate on the transition before it.',
+      )
     const way = `${from} ${by ?? 'advance'}`
     if (ways.has(way))
-      report(`/transitions/${i}`, `More than one transition leads out of ${from} by ${by ?? 'advance'}.`)
+      report(`/transitions/${i}`, `The state ${from} has more than one transition by ${by ?? 'advance'}.`)
     ways.add(way)
   }
   if (problems.length === 0 && ![...reachable(value as Workflow)].some((state) => isClosed(value as Workflow, state)))
     report(
       '/transitions',
-      `No state that closes a feature can be reached from ${initial}; one must have no transition out of it.`,
+      `No final state can be reached from ${initial}. A final state is one without a transition out of it.`,
     )
   return problems.slice(0, 20)
 }
@@ -129,15 +132,15 @@ export function step(workflow: Workflow, { status, kind }: { status: string; kin
   const out = workflow.transitions.filter((t) => t.from === status)
   if (!workflow.states.includes(status))
     return {
-      refused: `Its state ${status} is not in the project's workflow. An admin can change it with override.`,
+      refused: `The project's workflow has no state ${status}. An admin can set another state with override.`,
     }
-  if (out.length === 0) return { refused: `It is ${status}, which is a final state.` }
+  if (out.length === 0) return { refused: `The feature is ${status}, which is a final state.` }
   if (move.by !== 'advance') {
     const found = out.find((t) => byOf(t) === move.by)
     if (found) return { to: arrival(workflow, kind, found), gate: REVIEW, missing: [] }
     const next = out.find((t) => byOf(t) === 'advance')
     return {
-      refused: `It is ${status}, where no review is possible.${next ? ` Advance it to ${next.to} first.` : ''}`,
+      refused: `The feature is ${status}. It cannot be reviewed now.${next ? ` Advance it to ${next.to} first.` : ''}`,
     }
   }
   const arrives = (t: Transition) => (t.to === move.to ? t.to : arrival(workflow, kind, t))
@@ -145,7 +148,7 @@ export function step(workflow: Workflow, { status, kind }: { status: string; kin
   const found = ways.find((t) => byOf(t) === 'advance') ?? ways.find((t) => byOf(t) === 'approved') ?? ways[0]
   if (!found)
     return {
-      refused: `It cannot go from ${status} to ${move.to}, only to ${out.map(arrives).join(' or ')}.`,
+      refused: `The feature cannot move from ${status} to ${move.to}, only to ${out.map(arrives).join(' or ')}.`,
     }
   const verdict = byOf(found)
   const to = arrives(found)
@@ -154,7 +157,7 @@ export function step(workflow: Workflow, { status, kind }: { status: string; kin
   if (!gate) {
     if (!move.evidence) return { to, gate: null, missing: [] }
     return {
-      refused: `The step from ${status} to ${to} takes no evidence. Submit it at the next gate.`,
+      refused: `The step from ${status} to ${to} has no gate. Submit the evidence at the next gate.`,
     }
   }
   const skipped = gate.skipFor?.includes(kind) ?? false

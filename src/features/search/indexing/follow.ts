@@ -24,7 +24,7 @@ function renewalOf(app: App, signal: AbortSignal) {
       await renewTexts(contextOf(app, system), { signal, pace: PACE })
       isDone = true
     } catch (error) {
-      if (!signal.aborted) app.log.warn('search texts were not renewed, will retry', { error })
+      if (!signal.aborted) app.log.warn('search texts could not be updated, will retry', { error })
     }
     running = undefined
   }

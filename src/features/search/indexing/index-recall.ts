@@ -37,8 +37,8 @@ export async function check(ctx: Ctx, index: VectorIndex, limits: Limits): Promi
     if (!isEnough && efSearch < LAST_EF) continue
     await judge(ctx, { ...index, efSearch, recall, state: isEnough ? 'ready' : 'refused' })
     forgetIndexes(ctx.app)
-    if (isEnough) log.info('an index of vectors was checked', { owner, recall, efSearch })
-    else log.warn('an index of vectors finds too little and is not used', { owner, recall })
+    if (isEnough) log.info('vector index checked', { owner, recall, efSearch })
+    else log.warn('vector index has too low a recall and is not used', { owner, recall })
     return
   }
 }

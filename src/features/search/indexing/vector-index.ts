@@ -122,7 +122,7 @@ export async function nearestIndexed(
     const index = (await indexesOf(app)).find((one) => one.owner === owner && one.model === model)
     return index && (await searchIndex(app.driver, index, values, most))
   } catch (error) {
-    app.log.warn('the index of vectors could not be searched; search compares their signs', { owner, error })
+    app.log.warn('the vector index could not be searched; search compares vector signs instead', { owner, error })
     forgetIndexes(app)
     return undefined
   }

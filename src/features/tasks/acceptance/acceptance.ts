@@ -31,7 +31,7 @@ function indexOf(list: readonly Acceptance[], one: number | string): number {
   const index = byText < 0 ? Number(one) - 1 : byText
   if (list[index]) return index
   const known = list.length === 0 ? 'The task has none.' : `The task has: ${numbered(list, () => true)}.`
-  throw invalid('/accepted', `No acceptance criterion is ${JSON.stringify(one)}. ${known}`)
+  throw invalid('/accepted', `There is no acceptance criterion ${JSON.stringify(one)}. ${known}`)
 }
 
 /** Tokens of a criterion in a sentence. */

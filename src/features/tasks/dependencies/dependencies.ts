@@ -249,7 +249,7 @@ export const relate = write(
     const { task } = await permitted(ctx, ref, 'relate')
     const { task: to, project } = await findWithProject(ctx, other)
     if (task.organizationId !== to.organizationId || task.id === to.id)
-      throw invalid('/task', 'Name another task of the same team.')
+      throw invalid('/task', 'A task can only be related to another task of the same team.')
     if (kind)
       nameDependencies(ctx, task, await addDependencies(ctx, [{ id, taskId: task.id, blockedById: to.id, kind }]))
     else {

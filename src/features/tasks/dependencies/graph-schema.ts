@@ -22,7 +22,7 @@ export const TaskGraph = object({
         bool({ description: 'With filters only. false: it is here because a task that matches is connected to it' }),
       ),
     }),
-    { description: 'Tasks with ties, of this project or at the other end of one' },
+    { description: 'Tasks with connections: of this project, or connected to one of its tasks' },
   ),
   edges: Type.Array(
     object({
@@ -31,7 +31,7 @@ export const TaskGraph = object({
       kind: oneOf(kinds),
     }),
   ),
-  complete: bool({ description: 'false: there are more, and only the newest are here' }),
+  complete: bool({ description: 'false: only the newest are included' }),
 })
 export type TaskGraph = Static<typeof TaskGraph>
 
@@ -39,6 +39,6 @@ const { projectId: _, ...filters } = taskFilters
 
 export const GraphQuery = object({
   ...filters,
-  kind: optional(oneOf(kinds, { description: 'Only ties of this kind' })),
+  kind: optional(oneOf(kinds, { description: 'Only connections of this kind' })),
 })
 export type GraphQuery = Static<typeof GraphQuery>

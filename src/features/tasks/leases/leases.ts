@@ -78,7 +78,7 @@ export const claim = write(
       if (note !== undefined) await comment(ctx, { ref: after.id, body: note })
       return { ...after, ...takenOverFrom(found, holder) }
     }
-    throw new AppError('conflict', `${ref} is being changed by others right now. Try again.`)
+    throw new AppError('conflict', `Others are changing ${ref} right now. Try again.`)
   },
   { idempotent: true },
 )

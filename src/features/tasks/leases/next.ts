@@ -92,7 +92,12 @@ async function pickNext(ctx: Ctx, search: Search, { claim, minutes, atOnce }: Ho
       ? (search.except?.length && (await look(ctx, search))) || (await look(ctx, { ...search, except: undefined }))
       : await taken(ctx, search, { minutes, atOnce })
   const busy = !id && atOnce ? await look(ctx, search) : undefined
-  if (busy) return { task: null, why: `${(await find(ctx, busy)).key} is being changed. Call next_task.`, waiting: [] }
+  if (busy)
+    return {
+      task: null,
+      why: `${(await find(ctx, busy)).key} is being changed right now. Call next_task again.`,
+      waiting: [],
+    }
   if (!id) {
     const none = await whyNone(ctx, search)
     const held = await otherHeldTasks(ctx, search, null)

@@ -35,21 +35,21 @@ export const taskFilters = {
   assignee: optional(
     text(1000, {
       minLength: 1,
-      description: `me, a user (id or e-mail) or an agent (id or slug), none: assigned to nobody; ${several}`,
+      description: `me, a user (id or e-mail) or an agent (id or slug), none: unassigned; ${several}`,
       example: 'me',
     }),
   ),
   holder: optional(
     text(1000, { minLength: 1, description: `Who works on it now, as for assignee; ${several}`, example: 'me' }),
   ),
-  leased: optional(bool({ description: 'true: only those that somebody works on now; false: only the others' })),
+  leased: optional(bool({ description: 'true: only claimed tasks; false: only unclaimed tasks' })),
   label: optional(text(1000, { description: `Only tasks with one of these labels; ${several}` })),
   dueBefore: optional(time()),
   dueAfter: optional(time({ description: 'At this time or later' })),
   ready: optional(
     bool({
       description:
-        'Only tasks that can be started now: todo or abandoned, not blocked, not claimed. Default order: the one to take first',
+        'Only tasks that can be started now: todo or abandoned, not blocked, not claimed. Default order: most urgent first',
     }),
   ),
   search: optional(text(200)),

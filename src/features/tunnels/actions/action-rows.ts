@@ -60,7 +60,7 @@ export function asOf<R extends Pick<ActionRow, 'state' | 'createdAt' | 'finished
   if (row.state !== 'queued' || finishedAt > now) return row
   return { ...row, state: 'timed_out', finishedAt, error: NOT_TAKEN }
 }
-const NOT_TAKEN = 'The machine did not take it within a minute.'
+const NOT_TAKEN = 'The machine did not start the action within a minute.'
 
 export async function findAction(ctx: Ctx, tunnel: TunnelRow, id: string): Promise<ActionRow & { output: string }> {
   const [found] = await ctx.db
@@ -74,7 +74,7 @@ export async function findAction(ctx: Ctx, tunnel: TunnelRow, id: string): Promi
 
 /** Returns why the caller may not cancel an action that they see. Also while the tunnel is paused. */
 export function cancelRefusal(ctx: Ctx, tunnel: TunnelRow, action: Pick<ActionRow, 'state'>): Refusal | undefined {
-  if (isEnded(action.state)) return { code: 'conflict', detail: 'This action has ended.' }
+  if (isEnded(action.state)) return { code: 'conflict', detail: 'This action has already ended.' }
   return (
     refusalOf(ctx.actor, acting, 'Cancelling an action', ctx.app.clock) ??
     roleRefusal(ctx.actor, tunnel.organizationId, 'member', 'Cancelling an action')

@@ -38,9 +38,9 @@ const type = oneOf(actionTypes, { example: 'ping' })
 
 export const OfferedAction = object({
   type,
-  name: nullable(text(100, { example: 'deploy', description: 'What it is about, such as the name of a command' })),
+  name: nullable(text(100, { example: 'deploy', description: 'Its target, such as the name of a command' })),
   description: text(500, { example: 'Deploy a branch' }),
-  confirm: bool({ description: 'A person at the machine is asked each time' }),
+  confirm: bool({ description: 'A person at the machine must confirm each time' }),
   schema: jsonObject({ description: 'JSON Schema of `params`' }),
 })
 export type OfferedAction = Static<typeof OfferedAction>
@@ -70,7 +70,7 @@ export const TunnelAction = object({
   durationMs: nullable(int({ example: 1200 })),
   result: nullable(Type.Unknown({ description: 'As the machine returned it' })),
   error: nullable(text(1000, { example: 'Ended with exit code 1.' })),
-  output: optional(text(2 << 20, { example: 'done', description: 'Its end, or as far as it has come' })),
+  output: optional(text(2 << 20, { example: 'done', description: 'The end of the output, or the output so far' })),
   outputCut: bool({ description: 'Some of the output, usually its beginning, is missing' }),
   can: optional(permissions(['cancel'])),
 })

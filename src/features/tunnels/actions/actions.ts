@@ -118,7 +118,7 @@ type Wanted = Required<Pick<ActionInput, 'type' | 'params'>>
 async function requireOffered(ctx: Ctx, tunnel: TunnelRow, offer: StoredOffer, { type, params }: Wanted) {
   const items = (await allowedOf(ctx, tunnel, offer)).filter((item) => item.type === type)
   const isOffered = items.some(({ name }) => name === null || name === params.command)
-  if (!isOffered) throw new AppError('forbidden', 'The machine does not offer you this action.')
+  if (!isOffered) throw new AppError('forbidden', 'The machine does not allow you this action.')
 }
 
 const CancelParams = object({ actionId: idSchema() })

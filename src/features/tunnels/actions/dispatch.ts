@@ -107,7 +107,7 @@ export class Dispatcher {
       for (const row of rows) {
         if (this.#sent.get(row.id)?.over === connection) continue
         if (running.includes(row.id)) this.#remember(row.id, id)
-        else await this.#end(row.id, { state: 'failed', error: 'The machine was restarted, or lost the action.' })
+        else await this.#end(row.id, { state: 'failed', error: 'The machine restarted or lost the action.' })
       }
       await this.#sendWaiting(id)
     })
@@ -209,7 +209,10 @@ export class Dispatcher {
     const params = seal.open(sealed ?? '')
     const isOpen = access !== 'private' || user?.id === ownerId || type === 'cancel'
     if (!user || params === undefined || user.role === 'viewer' || !isOpen) {
-      await this.#end(id, { state: 'refused', error: 'Its caller may no longer use this machine.' })
+      await this.#end(id, {
+        state: 'refused',
+        error: 'The person who requested this action no longer has access to the machine.',
+      })
       return false
     }
     if (!(await startAction(this.app, id))) return false
@@ -221,7 +224,9 @@ export class Dispatcher {
   }
 
   #expire(): void {
-    expireActions(this.app).catch((error: unknown) => this.app.log.debug('actions not ended', { error }))
+    expireActions(this.app).catch((error: unknown) =>
+      this.app.log.debug('expired actions could not be ended', { error }),
+    )
   }
 
   #remember(id: string, tunnelId: string, over?: Connection): void {
@@ -285,7 +290,7 @@ export async function expireActions(app: App): Promise<void> {
   const ctx = contextOf(app, system)
   for (const row of overdue) {
     const { error, finishedAt } = asOf(row, ctx.now)
-    const lost = 'The machine did not say how it ended.'
+    const lost = 'The machine did not report how the action ended.'
     const { id } = row
     await endAction(ctx, { id, state: 'timed_out', error: error ?? lost, finishedAt: finishedAt ?? ctx.now })
   }

@@ -131,8 +131,8 @@ async function authenticateBearer(app: App, header: string): Promise<Actor> {
   if (!token) throw unauthenticated()
   const actor = app.auth.recent(token) ?? (await app.auth.authenticate(token))
   if (actor.session?.impersonatorId)
-    throw new AppError('forbidden', 'Machines cannot be reached while acting as somebody else.')
-  if (actor.kind === 'tunnel') throw new AppError('forbidden', 'The credential of a tunnel cannot open services.')
+    throw new AppError('forbidden', 'You cannot reach machines while you act as another user.')
+  if (actor.kind === 'tunnel') throw new AppError('forbidden', 'The credential of a machine cannot open services.')
   if (!scopeHolds(actor.scopes, 'tunnels:write'))
     throw new AppError('forbidden', 'This credential lacks the scope tunnels:write.', { scope: 'tunnels:write' })
   return actor
