@@ -18,7 +18,7 @@ const createProject: WayOut = {
 }
 
 /**
- * Returns the named project; default: the one that the caller works in. For every tool that takes `project?`.
+ * Returns the named project; by default the one that the caller works in. Used by every tool that takes `project?`.
  * `session`: the work session that the call names.
  */
 export async function projectOf(ctx: Ctx, ref: string | undefined, session?: string): Promise<Project | undefined> {
@@ -28,7 +28,7 @@ export async function projectOf(ctx: Ctx, ref: string | undefined, session?: str
   return found
 }
 
-/** Like `projectOf`, for what must be in a project. */
+/** Like `projectOf`, for records that must belong to a project. */
 export async function requireProject(ctx: Ctx, ref: string | undefined): Promise<Project> {
   const project = await projectOf(ctx, ref)
   if (!project) throw await unnamedProject(ctx)
@@ -36,7 +36,7 @@ export async function requireProject(ctx: Ctx, ref: string | undefined): Promise
 }
 
 /**
- * Returns whether the caller cannot be told apart from a window of its token that works in a project. Its records would
+ * Returns true if the caller may be a window of its token that works in a project. Without a project, its records would
  * go to the team, where that window does not look for them.
  */
 const worksSomewhere = async (ctx: Ctx): Promise<boolean> =>
@@ -74,7 +74,7 @@ export const projectFilter = async (
 ): Promise<string | undefined> =>
   id === undefined || (isId(id) && !mustExist) ? id : (await projects.find(ctx, id)).id
 
-/** Like `projectFilter`; also returns the project if it is visible, for `can`. */
+/** Like `projectFilter`; also returns the project if it is visible, for its permissions. */
 export async function filteredProject(
   ctx: Ctx,
   { projectId: id, mustExist }: ProjectFilter,
@@ -86,8 +86,8 @@ export async function filteredProject(
 }
 
 /**
- * Returns the project of the worker's session, else the token's. Windows of one token that have no connections look
- * alike: the project of a session counts there only for a call that names the session.
+ * Returns the project of the worker's session, or else that of the token. Windows of one token without connections
+ * cannot be told apart, so there the session's project counts only for a call that names the session.
  */
 export async function defaultProject(ctx: Ctx, session?: string): Promise<Project | undefined> {
   if (ctx.actor.kind !== 'mcp_token') return undefined

@@ -17,8 +17,6 @@ import type { Project, ProjectPage, ProjectQuery, Sync, Synced } from './schema.
 import { listIn } from './service.ts'
 import { projects } from './table.ts'
 
-/** The projects of workspaces. */
-
 export const listInWorkspace = read(
   'projects.listInWorkspace',
   byRow('projects:read'),
@@ -61,8 +59,8 @@ export const leaveWorkspace = projectsLeave.handle(async (ctx, { id, teamId }) =
 const DELTA_DAYS = 7
 
 /**
- * For clients that keep a copy and read it again: returns the workspaces that changed since a time, or all if changes
- * cannot be determined. It writes nothing; POST, because the specification names it so.
+ * For clients that keep a copy: returns the workspaces that changed since a time, or all if the changes cannot be
+ * determined. It writes nothing; it is a POST because the specification says so.
  */
 export const syncWorkspaces = read(
   'projects.syncWorkspaces',
@@ -91,7 +89,7 @@ export const syncWorkspaces = read(
   },
 )
 
-/** After such a change, workspaces may have appeared or disappeared without a change of their own. */
+/** Returns true if the caller's memberships changed, so that workspaces may have appeared or disappeared. */
 async function ownRightsChanged(ctx: Ctx, from: string): Promise<boolean> {
   const [found] = await ctx.db
     .select({ id: events.id })

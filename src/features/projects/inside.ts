@@ -8,7 +8,7 @@ import { projectLocked } from './hooks.ts'
 
 type Change = Partial<Record<'deletedAt' | 'organizationId', string | null>>
 
-/** Changes everything in a project, raises the versions, and names what changed. Default: also what is deleted. */
+/** Changes all records of a project, raises their versions and reports the changes. Default: deleted ones too. */
 export async function changeInside(
   ctx: Ctx,
   project: { id: string; organizationId: string },

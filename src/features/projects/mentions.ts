@@ -11,11 +11,11 @@ const MOST = 20
 
 interface MentionScope {
   organizationId: string
-  /** Null: the whole team's. */
+  /** Null for a text of the whole team. */
   projectId: string | null
 }
 
-/** Notifies the people whom a text names, if they can see the project it is about, or are in the team. */
+/** Notifies the people that a text mentions, if they can see its project or are members of its team. */
 export async function tellMentioned(
   ctx: Ctx,
   place: MentionScope,
@@ -26,7 +26,7 @@ export async function tellMentioned(
   await notify(ctx, ...readers.map((userId) => ({ ...notice, userId, reason: 'mention' })))
 }
 
-/** Returns the people whom a text names and who can see its place, except the caller. */
+/** Returns the people that a text mentions and who can see it, except the caller. */
 export async function mentioned(ctx: Ctx, place: MentionScope, text: string): Promise<string[]> {
   const handles = new Set(Array.from(text.matchAll(mention), ([, handle]) => (handle as string).toLowerCase()))
   if (handles.size === 0) return []

@@ -6,7 +6,7 @@ import { users } from '../users/table.ts'
 import { workspaces, workspaceTeams } from '../workspaces/table.ts'
 import { projects } from './table.ts'
 
-/** Returns those of these people who see a project now. The rule of `visibleTo`, for people other than the caller. */
+/** Returns which of these people can see a project now: the rule of `visibleTo` for people other than the caller. */
 export async function readersOf(ctx: Ctx, projectId: string, people: readonly string[]): Promise<string[]> {
   if (people.length === 0) return []
   const { rows } = await ctx.db.execute<{ id: string }>(sql`

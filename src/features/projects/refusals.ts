@@ -33,7 +33,7 @@ export function openProjectRefusal(ctx: Ctx, project: Writable, what: string): R
   return { code: 'conflict', detail: `${named(name)} is archived. Restore it first.`, details: { next: [restore] } }
 }
 
-/** Moving takes along everybody's work, and the old team cannot undo it. */
+/** Moving a project affects everyone's work, and the old team cannot undo it. */
 export const moveRefusal = (
   { actor }: Pick<Ctx, 'actor'>,
   { organizationId }: Pick<Project, 'organizationId'>,

@@ -42,8 +42,8 @@ export const openTo = (rights: Rights): SQL =>
   )
 
 /**
- * Projects of the caller's organizations. Of those a credential that is limited to projects sees the ones in its list:
- * it has no `organizations`, and `reach` is its team, so a project that was moved elsewhere is gone.
+ * Projects of the caller's organizations. A credential that is limited to projects sees only those in its list: it has
+ * no `organizations`, and `reach` is its team, so it no longer sees a project that moved to another team.
  */
 export const isOfCaller = (rights: Rights): SQL =>
   and(
@@ -60,16 +60,16 @@ export const visibleTo = (rights: Rights): SQL =>
     or(isOfCaller(rights), and(anyOf(projects.workspaceId, rights.workspaces), ne(projects.visibility, 'private'))),
   )
 
-/** Returns what the caller may call the project: without the scope to read projects, its key and id must do. */
+/** Returns the names of a project for the caller: without the scope to read projects, its key and id. */
 export const namesFor = (
   ctx: Ctx,
   { id, key, name, slug }: Pick<Project, 'id' | 'key' | 'name' | 'slug'>,
 ): Pick<Project, 'name' | 'slug'> => (mayRead(ctx, 'project') ? { name, slug } : { name: key, slug: id })
 
 /**
- * Finds a project by id in any organization of the caller, or by slug, key or unique id prefix in the current one.
- * In a write it locks the project until the transaction ends. Moving or deleting it (`update`) thus waits for writes
- * that add records to it, and later writes see its new place, or not_found.
+ * Finds a project by id in any organization of the caller, or by slug, key or unique id prefix in the current one. In a
+ * write it locks the project until the transaction ends: moving or deleting it (`update`) waits for writes that add
+ * records to it, and later writes see its new team, or get not_found.
  */
 export async function find(ctx: Ctx, ref: string, hold: 'key share' | 'update' = 'key share'): Promise<Project> {
   const select = (match: SQL | undefined) => {
@@ -110,8 +110,8 @@ export const listRecent = (ctx: Ctx, most: number): Promise<Pick<Project, 'id' |
     .limit(most)
 
 /**
- * For references from other records: the caller must see the project, and it must belong to that organization (or its
- * twin), which the caller is already known to reach.
+ * For references from other records. The caller must see the project, and it must belong to that organization (or its
+ * twin), which the caller is known to reach.
  */
 export async function inOrganization(ctx: Ctx, id: string, organizationId: string): Promise<Project> {
   const [found] = await ctx.db
@@ -161,8 +161,8 @@ export const ownRefusal = (
 }
 
 /**
- * Finds a project and requires rights in its own team, which decides who sees it, where it is, and when it is deleted.
- * A right through a shared workspace is not enough, not even for an author who has left the team.
+ * Finds a project and requires rights in its own team, which controls its visibility, place and deletion. Access
+ * through a shared workspace is not enough, not even for an author who has left the team.
  */
 export async function ours(ctx: Ctx, ref: string, what: string): Promise<Project> {
   const found = await writable(ctx, ref, 'update')
@@ -176,7 +176,7 @@ type Change = Partial<typeof projects.$inferInsert>
 export async function change(ctx: Ctx, before: Project, set: Change): Promise<Project> {
   const again = () => find(ctx, before.id)
   const after = await changeVersioned(ctx, projects, { columns: visible, before, set, what: 'this project', again })
-  // Clients that keep a copy of the workspace that it left must see this change.
+  // The workspace that the project left has changed, too: clients that keep a copy must read it again.
   if (before.workspaceId && after.workspaceId !== before.workspaceId)
     await ctx.db.update(workspaces).set({ updatedAt: ctx.now }).where(eq(workspaces.id, before.workspaceId))
   return after

@@ -106,12 +106,11 @@ export const ProjectPatch = partial(
 )
 export type ProjectPatch = Static<typeof ProjectPatch>
 
-/** Also used by other lists of a person. */
 export const teamFilter = optional(
   id({ description: 'One of your teams. Default: X-Organization-Id, else all your teams' }),
 )
 
-/** What PATCH takes: also the team that the project moves to. */
+/** The body of PATCH: also accepts the team to move the project to. */
 export const ProjectMove = object({
   ...ProjectPatch.properties,
   organizationId: optional(
@@ -161,7 +160,6 @@ export const PublicProject = object({
 })
 export type PublicProject = Static<typeof PublicProject>
 
-/** A filter of lists. */
 export const projectFilter = optional(
   text(100, { minLength: 1, description: 'Id, slug or key of a project', example: 'tutti' }),
 )

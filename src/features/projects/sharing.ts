@@ -34,7 +34,7 @@ export const share = write(
   { versioned: true },
 )
 
-/** Sharing with a team used to move the project there for good, which nobody expects of the word. */
+/** Sharing with a team used to move the project there permanently, which no one expects of "share". */
 const movingRefusal = (ref: string, organizationId: string): AppError =>
   invalid(
     '/organizationId',
@@ -52,12 +52,12 @@ async function storedFormer(ctx: Ctx, { id }: Project): Promise<Visibility | nul
   return found?.former ?? null
 }
 
-/** The visibility to restore if nobody knows what it was: the team keeps the project, and a private one stays so. */
+/** The visibility to restore if the former one is unknown: team, or private for a private project. */
 const unknownFormer = ({ visibility }: Project): Visibility => (visibility === 'private' ? 'private' : 'team')
 
 /**
- * Returns the visibility to restore later, or null if the project is not shared after this change. Whoever narrows the
- * visibility below it narrows it too, so un-sharing never shows the project to more people.
+ * Returns the visibility to restore later, or null if the project is not shared after this change. A change to a
+ * narrower visibility also narrows the one to restore, so that unsharing never shows the project to more people.
  */
 function formerOf(former: Visibility, next: Visibility, workspaceId: string | null): Visibility | null {
   if (workspaceId === null && widthOf(next) <= widthOf(former)) return null
@@ -87,8 +87,8 @@ export async function partIn(ctx: Ctx, workspaceId: string, organizationId: stri
         isNull(workspaces.deletedAt),
       ),
     )
-    // The lock keeps the workspace from losing the team, or being archived, before the project is in. The workspace is
-    // locked first, as everything that changes its teams does: in the other order the two would wait for each other.
+    // The lock keeps the workspace from losing the team, or being archived, before the project is added. The workspace
+    // is locked first, as in all changes of its teams; another order could deadlock.
     .for('share', { of: [workspaces, workspaceTeams] })
   return found
 }

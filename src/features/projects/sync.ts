@@ -5,7 +5,7 @@ import { visible } from './rows.ts'
 import { ProjectCreate, ProjectPatch } from './schema.ts'
 import { create, update } from './service.ts'
 
-/** Who sees a project, and whether it is archived, is decided at the server only. */
+/** Devices cannot change the visibility of a project, or archive it. */
 export const projectSync: Synced<Ctx> = {
   columns: visible,
   fields: { name: 'value', description: 'text', settings: 'value', key: 'value' },

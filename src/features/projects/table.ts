@@ -19,7 +19,7 @@ export const projects = pgTable(
     key: text().notNull(),
     description: text(),
     visibility: text().$type<'private' | 'team' | 'public'>().notNull(),
-    /** The visibility that the project gets back when it is no longer shared; null unless it is shared. */
+    /** The visibility to restore when the project is unshared; null unless it is shared. */
     formerVisibility: text().$type<'private' | 'team' | 'public'>(),
     status: text().$type<'active' | 'archived'>().notNull().default('active'),
     archivedAt: instant(),

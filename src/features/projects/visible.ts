@@ -11,19 +11,19 @@ import { projects } from './table.ts'
 export const inVisibleProject = (projectId: PgColumn, rights: Rights): SQL =>
   sql`exists (select 1 from ${projects} where ${projects.id} = ${projectId} and ${visibleTo(rights)})`
 
-/** SQL condition: anybody may read the project. Contains literals, so that Postgres can use the partial indexes. */
+/** SQL condition: everyone can read the project. Contains literals, so that Postgres can use the partial indexes. */
 export const isPublic = sql`${projects.visibility} = 'public' and ${projects.deletedAt} is null
   and ${notBySuspended(projects.createdById)}`
 
 /**
- * THE RULE for records that are published: one of a project is public only while the project is, so un-sharing the
- * project hides all of it. Whether the record itself is published is for its feature to say.
+ * The rule for published records: a record of a project is public only while the project is, so unsharing the project
+ * hides all its records. Each feature decides whether a record itself is published.
  */
 export const mayBePublic = (projectId: PgColumn): SQL =>
   sql`(${projectId} is null or exists (select 1 from ${projects} where ${projects.id} = ${projectId} and ${isPublic}))`
 
 /**
- * THE RULE for records that teams own: a record of a project is visible to everyone who sees the project, any other to
+ * The rule for records that teams own: a record of a project is visible to everyone who sees the project, any other to
  * the team's members. `inProject` can replace the first condition where `exists` for each row is slow.
  */
 export const ofTeamOrProject = (
@@ -36,7 +36,7 @@ export const ofTeamOrProject = (
     or(and(isNull(table.projectId), anyOf(table.organizationId, rights.organizations)), inProject),
   )
 
-/** Applies `ofTeamOrProject` to records that can be deleted, and leaves out deleted ones. */
+/** Applies `ofTeamOrProject`, and leaves out deleted records. */
 export const liveOfTeamOrProject =
   (table: Record<'organizationId' | 'projectId' | 'deletedAt', PgColumn>) =>
   (rights: Rights): SQL =>

@@ -12,13 +12,12 @@ export interface WorkSession {
 }
 
 /**
- * One of the caller's own sessions: by id or id prefix, in the current team (default) or in any of their teams; or the
- * active session of the calling worker (this credential, agent and connection), or of the calling agent: on this
- * connection, else one without a connection, which a person may have started for it.
+ * One of the caller's own sessions. Either by id or id prefix, in the current team (default) or in any of their teams;
+ * or the active session of the calling worker (this credential, agent and connection); or that of the calling agent: on
+ * this connection, else one without a connection, which a person may have started for it.
  */
 export type SessionRef = { ref: string; team?: 'current' | 'any' } | { active: 'worker' | 'agent' }
 
-/** `sessions` handles this hook. */
 export const workSession = hook<SessionRef, WorkSession | undefined>('projects.workSession')
 
 /** Throws not_found if the named session does not exist; returns undefined if none is active. */

@@ -9,10 +9,7 @@ import type { SkillItem } from '../skills/schema.ts'
 import type { SpecItem } from '../specs/schema.ts'
 import type { Target } from './schema.ts'
 
-/**
- * The text of the file that agents read before they begin. It depends on the records alone, so it changes only with
- * them.
- */
+/** The text of the file that agents read first. It is generated from records alone, so it changes only with them. */
 
 export const paths: Record<Target, string> = {
   agents: 'AGENTS.md',
@@ -132,7 +129,7 @@ export function quotedBlock(text: string, most: number): string {
     const safe = line.replaceAll('<!--', '&lt;!--')
     return `> ${inCode || mark ? safe : withoutImports(safe)}`.trimEnd()
   })
-  // The end of the quotation closes an open block of code, so it cannot run into what follows.
+  // The end of the quotation closes an open code block, so the block cannot swallow the text after it.
   return lines.join('\n')
 }
 

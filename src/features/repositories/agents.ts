@@ -22,7 +22,7 @@ const [DECISIONS, SPECS, SKILLS, NOTES] = [50, 50, 50, 10]
 /** Oldest first: later entries go to the end, so that a diff is easy to read. */
 const inOrder = { sort: 'createdAt', order: 'asc' } as const
 
-/** Calls the actions of each resource, so that a credential that may not read decisions gets none here. */
+/** Calls the list action of each resource, so that a credential without access to decisions gets none. */
 async function textFor(ctx: Ctx, project: Project): Promise<string> {
   const projectId = project.id
   const decided = await decisions.list(ctx, { projectId, status: 'accepted', limit: DECISIONS, ...inOrder })
@@ -91,9 +91,7 @@ async function onlyOne(ctx: Ctx, { id }: Project): Promise<Row> {
 
 type Proposed = Pick<AgentsFileMade, 'content' | 'unchanged'> & { pullRequest: PullOpened | null }
 
-/**
- * The branch name is a hash of the content, so that asking twice opens one pull request. No existing branch is moved.
- */
+/** The branch name is a hash of the content, so equal requests open one pull request. No existing branch is moved. */
 async function propose(ctx: Ctx, repository: Row, text: string, target: Target): Promise<Proposed> {
   const remote = await reachToWrite(ctx, repository)
   const path = paths[target]

@@ -7,7 +7,7 @@ import { observe } from './observe.ts'
 export const repositoryJobs: JobDefinition<App>[] = [
   {
     name: 'repos.observe',
-    // For about 15 minutes; what could not be checked by then stays "reported".
+    // For about 15 minutes; evidence that could not be checked by then stays "reported".
     retries: 7,
     timeoutSeconds: 60,
     run: async (app, data, signal) => {

@@ -14,19 +14,17 @@ import { namedBy } from './rows.ts'
 import { isAway } from './snapshot.ts'
 import { repositories } from './table.ts'
 
-/**
- * Checks at the code host that what was reported at a gate exists. Runs as a job, so that no request waits for a host.
- */
+/** Checks at the code host that submitted evidence exists. Runs as a job, so that no request waits for a host. */
 
 const REPOSITORIES = 5
-/** Items that are looked up. Evidence that names more can turn out to be missing, but never to be all there. */
+/** Number of items that are looked up. Evidence with more items can be found missing, but never confirmed. */
 const ITEMS = 20
 
 interface Shown {
   evidenceId: string
 }
 
-/** Evidence that still counts, and that nobody has checked. */
+/** Evidence that still counts and is unchecked. */
 const isUnchecked = (evidenceId: string) =>
   and(eq(featureEvidence.id, evidenceId), eq(featureEvidence.level, 'reported'), isNull(featureEvidence.reopenedAt))
 
@@ -72,7 +70,7 @@ export const observe = flow('repositories.observe', machine, async (ctx, { evide
   }
   const named = namedIn(found.evidence, places)
   const findings = await lookUp(named.slice(0, ITEMS), places).catch((error: unknown) => {
-    // An unreachable host is asked again by the next attempt; one that refuses the token would refuse it again.
+    // The next attempt asks an unreachable host again; a host that refuses the token would refuse it again.
     if (error instanceof AppError && !isAway(error)) return []
     throw error
   })
@@ -80,7 +78,7 @@ export const observe = flow('repositories.observe', machine, async (ctx, { evide
     if (state === 'failed') return [{ item, reason: 'failed' }]
     return state === 'absent' ? [{ item, reason: 'not_found' }] : []
   })
-  // A repository that was not asked may have it.
+  // A repository that was not asked may contain the item.
   const areAllAsked = found.connected.length <= REPOSITORIES
   if (missing.length > 0 && areAllAsked) return markMissing(ctx, { evidenceId, missing })
   if (named.length === 0 || findings.length < named.length) return
@@ -157,12 +155,12 @@ async function lookIn(item: string, look: Look, places: readonly Looked[]): Prom
     if (here === 'absent') absentFrom.push(place)
   }
   if (state === 'failed' || absentFrom.length === 0) return state
-  // Hosts say 404 also for what a token may not read.
+  // Hosts also return 404 for items that a token cannot read.
   for (const { showsBranches } of absentFrom) if (!(await showsBranches())) return 'unknown'
   return 'absent'
 }
 
-/** Returns what follows the repository's address, if the text is an address inside it. */
+/** Returns the part of an address after the repository's address; undefined for other texts. */
 const within = (text: string, url: string): string | undefined =>
   text.toLowerCase().startsWith(`${url.toLowerCase()}/`) ? text.slice(url.length) : undefined
 

@@ -19,7 +19,7 @@ import { codeHostsOf, tokenFor } from '../integrations/service.ts'
 
 /** All access to a repository at its host goes through here, with the caller's own token. */
 
-/** For all calls that one request makes together; a request may take 30 seconds. */
+/** Time limit for all calls of one request together; a request may take 30 seconds. */
 const WHOLE_MS = 20_000
 const PER_MINUTE = 120
 
@@ -35,7 +35,7 @@ export async function reference(ctx: Ctx, text: string, provider?: CodeHost): Pr
   return named(text, known, provider === undefined ? own : usualAddress(ctx, provider, saved))
 }
 
-/** Returns the host that the user has a token for; else the usual one of that provider. */
+/** Returns the host that the user has a token for; otherwise the provider's usual host. */
 function usualAddress({ app }: Ctx, provider: CodeHost, saved: readonly HostAddress[]): HostAddress | undefined {
   const base = saved.find((place) => place.provider === provider)?.base ?? usualBase(app.config, provider)
   return base === undefined ? undefined : hostAddress(app.config, { provider, base })
@@ -46,7 +46,7 @@ export interface OpenRemote {
   signedIn: boolean
 }
 
-/** `mustSign` refuses a caller without a token before any request: for what no host allows anonymous users. */
+/** `mustSign` rejects a caller without a token before any request, for calls that no host allows anonymously. */
 export async function openRemote(ctx: Ctx, { place, owner, name }: Named, mustSign = false): Promise<OpenRemote> {
   const client = await clientFor(ctx, place, userIdOf(ctx.actor))
   if (mustSign && !client.signedIn) throw tokenMissing(place)
@@ -66,7 +66,7 @@ const tokenMissing = ({ provider, base }: HostAddress): AppError =>
     { next: [saveToken(provider)] },
   )
 
-/** Uses the token of a user who is not the caller, for jobs that check what the user has reported. */
+/** Uses the token of a user who is not the caller, for jobs that check evidence of that user. */
 export async function openRemoteFor(
   ctx: Ctx,
   userId: string,

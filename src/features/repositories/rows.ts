@@ -12,7 +12,7 @@ import type { repositoryFailed, repositoryRemoved, repositorySynced } from './ev
 import type { Repository } from './schema.ts'
 import { repositories } from './table.ts'
 
-/** What lists show: no branches. */
+/** Columns of list items: without branches. */
 export const listed = {
   id: repositories.id,
   createdAt: repositories.createdAt,
@@ -40,7 +40,7 @@ const visible = {
   lastCommit: repositories.lastCommit,
   pullRequests: repositories.pulls,
 }
-/** All that the actions need, with the host, which is not shown: the repository's address begins with it. */
+/** Columns for the actions, including the host, which responses leave out: the repository's address begins with it. */
 export const stored = { ...visible, host: repositories.host }
 export type Row = Repository & { host: string }
 export const toRepository = ({ host: _, ...repository }: Row): Repository => repository
@@ -70,7 +70,7 @@ export async function find(ctx: Ctx, ref: string): Promise<Row> {
   return found
 }
 
-/** Returns what a code host needs to find the repository. */
+/** Returns the reference by which a code host finds the repository. */
 export const namedBy = (
   { app }: Ctx,
   { provider, host, owner, name }: Pick<Row, 'provider' | 'host' | 'owner' | 'name'>,

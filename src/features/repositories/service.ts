@@ -26,9 +26,8 @@ import type {
 import { isAway, ready, type Snapshot, snapshotOf } from './snapshot.ts'
 import { repositories } from './table.ts'
 
-/** The rule of every action that changes a repository. */
 const changing = member('repos:write')
-/** The person's account at the code host reaches more than the projects that a credential is limited to. */
+/** The person's account at the code host can reach more than the projects that a credential is limited to. */
 const connecting = ofTeam(changing)
 const orders = { updatedAt: repositories.updatedAt, createdAt: repositories.createdAt, name: repositories.name }
 
@@ -95,8 +94,8 @@ interface Connect {
 }
 
 /**
- * Asks the host first, with the caller's token or without one: nobody can connect what they cannot see there. If the
- * host cannot be reached, the repository is connected with status `pending`, until a sync succeeds.
+ * Asks the host first, with the caller's token if there is one: people can only connect repositories that they can see
+ * there. If the host is unreachable, the repository gets the status `pending` until a sync succeeds.
  */
 export const connect = flow(
   'repositories.connect',
@@ -134,7 +133,7 @@ interface Keep {
 /** Stores one row per repository and project, even if several people connect it. */
 const keep = write('repositories.keep', changing, async (ctx, input: Keep): Promise<Repository> => {
   const { organizationId, projectId, named, seen, error } = input
-  // The project may have been deleted while the host was asked.
+  // The project may have been deleted during the request to the host.
   if (projectId) await projects.find(ctx, projectId)
   const { place } = named
   const { owner, name } = seen?.slug ?? named
@@ -172,7 +171,7 @@ const keep = write('repositories.keep', changing, async (ctx, input: Keep): Prom
   return toRepository(seen ? await change(ctx, known, ready(ctx, seen), repositorySynced) : known)
 })
 
-/** Finds the row that was there already, and locks it until the end of the write. */
+/** Finds the existing row and locks it until the end of the write. */
 async function lockConnected(ctx: Ctx, { organizationId, projectId }: Keep, key: string): Promise<Row> {
   const inPlace = projectId
     ? eq(repositories.projectId, projectId)
@@ -186,7 +185,7 @@ async function lockConnected(ctx: Ctx, { organizationId, projectId }: Keep, key:
   return known
 }
 
-/** Removes the repository from here only; at its host it stays. */
+/** Removes the repository from Tutti only; its host keeps it. */
 export const remove = write(
   'repositories.remove',
   changing,

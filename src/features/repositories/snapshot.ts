@@ -4,7 +4,7 @@ import type { RemoteRepository } from '../../outside/codehosts/host.ts'
 
 export type Snapshot = Awaited<ReturnType<typeof snapshotOf>>
 
-/** Asks the code host for all that is stored of a repository. */
+/** Fetches all stored facts of a repository from its code host. */
 export async function snapshotOf(remote: RemoteRepository) {
   const facts = await remote.facts()
   const [names, pulls] = await Promise.all([remote.branches(), remote.pulls()])
@@ -26,7 +26,7 @@ export async function snapshotOf(remote: RemoteRepository) {
   }
 }
 
-/** The columns of a repository that was read just now. */
+/** The columns of a repository that was just fetched. */
 export const ready = (ctx: Ctx, { set }: Snapshot) => ({
   ...set,
   status: 'ready' as const,

@@ -7,7 +7,7 @@ import { change, namedBy, type Row, toRepository, writable } from './rows.ts'
 import type { Repository } from './schema.ts'
 import { ready, type Snapshot, snapshotOf } from './snapshot.ts'
 
-/** A sync older than this counts as lost: its server stopped before it was done. */
+/** A sync older than this counts as lost: its server stopped during the sync. */
 const STALE_MS = 60_000
 
 const begin = write(
@@ -25,7 +25,7 @@ interface Finish {
   row: Row
   seen?: Snapshot
   error?: string
-  /** The earlier status, where nothing was learned about the repository. */
+  /** The earlier status, to restore if the sync learned nothing about the repository. */
   back?: Row['status']
 }
 
@@ -40,12 +40,12 @@ const finish = write(
   },
 )
 
-/** Errors of the caller's token, or of their rate limit, say nothing about the repository. */
+/** Errors of the caller's token or rate limit say nothing about the repository. */
 const isItsFault = ({ code }: AppError, signedIn: boolean): boolean =>
   code === 'upstream_failed' || code === 'upstream_timeout' || code === 'conflict' || (code === 'not_found' && signedIn)
 
 /**
- * Reads the repository from its host with the caller's token. Only on request: no job uses somebody's token for this.
+ * Fetches the repository from its host with the caller's token. Only on request: no job uses a person's token for this.
  */
 export const sync = flow(
   'repositories.sync',

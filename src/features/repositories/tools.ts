@@ -8,7 +8,6 @@ import { type RepositoryItem, targets } from './schema.ts'
 import * as repositories from './service.ts'
 import { sync } from './sync.ts'
 
-/** A repository by the name that tools take. */
 const item = ({ owner, name, ...repository }: RepositoryItem) => ({
   repo: `${owner}/${name}`,
   ...pick(repository, 'url', 'projectId', 'defaultBranch', 'status', 'error', 'createdById'),

@@ -15,7 +15,7 @@ import type { Answer, AnswerSource, Question } from './schema.ts'
 import { passages } from './table.ts'
 import { visibleTo } from './visible.ts'
 
-/** Characters of each source that the model gets. */
+/** Characters of each source that the model receives. */
 export const TEXT = 1500
 /** Limits the answers per user and minute, because each one costs the operator money or processor time. */
 export const answers = new Buckets(20, 10)
@@ -59,7 +59,7 @@ export interface Passage {
   creatorId: string | null
 }
 
-/** Returns the passages that fit a question best, of what the caller may read. */
+/** Returns the passages that match a question best, among those that the caller may read. */
 export async function passagesFor(
   ctx: Ctx,
   { query, kinds, projectId, limit }: Omit<Question, 'limit'> & { limit: number },
@@ -108,7 +108,7 @@ async function placed(ctx: Ctx, hits: readonly Hit[]): Promise<Passage[]> {
 
 const rounded = (value: number): number => Math.round(value * 1000) / 1000
 
-/** Sources go in as JSON, so that no stored text can end its own field and pose as instructions. */
+/** Sources are passed as JSON, so that no stored text can end its own field and pose as instructions. */
 export function messagesOf(question: string, sources: readonly AnswerSource[]): Turn[] {
   const material = sources.map(({ number, kind, title, text, updatedAt }) => ({
     number,

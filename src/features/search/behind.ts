@@ -9,7 +9,6 @@ import { jobs } from '../../jobs/table.ts'
 import type { SearchName } from '../../records/names.ts'
 import { followed, position } from './indexing/indexing.ts'
 
-/** More than this many changes are not counted. */
 const MOST_COUNTED = 1000
 
 export interface Behind {
@@ -17,7 +16,7 @@ export interface Behind {
 }
 
 /**
- * Says that a search may have missed something: how many changes to records of these kinds, in the caller's teams, are
+ * Reports how far the index is behind: the number of changes to records of these kinds, in the caller's teams, that are
  * not indexed yet. `unembedded`: passages that could only be compared by their words; they count while a job computes
  * vectors. Empty if the index is complete. Memories are indexed by their own write.
  */
@@ -32,7 +31,7 @@ export async function behind(ctx: Ctx, kinds: readonly SearchName[], unembedded 
   const runs = (name: string) => running.some((job) => job.name === name)
   const missing =
     (isFollowed ? await unread(ctx, names) : 0) +
-    // The comparison of everything, after the first start with records that are older than the index.
+    // The full comparison after the first start with records that are older than the index.
     (isFollowed && runs('search.compare') ? 1 : 0) +
     (runs('search.embed') ? unembedded : 0)
   return missing > 0 ? { indexing: { behind: missing } } : {}

@@ -7,10 +7,10 @@ import type { SearchName } from '../../records/names.ts'
 import { passageSigns, passages, passageVectors } from './table.ts'
 import { visibleTo } from './visible.ts'
 
-/** Up to this many passages are all compared exactly; if there are more, only promising ones. */
+/** Up to this many passages are all compared exactly; with more, only promising ones are. */
 export const ALL = 2000
 const LIKELY = 800
-/** How many that pass a narrow filter are compared; they are few, and there is no better way to choose. */
+/** Number of passages compared after a narrow filter; they are few, and nothing better can choose among them. */
 const FILTERED = 2000
 const WORDED = 300
 const FINAL = 100
@@ -65,8 +65,8 @@ const candidate = sql`${passages.id} as id, ${passages.kind} as kind, ${passages
     (select count(*) from lexemes)::int as asked`
 
 /**
- * Compares all passages that the caller may find, if they are few enough. Each place has its statement, with a
- * condition that an index can serve: a search of a few memories must not read all passages.
+ * Compares all passages that the caller may find, if they are few enough. Each place has a statement of its own, with a
+ * condition that an index serves: a search of a few memories must not read all passages.
  */
 const allIn = (place: SQL, order = sql``) =>
   run(sql`with ${lexemes}
@@ -120,13 +120,13 @@ const likelyIn = (promising: SQL) =>
 
 const isAsked = and(sql`${ph('vector')}::vector is not null`, sql`${passageSigns.model} = ${ph('model')}`)
 export const likely = {
-  /** Passages that `nearestKept` found in memory. */
+  /** The nearest passages by the vectors in memory. */
   kept: likelyIn(sql`select unnest(${ph('nearest')}::uuid[]) as id`),
-  /** Passages whose vectors have the right signs, among all of the caller's teams: reads little, but all of it. */
+  /** Passages whose vectors have similar signs, among all of the caller's teams: scans many, but short rows. */
   scanned: likelyIn(sql`select ${passageSigns.passageId} as id, ${distance} as distance from ${passageSigns}
     where ${isAsked} and (${anyOf(passageSigns.owner, rights.reach)} or ${eq(passageSigns.owner, rights.personal)})
     order by distance, id limit ${LIKELY}`),
-  /** Likewise, but only among those that may be found: for a filter that removes most of the nearest. */
+  /** The same, but only among findable passages: for a filter that removes most of the nearest. */
   filtered: likelyIn(sql`select ${passageSigns.passageId} as id, ${distance} as distance from ${passageSigns}
     where ${isAsked} and ${passageSigns.passageId} = any(array(select ${passages.id} from ${passages} where ${found}))
     order by distance, id limit ${FILTERED}`),

@@ -1,8 +1,7 @@
 import { visibleText } from '../../text/text.ts'
 
-/** What an answer of a chat model may contain: text, citations of its sources, and addresses that a source has. */
+/** What an answer of a chat model may contain: text, citations of its sources, and addresses that occur in a source. */
 export interface Citable {
-  /** How many sources there are. */
   readonly sources: number
   /** Addresses of the sources, which the answer may repeat. */
   readonly addresses?: ReadonlySet<string>
@@ -30,9 +29,9 @@ const address = new RegExp(
 const protocolRelative = /(?<![:\w/])\/\/[\w-]{1,63}(?:\.[\w-]{1,63}){1,10}[^\s<>"'`()[\]]{0,2000}/g
 
 /**
- * Returns a part of an answer as plain text: without images, links and addresses (a stored text may have made the model
- * write one that carries data away), and without citations of unknown sources. The text is untrusted, so every pattern
- * is bounded.
+ * Returns a part of an answer as plain text, without images, links and addresses (a stored text may have made the model
+ * write one that leaks data) and without citations of unknown sources. The text is untrusted, so every pattern is
+ * bounded.
  */
 function clean(text: string, { sources, addresses }: Citable, citations: Set<number>): string {
   const keepCitations = (found: string, inside: string): string => {
@@ -72,7 +71,7 @@ export function cited(reply: string, citable: Citable): { answer: string; citati
 
 const inOrder = (numbers: Iterable<number>): number[] => [...numbers].sort((a, b) => a - b)
 
-/** Cleans an answer that arrives in pieces, so that whoever reads along sees what is stored in the end. */
+/** Cleans an answer that arrives in pieces, so that live readers see the text that is stored in the end. */
 export class CitedText {
   #held = ''
   readonly #cited = new Set<number>()
@@ -90,7 +89,6 @@ export class CitedText {
     return this.#show(settledLength(this.#held))
   }
 
-  /** Returns the rest. */
   end(): string {
     this.#held = this.#held.trimEnd()
     return this.#show(this.#held.length)
@@ -128,7 +126,7 @@ function lastSpace(text: string, end: number): number {
   return at
 }
 
-/** Returns where a link, citation or tag begins that is not closed; -1 if all are. */
+/** Returns where an unclosed link, citation or tag begins; -1 if there is none. */
 function openIn(text: string): number {
   const start = Math.max(text.lastIndexOf('['), text.lastIndexOf('【'))
   if (start >= 0) {

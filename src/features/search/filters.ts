@@ -9,7 +9,7 @@ import { live } from './indexing/source.ts'
 import { passages } from './table.ts'
 import { visibleTo } from './visible.ts'
 
-/** Returns those of the wanted kinds that the scopes of the caller's credential allow. */
+/** Returns the wanted kinds that the caller's scopes allow. */
 export const kindsFor = (ctx: Ctx, wanted: readonly SearchName[] = searchNames): SearchName[] =>
   wanted.filter((kind) => mayRead(ctx, kind))
 
@@ -18,7 +18,7 @@ export interface SearchFilter {
   projectId?: string
 }
 
-/** SQL condition for passages of the wanted kinds and project that have not expired, whoever may see them. */
+/** SQL condition: the passage has a wanted kind, is in the project and has not expired. Ignores visibility. */
 export const inPlace = (ctx: Ctx, { kinds: wanted, projectId }: SearchFilter): SQL =>
   and(
     inArray(passages.kind, kindsFor(ctx, wanted?.split(',') as SearchName[] | undefined)),
@@ -26,7 +26,7 @@ export const inPlace = (ctx: Ctx, { kinds: wanted, projectId }: SearchFilter): S
     or(isNull(passages.expiresAt), gt(passages.expiresAt, ctx.now)),
   )
 
-/** SQL condition for the passages that may be found. It applies before anything is ranked, counted or limited. */
+/** SQL condition for findable passages. It applies before anything is ranked, counted or limited. */
 export const within = (ctx: Ctx, place: SearchFilter): SQL => and(visibleTo(rightsOf(ctx.actor)), inPlace(ctx, place))
 
 /**
@@ -72,7 +72,7 @@ export const recordField = ({ app }: Ctx, field: 'key' | 'status'): SQL<string |
 const severalOf = (search: RecordKind['search']): SQL =>
   (typeof search === 'object' ? search.several : undefined) ?? sql`false`
 
-/** SQL column: the user who wrote the text of a record, or whose it is; null if nobody knows or several did. */
+/** SQL column: the author or owner of a record; null if unknown, or if there are several. */
 export const recordCreator = ({ app }: Ctx): SQL<string | null> => {
   const cases = app.records.all.flatMap(({ kind, table: { id, createdById }, table, search }) =>
     createdById
@@ -102,6 +102,5 @@ export async function recordsOf(
   return rows.map(({ id }) => id)
 }
 
-/** Returns the API path of a record. */
 export const apiPath = (kind: SearchName, id: string, nested: string | null): string =>
   `/api${nested ?? `${kindInfo(kind).path}/${id}`}`

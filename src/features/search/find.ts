@@ -30,7 +30,7 @@ interface Row extends Record<string, unknown> {
   marked_text: string
 }
 
-/** For very common words only the newest passages are ranked and counted, because ranking reads each of them. */
+/** For very common words only the newest passages are ranked and counted, because ranking reads every passage. */
 const NEWEST = 1000
 
 const statement = (ctx: Ctx, text: string, matches: SQL, limit: number): SQL => sql`
@@ -70,7 +70,7 @@ const toFound = (row: Row): Found => ({
 })
 
 async function search(ctx: Ctx, text: string, place: SearchFilter, limit: number): Promise<FoundGroup[]> {
-  // The `select` has the query computed once, and not for each passage.
+  // The `select` computes the query once, not for each passage.
   const match = sql`${passages.search} @@ (select ${asked(text, 'english')})`
   const matches = await matchesOf(ctx, place, { match, most: NEWEST })
   const { rows } = await ctx.db.execute<Row>(statement(ctx, text, matches, limit))

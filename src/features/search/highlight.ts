@@ -11,7 +11,7 @@ const BEFORE = 60
 
 /**
  * Returns the text with marks around the matches. Each punctuation character becomes a space first, because Postgres'
- * parser takes quadratic time on some of it. Positions stay valid, so `parts` can apply the marks to the original text.
+ * parser takes quadratic time on some of it. Positions stay valid, so the marks also fit the original text.
  */
 export const marked = (text: SQLWrapper, query: SQL, language: Language): SQL<string> => {
   const punctuation = `!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~${START}${END}`
@@ -43,15 +43,15 @@ export function parts(text: string, marks: string): Part[] {
 
 export const pieces = (text: string, spans: readonly Span[]): Part[] => cut(text, spans, 0, text.length)
 
-/** Like `parts` for a long text: the excerpt with most matches, or the beginning. `inside`: not the first passage. */
+/** For a long text: splits only the excerpt with most matches, or the beginning. `inside`: not the first passage. */
 export function excerpt(text: string, marks: string, inside = false): Part[] {
   const { spans } = spansOf(marks)
   return around(text, spans, { inside })
 }
 
 /**
- * Returns the excerpt of a text around the place with most of these spans, which are in order. `inside`: something
- * comes before the text; `more`: something follows it.
+ * Returns the excerpt of a text with most of these spans, which must be in order. `inside`: text precedes it; `more`:
+ * text follows it.
  */
 export function around(
   text: string,
@@ -67,7 +67,7 @@ export function around(
 }
 
 /**
- * Returns the first span of those that most others follow within an excerpt. The spans are in order, so one pass with
+ * Returns the span that most others follow within the length of an excerpt. The spans are in order, so one pass with
  * two positions counts them: a text can have ten thousand.
  */
 function densest(spans: readonly Span[]): Span | undefined {

@@ -19,7 +19,7 @@ export interface HybridQuery {
   /** The scope of memories. Records of other kinds belong to it through their project, or are listed in `records`. */
   scope?: string
   scopeId?: string
-  /** With the scope of an agent or a session: ids of its records that are no memories. */
+  /** With the scope of an agent or a session: ids of its records other than memories. */
   records?: readonly string[]
   tags?: readonly string[]
   /** Includes expired and superseded records. */
@@ -72,7 +72,7 @@ const large = new (class {
   }
 })()
 
-/** Compares all passages that may be found if they are few, and otherwise some that are promising. */
+/** Compares all findable passages if they are few, and otherwise promising ones. */
 async function candidatesFor(
   ctx: Ctx,
   query: HybridQuery,
@@ -90,7 +90,7 @@ async function candidatesFor(
   const candidates = nearest
     ? await likely.kept(ctx.db, { ...values, nearest: idList(nearest) })
     : await likely.scanned(ctx.db, values)
-  // The nearest that pass the filter are the right ones, if they are enough.
+  // If enough of the nearest pass the filter, they are the best.
   return !asked || (candidates[0]?.near ?? 0) >= query.limit ? candidates : likely.filtered(ctx.db, values)
 }
 

@@ -8,7 +8,7 @@ import { compare, PACE } from './indexing/indexing.ts'
 import { checkIndexes, indexLarge, markLarge } from './large-owners.ts'
 
 const HOURS = 6 * 3600
-/** The embedded database has no indexes of vectors: they take memory and time that a small server does not have. */
+/** The embedded database has no vector indexes: they need memory and time that a small server does not have. */
 const hasIndexes = ({ DB_CONNECTION, EMBEDDINGS }: Config): boolean => DB_CONNECTION === 'pgsql' && EMBEDDINGS === 'on'
 const ofIndexes = { when: hasIndexes, timeoutSeconds: HOURS, resumable: true } as const
 
@@ -21,7 +21,7 @@ export const searchJobs: JobDefinition<App>[] = [
       compare(contextOf(app, system), { projectId: projectId as string | undefined, signal, pace: PACE }),
   },
   {
-    // A safety net: normally nothing differs, and what does is corrected within a day.
+    // A safety net: normally nothing differs, and a difference is corrected within a day.
     name: 'search.compareAll',
     every: '41 3 * * *',
     timeoutSeconds: HOURS,

@@ -10,17 +10,17 @@ import type { QueryVector } from './indexing/model.ts'
 import { decoded, nearestIndexed, OVERTAKEN } from './indexing/vector-index.ts'
 import { passageSigns, passageVectors } from './table.ts'
 
-/** Taken for each owner; compared exactly afterwards. Of an owner with no more, nothing is kept: all are taken. */
+/** Candidates for each owner, which are then compared exactly. An owner with fewer passages needs no cache. */
 const NEAREST = 400
 /** A caller with more owners than this is served from the database. */
 const MOST_OWNERS = 50
-/** Vectors take at most this much memory; those of the owners who were asked for longest ago give way. */
+/** Memory limit for vectors; those of the least recently searched owners are dropped first. */
 const MOST_BYTES = 128 << 20
 /** Numbers and vectors that are read at once. */
 const NUMBERS = 2000
 const VECTORS = 500
 const IDLE_MS = 10 * 60_000
-/** Deleted passages stay in memory, and are left out because the database no longer finds them, until this age. */
+/** Age at which vectors are loaded again, which drops those of deleted passages; the database ignores them before. */
 const OLD_MS = 60 * 60_000
 
 interface Kept {
@@ -48,7 +48,7 @@ const numbers = read(
       .select({ id: passageSigns.passageId, seq: passageSigns.seq })
       .from(passageSigns)
       .where(and(eq(passageSigns.owner, owner), gt(passageSigns.seq, after), eq(passageSigns.model, model)))
-      // The whole index, so that it is used: the planner expects a third of the table.
+      // Orders by the whole index, so that it is used: the planner expects a third of the table.
       .orderBy(passageSigns.owner, passageSigns.seq)
       .limit(most),
 )
@@ -71,7 +71,7 @@ const vectors = read(
 export class Keeper {
   readonly #kept = new Map<string, Kept>()
   readonly #loading = new Map<string, Promise<void>>()
-  /** Owners whose vectors take too much memory, and until when that is assumed. */
+  /** Owners whose vectors take too much memory, and until when this is assumed. */
   readonly #tooLarge = new Map<string, number>()
   #idle: Timer | undefined
 
@@ -85,7 +85,7 @@ export class Keeper {
     return this.#kept.values().reduce((sum, { codes }) => sum + codes.bytes, 0)
   }
 
-  /** Undefined while the vectors of an owner are not in memory; then loads them in the background. */
+  /** Returns undefined while the vectors of an owner are not in memory, and loads them in the background. */
   async nearest(owners: readonly string[], asked: QueryVector): Promise<string[] | undefined> {
     this.#dropIdle()
     const before = this.bytes
@@ -135,7 +135,7 @@ export class Keeper {
     this.#loading.set(key, loaded)
   }
 
-  /** Adds what is new. `patient`: leaves the database to others for as long as each step took. */
+  /** Adds new vectors. `patient`: pauses after each step for as long as the step took. */
   async #readOn(owner: string, model: string, kept: Kept, patient = false): Promise<boolean> {
     const ctx = contextOf(this.app, system)
     const slack = this.app.driver.kind === 'pglite' ? 0 : OVERTAKEN
@@ -164,7 +164,7 @@ export class Keeper {
     }
   }
 
-  /** Forgets what nobody asked for lately, now and again after a while without a search. */
+  /** Drops vectors that were not used lately, now and again after a while without a search. */
   #dropIdle(): void {
     const since = this.now() - IDLE_MS
     for (const [key, { usedAt }] of this.#kept) if (usedAt <= since) this.#kept.delete(key)
@@ -186,8 +186,8 @@ function keeperOf(app: App): Keeper {
 }
 
 /**
- * Returns the ids of the passages that are nearest to a vector, among those of the caller's teams, whatever else the
- * caller may see: the statement that compares them decides that. Undefined if not all are in memory.
+ * Returns the ids of the passages nearest to a vector, among those of the caller's teams. The statement that compares
+ * them exactly also checks visibility. Undefined if not all vectors are in memory.
  */
 export async function nearestKept(ctx: Ctx, asked: QueryVector): Promise<string[] | undefined> {
   const { actor } = ctx
@@ -196,5 +196,5 @@ export async function nearestKept(ctx: Ctx, asked: QueryVector): Promise<string[
   return owners.size > MOST_OWNERS ? undefined : keeperOf(ctx.app).nearest([...owners], asked)
 }
 
-/** Resolves once all vectors that were asked for until now are in memory. */
+/** Resolves once all vectors requested so far are in memory. */
 export const vectorsLoaded = (app: App): Promise<void> => keeperOf(app).loaded()

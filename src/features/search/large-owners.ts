@@ -16,15 +16,15 @@ import {
 } from './indexing/vector-index.ts'
 import { passageSigns, passageVectors, vectorIndexes } from './table.ts'
 
-/** An owner with more passages gets an index; one that has fewer than half as many loses it. */
+/** An owner with more passages gets an index; below half of it, the index is dropped. */
 const LARGE = 100_000
-/** How far a search looks around in a new index. */
+/** `hnsw.ef_search` of a new index. */
 const FIRST_EF = 100
 /** Rows that are marked in one write. Each then enters the index, which takes milliseconds. */
 const MARKED = 200
 const PREFIX = 'passage_vectors_near_'
 
-/** Whether the database has such indexes: pgvector 0.8 or later scans on until enough rows pass. */
+/** Returns whether the database supports such indexes: pgvector 0.8 or later scans on until enough rows pass. */
 async function canIndex({ app: { driver } }: Ctx): Promise<boolean> {
   if (driver.kind !== 'postgres') return false
   const { rows } = await driver.query(
@@ -34,8 +34,8 @@ async function canIndex({ app: { driver } }: Ctx): Promise<boolean> {
 }
 
 /**
- * Creates, for each owner with very many passages, an index of their vectors, and removes those that are no longer
- * needed. An index is used once a check has shown that it finds enough.
+ * Creates a vector index for each owner with very many passages, and drops indexes that are no longer needed. An index
+ * is used once a check has confirmed its recall.
  */
 export const indexLarge = flow(
   'search.indexLarge',
@@ -60,7 +60,7 @@ export const markLarge = flow('search.markLarge', machine, async (ctx, way: Way)
   for (const index of await readyIndexes(ctx, {})) await mark(ctx, index, way)
 })
 
-/** Compares what the indexes find with the exact result. */
+/** Compares the results of the indexes with the exact ones. */
 export const checkIndexes = flow('search.checkIndexes', machine, async (ctx, limits: Limits): Promise<void> => {
   for (const index of await readyIndexes(ctx, {})) await check(ctx, index, limits)
 })
@@ -69,7 +69,7 @@ const allIndexes = read('search.allIndexes', machine, (ctx, _: Record<string, ne
   ctx.db.select().from(vectorIndexes),
 )
 
-/** Returns the owners with more vectors of the current model than that. */
+/** Returns the owners with more vectors of the current model than `above`. */
 const countedOwners = read('search.countedOwners', machine, async (ctx, { above }: { above: number }) => {
   const { rows } = await ctx.app.driver.query(
     'select owner, count(*)::int from passage_signs where model = $1 group by owner having count(*) > $2::int',
@@ -86,7 +86,7 @@ async function isOfUsedModel(ctx: Ctx, { model }: VectorIndex): Promise<boolean>
   return used?.value === model
 }
 
-/** Only forgets the index: instances use it for another minute, and the next run drops it. */
+/** Deletes only the entry: instances use the index for another minute, and the next run drops it. */
 const forget = write(
   'search.forgetIndex',
   machine,
@@ -96,7 +96,7 @@ const forget = write(
   { bookkeeping: true },
 )
 
-/** Drops indexes that are incomplete, refused, or of no row. */
+/** Drops indexes that are incomplete, refused, or without an entry. */
 async function dropUnused({ app: { driver } }: Ctx): Promise<void> {
   const { rows } = await driver.query(
     `select c.relname::text from pg_index i join pg_class c on c.oid = i.indexrelid
@@ -113,9 +113,9 @@ async function build(ctx: Ctx, owner: string, count: number, limits: Limits): Pr
   const index = await begin(ctx, { owner, model: embedder.id })
   if (!index || !(await mark(ctx, index, limits))) return
   const started = performance.now()
-  // `ef_construction` 200 instead of 64 takes nearly twice the time and no more space, and 97 % to 100 % are found
-  // where it was 87 % to 90 % (test/bench/README.md); m 32 found no more. Building is many times slower when the graph
-  // does not fit into memory. Other processes would need shared memory, of which containers have little.
+  // `ef_construction` 200 instead of 64 takes nearly twice the time and no more space, and finds 97 % to 100 % instead
+  // of 87 % to 90 % (test/bench/README.md); m 32 found no more. Building is many times slower when the graph does not
+  // fit into memory. Other processes would need shared memory, which containers have little of.
   const megabytes = Math.min(1024, Math.max(64, Math.ceil((count * (2 * index.dimensions + 512)) / 2 ** 20)))
   await driver.exec(
     `create index concurrently if not exists "${index.name}" on passage_vectors
@@ -128,7 +128,7 @@ async function build(ctx: Ctx, owner: string, count: number, limits: Limits): Pr
   await check(ctx, index, limits)
 }
 
-/** Stores that an index is being built, unless it is known already. */
+/** Stores that an index is being built, unless it has an entry already. */
 const begin = write(
   'search.beginIndex',
   machine,
@@ -154,7 +154,7 @@ const begin = write(
   { bookkeeping: true },
 )
 
-/** Marks the owner's vectors, so that they are in the index. Returns false if it was stopped. */
+/** Marks the owner's vectors, so that the index contains them. Returns false if it was stopped. */
 async function mark(ctx: Ctx, index: VectorIndex, way: Way): Promise<boolean> {
   for (let after = index.markedSeq - OVERTAKEN; !way.signal?.aborted; ) {
     const rows = await unmarked(ctx, { ...index, after })

@@ -17,7 +17,7 @@ const WALKED = 5000
 const LOOK_AGAIN_MS = 60_000
 const seen = new WeakMap<Driver, { at: number; many: boolean }>()
 
-/** Returns whether the database has many passages, as its statistics say. Only looked up once a minute. */
+/** Returns whether the database has many passages, according to its statistics. Looked up once a minute. */
 async function areMany({ app: { driver } }: Ctx): Promise<boolean> {
   const known = seen.get(driver)
   if (known && performance.now() - known.at < LOOK_AGAIN_MS) return known.many
@@ -36,7 +36,7 @@ interface Owners {
   others: string[]
 }
 
-/** Divides the caller's teams, and the caller, by whether their newest passages have enough matches. */
+/** Divides the caller's teams and the caller into those whose newest passages have enough matches, and the others. */
 async function ownersFor(ctx: Ctx, place: SearchFilter, { match, most }: Sought): Promise<Owners> {
   const { reach, personal } = rightsOf(ctx.actor)
   const { rows } = await ctx.db.execute<{ id: string; common: boolean }>(sql`
@@ -56,10 +56,10 @@ export interface Sought {
 }
 
 /**
- * Returns the matching passages that the caller may find, as a table for a statement. The index of words knows no
- * order, so for a word that is everywhere it returns every passage. For an owner with such a word the table has only
- * the newest matches, which are looked for in the newest passages. For all other owners it has all matches, so that
- * none of a rare word is missed.
+ * Returns the matching passages that the caller may find, as a table for a statement. The word index has no order, so
+ * for a very common word it returns every passage. For an owner with such a word, the table contains only the newest
+ * matches, found in the newest passages. For all other owners it contains all matches, so that no match of a rare word
+ * is missed.
  */
 export async function matchesOf(ctx: Ctx, place: SearchFilter, sought: Sought): Promise<SQL> {
   const condition = and(sought.match, within(ctx, place))

@@ -13,7 +13,7 @@ const isSpecific = /^..|^[^\u0020-\u024f]/u
 
 export const wordsOf = (text: string): string[] => Array.from(text.toLowerCase().matchAll(word), ([found]) => found)
 
-/** Quotes, a minus or `or`: an author who uses this syntax wants no typo correction. */
+/** Quotes, a minus or `or`: a query with operators is not corrected for typos. */
 export const hasOperators = (text: string): boolean => /"|(?:^|\s)-\S|\sor\s/i.test(queryWords(text))
 
 /** Returns a prefix query. The text has only letters and digits, so it contains no query syntax of Postgres. */
@@ -48,7 +48,7 @@ function begunWord(typed: string): string | undefined {
 const MOST_MATCHES = 200
 
 /**
- * Returns a function that finds the words of a query in a text, as `asked` with the dictionary `simple` does. It reads
+ * Returns a function that finds the words of a query in a text, as a query with the dictionary `simple` does. It reads
  * the text once: Postgres' own marks take ten times as long, which is too much for callers without a credential.
  */
 export function finder(text: string): (text: string) => Span[] {

@@ -13,7 +13,7 @@ import { passages, TITLE_START, titleStart } from './table.ts'
 
 const MOST_WORDS = 8
 const CANDIDATES = 60
-/** How many titles of an owner are compared, the newest first, where many have a word that begins similarly. */
+/** How many titles of an owner are compared, newest first, if many have a word that begins similarly. */
 const COMPARED = 500
 /** Sorts behind whatever else may follow the beginning of a title. */
 const LAST_CHARACTER = '\u{10ffff}'
@@ -29,7 +29,7 @@ interface Row extends Record<string, unknown> {
   status: string | null
 }
 
-/** Returns titles in this order. Only the first few are checked against the records themselves. */
+/** Returns titles in this order. Only the first few are checked against their records. */
 async function titled(ctx: Ctx, matches: SQL, ...order: SQL[]): Promise<Row[]> {
   const by = sql.join([...order, sql`${passages.at} desc`, sql`${passages.id}`], sql`, `)
   const { rows } = await ctx.db.execute<Row>(sql`
@@ -43,8 +43,8 @@ async function titled(ctx: Ctx, matches: SQL, ...order: SQL[]): Promise<Row[]> {
 }
 
 /**
- * SQL condition: the first passage of a record, with these words in its title. The `select` has the query computed
- * once, and not for each passage.
+ * SQL condition: the first passage of a record with these words in its title. The `select` computes the query once, not
+ * for each passage.
  */
 const hasWords = (words: string): SQL =>
   sql`${passages.chunk} = 0 and ${passages.titleWords} @@ (select to_tsquery('simple', ${words}))`
@@ -56,7 +56,7 @@ const beginsWith = (text: string): SQL => {
     and starts_with(lower(${passages.title}), lower(${text}::text))`
 }
 
-/** Finds the newest titles with words that begin so: those that begin with the text itself, or those that do not. */
+/** Finds the newest titles with words that begin with the typed ones: those that begin with the text, or the others. */
 async function begun(ctx: Ctx, text: string, place: SearchFilter, whole: boolean): Promise<Row[]> {
   const words = hasWords(wordsOf(text).slice(0, MOST_WORDS).map(beginning).join(' & '))
   const begins = beginsWith(text)
@@ -64,7 +64,7 @@ async function begun(ctx: Ctx, text: string, place: SearchFilter, whole: boolean
   return titled(ctx, await matchesOf(ctx, place, { match, most: CANDIDATES }))
 }
 
-/** Returns the word's possible beginnings without a typo: one of its first letters removed, or two of them swapped. */
+/** Returns possible beginnings of the word without a typo: one of its first letters removed, or two swapped. */
 const nearby = (word: string): string[] => {
   const [a = '', b = '', c = ''] = word
   return [...new Set([a + b, a + c, b + a, b + c])].filter((two) => two.length === 2).map(beginning)
@@ -124,7 +124,7 @@ async function keyed(ctx: Ctx, text: string, { kinds, projectId }: SearchFilter)
 }
 
 /**
- * Returns records with this key, then titles that begin so; up to the limit, others with these words or prefixes, then
+ * Returns records with this key, then titles that begin with the text, then titles with these words or prefixes, then
  * with similar words.
  */
 export const suggest = read(
@@ -158,7 +158,7 @@ const toSuggestion = (row: Row): Suggestion => ({
   status: row.status,
 })
 
-/** Replaces each word that is in no title by the most similar one that is. Returns undefined if none was replaced. */
+/** Replaces each word that is in no title by the most similar word that is. Undefined if none was replaced. */
 export async function correct(ctx: Ctx, text: string, place: SearchFilter): Promise<string | undefined> {
   const words = wordsOf(text).slice(0, MOST_WORDS)
   const titles = (await alike(ctx, words, place)).flatMap((row) => wordsOf(row.title))

@@ -19,7 +19,7 @@ import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { users } from '../users/table.ts'
 
-/** How many characters of a title are indexed: more could be too long for an index. */
+/** How many characters of a title are indexed: a longer text could be too long for an index. */
 export const TITLE_START = 64
 /**
  * The first `TITLE_START` characters. Sorted by bytes, so that titles with the same beginning lie
@@ -28,8 +28,8 @@ export const TITLE_START = 64
 export const titleStart = sql`lower(left(title, 64)) collate "C"`
 
 /**
- * The search index: every record, cut into passages that fit an embedding. Memories are added by the write itself, so
- * that they are found at once; other records follow within a second, by a job that reads the events.
+ * The search index: every record, cut into passages that fit an embedding. A memory is indexed by its own write, so
+ * that search finds it at once; other records follow within a second, by a job that reads the events.
  */
 export const passages = pgTable(
   'passages',
@@ -84,15 +84,15 @@ export const passageVectors = pgTable(
       .references(() => passages.id, { onDelete: 'cascade' }),
     model: text().notNull(),
     vector: vector().notNull(),
-    /** Set by a job where the owner has an index of its own (`vectorIndexes`), which holds the rows that have it. */
+    /** Set by a job if the owner has an index of its own (`vectorIndexes`), which contains the rows with an owner. */
     owner: uuid(),
   },
   (t) => [primaryKey({ columns: [t.passageId, t.model] })],
 )
 
 /**
- * The owners with so many passages that their vectors have an index (HNSW); only on Postgres. The index is created by a
- * job, so a row may be there without it, for example after `tutti db move`.
+ * Owners with so many passages that their vectors have an index (HNSW); only on Postgres. A job creates the index, so a
+ * row can exist without it, for example after `tutti db move`.
  */
 export const vectorIndexes = pgTable(
   'vector_indexes',
@@ -102,13 +102,13 @@ export const vectorIndexes = pgTable(
     /** The name of the index in the database. */
     name: text().notNull(),
     dimensions: integer().notNull(),
-    /** `refused`: it finds too little, so it is not used. */
+    /** `refused`: its recall is too low, so it is not used. */
     state: text().$type<'building' | 'ready' | 'refused'>().notNull(),
-    /** How far each search looks around in the index (`hnsw.ef_search`). */
+    /** `hnsw.ef_search` for each search. */
     efSearch: integer().notNull(),
     /** Passages up to this number of `passage_signs` are in the index. */
     markedSeq: bigint({ mode: 'number' }).notNull(),
-    /** The share of the right passages that it found when it was last checked. */
+    /** The share of the right passages that it found at the last check. */
     recall: real(),
     checkedAt: instant(),
   },
@@ -126,7 +126,7 @@ export const passageSigns = pgTable(
     model: text().notNull(),
     owner: uuid().notNull(),
     signs: bits().notNull(),
-    /** Grows with every row and every change of owner, for those who keep vectors in memory. */
+    /** Grows with every row and every change of owner, for caches of vectors in memory. */
     seq: bigserial({ mode: 'number' }).notNull(),
   },
   (t) => [

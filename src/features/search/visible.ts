@@ -6,7 +6,7 @@ import { projects as projectTable } from '../projects/table.ts'
 import { ofTeamOrProject } from '../projects/visible.ts'
 import { passages } from './table.ts'
 
-/** SQL condition for the passages that the caller may find. It applies before anything is ranked or limited. */
+/** SQL condition for findable passages. It applies before anything is ranked or limited. */
 export const visibleTo = (rights: Rights): SQL => {
   const personal = and(isNull(passages.organizationId), eq(passages.userId, rights.personal))
   // Evaluated once for all passages, not once for each.

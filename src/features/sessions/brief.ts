@@ -32,7 +32,7 @@ interface Asked {
   project: Project | undefined
   worker: Worker
   since: Since
-  /** The caller asks for what changed. */
+  /** The caller asks for recent changes. */
   isWanted?: boolean
   tokens?: number
 }
@@ -43,7 +43,7 @@ interface Subject {
   row: Row | undefined
   project: Project | undefined
   since?: Since
-  /** The caller asks for what changed. */
+  /** The caller asks for recent changes. */
   isWanted?: boolean
   /** The credential that its worker used before. */
   before?: string | null
@@ -75,9 +75,7 @@ export const withBrief = (
   brief,
 })
 
-/**
- * Collects what somebody who has lost their context needs to go on. Leaves out whatever the caller may not read now.
- */
+/** Collects the context that a worker needs to continue. Leaves out everything that the caller may not read now. */
 async function briefOf(ctx: Ctx, asked: Asked): Promise<Brief> {
   const { session, project, tokens = DEFAULT_TOKENS } = asked
   const tasksToo = mayRead(ctx, 'task')
@@ -86,7 +84,7 @@ async function briefOf(ctx: Ctx, asked: Asked): Promise<Brief> {
   const changes = project && (await changesIn(ctx, project, asked))
   const left = session && leftOff(session)
   const ready = project && tasksToo ? await ahead(ctx, project, task) : undefined
-  // What to do next comes first, what changed comes last.
+  // The next step comes first, recent changes come last.
   const saved = session?.checkpoint?.nextStep !== undefined
   return pack(
     [
@@ -95,7 +93,7 @@ async function briefOf(ctx: Ctx, asked: Asked): Promise<Brief> {
       saved ? undefined : left,
       !project && tasksToo ? await ownTasks(ctx, task) : undefined,
       await openQuestions(ctx, { session, project, tasksToo, decisionsToo }),
-      // A session that has a task needs no other project.
+      // A session with a task needs no list of projects.
       !project && !(session && task) && mayRead(ctx, 'project') ? await projectsWithWork(ctx) : undefined,
       project && decisionsToo ? await decided(ctx, project) : undefined,
       project && mayRead(ctx, 'memory') ? await remembered(ctx, project, session, task) : undefined,
@@ -109,13 +107,13 @@ async function briefOf(ctx: Ctx, asked: Asked): Promise<Brief> {
   )
 }
 
-/** Writes what others changed in the project of a session since it was saved: its worker knows the rest. */
+/** Writes what others changed in the session's project since the last checkpoint: the worker knows its own changes. */
 export async function writeNews(ctx: Ctx, { row, project, since, tokens = DEFAULT_TOKENS }: Subject): Promise<Brief> {
   const asked = { ...askedFor(ctx, { row, project, since }), onlyOthers: true }
   return pack([project && (await changesIn(ctx, project, asked)).part], tokens)
 }
 
-/** Returns the session's task, else one that its worker has claimed, or was working on when the claim expired. */
+/** Returns the session's task; otherwise one that its worker has claimed, or worked on when the claim expired. */
 async function liveTask(ctx: Ctx, { session, project, worker }: Asked): Promise<LiveTask | undefined> {
   const held = isHeldBy({ ...callingWorker(ctx), type: worker.type, id: worker.id }, ctx.now)
   const begun = and(

@@ -10,7 +10,7 @@ export interface Change {
   subjectId: string
   /** The key of a task. */
   key: string | null
-  /** The status of a task after it. */
+  /** The status of a task after the change. */
   status: string | null
   /** How many tasks a plan created. */
   planned: number
@@ -37,13 +37,13 @@ const verbOf = ({ verb, status }: Change, lastStatus: string | null): string => 
 export interface ChangeSums {
   /** How many records changed. */
   records: number
-  /** Of all actors: `completed 18: CHA-1…18; created 3: CHA-19…21`. */
+  /** For all actors together: `completed 18: CHA-1…18; created 3: CHA-19…21`. */
   totals: string
-  /** For each actor, those with most records first: a short name for them, and what they did. */
+  /** For each actor, those with most records first: a short name and a summary. */
   actors: { actor: ChangeActor; short: string; line: string }[]
 }
 
-/** Sums up changes, which are given newest first. */
+/** Sums up changes, which must be given newest first. */
 export function sumUp(changes: readonly Change[]): ChangeSums {
   const lastStatus = new Map<string, string | null>()
   for (const { subjectId, status } of changes) if (!lastStatus.has(subjectId)) lastStatus.set(subjectId, status)

@@ -14,11 +14,11 @@ import { type Change, type ChangeActor, type ChangeSums, sumUp } from './change-
 import { day, type Part } from './pack.ts'
 import type { Worker } from './parts.ts'
 
-/** The part of a brief that says what changed, of what the caller may read. */
+/** The part of a brief about recent changes, as far as the caller may read them. */
 
 export type Since = { at: string } | { seq: number }
 
-/** What happens to tasks by itself, and says nothing that other parts do not say. */
+/** Automatic events of tasks, which other parts of the brief cover. */
 const automatic = new Set<string>([taskRenewed.name, taskFreed.name])
 
 /** Returns the types of events that a brief mentions. A plan creates epics, stories and tasks in one event. */
@@ -27,11 +27,11 @@ const mentioned = ({ app: { records, events: catalogue } }: Ctx): string[] =>
     .types(({ kind }) => kind === 'plan' || records.find(kind)?.inBriefs === true)
     .filter((type) => !automatic.has(type))
 
-/** Events that are counted, and those that get a line. */
+/** The most events that are counted, and the most that get a line. */
 const MOST_COUNTED = 1000
 const MOST_LINES = 100
 const MOST_EARLIER = 2
-/** Up to this number of records, the line of each says all. */
+/** Up to this number of records, the lines are enough and the totals are left out. */
 const MOST_UNSUMMED = 5
 /** Above this number of completions, lines show titles only. */
 const MOST_NOTES = 8
@@ -39,7 +39,7 @@ const MOST_NOTES = 8
 interface Asked {
   since: Since
   worker: Worker
-  /** Leaves out what the worker did itself. */
+  /** Leaves out changes by the worker itself. */
   onlyOthers?: boolean
   /** The caller asks for this part: it gets most of the room. */
   isWanted?: boolean
@@ -51,7 +51,7 @@ export interface Changes {
   subjects: ReadonlySet<string>
 }
 
-/** Sums up what changed in a project: totals, then a line for each actor, then one for each record, newest first. */
+/** Sums up the changes in a project: totals, then a line for each actor, then one for each record, newest first. */
 export async function changesIn(ctx: Ctx, project: Project, asked: Asked): Promise<Changes> {
   const { since, worker, onlyOthers } = asked
   const isIncluded = (row: Row) => !onlyOthers || !isBy(worker, row)
@@ -140,7 +140,7 @@ function toChange(row: CountedRow, worker: Worker): Change {
   return { noun, verb, subjectId, key, status, planned: Number(row.planned ?? 0), actor: actorOf(row, worker) }
 }
 
-/** Returns a line for each record: its last change and by whom, what was done before, and the notes of a completion. */
+/** Returns a line for each record: its last change and actor, its earlier changes, and the notes of a completion. */
 async function recordLines(ctx: Ctx, rows: readonly ShownRow[], by: (row: ShownRow) => string): Promise<string[]> {
   const bySubject = [...Map.groupBy(rows, ({ subjectId }) => subjectId).values()]
   const notes = await notesOf(ctx, rows)
@@ -159,7 +159,7 @@ async function recordLines(ctx: Ctx, rows: readonly ShownRow[], by: (row: ShownR
   })
 }
 
-/** Returns what somebody did to a record that was named just before: `«commented on it»`. */
+/** Returns a change of a record that was just named: `«commented on it»`. */
 function withoutName(ctx: Ctx, row: ShownRow): string {
   const data = { ...row.data, key: 'it', title: undefined, name: undefined }
   return quoted(feedEntry(ctx.app.events, { ...row, data }).description, 30)

@@ -10,7 +10,7 @@ import { tasks } from '../tasks/table.ts'
 import type { Row } from './rows.ts'
 import type { Checkpoint, CheckpointPatch } from './schema.ts'
 
-/** Returns the checkpoint after a change: fields that are not named stay, and null clears one. */
+/** Applies a change to a checkpoint: fields that are not named stay, and null clears one. */
 export function mergeCheckpoint(before: Checkpoint | null, patch: CheckpointPatch): Checkpoint {
   const merged = { ...before, ...patch }
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null && value !== undefined))
@@ -23,7 +23,7 @@ const NEXT_STEP_TOKENS = 200
 
 /**
  * SQL condition: the task is the only one of its project that this credential holds without a connection or a session.
- * Of several, nobody could tell which window works on which. The column of the inner query has another name, because
+ * With several, it would be unclear which window works on which. The inner query's column has another name, because
  * drizzle may leave out the table of the column that is compared with it.
  */
 const isOnlyUnnamed = ({ now }: Ctx, credentialId: string | null): SQL =>
@@ -36,8 +36,9 @@ const isOnlyUnnamed = ({ now }: Ctx, credentialId: string | null): SQL =>
   )
 
 /**
- * SQL condition: the session holds the task. It was claimed with the session's name or on its connection, or it is the
- * session's own task. Tasks of other projects do not count: not everybody who sees them may see this session's project.
+ * SQL condition: the session holds the task. The task was claimed with the session's id or on its connection, or it is
+ * the session's own task. Tasks of other projects do not count: not everyone who sees them may see this session's
+ * project.
  */
 function isHeldIn(ctx: Ctx, { id, organizationId, projectId, taskId, credentialId, connection }: Row): SQL {
   const isHere = connection === null ? isOnlyUnnamed(ctx, credentialId) : eq(tasks.leaseConnection, connection)
@@ -55,7 +56,7 @@ function isHeldIn(ctx: Ctx, { id, organizationId, projectId, taskId, credentialI
 export const holdsTasks = async (ctx: Ctx, session: Row): Promise<boolean> =>
   (await ctx.db.$count(tasks, isHeldIn(ctx, session))) > 0
 
-/** Stores the checkpoint with the tasks that the session holds, so that whoever continues one knows what was done. */
+/** Stores the checkpoint with the tasks that the session holds, for the worker who continues them. */
 export async function storeWithTasks(ctx: Ctx, session: Row, checkpoint: Checkpoint): Promise<void> {
   await ctx.db
     .update(tasks)

@@ -10,8 +10,8 @@ import type { CheckpointPatch, Context, ContextQuery, SessionBrief, SessionEnd, 
 import { checkpoint, end, resume, start, takeUp } from './service.ts'
 
 /**
- * Returns the brief of the named or open session. Without one, or if another project is asked for, the brief of the
- * project alone; without a project either, an overview of the caller's tasks and projects.
+ * Returns the brief of the named or open session. Without one, or for another project, the brief of the project alone;
+ * without a project, an overview of the caller's tasks and projects.
  */
 export const context = read(
   'sessions.context',
@@ -20,7 +20,7 @@ export const context = read(
     contextOf(ctx, query, since === undefined ? undefined : { at: since }),
 )
 
-/** `isSaved`: the caller has just saved where it is, so that it needs only what others changed. */
+/** `isSaved`: the caller has just saved a checkpoint, so it needs only the changes of others. */
 async function contextOf(
   ctx: Ctx,
   query: Omit<ContextQuery, 'since'>,
@@ -47,13 +47,13 @@ export const saveAndBrief = flow(
   ): Promise<Context> => {
     const { seenSeq } = await namedOrRunning(ctx, query.sessionId)
     const { id } = await checkpoint(keyed, { ref: query.sessionId, checkpoint: saved })
-    // What changed before the checkpoint is listed now, though it counts as seen from now on.
+    // Changes before the checkpoint are listed now, but count as seen from now on.
     const since = query.since === undefined ? { seq: seenSeq } : { at: query.since }
     return contextOf(ctx, { ...query, sessionId: id }, since, true)
   },
 )
 
-/** Saves a checkpoint in the named or open session. Takes the session up if it is not active, or starts one. */
+/** Saves a checkpoint in the named or open session. Resumes the session if it is not active, or starts one. */
 const saveHere = write(
   'sessions.saveHere',
   member('sessions:write'),
@@ -73,7 +73,7 @@ interface Resume {
   budgetTokens?: number
 }
 
-/** For the tool `resume_session`: with a checkpoint the caller has not lost its context, but saves it. */
+/** For the tool `resume_session`: a caller that sends a checkpoint has not lost its context, but saves it. */
 export const resumeOrSave = flow(
   'sessions.resumeOrSave',
   member('sessions:write'),

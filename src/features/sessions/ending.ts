@@ -9,7 +9,7 @@ import { taskCompleted } from '../tasks/events.ts'
 import type { Row } from './rows.ts'
 import type { Session, SessionEnded } from './schema.ts'
 
-/** Returns whether the session completed a task after its last checkpoint: then the next step saved there is done. */
+/** Returns whether the session completed a task after its last checkpoint: then the saved next step is done. */
 export async function hasCompletedSince(ctx: Ctx, { id, checkpointAt, seenSeq }: Row): Promise<boolean> {
   if (!checkpointAt) return false
   const [row] = await ctx.db
@@ -20,7 +20,7 @@ export async function hasCompletedSince(ctx: Ctx, { id, checkpointAt, seenSeq }:
   return row !== undefined
 }
 
-/** Stores what was done and the state of the work. Returns no memories where the caller may not write any. */
+/** Stores the finished work and the final state as memories. Returns none if the caller may not write memories. */
 export async function rememberEnd(ctx: Ctx, session: Session): Promise<SessionEnded['memories']> {
   const content = finalState(session)
   if (!content) return []
@@ -39,14 +39,14 @@ export async function rememberEnd(ctx: Ctx, session: Session): Promise<SessionEn
       })
       return [{ id, title }]
     } catch (error) {
-      // A refusal: the agent is archived, the token may not write memories, or the project is read-only for the caller.
+      // The agent is archived, the token may not write memories, or the project is read-only for the caller.
       if (!(error instanceof AppError)) throw error
     }
   }
   return []
 }
 
-/** A project's session is stored in that project or nowhere: it concerns only those who see the project. */
+/** A session of a project is stored only in that project: it concerns only people who see the project. */
 async function placesOf(ctx: Ctx, { id, projectId, agentId }: Session) {
   if (projectId) return (await ifThere(ctx, projectId)) ? [{ scope: 'project' as const, scopeId: projectId }] : []
   const session = { scope: 'session' as const, scopeId: id }

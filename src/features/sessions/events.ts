@@ -1,7 +1,7 @@
 import { anything, define, number, text } from '../../events/catalogue.ts'
 
 const ofSession = { kind: 'session', live: true } as const
-/** The team sees that somebody works, but not on what: goals and checkpoint stay private. */
+/** The team sees that someone works, but not on what: goals and checkpoint stay private. */
 const shown = { status: text, version: number } as const
 
 export const sessionStarted = define('session.started', { ...ofSession, description: 'A session started', data: shown })
@@ -22,7 +22,7 @@ export const sessionCheckpointed = define('session.checkpointed', {
   data: shown,
   words: (what) => `saved a checkpoint of ${what}`,
 })
-/** Only for its user. Written after the brief, because no transaction waits for that. */
+/** Only for its user. Written after the brief, so that no transaction waits for the brief. */
 export const sessionBriefed = define('session.briefed', {
   kind: 'session',
   feed: 'none',

@@ -8,15 +8,15 @@ import { findWithProject } from '../tasks/rows.ts'
 import { day, type Part } from './pack.ts'
 import { handoverOf, type LiveTask } from './parts.ts'
 
-/** What a caller without a project needs to begin: its tasks in all projects, and where there is work to take. */
+/** What a caller without a project needs to begin: its tasks in all projects, and the projects with ready tasks. */
 
 const MOST_TASKS = 10
 const MOST_HANDOVERS = 3
 const MOST_PROJECTS = 12
 
 /**
- * Lists the tasks that the caller holds or is assigned to, and where their last worker stopped. `live`: the task that
- * another part describes.
+ * Lists the tasks that the caller holds or is assigned to, with the checkpoint of their last worker. `live`: the task
+ * that another part describes.
  */
 export async function ownTasks(ctx: Ctx, live: LiveTask | undefined): Promise<Part> {
   const items = (await mine(ctx, {})).filter(({ id }) => id !== live?.id)

@@ -5,7 +5,6 @@ import type { Brief } from './schema.ts'
 /** Texts for a model, packed into a budget of tokens that is never exceeded. */
 export interface Part {
   title: string
-  /** The times in the title. */
   times?: TimesInText
   /** Weight when the budget is not enough for all parts. */
   share: number
@@ -48,7 +47,7 @@ export function pack(given: readonly (Part | undefined)[], budget: number): Brie
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
 
-/** Divides the room by shares. What a part does not need goes to the others. */
+/** Divides the room by shares. Room that a part does not need goes to the others. */
 function allot(needs: readonly number[], shares: readonly number[], room: number): number[] {
   const given = needs.map(() => 0)
   let open = needs.map((_, i) => i)

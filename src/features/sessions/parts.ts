@@ -23,13 +23,13 @@ import { keyRanges } from './change-groups.ts'
 import { day, type Part } from './pack.ts'
 import type { Session } from './schema.ts'
 
-/** The parts of a brief, one function each. */
+/** The parts of a brief: one function for each. */
 
-/** Who the brief is for: decides which task and which changes are their own. */
+/** The worker that the brief is for: decides which task and which changes are its own. */
 export interface Worker {
   type: 'user' | 'agent'
   id: string
-  /** The credentials that they have used. */
+  /** The credentials that it has used. */
   credentials: (string | null)[]
 }
 
@@ -56,7 +56,7 @@ export function leftOff(session: Session): Part {
   }
 }
 
-/** Says when the session was saved. One that has just begun was not, and has nothing to repeat. */
+/** Says when the session was last saved. A session that has just begun has nothing to repeat. */
 function stateOf({ checkpointAt, startedAt, status, version }: Session): string[] {
   const began = `the session began ${day(startedAt)}`
   if (checkpointAt) return [`Saved ${day(checkpointAt)}; ${began}${status === 'ended' ? ' and has ended' : ''}.`]
@@ -66,7 +66,7 @@ function stateOf({ checkpointAt, startedAt, status, version }: Session): string[
 /** The task that a brief is about. `isHeld`: by the worker that the brief is for. */
 export type LiveTask = TaskDetail & { isHeld: boolean }
 
-/** `session`: the one that the brief is for, whose own checkpoint another part shows. */
+/** `session`: the one that the brief is for; another part shows its checkpoint. */
 export async function taskPart(ctx: Ctx, task: LiveTask, session: Session | undefined): Promise<Part> {
   const [author] = await ctx.db
     .select({ name: users.name })
@@ -94,7 +94,7 @@ export async function taskPart(ctx: Ctx, task: LiveTask, session: Session | unde
 const commentLine = ({ asks, createdAt, body, author }: Comment): string =>
   `${asks ? 'Question' : 'Comment'} ${day(createdAt)}: ${quoted(body)} (${named(author.name)})`
 
-/** Returns where the last worker on a task stopped, as one line. */
+/** Returns the checkpoint of the last worker on a task, as one line. */
 export function handoverOf({ author, at, nextStep, branch, files, commands, openQuestions }: TaskCheckpoint): string {
   const saved = [
     ...list('next step', nextStep ? [nextStep] : undefined),
@@ -112,7 +112,7 @@ function claimOf({ key, lease, isHeld }: LiveTask): string {
   return `Held by ${inFull(lease.holder)} until ${day(lease.expiresAt)}: leave it to them, or ask.`
 }
 
-/** Lists finished tasks, so that nobody does them again. `named`: ids of tasks that another part names. */
+/** Lists finished tasks, so that no one does them again. `named`: ids of tasks that another part names. */
 export async function doneWork(ctx: Ctx, project: Project, isNamed: ReadonlySet<string>): Promise<Part> {
   const rows = await ctx.db
     .select({ id: tasks.id, title: tasks.title, number: tasks.number, notes: tasks.completionNotes })
@@ -181,7 +181,7 @@ export async function remembered(
   return { title: 'Memories', share: 2, lines }
 }
 
-/** Where a brief looks for open questions: in what the caller may read. */
+/** Where a brief looks for open questions, among records that the caller may read. */
 interface QuestionScope {
   session: Session | undefined
   project: Project | undefined
@@ -212,7 +212,7 @@ export async function openQuestions(ctx: Ctx, scope: QuestionScope): Promise<Par
   }
 }
 
-/** Lists the tasks that others work on, so that nobody begins them again. */
+/** Lists the tasks that others work on, so that no one starts them again. */
 export async function heldByOthers(ctx: Ctx, project: Project, own: TaskDetail | undefined): Promise<Part> {
   const held = await findHeldElsewhere(ctx, project.id)
   const others = held.filter(({ id }) => id !== own?.id)
@@ -227,7 +227,6 @@ export async function heldByOthers(ctx: Ctx, project: Project, own: TaskDetail |
   }
 }
 
-/** Lists the features that wait for a verdict. */
 export async function inReview(ctx: Ctx, project: Project): Promise<Part> {
   const items = await featuresInReview(ctx, project)
   return {
@@ -247,7 +246,7 @@ export async function ahead(ctx: Ctx, project: Project, own: TaskDetail | undefi
   return { title: `Ready tasks in ${project.key}`, share: 1, lines: others.map((task) => readyLine(ctx, task)) }
 }
 
-/** Names the assignee if that is another: the task is not for the caller. */
+/** Names the assignee if it is someone else: the task is not for the caller. */
 function readyLine({ actor }: Ctx, { key, title, priority, assignee }: TaskItem): string {
   const isForOther = assignee && !selvesOf(actor).includes(String(assignee.id))
   const facts = [priority !== 'medium' && priority, isForOther && `for ${named(assignee.name)}`].filter(Boolean)

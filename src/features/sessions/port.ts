@@ -20,7 +20,7 @@ const markClosed = `update sessions set connection_closed_at = $1::timestamptz
   where sessions.credential_id = s.credential_id and sessions.connection = s.connection
     and sessions.status = 'active'`
 
-/** Notes on the active sessions of connections that their streams closed, or are open. Changes no version. */
+/** Marks on the active sessions of these connections that their streams are closed or open. Changes no version. */
 export async function markSessions(
   { app, now }: Ctx,
   { streams, isOpen }: { streams: readonly Stream[]; isOpen: boolean },
@@ -28,7 +28,7 @@ export async function markSessions(
   if (streams.length > 0) await app.driver.query(markClosed, [isOpen ? null : now, ...streamArrays(streams)])
 }
 
-/** Finds sessions for the features below this one. Only its user sees a session. */
+/** Finds sessions for lower features. Only its user sees a session. */
 export const sessionPort = workSession.handle((ctx, which) =>
   'ref' in which ? namedSession(ctx, which) : activeSession(ctx, which.active),
 )

@@ -60,7 +60,7 @@ interface Hidden {
 export type Row = Session & Hidden
 export const toSession = ({ credentialId: _, connection: __, seenSeq: ___, ...session }: Row): Session => session
 
-/** Only its user sees a session: it holds their thoughts. What others should know goes to memory when it ends. */
+/** Only its user sees a session: it contains their thoughts. Knowledge for others goes to memory when it ends. */
 export const own = (ctx: Ctx): SQL =>
   and(
     eq(sessions.userId, userIdOf(ctx.actor)),
@@ -68,12 +68,12 @@ export const own = (ctx: Ctx): SQL =>
     isWithin(ctx.actor),
   )
 
-/** SQL condition: the session is one of a project that the credential is limited to. Undefined without a limit. */
+/** SQL condition: the session belongs to a project that the credential is limited to. Undefined without a limit. */
 export const isWithin = (actor: Actor): SQL | undefined =>
   actor.projects && inVisibleProject(sessions.projectId, rightsOf(actor))
 /**
  * Sessions of the caller's token and, if an agent calls, of that agent: two workers of one person do not share
- * sessions. `isHere` adds the connection, for windows that share a token.
+ * sessions. Windows that share a token also differ by their connection.
  */
 export const mine = ({ actor }: Ctx): SQL | undefined =>
   and(eq(sessions.credentialId, actor.credentialId ?? nobody), actor.agent && eq(sessions.agentId, actor.agent.id))
@@ -81,7 +81,7 @@ export const mine = ({ actor }: Ctx): SQL | undefined =>
 export const isHere = ({ connection }: Ctx): SQL =>
   sql`${sessions.connection} is not distinct from ${connection ?? null}::text`
 
-/** SQL condition: another connection, which is not known to have closed, works in the session. */
+/** SQL condition: the session is active on another connection that is not known to have closed. */
 const isElsewhere = (ctx: Ctx): SQL =>
   and(
     eq(sessions.status, 'active'),
@@ -90,7 +90,7 @@ const isElsewhere = (ctx: Ctx): SQL =>
     isNull(sessions.connectionClosedAt),
   )
 
-/** In a write, locks the row until the end, so that concurrent writes run one after the other. */
+/** In a write, locks the row until the transaction ends, so that concurrent writes run one after another. */
 function select(ctx: Ctx, match: SQL | undefined) {
   const found = ctx.db
     .select(stored)
@@ -110,7 +110,7 @@ export async function find(ctx: Ctx, ref: string): Promise<Row> {
   return found
 }
 
-/** Returns the caller's open session: the active one, else the last paused one. Not one that another window uses. */
+/** Returns the caller's open session: the active one, or the last paused one. Ignores those of other windows. */
 export async function running(ctx: Ctx): Promise<Row | undefined> {
   const [found] = await select(ctx, and(mine(ctx), ne(sessions.status, 'ended'), not(isElsewhere(ctx))))
     .orderBy(desc(isHere(ctx)), desc(eq(sessions.status, 'active')), desc(sessions.updatedAt), desc(sessions.id))
@@ -120,7 +120,7 @@ export async function running(ctx: Ctx): Promise<Row | undefined> {
 
 /**
  * Returns the caller's last session: of this token before those of others, open ones before ended ones, the one of this
- * connection before the newest. An agent may also take up what its person started without an agent.
+ * connection before the newest. An agent may also resume a session that its person started without an agent.
  */
 export async function last(ctx: Ctx): Promise<Row | undefined> {
   const { agent } = ctx.actor
@@ -155,7 +155,7 @@ export async function requireNotOpenElsewhere(ctx: Ctx, { id, status, credential
     )
 }
 
-/** Throws if a session of the caller's token is in use on another connection: the caller must say which they mean. */
+/** Throws if a session of the caller's token is in use on another connection: the caller must name the one it means. */
 export async function requireNoneElsewhere(ctx: Ctx): Promise<void> {
   const [other] = await select(ctx, and(mine(ctx), isElsewhere(ctx)))
     .orderBy(desc(sessions.updatedAt))
@@ -178,11 +178,9 @@ export async function namedOrRunning(ctx: Ctx, ref: string | undefined): Promise
   return found
 }
 
-/** Returns the number of the last event. */
 export const lastSeq = async (ctx: Ctx): Promise<number> =>
   (await ctx.db.select({ seq: events.seq }).from(events).orderBy(desc(events.seq)).limit(1))[0]?.seq ?? 0
 
-/** Writes a change and raises the version. */
 export async function change(ctx: Ctx, { id }: Row, set: Partial<typeof sessions.$inferInsert>): Promise<Row> {
   const [row] = await ctx.db
     .update(sessions)
@@ -192,7 +190,7 @@ export async function change(ctx: Ctx, { id }: Row, set: Partial<typeof sessions
   return row as Row
 }
 
-/** The event shows the team that somebody works, but not on what: goals and checkpoint stay private. */
+/** The event shows the team that someone works, but not on what: goals and checkpoint stay private. */
 export const about = (session: Row) => ({
   subjectId: session.id,
   organizationId: session.organizationId,

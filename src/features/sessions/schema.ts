@@ -37,7 +37,7 @@ export type Checkpoint = Static<typeof Checkpoint>
 
 const clearable = <T extends TSchema>(field: T) => optional(nullable(field))
 const { nextStep, files, branch, commands, checks, openQuestions } = Checkpoint.properties
-/** Changes a checkpoint: fields that it does not name stay, and null clears one. */
+/** Changes a checkpoint: fields that are not named stay, and null clears one. */
 export const CheckpointPatch = object(
   {
     nextStep: clearable(nextStep),
@@ -123,7 +123,7 @@ export const Brief = object({
   }),
 })
 export type Brief = Static<typeof Brief>
-/** Without its texts: they are in the brief, and would cost tokens twice. */
+/** Without its texts, which the brief contains: they would cost tokens twice. */
 const { goals: ____, ...head } = item
 export const SessionBrief = object({
   ...head,

@@ -143,7 +143,7 @@ async function pauseOthers(ctx: Ctx, { id, agentId }: Row): Promise<void> {
   for (const row of paused) ctx.emit(sessionPaused, about(row))
 }
 
-/** Records how large a brief was and what it was made of, so that a replay can show what its worker knew. */
+/** Records the size and the parts of a brief, so that a replay can show what its worker knew. */
 const noteBrief = write(
   'sessions.noteBrief',
   member('sessions:write'),
@@ -163,7 +163,6 @@ interface Briefed {
   budgetTokens?: number
 }
 
-/** Starts a session and returns its brief. */
 export const create = flow(
   'sessions.create',
   member('sessions:write'),
@@ -204,7 +203,7 @@ export const takeUp = write(
 )
 interface TakenUp extends Pick<SessionBrief, 'takenOver'> {
   row: Row
-  /** The credential that worked in it before. */
+  /** The credential that worked in the session before. */
   before: string | null
 }
 const TAKEN_OVER = 'This session was active on another connection, which has closed. It continues here.'
@@ -250,7 +249,7 @@ async function taskIn(ctx: Ctx, { projectId }: Row, ref: string): Promise<string
   return task.id
 }
 
-/** Stores the final state in memory, where the next worker finds it. */
+/** Stores the final state as a memory for the next worker. */
 export const end = write(
   'sessions.end',
   member('sessions:write'),

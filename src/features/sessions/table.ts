@@ -32,11 +32,11 @@ export const sessions = pgTable(
     endedAt: instant(),
     /** The login session, key or token that last worked on it. Tells two workers of one person apart. */
     credentialId: uuid(),
-    /** The connection that last worked on it, where the protocol has one: two windows may share a token. */
+    /** The connection that last worked on it, if the protocol has connections: two windows may share a token. */
     connection: text(),
     /** When that connection was known to have closed; null while it is open or unknown. */
     connectionClosedAt: instant(),
-    /** Number of the last event at the last checkpoint: later events are what changed since. */
+    /** Number of the last event at the last checkpoint: later events are new to the session. */
     seenSeq: bigint({ mode: 'number' }).notNull(),
   },
   (t) => [

@@ -6,7 +6,7 @@ import { statuses } from './schema.ts'
 
 const span = { from: instant(), until: nullable(instant({ description: 'null: still active' })) }
 
-/** What happened in a session. Of somebody else's session: its head, and the events that the reader may read. */
+/** The timeline of a session. For someone else's session: its summary, and the events that the reader may read. */
 export const Timeline = object({
   id: id(),
   own: bool({ description: 'true: it is your session. Otherwise goals, briefs and checkpoint are left out' }),

@@ -22,7 +22,7 @@ const MOST_EVENTS = 1000
 const MOST_OF_OTHERS = 300
 const MOST_CALLS = 600
 
-/** A session of the caller, or of somebody else in a project that the caller sees. */
+/** Finds a session of the caller, or of someone else in a project that the caller sees. */
 async function findAny(ctx: Ctx, ref: string): Promise<Row> {
   const there = sql`${sessions.projectId} in (select ${projectTable.id} from ${projectTable}
     where ${projects.visibleTo(rightsOf(ctx.actor))})`
@@ -80,7 +80,7 @@ const eventsOf = (ctx: Ctx, which: SQL, limit: number) =>
 
 const isTask = (ctx: Ctx, { type }: Happened): boolean => ctx.app.events.kindOf(type) === 'task'
 
-/** What others did to the tasks of the session while it lasted. */
+/** Returns the changes that others made to the session's tasks while it lasted. */
 async function aboutItsTasks(ctx: Ctx, { id, taskId }: Row, inIt: readonly Happened[]): Promise<Happened[]> {
   const touched = inIt.filter((event) => isTask(ctx, event)).map(({ subjectId }) => subjectId)
   const tasks = [...new Set([...touched, taskId])].filter((one) => one !== null).slice(0, 100)
@@ -120,7 +120,7 @@ function spansOf(ofSession: readonly Happened[]): Timeline['spans'] {
   return spans
 }
 
-/** A claim lasts until the task is given back, done, or claimed by somebody else. */
+/** A claim lasts until the task is released, done, or claimed by someone else. */
 function holdsOf(all: readonly Happened[], inIt: ReadonlySet<string>): Timeline['holds'] {
   const holds: Timeline['holds'] = []
   for (const { id, type, at, subjectId, data } of all) {
@@ -150,7 +150,7 @@ async function briefsOf(ctx: Ctx, id: string): Promise<Timeline['briefs']> {
   }))
 }
 
-/** Returns the calls of the session's credentials while it lasted; in long sessions several minutes are one. */
+/** Returns the calls of the session's credentials; in long sessions, one entry covers several minutes. */
 async function callsOf(ctx: Ctx, row: Row, inIt: readonly Happened[]): Promise<Timeline['calls']> {
   const credentials = [...new Set([row.credentialId, ...inIt.map((event) => event.credentialId)])]
   const until = row.endedAt ?? ctx.now

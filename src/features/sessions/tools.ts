@@ -21,22 +21,21 @@ const listedAs = {
   }),
 }
 
-/** What tells sessions apart, and which can be resumed. */
 const item = (session: SessionItem) =>
   pick(session, 'id', 'status', 'goals', 'agentId', 'projectId', 'taskId', 'updatedAt', 'checkpointAt')
 
-/** Tokens of a brief, by the estimate of `tokensOf`, which is higher than what a model counts. */
+/** Tokens of a brief, as `tokensOf` estimates them, which is more than a model counts. */
 const BRIEF_TOKENS = 1000
 
 /** A brief as lines. `cut`: a larger `budgetTokens` shows more. */
 const asLines = ({ text, left }: Brief) => ({ cut: left.length > 0, brief: text.split('\n').filter(Boolean) })
 
-/** Parts that a project has for everybody. An agent that resumes a task gets the first line of each as a hint. */
+/** Parts about the project in general. An agent that resumes a task gets the first line of each as a hint. */
 const ofProject = /^(Accepted decisions|Memories)$/
 
 /**
- * Leaves out most of what is not about the task, if the caller has one and did not say how much it wants to read. The
- * tasks that are ready come with complete_task and next_task.
+ * Leaves out most parts that are not about the task, if the caller has one and set no budget. complete_task and
+ * next_task return the ready tasks.
  */
 function aboutTask({ parts, ...brief }: Brief, { budgetTokens }: { budgetTokens?: number }): Brief {
   if (budgetTokens !== undefined || !parts.some(({ title }) => title.startsWith('Your task')))
@@ -50,7 +49,7 @@ function aboutTask({ parts, ...brief }: Brief, { budgetTokens }: { budgetTokens?
   return { ...brief, text, parts: kept, left: [...brief.left, ...left] }
 }
 
-/** What changed while the caller worked, after it saved where it is. */
+/** What others changed while the caller worked, after it saved a checkpoint. */
 const saved = ({ sessionId, brief: { parts } }: Context) => ({
   sessionId,
   saved: true,

@@ -1,6 +1,6 @@
 import { define, text, texts } from '../../events/catalogue.ts'
 
-/** Every instance reads a setting again after this event. It names fields and never their values. */
+/** After this event every instance reads the setting again. It contains names of fields, never their values. */
 export const settingUpdated = define('setting.updated', {
   kind: 'setting',
   feed: 'access',

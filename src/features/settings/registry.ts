@@ -17,17 +17,17 @@ import {
   title,
 } from '../../schema.ts'
 
-/** THE LIST OF SETTINGS: every key with its fields, their schemas, defaults and meaning. */
+/** The list of settings: every key with its fields, their schemas, defaults and meaning. */
 interface Field<S extends TSchema = TSchema> {
   schema: S
   fallback: Static<S>
   /** One sentence for administrators. */
   about: string
-  /** Everybody may read it, without signing in. */
+  /** Everyone can read it, without signing in. */
   isPublic?: true
-  /** Stored sealed and never shown again. */
+  /** Stored encrypted and never shown again. */
   isSecret?: true
-  /** Returns the value that the environment prescribes, with the name of its variable. */
+  /** Returns the value that the environment sets, with the name of its variable. */
   prescribed?: (config: Config) => { value: Static<S>; by: string } | undefined
 }
 
@@ -44,7 +44,6 @@ const internal = <S extends TSchema>(schema: S, fallback: Static<S>, about: stri
 const secret = (about: string) => ({ schema: nullable(text(500)), fallback: null, about, isSecret: true }) as const
 
 const slug = nullable(text(80, { pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', example: 'imprint' }))
-/** The name of a plan. */
 export const planName = Type.String({ pattern: '^[a-z0-9](-?[a-z0-9]){0,39}$' })
 const most = optional(nullable(int({ example: 5 })))
 const PlanLimits = object({ members: most, projects: most, agents: most, storageMb: most })

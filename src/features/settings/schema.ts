@@ -43,7 +43,7 @@ export type Setting = Static<typeof Setting>
 export const SettingList = object({ items: Type.Array(Setting) })
 export type SettingList = Static<typeof SettingList>
 
-/** The fields of the key, which the registry describes. Null returns a field to its default. */
+/** The fields of the key, as the registry describes them. Null resets a field to its default. */
 export const SettingPatch = jsonObject({ description: 'The fields to change; null returns one to its default' })
 export type SettingPatch = Static<typeof SettingPatch>
 

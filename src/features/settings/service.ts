@@ -10,7 +10,7 @@ import type { PublicSetting, Seeded, Setting, SettingField, SettingList, Setting
 import { type SealedSecret, siteSettings } from './table.ts'
 import { inForce, settingsOf } from './values.ts'
 
-/** Minutes since the administrator has proved their identity. */
+/** Minutes since the administrator last confirmed their identity. */
 const RECENT = 60
 type Row = typeof siteSettings.$inferSelect
 type Nothing = Record<string, never>
@@ -71,7 +71,6 @@ export const get = read('settings.get', recentAdmin(RECENT), async (ctx, input: 
   return shown(ctx, key, await rowOf(ctx, key))
 })
 
-/** Checks the fields of a change against those of the key. */
 function checkFields(ctx: Ctx, key: SettingKey, patch: SettingPatch): void {
   const fields = fieldsOf(key)
   const schema = object(Object.fromEntries(fields.map(([name, field]) => [name, optional(nullable(field.schema))])))
@@ -84,10 +83,10 @@ function checkFields(ctx: Ctx, key: SettingKey, patch: SettingPatch): void {
   }
 }
 
-/** The end by which people recognise a secret; nothing of one so short that its end would give it away. */
+/** The last characters, by which people recognise a secret; empty for a secret so short that they would reveal it. */
 const lastOf = (secret: string): string => (secret.length < 12 ? '' : secret.slice(-4))
 
-/** Returns the stored values and secrets with the change applied. Null removes a field, so that its default counts. */
+/** Returns the stored values and secrets with the change applied. Null resets a field to its default. */
 function changed({ app }: Ctx, key: SettingKey, row: Row | undefined, patch: SettingPatch) {
   const values = { ...row?.values }
   const secrets: Record<string, SealedSecret> = { ...row?.secrets }
@@ -129,7 +128,7 @@ export const update = write(
   { versioned: true },
 )
 
-/** Returns the row of the key, locked. Creates it if nothing was stored, so that there is one to lock. */
+/** Returns the row of the key, locked. Creates it if there is none, so that there is a row to lock. */
 async function store(ctx: Ctx, key: SettingKey): Promise<Row> {
   await ctx.db
     .insert(siteSettings)
@@ -140,7 +139,7 @@ async function store(ctx: Ctx, key: SettingKey): Promise<Row> {
   return row
 }
 
-/** Stores the defaults of keys that have nothing stored, so that later versions with other defaults change nothing. */
+/** Stores the defaults of keys without a stored value, so that new defaults of later versions do not apply to them. */
 export const seed = write(
   'settings.seed',
   admin,
@@ -167,7 +166,7 @@ export const seed = write(
   { idempotent: true },
 )
 
-/** Returns the public fields of a key. A key without any is not found, like one that does not exist. */
+/** Returns the public fields of a key. A key without public fields is not found, like one that does not exist. */
 export const getPublic = read(
   'settings.getPublic',
   anyone,

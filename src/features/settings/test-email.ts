@@ -11,7 +11,7 @@ import { testMailSent } from './events.ts'
 import type { TestEmail, TestEmailSent } from './schema.ts'
 
 const RECENT = 60
-/** Mails of one administrator in an hour. */
+/** Test mails per administrator and hour. */
 const PER_HOUR = 5
 const WAIT_MS = 20_000
 
@@ -32,7 +32,7 @@ const keep = write(
   },
 )
 
-/** Sends a mail right away and returns the response of the mail server. Without one, the mail is kept in the outbox. */
+/** Sends a mail right away and returns the response of the mail server. Without one, the outbox keeps the mail. */
 export const testEmail = flow(
   'settings.testEmail',
   recentAdmin(RECENT),

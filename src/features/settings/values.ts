@@ -6,7 +6,7 @@ import { settingUpdated } from './events.ts'
 import { fieldsOf, type SettingKey, settingKeys, type ValuesOf } from './registry.ts'
 import { siteSettings } from './table.ts'
 
-/** Values stay in memory for at most this long, also if the news of a change were lost. */
+/** Values stay in memory for at most this long, in case the notification of a change is lost. */
 const KEEP_MS = 1000
 
 type Stored = typeof siteSettings.$inferSelect
@@ -38,7 +38,7 @@ function memoryOf(app: App): Memory {
   return memory
 }
 
-/** Returns the values in force of one key: what the environment prescribes, else what is stored, else the defaults. */
+/** Returns the effective values of one key: from the environment, else from the database, else the defaults. */
 export function inForce<K extends SettingKey>(
   { config }: Pick<App, 'config'>,
   key: K,
@@ -61,9 +61,9 @@ async function load(app: App, db: Db, generation: number): Promise<Kept> {
 }
 
 /**
- * Returns all settings, from memory if they were read within the last second and nothing changed since. Settings are
- * read for every public page, so they must cost nothing. A write reads them in its own transaction: it would wait for
- * a reader that waits for the connection which the write holds.
+ * Returns all settings, from memory if they were read within the last second and nothing changed since. Every public
+ * page reads the settings, so they must cost nothing. A write reads them in its own transaction: it would otherwise
+ * wait for a reader that waits for the write's connection.
  */
 export async function settingsOf({ app, db, unit }: Pick<Ctx, 'app' | 'db' | 'unit'>): Promise<All> {
   const memory = memoryOf(app)
@@ -74,15 +74,15 @@ export async function settingsOf({ app, db, unit }: Pick<Ctx, 'app' | 'db' | 'un
     memory.reading = undefined
   })
   const read = await memory.reading
-  // A change during the read may not be in it.
+  // A change during the read may be missing from it.
   if (read.generation === memory.generation) memory.kept = read
   return read.values
 }
 
-/** The parts of the site that can be switched off, and what people call them. */
+/** The parts of the site that can be switched off, with their names in messages. */
 const parts = { blog: 'blog', community: 'community', contact: 'contact form', marketplace: 'marketplace' } as const
 
-/** Requires that a part of the site is switched on. One that is off does not exist: 404. */
+/** Requires that a part of the site is switched on; otherwise 404. */
 export async function requireOn(ctx: Ctx, part: keyof typeof parts): Promise<void> {
   if (!(await settingsOf(ctx))[part].enabled) throw new AppError('not_found', `This server has no ${parts[part]}.`)
 }

@@ -17,7 +17,7 @@ const visible = {
   name: siteCategories.name,
   slug: siteCategories.slug,
   description: siteCategories.description,
-  // Drizzle leaves out the names of tables here, and both have an id.
+  // Written out, because drizzle leaves out table names here, and both tables have an id.
   posts: sql<number>`(select count(*)::int from ${siteTexts} t
     where t.category_id = ${siteCategories}.id and t.deleted_at is null)`,
 }
@@ -30,7 +30,7 @@ async function find(ctx: Ctx, id: string): Promise<Category> {
   return found
 }
 
-/** Returns the fields as they are stored. Characters that readers cannot see are removed. */
+/** Removes characters that readers cannot see. */
 const clean = <T extends CategoryPatch>(input: T): T => ({
   ...input,
   ...(input.name !== undefined && { name: visibleText(input.name).trim() }),
@@ -87,7 +87,7 @@ export const updateCategory = write(
   { versioned: true },
 )
 
-/** Deletes the category for good. Its posts stay, without one. */
+/** Deletes the category permanently. Its posts stay, without a category. */
 export const removeCategory = write(
   'site.removeCategory',
   admin,

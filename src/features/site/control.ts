@@ -15,7 +15,7 @@ import type {
 type ById = { id: string }
 type Removed = ById & { deleted: true }
 
-/** What the command line does with pages and posts, on the server itself. */
+/** The commands of the command line for pages and posts, on the server itself. */
 export const pageCommands = {
   list: command<PageQuery, PagePage>('site.listPages'),
   get: command<ById, Page>('site.getPage'),

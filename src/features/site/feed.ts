@@ -6,10 +6,9 @@ import { readPosts } from './public.ts'
 import { served } from './serve.ts'
 
 const NEWEST = 50
-/** XML takes neither control characters, which are not visible, nor these. */
+/** XML allows neither control characters, which are removed elsewhere, nor these. */
 const noXml = /[\ufffe\uffff]/g
 
-/** The newest posts as an Atom feed. */
 export const feed: SitePageOf = (ctx, request) =>
   served(ctx, request, async () => {
     const { url } = ctx.app

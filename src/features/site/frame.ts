@@ -16,7 +16,7 @@ interface Shown {
   body: string
 }
 
-/** The feature that knows the sponsors returns those that the end of every page names. */
+/** Returns the sponsors for the footer of every page. */
 export const footerSponsors = hook<Record<string, never>, SiteSponsor[]>('site.footerSponsors')
 
 async function frameOf(ctx: Ctx): Promise<SiteFrame> {
@@ -43,14 +43,14 @@ async function frameOf(ctx: Ctx): Promise<SiteFrame> {
   }
 }
 
-/** Returns the whole HTML of a public page, without characters that hide text from its readers or turn it around. */
+/** Returns the whole HTML of a public page, without characters that hide or reverse text. */
 export async function framed(ctx: Ctx, { title, description, path, cover, type, body }: Shown): Promise<string> {
   const { general, seo } = await settingsOf(ctx)
   const frame = await frameOf(ctx)
   const image = cover ?? (seo.imageId ? `/uploads/${seo.imageId}` : null)
-  // A function, so that `$&` in a title stays as it is.
+  // A function, so that `$&` in a title stays unchanged.
   const heading = (seo.titleTemplate ?? `%s · ${general.siteName}`).replaceAll('%s', () => title)
-  // Records of users, names and settings are stored as they were written.
+  // Records, names and settings are stored as they were written.
   const whole = sitePage(frame, {
     title,
     heading,

@@ -79,7 +79,7 @@ const category: SitePageOf = async (ctx, { params: { slug = '' }, query, ...requ
   })
 }
 
-/** The page that the setting `home` names. Returns undefined if it names none, or one that is not there. */
+/** The page that the setting `home` names. Returns undefined if it is not set, or the page does not exist. */
 const home: SitePageOf = async (ctx, request) => {
   const { pageSlug } = (await settingsOf(ctx)).home
   if (!pageSlug) return undefined
@@ -89,7 +89,7 @@ const home: SitePageOf = async (ctx, request) => {
   const answer = await served(ctx, { ...request, path: '/' }, async () => ({
     body: await framed(ctx, { ...found, path: '/', body }),
   }))
-  // Whether a reader is signed in decides what is shown here.
+  // The content depends on whether the reader is signed in.
   return { ...answer, headers: { ...answer.headers, 'cache-control': 'private, no-cache', vary: 'cookie' } }
 }
 

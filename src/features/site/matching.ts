@@ -3,7 +3,7 @@ import { hook } from '../../hooks.ts'
 import { users } from '../users/table.ts'
 import type { PublicFound } from './schema.ts'
 
-/** For very common words only the newest records of a kind are ranked, because ranking reads each of them. */
+/** For very common words only the newest records of a kind are ranked, because ranking reads every record. */
 const NEWEST = 100
 
 interface Source {
@@ -33,7 +33,7 @@ export const matching = (
     from asked, ${rest} and ${search} @@ asked.words order by ${at} desc limit ${NEWEST}) newest
   order by rank desc, at desc limit ${limit})`
 
-/** Features above take part in the public search with the matches of one kind; undefined while they are off. */
+/** Upper features add matches of their own kind to the public search; undefined while they are switched off. */
 export const alsoFound = hook<{ limit: number }, { kind: PublicFound['kind']; matches: SQL } | undefined>(
   'site.alsoFound',
 )

@@ -21,11 +21,11 @@ interface Profile {
   made: { href: string; text: string }[]
 }
 
-/** Records of teams that exist and are no sandbox. */
+/** SQL condition: the team exists and is not a sandbox. */
 const openTeam = (organizationId: typeof notes.organizationId | typeof projects.organizationId) =>
   and(eq(organizations.id, organizationId), isNull(organizations.deletedAt), isNull(organizations.sandboxOf))
 
-/** Returns what a user has made public. Users without any such record have no page, nor have suspended ones. */
+/** Returns the public records of a user. Suspended users, and users without public records, have no page. */
 export async function profileOf(ctx: Ctx, handle: string): Promise<Profile> {
   const [user] = await ctx.db
     .select({ id: users.id, name: users.name, handle: users.handle, bio: users.bio })

@@ -19,7 +19,7 @@ import { bySlug } from './slugs.ts'
 import { siteCategories, siteTexts } from './table.ts'
 import { isLive } from './texts.ts'
 
-/** What visitors read. A draft is absent, and so is everything of a blog that is off. */
+/** The content for visitors: no drafts, and nothing of a blog that is switched off. */
 const columns = {
   id: siteTexts.id,
   version: siteTexts.version,
@@ -73,7 +73,7 @@ const select = (ctx: Ctx) =>
     .leftJoin(siteCategories, eq(siteCategories.id, siteTexts.categoryId))
     .$dynamic()
 
-/** Finds a live text by its slug, or by one that it had before. The slug of now comes first. */
+/** Finds a live text by its current slug, otherwise by a former one. */
 async function findLive(ctx: Ctx, kind: 'page' | 'post', slug: string) {
   const which = bySlug(kind, sql`${siteTexts.id}`, sql`${siteTexts.slug}`, slug.toLowerCase())
   const found = await select(ctx).where(and(isLive(kind, ctx.now), which))
@@ -133,7 +133,7 @@ export const readCategories = read(
   },
 )
 
-/** Returns a category by its slug, or by one that it had before. */
+/** Returns a category by its current slug, otherwise by a former one. */
 export async function findCategory(
   ctx: Ctx,
   slug: string,

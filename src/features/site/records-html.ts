@@ -12,11 +12,11 @@ import { framed } from './frame.ts'
 import { profileOf } from './profile.ts'
 import { type Made, served } from './serve.ts'
 
-/** Pages of what users made public, at the paths of the API without `/api`. */
+/** Pages of public records, at the paths of the API without `/api`. */
 
 type Author = { handle: string; name: string } | null
 interface Shown {
-  /** The one address of the record, however it was written in the request. */
+  /** The canonical address of the record, whatever the request used. */
   path: string
   title: string
   lead?: string | null
@@ -34,9 +34,9 @@ const by = (author: Author, updatedAt?: string): string =>
     .filter(Boolean)
     .join(' · ')}</p>`
 
-/** A text by a user: search engines are told not to follow its links. */
+/** A text by a user: its links are marked `nofollow`. */
 async function page(ctx: Ctx, { path, title, lead, text, author, updatedAt, more = '' }: Shown): Promise<Made> {
-  // By its text: an address can be written in many ways, and each would have it rendered again.
+  // Cached by its text: an address can be written in many ways, and each would render the text again.
   const shown = await keptHtml(`text ${hashSecret(text)}`, text, true)
   const body = `<article><h1>${html(title)}</h1>${lead ? `<p class="lead">${html(lead)}</p>` : ''}${by(author, updatedAt)}${shown}${more}</article>`
   return { body: await framed(ctx, { title, description: lead?.slice(0, 300), path, type: 'article', body }) }

@@ -3,10 +3,10 @@ import type { SiteAnswer, SiteRequest } from '../../feature.ts'
 import { publicNames } from '../../records/names.ts'
 import type { App } from '../../services.ts'
 
-/** Pages stay in memory for at most this long: a scheduled post appears by the clock, without any event. */
+/** Pages stay in memory for at most this long: a scheduled post appears by the clock, without an event. */
 const KEEP_MS = 1000
 const MOST_CHARACTERS = 32_000_000
-/** An address can be written in many ways that lead to one page. */
+/** A page can have many addresses. */
 const MOST_PAGES = 5000
 
 export const policy = [
@@ -21,7 +21,7 @@ export const policy = [
 
 export const caching = 'public, max-age=60, stale-while-revalidate=600'
 
-/** What a page is made of: a text with its type, or where it has moved. */
+/** The content of a page with its type, or the address that it has moved to. */
 export type Made = { body: string; type?: string; cache?: string } | { movedTo: string }
 
 interface Kept {
@@ -70,7 +70,7 @@ function keep(memory: Memory, path: string, kept: Kept): void {
   }
 }
 
-/** Adds the tag of exactly these bytes, which change with the record, the settings and the layout. */
+/** Adds an etag of exactly these bytes, which change with the record, the settings and the layout. */
 function finished(made: Made): Pick<Kept, 'answer' | 'etag' | 'size'> {
   if ('movedTo' in made)
     return {
@@ -90,7 +90,7 @@ function finished(made: Made): Pick<Kept, 'answer' | 'etag' | 'size'> {
 
 type Asked = Pick<SiteRequest, 'path' | 'ifNoneMatch'>
 
-/** Returns the page of a path if it was made within the last second and nothing has changed since. */
+/** Returns the cached page of a path if it was rendered within the last second and nothing has changed since. */
 function keptOf({ pages, generation }: Memory, path: string): Kept | undefined {
   const kept = pages.get(path)
   const isFresh = kept && kept.generation === generation && performance.now() - kept.at < KEEP_MS
@@ -100,17 +100,17 @@ function keptOf({ pages, generation }: Memory, path: string): Kept | undefined {
 const answered = ({ etag, answer }: Kept, { ifNoneMatch }: Asked): SiteAnswer =>
   etag === '' || !ifNoneMatch?.includes(etag) ? answer : { ...answer, status: 304, body: null }
 
-/** Returns a page from memory. What is shown at `/` depends on its reader. */
+/** Returns a page from memory. The page at `/` depends on its reader, so it is never cached. */
 export function keptPage(app: App, asked: Asked): SiteAnswer | undefined {
   const kept = asked.path === '/' ? undefined : keptOf(memoryOf(app), asked.path)
   return kept && answered(kept, asked)
 }
 
-/** Returns what is asked for of a list that comes in pages: each of them is kept by itself. */
+/** Adds the cursor to the path of a paged list, so that each page is cached separately. */
 export const pageOf = <R extends Asked>(request: R, cursor: string | undefined): R =>
   cursor === undefined ? request : { ...request, path: `${request.path}?${cursor}` }
 
-/** Returns the page of a path, from memory if it is there. A reader who has it gets 304. */
+/** Returns the page of a path, from memory if possible. A reader who has the same version gets 304. */
 export async function served(ctx: Ctx, asked: Asked, make: () => Promise<Made>): Promise<SiteAnswer> {
   const memory = memoryOf(ctx.app)
   const { generation } = memory

@@ -25,7 +25,7 @@ type PublicKind = PublicFound['kind']
 interface Row extends Record<string, unknown> {
   kind: PublicKind
   title: string
-  /** What is shown before the text: a description, a role. */
+  /** Shown before the text: a description, or a role. */
   intro: string | null
   text: string
   path: string
@@ -34,10 +34,10 @@ interface Row extends Record<string, unknown> {
   at: string | null
 }
 
-/** Characters that are searched for matches to show, of all results together and of one. */
+/** Characters that are searched for matches to highlight: in all results together, and in one. */
 const LOOKED_AT = 200_000
 const LONGEST = 20_000
-/** Words of a query that are compared with people's names. */
+/** Words of a query that are compared with names of people. */
 const MOST_NAMES = 5
 
 /**
@@ -118,7 +118,7 @@ const ofAgents = (limit: number): SQL =>
     limit,
   )
 
-/** Pages and posts of the site. They have no author: the site speaks. */
+/** Pages and posts of the site, which have no author. */
 const ofTexts = (kind: TextKind, now: string, limit: number): SQL =>
   matching(
     sql`${kind}::text`,
@@ -161,7 +161,7 @@ const ofPeople = (q: string, limit: number): SQL => {
     order by rank desc, ${users.handle} limit ${limit})`
 }
 
-/** Finds what anybody may read. The result does not depend on the caller. */
+/** Finds public records. The result does not depend on the caller. */
 export const findPublic = read(
   'site.findPublic',
   anyone,
@@ -185,7 +185,7 @@ export const findPublic = read(
   },
 )
 
-/** Finds sections of the manual. Beside records, which come first, they take only a part of the list. */
+/** Finds sections of the manual. Records come first; sections take only a part of the list. */
 async function findInManual(ctx: Ctx, q: string, most: number): Promise<PublicFound[]> {
   const words = wordsOf(q.replace(/(^|\s)-\S+/g, ' ')).join(' ')
   const { items } = await manual.search(ctx, { q: words })

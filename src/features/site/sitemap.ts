@@ -11,9 +11,9 @@ import { caching, served } from './serve.ts'
 import { siteTexts, type TextKind } from './table.ts'
 import { isLive } from './texts.ts'
 
-/** Addresses in one file, by the protocol of sitemaps. */
+/** Maximum of addresses in one file, by the sitemap protocol. */
 const MOST = 50_000
-/** Rows that are read at once, so that a large site neither fills the memory nor holds the database. */
+/** Rows that are read at once, so that a large site neither fills the memory nor blocks the database. */
 const BATCH = 1000
 const xml = { 'content-type': 'application/xml; charset=utf-8', 'cache-control': caching }
 
@@ -24,10 +24,7 @@ async function kindsOf(ctx: Ctx): Promise<TextKind[]> {
   return seo.indexing ? ['page', ...(blog.enabled ? (['post'] as const) : [])] : []
 }
 
-/**
- * Returns how many addresses there are, and a tag that changes with them: with a change of a text, with one that is
- * deleted, and with one whose time has come.
- */
+/** Returns the number of addresses, and a tag that changes when a text is changed, deleted or published by schedule. */
 async function contents(ctx: Ctx): Promise<{ urls: number; etag: string }> {
   const kinds = await kindsOf(ctx)
   const facts: unknown[] = [ctx.app.url, kinds]
@@ -89,7 +86,7 @@ function streamed(parts: AsyncGenerator<string>): ReadableStream<Uint8Array> {
   })
 }
 
-/** All public addresses, or from 50,000 on a list of such lists. Empty unless search engines may list the site. */
+/** All public addresses; above 50,000, a list of such files. Empty unless search engines may list the site. */
 export const sitemap: SitePageOf = async (ctx, { query, ifNoneMatch }) => {
   const given = Number(query.get('page'))
   const number = Number.isInteger(given) && given > 0 ? given : undefined
@@ -114,7 +111,7 @@ export const robots: SitePageOf = (ctx, request) =>
     return { body: `User-agent: *\n${rules}`, type: 'text/plain; charset=utf-8' }
   })
 
-/** Says where the sitemap is and how much it holds. It is made again for each reader, so nothing is stored. */
+/** Returns the address and size of the sitemap. It is generated for each request, so nothing is stored. */
 export const generateSitemap = read(
   'site.generateSitemap',
   admin,

@@ -25,7 +25,7 @@ async function taken(ctx: Ctx, kind: SlugKind, which: (slug: SQL) => SQL, beside
   return new Set(rows.map(({ slug }) => slug))
 }
 
-/** Returns the slug of a new record: the one given, which must be free, or one made from its title. */
+/** Returns the slug of a new record: the given one, which must be free, or one made from its title. */
 export async function newSlug(ctx: Ctx, kind: SlugKind, title: string, given?: string): Promise<string> {
   if (given !== undefined) {
     await requireFree(ctx, kind, given)
@@ -34,7 +34,7 @@ export async function newSlug(ctx: Ctx, kind: SlugKind, title: string, given?: s
   return freeSlug(ctx, kind, slugify(title) || kind)
 }
 
-/** Returns the slug, or if another record has it, one with a number. */
+/** Returns the slug, with a number if another record has it. */
 export async function freeSlug(ctx: Ctx, kind: SlugKind, wanted: string): Promise<string> {
   const others = await taken(ctx, kind, (slug) => sql`${slug} ~ ${`^${wanted}(-[0-9]+)?$`}`)
   return untaken(wanted, others)
@@ -46,7 +46,7 @@ export async function requireFree(ctx: Ctx, kind: SlugKind, slug: string, beside
     throw new AppError('conflict.exists', `Another ${kind} has the slug ${slug}. Choose another one.`)
 }
 
-/** Remembers the former slug of a record, and that the new one leads to this record and to no earlier one. */
+/** Stores the former slug of a record, and makes the new one lead to this record instead of an earlier one. */
 export async function keepSlug(
   ctx: Ctx,
   kind: SlugKind,

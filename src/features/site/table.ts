@@ -6,7 +6,7 @@ import { users } from '../users/table.ts'
 
 export type TextKind = 'page' | 'post'
 
-/** A page or a post of the public site. Pages have an address of their own, posts are in the blog. */
+/** A page or a post of the public site. Pages have an address of their own; posts belong to the blog. */
 export const siteTexts = pgTable(
   'site_texts',
   {
@@ -16,18 +16,18 @@ export const siteTexts = pgTable(
     slug: text().notNull(),
     content: text().notNull(),
     description: text(),
-    /** Only posts: what lists and the feed show. */
+    /** Only for posts: shown in lists and the feed. */
     excerpt: text(),
     status: text().$type<'draft' | 'published'>().notNull(),
     /** A later time schedules it. */
     publishedAt: instant(),
-    /** Only pages: it is linked from the head of every page, in the order of `position`. */
+    /** Only for pages: linked from the head of every page, in the order of `position`. */
     nav: boolean().notNull().default(false),
     position: integer().notNull().default(0),
     categoryId: uuid().references(() => siteCategories.id, { onDelete: 'set null' }),
     tags: textList().notNull(),
     coverId: uuid().references(() => uploads.id, { onDelete: 'set null' }),
-    /** What the cover shows, for those who cannot see it. */
+    /** Alternative text of the cover. */
     coverAlt: text(),
     createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
     search: searchOver('title', 'description', 'excerpt', 'content'),
@@ -51,7 +51,7 @@ export const siteCategories = pgTable(
   (t) => [uniqueIndex('site_categories_slug').on(t.slug)],
 )
 
-/** Slugs that records had before. Their addresses lead to the record until another one takes the slug. */
+/** Former slugs. Their addresses lead to the record until another record takes the slug. */
 export const oldSlugs = pgTable(
   'site_old_slugs',
   {

@@ -63,7 +63,7 @@ const listed = {
 }
 const visible = { ...listed, content: siteTexts.content }
 
-/** SQL condition: visitors see it. It is decided by the clock, so that no job has to publish anything. */
+/** SQL condition: visitors see the text. Decided by the clock, so that no job has to publish anything. */
 export const isLive = (kind: TextKind, now: string): SQL =>
   and(
     eq(siteTexts.kind, kind),
@@ -118,7 +118,6 @@ async function find(
   return found
 }
 
-/** Requires that the picture and the category exist. */
 async function checkReferences(ctx: Ctx, { coverId, categoryId }: Input): Promise<void> {
   if (coverId) await requireSitePicture(ctx, coverId)
   if (!categoryId) return
@@ -126,7 +125,7 @@ async function checkReferences(ctx: Ctx, { coverId, categoryId }: Input): Promis
   if (found === 0) throw notFound('category', categoryId)
 }
 
-/** Returns the fields as they are stored. Characters that readers cannot see are removed. */
+/** Removes characters that readers cannot see. */
 const clean = ({ title, content, description, excerpt, coverAlt, ...rest }: Input): Input => ({
   ...rest,
   ...(title !== undefined && { title: visibleText(title).trim() }),
@@ -136,7 +135,7 @@ const clean = ({ title, content, description, excerpt, coverAlt, ...rest }: Inpu
   ...(coverAlt !== undefined && { coverAlt: coverAlt && visibleText(coverAlt) }),
 })
 
-/** What is published without a time is published now. */
+/** A text that is published without a time is published now. */
 const timed = <T extends { status?: string; publishedAt?: string | null }>(now: string, text: T): T =>
   text.status === 'published' && !text.publishedAt ? { ...text, publishedAt: now } : text
 
@@ -198,7 +197,7 @@ async function removeText(ctx: Ctx, kind: TextKind, id: string): Promise<{ id: s
   return { id, deleted: true }
 }
 
-/** Restores a text that was deleted in the last 30 days. It gets another slug if its own was taken meanwhile. */
+/** Restores a text that was deleted in the last 30 days. It gets another slug if its own is taken. */
 async function restoreText(ctx: Ctx, kind: TextKind, id: string) {
   const before = await find(ctx, kind, id, thereOrLately(siteTexts.deletedAt, ctx.now))
   checkVersion(ctx, before)

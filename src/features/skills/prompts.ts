@@ -50,7 +50,7 @@ export const prompts = read(
   },
 )
 
-/** Returns the text with the arguments filled in. A missing one keeps its placeholder, so the agent asks for it. */
+/** Fills in the arguments. A missing one keeps its placeholder, so that the agent asks for it. */
 export const prompt = read(
   'skills.prompt',
   member('skills:read'),

@@ -17,7 +17,7 @@ import {
   title,
 } from '../../schema.ts'
 
-/** At most 256 KiB. The schema counts characters and so only stops what is far above; the service counts bytes. */
+/** At most 256 KiB. The schema counts characters, so it only stops much larger texts; the service counts bytes. */
 export const CONTENT_BYTES = 256 << 10
 
 const name = title(100, { example: 'Review a migration' })
@@ -42,7 +42,7 @@ export const Skill = object({
 })
 export type Skill = Static<typeof Skill>
 
-/** `makeTeam` and the like: change its scope to that. */
+/** `makeTeam` and the like change the scope. */
 export const skillActions = ['update', 'remove', 'makePersonal', 'makeTeam', 'makePublic'] as const
 
 export const SkillDetail = object({ ...Skill.properties, can: permissions(skillActions) })

@@ -55,7 +55,6 @@ const listed = {
 }
 export const visible = { ...listed, content: skills.content }
 
-/** The rule of every action that changes a skill. */
 const changing = ofTeam(memberOrAlone('skills:write'))
 
 /** Finds a skill by id, slug or unique id prefix. */
@@ -144,7 +143,7 @@ const isOfOthers = ({ actor }: Ctx, { scope, organizationId, createdById }: Skil
   organizationId !== actor.organizationId &&
   (organizationId !== null || createdById !== actor.userId)
 
-/** Counts that another team has read a public skill. It is a figure of the marketplace, not a change of the skill. */
+/** Counts reads of a public skill by other teams. It is a statistic of the marketplace, not a change of the skill. */
 const countCall = prepare((db) =>
   db
     .insert(skillCalls)
@@ -152,7 +151,7 @@ const countCall = prepare((db) =>
     .onConflictDoUpdate({ target: skillCalls.skillId, set: { calls: sql`${skillCalls.calls} + 1` } }),
 )
 
-/** Returns one skill with its content; without a reference the list, the team's skills before public ones of others. */
+/** Returns one skill with its content; without a reference, a list with the team's skills before public ones. */
 export const getOrList = read(
   'skills.getOrList',
   member('skills:read'),
@@ -204,7 +203,7 @@ export const update = write(
     const before = await writable(ctx, ref)
     checkContent(patch.content)
     const place = patch.scope === undefined ? {} : placeOf(ctx, 'skill', patch.scope, before)
-    // The caller must be able to write in the new scope too, so that they can undo the change.
+    // The caller must also be allowed to write in the new scope, so that they can undo the change.
     requireWriter(ctx, 'skill', { ...before, ...place })
     const name = patch.name === undefined ? {} : { name: patch.name.trim() }
     const content = patch.content === undefined ? {} : { placeholders: placeholdersIn(patch.content) }

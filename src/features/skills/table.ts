@@ -12,11 +12,11 @@ export const skills = pgTable(
     organizationId: uuid().references(() => organizations.id, { onDelete: 'cascade' }),
     createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
     name: text().notNull(),
-    /** Unique in the whole instance, because it is the address of public skills. */
+    /** Unique on the whole server, because it is the address of public skills. */
     slug: text().notNull(),
     description: text(),
     content: text().notNull(),
-    /** Names of the placeholders in the content, found when it is saved: a list of prompts must not read it all. */
+    /** Names of the placeholders in the content, stored because a list of prompts must not read all content. */
     placeholders: textList().notNull().default([]),
     tags: textList().notNull(),
     scope: text().$type<'personal' | 'team' | 'public'>().notNull(),

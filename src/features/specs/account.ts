@@ -2,7 +2,7 @@ import { and, eq } from 'drizzle-orm'
 import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
 import { specVersions } from './table.ts'
 
-/** Removes the name of a removed account from spec versions, which stay. */
+/** Removes the name of a deleted account from spec versions; the versions stay. */
 export const withoutAuthor = accountRemoved.handle(async (ctx, { userId }) => {
   await ctx.db
     .update(specVersions)

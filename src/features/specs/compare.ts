@@ -2,8 +2,8 @@ import type { StructuredPatchHunk } from 'diff'
 import type { Change } from './schema.ts'
 
 /**
- * The time to compare two long, very different texts grows with the square of the difference, hence these limits. They
- * are sizes, so that the result never depends on how busy the machine is.
+ * Comparing two long, very different texts takes time that grows with the square of the difference, hence these limits.
+ * They are sizes, so that the result never depends on the load of the machine.
  */
 const AT_ONCE = 60
 const MOST_EDITS = 500
@@ -20,9 +20,7 @@ interface Hunk {
   text: string
 }
 
-/**
- * Returns a unified diff. If the texts differ too much, all from the first to the last change is one replacement.
- */
+/** Returns a unified diff. If the texts differ too much, one replacement spans the first to the last change. */
 export async function changeOf(before: string, after: string, names: { from: string; to: string }): Promise<Change> {
   const hunks = before === after ? [] : ((await finely(before, after)) ?? [roughly(before, after)])
   const text = hunks.map((h) => `@@ -${h.oldStart},${h.oldLines} +${h.newStart},${h.newLines} @@\n${h.text}`)
@@ -55,7 +53,6 @@ const withText = ({ lines, ...place }: StructuredPatchHunk): Hunk => ({
   text: lines.join('\n'),
 })
 
-/** Counts line ends. */
 const linesIn = (text: string): number => {
   let lines = 0
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++
@@ -66,7 +63,7 @@ const linesIn = (text: string): number => {
 const marked = (lines: string, mark: string): string[] =>
   lines === '' ? [] : [mark + lines.slice(0, -1).replaceAll('\n', `\n${mark}`)]
 
-/** Works on whole texts, because lists of a hundred thousand lines take too long to make. */
+/** Works on whole texts, because splitting a hundred thousand lines takes too long. */
 function roughly(before: string, after: string): Hunk {
   const [a, b] = [before, after].map((text) => `${text.replace(/\n$/, '')}\n`) as [string, string]
   const head = commonHead(a, b)
@@ -104,7 +101,7 @@ function commonTail(a: string, b: string, head: number): number {
   return isStart(a) && isStart(b) ? tail : a.length - (a.indexOf('\n', a.length - tail) + 1)
 }
 
-/** Returns where a line begins that is this many lines after the one at `from`, or before it if negative. */
+/** Returns where the line begins that is this many lines after the one at `from`, or before it if negative. */
 function lineStarts(text: string, from: number, lines: number): number {
   let at = from
   for (let n = lines; n < 0 && at > 0; n++) at = at < 2 ? 0 : text.lastIndexOf('\n', at - 2) + 1

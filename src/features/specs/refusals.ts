@@ -6,7 +6,6 @@ import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import type { Spec, SpecDetail } from './schema.ts'
 
-/** The rule of every action that changes a spec. */
 export const changing = member('specs:write')
 
 /** An archived spec cannot change until it is a draft again. */
@@ -25,7 +24,7 @@ export async function can(ctx: Ctx, spec: Spec): Promise<SpecDetail['can']> {
   return { update: permissionOf(byRule ?? archivedRefusal(spec)), reopen: permissionOf(byRule ?? open) }
 }
 
-/** Returns whether the caller may create a spec in this project, or in any of the team's if none is given. */
+/** Returns whether the caller may create a spec in this project, or without one in any project of the team. */
 export const canCreate = (ctx: Ctx, project: Project | undefined): Permission =>
   permissionOf(
     refusalOf(ctx.actor, changing, 'specs.create', ctx.app.clock) ??

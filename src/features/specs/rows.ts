@@ -11,7 +11,7 @@ import { projects as projectTable } from '../projects/table.ts'
 import type { Spec } from './schema.ts'
 import { specs } from './table.ts'
 
-/** What lists show. */
+/** Columns of list items. */
 export const listed = {
   id: specs.id,
   createdAt: specs.createdAt,
@@ -27,7 +27,7 @@ export const listed = {
 export const visible = { ...listed, content: specs.content }
 
 export const live = isNull(specs.deletedAt)
-/** A spec is seen by those who see its project, whose table the query has to join. */
+/** A spec is visible to everyone who sees its project. The query must join the table of projects. */
 export const visibleTo = (rights: Rights): SQL => and(live, projects.visibleTo(rights))
 export const withProject = sql`${specs} join ${projectTable} on ${projectTable.id} = ${specs.projectId}`
 
@@ -47,7 +47,7 @@ export async function find(ctx: Ctx, ref: string, within?: { id: string }): Prom
     name: async (slug) => {
       const found = await select(and(here, eq(specs.slug, slug.toLowerCase()))).limit(5)
       if (found.length < 2) return found
-      // A project that moved here from another team may have brought a slug that was taken.
+      // A project that moved here from another team may have a slug that already exists.
       const project = await defaultProject(ctx)
       const own = found.filter((spec) => spec.projectId === project?.id)
       if (own.length === 0)

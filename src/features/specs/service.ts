@@ -59,7 +59,7 @@ export const list = read(
   },
 )
 
-/** Returns a spec, or how it was at a version. */
+/** Returns a spec, as it is or at a version. */
 export const get = read(
   'specs.get',
   member('specs:read'),
@@ -122,7 +122,7 @@ export const update = flow(
   changing,
   async (ctx, patch: SpecPatch & { ref: string }, keyed): Promise<SpecUpdated> => {
     const { made, ...spec } = await revise(keyed, patch)
-    // Outside the transaction, because a comparison may be slow.
+    // Outside the transaction, because a comparison can be slow.
     const { added, removed } = made
       ? await compare(ctx, { ref: spec.id, from: spec.version - 1, to: spec.version })
       : { added: 0, removed: 0 }
@@ -141,7 +141,7 @@ export const revise = write(
     if (patch.content !== undefined) checkContent(patch.content)
     const before = await find(ctx, ref)
     await projects.requireWriter(ctx, before, 'Changing this spec')
-    // Callers may use either field; if they use both, both have to match.
+    // Callers may send either field; if they send both, both have to match.
     checkBase(before, baseVersion ?? ctx.expectedVersion)
     checkBase(before, ctx.expectedVersion ?? baseVersion)
     const changed = Object.fromEntries(
@@ -185,7 +185,7 @@ function checkMove(before: Spec, { status: to }: Partial<Spec>): void {
   if (to !== 'draft') refuse(archivedRefusal(before))
 }
 
-/** Slugs are unique in the team, so that a slug from a list is enough to find the spec. */
+/** Slugs are unique in the team, so that a slug from a list identifies the spec. */
 async function freeSlug(ctx: Ctx, organizationId: string, title: string): Promise<string> {
   const base = slugify(title) || 'spec'
   const rows = await ctx.db

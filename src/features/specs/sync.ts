@@ -4,7 +4,7 @@ import { visible } from './rows.ts'
 import { SpecCreate, SpecPatch } from './schema.ts'
 import { create, revise } from './service.ts'
 
-/** The web API deletes no spec, so devices cannot either. Every change makes a version. */
+/** Specs cannot be deleted, neither by the web API nor by devices. Every change makes a version. */
 export const specSync: Synced<Ctx> = {
   columns: visible,
   fields: { title: 'value', content: 'text', status: 'value' },

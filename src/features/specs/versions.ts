@@ -11,7 +11,6 @@ import { find } from './rows.ts'
 import type { Comparison, Spec, SpecVersions, VersionQuery } from './schema.ts'
 import { specVersions } from './table.ts'
 
-/** Reads a spec as it was at a version. */
 export async function versionOf(ctx: Ctx, spec: Spec, version: number) {
   const [found] = await ctx.db
     .select({
@@ -74,7 +73,6 @@ export const compare = read(
   },
 )
 
-/** Stores the current state of a spec as a version. */
 export async function keepVersion(ctx: Ctx, spec: Spec, message: string | undefined): Promise<void> {
   const { type, id, name } = speaker(ctx)
   await ctx.db.insert(specVersions).values({

@@ -7,12 +7,12 @@ import { served } from '../site/serve.ts'
 import type { PublicSponsorList } from './schema.ts'
 import { listPublic } from './service.ts'
 
-/** The end of every page names this many, the highest tier first. */
+/** The footer of every page names this many, the highest tier first. */
 const MOST_IN_FOOTER = 6
 
 type PublicSponsor = PublicSponsorList['items'][number]
 
-/** A sponsor in the list: the logo if there is one, and the name as text. */
+/** A sponsor in the list: its logo, if there is one, and its name as text. */
 const entry = ({ name, url, description, logo }: PublicSponsor): string =>
   `<li>${logo ? `<p class="logo">${sponsorLink({ name, url, logo })}</p>` : ''}
 <h3>${sponsorLink({ name, url, logo: null })}</h3>${description ? `<p>${html(description)}</p>` : ''}</li>`

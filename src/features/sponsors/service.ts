@@ -101,7 +101,7 @@ export const remove = write(
   { versioned: true, destructive: true },
 )
 
-/** Returns the active ones, by tier and in the order that administrators chose. */
+/** Returns the active sponsors, by tier and in the order that administrators chose. */
 export const listPublic = read(
   'sponsors.listPublic',
   anyone,

@@ -5,7 +5,7 @@ import { uploads } from '../uploads/table.ts'
 
 export const tiers = ['platinum', 'gold', 'silver', 'bronze'] as const
 
-/** Who supports the site. Visitors see those that are active. */
+/** Sponsors of the site. Visitors see active ones. */
 export const sponsors = pgTable(
   'sponsors',
   {

@@ -9,7 +9,7 @@ import type { Project } from '../projects/schema.ts'
 import type { Epic, EpicCreate, Progress, Story } from './schema.ts'
 import { epics, stories } from './table.ts'
 
-/** Queries that the epic and story actions share. Each id of a path must belong to the id before it. */
+/** Queries that epics and stories share. Each id of a path must belong to the id before it. */
 
 export interface EpicPath {
   slug: string
@@ -39,7 +39,6 @@ export const storyColumns = { ...columnsOf(stories), epicId: stories.epicId, poi
 /** Returns how many tasks these epics or stories have, by id. An id without tasks may be missing. */
 export const taskProgress = hook<{ of: 'epic' | 'story'; ids: string[] }, Map<string, Progress>>('stories.taskProgress')
 
-/** Adds to each row the progress of its tasks. */
 export async function withProgress<R extends { id: string }>(
   ctx: Ctx,
   of: 'epic' | 'story',
@@ -50,7 +49,7 @@ export async function withProgress<R extends { id: string }>(
   return rows.map((row) => ({ ...row, progress: counted?.get(row.id) ?? { tasks: 0, done: 0, agents: 0 } }))
 }
 
-/** Returns the project, or throws if the caller may not plan in it. */
+/** Returns the project; throws if the caller may not plan in it. */
 export async function writable(ctx: Ctx, slug: string): Promise<Project> {
   const project = await projects.find(ctx, slug)
   requireOpenProject(ctx, project, 'Planning in this project')
@@ -85,7 +84,6 @@ export async function findStory(ctx: Ctx, projectId: string, epicId: string, sto
   return found
 }
 
-/** Returns the story that a nested path names. */
 export async function storyOf(ctx: Ctx, { slug, epicId, storyId }: StoryPath): Promise<Story> {
   const project = await projects.find(ctx, slug)
   return findStory(ctx, project.id, epicId, storyId)

@@ -48,7 +48,7 @@ export const listStories = read(
   },
 )
 
-/** Lists the stories of all epics of a project, oldest first: a position counts only within an epic. */
+/** Lists the stories of all epics of a project, oldest first: positions only order stories within an epic. */
 export const listOfProject = read(
   'stories.listOfProject',
   member('tasks:read'),

@@ -7,7 +7,7 @@ import { type EpicPath, epicColumns, type StoryPath, storyColumns } from './rows
 import { EpicCreate, EpicPatch, StoryCreate, StoryPatch } from './schema.ts'
 import { createStory, updateStory } from './stories.ts'
 
-/** Deletes or restores an epic or a story with what is in it. Planning handles it, which knows their tasks. */
+/** Deletes or restores an epic or a story with everything in it. `planning` handles it, because it knows the tasks. */
 export const outlineChange = hook<Outline & { change: 'remove' | 'restore' }>('stories.outlineChange')
 export type Outline = { of: 'epic'; path: EpicPath } | { of: 'story'; path: StoryPath }
 

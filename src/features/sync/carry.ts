@@ -17,8 +17,9 @@ import { type Carried, type Carry, DeviceRegister, Mutation, type Page, PullQuer
 import { syncDevices } from './table.ts'
 
 /**
- * Bundles of devices without a network: the user carries a device's changes here, and the response back. The device is
- * known by the key that signs its bundles, and gets no right that the user who carries them does not have.
+ * Bundles of devices without a network: the user carries a file with the device's changes to the server, and the
+ * response back. The key that signs its bundles identifies the device, which gets no right beyond those of the user who
+ * carries them.
  */
 
 const { schema, platform, only } = DeviceRegister.properties
@@ -26,7 +27,7 @@ const Request = object({ schema, platform, only, cursor: PullQuery.properties.cu
 type Request = Static<typeof Request>
 /** The limits of a bundle. Its lines are the request and at most 100,000 changes. */
 const most = { bytes: 64 << 20, lines: 100_001, depth: MOST_DEPTH }
-/** Changes that are checked without letting others run. */
+/** Changes that are checked before other work may run. */
 const CHECKED = 1000
 const Changes = array(Mutation, CHECKED)
 /** Bytes of pages after which the response ends: the next bundle of the device gets the rest. */
@@ -38,7 +39,7 @@ const keysOf = ({ app }: Ctx): Keys => ({
   box: privateKey('x25519', deriveKey(app.secret, 'bundle')),
 })
 
-/** Applies the changes of a bundle, and returns the bundle that goes back to its device. */
+/** Applies the changes of a bundle, and returns the bundle for its device. */
 export const carry = flow(
   'sync.carry',
   ofTeam(ownCopy),
@@ -71,9 +72,9 @@ export const carry = flow(
 )
 
 /**
- * Throws 403 for a bundle of another user: its changes would be made in the wrong name, and the response would show
- * them what they may not see. A device that nobody has signed in on names no user, and one of the caller's may name an
- * address that they had before.
+ * Throws 403 for a bundle of another user: its changes would get the wrong author, and the response would show records
+ * that its user may not see. A device without a sign-in names no user, and a device of the caller may name their former
+ * address.
  */
 async function checkUser(ctx: Ctx, head: Head): Promise<void> {
   if (head.user === '' || (await knownDevice(ctx, head))) return
@@ -111,7 +112,7 @@ async function knownDevice(ctx: Ctx, { device }: Head): Promise<Pick<Device, 'id
 }
 
 /**
- * Returns the user's device with this key. A new one is registered: the user has compared its fingerprint. So is one
+ * Returns the user's device with this key. Registers a new device, whose fingerprint the user has compared, and one
  * whose program was updated.
  */
 async function deviceFor(ctx: Ctx, head: Head, request: Request): Promise<Device> {
@@ -124,7 +125,7 @@ async function deviceFor(ctx: Ctx, head: Head, request: Request): Promise<Device
   return deviceOf(ctx, deviceId)
 }
 
-/** A device raises the number when a bundle came back, so the next one is carried with the last number or the next. */
+/** A device raises the number when it receives a response, so each bundle has the last number or the next one. */
 function checkNumber({ carried, carriedHash }: Device, number: number, hash: string): void {
   if (number < carried || hash === carriedHash)
     throw new AppError('conflict', `Bundle ${number} was already imported. If the response was lost, export again.`)
@@ -151,7 +152,7 @@ async function pushed(ctx: Ctx, { id: deviceId }: Device, mutations: readonly Mu
   const receipts: Receipt[] = []
   for (let at = 0; at < mutations.length; at += limits.mutations) {
     let open = mutations.slice(at, at + limits.mutations)
-    // A push decides on some of them, and leaves the rest to the next one.
+    // A push decides on some changes, and leaves the rest to the next push.
     while (open.length > 0) {
       const decided = (await push(ctx, { deviceId, mutations: open })).receipts
       const ids = new Set(decided.map(({ mutationId }) => mutationId))
@@ -162,7 +163,7 @@ async function pushed(ctx: Ctx, { id: deviceId }: Device, mutations: readonly Mu
   return receipts
 }
 
-/** Returns the pages since the cursor, as many as a response holds; from the beginning, if the cursor is too old. */
+/** Returns the pages since the cursor, as many as fit into a response; from the beginning if the cursor is too old. */
 async function pulled(
   ctx: Ctx,
   { id: deviceId }: Device,

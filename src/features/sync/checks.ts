@@ -7,8 +7,8 @@ import { isLink, type LinkEntity, linksSeen, readLinks } from './links.ts'
 import type { Sum } from './schema.ts'
 
 /**
- * Returns, for each of these containers, how many records it has and the sum of the first 32 bits of md5(id:version).
- * A device compares this with its copy. A link counts in the container of each end, if the device holds both.
+ * Returns, for each of these containers, the number of its records and the sum of the first 32 bits of md5(id:version),
+ * which a device compares with its copy. A link counts in the container of each end, if the device holds both.
  */
 export async function sumsOf(
   ctx: Ctx,

@@ -17,9 +17,9 @@ import { kept } from './limits.ts'
 import type { Conflict, ConflictPage, ConflictQuery, Mutation, Resolve } from './schema.ts'
 import { syncConflicts } from './table.ts'
 
-/** Changes of devices that nobody has decided on yet. The stored value stays until then. */
+/** Changes of devices with an open conflict. The stored value stays until someone resolves it. */
 
-/** Keeps what the device wanted. Returns the ids of the conflicts. */
+/** Stores the changes of the device. Returns the ids of the conflicts. */
 export async function storeClashes(
   ctx: Ctx,
   device: Device,
@@ -72,14 +72,14 @@ export const tellOfConflicts = write(
 
 type Row = typeof syncConflicts.$inferSelect
 
-/** SQL condition: conflicts about kinds and places that the credential may read. */
+/** SQL condition: the credential may read the kind and place of the conflict. */
 async function readable(ctx: Ctx): Promise<SQL> {
   const list = (names: readonly string[]) => sql`any(${`{${names.join(',')}}`}::text[])`
   return sql`(${syncConflicts.container} = ${list(await containersOf(ctx))}
     and ${syncConflicts.entity} = ${list(readableBy(ctx).map(({ entity }) => entity))})`
 }
 
-/** SQL condition: of those that are `readable`, conflicts of the caller and of records that the caller may change. */
+/** SQL condition: among the readable conflicts, those of the caller and those of records that the caller may change. */
 async function seenBy(ctx: Ctx): Promise<SQL> {
   const { actor } = ctx
   const writers = [...actor.memberships].filter(([, role]) => atLeast(role, 'member')).map(([id]) => id)
@@ -125,13 +125,13 @@ export const conflicts = read(
   },
 )
 
-/** Returns how many conflicts of the user are open, of those that the credential may read. */
+/** Returns how many readable conflicts of the user are open. */
 export async function openConflicts(ctx: Ctx): Promise<number> {
   const own = eq(syncConflicts.userId, userIdOf(ctx.actor))
   return ctx.db.$count(syncConflicts, and(own, isNull(syncConflicts.resolvedAt), await readable(ctx)))
 }
 
-/** Adds what is stored now; null for a record that is deleted, or that the caller does not see. */
+/** Adds the stored value; null if the record is deleted or invisible to the caller. */
 async function toConflict(ctx: Ctx, row: Row): Promise<Conflict> {
   const { deviceId, deviceName, values, resolvedById: _, ...rest } = row
   const entity = ctx.app.records.synced.find((one) => one.entity === row.entity)
@@ -142,11 +142,11 @@ async function toConflict(ctx: Ctx, row: Row): Promise<Conflict> {
   return { ...rest, title, device: { id: deviceId, name: deviceName }, base: values.base, mine: values.mine, server }
 }
 
-/** Returns what a record is called: its title or name, else the beginning of its text. */
+/** Returns the title or name of a record, otherwise the beginning of its text. */
 const titleOf = ({ title, name, body, content }: Fields): string =>
   String([title, name, body, content].find((text) => typeof text === 'string' && text !== '') ?? '').slice(0, 500)
 
-/** Decides on a conflict. The rules of the web API hold for what is changed, deleted or restored. */
+/** Resolves a conflict. The rules of the web API apply to the resulting change. */
 export const resolve = write(
   'sync.resolve',
   ownCopy,

@@ -21,7 +21,7 @@ export async function containersOf(ctx: Ctx): Promise<Container[]> {
   ].sort()
 }
 
-/** Returns what the credential may read: its scopes decide. */
+/** Returns the entities that the credential's scopes allow to read. */
 export const readableBy = ({ app, actor }: Ctx): SyncEntity<Ctx>[] =>
   app.records.synced.filter(({ scope }) => scopeHolds(actor.scopes, scope))
 

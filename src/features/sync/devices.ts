@@ -20,12 +20,12 @@ export const SCHEMA = '2026-11-16'
 const OLDEST_SCHEMA = '2025-11-16'
 
 /**
- * A copy belongs to a person: not for MCP tokens, nor for an administrator who acts as somebody else. No scope is
- * needed, because those of a key decide which entities it gets and what it may change.
+ * A copy belongs to a person: MCP tokens, and administrators who act as someone else, cannot keep one. No scope is
+ * needed, because the scopes of a key decide which entities it gets and may change.
  */
 export const ownCopy: Rule = { kinds: ['session', 'api_key'], scope: null, role: null, own: true, limited: true }
 
-/** SQL condition: devices of the caller. One that is limited to projects knows only those that it registered itself. */
+/** SQL condition: devices of the caller. A credential limited to projects sees only those that it registered. */
 export const isOwnDevice = ({ actor }: Ctx): SQL =>
   and(
     eq(syncDevices.userId, userIdOf(actor)),
@@ -37,14 +37,14 @@ export type Device = typeof syncDevices.$inferSelect
 export const daysAgo = (now: string, days: number): string =>
   new Date(Date.parse(now) - days * 86_400_000).toISOString()
 
-/** Returns a device of the caller, whose protocol the server still speaks. */
+/** Returns a device of the caller whose protocol version the server still supports. */
 export async function deviceOf(ctx: Ctx, id: string): Promise<Device> {
   const found = await known(ctx, id)
   checkSchema(found.schema)
   return found
 }
 
-/** Returns a device of the caller. Another's does not exist; one that was not seen for 90 days is gone. */
+/** Returns a device of the caller. Devices of others are not found; a device that was not seen for 90 days is gone. */
 async function known(ctx: Ctx, id: string): Promise<Device> {
   const [found] = await ctx.db
     .select()
@@ -116,7 +116,7 @@ async function change(ctx: Ctx, { id }: Device, values: Partial<Device>): Promis
 }
 
 async function create(ctx: Ctx, values: typeof syncDevices.$inferInsert): Promise<string> {
-  // The lock makes concurrent callers count one after the other.
+  // The lock makes concurrent callers count one after another.
   await ctx.db.select({ id: users.id }).from(users).where(eq(users.id, values.userId)).for('no key update')
   const live = and(eq(syncDevices.userId, values.userId), gt(syncDevices.lastSeenAt, daysAgo(ctx.now, limits.days)))
   if ((await ctx.db.$count(syncDevices, live)) >= limits.devices)

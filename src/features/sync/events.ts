@@ -1,7 +1,7 @@
 import { define, number, text, texts } from '../../events/catalogue.ts'
 import { optional } from '../../schema.ts'
 
-/** All of them are for the user of the device alone. */
+/** Only the user of the device sees these events. */
 const ofSync = { kind: 'sync_device', feed: 'access' } as const
 
 export const syncRegistered = define('sync_device.registered', {
@@ -14,7 +14,7 @@ export const syncRemoved = define('sync_device.removed', {
   description: 'A device was removed, and its credential revoked',
   data: { name: text },
 })
-/** Written after the events of the change itself, so that a device gets the change no later than its receipt. */
+/** Written after the events of the change itself, so that a device receives the change no later than its receipt. */
 export const syncApplied = define('sync_device.applied', {
   ...ofSync,
   description: 'The server accepted or rejected changes of a device; `mutations` are their ids',

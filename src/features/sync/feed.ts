@@ -10,7 +10,7 @@ import { syncApplied } from './events.ts'
 import { isLink, type LinkEntity, readLinks, touching } from './links.ts'
 import type { Changes } from './page.ts'
 
-/** The feed of changes is the table of events: every changed record is named by an event of its container. */
+/** The feed of changes is the table of events: for every changed record, its container has an event. */
 
 interface Row {
   seq: number
@@ -24,7 +24,7 @@ interface Row {
   mutations: string[] | null
 }
 
-/** Rows of all containers that one statement looks through. */
+/** Rows of all containers that one statement reads. */
 const SCAN = 2000
 /** Events whose records are read together. */
 const BATCH = 100
@@ -37,13 +37,13 @@ interface Held {
 
 export interface Followed {
   position: Position
-  /** Ids of mutations that were decided on. */
+  /** Ids of mutations that were applied or rejected. */
   mutations: string[]
   /** False if there are more events. */
   complete: boolean
 }
 
-/** Adds what changed after a position in the containers that the device holds, until the page is full. */
+/** Adds the changes after a position in the containers that the device holds, until the page is full. */
 export async function follow(ctx: Ctx, from: Position, held: Held, limit: number, changes: Changes): Promise<Followed> {
   let position = await settle(ctx.db, from)
   const mutations: string[] = []
@@ -51,7 +51,7 @@ export async function follow(ctx: Ctx, from: Position, held: Held, limit: number
   for (;;) {
     const rows = await scan(ctx, position, held)
     const ends = rows.length < SCAN
-    // A record that was read after this scan is as new as every event of the scan, but not as those of the next one.
+    // A record that was read after this scan is as new as every event of the scan, but not as those of the next scan.
     const read = new Set<string>()
     const own = rows.flatMap((row, index) => (row.container ? [{ row, index }] : []))
     for (let start = 0; start < own.length; start += BATCH) {
@@ -116,10 +116,10 @@ async function scan(ctx: Ctx, position: Position, held: Held): Promise<Row[]> {
   }))
 }
 
-/** Drivers give jsonb as a text (embedded) or as a value (Postgres). */
+/** The embedded driver returns jsonb as text, Postgres as a value. */
 const parsed = (value: unknown): unknown => (typeof value === 'string' ? JSON.parse(value) : value)
 
-/** Adds the records that these events name, as they are now, except those in `read`, and notes them there. */
+/** Adds the records of these events in their current state, except those in `read`, and adds them to `read`. */
 async function addNamed(
   ctx: Ctx,
   rows: readonly Row[],
@@ -152,7 +152,7 @@ interface Named {
   container: Container
 }
 
-/** Returns what the events name, by entity; each record once in each container. */
+/** Returns the records that the events name, by entity; each record once in each container. */
 function namesIn({ app }: Ctx, rows: readonly Row[]): Map<string, Named[]> {
   const named = new Map<string, Named[]>()
   const seen = new Set<string>()
@@ -178,7 +178,7 @@ function namesIn({ app }: Ctx, rows: readonly Row[]): Map<string, Named[]> {
 interface LinksOf {
   /** Links that events name. */
   named: readonly Named[]
-  /** Records that were deleted, restored or moved, or only changed: their links may have come or gone with them. */
+  /** Records that were deleted, restored, moved or changed: their links may have appeared or disappeared with them. */
   touched: readonly Named[]
   containers: ReadonlySet<Container>
 }

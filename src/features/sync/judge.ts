@@ -21,9 +21,9 @@ import { isLink, readLinks } from './links.ts'
 import { equalsBase, merge } from './merge.ts'
 import type { Mutation } from './schema.ts'
 
-/** Decides what becomes of a mutation, and does it through the actions of the web API. */
+/** Decides whether a mutation is applied, and applies it through the actions of the web API. */
 
-/** A change that is kept until somebody decides on it. */
+/** A change that waits for a resolution. */
 export interface Clash {
   kind: 'field' | 'deleted' | 'delete'
   field: string | null
@@ -34,7 +34,7 @@ export interface Clash {
 export interface Verdict {
   status: 'applied' | 'merged' | 'conflict'
   clashes: Clash[]
-  /** Where the record belongs, if there are clashes. */
+  /** The container of the record, if there are conflicts. */
   container?: Container
   created?: true
 }
@@ -50,20 +50,20 @@ export interface Found {
   seen: boolean
 }
 
-/** A mutation, and what is known and allowed while it is decided on. */
+/** A mutation, with the data and limits for its decision. */
 export interface Case {
   mutation: Mutation
-  /** What was read for this and the next mutations. */
+  /** Records that were read for this and the next mutations. */
   ahead?: Ahead
-  /** Pays for merging. */
+  /** CPU time for merging. */
   budget: CpuBudget
 }
 
-/** Throws `AppError` for a mutation that is rejected. */
+/** Throws `AppError` to reject a mutation. */
 export async function judge(ctx: Ctx, entity: SyncEntity<Ctx>, { mutation, ahead, budget }: Case): Promise<Verdict> {
   const found = takeAhead(entity, mutation, ahead) ?? (await findAny(ctx, entity, mutation.id))
   if (mutation.op === 'delete') return remove(ctx, entity, mutation, found)
-  // An empty base says nothing about a stored record, so a record that does not exist is new.
+  // An empty base says nothing about a stored record, so a mutation of a missing record creates it.
   const isNew = Object.keys(mutation.base ?? {}).length === 0
   if (!found) {
     if (!isNew) throw notFound(entity.entity, mutation.id)
@@ -109,7 +109,7 @@ async function findAll(ctx: Ctx, entity: PlacedEntity<Ctx>, ids: readonly string
       .from(table as PgTable)
       .where(anyOf(table.id, idList(ids))),
   )
-  // Nobody sees deleted records, so the container tells whether the caller would.
+  // No one sees deleted records, so the container decides whether the caller would.
   const containers = rows.some(({ $deleted }) => $deleted) ? await containersOf(ctx) : []
   return new Map(
     rows.map(({ $container: container, $deleted: deleted, $seen, ...record }) => {
@@ -122,7 +122,7 @@ async function findAll(ctx: Ctx, entity: PlacedEntity<Ctx>, ids: readonly string
 /** Records that were read for several mutations at once, by entity and id. */
 export type Ahead = Map<string, Found>
 
-/** Reads the records that the caller's mutations are about. Those of agents are left out: they have other rights. */
+/** Reads the records of the caller's mutations. Mutations of agents are left out: agents have other rights. */
 export async function readAhead(ctx: Ctx, mutations: readonly Mutation[]): Promise<Ahead> {
   const ahead: Ahead = new Map()
   const known = mutations.filter(({ via, base }) => via === undefined && base)
@@ -136,9 +136,8 @@ export async function readAhead(ctx: Ctx, mutations: readonly Mutation[]): Promi
 }
 
 /**
- * Returns a record that was read ahead, once, and only if the user saw what it holds. Then the mutation is applied to
- * this version or, if it has changed meanwhile, judged again. What else becomes of a mutation is decided on a record
- * that was read for it alone.
+ * Returns a prefetched record, once, and only if the user saw its current fields. The mutation then applies to this
+ * version, or is decided again if the record has changed meanwhile. All other mutations read their record themselves.
  */
 function takeAhead({ entity, fields }: SyncEntity<Ctx>, mutation: Mutation, ahead?: Ahead): Found | undefined {
   const key = `${entity} ${mutation.id}`
@@ -161,7 +160,7 @@ async function findLink(ctx: Ctx, entity: Parameters<typeof readLinks>[1], id: s
 }
 
 async function create(ctx: Ctx, entity: SyncEntity<Ctx>, { id, fields = {} }: Mutation): Promise<Verdict> {
-  // Null is how pull sends what a record does not have; actions leave such fields out.
+  // Pull sends null for a missing value; actions leave such fields out.
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
   const { organizationId, ...own } = given
   const inside = await inNamedTeam(ctx, organizationId, own.projectId)
@@ -199,7 +198,7 @@ async function update(
   return { status: 'conflict', clashes, container }
 }
 
-/** Requires the right to change records like this one: who could not change it now cannot ask others to either. */
+/** Requires the right to change such records: without it, a person cannot submit a conflict for others either. */
 async function requireRight(ctx: Ctx, { entity }: SyncEntity<Ctx>, { record, container }: Found): Promise<void> {
   const { type, id } = splitContainer(container)
   // Only its owner finds a personal record.
@@ -208,7 +207,7 @@ async function requireRight(ctx: Ctx, { entity }: SyncEntity<Ctx>, { record, con
   await requireWriter(ctx, place, `Changing this ${entity}`)
 }
 
-/** Changes fields of a record. Throws `version_mismatch` if somebody else has changed it since it was read. */
+/** Changes fields of a record. Throws `version_mismatch` if someone else has changed it since it was read. */
 export async function change(ctx: Ctx, entity: SyncEntity<Ctx>, before: Stored, set: Fields): Promise<void> {
   if (!entity.update) throw invalid('/fields', `A ${entity.entity} cannot be changed.`)
   const inside = inTeamOf(ctx, before)
@@ -244,7 +243,7 @@ export async function erase(ctx: Ctx, entity: SyncEntity<Ctx>, record: Stored): 
 const cannotChange = ({ entity }: SyncEntity<Ctx>, field: string): AppError =>
   invalid(`/fields/${field}`, `A device cannot set the field ${field} of a ${entity}.`)
 
-/** Returns the context in the team of a stored record, whose rules count. A record that is shared has none here. */
+/** Returns the context in the team of a stored record, whose rules apply. A shared record keeps the context. */
 export function inTeamOf(ctx: Ctx, { organizationId }: Stored): Ctx {
   const { actor } = ctx
   if (typeof organizationId !== 'string' || !actor.memberships.has(organizationId)) return ctx
@@ -252,15 +251,15 @@ export function inTeamOf(ctx: Ctx, { organizationId }: Stored): Ctx {
 }
 
 /**
- * Returns the context in the team that a new record names. The user may have left that team since they wrote the record
- * offline: then it is rejected, because the members of any other team are not those it was written for.
+ * Returns the context in the team that a new record names. If the user has left that team since they wrote the record
+ * offline, it is rejected: it was not written for members of another team.
  */
 async function inNamedTeam(ctx: Ctx, organizationId: unknown, projectId: unknown): Promise<Ctx> {
   const { actor } = ctx
   if (organizationId === undefined || organizationId === actor.organizationId) return ctx
   if (typeof organizationId !== 'string') throw invalid('/fields/organizationId', 'organizationId must be an id.')
   if (actor.memberships.has(organizationId)) return { ...ctx, actor: { ...actor, organizationId } }
-  // A project that another team shares in a workspace: members of other teams create records in it too.
+  // A project that another team shares in a workspace: members of other teams also create records in it.
   const isShared = actor.reach.includes(organizationId) && typeof projectId === 'string'
   if (isShared && (await findProject(ctx, projectId)).organizationId === organizationId) return ctx
   throw new AppError(

@@ -3,7 +3,7 @@ import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
 import type { SyncEntity } from '../../records/sync.ts'
 
-/** Returns the key or slug that the server gave to a new record, if its kind has one. */
+/** Returns the key or slug of a new record, if its kind has one. */
 export async function keyOf(ctx: Ctx, { entity, table }: SyncEntity, id: string): Promise<string | undefined> {
   const key: PgColumn | SQL | undefined = ctx.app.records.find(entity)?.key
   if (!key) return undefined

@@ -7,7 +7,7 @@ import { and, or } from '../../db/conditions.ts'
 import { rowsAs } from '../../db/session.ts'
 import { type Container, isPlaced, type PlacedEntity, type Stored, type SyncEntity } from '../../records/sync.ts'
 
-/** A link or dependency belongs to the containers of its two ends, and is there for those who see both. */
+/** A link or dependency belongs to the containers of its two ends. People who see both ends see it. */
 
 type Ends = NonNullable<SyncEntity['ends']>
 export type LinkEntity = SyncEntity & { readonly ends: Ends }
@@ -20,7 +20,6 @@ export interface LinkCopy {
   readonly containers: readonly Container[]
 }
 
-/** Returns what can be at an end. */
 const entitiesAt = ({ app }: Ctx, { kind }: Ends[number]): PlacedEntity[] =>
   app.records.synced.filter(isPlaced).filter(({ entity }) => typeof kind !== 'string' || entity === kind)
 

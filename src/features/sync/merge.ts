@@ -3,18 +3,18 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FieldKind } from '../../records/sync.ts'
 import { type Edit, editsBetween } from '../../text/line-edits.ts'
 
-/** Brings together what a device and others made of a field. Knows values only: no clocks, no order of arrival. */
+/** Merges the changes of a field by a device and by others. Compares values only: no clocks, no order of arrival. */
 
 export type Merged = { readonly value: unknown; readonly how: 'unchanged' | 'taken' | 'merged' } | 'conflict'
 
 /**
- * Returns the value to store. `base` is what the user of the device saw, `stored` what is stored now, and `mine` what
- * the device wants.
+ * Returns the value to store. `base` is the value that the user of the device saw, `stored` the current one, `mine` the
+ * one of the device.
  */
 export function merge(kind: FieldKind, base: unknown, stored: unknown, mine: unknown): Merged {
   if (isSame(kind, stored, mine)) return { value: stored, how: 'unchanged' }
   if (equalsBase(stored, base)) return { value: mine, how: 'taken' }
-  // A device that wants what it saw has changed nothing.
+  // The device did not change the value that its user saw.
   if (equalsBase(mine, base)) return { value: stored, how: 'unchanged' }
   if (kind === 'set') return mergeSets(base, stored, mine)
   if (kind === 'text') return mergeTexts(base, stored, mine)
@@ -82,8 +82,8 @@ export function mergeLines(base: string, stored: string, mine: string): string |
 }
 
 /**
- * Returns the edits of both in order, equal ones once, or undefined if two touch: ranges that overlap or meet. Where
- * they only meet, nobody can tell which comes first.
+ * Returns the edits of both in order, equal ones once; undefined if two ranges overlap or touch. Where they touch,
+ * their order is unknown.
  */
 function combined(a: readonly Edit[], b: readonly Edit[]): Edit[] | undefined {
   const all = [...a, ...b].sort((x, y) => x.from - y.from || x.to - y.to)

@@ -48,7 +48,7 @@ export class Changes {
   }
 }
 
-/** Rows of a first read: even with the longest texts they are few enough to hold. */
+/** Rows of a first read: few enough for the memory even with the longest texts. */
 const FIRST = 50
 const MOST = 500
 const ENVELOPE = 200

@@ -25,7 +25,6 @@ interface State {
   reading: Reading | null
 }
 
-/** Returns the next page of changes for a device. */
 export const pull = read('sync.pull', ownCopy, async (ctx, query: PullQuery): Promise<Page> => {
   const device = await deviceOf(ctx, query.deviceId)
   const epoch = await epochOf(ctx.app.driver)
@@ -33,7 +32,7 @@ export const pull = read('sync.pull', ownCopy, async (ctx, query: PullQuery): Pr
   const entities = readableBy(ctx)
   const known = await stateOf(ctx, device, epoch, query.cursor)
   const had = [...known.held, ...(known.reading ? [known.reading.container] : [])]
-  // With other scopes the device holds too much or too little of each container, so it gets them again.
+  // With other scopes the device holds too much or too little of each container, so it gets them again in full.
   const forget = known.entities && !sameNames(known.entities, entities) ? had : had.filter((one) => !may.includes(one))
   const isKept = (container: Container) => !forget.includes(container)
   const state: State = {
@@ -79,7 +78,7 @@ async function nextPage(
 
 type Known = State & { id?: string; entities?: readonly string[] }
 
-/** Returns what a cursor says that the device holds; without a cursor, nothing. */
+/** Returns the state of a cursor; without a cursor, an empty one. */
 async function stateOf(ctx: Ctx, device: Device, epoch: string, cursor: string | undefined): Promise<Known> {
   if (cursor === undefined) return { position: await positionNow(ctx.db), held: [], reading: null }
   const id = cursor.startsWith('s1.') ? cursor.slice(3) : ''
@@ -110,14 +109,14 @@ const isCheckDue = ({ now }: Ctx, { lastCheckAt }: Device): boolean =>
 interface Kept {
   after: State
   entities: readonly SyncEntity[]
-  /** The cursor that the page began at. */
+  /** The cursor at which the page began. */
   used: string | undefined
   checked: boolean
 }
 
 /**
- * Stores the cursor of a page. The one before stays, so a lost response costs nothing; so do the latest ones of the
- * last hour, because a client may be cut off in the middle of a stream. Bookkeeping of reads, so not an event.
+ * Stores the cursor of a page. The previous one stays, so a lost response costs nothing, and so do the latest ones of
+ * the last hour, because a stream can break off in the middle. Bookkeeping of reads, so not an event.
  */
 async function keep(
   ctx: Ctx,

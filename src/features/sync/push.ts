@@ -19,17 +19,15 @@ import { syncDevices } from './table.ts'
 import { Turns } from './turns.ts'
 
 /**
- * How long one push may merge texts. Mutations after that get no receipt, so the device sends them again: other work
- * comes first, and no result depends on how fast the server is.
+ * How long one push may merge texts. Later mutations get no receipt, so the device sends them again: other work comes
+ * first, and no result depends on the speed of the server.
  */
 const MERGE_MS = 200
 
-/** Pushes of one user are applied one after the other. */
+/** Pushes of one user are applied one after another. */
 const turns = new Turns('pushes', 4)
 
-/**
- * Applies what a device has changed, in order, each mutation in its own transaction. Decides on at least one mutation.
- */
+/** Applies the mutations of a device in order, each in its own transaction. Decides on at least one. */
 export const push = flow('sync.push', ownCopy, async (ctx, { deviceId, mutations }: Push): Promise<Pushed> => {
   const device = await deviceOf(ctx, deviceId)
   return turns.take(device.userId, () => applyAll(ctx, device, mutations))
@@ -46,7 +44,7 @@ async function applyAll(ctx: Ctx, device: Device, mutations: readonly Mutation[]
     for (const receipt of decided) known.set(receipt.mutationId, receipt)
     if (decided.length > 0) await announce(ctx, { device, mutations: decided.map(({ mutationId }) => mutationId) })
   }
-  // A device may have missed the pull that brought these receipts, or a push may have failed before it announced them.
+  // The device may have missed the pull with these receipts, or a push may have failed before it announced them.
   if (repeated.size > 0) await announce(ctx, { device, mutations: [...repeated] })
   const receipts = ids.flatMap((id) => known.get(id) ?? [])
   const fresh = receipts.filter(({ mutationId }) => !repeated.has(mutationId))
@@ -71,7 +69,7 @@ async function decideSome(ctx: Ctx, { device, mutations, budget }: Some): Promis
   const receipts = new Map<string, Receipt>()
   for (const mutation of mutations) {
     if (budget.isSpent) break
-    // A push may name a mutation twice.
+    // A push may contain a mutation twice.
     if (receipts.has(mutation.mutationId)) continue
     receipts.set(mutation.mutationId, await decide(ctx, { device, mutation, ahead, budget }))
   }
@@ -85,7 +83,7 @@ interface One extends Case {
 /** Mutations whose records are read together. */
 const READ_AHEAD = 100
 
-/** For the inner writes: the actions that they call have rules of their own, also for an agent's token. */
+/** For the inner writes: the actions that they call have rules of their own, even for an agent's token. */
 const inner: Rule = { kinds: ['session', 'api_key', 'mcp_token'], scope: null, role: null, limited: true }
 
 const ATTEMPTS = 5
@@ -115,12 +113,11 @@ async function decide(ctx: Ctx, { ahead, ...one }: One): Promise<Receipt> {
 function refusalIn(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error.status < 500 ? error : undefined
   const refused = error instanceof DbError ? error : (error as { cause?: unknown }).cause
-  // Data exceptions: the database also refuses what no schema does, such as NUL in a text.
+  // Data exceptions: the database also rejects values that pass every schema, such as NUL in a text.
   if (!(refused instanceof DbError && refused.code.startsWith('22'))) return undefined
   return new AppError('invalid', 'A value cannot be stored: it is out of range or not well-formed.')
 }
 
-/** The record was created or changed between reading and writing it. */
 const isRace = (error: unknown): boolean =>
   (error instanceof AppError && error.code === 'version_mismatch') ||
   (error instanceof DbError && error.code === UNIQUE_VIOLATION)
@@ -155,9 +152,9 @@ const reject = write(
 )
 
 /**
- * Names mutations whose receipts the next pull brings: one event for many of them, because an event for each would
- * cost as much as the change. It comes after the events of the changes, so that pull sends those first. Until then the
- * device has no receipt and pushes them again, so nothing is lost if the server fails in between.
+ * Announces mutations whose receipts the next pull delivers: one event for many, because an event for each would cost
+ * as much as the change. It follows the events of the changes, so that pull sends those first. Until then the device
+ * has no receipt and pushes the mutations again, so nothing is lost if the server fails in between.
  */
 const announce = write(
   'sync.announce',
@@ -166,7 +163,7 @@ const announce = write(
     ctx.emit(syncApplied, { subjectId: device.id, userId: device.userId, data: { mutations } }),
 )
 
-/** Returns the entity of a mutation. The scope comes first: a mutation that conflicts calls no action. */
+/** Returns the entity of a mutation. Checks the scope first: a mutation that conflicts calls no action. */
 function entityFor({ app, actor }: Ctx, mutation: Mutation): SyncEntity<Ctx> {
   const entity = app.records.synced.find(({ entity: name }) => name === mutation.entity)
   if (!entity) throw notFound('entity', mutation.entity)
@@ -178,8 +175,8 @@ function entityFor({ app, actor }: Ctx, mutation: Mutation): SyncEntity<Ctx> {
 }
 
 /**
- * Returns who made the change: the user, or the agent of one of their tokens. An agent's change needs the rights of the
- * token and of the credential that sends it.
+ * Returns the author of the change: the user, or the agent of one of their tokens. An agent's change needs the rights
+ * of the token and of the credential that sends it.
  */
 async function authorOf(ctx: Ctx, { via }: Mutation): Promise<Actor> {
   const { actor } = ctx
@@ -189,11 +186,11 @@ async function authorOf(ctx: Ctx, { via }: Mutation): Promise<Actor> {
   const team = token && (token.sandboxOf ?? token.organizationId)
   if (!token || !team || !actor.memberships.has(team))
     throw new AppError('unauthenticated', 'The MCP token of this change is invalid or belongs to someone else.')
-  // The record says where it belongs, so the default project of the token does not count.
+  // The record names its project, so the token's default project does not apply.
   return { ...token, projectId: null, scopes: common(token.scopes, actor.scopes), ...commonLimit(token, actor) }
 }
 
-/** Returns the scopes that both have. */
+/** Returns the scopes that both lists grant. */
 const common = (a: readonly string[], b: readonly string[]): string[] => [
   ...new Set([...a.filter((scope) => holds(b, scope)), ...b.filter((scope) => holds(a, scope))]),
 ]

@@ -45,8 +45,8 @@ const insert = prepareDeferred((db) =>
 )
 
 /**
- * Stores what became of a mutation, together with the commit, which fails with a unique violation if another call has
- * decided on it meanwhile.
+ * Stores the result of a mutation at the commit, which fails with a unique violation if another call has decided on it
+ * meanwhile.
  */
 export function storeReceipt(ctx: Ctx, device: { id: string }, receipt: Receipt): void {
   const { mutationId, status, code = null, detail = null, key = null } = receipt

@@ -20,7 +20,7 @@ const shown = {
   lastPushAt: syncDevices.lastPushAt,
 }
 
-/** Returns the user's devices, and the sums of the containers that they see. */
+/** Returns the user's devices, and the checksums of the containers that the user sees. */
 export const status = read('sync.status', ownCopy, async (ctx, { deviceId }: StatusQuery): Promise<Status> => {
   const device = deviceId === undefined ? { only: null } : await deviceOf(ctx, deviceId)
   const devices = await ctx.db

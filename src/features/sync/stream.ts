@@ -6,9 +6,9 @@ import type { Page, PullQuery } from './schema.ts'
 export const NDJSON = 'application/x-ndjson'
 
 /**
- * Returns all pages as one stream, a JSON object on each line. The next page is read when the client has taken the one
- * before, with the rights that its user has by then. If they end meanwhile, so does the stream, and a page that says
- * `hasMore` is its last line. The first page is read before, so that its errors have their status.
+ * Returns all pages as one stream, a JSON object on each line. Each page is read when the client has received the one
+ * before, with the current rights of its user. If the rights end, the stream ends, and its last line is a page with
+ * `hasMore`. The first page is read before the response starts, so that its errors have their status.
  */
 export async function pages(ctx: Ctx, query: PullQuery): Promise<Response> {
   let page: Page | undefined = await pull(ctx, query)

@@ -4,7 +4,7 @@ import { instant, json, newId } from '../../db/columns.ts'
 import type { Container } from '../../records/sync.ts'
 import { users } from '../users/table.ts'
 
-/** A device that keeps a copy of what its user sees. */
+/** A device that keeps a copy of the records that its user sees. */
 export const syncDevices = pgTable(
   'sync_devices',
   {
@@ -14,13 +14,13 @@ export const syncDevices = pgTable(
       .references(() => users.id, { onDelete: 'cascade' }),
     name: text().notNull(),
     platform: text().notNull(),
-    /** The version of the protocol that the device knows, a date. */
+    /** The protocol version of the device, a date. */
     schema: text().notNull(),
     /** The containers that it keeps; null: all. */
     only: json<Container[]>(),
     /** Ed25519, raw, base64url: signs the bundles of a device that is never connected. */
     publicKey: text(),
-    /** The number and the SHA-256 of the last bundle that was carried from the device. */
+    /** The number and the SHA-256 of the last bundle that was imported from the device. */
     carried: integer().notNull().default(0),
     carriedHash: text(),
     /** The credential that registered it. Removing the device revokes it. */
@@ -36,15 +36,15 @@ export const syncDevices = pgTable(
   (t) => [index('sync_devices_user').on(t.userId), index('sync_devices_credential').on(t.credentialId)],
 )
 
-/** The part of a container that the next page goes on with. */
+/** The part of a container where the next page continues. */
 export interface Reading {
   container: Container
   entity: string
-  /** The last id that was sent of this entity. */
+  /** The last id of this entity that was sent. */
   after?: string
 }
 
-/** What a device holds after a page. A cursor is the id of such a row. */
+/** The state of a device after a page. A cursor is the id of such a row. */
 export const syncCursors = pgTable(
   'sync_cursors',
   {
@@ -53,9 +53,9 @@ export const syncCursors = pgTable(
       .notNull()
       .references(() => syncDevices.id, { onDelete: 'cascade' }),
     createdAt: instant().notNull(),
-    /** A cursor of the hub: how far the device has followed the events. */
+    /** Position in the feed of events. */
     position: text().notNull(),
-    /** The containers that it holds whole. */
+    /** The containers that it holds in full. */
     held: json<Container[]>().notNull(),
     reading: json<Reading>(),
     /** The entities that its credential could read. */
@@ -66,7 +66,7 @@ export const syncCursors = pgTable(
 
 export const receiptStatuses = ['applied', 'merged', 'conflict', 'rejected'] as const
 
-/** What became of a mutation, so that each is applied once. */
+/** The result of a mutation, so that each is applied once. */
 export const syncReceipts = pgTable(
   'sync_receipts',
   {
@@ -88,8 +88,8 @@ export const syncReceipts = pgTable(
 export const conflictKinds = ['field', 'deleted', 'delete'] as const
 
 /**
- * A change that a device could not make. `field`: the field was changed here too. `deleted`: the record was deleted
- * here. `delete`: the device deleted the record, which was changed here.
+ * A change that a device could not make. `field`: the field also changed on the server. `deleted`: the record was
+ * deleted on the server. `delete`: the device deleted a record that changed on the server.
  */
 export const syncConflicts = pgTable(
   'sync_conflicts',
@@ -99,7 +99,7 @@ export const syncConflicts = pgTable(
     userId: uuid()
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
-    /** Kept as text when the device is removed: the change is still to be decided on. */
+    /** Not a foreign key: the conflict stays open when the device is removed. */
     deviceId: uuid().notNull(),
     deviceName: text().notNull(),
     mutationId: uuid().notNull(),
@@ -108,7 +108,7 @@ export const syncConflicts = pgTable(
     container: text().$type<Container>().notNull(),
     kind: text().$type<(typeof conflictKinds)[number]>().notNull(),
     field: text(),
-    /** What the user saw, and what they made of it. */
+    /** The value that the user saw, and their new value. */
     values: json<{ base: unknown; mine: unknown }>().notNull(),
     resolvedAt: instant(),
     resolvedById: uuid(),

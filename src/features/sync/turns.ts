@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts'
 
-/** Lets each user do one thing at a time in this process. Others of the same user wait, up to a number. */
+/** Runs the work of each user one after another in this process. A limited number may wait. */
 export class Turns {
   readonly #lines = new Map<string, Promise<unknown>[]>()
 

@@ -21,8 +21,8 @@ interface Result {
 }
 
 /**
- * Adds the records of containers that the device gained, one container after the other, until the page is full. The
- * position in the feed stays where it was meanwhile: whatever changes during the reading is named by later events.
+ * Adds the records of containers that the device gained, one container after another, until the page is full. The
+ * position in the feed stays unchanged meanwhile: later events report all changes during the read.
  */
 export async function readWhole(ctx: Ctx, gained: readonly Container[], part: Part, changes: Changes): Promise<Result> {
   const { reading, entities } = part
@@ -60,7 +60,7 @@ async function readEntity(ctx: Ctx, entity: SyncEntity, from: From, changes: Cha
   }
 }
 
-/** Below every id. */
+/** Lower than every id. */
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 async function readRows(

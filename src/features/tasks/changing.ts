@@ -28,7 +28,7 @@ export async function lockForChange(
     await lockNeighbours(ctx, eq(tasks.id, before.id), [...(blockers ?? []), ...(parentId ? [parentId] : [])])
 }
 
-/** Writes a change and returns the task as it is then. */
+/** Writes a change and returns the changed task. */
 export async function store(ctx: Ctx, before: Task, set: Change): Promise<Task> {
   const columns = { id: tasks.id, version: tasks.version }
   const again = () => find(ctx, before.id)
@@ -44,8 +44,7 @@ export async function store(ctx: Ctx, before: Task, set: Change): Promise<Task> 
 
 /**
  * Returns the columns that change with a status. A lease ends when the task is neither in progress nor in review. Every
- * move into `done` comes through here, so this is where open criteria stop it. `acceptance`: the criteria after the
- * change.
+ * change to `done` passes here, so open criteria are checked here. `acceptance`: the criteria after the change.
  */
 export function moved(ctx: Ctx, found: Found, status: Status, acceptance = found.task.acceptance): Change {
   const { task: before } = found
@@ -99,7 +98,7 @@ export const stillOpen = ({ status, acceptance }: Task): Pick<TaskChanged, 'open
   return open.length > 0 ? { openCriteria: open } : {}
 }
 
-/** Notifies a person whom somebody else assigned the task to. */
+/** Notifies a person to whom someone else assigned the task. */
 export async function tellAssignee(ctx: Ctx, task: Task, assignee: Party | undefined): Promise<void> {
   if (assignee?.type !== 'user' || assignee.id === ctx.actor.userId) return
   const { name } = speaker(ctx)

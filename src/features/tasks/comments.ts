@@ -61,7 +61,7 @@ export const comments = read(
 interface NewComment {
   ref: string
   body: string
-  /** A question: whoever it concerns is notified, and it needs them until they or an agent of theirs comment. */
+  /** A question: the people concerned are notified, and it stays open until they or one of their agents comment. */
   asks?: boolean
   id?: string
 }
@@ -95,8 +95,8 @@ export const comment = write(
 )
 
 /**
- * A comment of the person who was asked answers the open questions of the task, and so does one of another agent of
- * theirs than the one that asked, unless the agent asks something itself.
+ * A comment answers the open questions of the task if it is by the person who was asked, or by another of their agents
+ * than the one that asked, unless the comment is a question itself.
  */
 async function settleAnswered(ctx: Ctx, taskId: string, asks: boolean): Promise<void> {
   const { userId, agent } = ctx.actor
@@ -105,8 +105,8 @@ async function settleAnswered(ctx: Ctx, taskId: string, asks: boolean): Promise<
 }
 
 /**
- * Notifies those whom a question concerns: the people it names; if it names none, the person that the asking agent
- * works for; if a person asks, whoever does the task or has an agent do it, and otherwise who created it.
+ * Notifies the people that a question concerns: those it mentions; otherwise the person that the asking agent works
+ * for; for a question by a person, the assignee or the agent's person, and otherwise the task's creator.
  */
 async function tellAsked(ctx: Ctx, task: Task, notice: Omit<Notice, 'userId' | 'reason'>): Promise<void> {
   const named = await mentioned(ctx, task, notice.message ?? '')
@@ -129,7 +129,7 @@ const whatOf: Record<CommentAction, string> = {
   removeComment: 'Deleting a comment of someone else',
 }
 
-/** Returns why the caller may not change a comment: its author may, and administrators of the team. */
+/** Returns why the caller may not change a comment: only its author and administrators of the team may. */
 const changeRefusal = (ctx: Ctx, found: Found, { author }: Comment, action: CommentAction): Refusal | undefined =>
   refusals.comment(ctx, found) ??
   (sameParty(author, speaker(ctx)) ? undefined : roleRefusalOn(ctx.actor, found.project, 'admin', whatOf[action]))
@@ -155,7 +155,7 @@ async function changeable(ctx: Ctx, { ref, commentId }: CommentRef, action: Comm
   return { task: found.task, before }
 }
 
-/** Locks it, so that of two edits of one version the second is refused. */
+/** Locks it, so that of two edits of one version the second is rejected. */
 async function findComment(ctx: Ctx, taskId: string, commentId: string): Promise<Comment> {
   const [row] = await ctx.db
     .select(visible)
@@ -182,13 +182,13 @@ export const updateComment = write(
   { versioned: true },
 )
 
-/** Nobody has to answer where no question is left. */
+/** Settles the notifications of a task without open questions. */
 async function settleUnasked(ctx: Ctx, taskId: string): Promise<void> {
   const questions = await ctx.db.$count(taskComments, and(eq(taskComments.taskId, taskId), eq(taskComments.asks, true)))
   if (questions === 0) await settle(ctx, { id: taskId, reasons: ['question'] })
 }
 
-/** Deletes a comment for good. */
+/** Deletes a comment permanently. */
 export const removeComment = write(
   'tasks.removeComment',
   changing,

@@ -89,7 +89,7 @@ export async function unearth(ctx: Ctx, organizationId: string, roots: SQL, dele
   return back.length
 }
 
-/** Comments are back with their task. */
+/** Restores the comments together with their task. */
 async function commentsOf(ctx: Ctx, back: readonly Buried[]): Promise<string[]> {
   const rows = await ctx.db
     .select({ id: taskComments.id })
@@ -140,7 +140,7 @@ export const restore = write(
   { idempotent: true, versioned: true },
 )
 
-/** Requires that its story and parent exist. */
+/** Requires that the task's story and parent are not deleted. */
 async function requireStanding(ctx: Ctx, { storyId, parentId }: Task): Promise<void> {
   const [story] = storyId
     ? await ctx.db

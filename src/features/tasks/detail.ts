@@ -11,11 +11,11 @@ import { findInFull } from './task-context.ts'
 /** Returns a task with everything that a worker needs to start on it. */
 export const detail = read('tasks.detail', member('tasks:read'), (ctx, { ref }: { ref: string }) => detailOf(ctx, ref))
 
-/** What the caller may do is found out when it is read: tools do not show it. */
+/** Permissions are computed when they are read: tools do not show them. */
 export async function detailOf(ctx: Ctx, ref: string): Promise<TaskDetail> {
   const { found, near } = await findInFull(ctx, ref)
   const { task, project } = found
-  // Neither needs the other, so both are asked for at once.
+  // The two do not depend on each other, so both run at once.
   const [given, links] = await Promise.all([taskParts.call(ctx, { task }), linkedWith(ctx, task)])
   const parts: Pick<TaskDetail, 'features'> = Object.assign({ features: [] }, ...given)
   return {

@@ -2,10 +2,10 @@ import { anything, define, flag, number, text, texts } from '../../events/catalo
 import { nullable, optional } from '../../schema.ts'
 
 const ofTask = { kind: 'task', live: true, line: 'task' } as const
-/** `concerns`: ids of the people and agents whose task it is or was; their open streams get the event. */
+/** `concerns`: ids of the people and agents whose task it is or was; their open streams receive the event. */
 const shown = { key: text, title: text, status: text, version: number, concerns: texts } as const
 
-/** The lease after the change, or null. It is no part of a synced record; the latest `lastSeenAt` wins. */
+/** The lease after the change, or null. It is not part of a synced record; the latest `lastSeenAt` wins. */
 const lease = { lease: optional(anything) } as const
 
 export const taskCreated = define('task.created', { ...ofTask, description: 'A task was created', data: shown })

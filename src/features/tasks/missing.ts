@@ -11,9 +11,9 @@ const key = /^([a-z]{2,6})-(\d{1,9})$/i
 const NEAREST = 2
 
 /**
- * Returns the error for a task that does not exist. For an agent whose token may read tasks it also names the nearest
- * tasks of the project that the agent sees (`visible`): agents often confuse numbers, and would have to list the tasks.
- * People have the list before them.
+ * Returns the error for a task that does not exist. For an agent whose token may read tasks, it also names the nearest
+ * tasks of the project (`visible`): agents often confuse numbers, and would otherwise have to list the tasks. People
+ * see the list anyway.
  */
 export async function noSuchTask(ctx: Ctx, ref: string, visible: SQL): Promise<AppError> {
   const error = notFound('task', ref)

@@ -11,7 +11,7 @@ import { tasks } from './table.ts'
 
 const MOST_TASKS = 20
 
-/** Returns nothing if the credential's scopes do not allow reading tasks. */
+/** Empty if the credential's scopes do not allow reading tasks. */
 export const agentTasks = agentParts.handle(async (ctx, { agent }) =>
   mayRead(ctx, 'task') ? { openTasks: await tasksOf(ctx, agent.id) } : {},
 )
@@ -21,7 +21,7 @@ export const agentLetsGo = onAgentRemoved.handle(async (ctx, { agent }) => {
   return {}
 })
 
-/** Finished tasks keep their assignee: it says who did them. */
+/** Finished tasks keep their assignee, which shows who did them. */
 export const stoppedLetsGo = onAgentStopped.handle((ctx, { agentId }) =>
   letGo(ctx, { type: 'agent', id: agentId }, notInArray(tasks.status, ['done', 'cancelled'])),
 )

@@ -5,8 +5,8 @@ import { users } from '../users/table.ts'
 import { tasks } from './table.ts'
 
 /**
- * SQL for a party as JSON: its name; of an agent also its program and the id and name of the person it works for. Null
- * for a removed account, and for an agent that is no longer the team's or public.
+ * SQL for a party as JSON: its name; for an agent also its program and the id and name of the person it works for. Null
+ * for a removed account, and for an agent that neither belongs to the team any more nor is public.
  */
 export const partyOf = (type: SQL, id: SQL, forId?: SQL): SQL<string | null> =>
   sql`case ${type}
@@ -22,7 +22,7 @@ export function toParty(type: Party['type'], id: string | null, json: string): P
 }
 
 export const assigneeParty = partyOf(sql`${tasks.assigneeType}`, sql`${tasks.assigneeId}`)
-/** The assignee of a task, as list items have it. */
+/** The assignee of a task, for list items. */
 export const assigneeOfItem: SQL = sql`case when ${assigneeParty} is not null
   then json_build_array(${tasks.assigneeType}, ${tasks.assigneeId}, ${assigneeParty})::text end`.mapWith(
   (json: string): Party => toParty(...(JSON.parse(json) as [Party['type'], string, string])),

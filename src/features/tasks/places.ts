@@ -15,14 +15,14 @@ import { tasks } from './table.ts'
 
 /** Where a task belongs: its project, number, story, parent and position. */
 
-/** Returns the project to plan in: the named one, else the one that the caller works in. */
+/** Returns the project to plan in: the named one, otherwise the one that the caller works in. */
 export async function projectFor(ctx: Ctx, ref: string | undefined): Promise<Project> {
   const project = await requireProject(ctx, ref)
   requireOpenProject(ctx, project, 'Planning in this project')
   return project
 }
 
-/** Reserves numbers and returns the first. Also locks the project's row, so that numbering and ordering take turns. */
+/** Reserves numbers and returns the first. Locks the project, so that writers number and order tasks in turn. */
 export async function takeNumbers(ctx: Ctx, projectId: string, many: number): Promise<number> {
   const [row] = await ctx.db
     .update(projectTable)
@@ -33,8 +33,8 @@ export async function takeNumbers(ctx: Ctx, projectId: string, many: number): Pr
 }
 
 /**
- * Checks that story and parent belong to the project, and that a task is not a part of itself. The default story of a
- * part is its parent's. Call it under the project's lock; otherwise story or parent may be deleted meanwhile.
+ * Checks that story and parent belong to the project, and that a task is not a part of itself. A part inherits its
+ * parent's story by default. Call it under the project's lock; otherwise the story or parent may be deleted meanwhile.
  */
 export async function checkPlace(
   ctx: Ctx,
@@ -78,7 +78,7 @@ async function storyIn(ctx: Ctx, projectId: string, ref: string): Promise<string
   return found.id
 }
 
-/** Returns the position behind another task of the project; `null`: the first one. */
+/** Returns the position after another task of the project; `null`: the first position. */
 export async function positionAfter(ctx: Ctx, task: Task, after: string | null): Promise<number> {
   const behind = after === null ? null : (await inProject(ctx, after, task.projectId)).id
   await lockProject(ctx, task.projectId)

@@ -10,7 +10,7 @@ import { users } from '../users/table.ts'
 import { visibleTo } from './rows.ts'
 import { taskComments, tasks } from './table.ts'
 
-/** A question about a task that nobody has answered yet. */
+/** An unanswered question about a task. */
 export interface OpenQuestion {
   key: string
   body: string
@@ -23,7 +23,7 @@ export interface OpenQuestion {
 const MOST_QUESTIONS = 10
 
 /**
- * Returns the open questions to the caller's person in any project, those first, and all others of the project. A
+ * Returns the open questions: first those to the caller's person in any project, then all others of the project. A
  * question is open while the notification of the person who was asked is: both were written at the same time.
  */
 export async function findOpenQuestions(ctx: Ctx, project?: Place): Promise<OpenQuestion[]> {
@@ -43,7 +43,7 @@ export async function findOpenQuestions(ctx: Ctx, project?: Place): Promise<Open
     .innerJoin(users, eq(users.id, notifications.userId))
     .where(
       and(
-        // The index of what needs somebody has these conditions.
+        // Matches the conditions of the index.
         isOpen(notifications),
         or(isMine, project && isMember(project)),
         eq(notifications.reason, 'question'),

@@ -40,7 +40,7 @@ export const taskRecord: RecordKind<Ctx> = {
   key,
   keyBegins,
   status: tasks.status,
-  // What blocks it depends on the reader.
+  // Blockers are left out, because they depend on the reader.
   item: { ...plain, assignee: assigneeOfItem },
   inBriefs: true,
   search: {

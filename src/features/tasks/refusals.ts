@@ -21,14 +21,13 @@ import { callingWorker, holds, isFromThere, isInSession, isLeftBehind, type Work
 import { type Found, findWithProject, HIDDEN, keysInWords } from './rows.ts'
 import type { Lease, Task, TaskAction, TaskComplete, TaskItem } from './schema.ts'
 
-/** The rule of every action that changes a task. */
 export const changing = member('tasks:write')
-/** Only a person can say that they checked something, where no agent can sign in. */
+/** Only a person can confirm that they checked evidence, so it needs a browser, where no agent can sign in. */
 export const verifying = atBrowser('/tasks/{id}')
 
 /**
  * Each returns why the caller may not perform an action on a task that they can see, or undefined. The actions and
- * `can` both use them, so they always agree.
+ * the permissions both use them, so they always agree.
  */
 export const refusals = {
   update: (ctx: Ctx, found: Found) =>
@@ -99,9 +98,9 @@ function takeRefusal(ctx: Ctx, found: Found, by: Worker = callingWorker(ctx)): R
 }
 
 /**
- * Agents cannot change a task on which another worker has a live lease. People at the web can, because they see whom
- * they disturb. A call from where the lease was taken counts as the holder's, even if it does not name the agent,
- * unless it names another session.
+ * Agents cannot change a task on which another worker has a live lease. People in the dashboard can, because they see
+ * who holds it. A call from the credential and connection of the lease counts as the holder's, even if it does not name
+ * the agent, unless it names another session.
  */
 export function heldRefusal(ctx: Ctx, found: Found, by: Worker = callingWorker(ctx)): Refusal | undefined {
   const { lease } = found.task
@@ -114,8 +113,8 @@ const takeOverRefusal = (ctx: Ctx, found: Found, by: Worker = callingWorker(ctx)
   isLeftBehind(found, by) ? undefined : heldRefusal(ctx, found, by)
 
 /**
- * The refusal names the holder, when they were last seen, and when the claim expires; for a task that the caller may
- * take over, how to do that.
+ * The refusal names the holder, their last activity and the end of the claim; for a task that the caller may take over,
+ * it explains how.
  */
 function heldBy(ctx: Ctx, found: Found, lease: Lease, by: Worker): Refusal {
   const { holder, lastSeenAt, expiresAt } = lease

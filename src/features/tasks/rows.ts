@@ -17,8 +17,6 @@ import { assigneeParty, partyOf, toParty } from './parties.ts'
 import type { Acceptance, Lease, Task, TaskItem } from './schema.ts'
 import { taskDependencies, tasks } from './table.ts'
 
-/** Reads tasks: turns database rows into the API's records. */
-
 /**
  * SQL for the open tasks (`o`) at the other end of its dependencies. `offset 0` makes the planner look up each one: on
  * small or new tables it would join all tasks with all tasks, once for every row. Tasks whose project moved to another
@@ -29,19 +27,18 @@ const openOnes = (dependency: SQL): SQL =>
     where t.id = d.other and t.deleted_at is null and t.status not in ('done', 'cancelled')
       and t.organization_id = ${tasks.organizationId}
     offset 0) o`
-/** Stands for the keys of tasks whose project the reader does not see. It is no key, because those have a number. */
+/** Replaces the keys of tasks whose project the reader cannot see. No key is equal to it: keys contain a number. */
 export const HIDDEN = 'hidden'
 const keyList = (ones: SQL, rights: Rights): SQL<string | null> =>
   sql<string | null>`(select string_agg(coalesce(o.key || '-' || o.number, ${HIDDEN}), ',' order by o.key, o.number)
     from (select o.number, (select ${projectTable.key} from ${projectTable}
       where ${projectTable.id} = o.project_id and ${projects.visibleTo(rights)}) as key from ${ones}) o)`
-/** Returns each key once, and `hidden` once for all that the reader does not see. */
+/** Returns each key once, and `hidden` once for all tasks that the reader cannot see. */
 export const keysIn = (list: string | null): string[] => [...new Set(list?.split(','))]
-/** Returns keys as a sentence shows them. */
 export const keysInWords = (keys: readonly string[]): string =>
   keys.map((key) => (key === HIDDEN ? 'a task that you cannot see' : key)).join(', ')
 
-/** Keys of the open tasks that block it (`TUT-1,TUT-7`), and of those that it blocks. */
+/** Keys of the open tasks that block it (`TUT-1,TUT-7`), and of the tasks that it blocks. */
 const openBlockers = (rights: Rights) =>
   sql<string | null>`case when ${tasks.hasOpenBlockers} then ${keyList(
     openOnes(sql`select d.blocked_by_id as other from ${taskDependencies} d where d.task_id = ${tasks.id}`),
@@ -56,7 +53,7 @@ export const openWaiters = (rights: Rights) =>
 export const parentIsBlocked = sql`coalesce((select p.has_open_blockers from ${tasks} p
   where p.id = ${tasks.parentId}), false)`
 
-/** What lists show. */
+/** Columns of list items. */
 const listed = (rights: Rights) => ({
   id: tasks.id,
   createdAt: tasks.createdAt,
@@ -97,7 +94,7 @@ const visible = (rights: Rights) => ({
   acceptance: tasks.acceptance,
   completionNotes: tasks.completionNotes,
 })
-/** Adds the columns that decide who may change it. */
+/** Adds the columns that permissions depend on. */
 export const foundColumns = (rights: Rights) => ({
   task: visible(rights),
   project: {
@@ -119,7 +116,7 @@ export const foundColumns = (rights: Rights) => ({
 export const live = isNull(tasks.deletedAt)
 export const visibleTo = (rights: Rights): SQL => and(live, projects.visibleTo(rights))
 
-/** The tables of a query that uses `visibleTo`. */
+/** The tables that a query with `visibleTo` needs. */
 export const withProject = sql`${tasks} join ${projectTable} on ${projectTable.id} = ${tasks.projectId}`
 
 export const selectItems = ({ db, actor }: Ctx) =>
@@ -217,7 +214,7 @@ export async function inProject(ctx: Ctx, ref: string, projectId: string): Promi
   return task
 }
 
-/** Names every field: to copy a row without some of its columns takes several times as long. */
+/** Names every field: copying a row without some of its columns takes several times as long. */
 export function toItem(row: ItemRow, now: string): TaskItem {
   const { assigneeType: type, assigneeParty: party } = row
   return {
@@ -267,13 +264,13 @@ const toTask = (row: Row['task'], now: string): Task => ({
   completionNotes: row.completionNotes,
 })
 
-/** Returns keys for an event of the task: it is read by all who see the project, but who may see no other. */
+/** Hides keys of other projects in an event of the task: people who see only this project read it, too. */
 export const withinProject = ({ key, number }: TaskItem, keys: readonly string[]): string[] => {
   const own = key.slice(0, -String(number).length)
   return [...new Set(keys.map((other) => (other.startsWith(own) ? other : HIDDEN)))]
 }
 
-/** Ids of current and former assignees and holders; their open streams get the event. */
+/** Ids of current and former assignees and holders; their open streams receive the event. */
 const partiesOf = (...states: (TaskItem | undefined)[]): string[] =>
   [...new Set(states.flatMap((task) => [task?.assignee?.id, task?.lease?.holder.id]))].filter(
     (id) => typeof id === 'string',

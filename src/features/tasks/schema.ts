@@ -31,7 +31,7 @@ export const kinds = ['blocks', 'relates', 'discovered_from', 'duplicates'] as c
 export const Acceptance = object({ text: title(500, { example: 'A second process is refused' }), done: bool() })
 export type Acceptance = Static<typeof Acceptance>
 
-/** Criteria that a call ticks. A client that knows only strings sends numbers as such. */
+/** Criteria that a call ticks. Clients that only support strings send numbers as strings. */
 export const Accepted = Type.Union(
   [
     Type.Literal('all'),
@@ -144,7 +144,6 @@ export const TaskEvidence = object({
 })
 export type TaskEvidence = Static<typeof TaskEvidence>
 
-/** Names of the actions on a task. */
 export const taskActions = ['update', 'complete', 'claim', 'release', 'comment', 'relate', 'remove', 'verify'] as const
 export type TaskAction = (typeof taskActions)[number]
 
@@ -220,13 +219,11 @@ export type TaskPatch = Static<typeof TaskPatch>
 
 const createdById = nullable(id())
 const Freed = Type.Array(object({ id: id(), key, title: taskTitle, createdById }))
-/** What a caller learns who takes a task over from another connection of the same token. */
+/** Tells a caller that it took a task over from another connection of the same token. */
 const takenOver = optional(text(500, { example: 'You held it on another connection.' }))
-/** A claimed task. */
 export const TaskClaimed = object({ ...Task.properties, takenOver })
 export type TaskClaimed = Static<typeof TaskClaimed>
 
-/** A changed task, with the tasks that it unblocked or blocked. */
 export const TaskChanged = object({
   ...Task.properties,
   freed: Type.Array(Freed.items, { description: 'Tasks that can be started now' }),

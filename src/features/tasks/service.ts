@@ -83,7 +83,7 @@ export const create = write(
 )
 
 /**
- * Changes the given fields, and adds the evidence and the comment. A comment alone may be added to a task that somebody
+ * Changes the given fields, and adds the evidence and the comment. A comment alone can be added to a task that someone
  * else holds.
  */
 export const update = write(
@@ -123,7 +123,7 @@ async function change(
     given || accepted || cleared.length > 0 ? ticked(given ? criteria(given, known) : known, accepted) : undefined
   const blockers = blockedBy && (await findBlockers(ctx, before.organizationId, blockedBy))
   await lockForChange(ctx, before, patch, blockers)
-  // A caller who sends back what they read keeps the blockers that they cannot see.
+  // A caller who sends back the list that they read keeps the blockers that they cannot see.
   if (blockers) await setBlockers(ctx, before, blockers, { keepHidden: blockedBy.includes(HIDDEN), dependencyId })
   const assignee = named ? await findParty(ctx, project, named) : undefined
   if (status && status !== before.status)
@@ -144,13 +144,12 @@ async function change(
   return { ...changed, ...stillOpen(changed), ...(await consequences(ctx, before, changed)) }
 }
 
-/** Returns the criteria whose ticks a change of status clears: reopening a task clears all of them. */
+/** Returns the criteria that a change of status unticks: reopening a task unticks all. */
 const ticksClearedBy = ({ status: before, acceptance }: Task, status: Status): string[] =>
   isClosed(before) && !isClosed(status) ? acceptance.filter(({ done }) => done).map(({ text }) => text) : []
 
 const MOST_LABELS = 50
 
-/** Returns the labels after a change that replaces, adds or removes some. */
 function relabelled(
   before: Task,
   {

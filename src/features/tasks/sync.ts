@@ -21,7 +21,7 @@ import { CommentCreate, TaskCreate, TaskPatch } from './schema.ts'
 import { create, update } from './service.ts'
 import { taskComments, tasks } from './table.ts'
 
-/** A new task is planned work; any other state that the device gave it is a change that follows. */
+/** A new task is planned work; any other state from the device is applied as a second change. */
 const startsAs = new Set<unknown>(['backlog', 'todo'])
 
 export const taskSync: Synced<Ctx> = {
@@ -81,7 +81,7 @@ export const taskSync: Synced<Ctx> = {
   restore: (ctx, { id }) => restore(ctx, { ref: id }),
 }
 
-/** Changes a task. What is said about a completion is added as completing adds it: nothing said before is lost. */
+/** Changes a task. Completion notes are added as by a completion, so that no earlier notes are lost. */
 async function change(ctx: Ctx, before: Stored, { completionNotes, ...fields }: Fields): Promise<unknown> {
   const patch = (rest: Fields) => ({ ...checked(TaskPatch, renamed(rest, 'assigneeId', 'assignee')), ref: before.id })
   if (completionNotes === undefined) return update(ctx, patch(fields))
@@ -98,7 +98,7 @@ const Notes = object({ completionNotes: text(32_000) })
 const ofProject = object({ id: id({ description: 'projectId' }) })
 const ofTask = object({ id: id({ description: 'taskId' }) })
 
-/** Devices add and delete comments; edits come from the server. They belong where their task does. */
+/** Devices add and delete comments; edits come from the server. A comment belongs to the container of its task. */
 export const commentSync: SyncEntity<Ctx> = {
   entity: 'comment',
   table: taskComments,

@@ -45,14 +45,14 @@ export const pickOrder = (t: Columns): [assignee: SQL, urgency: SQL, ...others: 
   sql`${t.id}`,
 ]
 
-/** SQL for the weight of a priority: the most urgent is the highest. */
+/** SQL for the weight of a priority; the most urgent has the highest. */
 export const priorityRank = (t: Pick<Columns, 'priority'>): SQL<number> =>
   sql<number>`(case ${t.priority} when 'critical' then 3 when 'high' then 2 when 'medium' then 1 else 0 end)`
-/** SQL for the due date; work without one is due last. */
+/** SQL for the due date; tasks without one come last. */
 export const dueOrNever = (t: Pick<Columns, 'dueAt'>): SQL<string> =>
   sql<string>`coalesce(${t.dueAt}, 'infinity'::timestamptz)`
 
-/** SQL condition: planned work that waits for nothing, apart from a parent that is blocked. */
+/** SQL condition: planned work that is not blocked, except perhaps by a blocked parent. */
 export const startable = (t: Columns): SQL =>
   sql`${t.status} = 'todo' and ${t.deletedAt} is null and not ${t.hasOpenBlockers} and not ${t.hasOpenParts}`
 
@@ -77,28 +77,28 @@ export const tasks = pgTable(
     completedAt: instant(),
     /** Whether a person or an agent completed it; null if it is not done, or was done before this was stored. */
     completedByType: text().$type<Party>(),
-    /** The lease: who works on it now, until it expires. All its columns are null if nobody does. */
+    /** The lease: who works on the task now, until it expires. All its columns are null without a lease. */
     leaseType: text().$type<Party>(),
     leaseHolderId: uuid(),
     leaseSessionId: uuid(),
     /** The credential that took the lease. */
     leaseCredentialId: uuid(),
-    /** The connection that took the lease; null where the protocol has none. Credential and connection renew it. */
+    /** The connection that took the lease; null if the protocol has none. Credential and connection renew it. */
     leaseConnection: text(),
     /** When that connection was known to have closed; null while it is open or unknown. */
     leaseClosedAt: instant(),
     /** The person that the holder works for. */
     leaseForId: uuid(),
-    /** Why the holder works on it: what `next` said, or who assigned it. */
+    /** Why the holder works on it: the reason given by next_task, or the person who assigned it. */
     leaseWhy: text(),
     leaseSince: instant(),
     leaseSeenAt: instant(),
     leaseExpiresAt: instant(),
-    /** What the last session that worked on it left for the next one. */
+    /** The checkpoint of the last session that worked on it. */
     lastCheckpoint: json<TaskCheckpoint>(),
     /**
-     * Triggers write these three (migration 0026), code only reads them: whether open tasks of its team block it,
-     * whether it has open parts, and how many open tasks of its team it blocks.
+     * Triggers write these three columns (migration 0026); code only reads them: whether open tasks of its team block
+     * it, whether it has open parts, and how many open tasks of its team it blocks.
      */
     hasOpenBlockers: boolean().notNull().default(false),
     hasOpenParts: boolean().notNull().default(false),
@@ -119,7 +119,7 @@ export const tasks = pgTable(
     index('tasks_assignee').on(t.assigneeId, t.status).where(sql`${t.assigneeId} is not null`),
     index('tasks_lease').on(t.leaseHolderId).where(sql`${t.leaseHolderId} is not null`),
     index('tasks_lease_credential').on(t.leaseCredentialId).where(sql`${t.leaseCredentialId} is not null`),
-    // Tasks that can be started, in the order in which next_task picks them.
+    // Startable tasks, in the order in which next_task picks them.
     index('tasks_ready')
       .on(t.projectId, ...pickOrder(t))
       .where(startable(t)),
@@ -136,7 +136,7 @@ export const tasks = pgTable(
 export const taskDependencies = pgTable(
   'task_dependencies',
   {
-    /** Devices name a dependency by it. */
+    /** The id by which devices refer to a dependency. */
     id: uuid().notNull().default(sql`gen_random_uuid()`),
     taskId: uuid()
       .notNull()
@@ -155,8 +155,8 @@ export const taskDependencies = pgTable(
 )
 
 /**
- * How many tasks that are not deleted each project has in each status: the sum of `n`. Triggers add a row for every
- * change, because one row that all writers of a project update would make them wait for each other's commits; now and
+ * The number of tasks that each project has in each status, without deleted ones: the sum of `n`. Triggers add a row
+ * for every change, because writers of a project would wait for each other's commits if they updated one row; now and
  * then they replace the rows of a project by their sums.
  */
 export const taskCounts = pgTable(
@@ -171,8 +171,8 @@ export const taskCounts = pgTable(
 )
 
 /**
- * How many tasks each project got on each day (in UTC), and how many were done by people and by agents: the sums. Tasks
- * that are deleted or cancelled do not count on any day. Triggers add rows, as with `taskCounts`.
+ * The number of tasks created in each project on each day (in UTC), and how many were done by people and by agents, as
+ * sums. Deleted and cancelled tasks do not count. Triggers add rows, as for `taskCounts`.
  */
 export const taskDays = pgTable(
   'task_days',
@@ -187,7 +187,7 @@ export const taskDays = pgTable(
   (t) => [primaryKey({ columns: [t.projectId, t.day, t.id] })],
 )
 
-/** What shows that a task is done, in the shape of a feature's evidence. Rows are added, and verified. */
+/** Evidence that a task is done, in the shape of a feature's evidence. Rows are only added and verified. */
 export const taskEvidence = pgTable(
   'task_evidence',
   {
@@ -205,7 +205,7 @@ export const taskEvidence = pgTable(
   (t) => [index('task_evidence_task').on(t.taskId, t.createdAt)],
 )
 
-/** How many calls a worker made in a minute. A worker is a credential and its connection (empty if it has none). */
+/** Calls of a worker in a minute. A worker is a credential and its connection (empty if it has none). */
 export const callMinutes = pgTable(
   'call_minutes',
   {
@@ -232,7 +232,7 @@ export const taskComments = pgTable(
     asks: boolean().notNull().default(false),
     createdAt: instant().notNull(),
     editedAt: instant(),
-    /** Rises with every edit, so that devices take the newer text. */
+    /** Rises with every edit, so that devices keep the newer text. */
     version: integer().notNull().default(1),
     search: searchOver('body'),
   },

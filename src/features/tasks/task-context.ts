@@ -14,14 +14,14 @@ import { taskComments, taskDependencies, taskEvidence, tasks } from './table.ts'
 const id = sql.placeholder('id')
 const named = sql`${tasks.id}, ${projects.key} || '-' || ${tasks.number} as key, ${tasks.title}, ${tasks.status}`
 const inProject = sql`join ${projects} on ${projects.id} = ${tasks.projectId}`
-/** What was said about a task that is done. The whole text is one call away. */
+/** Completion notes, cut. get_task returns the whole text. */
 const notes = sql`case when ${tasks.status} = 'done' then left(${tasks.completionNotes}, 2000)
   || case when length(${tasks.completionNotes}) > 2000 then '…' else '' end end`
 /** Returns rows as one JSON text, which every driver reads in the same way. */
 const asList = (rows: SQL): SQL<string> =>
   sql<string>`coalesce((select json_agg(r) from (${rows}) r), '[]'::json)::text`
 
-/** What surrounds a task, as columns of one statement: there are few rows, so each further query would cost more. */
+/** Relations, parts, comments and evidence of a task in one statement: with few rows, each further query costs more. */
 const surroundings = {
   ties: asList(sql`select d.task_id = ${id} as ahead, d.kind, ${named}, ${notes} as "completionNotes"
     from ${taskDependencies} d
@@ -49,7 +49,7 @@ const surroundings = {
 
 const select = prepare((db) => db.select(surroundings).from(sql`(select 1) one`))
 
-/** Selects the surroundings of a task together with the task. */
+/** Selects a task together with its surroundings. */
 const selectWhole = prepare((db) =>
   db
     .select({ ...foundColumns(anyRights), near: surroundings })
@@ -71,14 +71,14 @@ export async function around(ctx: Ctx, taskId: string): Promise<Around> {
   return toAround(found)
 }
 
-/** Finds a task together with what surrounds it: by its id in one statement. */
+/** Finds a task together with its surroundings: by its id in one statement. */
 export async function findInFull(ctx: Ctx, ref: string): Promise<{ found: Found; near: Around }> {
   const [row] = isId(ref) ? await selectWhole(ctx.db, { id: ref.trim().toLowerCase(), ...rightsOf(ctx.actor) }) : []
   if (row) {
     const { near, ...found } = row
     return { found: toFound(found, ctx.now), near: toAround(near) }
   }
-  // By another reference; by an id, to explain why there is none.
+  // For another reference, or to explain why no task has this id.
   const found = await findWithProject(ctx, ref)
   return { found, near: await around(ctx, found.task.id) }
 }

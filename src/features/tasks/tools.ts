@@ -28,7 +28,7 @@ import { asLines, begun, changed, completed, created, full, nextOrWhyNone } from
 
 const assignee = optional(text(254, { description: 'me, name or e-mail' }))
 const acceptance = optional(array(Type.Union([title(500), Acceptance]), 50))
-/** Criteria with `done` are accepted too; `accepted` is the shorter way to tick them. */
+/** Criteria with `done` are accepted too; `accepted` is a shorter way to tick them. */
 const met = array(text(500), 50, { description: 'Criteria met: numbers, texts or all' })
 const listedAs = { acceptance: criteria, accepted: met, tasks: several }
 const accepted = optional(Accepted)
@@ -46,7 +46,7 @@ const described = {
   discoveredFrom: optional(text(100)),
 }
 
-/** Returns the list, or a list of the only one. */
+/** Returns the list, or a list with the single value. */
 function oneOrMore<T, L>(name: string, one: T | undefined, list: readonly L[] | undefined): (T | L)[] {
   if (one !== undefined && list === undefined) return [one]
   if (one === undefined && list !== undefined) return [...list]

@@ -10,11 +10,11 @@ import { checkpointFor } from './refusals.ts'
 import type { Comment, NextTask, Task, TaskChanged, TaskClaimed, TaskDetail, TaskItem } from './schema.ts'
 import { findInFull } from './task-context.ts'
 
-/** What tools show of tasks. REST shows all of them. */
+/** The views of tasks that tools return. REST returns every field. */
 
 /**
- * Shows until when a task is the caller's. Of another's lease it shows the holder, the end and how to wait; the rest of
- * a lease only helps people who look for stuck agents.
+ * Shows until when the caller holds a task. For someone else's lease it shows the holder, the end and how to wait; the
+ * other fields only help people who look for stuck agents.
  */
 function heldBy({ key, lease }: TaskItem, ctx: Ctx) {
   if (!lease) return {}
@@ -24,15 +24,15 @@ function heldBy({ key, lease }: TaskItem, ctx: Ctx) {
 
 const toMinute = (at: string): string => `${at.slice(0, 16)}Z`
 
-/** Open criteria are plain texts, as tools take them. */
+/** Open criteria are plain texts, in the form that tools accept. */
 const criteria = ({ acceptance }: Task) => acceptance.map(({ text, done }) => (done ? { text, done } : text))
 
 /** How many comments a task to work on shows. get_task shows more. */
 const LAST_COMMENTS = 3
 
 /**
- * A task to work on: what it asks for, and what others left for its worker: the last comments, and the notes of the
- * tasks before it. `createdById` tells the author of the text.
+ * A task to work on: its description and criteria, the last comments, and the notes of its blockers. `createdById`
+ * names the author of the text.
  */
 export async function begun(task: TaskClaimed, ctx: Ctx) {
   const { key, title, status, version, priority, labels, dueAt, description, blockedBy, createdById } = task
@@ -60,7 +60,7 @@ export async function begun(task: TaskClaimed, ctx: Ctx) {
   }
 }
 
-/** The next task to work on; else what the open tasks wait for, one line each. */
+/** The next task to work on; otherwise why each open task has to wait. */
 export const nextOrWhyNone = async ({ task, why, waiting }: NextTask, _: unknown, ctx: Ctx) => ({
   task: task && (await begun(task, ctx)),
   why,
@@ -69,7 +69,7 @@ export const nextOrWhyNone = async ({ task, why, waiting }: NextTask, _: unknown
 
 const said = ({ author, createdAt: at, body, asks }: Comment) => ({ author, at, body, ...(asks && { asks }) })
 
-/** A task after a change: its name and state, and the other tasks that the change concerns. */
+/** A task after a change: its key and state, and the other tasks that the change affected. */
 export const changed = ({ key, status, version, blockedBy, ...task }: Task & Partial<TaskChanged>) => ({
   key,
   status,
@@ -82,13 +82,13 @@ export const changed = ({ key, status, version, blockedBy, ...task }: Task & Par
 
 const titled = ({ key, title }: { key: string; title: string }): string => `${key} ${quoted(title)}`
 
-/** New tasks: of several only their names. */
+/** New tasks: the full first one, or keys and titles if there are several. */
 export const created = ({ items: [first, ...others] }: CreatedMany) =>
   first && others.length === 0
     ? changed(first)
     : { created: [first, ...others].flatMap((task) => task ?? []).map(titled) }
 
-/** What a completion changed, and the next task: as one to work on if it was claimed. */
+/** The results of a completion, and the next task, in full if it was claimed. */
 export async function completed({ items, next, claimed, noNext }: CompletedMany, _: unknown, ctx: Ctx) {
   const onward = { next: claimed ? { why: next?.why, ...(await begun(claimed, ctx)) } : next, noNext }
   const [first, ...others] = items
@@ -106,7 +106,7 @@ export async function completed({ items, next, claimed, noNext }: CompletedMany,
   }
 }
 
-/** What tools do not show of a task, or show in another form. */
+/** Fields that tools leave out, or show in another form. */
 const others = new Set([
   'project',
   'can',
@@ -134,12 +134,12 @@ export const full = (task: TaskDetail, _: unknown, ctx: Ctx) => {
     frees: frees.map(related),
     subtasks: subtasks.map(related),
     comments: comments.map(said),
-    // The completion notes have the evidence of a task that is done.
+    // The completion notes of a done task contain the evidence.
     ...(!isClosed(task.status) && evidence.length > 0 && { evidence: evidence.map(evidenceLine) }),
   }
 }
 
-/** Does not read the fields that are left out: what the caller may do is worth finding out only where it is shown. */
+/** Does not read the fields that are left out: permissions are expensive to compute. */
 function fieldsOf(task: TaskDetail): Partial<TaskDetail> {
   const fields: Record<string, unknown> = {}
   for (const name in task) if (!others.has(name)) fields[name] = task[name as keyof TaskDetail]
@@ -149,7 +149,7 @@ function fieldsOf(task: TaskDetail): Partial<TaskDetail> {
 const related = ({ key, title, status }: { key: string; title: string; status: string }): string =>
   `${key} ${status} ${quoted(title)}`
 
-/** A list of tasks, one line each: what one needs to choose a task. */
+/** A list of tasks, one line each, with what a worker needs to choose one. */
 export const asLines = ({ items, ...page }: TaskPage, _: unknown, ctx: Ctx) => ({
   items: items.map((task) => lineOf(task, ctx)),
   ...page,

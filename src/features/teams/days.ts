@@ -9,11 +9,11 @@ import type { JobDefinition } from '../../jobs/definition.ts'
 import type { App } from '../../services.ts'
 import { eventDays } from './table.ts'
 
-/** Key in `meta`: all events up to this number are in the sums, whatever their time, and no others. */
+/** Key in `meta`: the sums contain all events up to this number, whatever their time, and no others. */
 const SUMMED = 'event_days'
 /** Events per transaction: on the embedded database all others wait for it. */
 const MOST = 5000
-/** Fewer events are counted directly: their sums would hardly be fewer rows. */
+/** Fewer events are counted directly: summing them would hardly save rows. */
 const LEAST = 1000
 /** The pause after each transaction, as a multiple of its duration: requests come first. */
 const PACE = 9
@@ -27,7 +27,7 @@ const settled = read('teams.settledEvents', machine, async (ctx, _: Record<strin
 })
 
 interface Range {
-  /** The sums hold all events up to this number. */
+  /** The sums contain all events up to this number. */
   after: number
   to: number
 }
@@ -37,7 +37,7 @@ interface Wanted {
   most: number
 }
 
-/** Returns the next events to sum, undefined if there are too few. */
+/** Returns the next events to sum; undefined if there are too few. */
 const nextRange = read(
   'teams.nextRange',
   machine,
@@ -87,8 +87,8 @@ export const sumDays = flow(
 )
 
 /**
- * SQL for the events of a team since a midnight, as a table that is named like `events` and says how many each row
- * stands for (`n`): the sums, and the events that are not summed yet.
+ * SQL for the events of a team since a midnight, as a table named like `events` whose column `n` says how many events a
+ * row stands for: the sums, and the events that are not summed yet.
  */
 export const countedEvents = (organizationId: string, from: string): SQL => {
   const summed = sql`(select ${meta.value}::bigint from ${meta} where ${meta.key} = ${SUMMED})`

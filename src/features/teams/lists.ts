@@ -11,7 +11,7 @@ import * as skillList from '../skills/service.ts'
 import type { FeaturePage, FeatureQuery } from '../workflow/schema.ts'
 import * as featureList from '../workflow/service.ts'
 
-/** Returns the context for a team given by its id instead of X-Organization-Id. The called actions check the rights. */
+/** Returns the context for a team given by its id instead of X-Organization-Id. The called actions check access. */
 export function within(ctx: Ctx, id: string): Ctx {
   if (!ctx.actor.memberships.has(id)) throw notFound('organization', id)
   return { ...ctx, actor: inOrganization(ctx.actor, id) }

@@ -73,7 +73,7 @@ export const Presence = object({
   lastSeenAt: nullable(instant()),
   agents: int({ example: 1, description: 'MCP tokens of the member in this team that were used within 2 minutes' }),
 })
-/** Who is there now, by open connections and, for agents, by claimed tasks. */
+/** Who is online now, by open connections and, for agents, by claimed tasks. */
 const Here = object({
   type: oneOf(['user', 'agent']),
   id: id(),

@@ -2,7 +2,7 @@ import { bigserial, date, index, integer, pgTable, text, uuid } from 'drizzle-or
 import { json } from '../../db/columns.ts'
 
 /**
- * How many events of past days there were, by all that decides who may see an event and for whom it counts. Columns
+ * The number of events on past days, by everything that decides who may see an event and for whom it counts. Columns
  * are named as in `events`, so that one condition serves both.
  */
 export const eventDays = pgTable(
@@ -18,9 +18,9 @@ export const eventDays = pgTable(
     action: text().notNull(),
     actorKind: text().notNull(),
     actorId: uuid(),
-    /** Only of agents, whose changes count for the user whose token it is. */
+    /** Only for agents: their changes count for the owner of the token. */
     credentialId: uuid(),
-    /** Only the member `noun`. */
+    /** Only the field `noun`. */
     data: json<Record<string, unknown>>().notNull(),
     n: integer().notNull(),
   },

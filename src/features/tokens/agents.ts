@@ -9,7 +9,7 @@ import { hasPlanRoom } from '../organizations/plans.ts'
 import { mcpTokenConnected, mcpTokenIntroduced } from './events.ts'
 import { mcpTokens } from './table.ts'
 
-/** For every MCP token, whatever it may do. */
+/** For every MCP token, whatever its scopes. */
 const anyToken: Rule = { kinds: ['mcp_token'], scope: null, role: null, limited: true }
 
 interface Program {
@@ -26,13 +26,13 @@ const isNew = (token: Token, { client, version }: Program): boolean =>
 const isNameless = ({ agent }: Actor, { client }: Program): boolean =>
   client !== undefined && agent?.forUser === true && agent.client === undefined
 
-/** Stores which program uses a token. Most uses change nothing, so it looks before it writes. */
+/** Stores which program uses a token. Most uses change nothing, so it reads before it writes. */
 export const introduce = flow('tokens.introduce', anyToken, async (ctx, program: Program): Promise<void> => {
   const { credentialId } = ctx.actor
   if (!credentialId) return
   const [token] = await ctx.db.select().from(mcpTokens).where(eq(mcpTokens.id, credentialId))
   if (token && (isNew(token, program) || isNameless(ctx.actor, program)))
-    // It changes only the token itself and its agent, which belong to no project: a limit to projects must not stop it.
+    // Only the token and its agent change, which belong to no project: a limit to projects must not stop it.
     await connected({ ...ctx, actor: { ...ctx.actor, projects: undefined } }, program)
 })
 
@@ -75,7 +75,7 @@ const isUsing = (ctx: Ctx, agentId: string) =>
 export const isAgentUsed = async (ctx: Ctx, agentId: string): Promise<boolean> =>
   (await ctx.db.$count(mcpTokens, isUsing(ctx, agentId))) > 0
 
-/** An agent is also found by the name of its token, by the owner of the token. */
+/** The owner of a token also finds its agent by the token's name. */
 export const nameTokens = agentTokenNames.handle(async (ctx, { organizationId }) => {
   const { userId } = ctx.actor
   if (!userId) return []
@@ -88,7 +88,7 @@ export const nameTokens = agentTokenNames.handle(async (ctx, { organizationId })
   return rows.map(({ agentId, name }) => ({ agentId: agentId as string, name }))
 })
 
-/** Ends what agents work on whose last token was revoked. Agents that people created may have other ways to work. */
+/** Releases the tasks of agents whose last token was revoked. Agents that people created may have other credentials. */
 export async function stopWithoutToken(ctx: Ctx, agentIds: readonly (string | null)[]): Promise<void> {
   for (const agentId of new Set(agentIds)) {
     if (!agentId || !(await personOf(ctx, agentId))) continue
@@ -96,7 +96,7 @@ export async function stopWithoutToken(ctx: Ctx, agentIds: readonly (string | nu
   }
 }
 
-/** Every token has an agent: those of a deleted one get another, so that what they do keeps a name. Permissions end. */
+/** Every token has an agent: tokens of a deleted one get another, so that their actions keep a name. Grants end. */
 export const replaceAgent = onAgentRemoved.handle(async (ctx, { agent }) => {
   const [was] = await ctx.db.select({ client: agents.client }).from(agents).where(eq(agents.id, agent.id))
   const orphans = await ctx.db
@@ -106,7 +106,7 @@ export const replaceAgent = onAgentRemoved.handle(async (ctx, { agent }) => {
   const replacements = new Map<string, string>()
   for (const { id, organizationId, userId, name } of orphans) {
     const client = was?.client ?? undefined
-    // Without room for more agents, the tokens of one person share one.
+    // If the plan allows no more agents, the tokens of one person share one.
     const shared = replacements.get(userId)
     const agentId =
       shared && !(await hasPlanRoom(ctx, organizationId, 'agents'))

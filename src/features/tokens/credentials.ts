@@ -7,9 +7,9 @@ import { lockSession } from '../accounts/sign-in-methods.ts'
 import * as projects from '../projects/rows.ts'
 import type { apiKeys, mcpTokens } from './table.ts'
 
-// What API keys and MCP tokens have in common.
+// The common parts of API keys and MCP tokens.
 
-/** How many of each sort a user may have. */
+/** How many of each a user may have. */
 const MOST = 100
 
 export const expiry = (now: string, days: number): string => new Date(Date.parse(now) + days * 86_400_000).toISOString()
@@ -30,11 +30,11 @@ export async function requireBelowLimit(
     throw new AppError('conflict', `You already have ${MOST} ${what}. Revoke some first.`)
 }
 
-/** Locks the session, so that a concurrent end of the user's credentials also ends the new one. */
+/** Locks the session, so that a concurrent revocation of the user's credentials also revokes the new one. */
 export const lockOwnSession = async (ctx: Ctx): Promise<unknown> =>
   ctx.actor.credentialId && lockSession(ctx, ctx.actor.credentialId)
 
-/** Throws for unknown scopes and toolsets: a misspelt one would create a credential that can do nothing. */
+/** Throws for unknown scopes and toolsets: a misspelt one would create a credential without access. */
 export function checkNames(
   { app: { grantable } }: Ctx,
   scopes: readonly string[] = [],
@@ -52,7 +52,7 @@ export function checkNames(
     throw invalid('/toolsets', `There is no toolset ${toolset}. Use one of: ${[...grantable.toolsets].join(', ')}.`)
 }
 
-/** Limits a list to credentials that work, or to those that no longer do. */
+/** SQL condition for valid credentials, or for revoked and expired ones. */
 export const isActive = ({ now }: Ctx, table: typeof apiKeys | typeof mcpTokens, active: boolean | undefined) => {
   if (active === undefined) return undefined
   const { revokedAt, expiresAt } = table

@@ -45,7 +45,7 @@ export const listKeys = read(
   },
 )
 
-/** A key can do almost all that its user can, so a stolen session or a device must not be enough to create one. */
+/** A key can do almost all that its user can, so a stolen session or device must not be enough to create one. */
 export const createKey = write(
   'tokens.createKey',
   recent(15),
@@ -53,7 +53,7 @@ export const createKey = write(
   { secret: ['token'] },
 )
 
-/** Runs in the caller's transaction. The caller has checked that the person is present. */
+/** Runs in the caller's transaction. The caller has checked that the person confirmed their identity. */
 export async function insertKey(ctx: Ctx, input: ApiKeyCreate): Promise<ApiKeyCreated> {
   checkNames(ctx, input.scopes)
   await lockOwnSession(ctx)

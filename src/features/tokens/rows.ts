@@ -7,7 +7,7 @@ import { organizations } from '../organizations/table.ts'
 import type { McpToken, tokenActions } from './schema.ts'
 import { mcpTokens } from './table.ts'
 
-/** The columns of an MCP token that its reader gets, and those from which the rest follows. */
+/** The columns of an MCP token in responses, and those that other fields are computed from. */
 export const visibleToken = {
   id: mcpTokens.id,
   createdAt: mcpTokens.createdAt,
@@ -32,7 +32,7 @@ export const visibleToken = {
   firstUsedAt: mcpTokens.firstUsedAt,
   clientName: mcpTokens.clientName,
   clientVersion: mcpTokens.clientVersion,
-  /** A sandbox has no members of its own: the role in its parent organization counts. */
+  /** A sandbox has no members: the role in its parent organization applies. */
   memberOf: sql<string>`(select coalesce(${organizations.sandboxOf}, ${organizations.id}) from ${organizations}
     where ${eq(organizations.id, mcpTokens.organizationId)})`,
 }
@@ -43,7 +43,7 @@ type Row = Omit<McpToken, 'client' | 'tools' | 'defaultProject'> & {
   memberOf: string
 }
 
-/** Adds what is not in the row: uses that are not written yet, and what the token lists now. */
+/** Adds uses that are not stored yet, and the tools that the token lists now. */
 export function shownToken({ app, actor }: Ctx, { clientName, clientVersion, memberOf, ...token }: Row): McpToken {
   const recent = app.auth.unwrittenUses(token.id)
   return {
@@ -55,7 +55,7 @@ export function shownToken({ app, actor }: Ctx, { clientName, clientVersion, mem
   }
 }
 
-/** Returns who the token's user is with this token, as far as lists of tools depend on it. */
+/** Returns the actor of the token, as far as lists of tools depend on it. */
 function bearerOf(
   actor: Actor,
   {
@@ -79,7 +79,6 @@ function bearerOf(
   }
 }
 
-/** What the caller may do with their tokens. */
 export function can({ actor, app }: Ctx): Record<(typeof tokenActions)[number], Permission> {
   return {
     create: permissionOf(refusalOf(actor, person, 'Creating a token', app.clock)),

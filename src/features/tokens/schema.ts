@@ -19,7 +19,7 @@ import {
 import { Login } from '../accounts/schema.ts'
 
 const name = title(100, { example: 'laptop' })
-/** `write` includes `read`; both can be limited to a resource. Keys and tokens cannot administer the instance. */
+/** `write` includes `read`; both can be limited to a resource. Keys and tokens cannot administer the server. */
 export const scope = text(60, { pattern: '^((([a-z-]+):)?(read|write))$', example: 'write' })
 const scopes = array(scope, 50, {
   uniqueItems: true,

@@ -25,10 +25,10 @@ import { mcpTokens } from './table.ts'
 
 /** Default lifetime in days, so that a forgotten token expires. */
 const DAYS = { live: 90, test: 30 }
-/** A device that was signed in by a code may create tokens for its agents, but none that outlives any session. */
+/** A device that was signed in by a code may create tokens for its agents, but none that outlives every session. */
 const MOST_DAYS_BY_DEVICE = 90
 
-/** SQL condition: tokens that the caller created. Those of a program that signed in are shown with its permission. */
+/** SQL condition: tokens that the caller created. Tokens of programs that signed in are shown with their permission. */
 const isOwn = (ctx: Ctx) => and(eq(mcpTokens.userId, userIdOf(ctx.actor)), isNull(mcpTokens.grantId))
 
 export const listTokens = read(
@@ -66,7 +66,7 @@ export const getToken = read(
   },
 )
 
-/** Returns the toolsets, and what each costs a model at the beginning of every session. */
+/** Returns the toolsets, and the tokens that each costs a model at the beginning of every session. */
 export const listToolsets = read(
   'tokens.listToolsets',
   byRow('tokens:read'),

@@ -14,7 +14,7 @@ const secret = () => ({
   last4: text().notNull(),
   /** SHA-256 of the token; of one that is limited to projects, of `limited:` and the token (`hashBearer`). */
   hash: text().notNull(),
-  /** The only projects that it sees. Null: no limit. Empty: it sees nothing. */
+  /** The only projects that it sees. Null: no limit. Empty: none. */
   projects: textList(),
   lastUsedAt: instant(),
   expiresAt: instant().notNull(),
@@ -46,7 +46,7 @@ export const mcpTokens = pgTable(
     projectId: uuid(),
     /** The agent that uses it; a call can name another one. */
     agentId: uuid(),
-    /** When it was used for the first time, and the program that used it last, as it called itself. */
+    /** When it was first used, and the program that used it last, by the name that it sent. */
     firstUsedAt: instant(),
     clientName: text(),
     clientVersion: text(),

@@ -9,7 +9,7 @@ import {
 } from './schema.ts'
 import * as tracker from './service.ts'
 
-/** What the code host may be at fault for. */
+/** Statuses for a code host that failed or took too long. */
 const outside = { answers: [502, 504] }
 
 export const trackerRoutes = (http: Http) =>

@@ -26,13 +26,13 @@ import type {
 } from './schema.ts'
 import { trackedIssues, trackedRepositories } from './table.ts'
 
-/** All calls for one repository together. */
+/** Time limit for all calls for one repository together. */
 const WHOLE_MS = 20_000
 const PER_MINUTE = 60
-/** Pages that one synchronization reads. The oldest changes come first, so the next one continues where it ended. */
+/** Pages that one sync reads. The oldest changes come first, so the next sync continues where this one ended. */
 const PAGES = 10
 
-/** Returns the token of the setting, else that of the caller. */
+/** Returns the token of the setting, otherwise that of the caller. */
 async function tokenOf(ctx: Ctx): Promise<string> {
   const place = operators(ctx.app.config)
   const stored = await secretOf(ctx, 'tracker', 'token')
@@ -132,12 +132,12 @@ const newest = {
   updatedAt: sql`excluded.updated_at`,
 }
 
-/** Stores what was read, in one transaction for each repository. */
+/** Stores the issues of one repository, in one transaction. */
 const store = write(
   'tracker.store',
   admin,
   async (ctx, { repo, issues }: Mirrored): Promise<{ added: number; changed: number }> => {
-    // A list that changes while it is read in pages may name an issue twice.
+    // A list that changes while it is read in pages may contain an issue twice.
     const rows = [
       ...new Map(
         issues.map((issue) => [issue.number, { ...issue, repo, updatedAt: issue.updatedAt ?? ctx.now }]),
@@ -178,7 +178,7 @@ async function note(ctx: Ctx, repo: string, set: { syncedAt?: string; error: str
     .onConflictDoUpdate({ target: trackedRepositories.repo, set })
 }
 
-/** Reads the issues of one repository that changed since it was read last. */
+/** Reads the issues of one repository that changed since the last sync. */
 async function readIssues(ctx: Ctx, repo: string, token: string): Promise<Mirrored['issues']> {
   const client = clientOf(ctx, token)
   const { owner, name } = named(repo, [], client.place)
@@ -198,7 +198,7 @@ async function readIssues(ctx: Ctx, repo: string, token: string): Promise<Mirror
   return issues
 }
 
-/** Mirrors the issues of all repositories of the setting, or of one of them. A failure stops no other. */
+/** Mirrors the issues of all repositories of the setting, or of one of them. A failure does not stop the others. */
 export const sync = flow(
   'tracker.sync',
   admin,

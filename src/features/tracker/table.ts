@@ -1,7 +1,7 @@
 import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { instant, newId, textList } from '../../db/columns.ts'
 
-/** What is known of a repository whose issues are mirrored. Which ones are is a setting. */
+/** A repository whose issues are mirrored. A setting lists these repositories. */
 export const trackedRepositories = pgTable('tracked_repositories', {
   repo: text().primaryKey(),
   syncedAt: instant(),
@@ -9,7 +9,7 @@ export const trackedRepositories = pgTable('tracked_repositories', {
   error: text(),
 })
 
-/** Issues of the code host as they were when they were last read. */
+/** Issues of the code host, as of the last sync. */
 export const trackedIssues = pgTable(
   'tracked_issues',
   {

@@ -8,12 +8,12 @@ import { importedRecords } from './table.ts'
 
 const ID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 const ids = new RegExp(ID, 'g')
-/** Where the text of a record shows a file. */
+/** Addresses of files in the text of a record. */
 const files = new RegExp(`(?<=/api/uploads/)${ID}`, 'g')
 
 /**
- * Returns the id that a record gets in a team if its own is taken by a record of others. It is always the same one, so
- * that the next import finds the record, and so do records that name it before it comes.
+ * Returns the id that a record gets in a team if its own id belongs to a record of others. It is always the same, so
+ * that the next import finds the record, and records that refer to it can be imported first.
  */
 export function aliasOf(organizationId: string, id: string): string {
   const hash = createHash('sha256').update(`${organizationId} ${id}`).digest('hex')
@@ -21,15 +21,16 @@ export function aliasOf(organizationId: string, id: string): string {
 }
 
 /**
- * Ids stay in an import, but an id may be taken: by a copy in another team of this instance, or because somebody took
- * it on purpose. Then the record is imported with another id, and whoever imports it learns nothing of the other one.
+ * Records keep their ids in an import, but an id may be in use: by a copy in another team of this server, or because
+ * someone took it on purpose. Then the record gets another id, and the importing person learns nothing about the other
+ * record.
  */
 export class Aliases {
   readonly #known = new Map<string, string>()
 
   constructor(private readonly organizationId: string) {}
 
-  /** Finds the records of earlier batches that have another id here, among all that are named in these lines. */
+  /** Finds records of earlier batches that got another id, among all that these lines name. */
   async find(ctx: Ctx, lines: readonly Line[]): Promise<void> {
     const named = new Map<string, string>()
     for (const { entity, record } of lines)
@@ -51,7 +52,7 @@ export class Aliases {
     this.#known.set(id, aliasOf(this.organizationId, id))
   }
 
-  /** Returns the record with the ids that it and those which it names have here. Its files have others if it has. */
+  /** Returns the record with the ids of this server, its references included. A new id changes those of its files. */
   in(record: Line['record']): Line['record'] {
     if (this.#known.size === 0) return record
     const text = JSON.stringify(record).replace(ids, (id) => this.#known.get(id) ?? id)
@@ -59,7 +60,7 @@ export class Aliases {
     return JSON.parse(isOther ? text.replace(files, (id) => aliasOf(this.organizationId, id)) : text)
   }
 
-  /** Returns the file of a record with their ids here. */
+  /** Returns the file of a record with their ids on this server. */
   ofFile<T extends { id: string; recordId: string }>(file: T): T {
     const recordId = this.#known.get(file.recordId)
     return recordId === undefined ? file : { ...file, id: aliasOf(this.organizationId, file.id), recordId }

@@ -5,7 +5,7 @@ import { keepVersion } from '../specs/versions.ts'
 import { merge } from '../sync/merge.ts'
 import { entityNamed } from './entities.ts'
 
-/** What a later import takes of records that were imported before. */
+/** What a later import changes in records that were imported before. */
 
 type Fields = Record<string, unknown>
 export type Kinds = Readonly<Record<string, FieldKind>>
@@ -18,7 +18,7 @@ const companions: Readonly<Record<string, readonly string[]>> = {
   assigneeId: ['assigneeType'],
 }
 
-/** Compares three versions of a record: what was imported last, what is here, and what comes now. */
+/** Compares three versions of a record: the last import, the stored one, and the new import. */
 export function compared(
   fields: Kinds,
   base: Fields,
@@ -41,13 +41,12 @@ export function compared(
 const levels = ['reported', 'missing', 'observed', 'verified']
 const rank = (level: unknown): number => levels.indexOf(String(level))
 
-/** What people call a record. */
 export const nameOf = ({ title, name }: Fields): string | null => {
   const found = title ?? name
   return typeof found === 'string' ? found : null
 }
 
-/** Whether what comes is newer than what is here, and the columns to take then, of what is not merged by fields. */
+/** Entities that are replaced by a newer version, not merged by fields: their columns, and the test for newer. */
 const newer: Readonly<Record<string, { columns: readonly string[]; than(here: Fields, there: Fields): boolean }>> = {
   comment: {
     columns: ['body', 'asks', 'editedAt', 'version'],
@@ -61,7 +60,7 @@ const newer: Readonly<Record<string, { columns: readonly string[]; than(here: Fi
   },
 }
 
-/** Returns what to take of a part that is here already, or undefined. `parent` is the column of its record. */
+/** Returns the changes to a part that is stored already, or undefined. `parent` is the column of its record. */
 export function newerPart(entity: string, parent: string, here: Fields, there: Fields): Fields | undefined {
   const rule = newer[entity]
   if (!rule || here[parent] !== there[parent] || !rule.than(here, there)) return undefined
@@ -69,8 +68,8 @@ export function newerPart(entity: string, parent: string, here: Fields, there: F
 }
 
 /**
- * Returns the version that a spec has after an import, which is the number of its latest entry. A state that only this
- * instance has gets an entry of its own; others come with the import.
+ * Returns the version of a spec after an import, which is the number of its latest entry. A state that only this server
+ * has gets an entry of its own; the import contains the others.
  */
 export async function specVersion(ctx: Ctx, here: Fields, there: Fields, after: Fields): Promise<number> {
   const isTheirs = ['title', 'content', 'status'].every((name) => after[name] === there[name])

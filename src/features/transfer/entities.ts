@@ -18,15 +18,15 @@ import { Comment, kinds, Task, TaskEvidence } from '../tasks/schema.ts'
 import { View } from '../views/schema.ts'
 import { Feature, FeatureReview, SubmittedEvidence } from '../workflow/schema.ts'
 
-/** What exports have of an entity: a kind of record, or what belongs to records. */
+/** How exports describe an entity: a kind of record, or a part of records. */
 export interface Entity {
-  /** What the web API returns of it: a record that it could not have returned is not imported. */
+  /** The response schema of the web API: a record that the API could not have returned is not imported. */
   readonly schema?: TObject
-  /** Its references besides `projectId`, what it belongs to first. */
+  /** Its references besides `projectId`, the owning record first. */
   readonly references?: readonly Reference[]
-  /** Fields that a later import takes, besides those that devices can change. */
+  /** Fields that a later import changes, besides those that devices can change. */
   readonly fields?: Readonly<Record<string, FieldKind>>
-  /** Its slug is unique in the whole instance, so that an imported record may need another one. */
+  /** Its slug is unique on the whole server, so an imported record may need another one. */
   readonly hasSlug?: true
 }
 
@@ -34,13 +34,13 @@ export interface Entity {
 export interface Reference {
   readonly field: string
   readonly table: string
-  /** Whether the record must be in the team already. Default: it may also come later, or be gone. */
+  /** Whether the record must exist in the team. By default it may also follow later, or be deleted. */
   readonly isNeeded?: true
   /** Whether it must be in the same project. */
   readonly inProject?: true
-  /** For what people also use from other teams, if they see it. */
+  /** For records that people may also use from other teams, if they see them. */
   readonly kind?: RecordName
-  /** Whether the field becomes null if the record is not in the team. */
+  /** Whether the field becomes null if the team does not have the record. */
   readonly orNull?: true
 }
 
@@ -51,7 +51,7 @@ const near = (field: string, table: string): Reference => ({ ...needed(field, ta
 
 const said = { actorType: oneOf(['user', 'agent', 'system']), actorName: text(200), createdAt: instant() }
 
-/** Whatever an export has, in its order: each record comes after what it belongs to. */
+/** The entities of an export, in its order: each record comes after the one it belongs to. */
 export const entities = {
   project: { schema: Project, fields: { visibility: 'value', status: 'value' } },
   agent: { schema: Agent, hasSlug: true },
@@ -113,7 +113,7 @@ export const entities = {
 export const entityNamed = (name: string): Entity =>
   Object.hasOwn(entities, name) ? entities[name as keyof typeof entities] : {}
 
-/** What a memory is about, by its scope. */
+/** The record that a memory is about, by its scope. */
 export const scopes: Readonly<Record<MemoryScope, Reference>> = {
   project: needed('scopeId', 'projects'),
   agent: { ...later('scopeId', 'agents'), kind: 'agent' },

@@ -23,19 +23,19 @@ import type { ExportQuery } from './schema.ts'
 import type { Source } from './stream.ts'
 import { Turn } from './turn.ts'
 
-/** Records that are read at once: a few hundred KB each, at most, whose parsing others wait for. */
+/** Records that are read at once: at most a few hundred KB each, because others wait while they are parsed. */
 const PAGE = 25
 /** Records whose links and files are looked up at once; most have none. */
 const IDS = 500
 
-/** After this time the rights of the caller are read again, also if no event has changed them. */
+/** The caller's rights are read again after this time, even if no event has changed them. */
 const RENEW_MS = 1000
 
-/** Agents do not take everything away, nor does somebody who acts as another. */
+/** Agents, and administrators who act as someone else, cannot export. */
 const people: Rule = { kinds: ['session', 'api_key'], scope: null, role: 'viewer', own: true, limited: true }
 
 type Fields = Record<string, unknown>
-/** What an export covers: teams, or one project of a team. */
+/** The extent of an export: teams, or one project of a team. */
 interface Extent {
   teams: readonly string[]
   project?: string
@@ -46,7 +46,7 @@ interface Written {
   record: Fields
 }
 
-/** Returns the lines of an export. They are read while they are sent, so the size does not matter. */
+/** Returns the lines of an export. They are read while they are sent, so an export can have any size. */
 export const exportLines = read(
   'transfer.export',
   people,
@@ -79,7 +79,7 @@ class Exported {
   readonly #ids = new Map<string, Ids>()
   readonly #people = new Ids()
   readonly #containers: Set<Container>
-  /** When the rights of the caller were read, by `performance.now()`; 0 if they may have changed since. */
+  /** When the caller's rights were read, by `performance.now()`; 0 if they may have changed since. */
   #renewedAt = 0
   readonly #unwatch: () => void
 
@@ -107,8 +107,8 @@ class Exported {
   }
 
   /**
-   * Reads the rights of the caller again before a page, if an event may have changed them, and after a second in any
-   * case: they may end while the export is sent.
+   * Reads the caller's rights again before a page, if an event may have changed them, and after a second in any case:
+   * they may end while the export is sent.
    */
   async #renew(): Promise<void> {
     const { app, actor } = this.ctx
@@ -151,7 +151,7 @@ class Exported {
       const page = await pageAfter(after)
       const teams = new Set<unknown>([null, undefined, ...this.#teams()])
       yield page.flatMap(({ $container: container, version, ...record }) => {
-        // Projects of the teams open their containers; what other teams share publicly is not part of an export.
+        // Projects of the teams open their containers; public records of other teams are not part of an export.
         const isOthers = !teams.has(record.organizationId)
         if (entity.entity === 'project' && !isOthers) this.#containers.add(container)
         if (isOthers || !this.#containers.has(container)) return []
@@ -164,7 +164,7 @@ class Exported {
     }
   }
 
-  /** Reads what belongs to the records that were written. */
+  /** Reads the parts of the exported records. */
   async *#parts(name: string): AsyncGenerator<Written[]> {
     const part = parts[name] as (typeof parts)[string]
     for (const some of this.#known(part.of).lists(PAGE)) {
@@ -176,14 +176,14 @@ class Exported {
           .where(sql`${part.parent} in ${this.#seen(part.of, some)}`)
           .orderBy(...part.key.map((column) => asc(column))),
       )
-      // A dependency on a record that is not part of the export would name nothing.
+      // A dependency on a record outside the export would refer to nothing.
       yield rows
         .filter(({ blockedById: other }) => other === undefined || this.#known(part.of).has(String(other)))
         .map((row) => this.#written(name, row))
     }
   }
 
-  /** Reads the files in the texts of the records that were written, one at a time. */
+  /** Reads the files in the texts of the exported records, one at a time. */
   async *#files(): AsyncGenerator<Written[]> {
     for (const [kind, ids] of this.#ids)
       for (const some of ids.lists(IDS)) {
@@ -212,7 +212,7 @@ class Exported {
       }
   }
 
-  /** Returns the ends of links that were written, and that the caller sees. */
+  /** Returns the ends of links that were exported and that the caller sees. */
   async #seenEnds(rows: readonly Fields[]): Promise<Set<string>> {
     const ends = new Set<string>()
     for (const [kind, some] of Map.groupBy(rows, ({ toType }) => String(toType))) {
@@ -224,7 +224,7 @@ class Exported {
     return ends
   }
 
-  /** Selects those of the records that the caller sees at this moment, which may be fewer than were written. */
+  /** Selects the exported records that the caller still sees. */
   #seen(name: string, ids: string): SQL {
     const { table, place } = kindNamed(this.ctx, name) as Kind
     return sql`(select ${table.id} as id from ${table} where ${anyOf(table.id, ids)}
@@ -238,14 +238,14 @@ class Exported {
     return { entity, record }
   }
 
-  /** Returns those of the teams in which the caller is a member at this moment. */
+  /** Returns the teams in which the caller is still a member. */
   #teams(): string[] {
     return this.extent.teams.filter((id) => this.ctx.actor.memberships.has(id))
   }
 
   /**
-   * Returns the addresses of the members who are named, so that the importing server can find their accounts; none to a
-   * key that may not list members, or that is limited to projects.
+   * Returns the e-mail addresses of the members in the export, so that the importing server can find their accounts;
+   * none for a key that may not list members, or that is limited to projects.
    */
   async people(): Promise<{ id: string; email: string }[]> {
     await this.#renew()

@@ -15,7 +15,7 @@ import { aliasOf } from './aliases.ts'
 
 /** The files in the texts of records. A file is one line of an export, with its bytes. */
 
-/** Bytes of a request that imports the largest file. */
+/** Maximum size of a request that imports a file. */
 export const LARGEST_LINE = 16 << 20
 
 const ImportedFile = object({
@@ -32,8 +32,8 @@ const ImportedFile = object({
 export type ImportedFile = Static<typeof ImportedFile>
 
 /**
- * Reads the files of records of a kind, the bytes of one at a time. `now` is called before each and selects the records
- * that the caller sees at that moment; undefined ends it.
+ * Reads the files of records of a kind, the bytes of one at a time. `now` is called before each file and selects the
+ * records that the caller sees then; undefined ends the loop.
  */
 export async function* filesOf(
   kind: string,
@@ -62,7 +62,7 @@ export async function* filesOf(
   }
 }
 
-/** Returns the line of a file if it could have been exported. Throws `invalid`, or `forbidden` for lack of a scope. */
+/** Returns the line of a file if it could have been exported. Throws `invalid`, or `forbidden` without the scope. */
 export function checkFile({ actor }: Ctx, record: Record<string, unknown>): ImportedFile {
   const [error] = check(ImportedFile, record)
   if (error) throw invalid('/records', `The file ${record.id}: ${error.message}`)
@@ -74,8 +74,8 @@ export function checkFile({ actor }: Ctx, record: Record<string, unknown>): Impo
 }
 
 /**
- * Stores a file of another instance, unless it is here. Returns its record if it is new. Throws unless the record is of
- * this team, or the caller's own, and the bytes are what an upload would have stored.
+ * Stores a file of another server, unless it exists. Returns its record if it is new. Throws unless the record belongs
+ * to this team or the caller, and an upload would have stored the same bytes.
  */
 export async function storeFile(
   ctx: Ctx,
@@ -90,7 +90,7 @@ export async function storeFile(
     return (await ctx.db.select({ id: attachments.recordId }).from(attachments).where(where))[0]?.id
   }
   const owner = await ownerOf(file.id)
-  // A file of another record keeps its id, and this one gets another.
+  // If another record has a file with this id, this file gets another id.
   const id = owner && owner !== file.recordId ? aliasOf(organizationId, file.id) : file.id
   if (owner === file.recordId || (id !== file.id && (await ownerOf(id)))) return undefined
   const { type, bytes } = checked(file.name, Buffer.from(base64, 'base64'))

@@ -2,12 +2,12 @@ import type { Ctx } from '../../action.ts'
 import { hook } from '../../hooks.ts'
 
 export interface Exporting {
-  /** Returns the context with the rights of this moment, to read a page with. Throws if the export must end. */
+  /** Returns the context with the current rights, for reading a page. Throws if the export must end. */
   renewed(): Promise<Ctx>
 }
 
 /**
- * Returns further lines for the export of everything that a person has. They are the person's own: imports skip them,
- * and the export of one project has none.
+ * Returns additional lines for the export of everything that a person has. They are personal: imports skip them, and
+ * the export of one project does not contain them.
  */
 export const exportedToo = hook<Exporting, AsyncIterable<object>>('transfer.exportedToo')

@@ -6,13 +6,13 @@ const DIGITS = Buffer.from('0123456789abcdef')
 const LENGTH = 36
 
 /**
- * A set of ids in the order in which they were added. It takes about 30 bytes for each, where strings in a `Set` take
- * 130: an export keeps the ids of everything that it has written.
+ * A set of ids in insertion order. It takes about 30 bytes for each, where strings in a `Set` take 130: an export keeps
+ * the ids of all its records.
  */
 export class Ids {
   /** The 128 bits of each id. */
   #words = new Uint32Array(FIRST * WORDS)
-  /** By hash: the number of an id, counted from 1; 0 where there is none. At least half of them are free. */
+  /** By hash: the number of an id, counted from 1; 0 for a free slot. At least half of them are free. */
   #slots = new Int32Array(FIRST * 2)
   #size = 0
   readonly #asked = new Uint32Array(WORDS)
@@ -34,7 +34,7 @@ export class Ids {
     return this.#read(id) && this.#slots[this.#slotOf(this.#asked)] !== 0
   }
 
-  /** Returns all of them as lists of Postgres, `{a,b}`, of at most `size` ids each. */
+  /** Returns all ids as Postgres arrays, `{a,b}`, of at most `size` ids each. */
   *lists(size: number): Generator<string> {
     const bytes = Buffer.allocUnsafe(size * (LENGTH + 1) + 1)
     for (let from = 0; from < this.#size; from += size) {
@@ -48,7 +48,7 @@ export class Ids {
     }
   }
 
-  /** Writes the text of an id, and returns where it ends. */
+  /** Writes the text of an id, and returns its end. */
   #write(bytes: Buffer, at: number, index: number): number {
     let end = at
     for (let digit = 0; digit < 32; digit++) {
@@ -59,7 +59,7 @@ export class Ids {
     return end
   }
 
-  /** Reads an id into `asked`. Returns false if it is none. */
+  /** Reads an id into `asked`. Returns false if the text is not an id. */
   #read(id: string): boolean {
     if (id.length !== LENGTH) return false
     this.#asked.fill(0)
@@ -76,7 +76,7 @@ export class Ids {
     return true
   }
 
-  /** Returns the slot of an id, or the free one where it belongs. */
+  /** Returns the slot of an id, or the free slot for it. */
   #slotOf(words: Uint32Array): number {
     const [a = 0, b = 0, c = 0, d = 0] = words
     const mask = this.#slots.length - 1
@@ -100,7 +100,7 @@ export class Ids {
   }
 }
 
-/** Returns the value of a hexadecimal digit; -1 if it is none. Postgres writes ids in lower case. */
+/** Returns the value of a hexadecimal digit; -1 for other characters. Postgres writes ids in lower case. */
 function digitOf(code: number): number {
   if (code >= 48 && code <= 57) return code - 48
   return code >= 97 && code <= 102 ? code - 87 : -1

@@ -24,10 +24,10 @@ import { importedRecords } from './table.ts'
 
 type Fields = Record<string, unknown>
 
-/** Not for agents, nor for somebody who acts as another: it stores texts in the names of their authors. */
+/** Not for agents, nor for administrators who act as someone else: it stores texts in the names of their authors. */
 const administrators: Rule = { ...member('transfer:write', 'admin'), kinds: ['session', 'api_key'], own: true }
 
-/** Where an entity is stored, and how its changed fields come together. */
+/** How an entity is stored, and how its changed fields are merged. */
 interface Place {
   table: PgTable & { id?: PgColumn }
   columns: Readonly<Record<string, PgColumn>>
@@ -36,8 +36,9 @@ interface Place {
 }
 
 /**
- * Stores records of another instance with their ids, times, versions and numbers, all of a batch or none. A record that
- * was imported before takes what changed there since; what changed on both sides stays as it is here.
+ * Stores records of another server with their ids, times, versions and numbers: all of a batch, or none. A record that
+ * was imported before gets the changes made there since; fields that changed on both servers keep the value of this
+ * one.
  */
 export const importBatch = write(
   'transfer.import',
@@ -55,7 +56,7 @@ export const importBatch = write(
   { destructive: true },
 )
 
-/** Returns the accounts here of people there, by their addresses: members of the team only. */
+/** Returns the local accounts of the people in the export, by e-mail address: members of the team only. */
 async function accountsOf(
   ctx: Ctx,
   organizationId: string,
@@ -81,11 +82,11 @@ const PERSONAL = 'personal'
 
 class Batch {
   readonly result: ImportResult = { created: 0, updated: 0, unchanged: 0, conflicts: [] }
-  /** The project of what the current record belongs to. */
+  /** The project of the record that the current one belongs to. */
   #project: string | null = null
   /** The records that changed, by project (null: of the team; PERSONAL: of the caller) and kind. */
   readonly #changed = new Map<string | null, Record<string, string[]>>()
-  /** Tasks that are new, and tasks whose parent changed to one that is not here yet. */
+  /** New tasks, and tasks whose new parent does not exist yet. */
   readonly #created = new Set<string>()
   readonly #moved = new Set<string>()
   /** Agents that the caller sees. */
@@ -107,7 +108,7 @@ class Batch {
       throw new AppError('conflict.id', `The ${entity} ${record.id} cannot be imported with its id.`)
   }
 
-  /** Returns false, and stores nothing, if the id is taken by a record of others. */
+  /** Returns false and stores nothing if the id belongs to a record of others. */
   async #stored(entity: string, record: Fields): Promise<boolean> {
     const place = this.#place(entity)
     checkRecord(entity, record, place.columns)
@@ -138,7 +139,7 @@ class Batch {
     this.#touched(file.kind, { ...found, id: file.recordId })
   }
 
-  /** Takes the newer state of what is here already and not merged by fields. */
+  /** Stores the newer version of an existing part that is not merged by fields. */
   async #renewPart(entity: string, { table, key, columns }: Place, row: Fields, there: Fields): Promise<void> {
     const set = newerPart(entity, parentField(entity), there, row)
     if (!set) return void this.result.unchanged++
@@ -168,8 +169,8 @@ class Batch {
   }
 
   /**
-   * Replaces the team, and people by their accounts here. Somebody without an account, an agent that the caller does
-   * not see, and the workspace, which is of the other instance, are left out.
+   * Replaces the team, and people by their local accounts. Leaves out people without an account, agents that the caller
+   * cannot see, and the workspace, which belongs to the other server.
    */
   async #mapped(record: Fields): Promise<Fields> {
     const row = { ...record }
@@ -195,7 +196,7 @@ class Batch {
     if (entity === 'link') await announceImported(this.ctx, this.organizationId, row as ImportedLink)
     await requireRoom(this.ctx, entity, row)
     if (entity === 'version' && !(await this.#hasReached(row))) return void this.result.unchanged++
-    // A parent may come later, and is set then.
+    // A parent may follow later, and is set then.
     const { parentId, ...rest } = row
     const values = {
       ...rest,
@@ -211,7 +212,7 @@ class Batch {
     await this.#remember(entity, fields, row)
   }
 
-  /** Whether the spec has had this version here. One that conflicts has not, and its next version takes the number. */
+  /** Whether the spec has had this version here. One that conflicts has not: the next version gets its number. */
   async #hasReached({ specId, version }: Fields): Promise<boolean> {
     const [spec] = await this.ctx.db
       .select({ version: specs.version })
@@ -230,7 +231,7 @@ class Batch {
       .onConflictDoUpdate({ target: importedRecords.id, set: values })
   }
 
-  /** Notes that a record changed, to be named in an event of where it is. A part changes what it belongs to. */
+  /** Adds a changed record to the event of its project. A part counts as a change of its record. */
   #touched(entity: string, row: Fields): void {
     const { id, projectId } = row
     const isPersonal = (row.organizationId === null && typeof projectId !== 'string') || isOwn(entity, row)
@@ -272,7 +273,7 @@ class Batch {
         .set({ ...taken, ...computed(entity, after), version, updatedAt: this.ctx.now } as never)
         .where(eq(table.id as PgColumn, String(row.id)))
       this.result.updated++
-      // A record that moved has left a project, where it is named too.
+      // A moved record is also reported in the project that it left.
       this.#touched(entity, there)
       this.#touched(entity, { ...there, ...taken })
       if (taken.parentId === null) this.#moved.add(String(row.id))
@@ -280,7 +281,7 @@ class Batch {
     await this.#remember(entity, fields, row)
   }
 
-  /** Sets parents that came after their parts, and names every record that changed in an event of its project. */
+  /** Sets parents that came after their parts, and reports every changed record in an event of its project. */
   async finish(): Promise<void> {
     const created = [...this.#created]
     await setParents(this.ctx, this.organizationId, [...created, ...this.#moved])

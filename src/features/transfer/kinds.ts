@@ -9,10 +9,9 @@ import { sessions } from '../sessions/table.ts'
 import { visible as viewColumns, visibleTo as viewVisibleTo } from '../views/service.ts'
 import { views } from '../views/table.ts'
 
-/** A kind of record that exports have. */
 export type Kind = Pick<PlacedEntity, 'entity' | 'table' | 'scope' | 'columns' | 'fields' | 'version' | 'place'>
 
-/** A session belongs to its user alone, so an export of one project has none. */
+/** A session belongs to its user alone, so the export of one project contains none. */
 const session: Kind = {
   entity: 'session',
   table: sessions,
@@ -77,7 +76,7 @@ const view: Kind = {
   },
 }
 
-/** Kinds that exports have and devices keep no copy of. */
+/** Kinds that exports contain, but copies on devices do not. */
 const others: readonly Kind[] = [session, repository, view]
 
 export const kindNamed = ({ app }: Ctx, name: string): Kind | undefined =>

@@ -7,7 +7,7 @@ import { specVersions } from '../specs/table.ts'
 import { taskDependencies, taskEvidence } from '../tasks/table.ts'
 import { featureDependencies, featureEvidence, featureReviews } from '../workflow/table.ts'
 
-/** What belongs to a record and is only added: exports have it as lines of their own. */
+/** A part of a record to which rows are only added: an export has a line for each. */
 export interface Part {
   readonly table: PgTable
   /** The kind of record that it belongs to, and the column with that record's id. */
@@ -18,7 +18,7 @@ export interface Part {
   readonly columns: Readonly<Record<string, PgColumn>>
 }
 
-/** The id belongs to one instance, so the importing one makes its own. */
+/** The id has a meaning on one server only, so the importing server makes its own. */
 const { id: _, ...dependencyColumns } = getTableColumns(taskDependencies)
 
 export const parts: Readonly<Record<string, Part>> = {
@@ -80,7 +80,7 @@ export const parts: Readonly<Record<string, Part>> = {
   },
 }
 
-/** Fields that hold the id of a user, or of an agent where the field with the type says so. */
+/** Fields with the id of a user, or of an agent if the type field says so. */
 export const personFields: Readonly<Record<string, string | undefined>> = {
   createdById: undefined,
   userId: undefined,
@@ -93,6 +93,6 @@ export const personFields: Readonly<Record<string, string | undefined>> = {
 export const fieldOf = (columns: Part['columns'], wanted: PgColumn): string =>
   Object.entries(columns).find(([, column]) => column === wanted)?.[0] ?? ''
 
-/** Returns the field with the id of what a part or a comment belongs to. */
+/** Returns the field with the id of the record that a part or a comment belongs to. */
 export const parentField = (entity: string): string =>
   parts[entity] ? fieldOf(parts[entity].columns, parts[entity].parent) : 'taskId'

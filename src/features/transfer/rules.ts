@@ -15,10 +15,10 @@ import { parentField } from './parts.ts'
 
 type Fields = Record<string, unknown>
 
-/** Fields that exports of earlier versions do not have. */
+/** Fields that exports of earlier versions lack. */
 const newFields = new Set(['task completedByType', 'comment version'])
 
-/** Throws `invalid` for a record with a field that its kind does not have, or with a value that it cannot have. */
+/** Throws `invalid` for a record with an unknown field or an invalid value. */
 export function checkRecord(entity: string, record: Fields, columns: Readonly<Record<string, PgColumn>>): void {
   const unknown = Object.keys(record).find((name) => !Object.hasOwn(columns, name))
   if (unknown !== undefined) throw invalid('/records', `A ${entity} has no field ${JSON.stringify(unknown)}.`)
@@ -31,14 +31,14 @@ export function checkRecord(entity: string, record: Fields, columns: Readonly<Re
   }
 }
 
-/** Returns columns that are computed from others, or have no meaning on another instance. */
+/** Returns columns that are computed from others, or that have a meaning on one server only. */
 export function computed(entity: string, { content, url, status }: Fields): Fields {
   if (entity === 'note') return { mentions: mentionsOf(String(content)) }
   if (entity === 'skill') return { placeholders: placeholdersIn(String(content)) }
   if (entity === 'dependency') return { id: newId() }
   if (entity === 'repository') return { key: String(url).toLowerCase() }
   if (entity !== 'session') return {}
-  // Nobody works in it here, and what happened before the import is nothing new to it.
+  // No one works in an imported session, and all earlier events count as seen.
   const seenSeq = sql`coalesce((select max(seq) from events), 0)`
   return { seenSeq, ...(status === 'active' && { status: 'paused' }) }
 }
@@ -50,8 +50,8 @@ function referencesOf(entity: string, { scope }: Fields): readonly Reference[] {
 }
 
 /**
- * Returns the project of what the record belongs to, if it has none of its own. Throws unless each record that it
- * names is in the team, so that nobody can write into another team, or learn of its records.
+ * Returns the project of the record's owner, if the record has none of its own. Throws unless all its references are in
+ * the team, so that no one can write into another team or learn about its records.
  */
 export async function ownerOf(ctx: Ctx, organizationId: string, entity: string, row: Fields): Promise<string | null> {
   personalOf(ctx, entity, row)
@@ -76,8 +76,8 @@ export async function ownerOf(ctx: Ctx, organizationId: string, entity: string, 
 }
 
 /**
- * Replaces ids of records of others by those that the meant records will have here, if they come. An id that nobody has
- * would stay as it is, so the caller cannot tell the one from the other.
+ * Replaces ids that belong to records of others by the ids that the intended records will get. Unknown ids stay, so the
+ * caller cannot tell whether an id exists elsewhere.
  */
 async function renameStrange(
   ctx: Ctx,
@@ -111,14 +111,14 @@ async function placesOf(ctx: Ctx, { table }: Reference, ids: readonly string[]):
 export const isOwn = (entity: string, { shared }: Fields): boolean =>
   entity === 'session' || (entity === 'view' && shared === false)
 
-/** What only one person sees can only be imported by them: a record without a team, or of their own. */
+/** Only the person who sees a personal record can import it: one without a team, or one that is private in a team. */
 function personalOf({ actor }: Ctx, entity: string, row: Fields): void {
   const owner = entity === 'session' ? row.userId : row.createdById
   if ((row.organizationId === null || isOwn(entity, row)) && owner !== actor.userId)
     throw invalid('/records', `Only its owner can import a personal ${entity}.`)
 }
 
-/** Whether a record with the id of an imported one is of this team or the caller's own, so that they may know. */
+/** Whether the stored record with this id belongs to this team or the caller, so that the caller may know about it. */
 export async function isOurs(
   ctx: Ctx,
   organizationId: string,

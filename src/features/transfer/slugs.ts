@@ -8,7 +8,7 @@ import type { Line } from './schema.ts'
 
 type Fields = Record<string, unknown>
 
-/** The slugs that records of a batch want, and which of them are taken: read once for each kind. */
+/** The slugs of the records in a batch, and which of them are in use: read once for each kind. */
 export class Slugs {
   readonly #taken = new Map<string, Set<string>>()
 
@@ -17,7 +17,7 @@ export class Slugs {
     private readonly records: readonly Line[],
   ) {}
 
-  /** Returns another slug for a new record, if its own is taken. */
+  /** Returns another slug for a new record if its own is in use. */
   async free(entity: string, { slug }: Fields): Promise<Fields> {
     const table = entityNamed(entity).hasSlug && kindNamed(this.ctx, entity)?.table
     if (!table || typeof slug !== 'string') return {}

@@ -1,12 +1,12 @@
-/** Bytes that are sent at once. The allocator keeps less of what small chunks leave behind than of large ones. */
+/** Bytes that are sent at once. The allocator retains less memory with small chunks than with large ones. */
 const CHUNK = 8 << 10
-/** Room behind a chunk for its last line. */
+/** Room after a chunk for its last line. */
 const ROOM = 4 << 10
 
 const encoder = new TextEncoder()
 const NEW_LINE = '\n'
 
-/** Gathers texts as bytes. Joining them as strings first would leave several times as much behind for the collector. */
+/** Collects texts as bytes. Joining them as strings first would leave several times as much garbage. */
 class Gathered {
   #bytes = new Uint8Array(CHUNK + ROOM)
   #length = 0
@@ -34,15 +34,15 @@ class Gathered {
 }
 
 export interface Source {
-  /** Some lines at a time: a promise for each of them would cost as much as its record. */
+  /** Several lines at a time: a promise for each would cost as much as its record. */
   pages: AsyncGenerator<readonly object[]>
-  /** Must be called when no more lines are read, whatever the reason. It may be called again. */
+  /** Must be called when reading stops, whatever the reason. It may be called again. */
   end(): Promise<void>
 }
 
 export type Format = 'ndjson' | 'json'
 
-/** Returns the lines as a stream of bytes. The last line has the count of the others and their SHA-256. */
+/** Returns the lines as a stream of bytes. The last line contains the count of the others and their SHA-256. */
 export function streamOf({ pages, end }: Source, format: Format): ReadableStream<Uint8Array> {
   const hash = new Bun.CryptoHasher('sha256')
   let count = 0
@@ -76,10 +76,10 @@ export function streamOf({ pages, end }: Source, format: Format): ReadableStream
   return new ReadableStream({
     async pull(controller) {
       try {
-        // A reader that takes everything at once would hold the event loop for a whole page of records.
+        // A fast reader would otherwise block the event loop for a whole page of records.
         await new Promise(setImmediate)
         const { bytes, isLast } = await next()
-        // Whoever has read the last line may begin another export.
+        // After the last line the user may start another export.
         if (isLast) await end()
         controller.enqueue(bytes)
         if (isLast) controller.close()

@@ -2,7 +2,7 @@ import { index, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { instant, json } from '../../db/columns.ts'
 import { organizations } from '../organizations/table.ts'
 
-/** What was last imported of a record: the next import compares with it, to see what changed on which side. */
+/** The last imported version of a record: the next import compares with it, to see what changed on which server. */
 export const importedRecords = pgTable(
   'imported_records',
   {

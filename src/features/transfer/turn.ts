@@ -4,16 +4,16 @@ import { counters } from '../../db/table.ts'
 import { AppError } from '../../errors.ts'
 import type { App } from '../../services.ts'
 
-/** A turn that nobody renews ends after this time: its server may have ended, or its client may read no more. */
+/** A turn without renewal ends after this time: its server may have stopped, or its client may no longer read. */
 const LASTS_MS = 30_000
 const RENEW_MS = 10_000
-/** `count` of the row says who holds the turn. */
+/** `count` of the row identifies the holder of the turn. */
 const HOLDERS = 2 ** 31 - 1
 
 /**
- * The turn of a user's export. One goes on at a time, because each reads everything. It is a row, so that it holds for
- * all instances. The export renews it while it is read; one that stood still for longer than a turn lasts goes on only
- * if no other has begun meanwhile.
+ * Limits each user to one export at a time, because an export reads everything. The turn is a row, so that it holds for
+ * all instances. The export renews it while it is read; an export that was idle for longer than a turn lasts continues
+ * only if no other has started.
  */
 export class Turn {
   readonly #key: string
@@ -34,7 +34,7 @@ export class Turn {
     throw new AppError('rate_limited', 'Another of your exports is running. Wait until it ends.', { retryAfter: 10 })
   }
 
-  /** Must be called again and again while the export goes on. Throws if another one has begun. */
+  /** Must be called regularly while the export runs. Throws if another export has started. */
   async keep(every = RENEW_MS): Promise<void> {
     if (performance.now() - this.#renewedAt < every) return
     const isMine = await this.#hold()
@@ -59,7 +59,7 @@ export class Turn {
     return rows.length > 0
   }
 
-  /** Lets the next export begin. If the database is out of reach, the turn ends by itself. */
+  /** Lets the next export start. If the database is unreachable, the turn expires by itself. */
   async end(): Promise<void> {
     this.#hasEnded = true
     const mine = and(eq(counters.key, this.#key), eq(counters.count, this.#holder))

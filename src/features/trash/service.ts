@@ -17,7 +17,7 @@ import type { TrashPage, TrashQuery } from './schema.ts'
 
 const DAY = 86_400_000
 
-/** Lists what the caller may restore, last deleted first. */
+/** Lists the records that the caller may restore, last deleted first. */
 export const list = read(
   'trash.list',
   memberOrAlone('projects:read'),
@@ -59,7 +59,7 @@ export const list = read(
   },
 )
 
-/** The deletions that the caller may undo: those of the last day that are theirs, and of 30 days as administrator. */
+/** The deletions that the caller may undo: their own of the last day, and as administrator all of 30 days. */
 function restorable(ctx: Ctx): SQL {
   const { actor, now } = ctx
   const { personal } = rightsOf(actor)
@@ -78,7 +78,7 @@ function restorable(ctx: Ctx): SQL {
 const isAdmin = ({ actor }: Ctx, organizationId: string | null): boolean =>
   actor.kind === 'system' || (organizationId !== null && atLeast(actor.memberships.get(organizationId), 'admin'))
 
-/** A personal record is restored by its author, for as long as it is kept. */
+/** Authors can restore a personal record for as long as it is kept. */
 const until = (
   ctx: Ctx,
   { organizationId, deletedAt }: { organizationId: string | null; deletedAt: string },
@@ -87,7 +87,7 @@ const until = (
     ? new Date(Date.parse(deletedAt) + RESTORE_DAYS * DAY).toISOString()
     : ownUntil(deletedAt)
 
-/** SQL for the row of the event's record, if this event deleted it and its project is there and seen by the caller. */
+/** SQL for the row of the event's record, if this event deleted it and the caller sees its project. */
 function deletedRows(ctx: Ctx, record: Restorable): SQL {
   const { kind, table, deleted } = record
   const rights = rightsOf(ctx.actor)

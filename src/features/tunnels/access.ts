@@ -4,7 +4,7 @@ import { type Refusal, refusalOf, roleRefusal } from '../../auth/policy.ts'
 import { acting, watching } from './rules.ts'
 import type { Access } from './schema.ts'
 
-/** What decides who may reach a tunnel's services. */
+/** The facts that decide who may reach a tunnel's services. */
 export interface Reachable {
   organizationId: string
   ownerId: string
@@ -12,7 +12,7 @@ export interface Reachable {
   paused: boolean
 }
 
-/** Returns why the caller has no actions on the machine of a tunnel. `public` is about services only. */
+/** Returns why the caller has no actions on the machine of a tunnel. `public` applies to services only. */
 export const actionsRefusal = (ctx: Ctx, tunnel: Reachable): Refusal | undefined =>
   roleRefusal(ctx.actor, tunnel.organizationId, 'member', 'Running an action') ?? reachRefusal(ctx, tunnel)
 
@@ -35,8 +35,8 @@ export function watchRefusal(ctx: Ctx, tunnel: Owned): Refusal | undefined {
 }
 
 /**
- * Returns why the caller may not reach the services of a tunnel. Viewers may not, because a request can change
- * something on the machine. The machine itself checks each request once more.
+ * Returns why the caller may not reach the services of a tunnel. Viewers may not, because a request can change the
+ * machine. The machine itself checks each request again.
  */
 export function reachRefusal({ actor, app }: Pick<Ctx, 'actor' | 'app'>, tunnel: Reachable): Refusal | undefined {
   if (tunnel.paused) return { code: 'unavailable', detail: 'This tunnel is paused.', details: { retryAfter: 30 } }

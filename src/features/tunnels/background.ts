@@ -12,10 +12,10 @@ import { createGate } from './traffic/gateway.ts'
 import { OpenStreams } from './traffic/open-streams.ts'
 
 const TICK_MS = 5000
-/** Every how many ticks sums are written, leases checked and waiting actions looked for. */
+/** Number of ticks between two rounds of maintenance. */
 const SELDOM = 4
 
-/** Runs what tunnels need beside requests: the listener for services, and the end of what has lost its rights. */
+/** Runs the background work of tunnels: the listener, and the end of connections that lost their rights. */
 export function serveTunnels(app: App): () => Promise<void> {
   const listener = startListener(app)
   app.tunnels.openThrough = openThrough
@@ -24,7 +24,7 @@ export function serveTunnels(app: App): () => Promise<void> {
     streams.rightsChanged(concerns)
     for (const connection of app.tunnels.all) if (concerns(actorOf(connection))) void recheck(app, connection)
   })
-  // Also for streams to machines of other instances: they too end when their caller loses a right.
+  // Also counts streams to machines of other instances: they also end when their caller loses access.
   const leave = app.bus.pollWhile(() => app.tunnels.size > 0 || streams.size > 0)
   const unsubscribe = app.bus.subscribe((event) => {
     Dispatcher.of(app).onEvent(event)
@@ -50,7 +50,7 @@ export function serveTunnels(app: App): () => Promise<void> {
 }
 
 async function seldom(app: App): Promise<void> {
-  // Makes up for a lost event: what waits would otherwise wait until it expires.
+  // Covers a lost event: a queued action would otherwise wait until it expires.
   for (const { facts } of app.tunnels.all) Dispatcher.of(app).wake(facts.id)
   try {
     await writeTraffic(app)
@@ -61,7 +61,7 @@ async function seldom(app: App): Promise<void> {
   }
 }
 
-/** Nothing of a tunnel is served on the port of the API, so without TUNNEL_PORT services cannot be opened. */
+/** The API's port serves no tunnels, so without TUNNEL_PORT services cannot be opened. */
 function startListener(app: App) {
   const { TUNNEL_PORT, TUNNEL_PROXY_PORT, TUNNEL_DOMAIN, HOST, APP_URL } = app.config
   if (TUNNEL_PORT === undefined) return undefined
@@ -88,15 +88,15 @@ async function recheck(app: App, connection: Held): Promise<void> {
 async function onEvent(app: App, { type, subjectId, data }: AppEvent): Promise<void> {
   const connection = subjectId === null ? undefined : app.tunnels.of(subjectId)
   if (!connection) return
-  // It has connected again, maybe to another process.
+  // The machine has connected again, maybe to another process.
   if (type === tunnelOnline.name && Number(data.generation) > connection.generation) {
-    // A machine that was asked to move has done so: what it was doing may end.
+    // A machine that was asked to move has done so: its old connection may end.
     if (app.tunnels.isDraining) app.tunnels.retire(connection, () => cut(connection, 'replaced'))
     else cut(connection, 'replaced')
   }
   if (type !== tunnelUpdated.name) return
   const facts = await retry(() => factsOf(app, connection.facts.id))
   if (facts) app.tunnels.change(connection, facts)
-  // What waited while the tunnel was paused is sent now.
+  // Sends the actions that waited while the tunnel was paused.
   Dispatcher.of(app).wake(connection.facts.id)
 }

@@ -12,11 +12,11 @@ import { about, find, type TunnelRow } from './rows.ts'
 import type { Access, TunnelPatch } from './schema.ts'
 import { tunnelFormerSlugs, tunnels } from './table.ts'
 
-/** Days in which nobody else gets the slug of a tunnel that was deleted or renamed: its address may be bookmarked. */
+/** Days for which the slug of a deleted or renamed tunnel is reserved for its owner: its address may be bookmarked. */
 const REST_DAYS = 7
 const restedAt = ({ now }: Ctx): string => new Date(Date.parse(now) - REST_DAYS * 86_400_000).toISOString()
 
-/** Changes the given fields. The caller has checked the right to. */
+/** Changes the given fields. The caller has checked the permission. */
 export async function change(ctx: Ctx, before: TunnelRow, patch: TunnelPatch): Promise<TunnelRow> {
   checkPublic(ctx, patch.access)
   if (patch.slug !== undefined) await requireFree(ctx, patch.slug, before.id)
@@ -33,7 +33,7 @@ export async function change(ctx: Ctx, before: TunnelRow, patch: TunnelPatch): P
   return after
 }
 
-/** Also removes those that have rested, so that the table stays small. */
+/** Also deletes expired reservations, so that the table stays small. */
 async function restSlug(ctx: Ctx, { slug, ownerId }: TunnelRow): Promise<void> {
   await ctx.db.delete(tunnelFormerSlugs).where(lte(tunnelFormerSlugs.leftAt, restedAt(ctx)))
   await ctx.db.insert(tunnelFormerSlugs).values({ id: newId(), slug, ownerId, leftAt: ctx.now })
@@ -49,7 +49,7 @@ export async function freeSlug(ctx: Ctx, name: string): Promise<string> {
   return (await isTaken(ctx, base)) ? `${base}-${randomTail()}` : base
 }
 
-/** Returns the slug; throws if another tunnel has it, or had it lately and belonged to somebody else. */
+/** Returns the slug; throws if another tunnel uses it, or if it is reserved for someone else. */
 export async function requireFree(ctx: Ctx, slug: string, except?: string): Promise<string> {
   if (await isTaken(ctx, slug, except))
     throw new AppError('conflict.exists', `The slug ${slug} is in use or was until recently. Choose another one.`)

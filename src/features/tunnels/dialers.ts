@@ -7,31 +7,31 @@ import type { Stream } from '../../tunnel/stream.ts'
 import { type Dialer, Unreachable } from '../../tunnel/switchboard.ts'
 import { tunnelSessions } from './table.ts'
 
-/** The key with which instances sign requests that they hand over. */
+/** The key with which instances sign requests to each other. */
 export const handoverKey = ({ secret }: Pick<App, 'secret'>): Buffer => deriveKey(secret, 'tunnel-forward')
 
-/** Where another instance takes requests for the machine of a tunnel. */
+/** The path at which another instance accepts requests for the machine of a tunnel. */
 export const handoverPath = (tunnelId: string): string => `/internal/tunnels/${tunnelId}`
 
-/** What opens streams to a machine, with what the machine offers. */
+/** A dialer that opens streams to a machine, with the machine's offer. */
 export interface Found {
   dialer: Dialer
   offer: Offer
 }
 
-/** Returns the dialer of a tunnel's machine: its connection here, or the instance that has it. */
+/** Returns the dialer of a tunnel's machine: its connection here, or the instance that has the connection. */
 export async function dialerFor(app: App, tunnelId: string): Promise<Found | undefined> {
   const here = app.tunnels.of(tunnelId)
   if (here) return { dialer: here, offer: here.offer }
   const there = await elsewhere(app, tunnelId)
   if (!there) {
-    // It may have connected to this instance since we looked.
+    // It may have connected to this instance meanwhile.
     const now = await app.tunnels.soon(tunnelId)
     return now && { dialer: now, offer: now.offer }
   }
   const dialer: Dialer = {
     open: (head, hasBody) => openElsewhere(app, tunnelId, there, head, hasBody),
-    // The instance that has the machine counts.
+    // The instance with the connection counts the traffic.
     traffic: { requests: 0, bytes: 0 },
   }
   return { dialer, offer: { ...there.offer, services: there.services } }
@@ -56,7 +56,7 @@ async function elsewhere({ db, clock, instanceId }: App, tunnelId: string) {
   return session
 }
 
-/** A request goes on once: the instance that gets it has the machine, or refuses. */
+/** A request is forwarded once: the receiving instance has the machine, or refuses. */
 async function openElsewhere(
   app: App,
   tunnelId: string,
@@ -67,7 +67,7 @@ async function openElsewhere(
   try {
     return await handOver(app, there, head, hasBody)
   } catch (error) {
-    // The machine may have connected to another instance since we looked. Nothing of the request was sent yet.
+    // The machine may have connected to another instance meanwhile. No part of the request has been sent yet.
     if (!(error instanceof Unreachable)) throw error
     const here = await app.tunnels.soon(tunnelId)
     if (here) return here.open(head, hasBody)

@@ -22,8 +22,8 @@ function verifierOf(app: App): Verifier {
 }
 
 /**
- * Takes a request that landed on another instance, for a machine that is connected here. The signature proves only that
- * another instance sent it: the rights of the user are read here once more.
+ * Accepts a request from another instance for a machine that is connected here. The signature proves only that another
+ * instance sent it, so the user's permissions are checked again.
  */
 export const takeHandover: Internal = async (app, { request, params: { id = '' }, upgrade }) => {
   const claim =

@@ -24,7 +24,7 @@ const MOST = 10
 const CLAIM_MINUTES = 5
 
 /**
- * Creates a tunnel, or renews the nonce of one. The machine claims it with the nonce, so that it never holds the user's
+ * Creates a tunnel, or renews the nonce of one. The machine claims it with the nonce, so that it never has the user's
  * credential.
  */
 export const register = write(
@@ -46,7 +46,7 @@ export const register = write(
   { secret: ['nonce'] },
 )
 
-/** The fields that are given change the tunnel. */
+/** Changes the given fields of the tunnel. */
 async function again(ctx: Ctx, tunnelId: string, patch: Omit<TunnelRegister, 'tunnelId'>): Promise<string> {
   const tunnel = await find(ctx, tunnelId)
   refuse(claimRefusal(ctx, tunnel))
@@ -61,7 +61,7 @@ async function insert(ctx: Ctx, { name, slug, access, labels }: Omit<TunnelRegis
     })
   const ownerId = userIdOf(ctx.actor)
   checkPublic(ctx, access)
-  // Concurrent registrations count one after the other.
+  // The lock makes concurrent registrations count one after another.
   await ctx.db.select({ id: users.id }).from(users).where(eq(users.id, ownerId)).for('update')
   const own = and(eq(tunnels.ownerId, ownerId), isNull(tunnels.deletedAt))
   if ((await ctx.db.$count(tunnels, own)) >= MOST)
@@ -83,7 +83,7 @@ async function insert(ctx: Ctx, { name, slug, access, labels }: Omit<TunnelRegis
 
 /**
  * Exchanges the nonce for the credential of the machine. One statement decides, so of concurrent callers exactly one
- * wins. An earlier credential of the tunnel stops working.
+ * wins. It revokes an earlier credential of the tunnel.
  */
 export const claim = write(
   'tunnels.claim',

@@ -7,7 +7,7 @@ import { type Connection, type TunnelFacts, Unreachable } from '../../tunnel/swi
 import { RequestLog } from './traffic/request-log.ts'
 import { holderOf, isShareTaken } from './traffic/shares.ts'
 
-/** What has to be stored about a connection. */
+/** Stores the state of a connection. */
 interface Book {
   opened(ctx: Ctx, input: undefined): Promise<{ generation: number; facts: TunnelFacts }>
   closed(ctx: Ctx, connection: Connection): Promise<void>
@@ -16,27 +16,26 @@ interface Book {
   reported(connection: Connection, payload: Uint8Array): void
 }
 
-/** Bytes that may wait in the socket before streams have to wait. */
+/** Bytes that may wait in the socket before streams are paused. */
 const HIGH_WATER = 512 << 10
 
-/** How often a machine may say on one connection what it offers: each time is stored. Agents say it once. */
+/** How often a machine may send its offer on one connection, because each one is stored. Agents send it once. */
 export const MOST_OFFERS = 100
 
 /** The connections of each process, with the credential that each was opened with. */
 const actors = new WeakMap<Connection, Actor>()
 export const actorOf = (connection: Connection): Actor => actors.get(connection) ?? system
 
-/** Says goodbye and ends a connection. */
 export function cut({ session }: Connection, reason: Goodbye['reason']): void {
   session.leave({ reason })
   session.close(reason, reason === 'revoked' ? 4401 : 4409)
 }
 
-/** The server's end of the connection of a machine. */
+/** The server side of a machine's connection. */
 export class MachineConnection implements Peer {
   readonly #session: Session
   #connection: Connection | undefined
-  /** The machine is told to others only once it has said what it offers. */
+  /** Other parts see the machine only after it has sent its offer. */
   #isOpening = false
   #offers = 0
 

@@ -19,9 +19,9 @@ interface Asked {
   message?: { method?: unknown; params?: unknown }
 }
 
-/** Headers of a request that the machine gets. None of them is ours or names the caller's credential. */
+/** Request headers that are passed to the machine. None of them is ours or contains the caller's credential. */
 const passed = ['accept', 'content-type', 'mcp-session-id', 'mcp-protocol-version', 'last-event-id']
-/** Headers of a response that the client gets: the machine is a stranger on the address of this server. */
+/** Response headers for the client: the machine is untrusted, but answers at the address of this server. */
 const returned = ['content-type', 'mcp-session-id', 'mcp-protocol-version']
 const types = /^(application\/json|text\/event-stream)\b/
 
@@ -37,7 +37,7 @@ function codeOf(status: number) {
   return status === 504 ? 'upstream_timeout' : 'upstream_failed'
 }
 
-/** Passes a message of an agent on to a local MCP server of a machine, and returns its response as it comes. */
+/** Forwards a message of an agent to a local MCP server of a machine, and streams its response. */
 export const useMcp = flow('tunnels.useMcp', agents, async (ctx, asked: Asked): Promise<Response> => {
   const { app, actor } = ctx
   const { slug, server, request, message } = asked
@@ -85,7 +85,7 @@ function headersOf(pairs: readonly [string, string][]): Headers {
 
 const toolOf = (params: unknown): string => String((params as { name?: unknown } | undefined)?.name ?? '').slice(0, 200)
 
-/** Leaves an entry for each call of a tool. Without its arguments: they may hold secrets. */
+/** Records each call of a tool, without its arguments: they may contain secrets. */
 const recordCall = write(
   'tunnels.callTool',
   agents,

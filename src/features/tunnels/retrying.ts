@@ -1,7 +1,7 @@
 /** Milliseconds before each new attempt. */
 const PAUSES = [100, 400, 1600]
 
-/** Repeats work that failed, because the database may be away for a moment. Throws the last error. */
+/** Repeats failed work, because the database may be unreachable for a moment. Throws the last error. */
 export async function retry<T>(work: () => Promise<T>): Promise<T> {
   for (const pause of PAUSES)
     try {

@@ -49,7 +49,7 @@ export interface TunnelRow extends Omit<Tunnel, 'status' | 'services' | 'mcpServ
   offer: StoredOffer | null
 }
 
-/** SQL condition: tunnels of the caller's teams. `access` decides who may reach the machine, not who sees its name. */
+/** SQL condition: tunnels of the caller's teams. `access` controls who may reach the machine, not who sees its name. */
 export const visibleTo = (actor: Actor): SQL =>
   and(isNull(tunnels.deletedAt), anyOf(tunnels.organizationId, rightsOf(actor).organizations))
 
@@ -67,14 +67,14 @@ export async function find(ctx: Ctx, ref: string): Promise<TunnelRow> {
   return found
 }
 
-/** Returns why the caller may not change a tunnel: its owner may, and administrators of its team. */
+/** Returns why the caller may not change a tunnel: only its owner and administrators of its team may. */
 export const changeRefusal = (ctx: Ctx, tunnel: Pick<TunnelRow, 'ownerId' | 'organizationId'>): Refusal | undefined =>
   refusalOf(ctx.actor, changing, 'Changing a tunnel', ctx.app.clock) ??
   (tunnel.ownerId === ctx.actor.userId
     ? undefined
     : roleRefusal(ctx.actor, tunnel.organizationId, 'admin', 'Changing a tunnel of someone else'))
 
-/** Only the owner may let a machine claim their tunnel: it then serves in their name. */
+/** Only the owner may let a machine claim their tunnel: it then serves in the owner's name. */
 export const claimRefusal = (ctx: Ctx, tunnel: Pick<TunnelRow, 'ownerId'>): Refusal | undefined =>
   refusalOf(ctx.actor, acting, 'Claiming a tunnel', ctx.app.clock) ??
   (tunnel.ownerId === ctx.actor.userId
@@ -106,12 +106,11 @@ export function shown(ctx: Ctx, tunnel: TunnelRow): Tunnel {
   }
 }
 
-/** Returns where the service can be opened; null if this server has no listener for tunnels. */
+/** Returns the address of a service; null if this server has no listener for tunnels. */
 export function addressOf({ tunnels: switchboard }: App, slug: string, service: string): string | null {
   return switchboard.addressOf(slug, service) ?? null
 }
 
-/** Returns where agents reach an MCP server of a machine. */
 export const mcpAddressOf = ({ url }: Pick<App, 'url'>, slug: string, server: string): string =>
   `${url}/mcp/tunnels/${slug}/${server}`
 
@@ -125,7 +124,7 @@ export const about = <D extends object>(
   data: Object.assign({ name: tunnel.name, slug: tunnel.slug }, data),
 })
 
-/** Returns what decides who may reach the tunnel with this slug. */
+/** Finds the access rules of the tunnel with this slug. */
 export async function bySlug({ db }: Pick<Ctx, 'db'>, slug: string): Promise<TunnelFacts | undefined> {
   const [found] = await db
     .select()
@@ -134,7 +133,7 @@ export async function bySlug({ db }: Pick<Ctx, 'db'>, slug: string): Promise<Tun
   return found
 }
 
-/** Returns who is asking, as the machine is told. Null: nobody of its team. */
+/** Returns the caller as the machine sees them. Null for people outside the team. */
 export async function userOf(
   on: Pick<Ctx, 'db'>,
   actor: Actor,
@@ -146,7 +145,7 @@ export async function userOf(
 }
 
 const emails = new Map<string, { email: string; at: number }>()
-/** The address is told to services with every request, so it is kept for a minute. */
+/** Services receive the address with every request, so it is cached for a minute. */
 export async function emailOf({ db }: Pick<Ctx, 'db'>, userId: string): Promise<string> {
   const known = emails.get(userId)
   if (known && performance.now() - known.at < 60_000) return known.email

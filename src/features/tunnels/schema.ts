@@ -22,7 +22,7 @@ export const accesses = ['private', 'organization', 'public'] as const
 export type Access = (typeof accesses)[number]
 export const states = ['pending', 'connecting', 'online', 'offline'] as const
 
-/** Part of a host name: two hyphens separate the service from the tunnel there. */
+/** Part of a host name, where two hyphens separate the service from the tunnel. */
 const label = '^[a-z0-9]+(-[a-z0-9]+)*$'
 export const slug = text(30, { minLength: 1, pattern: label, example: 'build-1' })
 const slugLike = text(30, { minLength: 1, pattern: label, example: 'web' })

@@ -55,7 +55,7 @@ export const update = write(
   { versioned: true },
 )
 
-/** Deletes a tunnel. Its credential stops working, so its machine is cut off at once. */
+/** Deletes a tunnel. Its credential stops working, so its machine is disconnected at once. */
 export const remove = write(
   'tunnels.remove',
   changing,

@@ -15,7 +15,7 @@ import type { Heartbeat, HeartbeatTaken } from './schema.ts'
 import { storable } from './storable.ts'
 import { tunnelHours, tunnelSessions, tunnels } from './table.ts'
 
-/** Seconds for which a machine counts as connected without a heartbeat. */
+/** Seconds without a heartbeat for which a machine counts as connected. */
 const LEASE_SECONDS = 45
 const leaseFrom = (now: string): string => new Date(Date.parse(now) + LEASE_SECONDS * 1000).toISOString()
 
@@ -24,7 +24,6 @@ const tunnelIdOf = ({ actor }: Ctx): string => {
   return actor.tunnelId
 }
 
-/** Turns the request of a machine into its connection. */
 export const connect = flow(
   'tunnels.connect',
   tunnelMachine,
@@ -43,7 +42,7 @@ export const connect = flow(
   },
 )
 
-/** Counts a new connection, which makes every earlier one invalid. */
+/** Numbers a new connection, which makes every earlier one invalid. */
 export const opened = write(
   'tunnels.opened',
   tunnelMachine,
@@ -72,7 +71,7 @@ export const opened = write(
   },
 )
 
-/** Says that a connection has ended, unless a later one took its place. */
+/** Marks a connection as ended, unless a later one has replaced it. */
 const closed = write('tunnels.closed', machine, async (ctx, { facts, generation }: Connection): Promise<void> => {
   const [ended] = await ctx.db
     .update(tunnelSessions)
@@ -101,7 +100,7 @@ interface Offered {
   offer: Offer
 }
 
-/** Stores what the machine offers. No audit entry: the machine says so with each connection. */
+/** Stores the offer of a machine. No audit entry: the machine sends it with each connection. */
 export async function keepOffer({ db }: App, { tunnelId, generation, offer }: Offered): Promise<void> {
   const { services, commands, mcp, workspaces } = storable(offer) as Offer
   await db
@@ -110,7 +109,7 @@ export async function keepOffer({ db }: App, { tunnelId, generation, offer }: Of
     .where(and(eq(tunnelSessions.tunnelId, tunnelId), eq(tunnelSessions.generation, generation)))
 }
 
-/** A flow, because a heartbeat every 15 seconds must not leave an audit entry each. */
+/** A flow, because heartbeats every 15 seconds must not leave audit entries. */
 export const heartbeat = flow(
   'tunnels.heartbeat',
   tunnelMachine,
@@ -138,7 +137,7 @@ export const heartbeat = flow(
   },
 )
 
-/** Says offline of machines whose server process has died: nobody renews their lease. */
+/** Marks machines as offline whose server process has died, so that no one renews their lease. */
 export const expire = write('tunnels.expire', machine, async (ctx): Promise<void> => {
   const ended = await ctx.db
     .update(tunnelSessions)
@@ -156,7 +155,7 @@ export async function factsOf({ db }: App, id: string): Promise<TunnelFacts | un
   return tunnel?.deletedAt === null ? tunnel : undefined
 }
 
-/** Adds what went through since the last time to the sums of the hour. */
+/** Adds the traffic since the last call to the sums of the hour. */
 export async function writeTraffic(app: App): Promise<void> {
   const hour = `${app.clock().toISOString().slice(0, 13)}:00:00.000Z`
   for (const { facts, traffic } of app.tunnels.all) {
@@ -183,7 +182,7 @@ export const isDue = async ({ db, clock }: App): Promise<boolean> =>
     and(eq(tunnelSessions.online, true), lt(tunnelSessions.leaseUntil, clock().toISOString())),
   )) > 0
 
-/** Marks expired leases; a write only where there is one, because every write leaves an audit entry. */
+/** Marks expired leases. Writes only if there is one, because every write leaves an audit entry. */
 export const expireIfDue = async (app: App): Promise<void> => {
   if (await isDue(app)) await expire(contextOf(app, system), undefined)
 }

@@ -1,9 +1,9 @@
 import { MOST_DEPTH } from '../../text/json-depth.ts'
 
-/** Returns a text of a machine as it can be stored: without what no column takes. */
+/** Removes characters that no column accepts from a text of a machine. */
 export const storableText = (text: string): string => text.replaceAll('\0', '').toWellFormed()
 
-/** Returns JSON of a machine as it can be stored. What is nested too deep is left out. */
+/** Makes JSON of a machine storable. Values nested too deep are left out. */
 export function storable(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return storableText(value)
   if (typeof value !== 'object' || value === null) return value

@@ -33,12 +33,12 @@ export const tunnels = pgTable(
     access: text().$type<Access>().notNull(),
     labels: textList().notNull(),
     paused: boolean().notNull().default(false),
-    /** About the machine, as it said when it claimed the tunnel. */
+    /** Facts about the machine from its claim. */
     hostname: text(),
     os: text(),
     architecture: text(),
     clientVersion: text(),
-    /** Identifies the credential; a new one with each claim, so that connections of the old one end. */
+    /** Identifies the credential; a claim creates a new one, which ends connections of the old one. */
     tokenId: uuid(),
     tokenHash: text(),
     claimedAt: instant(),
@@ -56,7 +56,7 @@ export const tunnels = pgTable(
   ],
 )
 
-/** Slugs that tunnels had before they were renamed. They rest for a while, as that of a deleted tunnel does. */
+/** Former slugs of renamed tunnels. Like those of deleted tunnels, they are reserved for a while. */
 export const tunnelFormerSlugs = pgTable(
   'tunnel_former_slugs',
   {
@@ -70,28 +70,28 @@ export const tunnelFormerSlugs = pgTable(
   (t) => [index('tunnel_former_slugs_slug').on(t.slug), index('tunnel_former_slugs_owner').on(t.ownerId)],
 )
 
-/** The last connection of each tunnel. Not in `tunnels`: a heartbeat is no change of the record. */
+/** The last connection of each tunnel. Not in `tunnels`, because a heartbeat is not a change of the record. */
 export const tunnelSessions = pgTable('tunnel_sessions', {
   tunnelId: uuid()
     .primaryKey()
     .references(() => tunnels.id, { onDelete: 'cascade' }),
-  /** Rises with each connection; whoever has an older one is refused. */
+  /** Rises with each connection; older connections are rejected. */
   generation: integer().notNull(),
   instanceId: uuid().notNull(),
-  /** Where other processes reach that one; null if the operator has not said so. */
+  /** Where other processes reach that one; null if not configured. */
   instanceUrl: text(),
   since: instant().notNull(),
   leaseUntil: instant().notNull(),
   lastSeenAt: instant().notNull(),
-  /** False once its end was told. */
+  /** False once its end was announced. */
   online: boolean().notNull(),
   rttMs: real(),
   services: json<OfferedService[]>().notNull(),
-  /** What else the machine offers. */
+  /** The machine's offer, apart from services. */
   offer: json<StoredOffer>(),
 })
 
-/** What was asked of a machine, and what became of it. */
+/** Requested actions and their results. */
 export const tunnelActions = pgTable(
   'tunnel_actions',
   {
@@ -104,16 +104,15 @@ export const tunnelActions = pgTable(
     startedAt: instant(),
     finishedAt: instant(),
     type: text().$type<ActionType>().notNull(),
-    /** What it is about, such as the name of a command. */
+    /** Its target, such as the name of a command. */
     name: text(),
-    /** As they are shown: without secrets. */
+    /** As shown to people: without secrets. */
     params: json<Record<string, unknown>>().notNull(),
     /** As they were sent, encrypted; null once the machine has them. */
     sealed: text(),
     state: text().$type<ActionState>().notNull(),
     result: json<unknown>(),
     error: text(),
-    /** The end of the output. */
     output: text(),
     outputCut: boolean().notNull().default(false),
   },
@@ -125,7 +124,7 @@ export const tunnelActions = pgTable(
   ],
 )
 
-/** What went through a tunnel, by hour. */
+/** The traffic of a tunnel, by hour. */
 export const tunnelHours = pgTable(
   'tunnel_hours',
   {

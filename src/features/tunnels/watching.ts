@@ -9,7 +9,7 @@ import { visibleTo } from './rows.ts'
 import { watching } from './rules.ts'
 import { tunnelActions, tunnels } from './table.ts'
 
-/** A tunnel is watched by those who govern it; one of its actions by its caller too. */
+/** The owner and administrators can watch a tunnel; its caller can also watch an action. */
 export const watchTunnels = watchable.handle(async ({ app, db }, { actor, ids }) => {
   if (refusalOf(actor, watching, 'Watching a tunnel', app.clock)) return []
   const wanted = idList(ids)

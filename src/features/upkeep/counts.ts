@@ -2,8 +2,8 @@ import type { Driver } from '../../db/driver.ts'
 import type { Finding } from './finding.ts'
 
 /**
- * Checks the numbers of tasks that triggers keep for each project, by status and by day. They can differ only if
- * somebody changed the database by hand with triggers disabled. With `repair`, corrects them.
+ * Checks the task counts that triggers keep for each project, by status and by day. They can be wrong only if someone
+ * changed the database by hand with triggers disabled. With `repair`, corrects them.
  */
 export async function counts(driver: Driver, repair: boolean): Promise<Finding> {
   const what = 'counts'
@@ -31,8 +31,8 @@ const isDifferent = `select (select sum(n) from event_days where day = $1::date)
   (select count(*) from events where ${of} and organization_id is not null and type <> action)`
 
 /**
- * Checks the sums of events of the last 30 days that have any, day by day. With `repair`, deletes all sums: the hourly
- * job makes them again.
+ * Checks the event sums of the last 30 days that have any, day by day. With `repair`, deletes all sums: the hourly job
+ * makes them again.
  */
 export async function days(driver: Driver, repair: boolean): Promise<Finding> {
   const what = 'days'

@@ -13,7 +13,7 @@ import { expiringTokens } from './expiring-tokens.ts'
 import { because, type Finding } from './finding.ts'
 import { readiness } from './readiness.ts'
 
-/** Checks the database itself, and what is between it and us. */
+/** Checks the database, and the connection to it. */
 export async function database(config: Config, driver: Driver, repair: boolean, quick: boolean): Promise<Finding[]> {
   try {
     const { rows } = await driver.query('select pg_size_pretty(pg_database_size(current_database()))')
@@ -58,7 +58,7 @@ async function migrationState(driver: Driver): Promise<Finding> {
   }
 }
 
-/** What may be in the way between us and an external Postgres. */
+/** Checks the connection to an external Postgres. */
 export async function connections(driver: Driver): Promise<Finding[]> {
   if (driver.kind !== 'postgres') return []
   const why = await driver.whyNotListening()
@@ -79,7 +79,7 @@ export async function connections(driver: Driver): Promise<Finding[]> {
   return [listening, { ...pooler, warning: true, advice }]
 }
 
-/** Whether the standby that is to be read is one, and how far it is behind. */
+/** Checks that the configured standby is one, and how far it is behind. */
 export async function standby(config: Config, driver: Driver): Promise<Finding[]> {
   const replica = await replicaOf(config, driver)
   if (!replica) return []
@@ -102,7 +102,7 @@ export async function standby(config: Config, driver: Driver): Promise<Finding[]
   }
 }
 
-/** Whether very many events are divided into parts. The hourly job does it, unless something is in its way. */
+/** Checks that a very large table of events is partitioned. The hourly job does it, unless something stops it. */
 export async function eventParts(driver: Driver, rows = ROWS): Promise<Finding[]> {
   if (driver.kind !== 'postgres') return []
   const what = 'events'
@@ -111,7 +111,7 @@ export async function eventParts(driver: Driver, rows = ROWS): Promise<Finding[]
   // The table does not exist before the first migration.
   const { rows: found } = await driver.query(`select reltuples from pg_class where oid = to_regclass('events')`)
   const size = Number(found[0]?.[0] ?? 0)
-  // Twice as many as it takes, because the job may be just about to run.
+  // Twice the limit, because the job may be about to run.
   if (size < 2 * rows) return []
   return [
     {

@@ -10,9 +10,9 @@ import { database } from './doctor-database.ts'
 import { because, type Finding } from './finding.ts'
 
 /**
- * Checks what an installation needs besides its files. Changes nothing, except that `repair` corrects what can be
- * derived again. A running server runs it itself, with its own settings and database. Without a driver it skips the
- * database. `quick` leaves out what reads whole tables and indexes, or loads the model.
+ * Checks what a server needs besides its files. Changes nothing, except that `repair` corrects derived data. A running
+ * server runs it itself, with its own settings and database. Without a driver it skips the database. `quick` skips
+ * checks that read whole tables and indexes, or load the model.
  */
 export async function look(
   config: Config,
@@ -155,7 +155,7 @@ async function markIn(driver: Driver): Promise<string | undefined> {
 
 const local = new Set(['localhost', '127.0.0.1', '[::1]', '::1'])
 
-/** Finds settings that are allowed but rarely intended. */
+/** Finds settings that are valid but rarely intended. */
 function settings({ APP_URL, HOST, TRUSTED_PROXIES }: Config): Finding[] {
   const at = APP_URL ? new URL(APP_URL) : undefined
   const found: Finding[] = []

@@ -5,7 +5,7 @@ import { dropPart, isInTheWay, type PartitionLimits, partition, partsBefore } fr
 
 const DAY_MS = 86_400_000
 export const EVENT_DAYS = 365
-/** Events of a part are not deleted one by one within this time, because the part is expected to be dropped whole. */
+/** Events of a partition are not deleted one by one within this time: the partition will be dropped as a whole. */
 const PART_DAYS = 60
 
 export const daysAgo = (now: string, days: number): string => new Date(Date.parse(now) - days * DAY_MS).toISOString()
@@ -16,8 +16,8 @@ export async function eventsBefore(ctx: Ctx): Promise<string> {
 }
 
 /**
- * Divides very many events into parts, begins the next part ahead, and drops those that are old. The embedded database
- * has one table: it has one writer, for which millions of events would be too many in any case.
+ * Partitions a very large table of events, creates the next partition ahead, and drops old ones. The embedded database
+ * keeps one table: it has one writer, for which millions of events would be too many anyway.
  */
 export const divideEvents = flow(
   'upkeep.divideEvents',

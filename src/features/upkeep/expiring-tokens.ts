@@ -1,11 +1,11 @@
 import type { Driver } from '../../db/driver.ts'
 import type { Finding } from './finding.ts'
 
-/** How long before it expires a token is worth a warning. */
+/** Days before its expiry for which a token causes a warning. */
 const TOKEN_DAYS = 7
 const MOST_TOKENS = 5
 
-/** Finds agents' tokens in use that expire soon: from one moment to the next, the agent would be refused. */
+/** Finds tokens in use by agents that expire soon: an agent would fail without warning. */
 export async function expiringTokens(driver: Driver): Promise<Finding> {
   const what = 'tokens'
   // The table does not exist before the first migration.

@@ -14,8 +14,8 @@ const counted = {
 }
 
 /**
- * Checks what triggers keep on the rows of tasks, and so decides which tasks are handed out: it can differ only if
- * somebody changed the database by hand with triggers disabled. With `repair`, corrects it.
+ * Checks the columns of tasks that triggers keep and that decide which tasks are ready. They can be wrong only if
+ * someone changed the database by hand with triggers disabled. With `repair`, corrects them.
  */
 export async function readiness(driver: Driver, repair: boolean): Promise<Finding> {
   const what = 'readiness'

@@ -85,7 +85,7 @@ function isOver({ soft, ofTeam, ofProject }: Kept, before: string): SQL {
 interface Old {
   table: string | PgTable
   where: SQL
-  /** The column that names a row. Default: its place, which is the same in several parts of a divided table. */
+  /** The column that identifies a row. Default: its ctid, which is unique only within one partition. */
   key?: string
 }
 
@@ -110,10 +110,10 @@ const purgeSome = write('upkeep.purgeSome', machine, async (ctx, old: Old): Prom
 
 /** Projects with more rows of `task_counts` than this get them summed up; a trigger keeps most projects below it. */
 const MANY_COUNTS = 300
-/** Rows that one call of `task_counts_fold` removes for sure, if there are that many. */
+/** Rows that one call of `task_counts_fold` removes at least, if there are that many. */
 const FOLDED = 1900
 
-/** Returns the projects with many counts, and those with any that do not exist any more; and how many they have. */
+/** Returns the projects with many rows of counts, and deleted projects with any, each with the number of rows. */
 const crowded = read(
   'upkeep.crowdedCounts',
   machine,
@@ -135,7 +135,7 @@ const foldSome = write(
   { bookkeeping: true },
 )
 
-/** Returns the past days of projects that have several rows; most days have few changes after they are over. */
+/** Returns past days of projects with several rows; most days change little once they are over. */
 const crowdedDays = read(
   'upkeep.crowdedDays',
   machine,
@@ -161,7 +161,7 @@ async function foldDays(ctx: Ctx): Promise<void> {
     for (let left = n; left > 1; left -= FOLDED) await foldDay(ctx, { id, day })
 }
 
-/** Folds the counts of projects that have many rows. Those of a deleted project add up to 0, so no row remains. */
+/** Sums up the counts of projects with many rows. Those of a deleted project add up to 0, so no row remains. */
 async function foldCounts(ctx: Ctx): Promise<void> {
   for (const { id, n } of await crowded(ctx, {}))
     for (let left = n; left > 0; left -= FOLDED) await foldSome(ctx, { id })
@@ -195,7 +195,7 @@ export const purge = flow(
     removed.syncCursors = await purgeAll(ctx, past(syncCursors, 'created_at', ago(SYNC_DAYS)))
     removed.syncConflicts = await purgeAll(ctx, past(syncConflicts, 'resolved_at', ago(DELETED_DAYS)))
     removed.syncConflicts += await purgeAll(ctx, past(syncConflicts, 'created_at', ago(SYNC_DAYS)))
-    // A device stops working earlier; it is kept for a while so that it can be told why.
+    // A device stops working earlier; its row stays for a while, to explain why.
     removed.syncDevices = await purgeAll(ctx, past(syncDevices, 'last_seen_at', ago(2 * SYNC_DAYS)))
     removed.grants = 0
     for (const old of overdueGrants(ctx.now)) removed.grants += await purgeAll(ctx, old)

@@ -5,7 +5,6 @@ export const Upload = object({
 })
 export type Upload = Static<typeof Upload>
 
-/** The file itself. */
 export const PictureFile = binary<Response>('image/*')
 
 export const SitePicture = object({

@@ -170,11 +170,11 @@ interface Stored {
   bytes: Uint8Array<ArrayBuffer> | null
 }
 
-/** Spares the database the encoding of a large picture, which takes 50 ms, each time somebody without account asks. */
+/** Saves the database from encoding a large picture, which takes 50 ms, for each anonymous request. */
 const recent = new Recent(16 << 20)
 /**
- * Limits what each caller may read per minute, in pieces of 256 KiB: the number of requests alone would let one network
- * read gigabytes from the database.
+ * Limits the bytes that each caller may read per minute, in pieces of 256 KiB: a limit of requests alone would let one
+ * network read gigabytes from the database.
  */
 const PIECE = 256 << 10
 const served = new Buckets(400, 400)

@@ -19,7 +19,7 @@ const store = write('uploads.storeForSite', admin, async (ctx, picture: Picture)
   return { id, path: `/uploads/${id}`, type, width, height }
 })
 
-/** Stores a picture for the public site. Anybody who has its address may see it. */
+/** Stores a picture for the public site. Everyone who has its address can see it. */
 export const addForSite = flow('uploads.addForSite', admin, async (ctx, { file }: Upload): Promise<SitePicture> => {
   await countAttempt(ctx.app.driver, `upload:${userIdOf(ctx.actor)}`, PER_MINUTE, 60, ctx.app.clock(), 'uploads')
   return store(ctx, readPicture(file))

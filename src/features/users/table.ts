@@ -43,7 +43,7 @@ export const loginSessions = pgTable(
     impersonatorId: uuid(),
     /** When the user last proved their identity (sign-in or confirmation). Null for devices and impersonation. */
     authenticatedAt: instant(),
-    /** Name that the client gave itself, such as `tutti on laptop`. */
+    /** Name that the client sent, such as `tutti on laptop`. */
     device: text(),
     userAgent: text(),
     ip: text(),
@@ -66,7 +66,7 @@ export const refreshTokens = pgTable(
       .references(() => loginSessions.id, { onDelete: 'cascade' }),
     expiresAt: instant().notNull(),
     usedAt: instant(),
-    /** When it was used once more, shortly after it had been replaced. */
+    /** When it was used again, shortly after it had been replaced. */
     usedAgainAt: instant(),
   },
   (t) => [index('refresh_tokens_session').on(t.sessionId)],

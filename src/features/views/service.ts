@@ -36,7 +36,7 @@ export const visible = {
 export const visibleTo = (rights: Rights): SQL =>
   and(ofTeamOrProject(views, rights), or(eq(views.shared, true), eq(views.createdById, rights.user)))
 
-/** Returns why the caller may not change a view: its author may, and administrators a shared one. */
+/** Returns why the caller may not change a view: only its author may, and administrators if it is shared. */
 const changeRefusal = (ctx: Ctx, view: Row): Refusal | undefined =>
   view.createdById === ctx.actor.userId
     ? undefined

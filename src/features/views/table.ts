@@ -4,7 +4,7 @@ import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { users } from '../users/table.ts'
 
-/** A saved query of a page of the dashboard: the part of its address after the question mark. */
+/** A saved query of a dashboard page: the part of its address after the question mark. */
 export const views = pgTable(
   'views',
   {
@@ -12,9 +12,9 @@ export const views = pgTable(
     organizationId: uuid()
       .notNull()
       .references(() => organizations.id, { onDelete: 'cascade' }),
-    /** Null: of the whole team. */
+    /** Null: a view of the whole team. */
     projectId: uuid().references(() => projects.id, { onDelete: 'cascade' }),
-    /** Null: its author has left. Only a shared view stays then. */
+    /** Null if its author has left; then only a shared view stays. */
     createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
     shared: boolean().notNull(),
     page: text().notNull(),

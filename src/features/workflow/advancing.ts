@@ -10,7 +10,7 @@ import { about } from './rows.ts'
 import type { Feature, FeatureAdvance, FeatureOverride, FeatureReview } from './schema.ts'
 import { change, requireWriter, writable } from './writing.ts'
 
-/** Moves a feature one step on, if its gate is passed. */
+/** Moves a feature to its next state, if it passes its gate. */
 export const advance = write(
   'workflow.advance',
   member('features:write'),
@@ -37,7 +37,7 @@ export const review = write(
   { versioned: true },
 )
 
-/** Lets an administrator of the team skip the gates, with a reason. The event is the audit entry. */
+/** Lets an admin of the team skip the gates, with a reason. The event is the audit entry. */
 export const override = write(
   'workflow.override',
   overriding,

@@ -103,7 +103,7 @@ async function specOf(ctx: Ctx, id: string): Promise<FeatureDetail['spec']> {
   return found ?? null
 }
 
-/** For paths that name the project as well: the feature has to belong to it. */
+/** For paths that also name the project: the feature has to belong to it. */
 export const getIn = read(
   'workflow.getIn',
   member('features:read'),

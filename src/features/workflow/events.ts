@@ -3,7 +3,7 @@ import { stateName } from '../../events/words.ts'
 import { array, nullable, optional } from '../../schema.ts'
 
 const ofFeature = { kind: 'feature', live: true, line: 'gate' } as const
-/** `concerns`: id of the assignee, or of the author; their open streams get the event. */
+/** `concerns`: id of the assignee, or of the author; their open streams receive the event. */
 const shown = { title: text, status: text, version: number, concerns: array(nullable(text), 1) } as const
 const moved = { ...shown, from: text, to: text } as const
 
@@ -53,7 +53,7 @@ export const featureRestored = define('feature.restored', {
   description: 'A feature was restored',
   data: shown,
 })
-/** Emitted by a job. `from` and `to` are equal if the feature was no longer behind the gate. */
+/** Emitted by a job. `from` and `to` are equal if the feature had already left the states after the gate. */
 export const featureEvidenceMissing = define('feature.evidence_missing', {
   ...ofFeature,
   description: 'The code host does not have what evidence for a gate names, so the gate is open again',

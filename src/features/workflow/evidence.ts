@@ -42,7 +42,7 @@ export const verifiedNow = ({ actor, now }: Ctx) => ({
   verifiedAt: now,
 })
 
-/** Marks evidence as checked by the caller. Evidence that somebody has checked already stays as it is. */
+/** Marks evidence as checked by the caller. Evidence that someone has already checked stays unchanged. */
 export const verify = write(
   'workflow.verify',
   verifying,

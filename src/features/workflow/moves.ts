@@ -24,8 +24,8 @@ interface Moved {
 }
 
 /**
- * The only way, except an override, to change a feature's state. Asks the engine, stores the evidence, and throws with
- * all that is missing.
+ * Changes a feature's state: the only way besides an override. Asks the engine, stores the evidence, and throws with
+ * all missing items.
  */
 export async function move(
   ctx: Ctx,
@@ -111,8 +111,8 @@ async function keepEvidence(
       ),
     )
     .limit(1)
-  // A call that is repeated by mistake must not move the feature through the next gate as well. After changes were
-  // requested or a gate was opened again, the same evidence may count again.
+  // A repeated call must not move the feature through the next gate as well. After requested changes or a reopened
+  // gate, the same evidence may count again.
   if (shown)
     throw new AppError('conflict', `This evidence was already submitted at ${shown.gate}. Submit what ${gate} needs.`)
   const evidenceId = newId()
@@ -132,7 +132,7 @@ async function keepEvidence(
 
 // ---- notifications
 
-/** People are notified of what their own agent did, but not of what they did themselves. */
+/** People are notified of their own agents' actions, but not of their own. */
 const isOwnDoing = ({ actor }: Ctx, userId: string): boolean => actor.userId === userId && actor.kind !== 'mcp_token'
 
 export const notifyAll = (ctx: Ctx, row: Row, people: string[], notice: Omit<Notice, 'userId'>): Promise<void> =>

@@ -23,7 +23,7 @@ const select = prepare((db) =>
     .limit(20),
 )
 
-/** Returns the features that name the task; nothing if the credential's scopes do not allow reading features. */
+/** Returns the features that name the task; empty if the credential's scopes do not allow reading features. */
 export const featuresOfTask = taskParts.handle(async (ctx, { task }) => {
   if (!mayRead(ctx, 'feature')) return {}
   const { id: taskId, projectId } = task

@@ -13,8 +13,8 @@ import type { Row } from './rows.ts'
 const MOST_NAMED = 5
 
 /**
- * Returns what a feature still needs to be closed by moving to state `to`: its tasks have to be done or cancelled.
- * A task that was deleted or moved to another project no longer counts.
+ * Returns the open tasks that keep a feature from being closed by a move to state `to`: they have to be done or
+ * cancelled. A task that was deleted or moved to another project no longer counts.
  */
 export async function openTasks(
   ctx: Ctx,

@@ -22,7 +22,7 @@ import { type Row, visible } from './rows.ts'
 import type { Feature, FeatureItem, FeaturePage, FeatureQuery } from './schema.ts'
 import { featureEvidence, featureReviews, features } from './table.ts'
 
-/** The rule of `record.ts`; `state` can also let deleted features pass. */
+/** The rule of `record.ts`; `state` can also include deleted features. */
 export const visibleTo = (ctx: Ctx, state = isNull(features.deletedAt)): SQL =>
   and(state, ofTeamOrProject(features, rightsOf(ctx.actor)))
 
@@ -58,8 +58,8 @@ export const find = async (ctx: Ctx, { ref, project }: Ref) =>
   findIn(ctx, ref, project === undefined ? undefined : await projects.find(ctx, project))
 
 /**
- * Returns the gates passed since changes were last requested: earlier evidence was about another state of the work.
- * What came before a gate was opened again does not count either.
+ * Returns the gates passed since changes were last requested, because earlier evidence was about another state of the
+ * work. Evidence from before a gate was reopened does not count either.
  */
 async function passedGates(ctx: Ctx, ids: string[]): Promise<Map<string, Set<string>>> {
   const passed = new Map<string, Set<string>>(ids.map((id) => [id, new Set()]))
@@ -112,7 +112,7 @@ export async function present(ctx: Ctx, project: Project, row: Row): Promise<Fea
 }
 
 export interface FeatureFilter extends FeatureQuery, ProjectFilter {
-  /** Leave out projects of other teams, which are in a shared workspace. */
+  /** Leaves out projects of other teams in shared workspaces. */
   ofTeam?: boolean
 }
 
@@ -123,7 +123,7 @@ const transitions = sql`(select coalesce(of.settings -> 'workflow' -> 'transitio
 const isOpen = sql`${transitions}
   @> jsonb_build_array(jsonb_build_object('from', ${features.status}))`
 
-/** SQL condition: what `isAtGate` says of the feature's state. */
+/** SQL condition: `isAtGate` is true for the feature's state. */
 const waitsAtGate = sql`jsonb_path_exists(${transitions},
   '$[*] ? (@.from == $state && (exists(@.gate) || @.by == "approved"))',
   jsonb_build_object('state', ${features.status}))`

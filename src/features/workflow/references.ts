@@ -8,7 +8,7 @@ import * as specs from '../specs/rows.ts'
 import { tasks } from '../tasks/table.ts'
 import { findIn } from './reading.ts'
 
-/** Resolves what a feature refers to. Features, tasks and the spec have to belong to its project. */
+/** Resolves the references of a feature. Features, tasks and the spec have to belong to its project. */
 
 export async function assignedTo(ctx: Ctx, project: Project, ref: string) {
   const { type, id } = await findParty(ctx, project, ref)

@@ -19,7 +19,7 @@ import type { Row } from './rows.ts'
 import type { FeatureAction } from './schema.ts'
 import { featureEvidence } from './table.ts'
 
-/** The rules of the actions; `can` and the actions both use them. */
+/** The rules of the actions; permissions and actions both use them. */
 export const reviewing: Rule = { ...member('features:write'), own: true }
 export const overriding = atBrowser('/features/{id}')
 export const verifying = atBrowser('/features/{id}')
@@ -29,15 +29,15 @@ const changing = member('features:write')
 export const writingRefusal = (ctx: Ctx, project: Project): Refusal | undefined =>
   openProjectRefusal(ctx, project, 'Changing features of this project')
 
-/** Returns why the caller may not create a feature in this project, or in any of the team's if none is given. */
+/** Returns why the caller may not create a feature in this project, or without one in any project of the team. */
 export const creationRefusal = (ctx: Ctx, project: Project | undefined): Refusal | undefined =>
   refusalOf(ctx.actor, changing, 'workflow.create', ctx.app.clock) ?? (project && writingRefusal(ctx, project))
 
 /**
- * Returns why the caller may not review their own work, or undefined. Another agent of the author may object to it, but
- * not approve it. The author submitted the evidence or, without evidence, created the feature. People may
- * review what their agent submitted, and also their own work if the team has no other member; both only in a browser,
- * where an agent cannot sign in.
+ * Returns why the caller may not review their own work, or undefined. Another agent of the author may request changes,
+ * but not approve. The author is who submitted the evidence or, without evidence, created the feature. People may
+ * review work of their agent, and also their own work if the team has no other member; both only in a browser, where an
+ * agent cannot sign in.
  */
 export async function authorRefusal(
   ctx: Ctx,
@@ -94,7 +94,7 @@ async function reviewRefusal(ctx: Ctx, project: Project, row: Row): Promise<Refu
   )
 }
 
-/** A feature without a step ahead cannot advance. What its gate still needs is for `next` to say. */
+/** A feature without a next step cannot advance. `next` reports what its gate still needs. */
 function advanceRefusal(project: Project, row: Row): Refusal | undefined {
   const found = step(workflowOf(project), row, { by: 'advance' })
   return 'refused' in found ? { code: 'conflict', detail: found.refused } : undefined

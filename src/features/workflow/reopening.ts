@@ -16,9 +16,9 @@ import { change } from './writing.ts'
 type Evidence = typeof featureEvidence.$inferSelect
 
 /**
- * Marks evidence that names something which the code host does not have, and opens its gate again: the feature goes
- * back to the state in front of it, and what was submitted later no longer counts. Evidence that a person verified
- * meanwhile, or that no longer counts, stays as it is.
+ * Marks evidence as missing if the code host does not have what it names, and opens its gate again: the feature returns
+ * to the state before the gate, and later evidence no longer counts. Evidence that a person verified meanwhile, or that
+ * no longer counts, stays unchanged.
  */
 export const markMissing = write(
   'workflow.markMissing',
@@ -54,7 +54,7 @@ export const markMissing = write(
   },
 )
 
-/** Returns the state in front of the gate; undefined if the feature did not come to its state through this evidence. */
+/** Returns the state before the gate; undefined if the feature did not reach its state through this evidence. */
 async function stateToReturnTo(ctx: Ctx, row: Row, { id, gate, createdAt }: Evidence): Promise<string | undefined> {
   const [project] = await ctx.db
     .select({ settings: projects.settings })
@@ -68,12 +68,12 @@ async function stateToReturnTo(ctx: Ctx, row: Row, { id, gate, createdAt }: Evid
       gt(featureReviews.id, id),
     ),
   )
-  // An admin who overrides a gate has decided in spite of it.
+  // An admin who overrode a gate has decided regardless of the evidence.
   const overridden = await ctx.db.$count(
     events,
     and(eq(events.subjectId, row.id), eq(events.type, featureOverridden.name), gte(events.at, createdAt)),
   )
-  // The gate was passed once more since then, with other evidence.
+  // The gate was passed again since then, with other evidence.
   const newer = await ctx.db.$count(
     featureEvidence,
     and(

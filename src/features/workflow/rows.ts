@@ -20,7 +20,7 @@ export const visible = {
   status: features.status,
   assigneeType: features.assigneeType,
   assigneeId: features.assigneeId,
-  /** Null for an agent that is no longer the team's or public. */
+  /** Null for an agent that neither belongs to the team any more nor is public. */
   assigneeName: sql<string | null>`case ${features.assigneeType}
     when 'user' then (select ${users.name} from ${users} where ${users.id} = ${features.assigneeId})
     when 'agent' then (select ${agents.name} from ${agents} where ${agents.id} = ${features.assigneeId}
@@ -39,7 +39,7 @@ export const about = <D extends object>(row: Row, data?: D) => ({
   subjectId: row.id,
   organizationId: row.organizationId,
   projectId: row.projectId,
-  // The assignee, else the author: their open streams get the event.
+  // The assignee, otherwise the author: their open streams receive the event.
   data: Object.assign(
     {
       title: row.title,

@@ -40,7 +40,7 @@ export const Assignee = object({
   id: id(),
   name: text(100, { example: 'Ada Lovelace' }),
 })
-/** `agent`: called with the MCP token of the user with this id. */
+/** `agent`: called with an MCP token of the user with this id. */
 const SaidBy = object({
   type: oneOf(['user', 'agent', 'system']),
   id: nullable(id()),
@@ -214,7 +214,7 @@ export const FeatureQuery = object({
   atGate: optional(bool({ description: 'true: only those that wait at a gate or for a review; false: only others' })),
   kind: optional(oneOf(kinds)),
   assignee: optional(
-    text(254, { minLength: 1, example: 'me', description: `${assigneeRef.description}; \`none\`: nobody` }),
+    text(254, { minLength: 1, example: 'me', description: `${assigneeRef.description}; \`none\`: unassigned` }),
   ),
   search: optional(text(200, { description: 'Words that all must occur' })),
 })

@@ -66,7 +66,7 @@ export const update = write(
     const { row: before, project } = await writable(ctx, { ref, project: inProject })
     const moving = status !== undefined && status !== before.status
     if ((evidence || level) && !moving) throw invalid('/evidence', 'Send evidence together with the status to move to.')
-    // Otherwise a feature could avoid a gate by being a chore for a moment.
+    // Otherwise a feature could skip a gate by being a chore for a moment.
     if (patch.kind !== undefined && patch.kind !== before.kind && before.status !== workflowOf(project).initial)
       throw new AppError(
         'conflict',

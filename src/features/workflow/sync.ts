@@ -7,7 +7,7 @@ import { features } from './table.ts'
 
 const ofProject = object({ id: id({ description: 'projectId' }) })
 
-/** A new feature is in the first state of its project's workflow; any other state is a move through the gates. */
+/** A new feature starts in the first state of its project's workflow; any other state is a move through the gates. */
 export const featureSync: Synced<Ctx> = {
   columns: {
     id: features.id,

@@ -46,7 +46,7 @@ const actorColumns = () => ({
   createdAt: instant().notNull(),
 })
 
-/** How sure evidence is. `missing`: the code host does not have something that it names. */
+/** The level of trust in evidence. `missing`: the code host does not have something that it names. */
 export type EvidenceLevel = 'reported' | 'missing' | 'observed' | 'verified'
 
 /** Evidence submitted at gates. Later only its level changes, and whether it still counts. */
@@ -64,7 +64,7 @@ export const featureEvidence = pgTable(
     missing: json<MissingItem[]>(),
     /** When the gate was opened again, so that this evidence no longer counts. */
     reopenedAt: instant(),
-    /** The person who checked it; null until somebody did. */
+    /** The person who checked it; null before that. */
     verifiedById: uuid(),
     verifiedByName: text(),
     verifiedAt: instant(),

@@ -14,7 +14,7 @@ const { description, kind } = FeatureCreate.properties
 
 /**
  * What the next gate needs. Leaves out `advance_feature`, whose own description says that it takes evidence. `wait` is
- * the command that tells of the review, so that nobody polls.
+ * the command that waits for the review without polling.
  */
 const gateOf = ({ id, next }: Pick<Feature, 'id' | 'next'>, ctx: Ctx) =>
   next && {
@@ -31,7 +31,7 @@ const step = (feature: Pick<Feature, 'id' | 'status' | 'version' | 'next'>, _: u
   ...pick(feature, 'id', 'status', 'version'),
   next: gateOf(feature, ctx),
 })
-/** Names of the gates by their state. */
+/** Names of the gates, by their state. */
 const gatesOf = ({ gates }: Pick<FeatureItem, 'gates'>) =>
   Object.fromEntries(
     gates.map(({ state }) => [state, gates.filter((gate) => gate.state === state).map(({ gate }) => gate)]),

@@ -12,14 +12,14 @@ import type { workspaceInviteAccepted, workspaceInviteCancelled, workspaceInvite
 import type { WorkspaceInvite, WorkspaceInvitePage, WorkspaceInviteQuery } from './invite-schema.ts'
 import { workspaceInvites, workspaces } from './table.ts'
 
-/** Queries and updates of invitations to workspaces that the actions of both sides share. */
+/** Queries and updates of workspace invitations that both sides share. */
 
 export const isPending = eq(workspaceInvites.status, 'pending')
 export const sentTo = (email: string) => eq(sql`lower(${workspaceInvites.email})`, email.toLowerCase())
 
 export const invitePage = (id: string): string => `/workspace-invites/${id}`
 
-/** Names the workspace: a new mail erases older ones of its kind, and must not erase those about another workspace. */
+/** Contains the workspace: a new mail erases older ones of its kind, but not those about another workspace. */
 export const mailKind = (workspaceId: string): string => `workspace-invite:${workspaceId}`
 
 const statusAt = (now: string) =>
@@ -88,7 +88,7 @@ type Outcome =
   | { status: 'declined'; event: typeof workspaceInviteDeclined }
   | { status: 'cancelled'; event: typeof workspaceInviteCancelled }
 
-/** Ends a pending invitation and erases its mail. Of concurrent answers exactly one wins. */
+/** Closes a pending invitation and erases its mail. Of concurrent answers exactly one wins. */
 export async function closeInvite(ctx: Ctx, invite: WorkspaceInvite, { event, ...set }: Outcome): Promise<void> {
   const { id, email, role, workspace } = invite
   const closed = await ctx.db

@@ -23,9 +23,9 @@ import { find } from './rows.ts'
 import { workspaceInvites, workspaces } from './table.ts'
 
 /**
- * Invitations to a workspace, as the owning team sends them. An invitation names the e-mail address of a person, never
- * a team: whoever could name teams could find out which exist. The answer is the same whether or not the address has
- * an account, and whether or not its owner administers a team.
+ * Invitations to a workspace, sent by the owning team. An invitation names the e-mail address of a person, never a
+ * team: a sender who could name teams could find out which exist. The response is the same whether or not the address
+ * has an account, and whether or not its owner administers a team.
  */
 
 const DAYS = 14
@@ -40,7 +40,7 @@ export const list = read(
   },
 )
 
-/** Invites the person to bring one of their teams in. A pending invitation to the same address is renewed. */
+/** Invites a person to bring one of their teams in. Renews a pending invitation to the same address. */
 export const invite = write(
   'workspaces.invite',
   changing,

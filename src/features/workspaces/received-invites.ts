@@ -24,7 +24,7 @@ import type { Workspace, WorkspaceTeam } from './schema.ts'
 import { workspaceInvites, workspaces } from './table.ts'
 import { joinTeam } from './teams.ts'
 
-/** Invitations to workspaces, as the invited person answers them. */
+/** Invitations to workspaces, answered by the invited person. */
 
 async function findMe(ctx: Ctx): Promise<User> {
   const [user] = await ctx.db
@@ -34,7 +34,7 @@ async function findMe(ctx: Ctx): Promise<User> {
   return user as User
 }
 
-/** SQL condition: sent to the caller. Nothing is, unless their address is confirmed: it may be somebody else's. */
+/** SQL condition: sent to the caller. False unless their address is confirmed: it may belong to someone else. */
 async function sentToMe(ctx: Ctx) {
   const { email, emailVerifiedAt } = await findMe(ctx)
   return emailVerifiedAt ? sentTo(email) : sql`false`
@@ -85,14 +85,14 @@ const archivedForInvited = ({ status }: Workspace): Refusal | undefined =>
     ? { code: 'conflict', detail: 'This workspace is archived, so no team can join it now.' }
     : undefined
 
-/** Whether the invitation is pending and its inviter could still send it today. */
+/** Whether the invitation is pending and its sender could still send it today. */
 async function isUsable(ctx: Ctx, { status, invitedBy, workspace }: WorkspaceInvite): Promise<boolean> {
   if (status !== 'pending' || !invitedBy) return false
   const inviter = await memberOf(ctx, workspace.organization.id, invitedBy.id)
   return inviter?.status === 'active' && atLeast(inviter.role, 'admin')
 }
 
-/** Locks the workspace, which everything that changes its teams or invitations does first. */
+/** Locks the workspace first, like every change of its teams or invitations. */
 async function findUsable(ctx: Ctx, id: string): Promise<WorkspaceInvite> {
   const { workspace } = await findMine(ctx, id)
   await ctx.db.select({ id: workspaces.id }).from(workspaces).where(eq(workspaces.id, workspace.id)).for('update')

@@ -10,7 +10,7 @@ import { cancelAll } from './invites.ts'
 import { aboutEach, alter, projectsLeave, select } from './rows.ts'
 import { workspaceInvites, workspaces, workspaceTeams } from './table.ts'
 
-/** What a former holder of an account let into the workspaces of its personal space. */
+/** Guests that a former holder of an account let into the workspaces of its personal space. */
 
 const workspacesOf = (ctx: Ctx, organizationId: string) =>
   select(ctx, and(eq(workspaces.organizationId, organizationId), isNull(workspaces.deletedAt)), [], 10_000)

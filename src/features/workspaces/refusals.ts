@@ -2,9 +2,8 @@ import type { Ctx } from '../../action.ts'
 import { atLeast, byRow, permissionOf, type Refusal, refusalOf, roleRefusal } from '../../auth/policy.ts'
 import type { Workspace, WorkspaceDetail } from './schema.ts'
 
-/** Why a change of a workspace is refused: the actions throw these, and `can` lists them. */
+/** Refusals of changes to a workspace: the actions throw them, and permissions list them. */
 
-/** The rule of every action that changes a workspace. */
 export const changing = byRow('workspaces:write')
 
 export const createRefusal = ({ actor }: Ctx, team: string): Refusal | undefined =>
@@ -13,7 +12,7 @@ export const createRefusal = ({ actor }: Ctx, team: string): Refusal | undefined
 export const updateRefusal = ({ role }: Workspace): Refusal | undefined =>
   atLeast(role, 'member') ? undefined : { code: 'forbidden', detail: 'You have read-only access to this workspace.' }
 
-/** The status limits what other teams may do, so only the owning team can set it. */
+/** The status limits the access of other teams, so only the owning team can set it. */
 export const statusRefusal = ({ actor }: Ctx, { organizationId }: Workspace): Refusal | undefined =>
   roleRefusal(actor, organizationId, 'member', 'Archiving or reactivating a workspace')
 
@@ -26,7 +25,7 @@ export const shareRefusal = ({ actor }: Ctx, { organizationId }: Workspace): Ref
 export const archivedRefusal = ({ status }: Workspace): Refusal | undefined =>
   status === 'archived' ? { code: 'conflict', detail: 'This workspace is archived. Reactivate it first.' } : undefined
 
-/** Admins of the owning team and of the team itself may remove a team, except the one that owns the workspace. */
+/** Admins of the owning team and of the team itself may remove a team, except the owning team. */
 export const removeTeamRefusal = ({ actor }: Ctx, { organizationId }: Workspace, team: string): Refusal | undefined =>
   (atLeast(actor.memberships.get(team), 'admin')
     ? undefined

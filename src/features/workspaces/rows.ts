@@ -11,12 +11,10 @@ import { organizations } from '../organizations/table.ts'
 import type { Workspace, WorkspaceTeam } from './schema.ts'
 import { workspaces, workspaceTeams } from './table.ts'
 
-/** Queries and updates of workspaces that the actions share. */
-
 /** Returns how many projects the caller sees in each of these workspaces; one without projects may be missing. */
 export const projectCounts = hook<{ ids: string[] }, Map<string, number>>('workspaces.projectCounts')
 
-/** Takes the projects out of a workspace: those of one team, or all. */
+/** Removes the projects of one team, or all, from a workspace. */
 export const projectsLeave = hook<{ id: string; teamId?: string }>('workspaces.projectsLeave')
 
 const visible = {
@@ -87,14 +85,14 @@ export async function find(ctx: Ctx, id: string): Promise<Workspace> {
   return found
 }
 
-/** Finds a workspace that the caller is invited to. The caller has checked that they are. */
+/** Finds a workspace that the caller is invited to, which the calling code has checked. */
 export async function findForInvited(ctx: Ctx, id: string): Promise<Workspace> {
   const [found] = await select(ctx, and(eq(workspaces.id, id), isNull(workspaces.deletedAt)), [], 1)
   if (!found) throw notFound('workspace', id)
   return found
 }
 
-/** Returns the teams that the caller could add to a workspace: those that they administer and that are not in it. */
+/** Returns the teams that the caller could add: those that they administer and that are not in the workspace. */
 export async function addable(ctx: Ctx, { teams }: Workspace): Promise<{ id: string; name: string }[]> {
   const mine = [...ctx.actor.memberships]
     .filter(([id, role]) => atLeast(role, 'admin') && !teams.some((team) => team.id === id))
@@ -107,7 +105,7 @@ export async function addable(ctx: Ctx, { teams }: Workspace): Promise<{ id: str
     .orderBy(organizations.name, organizations.id)
 }
 
-/** Changes the row and locks it: a concurrent request that puts a project into it waits, and then sees the change. */
+/** Changes the row and locks it: a concurrent request that adds a project waits, and then sees the change. */
 export const alter = (ctx: Ctx, before: Workspace, set: Partial<typeof workspaces.$inferInsert>) =>
   changeVersioned(ctx, workspaces, {
     columns: { id: workspaces.id, version: workspaces.version },

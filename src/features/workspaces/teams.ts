@@ -10,9 +10,9 @@ import type { TeamAdd, Workspace, WorkspaceTeam } from './schema.ts'
 import { workspaceTeams } from './table.ts'
 
 /**
- * Adds a team, or changes the role of a team that is already in. Adding needs the team's consent: the caller is also
- * its admin, or an admin of it accepts an invitation (`invites.ts`). The role of a team that is already in is decided
- * by the owning team alone.
+ * Adds a team, or changes the role of a team in the workspace. Adding needs the team's consent: the caller is also its
+ * admin, or an admin of it accepts an invitation (`invites.ts`). The owning team alone decides the role of a team that
+ * is in the workspace.
  */
 export const addTeam = write(
   'workspaces.addTeam',
@@ -39,7 +39,7 @@ function notAdministered(workspaceId: string, teamId: string): AppError {
   return new AppError(code, message, { ...details, next: [way] })
 }
 
-/** Adds a team or changes its role. The caller has checked that they may. */
+/** Adds a team or changes its role. The calling code has checked the permission. */
 export async function joinTeam(ctx: Ctx, before: Workspace, { teamId, role }: TeamAdd): Promise<WorkspaceTeam> {
   const { id } = before
   await alter(ctx, before, {})

@@ -9,8 +9,8 @@ import { problemsIn } from './workflow.ts'
 type Settings = Record<string, unknown>
 
 /**
- * `settings.acceptance`: whom open acceptance criteria stop from completing a task. `enforce`: everybody; `agents`, the
- * default: agents; `warn`: nobody. Projects that are older than the setting have `warn`.
+ * `settings.acceptance`: who cannot complete a task with open acceptance criteria. `enforce`: everyone; `agents`, the
+ * default: agents; `warn`: no one. Projects that are older than the setting have `warn`.
  */
 const acceptanceRules = ['enforce', 'agents', 'warn'] as const
 export type AcceptanceRule = (typeof acceptanceRules)[number]
@@ -30,14 +30,14 @@ export function checkProjectSettings(settings: Settings | undefined): void {
 }
 
 /**
- * Returns new settings with the former `acceptance` if they leave it out: clients that know nothing of it send all the
- * others, and must not change whom criteria stop.
+ * Returns the new settings, with the former `acceptance` if they do not contain one: older clients send all other
+ * settings and must not change this one.
  */
 export const keepingAcceptance = (settings: Settings, { acceptance }: Settings): Settings =>
   settings.acceptance === undefined && acceptance !== undefined ? { ...settings, acceptance } : settings
 
 /**
- * Only the project's creator and the team's admins may change its gates, and only at a browser: agents, which have to
+ * Only the project's creator and the team's admins can change its gates, and only at a browser: agents, which have to
  * pass the gates, use the keys and devices of the same people.
  */
 export function requireGatekeeper(
@@ -50,15 +50,15 @@ export function requireGatekeeper(
 }
 
 /**
- * A credential that is limited to projects sees the skills that they name in `settings.skills`, so it must not change
- * that list.
+ * A credential that is limited to projects sees the skills named in their `settings.skills`, so it must not change that
+ * list.
  */
 export function requireSameSkills(ctx: Ctx, before: Settings, after: Settings | undefined): void {
   if (after !== undefined && !isDeepStrictEqual(before.skills, after.skills))
     requireWholeTeam(ctx, 'Changing settings.skills of a project')
 }
 
-/** Throws for a credential that is limited to projects: keys and skills are those of the whole team. */
+/** Throws for a credential that is limited to projects: keys and skills belong to the whole team. */
 export function requireWholeTeam({ actor }: Ctx, what: string): void {
   if (actor.projects)
     throw new AppError('forbidden', `${what} cannot be done with a credential that is limited to projects.`)

@@ -110,8 +110,8 @@ function reachable({ initial, transitions }: Workflow): Set<string> {
 }
 
 /**
- * Returns the state where a feature of this kind arrives: behind a gate or a verdict, it does not stop in a state whose
- * only way out is a gate that its kind skips. It does stop where it came without either: there the work begins.
+ * Returns the state where a feature of this kind arrives. After a gate or a verdict, it passes states whose only way
+ * out is a gate that its kind skips. After a transition without either, it stops, because work begins there.
  */
 function arrival({ transitions, gates }: Workflow, kind: FeatureKind, { to, gate, by }: Transition): string {
   const seen = new Set([to])
@@ -167,7 +167,7 @@ export function step(workflow: Workflow, { status, kind }: { status: string; kin
     gate: gate.name,
     missing: missing.map(({ anyOf, what }) => ({
       item: anyOf.map((part) => `evidence.${part}`).join(' or '),
-      // The team's own workflow is stored text, the default one is not.
+      // The team's own workflow contains text of users; the default one does not.
       needs: (workflow === defaultWorkflow ? what : quoted(what)) + failuresIn(anyOf, move.evidence),
       ...bringing({
         tool: 'advance_feature',
@@ -194,7 +194,7 @@ const isAddress = (text: string): boolean => /^https?:\/\/\S+$/i.test(text)
 const ciHost =
   /^https?:\/\/(?:[\w-]+\.)*(?:ci|builds?|jenkins|teamcity|drone|woodpecker|buildkite|circleci|travis-ci)\./i
 const ciPath = /\/(?:runs?|builds?|jobs?|pipelines?|checks?)\/[^/?#]|[?&]build_?id=/i
-/** `links` may lead anywhere, so an address counts there only if its host or path names CI, a run, a build or a job. */
+/** `links` can contain any address, so only one whose host or path names CI, a run, a build or a job counts. */
 const isCiRun = (text: string): boolean => isAddress(text) && (ciHost.test(text) || ciPath.test(text))
 
 /** Returns the submitted test result, if it did not open the gate. */

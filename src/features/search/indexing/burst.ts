@@ -1,14 +1,14 @@
 import type { App } from '../../../services.ts'
 
-/** This many changes within this time are a burst, for at most this long: what goes on for longer is the usual load. */
+/** This many changes within this time count as a burst, for at most this long: a longer burst is the usual load. */
 const CHANGES = 10
 const WITHIN_MS = 1000
 const LONGEST_MS = 60_000
 const CHECK_MS = 100
 
 /**
- * Knows whether many records are being changed at this moment. Indexing and the model then wait, because the requests
- * that change them need the processor; what is left to do is in the database and loses nothing by waiting.
+ * Detects that many records are being changed right now. Indexing and the model then wait, because the requests need
+ * the processor; pending work is stored in the database, so waiting loses nothing.
  */
 export class Burst {
   /** When the last changes happened, as a ring. */
@@ -34,7 +34,7 @@ export class Burst {
     return now - (this.#times[this.#next] as number) < WITHIN_MS
   }
 
-  /** Resolves when no burst is on, and at the latest after `longest` milliseconds. Default: when it is over. */
+  /** Resolves when there is no burst, and at the latest after `longest` milliseconds. */
   async over({ longest = LONGEST_MS, signal }: { longest?: number; signal?: AbortSignal } = {}): Promise<void> {
     const until = this.clock() + longest
     while (this.isOn && !signal?.aborted && this.clock() < until) await Bun.sleep(CHECK_MS)

@@ -19,7 +19,7 @@ const FORGOTTEN = 1000
 export const textFor = ({ title, content }: { title: string; content: string }): string =>
   title ? `${title}. ${content}` : content
 
-/** Returns passages without a vector, newest first, because those are the most likely to be searched for now. */
+/** Returns passages without a vector, newest first, because people search for those first. */
 const lacking = read('search.lacking', machine, async (ctx, { without }: { without: string[] }) =>
   ctx.db
     .select({ id: passages.id, title: passages.title, content: passages.content })
@@ -42,7 +42,6 @@ const inUse = read('search.inUse', machine, async (ctx, _: Record<string, never>
   return kept?.value
 })
 
-/** Switches search to the new model. */
 const change = write('search.changeModel', machine, async (ctx, _: Record<string, never>): Promise<void> => {
   const { id: value } = ctx.app.embedder
   await ctx.db.insert(meta).values({ key: MODEL, value }).onConflictDoUpdate({ target: meta.key, set: { value } })
@@ -66,7 +65,7 @@ const forgetSome = write(
   { bookkeeping: true },
 )
 
-/** Starts the job that creates missing vectors. If there is one, it is left alone: it may wait for its next try. */
+/** Starts the job that creates missing vectors. An existing job is left alone: it may wait for its next attempt. */
 export const askForVectors = write(
   'search.askForVectors',
   machine,
@@ -77,7 +76,7 @@ export const askForVectors = write(
   { bookkeeping: true },
 )
 
-/** While many records are being changed, the next text waits, because the requests need the processor. */
+/** During a burst of changes the next text waits, because the requests need the processor. */
 async function vectorsOf(app: App, texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]> {
   const { embedder } = app
   const steps = embedder.sequential ? texts.map((text) => [text]) : [texts]
@@ -90,7 +89,7 @@ async function vectorsOf(app: App, texts: readonly string[], signal?: AbortSigna
 }
 
 /**
- * Creates the missing vectors for the current model: of new passages, and after a change of model of all. The vectors
+ * Creates the missing vectors for the current model: for new passages, and for all after a change of model. The vectors
  * of the earlier model stay in use until all are created.
  */
 export const embedMissing = flow(
@@ -102,7 +101,7 @@ export const embedMissing = flow(
     const refused: string[] = []
     let count = 0
 
-    /** If one text is too long for the model, it gets the vector of its beginning; the other texts are not affected. */
+    /** A text that is too long for the model gets the vector of its beginning; the other texts are not affected. */
     const make = async (some: readonly { id: string; text: string }[]): Promise<Made[]> => {
       try {
         const texts = some.map(({ text }) => text)

@@ -15,7 +15,7 @@ const AGAIN_MS = 1000
 /** Finds changes by other instances that this one was not notified of. */
 const SWEEP_MS = 60_000
 
-/** Runs beside the indexing of changes, which does not wait for it. Tried again at the next look if it fails. */
+/** Runs beside the indexing of changes, which does not wait for it. A failed attempt is repeated at the next sweep. */
 function renewalOf(app: App, signal: AbortSignal) {
   let isDone = false
   let running: Promise<void> | undefined

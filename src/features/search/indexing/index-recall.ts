@@ -5,15 +5,15 @@ import { vectorIndexes } from '../table.ts'
 import { step, type Way } from './indexing.ts'
 import { decoded, forgetIndexes, isIndex, searchIndex, type VectorIndex } from './vector-index.ts'
 
-/** How far a search looks around in an index at most. */
+/** The highest `hnsw.ef_search` that is tried. */
 const LAST_EF = 400
-/** The least share of the right passages that an index must find, and how many searches are tried. */
+/** The least recall of an index that is used, and how many searches measure it. */
 const RECALL = 0.95
 const QUERIES = 100
-/** Passages whose order counts for the share, and how many candidates a search takes from an index. */
+/** Passages whose order counts for the recall, and how many candidates a search takes from an index. */
 const BEST = 10
 const TAKEN = 400
-/** Comparing all passages of a large owner takes long. */
+/** Time limit: comparing all passages of a large owner takes long. */
 export const EXACT_MS = 120_000
 
 export interface Limits extends Way {
@@ -24,8 +24,8 @@ export interface Limits extends Way {
 }
 
 /**
- * Measures the index. Where it finds too little, each search looks twice as far around, and in the end the index is not
- * used: then the signs of the vectors are compared, as for others.
+ * Measures the recall of the index. If it is too low, doubles `ef_search`; in the end the index is refused, and search
+ * compares vector signs as for other owners.
  */
 export async function check(ctx: Ctx, index: VectorIndex, limits: Limits): Promise<void> {
   const { log } = ctx.app
@@ -52,7 +52,7 @@ const judge = write(
   { bookkeeping: true },
 )
 
-/** Returns the share of the right passages that searches find; undefined if it was stopped. */
+/** Returns the recall of the index; undefined if it was stopped. */
 async function recallOf(ctx: Ctx, index: VectorIndex, limits: Limits): Promise<number | undefined> {
   const { queries = QUERIES, signal } = limits
   let [found, right] = [0, 0]
@@ -68,10 +68,10 @@ async function recallOf(ctx: Ctx, index: VectorIndex, limits: Limits): Promise<n
 }
 
 /**
- * How far what is asked for lies from a passage, compared with the length of its vector: their cosine is then 0.43.
- * That is the median of the questions of `test/retrieval` and what answers them, with the built-in model. Searches ask
- * for texts, so the check does not ask for what lies halfway between two unrelated passages, where there is no text; an
- * index finds only two thirds of that, however it is built.
+ * Distance between a test query and a passage, relative to the length of its vector: their cosine is then 0.43. That is
+ * the median between the questions of `test/retrieval` and their answers, with the built-in model. Searches look for
+ * texts, so the check does not query points halfway between unrelated passages, where there is no text; an index finds
+ * only two thirds there, however it is built.
  */
 const AWAY = 2.1
 const bell = (): number => Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random())
@@ -83,7 +83,7 @@ function besides(vector: Float32Array): Float32Array {
   return vector.map((value, i) => value + scale * (way[i] as number))
 }
 
-/** Returns the vector of some passage of the owner. */
+/** Returns the vector of a random passage of the owner. */
 const somePassage = read(
   'search.somePassage',
   machine,
@@ -101,7 +101,7 @@ const somePassage = read(
   },
 )
 
-/** Compares all passages of the owner. Those that are as near as the last of the best count as right, too. */
+/** Compares all passages of the owner. Passages as near as the last of the best count as right, too. */
 const compareExactly = read(
   'search.compareExactly',
   machine,

@@ -14,20 +14,20 @@ import { dropPassages, putPassages, type Searchable } from './passages.ts'
 import { live, load, owned } from './source.ts'
 
 /**
- * Keeps passages in step with the records, after their writes: reads the events from a position that is saved in the
- * transaction that does the work. A crash therefore loses nothing and repeats nothing.
+ * Keeps passages in step with the records, after their writes. It reads the events from a position that is stored in
+ * the same transaction as the work, so a crash loses nothing and repeats nothing.
  */
 const POSITION = 'search.position'
-/** Limits of events and passages per transaction, because on the embedded database all others wait meanwhile. */
+/** Limits of events and passages per transaction: on the embedded database all others wait meanwhile. */
 const EVENTS = 50
 const PIECES = 400
-/** Rows per look, most of which do not concern search. */
+/** Rows per read, most of which do not concern search. */
 const ROWS = 500
 
 const followedKind = ({ app }: Ctx, kind: string | undefined): SearchKind | undefined =>
   app.records.followed.find((record) => record.kind === kind)
 
-/** Concurrent instances: one does the work, and the others then find nothing left to do. */
+/** One instance does the work; the others wait and then find nothing left to do. */
 const takeTurns = (ctx: Ctx) => ctx.db.execute(sql`select pg_advisory_xact_lock(hashtextextended('search.index', 0))`)
 
 export async function position(ctx: Ctx): Promise<Position | undefined> {
@@ -58,19 +58,19 @@ export const state = read('search.state', machine, async (ctx, _: Record<string,
   const types = new Set(followed(ctx.app))
   for (;;) {
     const rows = await readChanges(ctx.db, from, ROWS)
-    // Many other rows are passed by, too, so that later looks need not read them again.
+    // Rows that do not concern search also advance the position, so that later reads skip them.
     if (rows.length === ROWS || rows.some(({ type }) => types.has(type))) return 'behind'
     const reached: Position = await settle(ctx.db, advance(from, seqsOf(rows), true))
     if (isWaiting(reached)) return 'waiting'
     if (reached.holes.length === 0) return 'done'
-    // The writers of these holes have ended. The next read shows whether they committed.
+    // The writers of these gaps have ended. The next read shows whether they committed.
     from = reached
   }
 })
 
 const seqsOf = (rows: readonly Change[]): number[] => rows.map(({ seq }) => seq)
 
-/** Sets the position to now and compares everything once; later changes are followed by their events. */
+/** Sets the position to now and starts a full comparison; events report later changes. */
 const begin = write(
   'search.begin',
   machine,
@@ -95,7 +95,7 @@ const followSome = write(
     if (rows.length < ROWS && !isFollowed.includes(true)) return
     for (let limit = EVENTS; ; limit = Math.floor(limit / 2)) {
       let some = 0
-      // The first row that is too much; negative if all are taken.
+      // The first row beyond the limit; negative if all are within.
       const end = isFollowed.findIndex((yes) => yes && some++ === limit)
       const taken = end < 0 ? rows : rows.slice(0, end)
       const changes = taken.filter(({ type }) => types.has(type))
@@ -173,7 +173,7 @@ const LOOKED_AT = 500
 
 /**
  * Returns one page of a pass, by ids; each row is looked up on the other side by index. Without pages and `offset 0`
- * the planner, which knows little about tables that have just grown, compares everything with everything.
+ * the planner, which has no statistics for tables that have just grown, would compare everything with everything.
  */
 const differing = read(
   'search.differing',
@@ -210,7 +210,7 @@ const differing = read(
   },
 )
 
-/** Indexes as many of these as fit into one transaction, and returns how many. */
+/** Indexes as many of these records as fit into one transaction, and returns how many. */
 const indexThese = write(
   'search.indexThese',
   machine,
@@ -233,7 +233,7 @@ const indexThese = write(
 /** Uses at most a tenth of the database's time, because requests come first. */
 export const PACE = 9
 /**
- * Uses at most a quarter of it for what has just changed, because its author may look for it next; a tenth in a burst.
+ * Uses at most a quarter of it for recent changes, because their authors may search for them next; a tenth in a burst.
  */
 export const FRESH_PACE = 3
 

@@ -12,7 +12,7 @@ export interface QueryVector {
   values: Float32Array
 }
 
-/** Apps that have completed the change; it is not undone while they run. */
+/** Apps that have completed a change of model, which is final while they run. */
 const changed = new WeakSet<App>()
 
 async function modelsToAsk(ctx: Ctx): Promise<Embedder[]> {

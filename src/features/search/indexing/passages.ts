@@ -32,8 +32,8 @@ const LONGEST = 4000
 const MOST_CHUNKS = 200
 
 /**
- * Returns the passages of a text. A text that has parts (`nextPart`) is indexed as a whole, so that words of several
- * parts are found together, and then by part: the vector of the whole says little about one comment among many.
+ * Returns the passages of a text. A text with parts (`nextPart`) is indexed as a whole, so that a search finds words
+ * from several parts together, and then part by part: the vector of the whole represents one comment among many poorly.
  */
 export function chunksOf(text: string): string[] {
   const parts = text.split('\f').filter((part) => part.trim() !== '')
@@ -146,7 +146,7 @@ export const movePassages = projectMoved.handle(async (ctx, { projectId, organiz
   await renumber(ctx, eq(passages.projectId, projectId))
 })
 
-/** Shows passages that have another owner now to those who keep that owner's vectors in memory. */
+/** Gives passages that changed their owner new numbers, so that caches of that owner's vectors load them. */
 const renumber = (ctx: Ctx, which: SQL) =>
   ctx.db.execute(sql`update ${passageSigns} set seq = default
     where ${passageSigns.passageId} in (select ${passages.id} from ${passages} where ${which})`)

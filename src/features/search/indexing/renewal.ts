@@ -8,9 +8,9 @@ import { passages } from '../table.ts'
 import { step, type Way } from './indexing.ts'
 
 const KEY = 'search.texts'
-/** Raise it when search reads a kind in another way than before, and name those records in `grown` of the kind. */
+/** Raise it when search reads a kind differently than before, and name the affected records in `grown` of the kind. */
 const TEXTS = '3'
-/** Records per write, so that it stays far below the time limit of a statement and others wait only briefly. */
+/** Records per write, so that a write stays far below the statement timeout and others wait only briefly. */
 export const RENEWED_AT_ONCE = 500
 const FIRST = '00000000-0000-0000-0000-000000000000'
 
@@ -73,9 +73,9 @@ const keepRenewed = write(
 )
 
 /**
- * Has records indexed again whose text has more in it for this version than for the one that indexed them. Passages
- * differ from their record until the comparison has replaced them; meanwhile they are found as before. If it is
- * interrupted it starts again. Several instances may run it at once: passages then differ by more, which does no harm.
+ * Indexes records again whose text contains more for this version than for the one that indexed them. Until the
+ * comparison has replaced the passages, search finds them as before. After an interruption it starts again. Several
+ * instances may run it at once: it then replaces more passages than necessary, which does no harm.
  */
 export const renewTexts = flow('search.renewTexts', machine, async (ctx, way: Way): Promise<void> => {
   const [kept] = await ctx.db.select().from(meta).where(eq(meta.key, KEY))

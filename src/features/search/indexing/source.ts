@@ -8,11 +8,11 @@ import type { Searchable } from './passages.ts'
 
 export const live = ({ table }: SearchKind): SQL | undefined => (table.deletedAt ? isNull(table.deletedAt) : undefined)
 
-/** Excludes records that belong to nobody, which a removed account may leave behind. */
+/** Excludes records without an owner, which a removed account may leave behind. */
 export const owned = ({ table, search }: SearchKind): SQL =>
   sql`coalesce(${table.organizationId}, ${search.userId ?? null}::uuid) is not null`
 
-/** Loads those of these records that can be found, in the form that passages need. */
+/** Loads the findable records among these, in the form that passages need. */
 export async function load(ctx: Ctx, source: SearchKind, ids: readonly string[]): Promise<Searchable[]> {
   const { table, search } = source
   const kind = source.kind as SearchName

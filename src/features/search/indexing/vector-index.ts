@@ -18,8 +18,8 @@ export const isIndex = ({ owner, model }: Pick<VectorIndex, 'owner' | 'model'>) 
   and(eq(vectorIndexes.owner, owner), eq(vectorIndexes.model, model))
 
 /**
- * Numbers are given before a commit, so on a server a lower one may appear after a higher one. Transactions that store
- * vectors take milliseconds, in which nowhere near this many others are stored.
+ * Numbers are assigned before the commit, so a lower one may appear after a higher one. Transactions that store vectors
+ * take milliseconds, in which far fewer others are stored.
  */
 export const OVERTAKEN = 1000
 
@@ -31,11 +31,11 @@ export function decoded(vector: string): Float32Array {
 
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-/** The rows of an index. Written out, because the planner must see that a search asks for no others. */
+/** The rows of an index, as literals: the planner must see that a search asks for no others. */
 export const indexedRows = ({ owner, model }: Pick<VectorIndex, 'owner' | 'model'>): string =>
   `owner = ${literal(owner)}::uuid and model = ${literal(model)}`
 
-/** What is indexed: numbers of 16 bits are half as long, and near enough to choose candidates. */
+/** The indexed value: 16-bit numbers are half as long, and precise enough to choose candidates. */
 export const indexedVector = ({ dimensions }: Pick<VectorIndex, 'dimensions'>): string =>
   `(vector::halfvec(${dimensions}))`
 
@@ -51,8 +51,8 @@ const fresh = ({ owner, model }: VectorIndex, most: number): string =>
     order by signs <~> binary_quantize($1::vector) limit ${most}`
 
 /**
- * Returns the passages that are nearest to a vector: those of the index, plus those that are too new for it. Without
- * sorting, the planner uses the index however few rows it expects; the scan goes on until it has enough.
+ * Returns the passages nearest to a vector: those of the index, plus those that are too new for it. Without a sort, the
+ * planner uses the index however few rows it expects; the scan continues until it has enough.
  */
 export async function searchIndex(
   driver: Driver,
@@ -76,7 +76,7 @@ export async function searchIndex(
   }
 }
 
-/** Returns the indexes that may be used: complete, and checked. */
+/** Returns the indexes that are complete and checked. */
 export const readyIndexes = read('search.readyIndexes', machine, (ctx, _: Record<string, never>) =>
   ctx.db
     .select()
@@ -90,7 +90,7 @@ export const readyIndexes = read('search.readyIndexes', machine, (ctx, _: Record
     ),
 )
 
-/** An index is used this long after it was given up, so it is dropped much later. */
+/** How long an index is used after it was given up, so it is dropped much later. */
 const REMEMBERED_MS = 60_000
 interface Known {
   at: number
@@ -98,7 +98,7 @@ interface Known {
 }
 const known = new WeakMap<App, Known>()
 
-/** Forgets which indexes there are, so that the next search looks. */
+/** Makes the next search read the list of indexes again. */
 export const forgetIndexes = (app: App): void => void known.delete(app)
 
 function indexesOf(app: App): Promise<VectorIndex[]> {

@@ -6,7 +6,7 @@ import { quoted } from '../../../text/quoted.ts'
 import type { Found } from '../rows.ts'
 import type { Acceptance, Accepted } from '../schema.ts'
 
-/** Acceptance criteria: what must be true when a task is done. */
+/** Acceptance criteria: conditions that a done task must meet. */
 
 const same = (a: string, b: string): boolean => a.trim().toLowerCase() === b.trim().toLowerCase()
 
@@ -14,13 +14,13 @@ const same = (a: string, b: string): boolean => a.trim().toLowerCase() === b.tri
 export const criteria = (given: readonly (string | Acceptance)[], before: readonly Acceptance[] = []): Acceptance[] =>
   given.map((c) => (typeof c === 'string' ? { text: c, done: before.some((b) => b.done && same(b.text, c)) } : c))
 
-/** Returns the criteria as they are after a task was reopened: what was accepted then has to be accepted again. */
+/** Returns the criteria of a reopened task: all of them have to be accepted again. */
 export const clearTicks = (list: readonly Acceptance[]): Acceptance[] => list.map((one) => ({ ...one, done: false }))
 
-/** Returns the criteria with those ticked that the caller accepts: all, or some by their numbers or texts. */
+/** Ticks the criteria that the caller accepts: all, or some by their numbers or texts. */
 export function ticked(list: readonly Acceptance[], accepted: Accepted | undefined): Acceptance[] {
   if (accepted === undefined) return [...list]
-  // Clients that know only lists send ['all'].
+  // Clients that only support lists send ['all'].
   const isAll = accepted === 'all' || accepted.includes('all')
   const met = new Set(isAll ? list.keys() : accepted.map((one) => indexOf(list, one)))
   return list.map((criterion, i) => (met.has(i) ? { ...criterion, done: true } : criterion))
@@ -49,9 +49,9 @@ const isOpen = ({ done }: Acceptance): boolean => !done
 export const openCriteria = (list: readonly Acceptance[]): string[] => list.filter(isOpen).map(({ text }) => text)
 
 /**
- * Returns why a task may not become done with these criteria after the change. The project's setting decides: open
- * criteria stop everybody, only agents, or nobody. People work at a browser; everything else may be an agent. Open
- * criteria that the change removes stop an agent too: it could otherwise delete them instead of meeting them.
+ * Returns why a task cannot become done with these criteria. By the project's setting, open criteria stop everyone,
+ * only agents, or no one. A caller at a browser counts as a person, any other as an agent. Open criteria that the
+ * change removes stop an agent too: it could otherwise delete them instead of meeting them.
  */
 export function acceptanceRefusal(
   { actor }: Ctx,

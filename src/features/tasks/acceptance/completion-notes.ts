@@ -4,8 +4,8 @@ import type { TaskComplete } from '../schema.ts'
 const LONGEST_NOTES = 32_000
 
 /**
- * Returns the completion notes with what is new in these, or undefined if nothing is. A task may be completed again,
- * and what was said before stays.
+ * Adds new notes and evidence to the completion notes; undefined if nothing is new. A task may be completed again, and
+ * keeps its earlier notes.
  */
 export function withNotes(
   before: string | null,
@@ -32,8 +32,8 @@ export function withNotes(
 const EVIDENCE = /^Evidence:(\n- .+)+$/
 
 /**
- * Returns what was said between two completion notes of a task: the opposite of `withNotes`. A device sends only the
- * notes, and what it was given as evidence must arrive as evidence.
+ * Returns the notes and evidence that were added between two completion notes: the opposite of `withNotes`. A device
+ * sends only the notes, and their evidence must be stored as evidence.
  */
 export function saidIn(before: string | null, after: string): Pick<TaskComplete, 'notes' | 'evidence'> {
   const known = before ? `${before}\n\n` : ''

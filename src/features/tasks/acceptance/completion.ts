@@ -32,8 +32,8 @@ export const complete = write(
 )
 
 /**
- * Completes several tasks in the given order, all or none. What is said at the top is said about each of them. A tool
- * may name the session of its worker.
+ * Completes several tasks in the given order, all or none. Notes at the top apply to each of them. A tool may name the
+ * session of its worker.
  */
 export const completeMany = write(
   'tasks.completeMany',
@@ -52,10 +52,10 @@ export const completeMany = write(
 
 type Finishing = Omit<TaskComplete, 'claimNext'> & { task: string }
 
-/** Completes the tasks in this order. A refusal for open criteria names those of all tasks. */
+/** Completes the tasks in this order. A refusal for open criteria lists those of all tasks. */
 async function finishAll(ctx: Ctx, list: readonly Finishing[], by: Worker): Promise<Finished[]> {
   const found = await Promise.all(list.map(({ task }) => findWithProject(ctx, task)))
-  // Locks in one step what the single completions would lock one after the other, so that two calls cannot deadlock.
+  // Locks in one step what the single completions would lock one after another, so that two calls cannot deadlock.
   await lockNeighbours(ctx, anyOf(tasks.id, idList(found.map(({ task }) => task.id))), [])
   const items: Finished[] = []
   const open: { key: string; error: AppError }[] = []
@@ -115,7 +115,7 @@ async function finish(
   }
 }
 
-/** Returns the next task of the project; claimed and in full if the caller goes on with it. */
+/** Returns the next task of the project; claimed and in full if the caller asked for it. */
 async function goOn(
   ctx: Ctx,
   { projectId }: Task,

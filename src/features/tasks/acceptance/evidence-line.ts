@@ -6,6 +6,6 @@ import type { TaskEvidence } from '../schema.ts'
 export const namedIn = ({ files, commits, pullRequests, testRuns, links }: Evidence): string[] =>
   [files, commits, pullRequests, testRuns, links].flatMap((list) => list ?? [])
 
-/** Returns evidence as one line: what it says and names, how sure it is, and who gave it. */
+/** Returns evidence as one line: its text and items, its level, and its author. */
 export const evidenceLine = ({ level, evidence, actor }: TaskEvidence): string =>
   `${quoted([evidence.summary.replaceAll('\n', '; '), ...namedIn(evidence)].join(', '))} (${level}, ${named(actor.name)})`

@@ -16,8 +16,8 @@ const address = /^https?:\/\/\S+$/i
 const pullRequest = /\/(pull|pulls|merge_requests)\/\d+/
 
 /**
- * Returns lines of evidence in the shape of a feature's: commits and addresses by what they are, the rest as text.
- * `otherwise` is the summary where there is no text.
+ * Returns lines of evidence in the shape of a feature's evidence: commits and addresses by their type, the rest as
+ * text. `otherwise` is the summary if there is no text.
  */
 export function evidenceOf(lines: readonly string[], otherwise: string): Evidence {
   const links = lines.filter((line) => address.test(line))
@@ -33,8 +33,8 @@ export function evidenceOf(lines: readonly string[], otherwise: string): Evidenc
 }
 
 /**
- * Stores what is new in the evidence of a task, and returns its id; undefined if all of it is there already. Nobody has
- * checked it yet, so it is reported.
+ * Stores the new parts of a task's evidence and returns its id; undefined if all of it is stored already. Its level is
+ * `reported`, because no one has checked it yet.
  */
 export async function keepEvidence(
   ctx: Ctx,
@@ -65,13 +65,13 @@ export async function keepEvidence(
   return evidenceId
 }
 
-/** Adds evidence to a task that is not completed by it. */
+/** Adds evidence to a task without completing it. */
 export async function addEvidence(ctx: Ctx, task: Task, lines: readonly string[]): Promise<void> {
   const evidenceId = await keepEvidence(ctx, task.id, lines, 'Evidence')
   if (evidenceId) ctx.emit(taskEvidenceAdded, about(task, { evidenceId }))
 }
 
-/** Marks evidence as checked by the caller. Evidence that somebody has checked already stays as it is. */
+/** Marks evidence as checked by the caller. Evidence that someone has already checked stays unchanged. */
 export const verify = write(
   'tasks.verify',
   verifying,

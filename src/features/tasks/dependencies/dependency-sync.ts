@@ -11,7 +11,7 @@ import { relate, visibleBlockers } from './dependencies.ts'
 const Dependency = object({ taskId: id(), blockedById: id(), kind: optional(oneOf(kinds)) })
 type Dependency = Static<typeof Dependency>
 
-/** Adds or removes a dependency. What blocks a task is changed with the task; other relations are set by themselves. */
+/** Adds or removes a dependency. Blockers are changed with their task; other relations by themselves. */
 async function set(ctx: Ctx, dependencyId: string, { taskId, blockedById, kind }: Dependency, isThere: boolean) {
   if (kind !== undefined && kind !== 'blocks')
     return relate(ctx, { ref: taskId, task: blockedById, kind: isThere ? kind : null, id: dependencyId })
@@ -20,7 +20,7 @@ async function set(ctx: Ctx, dependencyId: string, { taskId, blockedById, kind }
   return update(ctx, { ref: taskId, blockedBy, dependencyId })
 }
 
-/** Devices add and remove dependencies of tasks. They belong where both tasks are. */
+/** Devices add and remove dependencies of tasks. A dependency belongs to the containers of both tasks. */
 export const dependencySync: SyncEntity<Ctx> = {
   entity: 'dependency',
   table: taskDependencies,

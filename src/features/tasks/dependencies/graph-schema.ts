@@ -5,7 +5,7 @@ import { kinds, TaskItem } from '../schema.ts'
 
 const { key, title, status, priority, assignee, estimate, dueAt } = TaskItem.properties
 
-/** Tasks and how they are tied together. */
+/** Tasks and the connections between them. */
 export const TaskGraph = object({
   nodes: Type.Array(
     object({

@@ -12,12 +12,12 @@ import { selectItems, toItem, visibleTo, withProject } from '../rows.ts'
 import { taskDependencies, tasks } from '../table.ts'
 import type { GraphQuery, TaskGraph } from './graph-schema.ts'
 
-/** How many ties a graph has at most: more than a screen can show, and few enough for one response. */
+/** Maximum of connections in a graph: more than a screen can show, and few enough for one response. */
 const MOST_EDGES = 2000
 
 /**
- * Returns the ties of a project's tasks, and the tasks at both ends that the caller sees. With filters: the ties that
- * have a task at one end which matches them.
+ * Returns the connections of a project's tasks, and the tasks at both ends that the caller sees. With filters: the
+ * connections where at least one task matches.
  */
 export const graph = read(
   'tasks.graph',

@@ -5,8 +5,8 @@ import { taskDependencies, tasks } from '../table.ts'
 
 /**
  * Locks tasks, their parents, blockers and waiters, and `others`, in the order of their ids. Call it before a change
- * that opens, closes, deletes or restores tasks, or changes their parent or blockers: the database then writes to those
- * rows too (migration 0026). Without it, two callers that each hold one row could wait for the other's for ever.
+ * that opens, closes, deletes or restores tasks, or changes their parent or blockers: triggers then write to those rows
+ * too (migration 0026). Without it, two callers that each hold one row could deadlock.
  */
 export async function lockNeighbours(ctx: Ctx, which: SQL, others: readonly string[] = []): Promise<void> {
   await ctx.db.execute(sql`select 1 from ${tasks} t where t.id = any(array(

@@ -2,7 +2,7 @@ import { Party } from '../../../records/party.ts'
 import { array, instant, object, optional, type Static, text } from '../../../schema.ts'
 
 const lines = optional(array(text(1000), 50))
-/** Where the last session that worked on a task stopped, so that another worker can continue. */
+/** The checkpoint of the last session that worked on a task, so that another worker can continue. */
 export const TaskCheckpoint = object({
   author: Party,
   at: instant(),

@@ -10,8 +10,6 @@ import { tasks } from '../table.ts'
 import { claimed } from './leases.ts'
 import { isHeldBy, isUnnamed, type Worker } from './workers.ts'
 
-/** Finds the task that a worker already works on. */
-
 export interface Search {
   projectId?: string
   holder: Worker
@@ -31,14 +29,14 @@ export interface Begun {
   since: string
   seenAt: string
   expiresAt: string
-  /** When the connection that took the lease closed; null for the worker's own. */
+  /** When the connection of the lease closed; null for the worker's own connection. */
   closedAt: string | null
 }
 
 /**
  * Returns the task that the worker already works on: an agent that lost its context asks for the next task again, and
- * must not get a second one. That of a connection that has closed comes after the worker's own. None for a worker that
- * looks like another window of its token, which may be the one that works on it.
+ * must not get a second one. The worker's own task comes before one from a closed connection. Undefined for a worker
+ * that may be another window of its token, because the other window may work on the task.
  */
 export async function findBegunTask(ctx: Ctx, { projectId, holder }: Search): Promise<Begun | undefined> {
   if (!holder.credentialId || isUnnamed(holder)) return undefined
@@ -56,7 +54,7 @@ export async function findBegunTask(ctx: Ctx, { projectId, holder }: Search): Pr
     .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
     .where(
       and(
-        // A person's own tasks count where they claimed them: one person may work in several places.
+        // A person's tasks count only where they claimed them: one person may work in several places.
         eq(tasks.leaseCredentialId, holder.credentialId),
         isHeldBy(holder, ctx.now),
         holder.isWithoutConnection ? eq(tasks.leaseSessionId, holder.sessionId ?? nobody) : undefined,
@@ -69,7 +67,7 @@ export async function findBegunTask(ctx: Ctx, { projectId, holder }: Search): Pr
   return row as Begun | undefined
 }
 
-/** Renews the lease of a task under way, or takes it over from a closed connection. Of two windows, one succeeds. */
+/** Renews the lease of a started task, or takes it over from a closed connection. Of two windows, one succeeds. */
 export async function continueTask(
   ctx: Ctx,
   begun: Begun,
@@ -87,7 +85,7 @@ export async function continueTask(
 
 const MOST_NAMED = 3
 
-/** Names the tasks that the worker's token holds, if this worker may be another window than the one that holds them. */
+/** Names the tasks that the worker's token holds, if another window of the token may hold them. */
 export async function otherHeldTasks(ctx: Ctx, { projectId, holder }: Search, task: Task | null): Promise<string> {
   if (!isUnnamed(holder)) return ''
   const rows = await selectItems(ctx)

@@ -2,7 +2,7 @@ import type { Ctx } from '../../../action.ts'
 import type { App } from '../../../services.ts'
 import type { Worker } from './workers.ts'
 
-/** How long a task that was named as the next one to a worker is named to others only if there is no other. */
+/** How long a task that was suggested to one worker is suggested to others only as a last resort. */
 const KEEP_MS = 60_000
 const MOST = 1_000
 
@@ -16,9 +16,9 @@ const nameOf = ({ id, credentialId, connection, sessionId }: Worker): string =>
   [id, credentialId, connection, sessionId].join(' ')
 
 /**
- * Remembers which task each worker was told to do next, so that two who finish at once are not sent to the same one. A
- * hint is no claim: it is kept in memory, and forgotten after a minute. Returns false if another worker was told the
- * task after `except`, the tasks of others, was read.
+ * Remembers which task was suggested to each worker, so that two who finish at once get different ones. A suggestion is
+ * not a claim: it stays in memory for a minute. Returns false if the task was suggested to another worker after
+ * `except`, the suggestions to others, was read.
  */
 export function takeHint(ctx: Ctx, worker: Worker, taskId: string, except: readonly string[]): boolean {
   if (!except.includes(taskId) && hintedToOthers(ctx, worker).includes(taskId)) return false
@@ -31,7 +31,7 @@ export function takeHint(ctx: Ctx, worker: Worker, taskId: string, except: reado
   return true
 }
 
-/** Returns the ids of tasks that other workers were told to do next. */
+/** Returns the ids of tasks that were suggested to other workers. */
 export function hintedToOthers({ app, now }: Ctx, worker: Worker): string[] {
   const own = nameOf(worker)
   const at = Date.parse(now)

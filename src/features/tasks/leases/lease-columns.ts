@@ -6,7 +6,7 @@ import { tasks } from '../table.ts'
 export const isLeaseStreamOpen = sql<boolean>`(${tasks.leaseConnection} is not null
   and ${isStreamOpen(tasks.leaseCredentialId, tasks.leaseConnection)})`
 
-/** The columns of a lease that decide who may change the task, and that nobody is shown. */
+/** Columns of a lease that permissions depend on and no response contains. */
 export const leaseColumns = {
   leaseCredentialId: tasks.leaseCredentialId,
   leaseConnection: tasks.leaseConnection,

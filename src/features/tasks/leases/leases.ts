@@ -17,9 +17,9 @@ import { claimable, holds, isLeftBehind, leaseOf, namedWorker, type Worker } fro
 const LEASE_MINUTES = 15
 
 /**
- * Returns the columns of a claim; throws if the clock is too wrong to tell which claims have ended. It starts the
- * task, and assigns it to the holder if it has no assignee or is assigned to the previous holder; only these changes
- * raise the version, the lease itself does not.
+ * Returns the columns of a claim; throws if the clock is too unreliable to tell which claims have ended. It starts the
+ * task, and assigns it to the holder if it has no assignee or is assigned to the previous holder. Only these changes
+ * raise the version; the lease itself does not.
  */
 export function claimed({ app, now }: Ctx, holder: Worker, minutes = LEASE_MINUTES, why: string | null = null) {
   app.clockWatch.require()
@@ -63,7 +63,7 @@ export const noLease = {
   leaseExpiresAt: null,
 }
 
-/** Claims, renews or releases. Concurrent callers: exactly one wins; the others read again and get the reason. */
+/** Claims, renews or releases. Of concurrent callers exactly one wins; the others read again and get the reason. */
 export const claim = write(
   'tasks.claim',
   changing,
@@ -91,7 +91,7 @@ export const release = write(
   { idempotent: true },
 )
 
-/** Returns what a worker should know who took a task over from another connection of its token. */
+/** Returns a note for a worker that took a task over from another connection of its token. */
 export const takenOverFrom = (found: Found, by: Worker): Pick<TaskClaimed, 'takenOver'> => {
   const { lease } = found.task
   if (!lease || holds(found, by) || !isLeftBehind(found, by)) return {}

@@ -18,7 +18,7 @@ import { open, pickGroups, urgency } from './pick-order.ts'
 import { keepReason, reasonOf } from './reasons.ts'
 import { namedWorker } from './workers.ts'
 
-/** Claims the task to do next, and says why it is this one. `pick-order.ts` decides the order. */
+/** Claims the next task and explains the choice. `pick-order.ts` decides the order. */
 
 const inGroup = (ctx: Ctx, { projectId, except }: Search, which: SQL) =>
   ctx.db
@@ -39,7 +39,7 @@ function first(ctx: Ctx, search: Search, lock?: { skipLocked: boolean }): SQL<st
   return sql<string | null>`coalesce(${sql.join(queries, sql`, `)})`
 }
 
-/** Claims a task in the statement that picks it, so that concurrent agents each get another one. */
+/** Claims a task in the statement that picks it, so that concurrent agents get different ones. */
 async function take(
   ctx: Ctx,
   search: Search,
@@ -59,14 +59,14 @@ async function look(ctx: Ctx, search: Search): Promise<string | undefined> {
   return row?.id ?? undefined
 }
 
-/** The second try waits for tasks that others have locked; `atOnce` leaves it out, for callers that hold locks too. */
+/** The second attempt waits for tasks that others have locked; `atOnce` skips it, for callers that hold locks too. */
 const taken = async (ctx: Ctx, search: Search, { minutes, atOnce }: How): Promise<string | undefined> =>
   (await take(ctx, search, minutes, true)) ??
   (!atOnce && (await look(ctx, search)) ? take(ctx, search, minutes, false) : undefined)
 
 /**
- * Returns the next task of the project after one is done, and claims it on request. Without a claim it is one that was
- * not just named to another worker, if there is one.
+ * Returns the next task of the project after a completion, and claims it on request. Without a claim, prefers a task
+ * that was not just suggested to another worker.
  */
 export async function nextAfter(ctx: Ctx, search: Search, claim: boolean): Promise<NextTask> {
   const { holder } = search
@@ -117,7 +117,7 @@ const MOST_COUNTED = 100
 interface Reason {
   /** For the caller. */
   said: string
-  /** For everybody who sees the task: it names tasks of its own project only. */
+  /** For everyone who sees the task: names only tasks of its own project. */
   kept: string
 }
 
@@ -146,7 +146,7 @@ function waitingInWords(keys: readonly string[]): string | undefined {
   return `${named} wait${keys.length === 1 ? 's' : ''} for it`
 }
 
-/** Explains why there is no task; without a reason agents ask again and again. */
+/** Explains why there is no task; without a reason, agents would ask again and again. */
 async function whyNone(ctx: Ctx, { projectId, holder }: Search): Promise<Omit<NextTask, 'task'>> {
   const rows = await selectItems(ctx)
     .where(and(scopeOf(ctx, projectId), inArray(tasks.status, open)))

@@ -7,7 +7,7 @@ import { parentIsBlocked } from '../rows.ts'
 import { pickOrder, startable, tasks } from '../table.ts'
 import type { Worker } from './workers.ts'
 
-/** Decides which tasks can be started, and in which order they should be taken. No other code decides this. */
+/** Decides which tasks can be started, and in which order. No other code decides this. */
 
 export const open = statuses.filter((status) => !isClosed(status))
 const [assignee, byPriority, ...others] = pickOrder(tasks)
@@ -15,9 +15,9 @@ export const urgency = byPriority
 const byUrgency = [urgency, ...others]
 
 const isUnheld = (now: string): SQL => or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now))
-/** SQL condition: planned and waiting for nothing. */
+/** SQL condition: planned, and not blocked. */
 const planned = (now: string): SQL => and(startable(tasks), isUnheld(now), not(parentIsBlocked))
-/** SQL condition: begun by somebody whose lease has expired, and waiting for nothing. */
+/** SQL condition: started by a worker whose lease has expired, and not blocked. */
 const abandoned = (now: string): SQL =>
   and(
     isNotNull(tasks.leaseHolderId),
@@ -28,15 +28,15 @@ const abandoned = (now: string): SQL =>
     not(parentIsBlocked),
   )
 
-/** SQL condition: begun and abandoned; planned tasks are not. */
+/** SQL condition: abandoned while in progress. */
 const leftBehind = (now: string): SQL => and(abandoned(now), eq(tasks.status, 'in_progress'))
 
-/** SQL conditions for the tasks that can be started, in two parts, each of which has an index. */
+/** SQL conditions for ready tasks, in two parts, because each has an index. */
 export const readyParts = (now: string): SQL[] => [planned(now), leftBehind(now)]
 
 /**
- * SQL condition: the task can be started now. It is `todo` or abandoned, nobody holds it, and neither it nor its parent
- * is blocked, nor has it open parts. Tasks in the backlog are never ready.
+ * SQL condition: the task can be started now. It is `todo` or abandoned, no one holds it, neither it nor its parent is
+ * blocked, and it has no open parts. Tasks in the backlog are never ready.
  */
 export const ready = (now: string): SQL => or(planned(now), abandoned(now))
 
@@ -47,8 +47,8 @@ interface PickGroup {
 
 /**
  * The tasks that the holder may pick: their own, unassigned ones, and those that their assignee has abandoned. They
- * come in groups, the first ones before the others, because an index holds each group in its order: one query for all
- * would have to sort every task that can be started.
+ * come in groups, in order of precedence, because an index has each group in its order: one query for all would have to
+ * sort every ready task.
  */
 export function pickGroups(ctx: Ctx, holder: Pick<Worker, 'selves'>): PickGroup[] {
   const own = anyOf(tasks.assigneeId, idList(holder.selves))
@@ -69,5 +69,5 @@ export const unassignedGroup = (ctx: Ctx): PickGroup => ({
   order: [assignee, ...byUrgency],
 })
 
-/** The tasks that can be started, but that are assigned to others: nobody else is given them. */
+/** Ready tasks that are assigned to others, and are never picked for anyone else. */
 export const readyOfOthers = (ctx: Ctx): PickGroup => ({ which: ready(ctx.now), order: byUrgency })

@@ -13,9 +13,9 @@ import type { Task, TaskItem } from '../schema.ts'
 import { tasks } from '../table.ts'
 import type { Worker } from './workers.ts'
 
-/** Why somebody holds a task (who assigned it to them, or what `next` said), and why nobody can. */
+/** Why a worker holds a task (who assigned it, or the reason given by next_task), and why no one can start it. */
 
-/** Returns who assigned the task, as a reason. Null if nobody did, or the caller themselves. */
+/** Returns who assigned the task, as a reason. Null if no one did, or the caller themselves. */
 export async function whoAssigned(ctx: Ctx, { id, assignee }: Task): Promise<string | null> {
   if (!assignee) return null
   const [last] = await ctx.db
@@ -42,7 +42,7 @@ const storing = prepareDeferred((db) =>
     .where(eq(tasks.id, sql.placeholder('id'))),
 )
 
-/** Stores the reason with a claim that was just made, together with its event. Returns the task with it. */
+/** Stores the reason of a new claim, together with its event. Returns the task with the reason. */
 export function keepReason(ctx: Ctx, task: Task, why: string): Task {
   storing(ctx.db, { id: task.id, why })
   return { ...task, lease: task.lease && { ...task.lease, why } }

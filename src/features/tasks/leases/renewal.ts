@@ -5,9 +5,9 @@ import type { App } from '../../../services.ts'
 import { type Stream, streamArrays } from '../../connections/hooks.ts'
 
 /**
- * One statement: calls and leases of a worker are stored together. `$7` and `$8`: minutes and the calls in each. `$9`:
- * the named tasks, if only leases of those and of the named session are renewed. `$10`: the projects that the
- * credential is limited to, or null.
+ * One statement stores the calls and leases of a worker. `$7` and `$8`: minutes and the calls in each. `$9`: the named
+ * tasks, if only their leases and those of the named session are renewed. `$10`: the projects that the credential is
+ * limited to, or null.
  */
 const renewal = `with counted as (
     insert into call_minutes (credential_id, connection, minute, calls)
@@ -39,7 +39,7 @@ interface Seen {
 }
 const seenBy = new WeakMap<App, Map<string, Seen>>()
 
-/** Returns what is known of a worker, and forgets the one that was silent for longest where there are too many. */
+/** Returns the activity of a worker. If there are too many workers, drops the one that was silent for longest. */
 function known(app: App, worker: string): Seen {
   const all = seenBy.get(app) ?? new Map<string, Seen>()
   seenBy.set(app, all)
@@ -51,13 +51,13 @@ function known(app: App, worker: string): Seen {
 }
 
 /**
- * Renews the caller's leases for the time they asked for, and counts the call. Runs for every call, so that active
- * workers keep their tasks. A lease is renewed by its worker: by the credential, the connection and, if the call names
- * one, the session that took it; not by their user, who may be in the browser while their agent is long gone. Windows
- * of one token that have no connections look alike, so such a call renews only the leases whose task or session it
- * names. It writes every 20 seconds at most and in parallel to the call, which does not wait for it; it changes only
- * the lease and emits no event. It renews nothing in a team that the caller has left or may only read. Calls of people
- * at a browser are not counted: pages ask by themselves.
+ * Renews the caller's leases for their chosen time, and counts the call. Runs for every call, so that active workers
+ * keep their tasks. Only its worker renews a lease: the credential, the connection and, if the call names one, the
+ * session that took it; not their user, who may use the browser long after the agent has stopped. Windows of one token
+ * without connections cannot be told apart, so such a call renews only leases whose task or session it names. It writes
+ * at most every 20 seconds, in parallel to the call, which does not wait for it; it changes only the lease and emits no
+ * event. It renews nothing in a team that the caller has left or may only read. Calls of people in a browser are not
+ * counted, because pages poll.
  */
 export async function renewLeases(
   { app, actor, connection }: Pick<Ctx, 'app' | 'actor' | 'connection'>,
@@ -94,7 +94,7 @@ export async function renewLeases(
 
 const MOST_NAMED = 50
 
-/** Remembers that the leases of these tasks are renewed now, and forgets those that were named longest ago. */
+/** Remembers that the leases of these tasks are renewed now, and drops those that were named longest ago. */
 function noteNamed({ named }: Seen, names: readonly string[], now: number): void {
   for (const name of names) {
     named.delete(name)
@@ -103,7 +103,7 @@ function noteNamed({ named }: Seen, names: readonly string[], now: number): void
   }
 }
 
-/** Returns the key, the id or the beginning of the id of a task as it is stored. */
+/** Returns the key, id or id prefix of a task as it is stored. */
 const toStoredName = (ref: string): string =>
   /^[0-9a-f]{8}[0-9a-f-]*$/i.test(ref.trim()) ? ref.trim().toLowerCase() : ref.trim().toUpperCase()
 
@@ -112,7 +112,7 @@ const markClosed = `update tasks set lease_closed_at = $1::timestamptz where id 
     on t.lease_credential_id = s.credential_id and t.lease_connection = s.connection
   order by t.id for no key update of t)`
 
-/** Notes on the leases of connections that their streams closed, or are open. Emits no event, like a renewal. */
+/** Marks on the leases of these connections that their streams are closed or open. Emits no event, like a renewal. */
 export async function markLeases(
   { app }: Pick<Ctx, 'app'>,
   { streams, isOpen }: { streams: readonly Stream[]; isOpen: boolean },

@@ -13,12 +13,12 @@ import { taskRenewed } from '../events.ts'
 import type { TaskItem } from '../schema.ts'
 import { tasks } from '../table.ts'
 
-/** A worker that called within so many minutes is still there. */
+/** A worker that called within this many minutes is active. */
 const CALLED_WITHIN = 5
-/** A worker that is there and changed nothing for so many minutes is stalled. */
+/** An active worker that changed nothing for this many minutes is stalled. */
 const UNCHANGED_FOR = 30
 
-/** SQL: when the holder of a lease last changed anything; at the earliest when they took the task. */
+/** SQL: when the holder of a lease last changed anything; at the earliest when they claimed the task. */
 const lastChange: SQL<string> = sql<string>`greatest(${tasks.leaseSince}, (
   select max(${events.at}) from ${events}
   where ${events.actorKind} = 'agent' and ${events.actorId} = ${tasks.leaseHolderId}
@@ -28,7 +28,7 @@ const lastChange: SQL<string> = sql<string>`greatest(${tasks.leaseSince}, (
 const minutesBefore = (now: string, minutes: number): string =>
   new Date(Date.parse(now) - minutes * 60_000).toISOString()
 
-/** SQL condition: an agent holds the task and calls, but has changed nothing for a while. */
+/** SQL condition: an agent holds the task and makes calls, but has changed nothing for a while. */
 const isStalled = (now: string): SQL | undefined =>
   and(
     // The index of leases needs the holder; without it every task would be read.
@@ -40,14 +40,14 @@ const isStalled = (now: string): SQL | undefined =>
     lte(lastChange, minutesBefore(now, UNCHANGED_FOR)),
   )
 
-/** What is known of an agent that holds a task, beside its calls. */
+/** The activity of an agent that holds a task, apart from its calls. */
 export interface Progress {
   stalled: boolean
-  /** When it last changed anything; at the earliest when it took the task. */
+  /** When it last changed anything; at the earliest when it claimed the task. */
   lastChangeAt: string
 }
 
-/** Returns what the agents that hold these tasks have done, by the id of the task. */
+/** Returns the activity of the agents that hold these tasks, by the id of the task. */
 export async function progressOf(
   ctx: Ctx,
   held: readonly Pick<TaskItem, 'id' | 'lease'>[],
@@ -65,7 +65,7 @@ export async function progressOf(
   return new Map(found.map(({ id, ...progress }) => [id, progress]))
 }
 
-/** Notifies the person whose agent is stalled, once for each lease, and settles the notification when it goes on. */
+/** Notifies the person whose agent is stalled, once for each lease, and settles that when the agent continues. */
 export const tellOfStalled = write('tasks.tellOfStalled', machine, async (ctx, _: Record<string, never>) => {
   const told = sql`exists (select 1 from ${notifications} where ${notifications.userId} = ${tasks.leaseForId}
     and ${notifications.createdAt} >= ${tasks.leaseSince} and ${notifications.recordId} = ${tasks.id}

@@ -11,8 +11,8 @@ import { isLeaseStreamOpen } from './lease-columns.ts'
 
 /**
  * Who works on a task. A person is one worker, wherever they are signed in. Agents are told apart by their credential,
- * by the session that the call names, and by the connection where the protocol has one: two tokens of one person are
- * two workers, and so are two windows on one token.
+ * by the session that the call names, and by the connection if the protocol has one: two tokens of one person are two
+ * workers, and so are two windows on one token.
  */
 export interface Worker extends Party {
   sessionId: string | null
@@ -22,9 +22,9 @@ export interface Worker extends Party {
   isWithoutConnection: boolean
   /** The person that an agent works for. */
   forId: string | null
-  /** Whose tasks are the worker's: those of the agent, and of the person if it works for nobody else. */
+  /** Whose tasks count as the worker's: those of the agent, and those of its person if it works only for them. */
   selves: readonly string[]
-  /** Whether it may take up leases that were handed to it: only its own token works as the agent of a token. */
+  /** Whether it may continue leases that were assigned to it: only its own token works as the agent of a token. */
   takesHanded: boolean
 }
 
@@ -42,7 +42,7 @@ const workerOf = (ctx: Ctx, party: Party, sessionId: string | null, takesHanded 
 /** Returns the worker of a call that names neither an agent nor a session. */
 export const callingWorker = (ctx: Ctx): Worker => workerOf(ctx, speaker(ctx), null)
 
-/** Returns the worker that the call names: several agents on one token name themselves. */
+/** Returns the worker that the call names, because several agents on one token name themselves. */
 export async function namedWorker(
   ctx: Ctx,
   organizationId: string,
@@ -68,14 +68,14 @@ async function namedSession(ctx: Ctx, party: Party, ref: string | undefined): Pr
   return party.type === 'user' || isOwn ? session.id : null
 }
 
-/** Windows of one token look alike if neither a connection nor a session tells them apart. */
+/** Windows of one token cannot be told apart without a connection or a session. */
 export const isUnnamed = ({ isWithoutConnection, sessionId }: Worker): boolean =>
   isWithoutConnection && sessionId === null
 
 /**
- * SQL condition: the lease, expired or not, is this worker's. So is that of the same agent and credential on a
- * connection that is known to have closed, unless both name different sessions: a client that restarts continues its
- * work. A lease without a credential was handed to an agent, and belongs to whoever works as it first.
+ * SQL condition: the lease, expired or not, belongs to this worker. So does a lease of the same agent and credential on
+ * a connection that is known to have closed, unless both name different sessions: a restarted client continues its
+ * work. A lease without a credential was assigned to an agent, and belongs to the first worker that acts as it.
  */
 export const isLeasedTo = ({ type, id, sessionId, credentialId, connection, takesHanded }: Worker): SQL => {
   const session = sessionId ? or(isNull(tasks.leaseSessionId), eq(tasks.leaseSessionId, sessionId)) : undefined
@@ -94,7 +94,7 @@ export const isHeldBy = (worker: Worker, now: string): SQL => and(isLeasedTo(wor
 
 /**
  * SQL condition: the same agent took the lease with the same credential, on another connection whose stream is not
- * open. A call that names the task may take it over: its program has probably started again.
+ * open. A call that names the task may take it over: its program has probably restarted.
  */
 const isLeftBehindBy = ({ type, id, sessionId, credentialId }: Worker): SQL =>
   type === 'user'
@@ -107,11 +107,11 @@ const isLeftBehindBy = ({ type, id, sessionId, credentialId }: Worker): SQL =>
         not(isLeaseStreamOpen),
       )
 
-/** SQL condition for a successful claim, inside the statement that claims: no live lease, or the worker's own. */
+/** SQL condition for a successful claim, in the statement that claims: no live lease, or the worker's own. */
 export const claimable = (worker: Worker, now: string): SQL =>
   or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now), isLeasedTo(worker), isLeftBehindBy(worker))
 
-/** SQL condition: the lease is still that of the row that was read. Taking a lease does not raise the version. */
+/** SQL condition: the lease has not changed since the row was read. Taking a lease does not raise the version. */
 export const leaseOf = ({ task: { lease }, leaseCredentialId, leaseConnection }: Found, now: string): SQL =>
   or(
     isNull(tasks.leaseExpiresAt),
@@ -142,11 +142,11 @@ export function isLeftBehind({ task, ...found }: Found, worker: Worker): boolean
   return sameCredential && isInSession(lease, worker) && !found.leaseStreamOpen
 }
 
-/** Two windows on one token are told apart by their sessions where both are known. */
+/** Two windows on one token are told apart by their sessions if both are known. */
 export const isInSession = ({ sessionId }: Lease, worker: Worker): boolean =>
   !worker.sessionId || !sessionId || worker.sessionId === sessionId
 
-/** Returns whether the call comes from where the lease was taken, whatever agent either of them named. */
+/** Returns whether the call has the credential and connection of the lease, whatever agent either of them named. */
 export const isFromThere = (ctx: Ctx, { leaseCredentialId, leaseConnection }: Found): boolean =>
   leaseCredentialId !== null &&
   leaseCredentialId === ctx.actor.credentialId &&

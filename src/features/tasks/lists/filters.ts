@@ -53,7 +53,7 @@ const hasWords = (text: string): SQL =>
       where ${matches(taskComments.search, text)})`,
   )
 
-/** SQL condition. Tasks that wait for others count as blocked, whatever their own state is. */
+/** SQL condition. Tasks with open blockers count as blocked, whatever their own state is. */
 const hasStatus = (status: Status): SQL =>
   status === 'blocked'
     ? or(eq(tasks.status, status), and(sql`${tasks.status} not in ('done', 'cancelled')`, tasks.hasOpenBlockers))
@@ -61,19 +61,19 @@ const hasStatus = (status: Status): SQL =>
 /** SQL condition: it has one of the listed states. Undefined without a list. */
 export const hasAnyStatus = (list: string | undefined): SQL | undefined => or(...inList<Status>(list).map(hasStatus))
 
-/** SQL conditions: somebody works on it now, or nobody does. The index of leases needs the holder. */
+/** SQL conditions: the task is claimed, or unclaimed. The index of leases needs the holder. */
 export const isLeased = (now: string): SQL => and(isNotNull(tasks.leaseHolderId), gt(tasks.leaseExpiresAt, now))
 const isFree = (now: string): SQL => or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now))
 
 const isNobody = (list: string | undefined): boolean => inList(list).some((who) => who.toLowerCase() === 'none')
 
-/** SQL condition: the column names one of the listed people and agents; `none`: nobody. */
+/** SQL condition: the column names one of the listed people and agents; `none`: no one. */
 async function isOfParties(ctx: Ctx, list: string, column: 'assigneeId' | 'leaseHolderId'): Promise<SQL> {
   const organizationId = currentOrganization(ctx.actor)
   const named = inList(list).filter((who) => who.toLowerCase() !== 'none')
   const ids = await Promise.all(named.map((who) => selvesFor(ctx, organizationId, who))).catch(
     async (error: unknown) => {
-      // A name may hold a comma itself.
+      // A name may contain a comma itself.
       if (named.length > 1 && error instanceof AppError && error.code === 'not_found')
         return [await selvesFor(ctx, organizationId, list).catch(() => Promise.reject(error))]
       throw error
@@ -82,7 +82,7 @@ async function isOfParties(ctx: Ctx, list: string, column: 'assigneeId' | 'lease
   return or(anyOf(tasks[column], idList(ids.flat())), isNobody(list) ? isNull(tasks[column]) : undefined)
 }
 
-/** SQL condition: it has one of the labels. A label may hold a comma itself, so the whole text counts as one too. */
+/** SQL condition: it has one of the labels. A label may contain a comma, so the whole text counts as one too. */
 const hasLabel = (list: string | undefined): SQL | undefined =>
   list ? sql`${tasks.labels} && ${listText([...new Set([list, ...inList(list)])])}::text[]` : undefined
 

@@ -19,7 +19,7 @@ import {
 import { projectFilter } from '../../projects/schema.ts'
 import { TaskItem } from '../schema.ts'
 
-/** Lists of tasks: what they can be narrowed and ordered by, and what they return. */
+/** Lists of tasks: filters, orders and responses. */
 
 const several = 'several with commas between'
 export const taskFilters = {

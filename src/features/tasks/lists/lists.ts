@@ -40,12 +40,12 @@ const orders = {
   priority: byPriority,
   dueAt: byDue,
 }
-/** What is due first comes first. */
+/** Due dates are sorted earliest first. */
 const orderOf = ({ sort }: ListQuery) => (sort === 'dueAt' ? 'asc' : undefined)
 
 /**
- * Lists a project's tasks; without a project, those of the current team. Tasks that can be started are listed in the
- * order in which they should be taken, unless another order is asked for.
+ * Lists a project's tasks; without a project, those of the current team. Ready tasks are listed in the order in which
+ * next_task picks them, unless the caller asks for another order.
  */
 export const list = read('tasks.list', member('tasks:read'), async (ctx, query: ListQuery): Promise<TaskPage> => {
   const filters = [...(await filtersOf(ctx, query)), hasAnyStatus(query.status)]
@@ -65,7 +65,7 @@ async function listSorted(ctx: Ctx, query: ListQuery, filters: readonly (SQL | u
   return page.page(rows.map((row) => toItem(row, ctx.now)))
 }
 
-/** Adds to the leases of agents when they last changed anything, and whether they are stalled. */
+/** Adds to the leases of agents the time of their last change, and whether they are stalled. */
 async function withProgress(ctx: Ctx, items: readonly TaskItem[]): Promise<TaskItem[]> {
   const progress = await progressOf(ctx, items)
   return items.map((item) => ({
@@ -74,10 +74,10 @@ async function withProgress(ctx: Ctx, items: readonly TaskItem[]): Promise<TaskI
   }))
 }
 
-/** Columns of a board. Cancelled tasks are shown only when they are asked for. */
+/** Columns of a board. Cancelled tasks are shown only on request. */
 const columns = statuses.filter((status) => status !== 'cancelled')
 
-/** Returns the first tasks of each state, and how many there are. */
+/** Returns the first tasks of each state, and the total of each. */
 export const board = read('tasks.board', member('tasks:read'), async (ctx, query: ListQuery): Promise<TaskGroups> => {
   const page = keyset(orders, tasks.id, query, {
     sort: 'position',
@@ -131,7 +131,7 @@ const counted = ({ db }: Ctx, filters: readonly (SQL | undefined)[], value: SQL 
     .where(and(...filters))
     .$dynamic()
 
-/** How many values the response has at most. */
+/** Maximum of values in the response. */
 const MOST_VALUES = 200
 
 /** Counts the tasks that match the filters by one of their properties. */
@@ -161,7 +161,7 @@ export const counts = read(
   },
 )
 
-/** Throws `not_found` for a task, story or epic that the caller does not see: none would mislead. */
+/** Throws `not_found` for a task, story or epic that the caller cannot see: a count of zero would mislead. */
 export async function requireThere(
   ctx: Ctx,
   { parentId, storyId, epicId }: Pick<TaskCountsQuery, 'parentId' | 'storyId' | 'epicId'>,
@@ -184,7 +184,7 @@ const counting: Record<TaskCountsQuery['by'], SQL> = {
   epic: sql`(select s.epic_id from ${stories} s where s.id = ${tasks.storyId})::text`,
 }
 
-/** Looks up the titles of stories or epics. People and agents are known by their ids. */
+/** Looks up the titles of stories or epics. Clients know people and agents by their ids. */
 async function namesOf(
   ctx: Ctx,
   by: TaskCountsQuery['by'],

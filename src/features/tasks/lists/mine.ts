@@ -25,7 +25,7 @@ export const mine = read(
     const held = isHeldBy(me, ctx.now)
     const heldHere = and(eq(tasks.organizationId, currentOrganization(ctx.actor)), held)
     const own = new Set((await ctx.db.select({ id: tasks.id }).from(tasks).where(heldHere)).map(({ id }) => id))
-    // Null, as it is without a lease, would come first.
+    // `held` is null without a lease, and nulls would come first.
     const heldFirst = desc(sql`coalesce(${held}, false)`)
     const rows = await selectItems(ctx)
       .where(

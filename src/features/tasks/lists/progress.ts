@@ -5,7 +5,7 @@ import type { Progress } from '../../stories/schema.ts'
 import { stories } from '../../stories/table.ts'
 import { tasks } from '../table.ts'
 
-/** SQL condition: task `t`, which is done, was done by an agent. As the sums of days count it (migration 0040). */
+/** SQL condition: the done task `t` was completed by an agent. The daily sums use the same rule (migration 0040). */
 export const byAgent = sql`coalesce(t.completed_by_type, t.assignee_type, 'user') = 'agent'`
 
 const owners: Record<'epic' | 'story', SQL> = {

@@ -12,7 +12,7 @@ import { tasks } from '../table.ts'
 
 /** Lists tasks that can be started in the order in which `next_task` takes them; the tasks of others come last. */
 
-/** Where a task is in the order: the number of its group, and what its group is ordered by. */
+/** The position of a task: the number of its group, and its sort values within the group. */
 type Place = [group: number, urgency: number, dueAt: string | null, waiters: number, position: number]
 interface Placed {
   id: string
@@ -42,7 +42,7 @@ const byPlace: ComputedOrder = {
   value: (value) => sql`${value}::text`,
 }
 
-/** SQL condition: the task comes after this place in its group. */
+/** SQL condition: the task comes after this position in its group. */
 function isAfter([, rank, dueAt, waiters, position]: Place, id: string): SQL {
   const [due, now] = [sql`coalesce(${tasks.dueAt}, 'infinity')`, sql`coalesce(${dueAt}::timestamptz, 'infinity')`]
   return sql`(${urgency}, ${due}, -${tasks.openWaiters}, ${tasks.position}, ${tasks.id})
@@ -101,7 +101,7 @@ async function itemsOf(ctx: Ctx, placed: readonly Placed[]): Promise<TaskItem[]>
 /** The exact number of ready tasks of a project does not matter above this. */
 export const MOST_COUNTED = 100
 
-/** Counts the tasks of each project that can be started, whoever they are assigned to, up to `MOST_COUNTED`. */
+/** Counts the ready tasks of each project, whoever they are assigned to, up to `MOST_COUNTED`. */
 export async function countReady(ctx: Ctx, projects: readonly { id: string }[]): Promise<Map<string, number>> {
   if (projects.length === 0) return new Map()
   const counts = readyParts(ctx.now).map((isReady) => {

@@ -7,8 +7,8 @@ import type { ChangedMany, ChangeMany } from './many-schema.ts'
 type Changed = ChangedMany['items'][number]
 
 /**
- * Makes one change to several tasks, each in a transaction of its own: those that cannot be changed say why, and the
- * others are changed. With an idempotency key, every task has a key of its own, so that a repeated call continues.
+ * Makes one change to several tasks, each in a transaction of its own: failed changes return a reason, and the others
+ * are made. With an idempotency key, every task has a key of its own, so that a repeated call continues.
  */
 export const changeMany = flow(
   'tasks.changeMany',

@@ -44,8 +44,8 @@ async function createAll(
 }
 
 /**
- * Locks the projects and teams of the new tasks, in the order of every other change: projects, teams, tasks. Without
- * it, creating a part would lock its parent before the team, and could wait for ever for a caller that holds the team.
+ * Locks the projects and teams of the new tasks in the order of every other change: projects, teams, tasks. Otherwise
+ * creating a part would lock its parent before the team, and could deadlock with a caller that holds the team.
  */
 async function lockPlaces(ctx: Ctx, projectRef: string | undefined, list: readonly Wanted[]): Promise<void> {
   const places = new Map<string, string>()

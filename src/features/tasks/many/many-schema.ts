@@ -55,7 +55,7 @@ const {
   comment,
   keepTicks,
 } = TaskPatch.properties
-/** One change of up to 200 tasks, each on its own. */
+/** One change of up to 200 tasks, each applied separately. */
 export const ChangeMany = object({
   tasks: Type.Array(
     object({ id: ref('A task'), ifMatch: optional(int({ min: 1, description: 'Only if it is at this version' })) }),

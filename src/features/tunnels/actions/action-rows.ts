@@ -41,7 +41,7 @@ export const isEnded = (state: ActionState): boolean => (endStates as readonly A
 export const selectActions = ({ db }: Pick<Ctx, 'db'>) =>
   db.select(item).from(tunnelActions).leftJoin(users, eq(users.id, tunnelActions.callerId)).$dynamic()
 
-/** SQL condition: the actions of a tunnel that the caller may see. Those who do not govern it see only their own. */
+/** SQL condition: the actions of a tunnel that the caller may see. People who do not govern it see only their own. */
 export const seenOf = (ctx: Ctx, tunnel: TunnelRow) =>
   and(
     eq(tunnelActions.tunnelId, tunnel.id),
@@ -49,7 +49,7 @@ export const seenOf = (ctx: Ctx, tunnel: TunnelRow) =>
   )
 
 /**
- * Returns the action as it is now: one that has waited for its machine for too long has timed out, also before that is
+ * Returns the current state of an action: one that waited too long for its machine has timed out, even before that is
  * stored.
  */
 export function asOf<R extends Pick<ActionRow, 'state' | 'createdAt' | 'finishedAt' | 'error'>>(
@@ -72,7 +72,7 @@ export async function findAction(ctx: Ctx, tunnel: TunnelRow, id: string): Promi
   return { ...asOf(found, ctx.now), output: found.output ?? '' }
 }
 
-/** Returns why the caller may not cancel an action that they see. Also while the tunnel is paused. */
+/** Returns why the caller may not cancel an action that they see. It is allowed while the tunnel is paused. */
 export function cancelRefusal(ctx: Ctx, tunnel: TunnelRow, action: Pick<ActionRow, 'state'>): Refusal | undefined {
   if (isEnded(action.state)) return { code: 'conflict', detail: 'This action has already ended.' }
   return (
@@ -93,7 +93,7 @@ export function shownAction(ctx: Ctx, tunnel: TunnelRow, action: ActionRow): Tun
   }
 }
 
-/** Says whose text a result is: tools of a machine are a stranger's, whatever they say of themselves. */
+/** Names the source of a result: tools of a machine are untrusted, whatever they claim. */
 function withSource({ slug }: TunnelRow, { type, name, result }: Pick<ActionRow, 'type' | 'name' | 'result'>): unknown {
   const isOfServer = type === 'list_tools' || type === 'call_tool'
   if (!isOfServer || typeof result !== 'object' || result === null || Array.isArray(result)) return result
@@ -103,7 +103,7 @@ function withSource({ slug }: TunnelRow, { type, name, result }: Pick<ActionRow,
 
 // ---- for the machine's side, without a caller
 
-/** The columns that `asOf` needs. */
+/** The columns that decide whether an action has ended. */
 export const itsEnd = {
   state: tunnelActions.state,
   createdAt: tunnelActions.createdAt,
@@ -111,14 +111,14 @@ export const itsEnd = {
   error: tunnelActions.error,
 }
 
-/** SQL condition: actions that wait for their machine, and still may. */
+/** SQL condition: actions that wait for their machine and have not timed out. */
 export const isWaiting = ({ clock }: Pick<App, 'clock'>) =>
   and(
     eq(tunnelActions.state, 'queued'),
     gt(tunnelActions.createdAt, new Date(clock().getTime() - actionLimits.queueMs).toISOString()),
   )
 
-/** SQL condition: actions that wait too long for their machine, or whose end it never told. */
+/** SQL condition: actions that waited too long for their machine, or whose end it never reported. */
 export const isOverdue = (queuedBefore: string, startedBefore: string) =>
   and(
     isNull(tunnelActions.finishedAt),

@@ -31,7 +31,7 @@ export type ActionType = (typeof actionTypes)[number]
 export const actionStates = ['queued', 'awaiting_confirmation', 'running', ...endStates] as const
 export type ActionState = (typeof actionStates)[number]
 
-/** What a machine offers besides services. */
+/** The offer of a machine, apart from services. */
 export type StoredOffer = Pick<Offer, 'commands' | 'mcp' | 'workspaces'>
 
 const type = oneOf(actionTypes, { example: 'ping' })

@@ -36,7 +36,7 @@ async function offerOf(ctx: Ctx, tunnelId: string): Promise<StoredOffer> {
   return session?.offer ?? {}
 }
 
-/** Returns what the machine of a tunnel allows the caller, as it said when it last connected. */
+/** Returns the actions that the machine allowed the caller when it last connected. */
 export const allowed = read(
   'tunnels.allowedActions',
   watching,
@@ -58,7 +58,7 @@ interface Asked extends ActionInput {
   wait?: number
 }
 
-/** Asks the machine for an action, and waits for its end as long as the caller wants. */
+/** Requests an action, and waits for its end as long as the caller wants. */
 export const act = flow(
   'tunnels.act',
   acting,
@@ -114,7 +114,7 @@ const ask = write('tunnels.ask', acting, async (ctx, { ref, type, params = {} }:
 
 type Wanted = Required<Pick<ActionInput, 'type' | 'params'>>
 
-/** Refuses what the machine would refuse too, so that its caller need not wait. */
+/** Refuses actions that the machine would refuse too, so that the caller need not wait. */
 async function requireOffered(ctx: Ctx, tunnel: TunnelRow, offer: StoredOffer, { type, params }: Wanted) {
   const items = (await allowedOf(ctx, tunnel, offer)).filter((item) => item.type === type)
   const isOffered = items.some(({ name }) => name === null || name === params.command)
@@ -128,13 +128,13 @@ function requireCancelled(params: object): void {
   if (problem) throw invalid(`/params${problem.pointer}`, problem.message, problem.code)
 }
 
-/** An action that has not reached its machine is cancelled here; for others the machine is asked. */
+/** Cancels an action that has not reached its machine; otherwise the machine is asked to. */
 async function cancelQueued(ctx: Ctx, tunnel: TunnelRow, { id, target }: { id: string; target: string }) {
   const action = await findAction(ctx, tunnel, target)
   refuse(cancelRefusal(ctx, tunnel, action))
   if (action.state !== 'queued') return
   const ended = { id: target, state: 'cancelled' as const, error: `Cancelled by ${ctx.actor.name}.` }
-  // It may have been sent meanwhile. Then the machine is asked.
+  // If the action was sent meanwhile, the machine is asked.
   if (await endRow(ctx, ended, ['queued'])) await endRow(ctx, { id, state: 'succeeded', result: { actionId: target } })
 }
 

@@ -1,6 +1,6 @@
-/** Calls `onDue` when something has waited too long. All that wait share one timer, which stops with the last. */
+/** Calls `onDue` when an entry has waited too long. All entries share one timer, which stops with the last. */
 export class Deadlines {
-  /** When each is due. All wait equally long, so the first one added is due first. */
+  /** When each entry is due. All wait equally long, so the first one added is due first. */
   readonly #due = new Map<string, number>()
   #timer: Timer | undefined
 
@@ -34,7 +34,7 @@ export class Deadlines {
     const now = performance.now()
     const isDue = [...this.#due].filter(([, at]) => at <= now)
     for (const [id] of isDue) this.#due.delete(id)
-    // Without any, the first has ended meanwhile, or the timer was early.
+    // If none is due, the first entry ended meanwhile, or the timer was early.
     if (isDue.length > 0) this.onDue()
     this.#wait()
   }

@@ -37,7 +37,7 @@ const unended = ['queued', 'running', 'awaiting_confirmation'] as const
 /** Stores the end of an action, unless it has ended already. */
 export const endAction = write('tunnels.endAction', machine, (ctx, ended: Ended) => endRow(ctx, ended))
 
-/** Stores the end of an action that is in one of these states. Returns false if it is in none of them. */
+/** Stores the end of an action that is in one of these states. Returns false if it is in another state. */
 export async function endRow(
   ctx: Ctx,
   { id, result, ...rest }: Ended,
@@ -55,14 +55,14 @@ export async function endRow(
   return true
 }
 
-/** Returns the notices of a state, for those who watch the action or all actions of the tunnel. */
+/** Returns the notices of a state, for people who watch the action or all actions of the tunnel. */
 const noticesOf = (tunnelId: string, actionId: string, state: ActionState): Posted[] =>
   [`record:${tunnelId}`, `record:${actionId}`].map((topic) => ({ op: 'action', topic, tunnelId, actionId, state }))
 
-/** An action that the machine has and has not ended. */
+/** An unfinished action that was sent to its machine. */
 interface Sent {
   tunnelId: string
-  /** Undefined if another process, or this one before it was restarted, has sent it. */
+  /** Undefined if another process, or this one before a restart, sent it. */
   over: Connection | undefined
   readonly tail: Tail
   readonly parts: string[]
@@ -70,17 +70,17 @@ interface Sent {
   result: unknown
 }
 
-/** Milliseconds after the end of an action's time: timers may fire a little early. */
+/** Milliseconds after an action's deadline, because timers may fire a little early. */
 const SPARE_MS = 20
 
 const dispatchers = new WeakMap<App, Dispatcher>()
 
-/** Brings the actions of this process's connections to their machines, and stores what becomes of them. */
+/** Sends the actions of this process's connections to their machines, and stores the results. */
 export class Dispatcher {
   readonly #sent = new Map<string, Sent>()
-  /** One after the other for each tunnel, so that no more than allowed run at once. */
+  /** One chain for each tunnel, so that no more actions run at once than allowed. */
   readonly #last = new Map<string, Promise<void>>()
-  /** What was asked for here and may still wait for its machine. */
+  /** Actions requested here that may still wait for their machine. */
   readonly #queued = new Deadlines(actionLimits.queueMs + SPARE_MS, () => this.#expire())
 
   static of(app: App): Dispatcher {
@@ -91,14 +91,14 @@ export class Dispatcher {
 
   private constructor(private readonly app: App) {}
 
-  /** Sends what waits, if the machine is connected to this process. */
+  /** Sends waiting actions, if the machine is connected to this process. */
   wake(tunnelId: string): void {
     if (this.app.tunnels.of(tunnelId)) this.#next(tunnelId, () => this.#sendWaiting(tunnelId))
   }
 
   /**
-   * A machine has connected and said what it runs. What it does not know of any more will never end, so it is ended
-   * here; but not what was sent over this very connection after the machine said so.
+   * Handles a machine that has connected and reported its running actions. Actions that it no longer knows will never
+   * end, so they are ended here; except those that were sent over this connection after the report.
    */
   connected(connection: Connection, { running = [] }: Offer): void {
     const { id } = connection.facts
@@ -118,7 +118,7 @@ export class Dispatcher {
     return this.#sent.get(actionId)?.tail.text
   }
 
-  /** Hears of actions that anybody asked for or that have ended, on any instance. */
+  /** Handles actions that were requested or ended on any instance. */
   onEvent({ type, subjectId, data, origin }: AppEvent): void {
     const isEnd = type === tunnelActionFinished.name
     if (subjectId === null || (!isEnd && type !== tunnelActionRequested.name)) return
@@ -129,14 +129,14 @@ export class Dispatcher {
       this.#sent.delete(actionId)
       this.#queued.delete(actionId)
     } else if (origin === this.app.instanceId) {
-      // Then those who watch are told of the end in time; otherwise only the next round would find it.
+      // Notifies watchers of the timeout in time; otherwise only the next round would notice it.
       this.#queued.add(actionId)
     }
-    // A new action may be sent, and the end of another one frees its place, whoever ended it.
+    // A new action may be sent, and the end of another one makes room, whoever ended it.
     this.wake(subjectId)
   }
 
-  /** Takes a report of a machine about one of its actions; about others it has nothing to say. */
+  /** Handles a report of a machine about one of its own actions; ignores reports about others. */
   report({ facts }: Connection, payload: Uint8Array): void {
     const report = fromJson(ActionReport, payload)
     const sent = this.#sent.get(report.id)
@@ -245,7 +245,7 @@ export class Dispatcher {
   }
 }
 
-/** Marks an action as running. Returns false if it does not wait any more. */
+/** Marks an action as running. Returns false if it no longer waits. */
 export async function startAction(app: App, id: string): Promise<boolean> {
   const [mine] = await app.db
     .update(tunnelActions)
@@ -255,7 +255,7 @@ export async function startAction(app: App, id: string): Promise<boolean> {
   return mine !== undefined
 }
 
-/** Returns the result, put together from its parts. What the machine sent may not be JSON. */
+/** Joins the parts of a result. The machine may have sent invalid JSON. */
 function resultOf({ parts, length, result }: Sent): unknown {
   if (parts.length === 0) return result
   if (length > actionLimits.result) return { tooLarge: true }
@@ -266,7 +266,7 @@ function resultOf({ parts, length, result }: Sent): unknown {
   }
 }
 
-/** Reads the caller again: while the action waited they may have lost the right. */
+/** Reads the caller again: they may have lost access while the action waited. */
 async function callerOf({ db }: App, userId: string | null, organizationId: string) {
   if (userId === null) return undefined
   const [found] = await db

@@ -24,8 +24,8 @@ const entry = (type: ActionType, description: string, schema: Schema, more: Part
 })
 
 /**
- * Returns what a machine allows this user, as far as the server was told. The machine itself checks each action once
- * more.
+ * Returns the actions that a machine allows this user, as far as the server knows. The machine itself checks each
+ * action again.
  */
 export function actionsFor(
   offer: StoredOffer & { services?: readonly { name: string; who: string[] }[] },
@@ -75,7 +75,7 @@ export function actionsFor(
 
 const isEmpty = ({ required }: Schema): boolean => !Array.isArray(required) || required.length === 0
 
-/** Returns what an action is about, for lists. */
+/** Returns the target of an action, for lists. */
 export function nameOf(type: ActionType, given: Schema): string | null {
   const parts: Partial<Record<ActionType, unknown[]>> = {
     run_command: [given.command],
@@ -91,7 +91,7 @@ export function nameOf(type: ActionType, given: Schema): string | null {
 const MASK = '[redacted]'
 const secretKey = /pass|secret|token|credential|authorization|api_?key|private/i
 
-/** Returns parameters as the history shows them: without values that are secret by declaration, name or form. */
+/** Returns the parameters for the history, without values that are secret by declaration, name or form. */
 export function redacted(type: ActionType, given: Schema, { commands = [] }: StoredOffer): Schema {
   const declared = type === 'run_command' ? commands.find((each) => each.name === given.command)?.secret : undefined
   const hide = (value: unknown, key: string, depth: number): unknown => {

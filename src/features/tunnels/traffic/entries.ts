@@ -12,21 +12,21 @@ import type { TunnelAddress } from '../../../tunnel/tunnel-address.ts'
 import { reachRefusal } from '../access.ts'
 import { find } from '../rows.ts'
 
-/** Where a browser brings its code, on the host of a service. */
+/** The path on a service's host where a browser exchanges its code for a cookie. */
 export const ENTRY_PATH = '/.tutti/enter'
 const HOURS = 12
 
 /** Whether browsers reach this server with TLS. */
 const isSecure = ({ config }: App): boolean => config.APP_URL?.startsWith('https:') ?? false
 
-/** Returns the address with https where browsers use it: behind a proxy, the listener itself is asked by http. */
+/** Returns the address with https if browsers use https: behind a proxy, the listener itself receives http. */
 function publicUrl({ tunnels }: App, address: string): URL | null {
   const url = URL.parse(address)
   if (url?.protocol !== 'http:' || !tunnels.originOf(url.hostname)?.startsWith('https:')) return url
   return URL.parse(address.replace(/^http:/i, 'https:'))
 }
 
-/** Returns an address of a tunnel's host. A code must only go where the listener is, so scheme and port count too. */
+/** Returns an address of a tunnel's host. Codes go only to the listener, so scheme and port have to match too. */
 function publicAddress({ tunnels }: App, url: URL | null): TunnelAddress {
   const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:'
   const asked = isWeb && new Request(`http://${url.host}${url.pathname}${url.search}`, { headers: { host: url.host } })
@@ -49,8 +49,8 @@ interface Pass {
 }
 
 /**
- * Lets a browser that is signed in open a service: returns an address on the service's host with a code that works once
- * within a minute. The code never reaches the service behind it.
+ * Lets a signed-in browser open a service: returns an address on the service's host with a code that works once, within
+ * a minute. The code never reaches the service.
  */
 export const enter = write(
   'tunnels.enter',
@@ -87,7 +87,7 @@ export class Entries {
     return `${this.app.url}/tunnels/enter?to=${encodeURIComponent(publicUrl(this.app, to)?.href ?? to)}`
   }
 
-  /** Takes the code of `enter` and sets the cookie. Undefined if the code is not valid here. */
+  /** Exchanges a code for the cookie. Undefined if the code is invalid for this host. */
   async enter(request: Request, address: TunnelAddress): Promise<Response | undefined> {
     const code = URL.parse(request.url)?.searchParams.get('code') ?? ''
     const found = await redeemSecret(contextOf(this.app, anonymous), 'tunnel_entry', code)
@@ -99,7 +99,7 @@ export class Entries {
     return new Response(null, {
       status: 303,
       headers: {
-        // The target is a path of this host: two slashes would begin another one.
+        // The target must be a path of this host: two slashes would begin another host.
         location: target.replace(/^\/+/, '/'),
         'set-cookie': `${this.#cookie}=${value}; Path=/; Max-Age=${HOURS * 3600}; HttpOnly; SameSite=Lax${secure}`,
         'cache-control': 'no-store',
@@ -109,8 +109,8 @@ export class Entries {
   }
 
   /**
-   * Returns whose login session a browser's cookie belongs to. Pages of other tunnels are of the same site, so
-   * `SameSite` does not keep them from sending the cookie: it counts only in requests of the host's own pages.
+   * Returns the user of the login session that a cookie belongs to. Pages of other tunnels belong to the same site, so
+   * `SameSite` does not stop them from sending the cookie: it counts only in requests of the host's own pages.
    */
   async callerOf(request: Request, address: TunnelAddress): Promise<Actor | undefined> {
     const pass = isOwn(request, address) ? this.#open(cookieIn(request, this.#cookie)) : undefined
@@ -164,7 +164,7 @@ function isOwn({ method, headers }: Request, { host }: TunnelAddress): boolean {
   return isHost(URL.parse(headers.get('referer') ?? '')?.origin)
 }
 
-/** Undefined if there are two of this name: nothing tells which is ours. */
+/** Undefined if there are two cookies of this name, because either may be forged. */
 function cookieIn({ headers }: Request, name: string): string | undefined {
   const values = (headers.get('cookie') ?? '')
     .split(';')

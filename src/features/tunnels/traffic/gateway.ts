@@ -19,7 +19,7 @@ import { OpenStreams } from './open-streams.ts'
 
 const titles: Record<number, string> = { 401: 'Authentication required', 403: 'Not allowed', 404: 'Not found' }
 
-/** Pages of ours on the listener are nothing to its origin. */
+/** Headers of our own pages on the listener: they must not gain rights on the service's origin. */
 const sealed = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; sandbox allow-top-navigation-by-user-activation",
@@ -44,8 +44,8 @@ const style =
 const styleHash = createHash('sha256').update(style).digest('base64')
 
 /**
- * What a browser sees that opens a private service by its path. It cannot sign in there: all tunnels share the address,
- * so it gets no cookie. The names are those of the address, and say nothing about what exists.
+ * The page for a browser that opens a private service by its path. It cannot sign in there: all tunnels share the
+ * address, so there is no cookie. The page repeats the names of the address, and reveals nothing about what exists.
  */
 function elsewhere({ slug, service, host }: TunnelAddress): Response {
   const port = host.split(':')[1]
@@ -68,7 +68,7 @@ function elsewhere({ slug, service, host }: TunnelAddress): Response {
   })
 }
 
-/** Decides for each request to a service who is asking, and whether they may. */
+/** Decides who sends each request to a service, and whether they have access. */
 export function createGate(app: App): Gate {
   const perTunnel = new Buckets(app.config.TUNNEL_RATE * 60, app.config.TUNNEL_RATE * 2)
   const guesses = new Buckets(app.config.RATE_LIMIT_ANONYMOUS, app.config.RATE_LIMIT_ANONYMOUS)
@@ -91,7 +91,7 @@ export function createGate(app: App): Gate {
     }
   }
 
-  /** Every code that is tried counts: each costs a look into the database. */
+  /** Every attempt counts, because each one reads the database. */
   async function enter(request: Request, address: TunnelAddress, client: string | null): Promise<Response> {
     const wait = guesses.take(networkOf(client))
     if (wait > 0) return problem(429, `Too many attempts. Try again in ${wait} seconds.`)
@@ -112,7 +112,7 @@ export function createGate(app: App): Gate {
     }
   }
 
-  /** Programs send `Tutti-Authorization`; browsers have the cookie of the tunnel's host. */
+  /** Programs send `Tutti-Authorization`; browsers send the cookie of the tunnel's host. */
   async function callerOf(request: Request, address: TunnelAddress): Promise<Actor> {
     const header = request.headers.get('tutti-authorization')
     if (header === null) return (address.mode === 'host' && (await entries.callerOf(request, address))) || anonymous
@@ -125,7 +125,7 @@ export function createGate(app: App): Gate {
   return { admit, clientOf, refuse: problem }
 }
 
-/** Returns who sends a `Tutti-Authorization` header. */
+/** Returns the sender of a `Tutti-Authorization` header. */
 async function authenticateBearer(app: App, header: string): Promise<Actor> {
   const token = /^Bearer +([\x21-\x7e]{1,4096})$/i.exec(header)?.[1]
   if (!token) throw unauthenticated()
@@ -142,7 +142,7 @@ async function authenticateBearer(app: App, header: string): Promise<Actor> {
 async function tunnelAt(app: App, actor: Actor, slug: string): Promise<Found & { tunnel: TunnelFacts }> {
   const connection = app.tunnels.bySlug(slug)
   const { TUNNEL_PUBLIC, INSTANCE_URL } = app.config
-  // Whether there is such a tunnel is nothing to strangers, and costs them no query where none may be public.
+  // Strangers must not learn whether a tunnel exists, and cost no query if no tunnel can be public.
   const mayBePublic =
     TUNNEL_PUBLIC === 'on' && (connection ? connection.facts.access === 'public' : INSTANCE_URL !== undefined)
   if (actor.kind === 'anonymous' && !mayBePublic) throw unauthenticated()
@@ -166,7 +166,7 @@ const isNavigation = ({ method, headers }: Request): boolean =>
   (headers.get('sec-fetch-mode') === 'navigate' || headers.get('sec-fetch-mode') === null) &&
   (headers.get('accept') ?? '').includes('text/html')
 
-/** Without a name, the only service of the machine is meant. */
+/** Without a name, returns the machine's only service. */
 function serviceOf({ services }: Offer, { service }: TunnelAddress): string {
   const wanted = service === undefined && services.length === 1 ? services[0]?.name : service
   if (wanted === undefined || !services.some(({ name }) => name === wanted))

@@ -15,8 +15,8 @@ interface Opened {
 const registries = new WeakMap<App, OpenStreams>()
 
 /**
- * The streams to machines that callers of this process have open. A WebSocket or a stream of events may last for days,
- * so each ends once its caller may no longer reach the machine.
+ * The open streams of this process's callers to machines. A WebSocket or an event stream may last for days, so each
+ * ends once its caller loses access to the machine.
  */
 export class OpenStreams {
   readonly #open = new Map<Stream, Opened>()
@@ -34,12 +34,12 @@ export class OpenStreams {
     return this.#open.size
   }
 
-  /** Counts the changes that this instance was notified of. Read it before a caller's rights are checked, for `add`. */
+  /** Counts the changes that this instance knows. Read it before checking a caller's rights, and pass it to `add`. */
   get changes(): number {
     return this.#changes
   }
 
-  /** `since`: the changes that were known before the caller's rights were checked. Default: check them now. */
+  /** `since`: the value of `changes` before the caller's rights were checked. By default they are checked now. */
   add(stream: Stream, opened: Opened, since?: number): void {
     if (stream.isClosed) return
     this.#open.set(stream, opened)
@@ -51,12 +51,11 @@ export class OpenStreams {
     if (since !== this.#changes) void this.#check([[stream, opened]])
   }
 
-  /** Rights may have changed. */
   rightsChanged(concerns: Concerns): void {
     this.#changed(({ actor }) => concerns(actor))
   }
 
-  /** A tunnel was changed: it may be paused, or private now. */
+  /** The tunnel may be paused or private now. */
   tunnelChanged(id: string): void {
     this.#changed(({ tunnelId }) => tunnelId === id)
   }
@@ -67,7 +66,7 @@ export class OpenStreams {
     if (concerned.length > 0) void this.#check(concerned)
   }
 
-  /** Ends those whose caller may not reach the machine. Reads each credential and each tunnel once. */
+  /** Ends streams whose caller has lost access. Reads each credential and each tunnel once. */
   async #check(streams: readonly (readonly [Stream, Opened])[]): Promise<void> {
     const actors = new Map<string | null, Promise<Actor | undefined>>()
     const tunnels = new Map<string, ReturnType<typeof factsOf>>()
@@ -78,7 +77,7 @@ export class OpenStreams {
       tunnels.set(tunnelId, facts)
       const isAllowed = await Promise.all([now, facts]).then(
         ([caller, tunnel]) => caller && tunnel && !reachRefusal(contextOf(this.app, caller), tunnel),
-        // Without the database nobody's rights are known, and nothing of this server works.
+        // Without the database, rights are unknown and the server does not work anyway.
         () => true,
       )
       if (!isAllowed) stream.reset(resets.refused)

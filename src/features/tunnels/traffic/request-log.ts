@@ -7,17 +7,17 @@ import type { TunnelRequest, TunnelRequests } from '../actions/action-schema.ts'
 import { find } from '../rows.ts'
 import { watching } from '../rules.ts'
 
-/** Requests that are kept for each tunnel, and that are told at once. */
+/** Requests that are kept for each tunnel, and that are sent to watchers at once. */
 const MOST = 100
 const MOST_TOLD = 40
 const SOON_MS = 300
 
-/** The time is written out only for readers: most requests are pushed out by later ones before that. */
+/** The time is formatted only for readers: most requests are dropped before anyone reads them. */
 type Kept = Omit<TunnelRequest, 'at'> & { at: Date | string }
 
 const logs = new WeakMap<App, RequestLog>()
 
-/** The last requests through each tunnel, in memory: with the path, but neither queries nor bodies. */
+/** The last requests through each tunnel, in memory: with the path, but without queries and bodies. */
 export class RequestLog {
   readonly #kept = new Map<string, Kept[]>()
   readonly #fresh = new Map<string, Kept[]>()
@@ -45,7 +45,7 @@ export class RequestLog {
     const kept: Kept = { at: this.app.clock(), service, method, path, status, ms: Math.round(ms), user }
     this.#keep(tunnelId, kept)
     put(this.#fresh, tunnelId, kept, MOST_TOLD)
-    // A page that loads sends many at once.
+    // Waits a moment, because a loading page sends many requests at once.
     this.#timer ??= setTimeout(() => this.#tell(), SOON_MS).unref()
   }
 
@@ -62,7 +62,7 @@ export class RequestLog {
   }
 }
 
-/** Adds a request to the last ones of a tunnel. */
+/** Adds a request to the log of a tunnel. */
 function put(to: Map<string, Kept[]>, tunnelId: string, kept: Kept, most: number): void {
   const list = to.get(tunnelId)
   if (!list) to.set(tunnelId, [kept])
@@ -74,7 +74,7 @@ const requestOf = ({ at, ...rest }: Kept): TunnelRequest => ({
   ...rest,
 })
 
-/** Returns the last requests through a tunnel, newest first, as far as this process knows them. */
+/** Returns the last requests through a tunnel that this process has seen, newest first. */
 export const requests = read(
   'tunnels.requests',
   watching,

@@ -2,7 +2,7 @@ import { networkOf } from '../../../auth/limits.ts'
 import type { RequestHead } from '../../../tunnel/frames.ts'
 import type { Session } from '../../../tunnel/session.ts'
 
-/** How many of the 128 streams of a machine some callers may hold at once, so that others can still reach it. */
+/** How many of a machine's 128 streams some callers may hold at once, so that others can still reach it. */
 export const streamShares = {
   /** One member of the team. */
   user: 96,
@@ -15,15 +15,15 @@ export const streamShares = {
 const VISITOR = 'network '
 
 /**
- * Returns who holds a stream: a member of the team, or the network of a visitor. The address is the one that the
- * listener wrote into the head, so the same visitor counts once whichever instance they reach.
+ * Returns the holder of a stream: a member of the team, or the network of a visitor. The listener wrote the address
+ * into the head, so the same visitor counts once on every instance.
  */
 export function holderOf({ user, headers }: Pick<RequestHead, 'user' | 'headers'>): string {
   if (user) return `user ${user.id}`
   return VISITOR + networkOf(headers.find(([name]) => name === 'x-forwarded-for')?.[1] ?? null)
 }
 
-/** Returns whether a caller holds as many streams of a machine as they may. */
+/** Returns whether a caller holds the maximum of streams. */
 export function isShareTaken(session: Session, holder: string): boolean {
   const isVisitor = holder.startsWith(VISITOR)
   const own = session.streamsOf((other) => other === holder)

@@ -26,7 +26,7 @@ interface Wanted {
   upgrade(data: { accept: Accept }): boolean
 }
 
-/** Joins a WebSocket of a user with a WebSocket of a service, or with an MCP server, behind a tunnel. */
+/** Connects a user's WebSocket with a WebSocket of a service, or with an MCP server, behind a tunnel. */
 export const connectService = read(
   'tunnels.connectService',
   acting,
