@@ -26,10 +26,10 @@ import { lockSession } from './sign-in-methods.ts'
  * An account whose address was never confirmed may have been created by a stranger. Before someone who proves access to
  * the mailbox is signed in, they answer whether they created the account. Only then is earlier access kept or removed.
  */
-export const TICKET_MINUTES = 10
+const TICKET_MINUTES = 10
 
 /** How the caller proved access to the mailbox, and what to store in the account once they have answered. */
-export interface MailboxProof {
+interface MailboxProof {
   via: Via
   /** Value of the cookie that marks the browser. */
   browser: string

@@ -7,7 +7,7 @@ export const RESET_MINUTES = 30
 export const VERIFY_MINUTES = 24 * 60
 export const CHANGE_MINUTES = 60
 export const UNDO_MINUTES = 24 * 60
-const NOTICE_MINUTES = 7 * 24 * 60
+export const NOTICE_MINUTES = 7 * 24 * 60
 
 const link = (ctx: Ctx, label: string, page: string, secret: string) => ({
   label,

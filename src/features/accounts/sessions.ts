@@ -2,6 +2,7 @@ import { and, eq, exists, gt, gte, isNull, ne, notExists, or } from 'drizzle-orm
 import { alias } from 'drizzle-orm/pg-core'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { userIdOf, type Via } from '../../auth/actor.ts'
+import { after } from '../../auth/one-time-secrets.ts'
 import { account, anyone, person, signedIn } from '../../auth/policy.ts'
 import { hashSecret, kindOf, newSecret } from '../../auth/secrets.ts'
 import { AppError, notFound } from '../../errors.ts'
@@ -12,12 +13,10 @@ import { visible } from '../users/service.ts'
 import { loginSessions, refreshTokens, users } from '../users/table.ts'
 import type { Refresh, SessionPage, SessionQuery, SignedIn } from './schema.ts'
 
-const IDLE_DAYS = 30
-const TOTAL_DAYS = 90
+const IDLE_MINUTES = 30 * 24 * 60
+const TOTAL_MINUTES = 90 * 24 * 60
 /** Lifetime of the session and of its access token, which cannot be renewed. */
-export const IMPERSONATION_MINUTES = 30
-
-const later = (now: string, days: number): string => new Date(Date.parse(now) + days * 86_400_000).toISOString()
+const IMPERSONATION_MINUTES = 30
 
 interface SessionStart {
   via: Via
@@ -58,7 +57,7 @@ export async function startSession(ctx: Ctx, user: User, { via, device }: Sessio
       ip: ctx.ip,
       createdAt: ctx.now,
       lastSeenAt: ctx.now,
-      expiresAt: later(ctx.now, TOTAL_DAYS),
+      expiresAt: after(ctx.now, TOTAL_MINUTES),
     })
     .returning({ id: loginSessions.id })
   if (!session) throw new Error('insert returned nothing')
@@ -69,7 +68,7 @@ async function newTokens(ctx: Ctx, userId: string, sessionId: string): Promise<O
   const refreshToken = newSecret('refresh')
   await ctx.db
     .insert(refreshTokens)
-    .values({ hash: hashSecret(refreshToken), sessionId, expiresAt: later(ctx.now, IDLE_DAYS) })
+    .values({ hash: hashSecret(refreshToken), sessionId, expiresAt: after(ctx.now, IDLE_MINUTES) })
   const { token, expiresAt } = await ctx.app.jwt.sign({ userId, sessionId }, ctx.app.clock())
   return { token, refreshToken, expiresAt }
 }
@@ -83,7 +82,7 @@ export async function startImpersonation(
   user: User,
   impersonatorId: string,
 ): Promise<Omit<SignedIn, 'refreshToken'>> {
-  const until = new Date(Date.parse(ctx.now) + IMPERSONATION_MINUTES * 60_000).toISOString()
+  const until = after(ctx.now, IMPERSONATION_MINUTES)
   const session = {
     userId: user.id,
     via: 'impersonation' as const,

@@ -1,5 +1,6 @@
 import { and, eq, gt, isNull } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
+import { after } from '../../auth/one-time-secrets.ts'
 import { AppError } from '../../errors.ts'
 import { oneLine } from '../mail/message.ts'
 import { mailNotice } from '../mail/service.ts'
@@ -8,9 +9,9 @@ import type { User } from '../users/schema.ts'
 import { visible } from '../users/service.ts'
 import { loginSessions, users } from '../users/table.ts'
 import { countSignInMethods } from './hooks.ts'
+import { NOTICE_MINUTES } from './messages.ts'
 
 /** For adding and removing any sign-in method. Everything here runs in the caller's transaction. */
-const NOTICE_DAYS = 7
 
 /**
  * Locks the user's row, then throws if the session has ended. Call it before a sign-in method is added: a concurrent
@@ -54,7 +55,7 @@ export async function notifyNewMethod(ctx: Ctx, user: User, what: string): Promi
     subject: title,
     lines: [`Hello ${oneLine(user.name)},`, what],
     notes: [`${advice} Your settings: ${ctx.app.url}/settings/profile`],
-    expiresAt: new Date(Date.parse(ctx.now) + NOTICE_DAYS * 86_400_000).toISOString(),
+    expiresAt: after(ctx.now, NOTICE_MINUTES),
   })
 }
 

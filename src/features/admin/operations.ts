@@ -11,8 +11,8 @@ import { jobs } from '../../jobs/table.ts'
 import { withoutSecrets } from '../../text/setting-values.ts'
 import * as backups from '../backups/service.ts'
 import { look } from '../upkeep/doctor.ts'
-import { RECENT } from './freshness.ts'
 import type { BackupList, Checks, ConfigList, JobList } from './operations-schema.ts'
+import { RECENT } from './refusals.ts'
 
 type Nothing = Record<string, never>
 const MOST_JOBS = 100

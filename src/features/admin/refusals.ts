@@ -5,6 +5,11 @@ import { personalRefusal } from '../organizations/service.ts'
 import type { User } from '../users/schema.ts'
 import type { AdminTeam, TeamAction, UserAction } from './schema.ts'
 
+/** Minutes since the administrator confirmed their identity, for actions that give access to an account or team. */
+export const FRESH = 5
+/** The same, for other actions that cannot be undone easily. */
+export const RECENT = 60
+
 type Account = Pick<User, 'id' | 'role' | 'status'>
 
 /**

@@ -33,7 +33,7 @@ export const AdminUser = object({ ...account, lastSeenAt: nullable(instant()) })
 export type AdminUser = Static<typeof AdminUser>
 
 /** Actions that are not allowed for every user. */
-export const userActions = ['setRole', 'suspend', 'readCode', 'resetPassword', 'impersonate'] as const
+const userActions = ['setRole', 'suspend', 'readCode', 'resetPassword', 'impersonate'] as const
 export type UserAction = (typeof userActions)[number]
 
 export const AdminUserDetail = object({
@@ -117,7 +117,7 @@ export const ListQuery = object(paging('createdAt'))
 export type ListQuery = Static<typeof ListQuery>
 const times = { id: id(), createdAt: instant(), updatedAt: instant() }
 
-export const UserProject = object({
+const UserProject = object({
   ...times,
   organizationId: id(),
   name: text(100, { example: 'Tutti' }),
@@ -129,7 +129,7 @@ export const UserProject = object({
 export const UserProjectPage = pageOf(UserProject)
 export type UserProjectPage = Static<typeof UserProjectPage>
 
-export const UserNote = object({
+const UserNote = object({
   ...times,
   organizationId: nullable(id()),
   projectId: nullable(id()),
@@ -139,7 +139,7 @@ export const UserNote = object({
 export const UserNotePage = pageOf(UserNote)
 export type UserNotePage = Static<typeof UserNotePage>
 
-export const UserSession = object({
+const UserSession = object({
   id: id(),
   via: text(40, { example: 'password' }),
   impersonatorId: nullable(id({ description: 'The administrator who acts as this user' })),
@@ -154,7 +154,7 @@ export const UserSession = object({
 export const UserSessionPage = pageOf(UserSession)
 export type UserSessionPage = Static<typeof UserSessionPage>
 
-export const UserTeam = object({
+const UserTeam = object({
   id: id(),
   name: text(100, { example: 'Analytical Engines' }),
   slug: text(63, { example: 'analytical-engines' }),
@@ -173,7 +173,7 @@ const { role: __, ...organization } = Organization.properties
 
 export const AdminTeam = object({ ...organization, createdById: nullable(id()), members: number })
 export type AdminTeam = Static<typeof AdminTeam>
-export const teamActions = ['remove'] as const
+const teamActions = ['remove'] as const
 export type TeamAction = (typeof teamActions)[number]
 export const AdminTeamDetail = object({
   ...AdminTeam.properties,

@@ -13,8 +13,7 @@ import * as service from '../organizations/service.ts'
 import { memberships, organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { users } from '../users/table.ts'
-import { FRESH } from './freshness.ts'
-import { canOfTeam } from './refusals.ts'
+import { canOfTeam, FRESH } from './refusals.ts'
 import type { AdminTeam, AdminTeamDetail, AdminTeamPage, AdminTeamQuery } from './schema.ts'
 
 /** Teams for administrators of the instance, who manage them without being members. */

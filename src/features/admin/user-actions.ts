@@ -26,8 +26,7 @@ import {
 import type { User } from '../users/schema.ts'
 import { visible } from '../users/service.ts'
 import { users } from '../users/table.ts'
-import { FRESH, RECENT } from './freshness.ts'
-import { refusals } from './refusals.ts'
+import { FRESH, RECENT, refusals } from './refusals.ts'
 import type {
   AdminUser,
   Impersonation,
@@ -148,7 +147,7 @@ export const resetPassword = write(
     refuse(refusals.resetPassword(ctx, { id }))
     const user = await target(ctx, id)
     await endCredentials(ctx, id)
-    // A stranger may have created the account. The link goes to the person whom the administrator knows.
+    // A stranger may have created the account. The administrator gives the link to the person whom they know.
     if (!user.emailVerifiedAt) await removeOtherMethods(ctx, id)
     await change(ctx, user, { passwordHash: null })
     const mailed = ctx.app.config.SMTP_URL !== undefined

@@ -95,7 +95,7 @@ export async function findAgent(ctx: Ctx, organizationId: string, ref: string, b
   return { type: 'agent', id: found.id, name: found.name }
 }
 
-/** Returns the agent as a party. Throws if it is archived, or belongs to another team and is not public. */
+/** Throws if the agent is archived, or belongs to another team and is not public. */
 function usable(agent: Agent, { organizationId, includeArchived }: PartyScope): Party {
   if (agent.scope !== 'public' && agent.organizationId !== organizationId)
     throw invalid('/agent', "This agent does not belong to the project's team. Share it with the team first.")

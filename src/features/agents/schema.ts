@@ -65,7 +65,7 @@ export const AgentItem = object((({ persona: _, systemPrompt: __, ...rest }) => 
 export type AgentItem = Static<typeof AgentItem>
 
 /** Archiving is an update of `status`. */
-export const agentActions = ['update', 'remove'] as const
+const agentActions = ['update', 'remove'] as const
 
 export const AgentDetail = object({
   ...Agent.properties,

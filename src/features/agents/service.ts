@@ -12,6 +12,7 @@ import { changeVersioned } from '../../records/rows.ts'
 import type { Scope } from '../../records/scopes.ts'
 import { named } from '../../text/quoted.ts'
 import { slugify } from '../../text/text.ts'
+import { requirePlanRoom } from '../organizations/plans.ts'
 import {
   findToRestore,
   listShared,
@@ -24,21 +25,21 @@ import {
 import * as projects from '../projects/rows.ts'
 import type { SkillItem } from '../skills/schema.ts'
 import * as skills from '../skills/service.ts'
-import { checkPrompt, requireRoomFor } from './checks.ts'
 import { agentCreated, agentDeleted, agentRestored, agentUpdated } from './events.ts'
 import { onAgentRemoved, onAgentRestored } from './hooks.ts'
 import { findVisibleAgent } from './names.ts'
 import { personOf } from './of-token.ts'
 import { findByReference, listed, visible, visibleTo } from './rows.ts'
-import type {
-  Agent,
-  AgentCreate,
-  AgentDeleted,
-  AgentItem,
-  AgentPage,
-  AgentPatch,
-  AgentQuery,
-  PublicAgent,
+import {
+  type Agent,
+  type AgentCreate,
+  type AgentDeleted,
+  type AgentItem,
+  type AgentPage,
+  type AgentPatch,
+  type AgentQuery,
+  PROMPT_BYTES,
+  type PublicAgent,
 } from './schema.ts'
 import { agents } from './table.ts'
 
@@ -201,6 +202,19 @@ export const getPublic = read(
     return { ...agent, skills: open.map(({ name, slug }) => ({ name, slug })) }
   },
 )
+
+/** Requires room in the plan of the team. Personal and archived agents do not count. */
+async function requireRoomFor(
+  ctx: Ctx,
+  { organizationId, status }: Pick<Agent, 'organizationId' | 'status'>,
+): Promise<void> {
+  if (organizationId && status === 'active') await requirePlanRoom(ctx, organizationId, 'agents')
+}
+
+function checkPrompt(prompt: string | null | undefined): void {
+  if (prompt && Buffer.byteLength(prompt) > PROMPT_BYTES)
+    throw invalid('/systemPrompt', 'systemPrompt exceeds 64 KiB.', 'too_long')
+}
 
 async function writable(ctx: Ctx, ref: string): Promise<Agent> {
   // Not by a part of its name: a change or deletion must not hit another one.

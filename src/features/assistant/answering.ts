@@ -6,15 +6,15 @@ import { AppError } from '../../errors.ts'
 import { ChatRefused, converse, type ToolCall, type Turn, type Usage } from '../../outside/chat.ts'
 import { visibleText } from '../../text/text.ts'
 import { tokensOf } from '../../text/token-estimate.ts'
+import { ifMissing } from '../agents/names.ts'
 import { CitedText } from '../search/cited.ts'
 import { chatAnswered } from './events.ts'
 import type { OpenFiles } from './files.ts'
-import type { Listener } from './happening.ts'
 import { addUsage } from './limits.ts'
 import { offersFor, runTool } from './model-tools.ts'
 import { turnsFor, WithoutThoughts } from './prompt.ts'
 import { type Asker, about, askerIn, find, own, writing } from './rows.ts'
-import type { AiSession, Message, Proposal } from './schema.ts'
+import type { AiSession, Listener, Message, Proposal } from './schema.ts'
 import type { Sources } from './sources.ts'
 import { aiMessages, aiSessions } from './table.ts'
 
@@ -244,10 +244,7 @@ const sum = (a: Usage | undefined, b: Usage): Usage =>
 /** Stores an answer, unless its chat was deleted meanwhile. */
 const storeAnswer = write('assistant.storeAnswer', writing, async (ctx, message: Message): Promise<void> => {
   if (message.usage) await addUsage(ctx, message.usage.prompt + message.usage.completion)
-  const found = await find(ctx, message.sessionId).catch((error: unknown) => {
-    if (error instanceof AppError && error.code === 'not_found') return undefined
-    throw error
-  })
+  const found = await find(ctx, message.sessionId).catch(ifMissing)
   if (!found) return
   await ctx.db.insert(aiMessages).values(message)
   ctx.emit(chatAnswered, about(ctx, message.sessionId))

@@ -12,10 +12,16 @@ import { writeBrief } from '../sessions/brief.ts'
 import { Answer, type Prepared } from './answering.ts'
 import { chatAsked } from './events.ts'
 import { openFiles } from './files.ts'
-import type { Listener } from './happening.ts'
 import { countQuestion, turnsOf } from './limits.ts'
 import { type Asker, about, askerIn, find, message, own, requireEnabled, writing } from './rows.ts'
-import { type AiSession, type ChatCreate, CONTENT_BYTES, type Message, type MessageCreate } from './schema.ts'
+import {
+  type AiSession,
+  type ChatCreate,
+  CONTENT_BYTES,
+  type Listener,
+  type Message,
+  type MessageCreate,
+} from './schema.ts'
 import { insert } from './sessions.ts'
 import { recordsFor, Sources } from './sources.ts'
 import { aiMessages, aiSessions } from './table.ts'
@@ -150,7 +156,7 @@ async function filesOf(ctx: Ctx, { ctx: narrowed }: Asker, { repositoryId }: Pla
   return row && openFiles(ctx, row)
 }
 
-/** Returns what the project is about and its state, in few words. */
+/** Returns a short brief of the project. */
 async function cardOf({ ctx, project }: Asker): Promise<string | undefined> {
   if (!project || !mayRead(ctx, 'project')) return undefined
   const { text } = await writeBrief(ctx, { row: undefined, project, tokens: CARD_TOKENS })

@@ -3,9 +3,15 @@ import { nobody, userIdOf } from '../../auth/actor.ts'
 import { refusalOf } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
+import { projectMoved } from '../projects/hooks.ts'
 import { type Exporting, exportedToo } from '../transfer/hooks.ts'
 import { message, reading, visible } from './rows.ts'
 import { aiMessages, aiSessions } from './table.ts'
+
+/** When a project moves to another team, its chats move too. Their owners keep them. */
+export const moveChats = projectMoved.handle(async (ctx, { projectId, organizationId }) => {
+  await ctx.db.update(aiSessions).set({ organizationId }).where(eq(aiSessions.projectId, projectId))
+})
 
 /** Adds a person's own chats to their export. */
 export const exportChats = exportedToo.handle((_, exporting) => ({

@@ -196,7 +196,7 @@ function shareOf(words: ReadonlySet<string>, text: string): number {
 const guides = /(^|\/)(readme|agents)(\.[a-z]+)?$/i
 
 /** Returns the files to read: those that the question names, the guides at the top, and the best by their paths. */
-export function chooseFiles(tree: readonly TreeFile[], question: string): string[] {
+function chooseFiles(tree: readonly TreeFile[], question: string): string[] {
   const words = wordsOf(question)
   const lower = question.toLowerCase()
   const scored = tree

@@ -1,7 +1,6 @@
 import type { Feature } from '../../feature.ts'
 import * as events from './events.ts'
-import { exportChats } from './exported.ts'
-import { moveChats } from './of-project.ts'
+import { exportChats, moveChats } from './exported.ts'
 import { assistantRoutes } from './routes.ts'
 
 export const assistant: Feature = {

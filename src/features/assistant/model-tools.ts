@@ -7,10 +7,9 @@ import { array, object, oneOf, optional, text, title } from '../../schema.ts'
 import { visibleText } from '../../text/text.ts'
 import { PlanDraft } from '../planning/schema.ts'
 import type { OpenFiles } from './files.ts'
-import type { Listener } from './happening.ts'
 import { described } from './prompt.ts'
 import type { Asker } from './rows.ts'
-import { type Draft, NoteDraft, type Proposal, TasksDraft } from './schema.ts'
+import { type Draft, type Listener, NoteDraft, type Proposal, TasksDraft } from './schema.ts'
 import { type Material, recordsFor, type Sources } from './sources.ts'
 
 /** The tools of the model. None writes, fetches an address or reads more than the asker can read. */

@@ -28,7 +28,7 @@ const toolInstructions = [
 interface Asked {
   question: string
   materials: readonly (Material & { number: number })[]
-  /** What the project is about and its state. */
+  /** A short brief of the project. */
   card?: string
   history: readonly Pick<Message, 'role' | 'content'>[]
   withTools: boolean
@@ -122,7 +122,7 @@ export class WithoutThoughts {
     }
   }
 
-  /** Returns what was held back, at the end of the text. */
+  /** Returns the held back characters at the end of the text. */
   end(): string {
     const rest = this.#isThinking ? '' : this.#held
     this.#held = ''

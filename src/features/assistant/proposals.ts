@@ -30,7 +30,7 @@ export const decide = write(
     if (!proposal) throw notFound('proposal', String(number))
     if (proposal.state !== 'open') throw new AppError('conflict', `This proposal was already ${proposal.state}.`)
     if (edit && kindOf(edit) !== proposal.kind)
-      throw invalid('/edit', `edit must have the fields of the draft, which proposes ${nouns[proposal.kind]}.`)
+      throw invalid('/edit', `edit must have the same fields as the draft, which is ${nouns[proposal.kind]}.`)
     const draft = edit ?? proposal.draft
     const place = { ...session, projectId: projectId ?? session.projectId }
     const decided: Proposal = accept
@@ -45,7 +45,7 @@ export const decide = write(
   },
 )
 
-const nouns = { tasks: 'tasks', plan: 'a plan', note: 'a note' }
+const nouns = { tasks: 'a list of tasks', plan: 'a plan', note: 'a note' }
 const kindOf = (draft: Draft): Proposal['kind'] => ('tasks' in draft ? 'tasks' : 'epics' in draft ? 'plan' : 'note')
 
 type Place = Pick<AiSession, 'projectId'>

@@ -1,5 +1,5 @@
 import type { Asked } from './asking.ts'
-import type { Happening, Listener } from './happening.ts'
+import type { Happening, Listener } from './schema.ts'
 
 const encoder = new TextEncoder()
 /** Keeps proxies, and our own limit for idle connections, from ending a quiet answer. */

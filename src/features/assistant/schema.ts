@@ -155,6 +155,14 @@ export const Message = object({
   error: nullable(oneOf(['upstream_failed', 'upstream_timeout'], { description: 'Why there is no complete answer' })),
 })
 export type Message = Static<typeof Message>
+/** Sent to the caller while an answer is written. */
+export type Happening =
+  | { type: 'sources'; sources: Source[] }
+  | { type: 'delta'; text: string }
+  | { type: 'proposal'; proposal: Proposal }
+  | { type: 'done'; message: Message }
+export type Listener = (happening: Happening) => void
+
 export const MessagePage = pageOf(Message)
 export type MessagePage = Static<typeof MessagePage>
 export const MessageQuery = object(paging('createdAt'))

@@ -52,7 +52,7 @@ export const get = read('assistant.get', reading, async (ctx, { id }: { id: stri
   return { ...session, can: { accept: permissionOf(await acceptRefusal(ctx, session)) } }
 })
 
-/** Returns why the caller may not create what a proposal of this chat is about, or undefined. */
+/** Returns why the caller may not accept a proposal of this chat, or undefined. */
 async function acceptRefusal(ctx: Ctx, { projectId }: AiSession): Promise<Refusal | undefined> {
   const project = await ifThere(ctx, projectId)
   const organizationId = project?.organizationId ?? ctx.actor.organizationId

@@ -5,7 +5,7 @@ import { passagesFor, TEXT } from '../search/answer.ts'
 import { users } from '../users/table.ts'
 import type { Source } from './schema.ts'
 
-/** A source with what the model reads of it. Only the source itself is stored and shown. */
+/** A source with its text for the model. Only the source itself is stored and shown. */
 export interface Material {
   source: Omit<Source, 'number'>
   text: string
@@ -15,7 +15,7 @@ export interface Material {
   updatedAt: string | null
 }
 
-/** Returns passages of records that fit a question, of what the asker may read. */
+/** Returns passages that match a question, from records that the asker may read. */
 export async function recordsFor(
   ctx: Ctx,
   asked: { query: string; kinds?: SearchName[]; projectId?: string; limit: number },

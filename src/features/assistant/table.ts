@@ -6,7 +6,7 @@ import { repositories } from '../repositories/table.ts'
 import { users } from '../users/table.ts'
 import type { Message, Proposal, Source } from './schema.ts'
 
-/** A chat of one person, which no one else reads. Its team, project and repository say what it is about. */
+/** A chat, which only its owner can read. It is about a team, a project or a repository. */
 export const aiSessions = pgTable(
   'ai_sessions',
   {

@@ -2,7 +2,7 @@ import { AppError } from '../../errors.ts'
 import { readPicture } from '../uploads/images.ts'
 
 /** Other files than pictures are only ever downloaded, as bytes without a type, so that no browser runs them. */
-export const DOWNLOAD = 'application/octet-stream'
+const DOWNLOAD = 'application/octet-stream'
 
 const pictures = new Set(['png', 'jpg', 'jpeg', 'webp', 'gif'])
 const others = new Set(

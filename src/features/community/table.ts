@@ -14,7 +14,7 @@ export const communityPosts = pgTable(
     content: text().notNull(),
     status: text().$type<'visible' | 'hidden'>().notNull(),
     pinned: boolean().notNull().default(false),
-    /** What an administrator told the author. */
+    /** Why an administrator hid or showed it; the author can read it. */
     reason: text(),
     search: searchOver('title', 'content'),
   },

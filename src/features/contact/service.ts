@@ -1,6 +1,7 @@
 import { eq, isNull, or, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
 import { countAttempt, networkOf } from '../../auth/limits.ts'
+import { after } from '../../auth/one-time-secrets.ts'
 import { admin, anyone } from '../../auth/policy.ts'
 import { contains } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
@@ -28,6 +29,7 @@ import { contactMessages } from './table.ts'
 const OF_NETWORK = 3
 const OF_ALL = 60
 const HOUR = 3600
+const MAIL_MINUTES = 7 * 24 * 60
 
 const visible = {
   id: contactMessages.id,
@@ -87,7 +89,7 @@ async function tell(ctx: Ctx, row: Pick<ContactMessage, 'name' | 'email' | 'subj
         ...written.split(/\n+/).flatMap((text) => (text.trim() ? [`> ${text}`] : [])),
       ],
       notes: [`Read all messages at ${ctx.app.url}/admin/contact`],
-      expiresAt: new Date(Date.parse(ctx.now) + 7 * 86_400_000).toISOString(),
+      expiresAt: after(ctx.now, MAIL_MINUTES),
     })
 }
 

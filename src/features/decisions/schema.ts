@@ -78,7 +78,7 @@ export const Decision = object({
   outcome: nullable(long('No damage since.')),
 })
 export type Decision = Static<typeof Decision>
-export const decisionActions = ['update', 'comment', 'supersede'] as const
+const decisionActions = ['update', 'comment', 'supersede'] as const
 export type DecisionAction = (typeof decisionActions)[number]
 
 export const DecisionDetail = object({

@@ -180,7 +180,6 @@ export const add = write(
 
 interface Added {
   id: string
-  /** Names of what was added. */
   added: string[]
 }
 

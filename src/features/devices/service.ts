@@ -3,9 +3,11 @@ import { and, eq, gt, isNull, or } from 'drizzle-orm'
 import { type Ctx, flow, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { countAttempt, networkOf, returnAttempt } from '../../auth/limits.ts'
+import { after } from '../../auth/one-time-secrets.ts'
 import { anyone, interactive, recent } from '../../auth/policy.ts'
 import { deriveKey, hashSecret } from '../../auth/secrets.ts'
 import { AppError, type DeviceError, invalid } from '../../errors.ts'
+import { NOTICE_MINUTES } from '../accounts/messages.ts'
 import type { SignedIn } from '../accounts/schema.ts'
 import { signIn } from '../accounts/sessions.ts'
 import { lockSession } from '../accounts/sign-in-methods.ts'
@@ -155,8 +157,6 @@ const redeem = write('devices.redeem', anyone, async (ctx, { hash }: { hash: str
   return answer
 })
 
-const NOTICE_DAYS = 7
-
 async function notifyUser(ctx: Ctx, user: User, clientName: string): Promise<void> {
   const title = `New device: ${clientName}`
   await mailNotice(ctx, user, {
@@ -168,7 +168,7 @@ async function notifyUser(ctx: Ctx, user: User, clientName: string): Promise<voi
       'The device was approved in your browser and can do everything that you can do.',
     ],
     notes: [`If this was not you, end the session at ${ctx.app.url}/settings/sessions and change your password.`],
-    expiresAt: new Date(Date.parse(ctx.now) + NOTICE_DAYS * 86_400_000).toISOString(),
+    expiresAt: after(ctx.now, NOTICE_MINUTES),
   })
   await notify(ctx, {
     userId: user.id,

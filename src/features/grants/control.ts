@@ -1,7 +1,7 @@
 import { command } from '../../control/command.ts'
 import type { OauthClient, OauthClientAdd, OauthClientPage, OauthClientQuery } from './schema.ts'
 
-/** What the command line does with programs, on the server itself. */
+/** Commands that run on the server itself. */
 export const clientCommands = {
   list: command<OauthClientQuery, OauthClientPage>('grants.listClients'),
   add: command<OauthClientAdd, OauthClient>('grants.addClient'),

@@ -68,7 +68,7 @@ export const GrantRequested = object({
   place: oneOf(['web', 'computer', 'app'], { description: 'Where it waits: a web site, this computer, or an app' }),
   target: text(300, { example: 'https://claude.ai', description: 'Where the response goes' }),
   scopes,
-  /** What the person chose for this program before, if there is no need to ask again. */
+  /** The earlier choice for this program, if the user need not be asked again. */
   before: nullable(
     object({
       organizationId: id(),

@@ -187,7 +187,9 @@ async function requirePlace(ctx: Ctx, place: Place): ReturnType<typeof projectsO
   return projectsOf(ctx, place)
 }
 
-/** A program that does not know the limit to projects must not store or use what was decided with one. */
+/**
+ * Secrets of grants with a project limit have their own purpose: an older server, which ignores limits, rejects them.
+ */
 const purposeOf = (kind: 'consent' | 'code', projects: readonly string[] | null | undefined) =>
   projects ? (`grant_${kind}_limited` as const) : (`grant_${kind}` as const)
 

@@ -2,6 +2,7 @@ import { and, eq, gt, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { inPerson, userIdOf } from '../../auth/actor.ts'
 import { countAttempt } from '../../auth/limits.ts'
+import { after } from '../../auth/one-time-secrets.ts'
 import { authorize, byRow, type Role, requireRole } from '../../auth/policy.ts'
 import { hashSecret, newSecret } from '../../auth/secrets.ts'
 import { connectionOf } from '../../db/session.ts'
@@ -61,7 +62,7 @@ export async function send(
     throw new AppError('conflict.exists', `${email} is already a member.`)
   await countSent(ctx, organization.id, email)
   const token = newSecret('invite')
-  const expiresAt = new Date(Date.parse(ctx.now) + DAYS * 86_400_000).toISOString()
+  const expiresAt = after(ctx.now, DAYS * 24 * 60)
   const handedOver = ctx.app.config.SMTP_URL === undefined
   const values = {
     role,

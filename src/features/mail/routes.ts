@@ -1,6 +1,5 @@
 import { type Http, on } from '../../http/context.ts'
 import { id, object } from '../../schema.ts'
-import { resend } from './resend.ts'
 import { OutboxPage, OutboxQuery, Requeued } from './schema.ts'
 import * as mail from './service.ts'
 
@@ -14,8 +13,8 @@ export const mailRoutes = (http: Http) =>
       query: OutboxQuery,
       response: OutboxPage,
     })
-    .post('/api/admin/outbox/:id/resend', ({ ctx, params }) => resend(ctx, params), {
-      ...on(resend, 'Send a failed mail again'),
+    .post('/api/admin/outbox/:id/resend', ({ ctx, params }) => mail.resend(ctx, params), {
+      ...on(mail.resend, 'Send a failed mail again'),
       params: object({ id: id() }),
       response: Requeued,
     })

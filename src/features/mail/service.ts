@@ -5,11 +5,12 @@ import { countAttempt } from '../../auth/limits.ts'
 import { machine, recentAdmin } from '../../auth/policy.ts'
 import { hashSecret } from '../../auth/secrets.ts'
 import { newId } from '../../db/columns.ts'
+import { AppError, notFound } from '../../errors.ts'
 import { isFinal } from '../../outside/mailer.ts'
 import { keyset } from '../../records/page.ts'
 import type { App } from '../../services.ts'
 import { users } from '../users/table.ts'
-import { mailDelayed, mailFailed, mailSent } from './events.ts'
+import { mailDelayed, mailFailed, mailQueued, mailSent } from './events.ts'
 import { type Message, oneLine, type Rendered, render } from './message.ts'
 import type { MailAnswer, OutboxPage, OutboxQuery } from './schema.ts'
 import { mails } from './table.ts'
@@ -158,7 +159,7 @@ export const mailAnswer = ({ app }: Ctx): MailAnswer =>
   app.config.SMTP_URL ? { sent: true } : { sent: false, kept: true, detail: keptDetail(app) }
 
 /** Explains that this server sends no mail and who can read the message; undefined if there is a mail server. */
-export const keptDetail = (app: App): string | undefined =>
+const keptDetail = (app: App): string | undefined =>
   app.config.SMTP_URL
     ? undefined
     : `This server sends no mail. ${
@@ -220,6 +221,31 @@ export const send = flow('mail.send', machine, async (ctx, { id }: { id: string 
   }
   await settle(ctx, { id, outcome: 'sent' })
 })
+
+/** Queues a failed mail again. The content of used and expired mails was erased, so they cannot be sent. */
+export const resend = write(
+  'mail.resend',
+  recentAdmin(60),
+  async (ctx, { id }: { id: string }): Promise<{ id: string; status: 'queued' }> => {
+    const [mail] = await ctx.db.select().from(mails).where(eq(mails.id, id)).for('update')
+    if (!mail) throw notFound('mail', id)
+    if (!ctx.app.config.SMTP_URL)
+      throw new AppError('conflict', 'No mail server is set up. Pass the message on yourself.')
+    const [queued] = await ctx.db
+      .update(mails)
+      .set({ status: 'queued', error: null })
+      .where(and(eq(mails.id, id), eq(mails.status, 'failed'), isNotNull(mails.sealed), gt(mails.expiresAt, ctx.now)))
+      .returning({ id: mails.id })
+    if (!queued)
+      throw new AppError(
+        'conflict',
+        'Only a failed mail whose code or link is neither used nor expired can be sent again.',
+      )
+    ctx.emit(mailQueued, { subjectId: id })
+    ctx.enqueue({ name: 'mail.send', data: { id } })
+    return { id, status: 'queued' }
+  },
+)
 
 const isAnyStale = read('mail.isAnyStale', machine, async (ctx, _: Record<string, never>): Promise<boolean> => {
   const found = await ctx.db.select({ id: mails.id }).from(mails).where(stale(ctx)).limit(1)

@@ -24,8 +24,7 @@ const paging = {
 }
 export const MarketplaceQuery = object(paging)
 export type MarketplaceQuery = Static<typeof MarketplaceQuery>
-export const MarketplaceItem = object(shown)
-export type MarketplaceItem = Static<typeof MarketplaceItem>
+const MarketplaceItem = object(shown)
 export const MarketplacePage = object({ items: Type.Array(MarketplaceItem), nextCursor: nullable(Type.String()) })
 export type MarketplacePage = Static<typeof MarketplacePage>
 

@@ -1,7 +1,6 @@
 import type { Feature } from '../../feature.ts'
-import { withoutAuthor } from './account.ts'
 import * as events from './events.ts'
-import { agentMemories, removeAgentMemories, restoreAgentMemories } from './of-agent.ts'
+import { agentMemories, removeAgentMemories, restoreAgentMemories, withoutAuthor } from './of-agent.ts'
 import { memoryRecord } from './record.ts'
 import { memoryRoutes } from './routes.ts'
 import { memoryTools } from './tools.ts'

@@ -3,12 +3,23 @@ import type { Ctx } from '../../action.ts'
 import { and } from '../../db/conditions.ts'
 import { nameRows } from '../../records/changed.ts'
 import { mayRead } from '../../records/readable.ts'
+import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
 import { agentParts, onAgentRemoved, onAgentRestored } from '../agents/hooks.ts'
 import type { AgentDetail } from '../agents/schema.ts'
 import { dropPassages } from '../search/indexing/passages.ts'
 import { index } from './indexed.ts'
 import { current, excerptOf, live, select } from './rows.ts'
 import { memories } from './table.ts'
+
+/** Replaces the author of memories whose account is deleted. */
+export const withoutAuthor = accountRemoved.handle(async (ctx, { userId }) => {
+  const theirs = await ctx.db
+    .update(memories)
+    .set({ authorId: null, authorName: FORMER_USER })
+    .where(and(eq(memories.authorType, 'user'), eq(memories.authorId, userId)))
+    .returning({ id: memories.id, organizationId: memories.organizationId, projectId: memories.projectId })
+  nameRows(ctx, 'memory', theirs)
+})
 
 interface Owned {
   id: string

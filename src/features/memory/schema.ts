@@ -53,8 +53,7 @@ const item = {
 }
 export const Memory = object({ ...item, content })
 export type Memory = Static<typeof Memory>
-/** What a reader may be allowed to do with a memory. */
-export const memoryActions = ['update', 'remove'] as const
+const memoryActions = ['update', 'remove'] as const
 /** One memory as the web API reads it. */
 export const MemoryRead = object({ ...Memory.properties, can: optional(permissions(memoryActions)) })
 export type MemoryRead = Static<typeof MemoryRead>
@@ -88,7 +87,7 @@ export const MemoryCreate = object({
   embedding: optional(Type.Array(Type.Number(), { maxItems: 4000, description: 'Vector, if the client computes it' })),
 })
 export type MemoryCreate = Static<typeof MemoryCreate>
-export const Duplicate = object({
+const Duplicate = object({
   id: id(),
   title: nullable(name),
   excerpt: text(200),

@@ -3,6 +3,7 @@ import { type Ctx, read } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
+import { count } from '../../events/words.ts'
 import type { SearchName } from '../../records/names.ts'
 import { mayRead } from '../../records/readable.ts'
 import { named } from '../../text/quoted.ts'
@@ -52,7 +53,7 @@ async function withinScope(ctx: Ctx, { scope, scopeId }: MemoryTarget, kinds: re
 }
 
 /** Assumes four characters per token. Always keeps the best hit, shortened if necessary. */
-export function withinBudget(items: readonly MemoryHit[], tokens: number): MemoryHit[] {
+function withinBudget(items: readonly MemoryHit[], tokens: number): MemoryHit[] {
   let left = tokens * 4
   const kept = items.filter((item) => {
     const size = JSON.stringify(item).length
@@ -133,7 +134,8 @@ async function recordsBehind(ctx: Ctx, hits: readonly Hit[]): Promise<Map<string
 
 export function ageOf(at: string, now: string): string {
   const minutes = Math.max(0, Math.floor((Date.parse(now) - Date.parse(at)) / 60_000))
-  const plural = (n: number, unit: string) => `${n} ${unit}${n === 1 ? '' : 's'}`
-  if (minutes < 60) return plural(minutes, 'minute')
-  return minutes < 2880 ? plural(Math.floor(minutes / 60), 'hour') : plural(Math.floor(minutes / 1440), 'day')
+  if (minutes < 60) return count(minutes, 'minute', 'minutes')
+  return minutes < 2880
+    ? count(Math.floor(minutes / 60), 'hour', 'hours')
+    : count(Math.floor(minutes / 1440), 'day', 'days')
 }

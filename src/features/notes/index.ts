@@ -1,7 +1,6 @@
 import type { Feature } from '../../feature.ts'
-import { withoutAuthor } from './account.ts'
+import { noteStats, withoutAuthor } from './account.ts'
 import * as events from './events.ts'
-import { noteStats } from './of-project.ts'
 import { noteRecord } from './record.ts'
 import { noteRoutes } from './routes.ts'
 import { noteTools } from './tools.ts'

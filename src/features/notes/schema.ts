@@ -62,8 +62,8 @@ export const Note = object({
 })
 export type Note = Static<typeof Note>
 
-/** What a reader may be allowed to do with a note. `publish`: change who sees it. */
-export const noteActions = ['update', 'publish', 'remove'] as const
+/** `publish`: change who sees the note. */
+const noteActions = ['update', 'publish', 'remove'] as const
 /** One note as the web API reads it. */
 export const NoteRead = object({ ...Note.properties, can: optional(permissions(noteActions)) })
 export type NoteRead = Static<typeof NoteRead>
@@ -72,7 +72,7 @@ export type NoteRead = Static<typeof NoteRead>
 export const NoteItem = object((({ content: _, links: __, ...rest }) => rest)(Note.properties))
 export type NoteItem = Static<typeof NoteItem>
 
-export const Backlink = object({ id: id(), title: noteTitle, slug: text(80, { example: 'runbook-m4q8zt' }) })
+const Backlink = object({ id: id(), title: noteTitle, slug: text(80, { example: 'runbook-m4q8zt' }) })
 export const NoteDetail = object({ ...Note.properties, backlinks: Type.Array(Backlink) })
 export type NoteDetail = Static<typeof NoteDetail>
 
@@ -134,7 +134,7 @@ export type PublicNote = Static<typeof PublicNote>
 
 /** A document of a public project, which is one of its public notes. */
 const author = object({ handle: text(63, { example: 'ada' }), name: text(100, { example: 'Ada Lovelace' }) })
-export const ProjectDocItem = object({
+const ProjectDocItem = object({
   title: noteTitle,
   slug: Note.properties.slug,
   tags,

@@ -68,7 +68,7 @@ export const send = write('notifications.send', admin, async (ctx, input: Notifi
   if (await deliver(ctx, row)) ctx.enqueue({ name: 'notifications.deliver', data: { id: row.id } })
   const [sent] = await select(ctx).where(eq(announcements.id, row.id))
   if (!sent?.recipients)
-    throw new AppError('not_found', 'None of these users exists. Check the ids in audience.userIds.')
+    throw new AppError('not_found', 'None of these users exist. Check the ids in audience.userIds.')
   // One event for all recipients: clients then fetch what is new. Only users named by id get an event each.
   const data = {
     title: row.title,

@@ -1,7 +1,7 @@
 import { hook } from '../../hooks.ts'
 import type { Subject } from './schema.ts'
 
-export interface Notified {
+interface Notified {
   id: string
   userId: string
   type: string

@@ -28,7 +28,7 @@ const HeldTask = object({
   version: int({ min: 1 }),
 })
 
-export const laneActions = ['update', 'release', 'comment'] as const
+const laneActions = ['update', 'release', 'comment'] as const
 
 const Lane = object({
   party: Party,

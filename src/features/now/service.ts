@@ -137,7 +137,7 @@ async function readyTasks(ctx: Ctx): Promise<Now['ready']> {
 /** Minutes that are added up, so that the chart of a day does not have too many bars. */
 const bucket = (hours: number): number => (hours > 8 ? 5 : hours > 2 ? 2 : 1)
 
-export type CallsOf = Map<string, Lane['calls']>
+type CallsOf = Map<string, Lane['calls']>
 
 async function callsOf(ctx: Ctx, from: string, hours: number, credentials: readonly string[]): Promise<CallsOf> {
   if (credentials.length === 0) return new Map()

@@ -53,7 +53,7 @@ export type OrganizationQuery = Static<typeof OrganizationQuery>
 export const OrganizationPage = pageOf(Organization)
 export type OrganizationPage = Static<typeof OrganizationPage>
 
-/** What a plan limits. Files are counted in units of 2^20 bytes. */
+/** Files are counted in units of 2^20 bytes. */
 export const planLimits = ['members', 'projects', 'agents', 'storageMb'] as const
 export type PlanLimit = (typeof planLimits)[number]
 
@@ -84,7 +84,6 @@ export const Member = object({
 export type Member = Static<typeof Member>
 export const MemberQuery = object(paging('name', 'joinedAt'))
 export type MemberQuery = Static<typeof MemberQuery>
-/** What the reader may do with a member. */
 const MemberItem = object({ ...Member.properties, can: permissions(['setRole', 'remove']) })
 export const MemberPage = object({
   ...pageOf(MemberItem).properties,

@@ -11,7 +11,7 @@ import { AppError, invalid, notFound } from '../../errors.ts'
 import type { EventType } from '../../events/catalogue.ts'
 import type { Keyset, Page } from '../../records/page.ts'
 import { requireRestorer } from '../../records/restoring.ts'
-import { byReference, idStarts } from '../../records/rows.ts'
+import { byReference, idStarts, thereOrLately } from '../../records/rows.ts'
 import type { Author, Scope } from '../../records/scopes.ts'
 import { notBySuspended } from '../users/suspended.ts'
 import { users } from '../users/table.ts'
@@ -25,15 +25,13 @@ import { organizations } from './table.ts'
  */
 type Shared = PgTable & Record<'id' | 'slug' | 'scope' | 'organizationId' | 'createdById' | 'deletedAt', PgColumn>
 
-export interface SharedRow {
+interface SharedRow {
   id: string
   version: number
   organizationId: string | null
   createdById: string | null
   scope: Scope
 }
-
-const RESTORE_DAYS = 30
 
 /**
  * SQL condition with literals instead of parameters, so that Postgres can use the partial index. Records of a sandbox,
@@ -205,17 +203,15 @@ export async function findToRestore<R extends SharedRow>(
   ref: string,
   deletion: EventType,
 ): Promise<{ row: Omit<Restorable<R>, 'deletedAt'>; deletedAt: string | null }> {
-  const since = new Date(Date.parse(ctx.now) - RESTORE_DAYS * 86_400_000).toISOString()
   const rights = rightsOf(ctx.actor)
   const own = and(isNull(table.organizationId), eq(table.createdById, rights.personal))
-  const there = or(isNull(table.deletedAt), sql`${table.deletedAt} > ${since}`)
   const found = await findRow<Restorable<R>>(
     ctx,
     table,
     { ...columns, deletedAt: table.deletedAt },
     noun,
     ref,
-    and(there, or(own, anyOf(table.organizationId, rights.organizations))),
+    and(thereOrLately(table.deletedAt, ctx.now), or(own, anyOf(table.organizationId, rights.organizations))),
   )
   const { organizationId, deletedAt } = found
   // Restoring a record that is not deleted changes nothing, and needs the same right as a change.

@@ -21,6 +21,7 @@ import {
   writable,
 } from '../stories/rows.ts'
 import type { Epic, Story } from '../stories/schema.ts'
+import { outlineChange } from '../stories/sync.ts'
 import { epics, stories } from '../stories/table.ts'
 import { bury, unearth } from '../tasks/deletion.ts'
 import { tasks } from '../tasks/table.ts'
@@ -131,6 +132,12 @@ export const restoreStory = write(
   },
   { idempotent: true, versioned: true },
 )
+
+/** Deletes and restores epics and stories for the sync of devices. */
+export const changeOutline = outlineChange.handle(async (ctx, { change, ...outline }) => {
+  if (outline.of === 'epic') await (change === 'remove' ? removeEpic : restoreEpic)(ctx, outline.path)
+  else await (change === 'remove' ? removeStory : restoreStory)(ctx, outline.path)
+})
 
 const tasksOf = (epicId: string): SQL => sql`${tasks.storyId} in (select id from ${stories} where epic_id = ${epicId})`
 

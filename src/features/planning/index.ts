@@ -1,6 +1,6 @@
 import type { Feature } from '../../feature.ts'
+import { changeOutline } from './deletion.ts'
 import * as events from './events.ts'
-import { changeOutline } from './outline.ts'
 import { planningRoutes } from './routes.ts'
 import { planningTools } from './tools.ts'
 

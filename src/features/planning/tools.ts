@@ -84,7 +84,8 @@ export const planningTools = [
     correction: { id: 'plan', changes: 'fix', keep: keepRefused, find: findRefused },
     action: planning.createPlan,
     with: ({ project, epics }) => {
-      if (!epics) throw invalid('/epics', 'Send epics, or plan and fix.', 'required')
+      if (!epics)
+        throw invalid('/epics', 'Send epics for a new plan, or plan and fix to correct a refused one.', 'required')
       return { ref: project, epics: epicsOf(epics) }
     },
     show: keys,
