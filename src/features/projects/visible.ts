@@ -16,14 +16,14 @@ export const isPublic = sql`${projects.visibility} = 'public' and ${projects.del
   and ${notBySuspended(projects.createdById)}`
 
 /**
- * The rule for published records: a record of a project is public only while the project is, so unsharing the project
+ * THE RULE for published records: a record of a project is public only while the project is, so unsharing the project
  * hides all its records. Each feature decides whether a record itself is published.
  */
 export const mayBePublic = (projectId: PgColumn): SQL =>
   sql`(${projectId} is null or exists (select 1 from ${projects} where ${projects.id} = ${projectId} and ${isPublic}))`
 
 /**
- * The rule for records that teams own: a record of a project is visible to everyone who sees the project, any other to
+ * THE RULE for records that teams own: a record of a project is visible to everyone who sees the project, any other to
  * the team's members. `inProject` can replace the first condition where `exists` for each row is slow.
  */
 export const ofTeamOrProject = (

@@ -17,7 +17,7 @@ import {
   title,
 } from '../../schema.ts'
 
-/** The list of settings: every key with its fields, their schemas, defaults and meaning. */
+/** THE LIST OF SETTINGS: every key with its fields, their schemas, defaults and meaning. */
 interface Field<S extends TSchema = TSchema> {
   schema: S
   fallback: Static<S>
