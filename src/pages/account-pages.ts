@@ -5,7 +5,7 @@ const field = (label: string, attributes: string): string => `<label>${html(labe
 const email = field('E-mail', 'name="email" type="email" required maxlength="254" autocomplete="username"')
 const newPassword = (least: number, label = 'Password'): string =>
   `${field(label, `name="password" type="password" required minlength="${least}" maxlength="128" autocomplete="new-password" aria-describedby="rule"`)}
-<span id="rule" class="soft small">At least ${least} characters. A few unrelated words make a good one.</span>`
+<span id="rule" class="soft small">At least ${least} characters. A few unrelated words make a good password.</span>`
 const alert = '<p role="alert"></p>'
 
 /** Disabled until the script is ready: see onSubmit() in api.js. */
@@ -30,7 +30,7 @@ const link = (title: string, about: string, verb: string, fields = ''): string =
 export const setupPage = page(
   'Set up Tutti',
   'setup',
-  `<p class="lead">Nobody has an account yet. Create the administrator of this instance.</p>
+  `<p class="lead">No one has an account yet. Create the administrator of this server.</p>
 <form>${field('Name', 'name="name" required maxlength="100" autocomplete="name"')}
 ${email}
 ${newPassword(15)}
@@ -41,10 +41,10 @@ ${alert}${button('Create administrator')}</form>`,
 export const alreadySetUpPage = shell(
   'Already set up · Tutti',
   `<h1>This server is already set up</h1>
-<p class="lead">The set-up link works once, and it was used. Sign in with the account that was created with it.</p>
+<p class="lead">The set-up link works only once. Sign in with the account that was created with it.</p>
 <p class="row"><a class="button" href="/login">Sign in</a><a class="button quiet" href="/forgot">Forgot your password?</a></p>
-<p class="soft small">Nobody can sign in as administrator any more? On the machine that runs this server, create one with
-<code>tutti admin create</code>.</p>`,
+<p class="soft small">If no administrator can sign in, create one on the machine that runs this server:
+<code>tutti admin create</code></p>`,
 )
 
 export const accountPages: Record<string, string> = {
@@ -75,7 +75,7 @@ ${alert}${button('Create account')}<a href="/login">I already have an account</a
 ${field('Code', 'name="code" required maxlength="40" autocomplete="off" autocapitalize="characters" spellcheck="false" placeholder="XXXX-XXXX" class="code"')}
 ${alert}${button('Continue')}</form>`,
   ),
-  '/forgot': link('Forgot your password?', 'A link by e-mail lets you set a new one.', 'Request a link', email),
+  '/forgot': link('Forgot your password?', 'Request a link to set a new password.', 'Request a link', email),
   '/reset': link(
     'Set a new password',
     'This ends every session, key and token of your account.',
@@ -89,15 +89,19 @@ ${alert}${button('Continue')}</form>`,
     `${alert}<div id="question" hidden>
 <p class="lead">This account was created before its address was confirmed. Did you create it?</p>
 <form id="keep"><h2>Yes, I created it</h2>
-<p class="soft">Prove it once. Everything that the account has is kept.</p>
+<p class="soft">Sign in once to prove it. Everything in the account is kept.</p>
 ${field('Password', 'name="password" type="password" required maxlength="128" autocomplete="current-password"')}
 ${alert}${button('Keep everything and sign in')}</form>
 <form id="remove"><h2>No, or I cannot prove it</h2>
-<p class="soft">Sign in without the access that was set up before. Projects, tasks and other records are kept.</p>
+<p class="soft">Sign in and remove the access that was set up before. Projects, tasks and other records are kept.</p>
 <div id="holds"><p>These stop working:</p><ul></ul></div>
 ${alert}${button('Remove this access and sign in', 'quiet')}</form></div>`,
   ),
-  '/verify-email': link('Confirm your e-mail address', 'This confirms that our mail reaches you.', 'Confirm'),
+  '/verify-email': link(
+    'Confirm your e-mail address',
+    'Press the button to confirm that this address is yours.',
+    'Confirm',
+  ),
   '/confirm-email': link(
     'Change your e-mail address',
     'You will sign in with the address that this link was sent to.',
@@ -105,7 +109,7 @@ ${alert}${button('Remove this access and sign in', 'quiet')}</form></div>`,
   ),
   '/undo-email': link(
     'Undo the change of your e-mail address',
-    'If you did not change it, press the button.',
+    'If you did not change your address, press the button.',
     'Restore my address',
   ),
   '/invite': link('You are invited', '', 'Accept'),

@@ -79,16 +79,16 @@ export const assets: Record<string, { type: string; body: string }> = {
 export const homePage = (version: string): string =>
   shell(
     'Tutti',
-    `<h1>Tutti</h1><p class="lead">People and AI agents plan and do software work together. This is your own instance, version ${html(version)}.</p>
+    `<h1>Tutti</h1><p class="lead">People and AI agents plan and do software work together. This is your own server, version ${html(version)}.</p>
 <ul class="cards">
 <li><a href="/projects"><strong>Projects</strong>Boards, lists and tasks</a></li>
 <li><a href="/settings/profile"><strong>Your account</strong>Sign in, add passkeys, create keys</a></li>
-<li><a href="/inbox"><strong>Inbox</strong>What waits for you, and reviews</a></li>
+<li><a href="/inbox"><strong>Inbox</strong>Messages and reviews for you</a></li>
 <li><a href="/team"><strong>Team</strong>Members, their roles, and invites</a></li>
 <li><a href="/manual/start"><strong>First five minutes</strong>Sign in, create a token, connect an agent</a></li>
 <li><a href="/manual/mcp"><strong>Agents</strong>MCP at <code>/mcp</code> and <code>/mcp/sse</code></a></li>
 <li><a href="/api/reference"><strong>API reference</strong>Every operation with an example</a></li>
-<li><a href="/manual"><strong>Manual</strong>Using it and running it</a></li>
-<li><a href="/api/openapi.json"><strong>OpenAPI 3.1</strong>The API for machines</a></li>
+<li><a href="/manual"><strong>Manual</strong>How to use Tutti and run a server</a></li>
+<li><a href="/api/openapi.json"><strong>OpenAPI 3.1</strong>The API description for programs</a></li>
 <li><a href="/health"><strong>Health</strong>Status of the server</a></li></ul>`,
   )

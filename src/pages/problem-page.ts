@@ -21,22 +21,22 @@ const words: Partial<Record<ErrorCode, Words>> = {
     title: 'Sign in first',
     detail: (_, path) =>
       isApi(path)
-        ? 'This address belongs to the web API. It works once you are signed in in this browser; programs send a key.'
-        : 'This page is for people who are signed in.',
+        ? 'This address belongs to the web API. Sign in to open it in this browser. Programs send an API key.'
+        : 'You must sign in to see this page.',
   },
   not_found: {
-    title: 'Nothing here',
+    title: 'Not found',
     detail: (error, path) =>
       error.details.subject
         ? `${error.message} It may have been deleted, or it belongs to a team that you are not in.`
         : `There is no page at ${path}. Check the address, or start from one of these.`,
   },
   method_not_allowed: {
-    title: 'Not an address to open',
-    detail: ({ details: { allow } }) => `Programs send ${allow} to this address. There is nothing to see here.`,
+    title: 'This address is for programs',
+    detail: ({ details: { allow } }) => `Programs send ${allow} requests to this address. It has no page.`,
   },
-  'forbidden.origin': { title: 'Unknown address of this server' },
-  forbidden: { title: 'You may not see this' },
+  'forbidden.origin': { title: 'Unknown server address' },
+  forbidden: { title: 'No access' },
   rate_limited: {
     title: 'Too many requests',
     detail: ({ details: { retryAfter = 60 } }) =>
@@ -45,9 +45,9 @@ const words: Partial<Record<ErrorCode, Words>> = {
   internal: {
     title: 'Something went wrong',
     detail: () =>
-      'The fault is on the server. Try again; if it happens again, give the request id to whoever runs this server.',
+      'The server failed. Try again. If it fails again, send the request id to the administrator of this server.',
   },
-  unavailable: { title: 'Back in a moment' },
+  unavailable: { title: 'Temporarily unavailable' },
 }
 
 const isApi = (path: string): boolean => /^\/(api|mcp)(\/|$)/.test(path)

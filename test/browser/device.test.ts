@@ -26,7 +26,7 @@ test('the code is typed, the page says who asks, and only a click signs in', asy
   expect(await field.inputValue()).toBe('')
   await field.fill(userCode.toLowerCase().replace('-', ' '))
   await grace.enter()
-  await grace.see('Did you start this?')
+  await grace.see('Did you start this sign-in?')
   const told = await grace.page.locator('main').textContent()
   for (const part of [
     /tutti on \S/,
@@ -39,7 +39,7 @@ test('the code is typed, the page says who asks, and only a click signs in', asy
   // Pressing Enter repeatedly is not an answer.
   await grace.page.keyboard.press('Enter')
   expect(home.text).toBe('')
-  await grace.button('Yes, sign it in').click()
+  await grace.button('Yes, sign in the device').click()
   await grace.see('Done.')
   expect((await done).code).toBe(0)
   expect((await home.run('whoami')).out).toContain(`Grace Hopper <${EMAIL}>`)
@@ -57,8 +57,8 @@ test('an address with the code fills it in and submits nothing; refusing ends it
   await grace.page.evaluate("fetch('/health')")
   expect(grace.asked.filter(({ pathname }) => pathname.startsWith('/api/auth/device/'))).toEqual([])
   await grace.button('Continue').click()
-  await grace.button('No, refuse').click()
-  await grace.see('Refused.')
+  await grace.button('No, deny').click()
+  await grace.see('Denied.')
   expect(await done).toMatchObject({ code: 3, out: '' })
   expect(home.text).toBe('')
 
@@ -83,7 +83,7 @@ test('who is not signed in does that first and finds the code again; of somebody
   await ada.button('Sign in').click()
   await ada.page.waitForURL(`${ada.url}/device?code=${userCode}`)
   await ada.button('Continue').click()
-  await ada.see('Did you start this?')
+  await ada.see('Did you start this sign-in?')
 
   await eve.goto(`/device?code=${userCode}`)
   await eve.button('Continue').click()
@@ -127,10 +127,10 @@ test('a program is let in: sign-in on the way, the question, the choice, back to
   await ada.see('<img src=x onerror=alert(1)>')
   await ada.see('Continue only if you have just started it yourself.')
   await ada.page.getByLabel('Access').selectOption('Read only')
-  await ada.page.getByLabel('It sees').selectOption('Only some projects')
+  await ada.page.getByLabel('Projects').selectOption('Selected projects only')
   await ada.page.getByRole('checkbox', { name: 'Lantern' }).check()
   expect(await axe(ada.page)).toEqual([])
-  await ada.button('Let it in').click()
+  await ada.button('Allow').click()
   await ada.see('Back in the program')
   const { searchParams } = called as URL
   expect([searchParams.get('state'), searchParams.get('iss')]).toEqual(['a*b', `${ada.url}/mcp`])

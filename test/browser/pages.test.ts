@@ -61,7 +61,7 @@ test('the set-up link makes the first administrator, once', async () => {
   await page.waitForSelector('[role=alert]:not(:empty)')
   expect(await page.textContent('[role=alert]')).toContain('too easy to guess')
   await fill(PASSWORD)
-  await page.waitForSelector('text=is the administrator of this instance')
+  await page.waitForSelector('text=You are signed in as')
   expect(page.url()).not.toContain(token)
   // Signed in by cookies that scripts cannot read; the one they can read holds no secret.
   expect(await page.evaluate('document.cookie')).toBe('tutti_here=1')

@@ -14,11 +14,11 @@ const open = async (path: string, headers: Record<string, string> = navigation, 
 
 test('a browser that opens a wrong address gets a page with the reason, the request id and a way out', async () => {
   for (const [path, status, title, way] of [
-    ['/nothing', 404, 'Nothing here', '/manual'],
-    ['/manual/nothing', 404, 'Nothing here', '/manual'],
-    ['/api/nothing', 404, 'Nothing here', '/api/reference'],
+    ['/nothing', 404, 'Not found', '/manual'],
+    ['/manual/nothing', 404, 'Not found', '/manual'],
+    ['/api/nothing', 404, 'Not found', '/api/reference'],
     ['/api/notes', 401, 'Sign in first', '/login'],
-    ['/api/auth/login', 405, 'Not an address to open', '/api/reference'],
+    ['/api/auth/login', 405, 'This address is for programs', '/api/reference'],
     ['/metrics', 401, 'Sign in first', '/login?next=%2Fmetrics'],
     ['/mcp', 401, 'Sign in first', '/login'],
   ] as const) {
@@ -38,7 +38,7 @@ test('a page for somebody who may not, and for what is not theirs', async () => 
   const signedIn = { ...navigation, authorization: `Bearer ${ada.token}` }
   const forbidden = await open('/api/admin/outbox', signedIn)
   expect(forbidden.status).toBe(403)
-  expect(forbidden.text).toContain('is for administrators of this instance')
+  expect(forbidden.text).toContain('is only for administrators of this server')
   const missing = await open('/api/notes/019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10', signedIn)
   expect(missing.status).toBe(404)
   expect(missing.text).toContain('may have been deleted')

@@ -179,9 +179,10 @@ export function secretFromFragment() {
 
 const reasons = {
   access_denied: 'You did not allow access at the provider.',
-  conflict: 'The provider did not share your e-mail address. Allow it there, or sign in another way.',
-  'conflict.exists': 'This already belongs to an account. Sign in another way, then connect it in your account.',
-  forbidden: 'This instance does not accept new registrations.',
+  conflict: 'The provider did not share your e-mail address. Allow this at the provider, or sign in another way.',
+  'conflict.exists':
+    'This identity or its e-mail address already belongs to an account. Sign in another way, then connect it there.',
+  forbidden: 'This server does not accept new registrations.',
   'forbidden.reauth': 'Sign in again to confirm your identity, then connect the account.',
   unauthenticated: 'This account cannot sign in.',
 }
@@ -193,9 +194,7 @@ export function showReason(form) {
   history.replaceState(null, '', location.pathname + location.search)
   // This is not a failure, so it is no alert.
   if (reason === 'session_ended')
-    return form.prepend(
-      element('p', { class: 'note', role: 'status' }, 'Your session has ended. Sign in to go on where you were.'),
-    )
+    return form.prepend(element('p', { class: 'note', role: 'status' }, 'Your session has ended. Sign in to continue.'))
   $('[role=alert]', form).textContent = Object.hasOwn(reasons, reason)
     ? reasons[reason]
     : 'Signing in at the provider failed. Try again, or sign in another way.'

@@ -64,7 +64,7 @@ function tooLate() {
   forget()
   put(
     question,
-    element('p', { role: 'alert' }, 'This page was answered already, or is older than ten minutes.'),
+    element('p', { role: 'alert' }, 'This question was already answered, or is older than ten minutes.'),
     element('a', { class: 'button', href: '/login' }, 'Sign in again'),
   )
 }

@@ -16,7 +16,14 @@ async function answer(decision, choice = {}) {
   document.body.append(sent)
   sent.submit()
   // The page stays if the program is an app that the browser hands over to.
-  put(form, element('p', { class: 'lead' }, decision === 'allow' ? 'Done. Go back to the program.' : 'Refused.'))
+  put(
+    form,
+    element(
+      'p',
+      { class: 'lead' },
+      decision === 'allow' ? 'Access granted. Go back to the program.' : 'Access denied.',
+    ),
+  )
 }
 
 const option = (value, text, selected = false) => element('option', { value, selected }, text)
@@ -25,14 +32,14 @@ const items = async (path) => (await get(path)).items
 
 /** Who asks, as far as it is proven: only the host that published the program's description is. */
 const about = ({ name, host, place, target }, user) => [
-  element('p', { class: 'lead' }, quoted(name), ' wants to work for ', quoted(user.email), '.'),
+  element('p', { class: 'lead' }, quoted(name), ' wants to access Tutti as ', quoted(user.email), '.'),
   host && place === 'web'
-    ? element('p', { class: 'soft' }, `It is described by ${host}, and you will be sent to ${target}.`)
+    ? element('p', { class: 'soft' }, `The program is published by ${host}. You will be sent to ${target}.`)
     : element(
         'p',
         { class: 'note' },
-        place === 'computer' ? 'It runs on this computer, and ' : `You will be sent to ${target}, and `,
-        host ? `its description is by ${host}. ` : 'nobody vouches for its name. ',
+        host ? `The program is published by ${host}. ` : 'The name of the program is not verified. ',
+        place === 'computer' ? 'It runs on this computer. ' : `You will be sent to ${target}. `,
         'Continue only if you have just started it yourself.',
       ),
 ]
@@ -40,9 +47,9 @@ const about = ({ name, host, place, target }, user) => [
 /** Whether the program sees all projects or only some, which cannot be changed later. */
 function limitChooser() {
   const only = element('fieldset', { hidden: true })
-  const reach = select('It sees', 'limit', [
-    option('all', 'Every project that you see', true),
-    option('some', 'Only some projects'),
+  const reach = select('Projects', 'limit', [
+    option('all', 'All projects that you can see', true),
+    option('some', 'Selected projects only'),
   ])
   $('select', reach).addEventListener('change', ({ target }) => {
     only.hidden = target.value !== 'some'
@@ -51,7 +58,11 @@ function limitChooser() {
     element('label', { class: 'row' }, element('input', { type: 'checkbox', name: 'projects', value: id }), name)
   const fill = (projects) =>
     only.replaceChildren(
-      element('legend', { class: 'soft' }, 'The program sees nothing else of the team. You cannot change this later.'),
+      element(
+        'legend',
+        { class: 'soft' },
+        'The program sees only these projects of the team. You cannot change this later.',
+      ),
       ...projects.map(choice),
       ...(projects.length === 0 ? [element('p', { class: 'soft' }, 'This team has no projects yet.')] : []),
     )
@@ -75,10 +86,7 @@ async function chooser(user, asked) {
     const headers = { 'x-organization-id': $('select', team).value }
     const of = async (path) => (await (await fetch(path, { headers })).json()).items ?? []
     const [known, there] = await Promise.all([of('/api/agents?limit=100'), of('/api/projects?limit=100')])
-    agents.replaceChildren(
-      option('', `A new one, called ${asked.name}`),
-      ...known.map(({ id, name }) => option(id, name)),
-    )
+    agents.replaceChildren(option('', `New agent: ${asked.name}`), ...known.map(({ id, name }) => option(id, name)))
     projects.replaceChildren(option('', 'None'), ...there.map(({ id, name }) => option(id, name)))
     limit.fill(there)
   }
@@ -88,17 +96,17 @@ async function chooser(user, asked) {
   return [
     team,
     select('Access', 'access', [
-      ...(writes ? [option('all', 'Read and change what you can', true)] : []),
+      ...(writes ? [option('all', 'Read and change everything that you can', true)] : []),
       option('read', 'Read only', !writes),
     ]),
     ...limit.fields,
     element(
       'details',
       {},
-      element('summary', {}, 'More choices'),
-      element('label', {}, 'Works as the agent', agents),
-      element('label', {}, 'Works in the project, if it names none', projects),
-      select('Until you end it, or for at most', 'days', [
+      element('summary', {}, 'More options'),
+      element('label', {}, 'Agent', agents),
+      element('label', {}, 'Default project', projects),
+      select('Access expires after', 'days', [
         option('90', '90 days', true),
         option('30', '30 days'),
         option('7', '7 days'),
@@ -126,8 +134,8 @@ await guarded(form, async () => {
     element(
       'div',
       { class: 'row' },
-      element('button', { value: 'allow' }, 'Let it in'),
-      element('button', { value: 'deny', class: 'quiet', formnovalidate: true }, 'Refuse'),
+      element('button', { value: 'allow' }, 'Allow'),
+      element('button', { value: 'deny', class: 'quiet', formnovalidate: true }, 'Deny'),
     ),
   )
   onSubmit(form, ({ access, organizationId, agentId, projectId, days, limit }, pressed) =>

@@ -19,7 +19,7 @@ function question(user, device, answer) {
   const ask = element(
     'form',
     {},
-    element('h2', {}, 'Did you start this?'),
+    element('h2', {}, 'Did you start this sign-in?'),
     element(
       'dl',
       {},
@@ -28,13 +28,17 @@ function question(user, device, answer) {
       ...fact('Requested', ago(device.createdAt)),
       ...fact('Your account', user.email),
     ),
-    element('p', {}, 'It will be able to do everything you can do. If you did not just start this yourself, refuse.'),
+    element(
+      'p',
+      {},
+      'The device will be able to do everything you can do. If you did not start this sign-in, deny it.',
+    ),
     element('p', { role: 'alert' }),
     element(
       'div',
       { class: 'row' },
-      element('button', { value: 'yes' }, 'Yes, sign it in'),
-      element('button', { value: 'no', class: 'quiet' }, 'No, refuse'),
+      element('button', { value: 'yes' }, 'Yes, sign in the device'),
+      element('button', { value: 'no', class: 'quiet' }, 'No, deny'),
     ),
   )
   onSubmit(ask, async (_, pressed) => {
@@ -45,7 +49,7 @@ function question(user, device, answer) {
       element(
         'p',
         {},
-        deny ? 'Refused. The device gets no access.' : 'Done. The device is signed in; you can close this page.',
+        deny ? 'Denied. The device has no access.' : 'Done. The device is signed in; you can close this page.',
       ),
     )
   })
@@ -57,7 +61,7 @@ await guarded(form, async () => {
   if (!user) return toLogin()
   onSubmit(form, async ({ code: userCode }) => {
     const device = await get(`/api/auth/device/${encodeURIComponent(userCode)}`)
-    if (device.status !== 'pending') throw new Error('You have already approved or refused this request.')
+    if (device.status !== 'pending') throw new Error('You have already approved or denied this request.')
     put(
       form,
       question(user, device, (deny) => post('/api/auth/device/approve', { userCode, ...(deny && { deny }) })),

@@ -83,12 +83,13 @@ const pages = {
   },
   '/undo-email': () =>
     onSubmitOr(
-      paragraph('If you lost control of your account, ask the administrator of this instance for help.'),
+      paragraph('If you lost control of your account, ask the administrator of this server for help.'),
       async () => {
         await post('/api/auth/email-change/undo', { token })
         show(
           paragraph(
-            'Your old address was restored, all sessions were signed out, and the password was removed: set a new one.',
+            'Your old address was restored. All sessions were signed out, and the password was removed.',
+            ' Set a new password now.',
           ),
           go('Set a password', '/forgot'),
         )
@@ -96,7 +97,7 @@ const pages = {
     ),
   async '/invite'(secret) {
     const { organization, email, role, invitedBy } = await post('/api/invites/preview', { token: secret })
-    const by = invitedBy ? quoted(invitedBy.name) : 'Somebody'
+    const by = invitedBy ? quoted(invitedBy.name) : 'Someone'
     $('#about', form).append(by, ' invites ', quoted(email), ' to ', quoted(organization.name), ` as ${role}.`)
     const user = await whoAmI()
     if (user?.email.toLowerCase() === email.toLowerCase()) return answerInvite(secret, organization)
@@ -141,8 +142,8 @@ await guarded(form, async () => {
         paragraph(
           'If ',
           quoted(email),
-          ` has an account here, ${mailed.sent ? 'we sent' : 'there is'} a link to set a new password.`,
-          ' It works for 30 minutes.',
+          ` has an account here, we ${mailed.sent ? 'sent' : 'created'} a link to set a new password.`,
+          ' The link is valid for 30 minutes.',
         ),
         mailed.sent ? undefined : kept(mailed),
         go('Back to sign-in', '/login', ''),
@@ -150,6 +151,6 @@ await guarded(form, async () => {
     })
   // Stored when the user had to sign in first.
   const secret = token || sessionStorage.getItem(path.slice(1))
-  if (!secret) throw new Error('Open the link in the mail again: this page does not work without it.')
+  if (!secret) throw new Error('This page needs the link from the mail. Open that link again.')
   await pages[path](secret)
 })()

@@ -72,7 +72,7 @@ onPress('#code', async () => {
     mailed,
     'If ',
     quoted(to),
-    ` can sign in here, ${mailed.sent ? 'we sent a code' : 'there is a code'} of six digits. It works for ten minutes.`,
+    ` can sign in here, we ${mailed.sent ? 'sent' : 'created'} a six-digit code. It is valid for ten minutes.`,
   )
   $('[name=code]').focus()
 })
@@ -85,8 +85,8 @@ onPress('#link', async () => {
     mailed,
     'If ',
     quoted(to),
-    ` can sign in here, ${mailed.sent ? 'we sent a link' : 'there is a link'}. Open it in this browser within 15 minutes.`,
-    ' In another browser it shows a code to enter here.',
+    ` can sign in here, we ${mailed.sent ? 'sent' : 'created'} a link. Open it in this browser within 15 minutes.`,
+    ' If you open it in another browser, it shows a code to enter here.',
   )
 })
 

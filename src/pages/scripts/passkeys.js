@@ -8,7 +8,7 @@ export function noPasskeys() {
     const named = Object.assign(new URL(location.href), { hostname: 'localhost', hash: '' })
     return ['For passkeys, open ', element('a', { href: named.href }, named.origin), ' instead.']
   }
-  if (!isSecureContext || /^[\d.]+$|^\[/.test(hostname)) return ['Passkeys need an https address with a name.']
+  if (!isSecureContext || /^[\d.]+$|^\[/.test(hostname)) return ['Passkeys need an https address with a host name.']
   if (typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential)
     return undefined
   return ['This browser is too old for passkeys.']
@@ -17,7 +17,7 @@ export function noPasskeys() {
 const reasons = {
   NotAllowedError:
     'No passkey was used: it was cancelled, took too long, or this device has none. Try again, or sign in another way.',
-  SecurityError: 'Passkeys do not work at this address. Open this instance at its own address.',
+  SecurityError: 'Passkeys do not work at this address. Open this server at its configured address.',
 }
 const plainly = (error) => {
   throw Object.hasOwn(reasons, error.name) ? new Error(reasons[error.name]) : error

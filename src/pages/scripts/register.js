@@ -20,7 +20,7 @@ async function prepare() {
     if (registration === 'closed')
       put(
         form,
-        element('p', {}, 'This instance does not accept new registrations. Ask its administrator for an invitation.'),
+        element('p', {}, 'This server does not accept new registrations. Ask its administrator for an invitation.'),
         signIn,
       )
     else offer(oauth)
@@ -29,7 +29,7 @@ async function prepare() {
   try {
     const { email, organization } = await post('/api/invites/preview', { token: invite })
     Object.assign($('[name=email]', form), { value: email, readOnly: true })
-    form.prepend(element('p', { class: 'lead' }, 'To join ', quoted(organization.name), '.'))
+    form.prepend(element('p', { class: 'lead' }, 'Create an account to join ', quoted(organization.name), '.'))
     signIn.href = '/login?next=/invite'
     offer(oauth)
   } catch (problem) {

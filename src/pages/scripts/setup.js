@@ -26,7 +26,7 @@ if (token)
     }
     put(
       form,
-      element('p', {}, 'Done. ', quoted(email), ' is the administrator of this instance and signed in.'),
+      element('p', {}, 'Done. You are signed in as ', quoted(email), ', the administrator of this server.'),
       element('a', { class: 'button', href: '/welcome' }, 'First steps'),
     )
   })
