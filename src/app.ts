@@ -152,7 +152,8 @@ function assemble(
       return closing
     },
   }
-  const flush = () => auth.flushUsage().catch((error) => log.debug('usage not written', { error }))
+  const flush = () =>
+    auth.flushUsage().catch((error) => log.debug('the last use of credentials was not saved', { error }))
   const usage = setInterval(flush, 30_000).unref()
   return app
 }
@@ -177,7 +178,7 @@ function masterSecret(config: Config): string {
     if ((statSync(path).mode & 0o077) !== 0 && process.platform !== 'win32')
       throw new Error(`${path} can be read by others. Run: chmod 600 ${path}`)
     secret = readFileSync(path, 'utf8').trim()
-    if (secret.length < 32) throw new Error(`${path} does not hold a Tutti secret. Restore it from a backup.`)
+    if (secret.length < 32) throw new Error(`${path} does not contain a Tutti secret. Restore it from a backup.`)
   }
   if (!secret) {
     secret = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')

@@ -65,7 +65,7 @@ export const settings = {
     true,
   ),
   LISTEN_URL: setting(
-    'Address of that Postgres that leads around a connection pooler, for notifications and migrations; unset: DATABASE_URL',
+    'Address of the same Postgres without the connection pooler, for notifications and migrations; unset: DATABASE_URL',
     databaseUrl,
     none,
     true,
@@ -76,7 +76,11 @@ export const settings = {
     none,
     true,
   ),
-  DATABASE_WAIT: setting('Seconds that a server waits for that Postgres at its start; 0: none', number(0, 86_400), 60),
+  DATABASE_WAIT: setting(
+    'Seconds that the server waits for Postgres at its start; 0: not at all',
+    number(0, 86_400),
+    60,
+  ),
   DB_POOL_SIZE: setting(
     'Connections to the external Postgres; two are kept for reads, one of which a backup uses',
     number(2, 200),
@@ -195,11 +199,15 @@ export const settings = {
     choice('auto', 'on', 'off'),
     'auto' as 'auto' | 'on' | 'off',
   ),
-  TUNNEL_PORT: setting('Port for services of tunnels; unset: they cannot be opened', number(0, 65_535), noNumber),
+  TUNNEL_PORT: setting(
+    'Port for the services of tunnels; unset: services cannot be opened',
+    number(0, 65_535),
+    noNumber,
+  ),
   TUNNEL_PROXY_PORT: setting('Port of the proxy in front of TUNNEL_PORT, if not 443', number(1, 65_535), noNumber),
   TUNNEL_DOMAIN: setting('Domain whose subdomains are services of tunnels; unset: localhost, and by path', host, none),
   TUNNEL_PUBLIC: setting(
-    'on: tunnels may be opened to anybody; off: only to members',
+    'on: tunnels may be opened to anyone; off: only to members',
     choice('on', 'off'),
     'off' as const,
   ),

@@ -42,7 +42,7 @@ function explain({ path, type, schema, value, message, errors }: ValueError): Fi
     case ValueErrorType.ObjectRequiredProperty:
       return tell('required', `${name} is required.`)
     case ValueErrorType.ObjectAdditionalProperties:
-      return tell('unknown_field', `${name} is not a field here.`)
+      return tell('unknown_field', `${name} is not a known field.`)
     case ValueErrorType.StringMaxLength:
       return tell('too_long', `${name} has ${lengthOf(value)} characters; send at most ${schema.maxLength}.`)
     case ValueErrorType.StringMinLength:
@@ -89,11 +89,11 @@ function explainKind(
   message: string,
   tell: (code: string, text: string) => FieldError,
 ): FieldError {
-  if (schema[Kind] === UNIQUE) return tell('type', `${name} has an item twice.`)
+  if (schema[Kind] === UNIQUE) return tell('type', `${name} contains an item twice.`)
   if (schema[Kind] === LISTED)
     return tell(
       'enum',
-      `${name} must be one of: ${(schema as AllowedSchema)[ALLOWED].join(', ')}. Several with commas between.`,
+      `${name} must be one of: ${(schema as AllowedSchema)[ALLOWED].join(', ')}. Separate several with commas.`,
     )
   return tell(
     'enum',

@@ -32,26 +32,34 @@ function fromDatabase(error: DbError): AppError {
         { ...details, retryAfter: 1 },
       )
     case 'timeout':
-      return new AppError('unavailable', 'This took too long and was stopped. Try again, or request less.', {
-        ...details,
-        retryAfter: 1,
-      })
+      return new AppError(
+        'unavailable',
+        'The request took too long and was stopped. Try again, or request less data.',
+        {
+          ...details,
+          retryAfter: 1,
+        },
+      )
     case 'disk_full':
-      return new AppError('disk_full', 'The disk of this server is full: reading works, writing does not.', {
-        ...details,
-        retryAfter: 30,
-      })
+      return new AppError(
+        'disk_full',
+        'The disk of this server is full. You can read data, but changes cannot be saved.',
+        {
+          ...details,
+          retryAfter: 30,
+        },
+      )
     case '23505':
-      return new AppError('conflict.exists', 'Something with these values exists already.', details)
+      return new AppError('conflict.exists', 'A record with these values already exists.', details)
     case '40001':
     case '40P01':
-      return new AppError('unavailable', 'Too many changes at the same moment. Try again.', {
+      return new AppError('unavailable', 'Too many changes happened at the same time. Try again.', {
         ...details,
         retryAfter: 1,
       })
     case '22P05':
     case '22021':
-      return new AppError('invalid', 'The text holds characters that cannot be stored, such as NUL.', details)
+      return new AppError('invalid', 'The text contains characters that cannot be stored, such as NUL.', details)
     // Half of a surrogate pair in JSON, and times and numbers that the schema accepts but the column cannot hold.
     case '22P02':
     case '22003':

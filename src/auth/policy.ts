@@ -143,8 +143,8 @@ export function refusalOf(actor: Actor, rule: Rule, what: string, clock: () => D
   if (actor.projects && !rule.limited)
     return forbidden(`${what} cannot be done with a credential that is limited to projects.`)
   if (rule.own && actor.session?.impersonatorId)
-    return forbidden(`${what} cannot be done while acting as somebody else.`)
-  if (rule.admin && !actor.admin) return forbidden(`${what} is for administrators of this instance.`)
+    return forbidden(`${what} cannot be done while acting as someone else.`)
+  if (rule.admin && !actor.admin) return forbidden(`${what} is only for administrators of this server.`)
   const byDevice = rule.interactive ? deviceRefusal(actor, what, rule.page) : undefined
   if (byDevice) return byDevice
   if (rule.scope && !scopeHolds(actor.scopes, rule.scope))
@@ -176,7 +176,7 @@ function recentRefusal(actor: Actor, minutes: number, what: string, now: Date, p
   if (proved && now.getTime() - Date.parse(proved) <= minutes * 60_000) return undefined
   return {
     code: 'forbidden.reauth',
-    detail: `${what} needs a confirmation, within the last ${minutes} minutes, that it is you. Confirm, then repeat.`,
+    detail: `${what} needs proof of your identity from the last ${minutes} minutes. Confirm your identity, then repeat.`,
     details: { next: [{ route: 'POST /api/auth/reauth' }] },
   }
 }

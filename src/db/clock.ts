@@ -52,7 +52,7 @@ export class ClockWatch {
     if (!this.isTrusted)
       throw new AppError(
         'unavailable',
-        `The clock of this server differs from the database's by ${seconds(this.#ahead)} s, so it gives out no tasks. Try again in a minute.`,
+        `The clock of this server differs from the database's by ${seconds(this.#ahead)} s, so it assigns no tasks. Try again in a minute.`,
         { retryAfter: 60 },
       )
   }
@@ -71,7 +71,7 @@ export class ClockWatch {
     const facts = { secondsAhead: seconds(this.#ahead) }
     if (level === 'right') this.log.info('the clock agrees with the database’s again')
     else if (level === 'off') this.log.warn('the clock differs from the database’s; set both by NTP', facts)
-    else this.log.error('the clock is wrong, so this instance is not ready and gives out no tasks', facts)
+    else this.log.error('the clock is wrong, so this instance is not ready and assigns no tasks', facts)
   }
 }
 

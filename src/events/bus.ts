@@ -129,7 +129,7 @@ export class Bus {
     const before = this.#epoch
     this.#epoch = epoch
     if (before === undefined || before === epoch) return
-    this.log.warn('another history of events has begun', { epoch })
+    this.log.warn('the event history was replaced', { epoch })
     this.#tail.stop()
     await this.#tail.start()
     for (const restart of this.#restarts) restart()

@@ -183,7 +183,7 @@ function idempotencyKey(value: string | null): string | undefined {
 
 function versionOf(value: string | null, { id, hints }: AnyAction): number | undefined {
   if (value === null || value === '*') return undefined
-  if (!hints.versioned) throw new AppError('invalid.malformed', `${id} takes no If-Match.`)
+  if (!hints.versioned) throw new AppError('invalid.malformed', `${id} does not accept If-Match.`)
   // Behind the dot is the hash of an ETag, which also changes with what belongs to other records.
   const version = /^(?:W\/)?"?(\d{1,9})"?$/.exec(value.replace(/\.[0-9a-z]{1,13}"$/, '"'))?.[1]
   if (!version)

@@ -52,7 +52,7 @@ async function fileOf(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<Uin
   }
   const entries = [...form]
   const other = entries.find(([name]) => name !== 'file')?.[0].slice(0, 100)
-  if (other !== undefined) throw invalid(`/${other}`, `${other} is not a field here.`, 'unknown_field')
+  if (other !== undefined) throw invalid(`/${other}`, `${other} is not a known field.`, 'unknown_field')
   const [entry] = entries
   if (!entry) throw invalid('/file', 'file is required.', 'required')
   if (entries.length > 1) throw invalid('/file', 'Send one file only.', 'too_many')

@@ -76,7 +76,7 @@ async function storeFailure(around: Storing, definition: AnyJob, job: Claimed, e
   } else {
     if (next) await store(sql.buryScheduled, [reason, untilNext(next, job), newId(), job.attempt])
     else await store(sql.bury, [reason])
-    log.error('job failed for good', { ...facts, error })
+    log.error('job failed permanently', { ...facts, error })
   }
 }
 
@@ -96,7 +96,10 @@ async function settle(
       // The key was enqueued again meanwhile, and that job does the work.
       if (error instanceof DbError && error.code === '23505') return settle(around, definition, job, sql.remove, [])
       if (wait > 16_000 || around.stopping())
-        return around.log.warn('job not settled, it will run again', { ...about(definition, job), error })
+        return around.log.warn('the result of a job was not saved; the job will run again', {
+          ...about(definition, job),
+          error,
+        })
       await Bun.sleep(wait)
     }
   }

@@ -46,7 +46,7 @@ export class Company {
 
   /** The caller may be seen at this place, as they have the right to its topic. */
   async here(listener: Listener, topic: Topic, state?: State): Promise<void> {
-    if (!isPlace(topic)) throw invalid('/topic', 'Be present at an organization, a project or a record.')
+    if (!isPlace(topic)) throw invalid('/topic', 'Presence needs the topic of an organization, a project or a record.')
     if (state && Buffer.byteLength(JSON.stringify(state)) > hubLimits.state)
       throw invalid('/state', `state exceeds ${hubLimits.state} bytes.`, 'too_long')
     if (listener.presentAt.size >= hubLimits.topics && !listener.presentAt.has(topic))

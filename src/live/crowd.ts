@@ -44,7 +44,9 @@ export class Crowd {
         retryAfter: 5,
       })
     if (this.#taken >= hubLimits.sockets)
-      throw new AppError('unavailable', 'This server has no room for more live connections.', { retryAfter: 30 })
+      throw new AppError('unavailable', 'This server has reached its limit of live connections. Try again later.', {
+        retryAfter: 30,
+      })
     this.#taken++
     this.#byCredential.set(credentialId, open + 1)
   }

@@ -98,7 +98,7 @@ export class Hub {
       const renewed = await this.#rights.opening(actor)
       if ('ended' in renewed) {
         outlet.close(renewed.ended)
-        throw new AppError('unauthenticated', 'The credential has ended.')
+        throw new AppError('unauthenticated', 'The credential has expired or was revoked.')
       }
       listener.actor = this.#crowd.shared(renewed.actor)
       listener.expiresAt = Date.parse(renewed.expiresAt)
@@ -154,7 +154,7 @@ export class Hub {
     if (new Set([...listener.topics, ...known]).size > hubLimits.topics)
       throw new AppError('invalid', `A connection has at most ${hubLimits.topics} topics.`)
     const isFirst = !listener.hasSubscribed
-    if (cursor !== undefined && !isFirst) throw invalid('/cursor', 'Only the first subscribe takes a cursor.')
+    if (cursor !== undefined && !isFirst) throw invalid('/cursor', 'Only the first subscribe can have a cursor.')
     const from = cursor === undefined ? undefined : positionAt(this.#following.epoch, cursor)
     listener.hasSubscribed = true
     const { refused, reason } = await this.#decide(listener, known, from).catch((error: unknown) => {
@@ -221,7 +221,7 @@ export class Hub {
         this.#position = batch.after
       }
     } catch (error) {
-      this.app.log.warn('live events wait: rights cannot be read', { error })
+      this.app.log.warn('live events are paused: rights cannot be read', { error })
       this.#lose()
     } finally {
       this.#reached = batch.after
@@ -259,7 +259,7 @@ export class Hub {
     }
     const now = Date.now()
     this.#crowd.each((listener) => this.#look(listener, now))
-    await this.company.tick(now).catch((error: unknown) => this.app.log.debug('presence not told', { error }))
+    await this.company.tick(now).catch((error: unknown) => this.app.log.debug('presence was not sent', { error }))
   }
 
   #look(listener: Listener, now: number): void {

@@ -7,7 +7,7 @@ import type { Topic } from './topics.ts'
 export const closing = {
   away: [1001, 'The server is stopping'],
   invalid: [4400, 'Too many invalid messages'],
-  credential: [4401, 'The credential has ended'],
+  credential: [4401, 'The credential has expired or was revoked'],
   suspended: [4403, 'The account is suspended'],
   slow: [4408, 'The client reads too slowly'],
   flood: [4429, 'Too many messages'],

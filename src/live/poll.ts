@@ -33,10 +33,10 @@ export async function poll(app: Omit<HubApp, 'workersOf'>, asked: Actor, { topic
   const reset = from && (await refusalOf(app, from, now))
   const page = from && !reset ? await readAfter(app.db, from as Position, AT_ONCE) : undefined
   const renewed = await app.auth.again(asked)
-  if ('ended' in renewed) throw new AppError('unauthenticated', 'The credential has ended.')
+  if ('ended' in renewed) throw new AppError('unauthenticated', 'The credential has expired or was revoked.')
   const { actor } = renewed
   const known = new Set(topics.filter(isTopic))
-  if (known.size > hubLimits.topics) throw new AppError('invalid', `There are at most ${hubLimits.topics} topics.`)
+  if (known.size > hubLimits.topics) throw new AppError('invalid', `Name at most ${hubLimits.topics} topics.`)
   const refused = await new Topics(app, audience).refused(actor, [...known])
   const granted = known.difference(refused)
   const rows = page?.rows.filter((row) => audience.typeOf(row)) ?? []

@@ -47,7 +47,7 @@ export class Calls {
     const { action } = callOf(tool, typeof args === 'object' && args !== null ? args : {})
     const { scope } = action.rule
     if (scope && !scopeHolds(actor.scopes, scope))
-      throw new AppError('forbidden', `${tool.name} needs the scope ${scope}, which you were not given.`, { scope })
+      throw new AppError('forbidden', `${tool.name} needs the scope ${scope}, which this token lacks.`, { scope })
   }
 
   async run(name: string, args: Arguments, caller: Caller, signal: AbortSignal): Promise<Told> {
@@ -124,7 +124,7 @@ export class Calls {
 
   #unknownTool(name: string, caller: Caller): ProtocolError {
     const meant = nearestTool(name, this.catalogue.usable(caller))
-    const next = meant ? `Did you mean ${meant}?` : 'tools/list names those you have.'
+    const next = meant ? `Did you mean ${meant}?` : 'tools/list lists your tools.'
     const text = `Unknown tool: ${withoutSecrets(name).slice(0, 100)}. ${next}`
     return new ProtocolError(ProtocolErrorCode.InvalidParams, text)
   }

@@ -16,7 +16,7 @@ export const askMachine = (
   requests.answer(request, async (sender) => {
     const isMessage = request.method === 'POST'
     if (!isMessage && request.method !== 'GET' && request.method !== 'DELETE')
-      throw new AppError('method_not_allowed', `This address takes GET, POST and DELETE, not ${request.method}.`, {
+      throw new AppError('method_not_allowed', `This address accepts GET, POST and DELETE, not ${request.method}.`, {
         allow: 'GET, POST, DELETE',
       })
     const message = isMessage ? await requests.read(request) : undefined

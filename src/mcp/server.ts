@@ -118,7 +118,7 @@ class McpEndpoints implements Mcp {
       if (request.method !== 'POST') {
         // The other methods need the name of a connection.
         const allow = url.pathname === '/mcp/sse' ? 'GET, POST' : 'POST'
-        throw new AppError('method_not_allowed', `${url.pathname} takes ${allow}, not ${request.method}.`, { allow })
+        throw new AppError('method_not_allowed', `${url.pathname} accepts ${allow}, not ${request.method}.`, { allow })
       }
       const selection = this.#catalogue.selection(url.searchParams)
       const message = await this.#requests.read(request)
@@ -165,7 +165,7 @@ class McpEndpoints implements Mcp {
   async handedOver(request: Request): Promise<Response> {
     const sessionId = new URL(request.url).searchParams.get('sessionId') ?? ''
     const client = this.#handover.received(request, sessionId)
-    if (!client) throw new AppError('not_found', `There is nothing at ${HANDOVER_PATH}.`)
+    if (!client) throw new AppError('not_found', `There is no operation at ${HANDOVER_PATH}.`)
     this.guard.relayed(request, client.ip)
     // Never on to a third instance.
     return this.#requests.answer(request, (sender) => this.#accept(request, sender, sessionId), '/mcp/messages')

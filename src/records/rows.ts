@@ -26,7 +26,7 @@ export async function changeVersioned<T extends Versioned, R extends { id: strin
   if (after) return after
   throw new AppError(
     'version_mismatch',
-    `Somebody else changed ${what} at the same moment. Read it again and repeat your change.`,
+    `Someone else changed ${what} at the same time. Read it again and repeat your change.`,
     {
       current: await again(),
     },

@@ -74,7 +74,7 @@ function addOpen(server: Elysia, app: AppWithFeatures, guard: Guard): void {
     const userAgent = request.headers.get('user-agent')
     const ctx = contextOf(app, anonymous, { requestId: seen.requestId, from: seen, userAgent })
     const answer = await take(ctx, { base: baseOf(app, request), body, contentType })
-    if (!answer) throw new AppError('not_found', 'There is nothing here.')
+    if (!answer) throw new AppError('not_found', 'There is no page at this address.')
     return sent({ ...answer, headers: { ...forPages, ...answer.headers } })
   }
   for (const [name, take] of app.features.flatMap(({ open }) => Object.entries(open ?? {}))) {

@@ -140,10 +140,10 @@ function missing({ router }: Elysia, method: string, path: string): AppError {
     (m) => m !== method && (router.static[path]?.[m] !== undefined || router.http.find(m, path)),
   )
   if (allow.length > 0)
-    return new AppError('method_not_allowed', `${path} takes ${allow.join(', ')}, not ${method}.`, {
+    return new AppError('method_not_allowed', `${path} accepts ${allow.join(', ')}, not ${method}.`, {
       allow: allow.join(', '),
     })
-  return new AppError('not_found', `There is nothing at ${path}. The operations are listed at /api/reference.`)
+  return new AppError('not_found', `There is no operation at ${path}. See all operations at /api/reference.`)
 }
 
 /** Throws if a route has no policy, so that the server does not start with one. */
@@ -166,7 +166,7 @@ async function mayReadMetrics(app: App, guard: Guard, request: Request): Promise
   if (!secret) throw new AppError('unauthenticated', 'Send METRICS_TOKEN or the token of an administrator.')
   const actor = await app.auth.authenticate(secret)
   if (!actor.admin || actor.kind !== 'session')
-    throw new AppError('forbidden', 'Metrics are for administrators of this instance.')
+    throw new AppError('forbidden', 'Only administrators of this server can read metrics.')
 }
 
 /** Whether another instance sent the request. Its clients are served to the end. */

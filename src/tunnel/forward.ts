@@ -32,7 +32,7 @@ const failures: Record<ResetCode, [number, string]> = {
   [resets.tooLarge]: [413, 'The body is larger than 1 GiB.'],
   [resets.timeout]: [504, 'The service did not respond in time.'],
   [resets.local]: [502, 'The service or the connection to its machine failed.'],
-  [resets.protocol]: [502, 'The machine sent something that cannot be understood.'],
+  [resets.protocol]: [502, 'The machine sent an invalid message.'],
 }
 
 /** Opens a stream for the request; a Response if it cannot be. */
@@ -61,7 +61,7 @@ export async function openStream(
 export async function dial(dialer: Dialer, head: RequestHead, hasBody: boolean, refuse: Refuse) {
   // The machine would take it for a break of the rules, and end its connection with all requests of others.
   if (check(RequestHead, head).length > 0)
-    return refuse(400, 'A tunnel does not carry this method, or a header or an address this long.')
+    return refuse(400, 'A tunnel does not accept this method, or the address or a header is too long.')
   try {
     const stream = await dialer.open(head, hasBody)
     dialer.traffic.requests++
@@ -105,7 +105,7 @@ export async function headOf(
   } catch (error) {
     if (!(error instanceof StreamReset)) throw error
     if (!upload?.isLate) return refuse(...failures[error.code])
-    return refuse(408, `The body did not arrive: nothing came for ${uploadLimits.idle / 1000} seconds.`)
+    return refuse(408, `The body stopped arriving for ${uploadLimits.idle / 1000} seconds.`)
   }
 }
 

@@ -197,7 +197,7 @@ describe('a failing job', () => {
       await driver.exec(`update jobs set run_at = now() where state = 'waiting'`)
       jobs.wake([])
     }
-    await said.until('job failed for good')
+    await said.until('job failed permanently')
     for (const [n, wait] of waits.entries())
       expect(Math.abs(wait - Math.min(3600, 5 * 2 ** n))).toBeLessThanOrEqual(1 + 2 ** n)
   })
@@ -206,12 +206,12 @@ describe('a failing job', () => {
     const jobs = make([failing(Number.POSITIVE_INFINITY, { retries: 1 })])
     await jobs.start(app)
     await enqueue(jobs, [{ name: 'a', data: {} }])
-    expect(await jobs.said.until('job failed for good')).toMatchObject({ job: 'a', attempt: 2 })
+    expect(await jobs.said.until('job failed permanently')).toMatchObject({ job: 'a', attempt: 2 })
     expect(await jobs.status()).toEqual({ ...none, failed: 1 })
     expect(await rows('name, state, attempt, error')).toEqual([['a', 'failed', 2, 'no 2']])
     await driver.exec(`update jobs set run_at = now() - interval '31 days'`)
     await enqueue(jobs, [{ name: 'a', data: {} }])
-    await jobs.said.until('job failed for good', 2)
+    await jobs.said.until('job failed permanently', 2)
     expect(await jobs.status()).toEqual({ ...none, failed: 1 })
   })
 
@@ -222,7 +222,7 @@ describe('a failing job', () => {
     const jobs = make([{ name: 'a', run, retries: 0, timeoutSeconds: 0.02 }])
     await jobs.start(app)
     await enqueue(jobs, [{ name: 'a', data: {} }])
-    expect(await jobs.said.until('job failed for good')).toMatchObject({
+    expect(await jobs.said.until('job failed permanently')).toMatchObject({
       error: new Error('it took longer than 0.02 s'),
     })
     expect(ended).toHaveLength(1)
@@ -423,7 +423,7 @@ describe('several instances', () => {
     await jobs.stop()
     await driver.exec('update jobs set run_at = now()')
     await jobs.start(app)
-    await jobs.said.until('job failed for good')
+    await jobs.said.until('job failed permanently')
     expect(await rows(`state, attempt, error, run_at > now() + interval '1 hour'`)).toEqual([['waiting', 0, null, true], ['failed', 1, 'no', false]]) // biome-ignore format: pairs
     expect(await jobs.status()).toEqual({ ...none, failed: 1 })
   })
@@ -549,7 +549,7 @@ describe('a lease', () => {
     await enqueue(jobs, [{ name: 'a', data: {} }])
     await driver.exec(`update jobs set state = 'active', lease = 'gone', attempt = 2`)
     await jobs.start(app)
-    await jobs.said.until('job failed for good')
+    await jobs.said.until('job failed permanently')
     expect(runs).toBe(0)
     expect(await jobs.status()).toEqual({ ...none, failed: 1 })
   })

@@ -171,7 +171,7 @@ describe('a proposal', () => {
       ChatServer.says('Planned.'),
     )
     const planned = await ask(me, await start(me, { projectId: project.id }), 'Plan the folder.')
-    expect(results()[1].error).toContain('to is not a field here')
+    expect(results()[1].error).toContain('to is not a known field')
     expect((await decide(me, planned, { accept: true })).body.made).toMatchObject([
       { kind: 'epic', title: 'Durability' },
     ])

@@ -63,7 +63,7 @@ function unknown(name: string, tool: Tool, usable: readonly Tool[]): string {
 function unknownInside(path: readonly string[], name: string, tool: Tool): string {
   const own = fieldsAt(tool.input, path.slice(0, -1))
   const meant = nearest(name, own)
-  const what = `${path.join('.')} is not a field here.`
+  const what = `${path.join('.')} is not a known field.`
   if (meant) return `${what} Did you mean ${meant}?`
   if (listedIn(tool).includes(name)) return `${what} Send ${name} beside ${path[0]}.`
   return own.length > 0 ? `${what} Fields: ${own.join(', ')}.` : what

@@ -181,7 +181,7 @@ function refusal(
     const own = token === undefined ? ' With a token of your own the limit is higher.' : ''
     return new AppError(
       'rate_limited',
-      `${host} takes no more requests for now. Try again in ${retryAfter} seconds.${own}`,
+      `${host} accepts no more requests for now. Try again in ${retryAfter} seconds.${own}`,
       { retryAfter, ...(token === undefined && { next }) },
     )
   }

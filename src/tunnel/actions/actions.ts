@@ -98,7 +98,7 @@ export class Actions {
     const { request, abort, output } = running
     const started = performance.now()
     const timer = setTimeout(
-      () => abort.abort(new ActionFailure('timed_out', 'It took longer than 10 minutes.')),
+      () => abort.abort(new ActionFailure('timed_out', 'The action took longer than 10 minutes.')),
       actionLimits.ms,
     )
     let state: EndState = 'succeeded'
@@ -125,7 +125,7 @@ export class Actions {
 
   async #handle(running: Running): Promise<unknown> {
     const { type, params, user } = running.request
-    if (user.role === 'viewer') throw new ActionFailure('refused', 'Viewers cannot do this.')
+    if (user.role === 'viewer') throw new ActionFailure('refused', 'Viewers cannot run actions.')
     if (Buffer.byteLength(JSON.stringify(params)) > actionLimits.params)
       throw new ActionFailure('refused', 'The parameters are too large.')
     if (type === 'cancel') return this.#cancel(running.request)
@@ -160,12 +160,12 @@ export class Actions {
 
   async #ask(question: Question, signal: AbortSignal): Promise<void> {
     const { confirm } = this.options
-    if (!confirm) throw new ActionFailure('refused', 'Nobody is at the machine to confirm it.')
+    if (!confirm) throw new ActionFailure('refused', 'No one is at the machine to confirm this action.')
     const late = AbortSignal.timeout(actionLimits.confirmMs)
     const isAgreed = await confirm(question, AbortSignal.any([signal, late]))
     if (signal.aborted) throw signal.reason
-    if (late.aborted) throw new ActionFailure('timed_out', 'Nobody at the machine confirmed it in time.')
-    if (!isAgreed) throw new ActionFailure('refused', 'It was declined at the machine.')
+    if (late.aborted) throw new ActionFailure('timed_out', 'No one at the machine confirmed this action in time.')
+    if (!isAgreed) throw new ActionFailure('refused', 'Someone at the machine declined this action.')
   }
 
   /** Whoever asked for an action may cancel it, and the owner of the machine; others, if they may govern the tunnel. */
@@ -174,7 +174,7 @@ export class Actions {
     if (problem) throw new ActionFailure('refused', problem.message)
     const found = this.#running.get(String(params.actionId))
     if (!found || found.isDone || found.request.type === 'cancel')
-      throw new ActionFailure('failed', 'This action does not run on the machine.')
+      throw new ActionFailure('failed', 'This action is not running on the machine.')
     const isOwn = found.request.user.id === user.id || isAllowed(undefined, user, this.options.machine.ownerId)
     if (!isOwn && user.role !== 'admin' && user.role !== 'owner')
       throw new ActionFailure('refused', 'Only its caller and the owner of the machine can cancel it.')

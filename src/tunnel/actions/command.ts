@@ -11,7 +11,7 @@ export async function runCommand({ command: name, params }: Static<typeof RunCom
   const { machine, user } = run
   const command = Object.hasOwn(machine.commands ?? {}, name) ? machine.commands?.[name] : undefined
   if (!command || !isAllowed(command.who, user, machine.ownerId))
-    throw new ActionFailure('refused', 'The machine offers you no such command.')
+    throw new ActionFailure('refused', 'The machine does not offer you this command.')
   const values = argumentsOf(command.params ?? {}, params ?? {})
   const argv = command.argv.flatMap((part) => {
     const param = placeholderOf(part)

@@ -24,7 +24,7 @@ const checkLocal = handler(object({ service: optional(name) }), async ({ service
   const allowed = Object.entries(machine.services).filter(([, { who }]) => isAllowed(who, user, machine.ownerId))
   const wanted = allowed.filter(([known]) => service === undefined || known === service)
   if (service !== undefined && wanted.length === 0)
-    throw new ActionFailure('refused', 'The machine offers you no such service.')
+    throw new ActionFailure('refused', 'The machine does not offer you this service.')
   const services = wanted.map(async ([known, { url }]) => ({ name: known, ok: await isListening(url) }))
   return { services: await Promise.all(services) }
 })

@@ -38,7 +38,8 @@ export async function start({ argv, folder, env, ms }: Start, run: Run): Promise
   try {
     const exit = await exitOf(child)
     if (run.signal.aborted) throw run.signal.reason
-    if (limit.aborted) throw new ActionFailure('timed_out', `It took longer than ${Math.round(ms / 1000)} seconds.`)
+    if (limit.aborted)
+      throw new ActionFailure('timed_out', `The program took longer than ${Math.round(ms / 1000)} seconds.`)
     return exit
   } finally {
     signal.removeEventListener('abort', end)
@@ -56,7 +57,7 @@ interface Exit {
 function exitOf(child: ChildProcess): Promise<Exit> {
   return new Promise((resolve, reject) => {
     child.on('error', (error: NodeJS.ErrnoException) =>
-      reject(new ActionFailure('failed', `It could not be started (${error.code ?? error.message}).`)),
+      reject(new ActionFailure('failed', `The program could not be started (${error.code ?? error.message}).`)),
     )
     // The streams of a program may be held open by others that it started, so its own end counts.
     child.on('exit', (code, signal) => {

@@ -16,7 +16,7 @@ export async function syncWorkspace({ workspace }: Static<typeof SyncWorkspace>,
   const { machine, user } = run
   const found = Object.hasOwn(machine.workspaces ?? {}, workspace) ? machine.workspaces?.[workspace] : undefined
   if (!found || !isAllowed(found.who, user, machine.ownerId))
-    throw new ActionFailure('refused', 'The machine offers you no such workspace.')
+    throw new ActionFailure('refused', 'The machine does not offer you this workspace.')
   const env = { ...run.env, GIT_TERMINAL_PROMPT: '0' }
   const at = { folder: found.folder, env, ms: actionLimits.ms }
   const head = async () => {

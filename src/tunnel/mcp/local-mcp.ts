@@ -101,12 +101,12 @@ export class LocalMcp {
 
   async #session(user: TunnelUser, name: string): Promise<McpSession> {
     const server = this.#allowed(name, user)
-    if (!server) throw new McpRefusal('refused', `The machine offers you no MCP server ${name}.`)
+    if (!server) throw new McpRefusal('refused', `The machine does not offer you the MCP server ${name}.`)
     const key = `${user.id} ${name}`
     const known = await this.#ofActions.get(key)?.catch(() => undefined)
     if (known && !known.isClosed) return known
     const session = this.#sessions.open(name, server, user.id)
-    if (!session) throw new McpRefusal('busy', 'The machine has as many sessions as it allows. Try later.')
+    if (!session) throw new McpRefusal('busy', 'The machine has reached its limit of sessions. Try again later.')
     const introduced = this.#introduce(session)
     this.#ofActions.set(key, introduced)
     return introduced

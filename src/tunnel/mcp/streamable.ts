@@ -55,7 +55,13 @@ async function post(stream: Stream, sessions: McpSessions, asked: Asked, { id, s
 function begin(stream: Stream, sessions: McpSessions, { name, server, userId }: Asked, message: Message) {
   const session = sessions.open(name, server, userId)
   if (!session)
-    return refuse(stream, 503, codes.server, 'The machine has as many sessions as it allows. Try later.', message.id)
+    return refuse(
+      stream,
+      503,
+      codes.server,
+      'The machine has reached its limit of sessions. Try again later.',
+      message.id,
+    )
   return respond(stream, session, message, (response) => {
     // A server that refuses the introduction has no use for the session.
     if (response.error) session.close()

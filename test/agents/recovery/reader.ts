@@ -94,7 +94,7 @@ const rules: Rule[] = [
     next: ([, task], { tool, args }) => ({ tool, args: { ...args, task } }),
   },
   {
-    pattern: /is now at version (\d+)/,
+    pattern: /is at version (\d+) now/,
     next: ([, version], { tool, args }) => ({ tool, args: { ...args, expectedVersion: Number(version) } }),
   },
   {
