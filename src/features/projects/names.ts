@@ -14,7 +14,7 @@ export const countForPlan = planUsage.handle((ctx, { organizationId, limit }) =>
   limit === 'projects' ? ctx.db.$count(projects, and(eq(projects.organizationId, organizationId), live)) : 0,
 )
 
-/** Locks the organization, so that concurrent callers choose slugs and keys one after another. */
+/** Locks the team, so that concurrent callers choose slugs and keys, or change dependencies, one after another. */
 export const takeTurns = (ctx: Ctx, organizationId: string) =>
   ctx.db
     .select({ id: organizations.id })

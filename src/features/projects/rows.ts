@@ -34,7 +34,7 @@ export const visible = {
 export const live = isNull(projects.deletedAt)
 
 /** A private project is visible to its creator and the organization's admins and owners, any other to all members. */
-export const openTo = (rights: Rights): SQL =>
+const openTo = (rights: Rights): SQL =>
   or(
     ne(projects.visibility, 'private'),
     eq(projects.createdById, rights.user),

@@ -19,7 +19,7 @@ export const paths: Record<Target, string> = {
   cursor: '.cursor/rules/tutti.mdc',
 }
 
-export interface Facts {
+interface Facts {
   url: string
   project: Project
   workflow: Workflow

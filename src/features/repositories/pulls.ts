@@ -25,7 +25,7 @@ const visible = {
   createdAt: pullRequests.createdAt,
 }
 
-export interface OpenPull extends Omit<PullCreate, 'featureId'> {
+interface OpenPull extends Omit<PullCreate, 'featureId'> {
   ref: string
   feature?: string
 }

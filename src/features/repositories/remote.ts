@@ -41,7 +41,7 @@ function usualAddress({ app }: Ctx, provider: CodeHost, saved: readonly HostAddr
   return base === undefined ? undefined : hostAddress(app.config, { provider, base })
 }
 
-export interface OpenRemote {
+interface OpenRemote {
   remote: RemoteRepository
   signedIn: boolean
 }

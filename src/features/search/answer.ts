@@ -54,7 +54,7 @@ export const answer = read(
 )
 
 /** A passage that fits a question, and who created its record, if that is known. */
-export interface Passage {
+interface Passage {
   source: Omit<AnswerSource, 'number'>
   creatorId: string | null
 }
@@ -109,7 +109,7 @@ async function placed(ctx: Ctx, hits: readonly Hit[]): Promise<Passage[]> {
 const rounded = (value: number): number => Math.round(value * 1000) / 1000
 
 /** Sources are passed as JSON, so that no stored text can end its own field and pose as instructions. */
-export function messagesOf(question: string, sources: readonly AnswerSource[]): Turn[] {
+function messagesOf(question: string, sources: readonly AnswerSource[]): Turn[] {
   const material = sources.map(({ number, kind, title, text, updatedAt }) => ({
     number,
     kind,

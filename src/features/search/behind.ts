@@ -11,7 +11,7 @@ import { followed, position } from './indexing/indexing.ts'
 
 const MOST_COUNTED = 1000
 
-export interface Behind {
+interface Behind {
   indexing?: { behind: number }
 }
 

@@ -1,7 +1,7 @@
 import { visibleText } from '../../text/text.ts'
 
 /** What an answer of a chat model may contain: text, citations of its sources, and addresses that occur in a source. */
-export interface Citable {
+interface Citable {
   readonly sources: number
   /** Addresses of the sources, which the answer may repeat. */
   readonly addresses?: ReadonlySet<string>

@@ -49,7 +49,7 @@ async function ownersFor(ctx: Ctx, place: SearchFilter, { match, most }: Sought)
   return { common: ids(true), others: ids(false) }
 }
 
-export interface Sought {
+interface Sought {
   match: SQL
   /** How many of an owner's newest matches are enough. */
   most: number

@@ -3,7 +3,7 @@ import { ALL, type Candidate } from './candidates.ts'
 /** Passages below this similarity are unrelated. */
 const UNRELATED = 0.15
 
-export interface Ranked extends Candidate {
+interface Ranked extends Candidate {
   words: number
   score: number
 }

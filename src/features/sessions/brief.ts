@@ -1,6 +1,7 @@
 import { and, desc, eq, inArray, isNull, lte, or, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
+import { daysAfter } from '../../records/days.ts'
 import { mayRead } from '../../records/readable.ts'
 import { speaker } from '../agents/parties.ts'
 import type { Project } from '../projects/schema.ts'
@@ -37,7 +38,7 @@ interface Asked {
   tokens?: number
 }
 
-export const sinceYesterday = ({ now }: Ctx): Since => ({ at: new Date(Date.parse(now) - 86_400_000).toISOString() })
+export const sinceYesterday = ({ now }: Ctx): Since => ({ at: daysAfter(now, -1) })
 
 interface Subject {
   row: Row | undefined

@@ -156,7 +156,7 @@ export async function requireNotOpenElsewhere(ctx: Ctx, { id, status, credential
 }
 
 /** Throws if a session of the caller's token is in use on another connection: the caller must name the one it means. */
-export async function requireNoneElsewhere(ctx: Ctx): Promise<void> {
+async function requireNoneElsewhere(ctx: Ctx): Promise<void> {
   const [other] = await select(ctx, and(mine(ctx), isElsewhere(ctx)))
     .orderBy(desc(sessions.updatedAt))
     .limit(1)

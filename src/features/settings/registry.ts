@@ -44,7 +44,7 @@ const internal = <S extends TSchema>(schema: S, fallback: Static<S>, about: stri
 const secret = (about: string) => ({ schema: nullable(text(500)), fallback: null, about, isSecret: true }) as const
 
 const slug = nullable(text(80, { pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', example: 'imprint' }))
-export const planName = Type.String({ pattern: '^[a-z0-9](-?[a-z0-9]){0,39}$' })
+const planName = Type.String({ pattern: '^[a-z0-9](-?[a-z0-9]){0,39}$' })
 const most = optional(nullable(int({ example: 5 })))
 const PlanLimits = object({ members: most, projects: most, agents: most, storageMb: most })
 const enabled = (about: string) => open(bool(), false, about)

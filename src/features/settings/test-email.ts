@@ -3,6 +3,7 @@ import { countAttempt } from '../../auth/limits.ts'
 import { recentAdmin } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
 import { AppError } from '../../errors.ts'
+import { daysAfter } from '../../records/days.ts'
 import { withoutSecrets } from '../../text/secrets.ts'
 import { type Message, oneLine, render } from '../mail/message.ts'
 import { queueMail } from '../mail/service.ts'
@@ -20,7 +21,7 @@ const messageTo = ({ app, now }: Ctx, to: string): Message => ({
   kind: 'test',
   subject: 'This is a test',
   lines: [`An administrator of ${app.url} tested whether it can send mail. You do not need to do anything.`],
-  expiresAt: new Date(Date.parse(now) + 86_400_000).toISOString(),
+  expiresAt: daysAfter(now, 1),
 })
 
 const keep = write(

@@ -5,6 +5,7 @@ import { and } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
 import type { SitePageOf } from '../../feature.ts'
 import { html } from '../../pages/pages.ts'
+import { BEFORE_ALL } from '../../records/sync.ts'
 import { settingsOf } from '../settings/values.ts'
 import type { Sitemap } from './content-schema.ts'
 import { caching, served } from './serve.ts'
@@ -47,7 +48,7 @@ async function contents(ctx: Ctx): Promise<{ urls: number; etag: string }> {
 /** Yields the addresses of all live texts, in the order of their ids. */
 async function* addresses(ctx: Ctx): AsyncGenerator<string> {
   for (const kind of await kindsOf(ctx)) {
-    let after = '00000000-0000-0000-0000-000000000000'
+    let after = BEFORE_ALL
     for (;;) {
       const rows = await ctx.db
         .select({ id: siteTexts.id, slug: siteTexts.slug, updatedAt: siteTexts.updatedAt })

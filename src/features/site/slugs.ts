@@ -4,7 +4,7 @@ import { AppError } from '../../errors.ts'
 import { slugify, untaken } from '../../text/text.ts'
 import { oldSlugs, siteCategories, siteTexts, type TextKind } from './table.ts'
 
-export type SlugKind = TextKind | 'category'
+type SlugKind = TextKind | 'category'
 
 const takenBy = (kind: SlugKind, which: (slug: SQL) => SQL, besides?: string) => ({
   table: kind === 'category' ? siteCategories : siteTexts,

@@ -11,7 +11,7 @@ import { find, visibleTo } from './service.ts'
 import { skills } from './table.ts'
 
 /** A skill as an MCP prompt, which people pick from their agent's menu. */
-export interface Prompt {
+interface Prompt {
   slug: string
   name: string
   description: string | null

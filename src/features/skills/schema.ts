@@ -43,7 +43,7 @@ export const Skill = object({
 export type Skill = Static<typeof Skill>
 
 /** `makeTeam` and the like change the scope. */
-export const skillActions = ['update', 'remove', 'makePersonal', 'makeTeam', 'makePublic'] as const
+const skillActions = ['update', 'remove', 'makePersonal', 'makeTeam', 'makePublic'] as const
 
 export const SkillDetail = object({ ...Skill.properties, can: permissions(skillActions) })
 export type SkillDetail = Static<typeof SkillDetail>

@@ -9,7 +9,7 @@ import { createStory, updateStory } from './stories.ts'
 
 /** Deletes or restores an epic or a story with everything in it. `planning` handles it, because it knows the tasks. */
 export const outlineChange = hook<Outline & { change: 'remove' | 'restore' }>('stories.outlineChange')
-export type Outline = { of: 'epic'; path: EpicPath } | { of: 'story'; path: StoryPath }
+type Outline = { of: 'epic'; path: EpicPath } | { of: 'story'; path: StoryPath }
 
 const inProject = object({ slug: id({ description: 'projectId' }) })
 const inEpic = object({ slug: id({ description: 'projectId' }), epicId: id() })

@@ -5,6 +5,7 @@ import { authorize, person, type Rule } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { epochOf } from '../../events/epoch.ts'
+import { daysAfter } from '../../records/days.ts'
 import type { Container } from '../../records/sync.ts'
 import { revoke } from '../accounts/sessions.ts'
 import { revokeKey } from '../tokens/keys.ts'
@@ -34,9 +35,6 @@ export const isOwnDevice = ({ actor }: Ctx): SQL =>
 
 export type Device = typeof syncDevices.$inferSelect
 
-export const daysAgo = (now: string, days: number): string =>
-  new Date(Date.parse(now) - days * 86_400_000).toISOString()
-
 /** Returns a device of the caller whose protocol version the server still supports. */
 export async function deviceOf(ctx: Ctx, id: string): Promise<Device> {
   const found = await known(ctx, id)
@@ -51,7 +49,7 @@ async function known(ctx: Ctx, id: string): Promise<Device> {
     .from(syncDevices)
     .where(and(eq(syncDevices.id, id), isOwnDevice(ctx)))
   if (!found) throw notFound('device', id)
-  if (found.lastSeenAt < daysAgo(ctx.now, limits.days))
+  if (found.lastSeenAt < daysAfter(ctx.now, -limits.days))
     throw new AppError('gone', `This device was not seen for ${limits.days} days. Register it again as a new device.`, {
       next: [{ route: 'POST /api/sync/devices/register', command: 'tutti sync on' }],
     })
@@ -118,7 +116,7 @@ async function change(ctx: Ctx, { id }: Device, values: Partial<Device>): Promis
 async function create(ctx: Ctx, values: typeof syncDevices.$inferInsert): Promise<string> {
   // The lock makes concurrent callers count one after another.
   await ctx.db.select({ id: users.id }).from(users).where(eq(users.id, values.userId)).for('no key update')
-  const live = and(eq(syncDevices.userId, values.userId), gt(syncDevices.lastSeenAt, daysAgo(ctx.now, limits.days)))
+  const live = and(eq(syncDevices.userId, values.userId), gt(syncDevices.lastSeenAt, daysAfter(ctx.now, -limits.days)))
   if ((await ctx.db.$count(syncDevices, live)) >= limits.devices)
     throw new AppError('conflict', `A user can have ${limits.devices} devices. Remove one that you no longer use.`, {
       next: [{ route: 'DELETE /api/sync/devices/{id}', command: 'tutti sync off' }],

@@ -35,7 +35,7 @@ interface Held {
   readonly deviceId: string
 }
 
-export interface Followed {
+interface Followed {
   position: Position
   /** Ids of mutations that were applied or rejected. */
   mutations: string[]

@@ -31,7 +31,7 @@ export interface Clash {
   mine: unknown
 }
 
-export interface Verdict {
+interface Verdict {
   status: 'applied' | 'merged' | 'conflict'
   clashes: Clash[]
   /** The container of the record, if there are conflicts. */
@@ -120,7 +120,7 @@ async function findAll(ctx: Ctx, entity: PlacedEntity<Ctx>, ids: readonly string
 }
 
 /** Records that were read for several mutations at once, by entity and id. */
-export type Ahead = Map<string, Found>
+type Ahead = Map<string, Found>
 
 /** Reads the records of the caller's mutations. Mutations of agents are left out: agents have other rights. */
 export async function readAhead(ctx: Ctx, mutations: readonly Mutation[]): Promise<Ahead> {

@@ -5,11 +5,12 @@ import { AppError } from '../../errors.ts'
 import { epochOf } from '../../events/epoch.ts'
 import { type Position, toCursor } from '../../events/position.ts'
 import { positionNow, positionOf } from '../../events/reader.ts'
+import { daysAfter } from '../../records/days.ts'
 import { isId } from '../../records/rows.ts'
 import type { Container, SyncEntity } from '../../records/sync.ts'
 import { sumsOf } from './checks.ts'
 import { readableBy } from './containers.ts'
-import { containersFor, type Device, daysAgo, deviceOf, ownCopy } from './devices.ts'
+import { containersFor, type Device, deviceOf, ownCopy } from './devices.ts'
 import { follow } from './feed.ts'
 import { kept, limits } from './limits.ts'
 import { Changes } from './page.ts'
@@ -86,7 +87,7 @@ async function stateOf(ctx: Ctx, device: Device, epoch: string, cursor: string |
   const [found] = await ctx.db.select().from(syncCursors).where(eq(syncCursors.id, id))
   if (found && found.deviceId !== device.id) throw badCursor()
   const position = found ? positionOf(epoch, found.position) : 'foreign'
-  if (!found || typeof position === 'string' || found.createdAt < daysAgo(ctx.now, limits.days)) throw startOver()
+  if (!found || typeof position === 'string' || found.createdAt < daysAfter(ctx.now, -limits.days)) throw startOver()
   return { id, position, held: found.held, reading: found.reading, entities: found.entities }
 }
 

@@ -167,7 +167,7 @@ export const StatusQuery = object({
   deviceId: optional(id({ description: 'Only the containers of this device. Default: all that you can see' })),
 })
 export type StatusQuery = Static<typeof StatusQuery>
-export const DeviceItem = object({
+const DeviceItem = object({
   id: id(),
   name,
   platform,

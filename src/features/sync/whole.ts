@@ -1,7 +1,7 @@
 import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { and } from '../../db/conditions.ts'
-import { type Container, isPlaced, readCopies, type SyncEntity } from '../../records/sync.ts'
+import { BEFORE_ALL, type Container, isPlaced, readCopies, type SyncEntity } from '../../records/sync.ts'
 import { isLink, linksIn, readLinks } from './links.ts'
 import type { Changes } from './page.ts'
 import type { Reading } from './table.ts'
@@ -52,16 +52,13 @@ interface From {
 async function readEntity(ctx: Ctx, entity: SyncEntity, from: From, changes: Changes): Promise<string | undefined> {
   let { after } = from
   for (;;) {
-    if (changes.isFull) return after ?? FIRST_ID
+    if (changes.isFull) return after ?? BEFORE_ALL
     const limit = changes.next
     const read = await readRows(ctx, entity, { ...from, after }, limit, changes)
     if (read.rows < limit) return undefined
     after = read.last
   }
 }
-
-/** Lower than every id. */
-const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 async function readRows(
   ctx: Ctx,

@@ -11,7 +11,7 @@ import { visibleTo } from './rows.ts'
 import { taskComments, tasks } from './table.ts'
 
 /** An unanswered question about a task. */
-export interface OpenQuestion {
+interface OpenQuestion {
   key: string
   body: string
   author: string

@@ -125,7 +125,7 @@ export const selectItems = ({ db, actor }: Ctx) =>
     .from(tasks)
     .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
     .$dynamic()
-export type ItemRow = Awaited<ReturnType<typeof selectItems>>[number]
+type ItemRow = Awaited<ReturnType<typeof selectItems>>[number]
 
 export const selectFound = ({ db, actor }: Ctx) =>
   db

@@ -24,6 +24,7 @@ import {
 } from '../../schema.ts'
 import { LinkedRecord } from '../links/schema.ts'
 import { Evidence } from '../projects/workflow/workflow-schema.ts'
+import { itemTitle } from '../stories/schema.ts'
 import { TaskCheckpoint } from './leases/checkpoint-schema.ts'
 
 export const kinds = ['blocks', 'relates', 'discovered_from', 'duplicates'] as const
@@ -61,7 +62,6 @@ export const Lease = object({
 })
 export type Lease = Static<typeof Lease>
 
-const taskTitle = title(200, { example: 'Lock the data folder' })
 const key = text(20, { example: 'TUT-42' })
 const labels = array(title(50, { example: 'backend' }), 50, { uniqueItems: true })
 const description = text(50_000)
@@ -78,7 +78,7 @@ export const TaskItem = object({
   parentId: nullable(id()),
   number: int({ example: 42 }),
   key,
-  title: taskTitle,
+  title: itemTitle,
   status: oneOf(statuses),
   priority: oneOf(priorities),
   assignee: nullable(Party),
@@ -103,7 +103,7 @@ export const Task = object({
 })
 export type Task = Static<typeof Task>
 
-const Related = object({ id: id(), key, title: taskTitle, status: oneOf(statuses), kind: oneOf(kinds) })
+const Related = object({ id: id(), key, title: itemTitle, status: oneOf(statuses), kind: oneOf(kinds) })
 export type Related = Static<typeof Related>
 const WaitsFor = object({
   ...Related.properties,
@@ -147,8 +147,8 @@ export type TaskEvidence = Static<typeof TaskEvidence>
 export const taskActions = ['update', 'complete', 'claim', 'release', 'comment', 'relate', 'remove', 'verify'] as const
 export type TaskAction = (typeof taskActions)[number]
 
-const Neighbour = object({ id: id(), key, title: taskTitle, status: oneOf(statuses) })
-const Named = object({ id: id(), title: taskTitle })
+const Neighbour = object({ id: id(), key, title: itemTitle, status: oneOf(statuses) })
+const Named = object({ id: id(), title: itemTitle })
 export const TaskDetail = object({
   ...Task.properties,
   project: object({ id: id(), name: text(100, { example: 'Tutti' }), slug: text(63, { example: 'tutti' }) }),
@@ -179,7 +179,7 @@ const assignee = text(254, {
   example: 'me',
 })
 const changeable = {
-  title: taskTitle,
+  title: itemTitle,
   description: nullable(description),
   priority: oneOf(priorities),
   assignee: nullable(assignee),
@@ -194,7 +194,7 @@ const changeable = {
 
 export const TaskCreate = object({
   ...partial(object(changeable)).properties,
-  title: taskTitle,
+  title: itemTitle,
   status: optional(oneOf(['backlog', 'todo'], { description: 'Default: todo' })),
 })
 export type TaskCreate = Static<typeof TaskCreate>
@@ -218,7 +218,7 @@ export const TaskPatch = partial(
 export type TaskPatch = Static<typeof TaskPatch>
 
 const createdById = nullable(id())
-const Freed = Type.Array(object({ id: id(), key, title: taskTitle, createdById }))
+const Freed = Type.Array(object({ id: id(), key, title: itemTitle, createdById }))
 /** Tells a caller that it took a task over from another connection of the same token. */
 const takenOver = optional(text(500, { example: 'You held it on another connection.' }))
 export const TaskClaimed = object({ ...Task.properties, takenOver })
@@ -253,7 +253,7 @@ export const TaskCompleted = object({
     }),
   ),
   takenOver,
-  next: nullable(object({ key, title: taskTitle, createdById, why: text(2000, { example: 'high priority' }) })),
+  next: nullable(object({ key, title: itemTitle, createdById, why: text(2000, { example: 'high priority' }) })),
   claimed: optional({ ...TaskDetail, [noExample]: true }),
   noNext: optional(text(2000, { description: 'With claimNext: why there is no next task' })),
 })
@@ -288,7 +288,7 @@ export type TaskNext = Static<typeof TaskNext>
 export const NextTask = object({
   task: nullable(Task),
   why: text(2000, { example: 'Highest priority of 5 ready tasks; TUT-43 waits for it' }),
-  waiting: Type.Array(object({ key, title: taskTitle, reason: text(500, { example: 'waits for TUT-41' }) })),
+  waiting: Type.Array(object({ key, title: itemTitle, reason: text(500, { example: 'waits for TUT-41' }) })),
 })
 export type NextTask = Static<typeof NextTask>
 

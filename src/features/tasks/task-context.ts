@@ -65,7 +65,7 @@ const oldestFirst = <T extends { createdAt: string }>(newestFirst: T[]): T[] =>
   newestFirst.reverse().map((one) => ({ ...one, createdAt: toIso(one.createdAt) }))
 
 /** Returns a task's relations and parts that the caller sees, its last comments and its evidence. */
-export async function around(ctx: Ctx, taskId: string): Promise<Around> {
+async function around(ctx: Ctx, taskId: string): Promise<Around> {
   const [found] = await select(ctx.db, { id: taskId, ...rightsOf(ctx.actor) })
   if (!found) throw new Error('a select without a table gave no row')
   return toAround(found)

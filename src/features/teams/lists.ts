@@ -12,7 +12,7 @@ import type { FeaturePage, FeatureQuery } from '../workflow/schema.ts'
 import * as featureList from '../workflow/service.ts'
 
 /** Returns the context for a team given by its id instead of X-Organization-Id. The called actions check access. */
-export function within(ctx: Ctx, id: string): Ctx {
+function within(ctx: Ctx, id: string): Ctx {
   if (!ctx.actor.memberships.has(id)) throw notFound('organization', id)
   return { ...ctx, actor: inOrganization(ctx.actor, id) }
 }

@@ -65,7 +65,7 @@ export const Analytics = object({
 export type Analytics = Static<typeof Analytics>
 
 const { email: _, organizationId: __, joinedAt: ___, ...face } = Member.properties
-export const Presence = object({
+const Presence = object({
   ...face,
   status: oneOf(['online', 'away', 'offline'], {
     description: 'Last seen within 2 minutes, within 15 minutes, or earlier',

@@ -33,7 +33,7 @@ const toolsets = array(toolsetName, 20, {
 const expiresInDays = int({ min: 1, max: 3650, example: 90 })
 
 /** The projects that a credential is limited to. */
-export const projectLimit = array(id(), 100, {
+const projectLimit = array(id(), 100, {
   uniqueItems: true,
   description: 'The only projects that it sees. It cannot be changed later',
 })

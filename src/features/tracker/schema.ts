@@ -41,7 +41,7 @@ export const TrackedRepositoryQuery = object({
 })
 export type TrackedRepositoryQuery = Static<typeof TrackedRepositoryQuery>
 
-export const TrackedIssue = object({
+const TrackedIssue = object({
   id: id(),
   repo,
   number: int({ min: 1, example: 42 }),
@@ -52,7 +52,6 @@ export const TrackedIssue = object({
   url,
   updatedAt: instant(),
 })
-export type TrackedIssue = Static<typeof TrackedIssue>
 export const TrackedIssuePage = pageOf(TrackedIssue)
 export type TrackedIssuePage = Static<typeof TrackedIssuePage>
 export const TrackedIssueQuery = object({

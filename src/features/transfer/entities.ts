@@ -19,7 +19,7 @@ import { View } from '../views/schema.ts'
 import { Feature, FeatureReview, SubmittedEvidence } from '../workflow/schema.ts'
 
 /** How exports describe an entity: a kind of record, or a part of records. */
-export interface Entity {
+interface Entity {
   /** The response schema of the web API: a record that the API could not have returned is not imported. */
   readonly schema?: TObject
   /** Its references besides `projectId`, the owning record first. */

@@ -29,7 +29,7 @@ const ImportedFile = object({
   createdAt: instant(),
   base64: text(Math.ceil(FILE_BYTES / 3) * 4),
 })
-export type ImportedFile = Static<typeof ImportedFile>
+type ImportedFile = Static<typeof ImportedFile>
 
 /**
  * Reads the files of records of a kind, the bytes of one at a time. `now` is called before each file and selects the

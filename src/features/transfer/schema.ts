@@ -18,7 +18,7 @@ export const ExportFile = Type.Unsafe<Response>(
   }),
 )
 
-export const MOST_RECORDS = 200
+const MOST_RECORDS = 200
 const Person = object({ id: id(), email: email() })
 const Line = object({ entity: text(40, { minLength: 1, example: 'note' }), record: jsonObject() })
 export type Line = Static<typeof Line>

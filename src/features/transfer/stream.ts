@@ -40,7 +40,7 @@ export interface Source {
   end(): Promise<void>
 }
 
-export type Format = 'ndjson' | 'json'
+type Format = 'ndjson' | 'json'
 
 /** Returns the lines as a stream of bytes. The last line contains the count of the others and their SHA-256. */
 export function streamOf({ pages, end }: Source, format: Format): ReadableStream<Uint8Array> {

@@ -5,7 +5,7 @@ import { acting, watching } from './rules.ts'
 import type { Access } from './schema.ts'
 
 /** The facts that decide who may reach a tunnel's services. */
-export interface Reachable {
+interface Reachable {
   organizationId: string
   ownerId: string
   access: Access

@@ -5,6 +5,7 @@ import { randomTail } from '../../auth/secrets.ts'
 import { newId } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
+import { daysAfter } from '../../records/days.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import { slugify } from '../../text/text.ts'
 import { tunnelUpdated } from './events.ts'
@@ -14,7 +15,7 @@ import { tunnelFormerSlugs, tunnels } from './table.ts'
 
 /** Days for which the slug of a deleted or renamed tunnel is reserved for its owner: its address may be bookmarked. */
 const REST_DAYS = 7
-const restedAt = ({ now }: Ctx): string => new Date(Date.parse(now) - REST_DAYS * 86_400_000).toISOString()
+const restedAt = ({ now }: Ctx): string => daysAfter(now, -REST_DAYS)
 
 /** Changes the given fields. The caller has checked the permission. */
 export async function change(ctx: Ctx, before: TunnelRow, patch: TunnelPatch): Promise<TunnelRow> {

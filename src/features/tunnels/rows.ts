@@ -111,7 +111,7 @@ export function addressOf({ tunnels: switchboard }: App, slug: string, service: 
   return switchboard.addressOf(slug, service) ?? null
 }
 
-export const mcpAddressOf = ({ url }: Pick<App, 'url'>, slug: string, server: string): string =>
+const mcpAddressOf = ({ url }: Pick<App, 'url'>, slug: string, server: string): string =>
   `${url}/mcp/tunnels/${slug}/${server}`
 
 export const about = <D extends object>(
@@ -146,7 +146,7 @@ export async function userOf(
 
 const emails = new Map<string, { email: string; at: number }>()
 /** Services receive the address with every request, so it is cached for a minute. */
-export async function emailOf({ db }: Pick<Ctx, 'db'>, userId: string): Promise<string> {
+async function emailOf({ db }: Pick<Ctx, 'db'>, userId: string): Promise<string> {
   const known = emails.get(userId)
   if (known && performance.now() - known.at < 60_000) return known.email
   const [user] = await db.select({ email: users.email }).from(users).where(eq(users.id, userId))

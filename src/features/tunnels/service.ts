@@ -4,6 +4,7 @@ import { currentOrganization } from '../../auth/actor.ts'
 import { permissionOf, refusalOf, refuse } from '../../auth/policy.ts'
 import { hasAll } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
+import { daysAfter } from '../../records/days.ts'
 import { keyset } from '../../records/page.ts'
 import { change } from './changing.ts'
 import { tunnelDeleted } from './events.ts'
@@ -73,7 +74,7 @@ export const remove = write(
 export const status = read('tunnels.status', reading, async (ctx, { ref }: { ref: string }): Promise<TunnelStatus> => {
   const tunnel = await find(ctx, ref)
   const [session] = await ctx.db.select().from(tunnelSessions).where(eq(tunnelSessions.tunnelId, tunnel.id))
-  const dayAgo = new Date(Date.parse(ctx.now) - 86_400_000).toISOString()
+  const dayAgo = daysAfter(ctx.now, -1)
   const [traffic] = await ctx.db
     .select({
       requests: sql<number>`coalesce(sum(${tunnelHours.requests}), 0)::float8`,

@@ -138,7 +138,7 @@ export const heartbeat = flow(
 )
 
 /** Marks machines as offline whose server process has died, so that no one renews their lease. */
-export const expire = write('tunnels.expire', machine, async (ctx): Promise<void> => {
+const expire = write('tunnels.expire', machine, async (ctx): Promise<void> => {
   const ended = await ctx.db
     .update(tunnelSessions)
     .set({ online: false })
@@ -176,7 +176,7 @@ export async function writeTraffic(app: App): Promise<void> {
   }
 }
 
-export const isDue = async ({ db, clock }: App): Promise<boolean> =>
+const isDue = async ({ db, clock }: App): Promise<boolean> =>
   (await db.$count(
     tunnelSessions,
     and(eq(tunnelSessions.online, true), lt(tunnelSessions.leaseUntil, clock().toISOString())),

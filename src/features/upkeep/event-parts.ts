@@ -2,17 +2,15 @@ import { type Ctx, flow, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { type Part, partsOf } from '../../db/parts.ts'
 import { dropPart, isInTheWay, type PartitionLimits, partition, partsBefore } from '../../events/partitions.ts'
+import { daysAfter } from '../../records/days.ts'
 
-const DAY_MS = 86_400_000
 export const EVENT_DAYS = 365
 /** Events of a partition are not deleted one by one within this time: the partition will be dropped as a whole. */
 const PART_DAYS = 60
 
-export const daysAgo = (now: string, days: number): string => new Date(Date.parse(now) - days * DAY_MS).toISOString()
-
 /** Returns the time before which events are deleted one by one. */
 export async function eventsBefore(ctx: Ctx): Promise<string> {
-  return daysAgo(ctx.now, EVENT_DAYS + ((await partsOf(ctx.app.driver, 'events')) ? PART_DAYS : 0))
+  return daysAfter(ctx.now, -EVENT_DAYS - ((await partsOf(ctx.app.driver, 'events')) ? PART_DAYS : 0))
 }
 
 /**
@@ -25,7 +23,7 @@ export const divideEvents = flow(
   async (ctx, limits: Omit<PartitionLimits, 'now'>): Promise<void> => {
     const { driver, log } = ctx.app
     if (driver.kind !== 'postgres') return
-    const before = daysAgo(ctx.now, EVENT_DAYS)
+    const before = daysAfter(ctx.now, -EVENT_DAYS)
     for (const part of await partsBefore(driver, before)) {
       await dropOne(ctx, { part, before })
       log.info('old partition of the events dropped', { part: part.name })

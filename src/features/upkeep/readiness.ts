@@ -1,4 +1,5 @@
 import type { Driver } from '../../db/driver.ts'
+import { BEFORE_ALL } from '../../records/sync.ts'
 import type { Finding } from './finding.ts'
 
 /** Tasks per statement: on the embedded database all others wait for it. */
@@ -20,7 +21,7 @@ const counted = {
 export async function readiness(driver: Driver, repair: boolean): Promise<Finding> {
   const what = 'readiness'
   let wrong = 0
-  let last: unknown = '00000000-0000-0000-0000-000000000000'
+  let last: unknown = BEFORE_ALL
   try {
     while (last !== null) {
       const { rows } = await driver.query(repair ? counted.repair : counted.check, [String(last)])

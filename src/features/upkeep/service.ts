@@ -8,6 +8,7 @@ import { or } from '../../db/conditions.ts'
 import { appliedIds } from '../../db/migrate.ts'
 import { counters } from '../../db/table.ts'
 import { events, idempotencyKeys } from '../../events/table.ts'
+import { daysAfter } from '../../records/days.ts'
 import { version } from '../../version.ts'
 import { attachments } from '../attachments/table.ts'
 import { deviceCodes } from '../devices/table.ts'
@@ -27,7 +28,7 @@ import { tunnelActions, tunnelHours } from '../tunnels/table.ts'
 import { loginSessions, refreshTokens } from '../users/table.ts'
 import { workspaceInvites } from '../workspaces/table.ts'
 import { look } from './doctor.ts'
-import { daysAgo, EVENT_DAYS, eventsBefore } from './event-parts.ts'
+import { EVENT_DAYS, eventsBefore } from './event-parts.ts'
 
 const DELETED_DAYS = 30
 const NOTIFICATION_DAYS = 180
@@ -172,7 +173,7 @@ export const purge = flow(
   'upkeep.purge',
   machine,
   async (ctx, _: Record<string, never>): Promise<Record<string, number>> => {
-    const ago = (days: number) => daysAgo(ctx.now, days)
+    const ago = (days: number) => daysAfter(ctx.now, -days)
     const removed: Record<string, number> = {}
     for (const kept of await keptTables(ctx, {}))
       removed[kept.table] = await purgeAll(ctx, { table: kept.table, where: isOver(kept, ago(DELETED_DAYS)) })

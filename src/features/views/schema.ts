@@ -16,7 +16,7 @@ import {
 } from '../../schema.ts'
 import { projectFilter } from '../projects/schema.ts'
 
-export const viewActions = ['update', 'remove'] as const
+const viewActions = ['update', 'remove'] as const
 
 const name = title(80, { example: 'Mine, due this week' })
 const query = text(2000, { description: 'The part of the address after the ?', example: 'view=list&assignee=me' })

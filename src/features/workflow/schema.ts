@@ -77,7 +77,7 @@ export const Feature = object({
 })
 export type Feature = Static<typeof Feature>
 
-export const featureActions = ['update', 'advance', 'verify', 'review', 'override', 'remove'] as const
+const featureActions = ['update', 'advance', 'verify', 'review', 'override', 'remove'] as const
 export type FeatureAction = (typeof featureActions)[number]
 
 export const MissingItem = object({

@@ -47,7 +47,7 @@ const actorColumns = () => ({
 })
 
 /** The level of trust in evidence. `missing`: the code host does not have something that it names. */
-export type EvidenceLevel = 'reported' | 'missing' | 'observed' | 'verified'
+type EvidenceLevel = 'reported' | 'missing' | 'observed' | 'verified'
 
 /** Evidence submitted at gates. Later only its level changes, and whether it still counts. */
 export const featureEvidence = pgTable(

@@ -18,7 +18,7 @@ import {
 } from '../../schema.ts'
 import { teamRoles, Workspace } from './schema.ts'
 
-export const inviteStatuses = ['pending', 'accepted', 'declined', 'cancelled', 'expired'] as const
+const inviteStatuses = ['pending', 'accepted', 'declined', 'cancelled', 'expired'] as const
 
 const team = object({ id: id(), name: text(100, { example: 'Analytical Engines' }) })
 const role = oneOf(teamRoles, { description: 'The role that the team gets in the workspace' })

@@ -4,6 +4,7 @@ import { userIdOf } from '../../auth/actor.ts'
 import { byRow, refuse, roleRefusal } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
+import { daysAfter } from '../../records/days.ts'
 import { countSent } from '../invites/service.ts'
 import { oneLine } from '../mail/message.ts'
 import { queueMail } from '../mail/service.ts'
@@ -82,7 +83,7 @@ export const invite = write(
 )
 
 async function store(ctx: Ctx, { id, email, role }: WorkspaceInviteCreate & { id: string }) {
-  const expiresAt = new Date(Date.parse(ctx.now) + DAYS * 86_400_000).toISOString()
+  const expiresAt = daysAfter(ctx.now, DAYS)
   const values = { role, invitedById: userIdOf(ctx.actor), expiresAt, updatedAt: ctx.now }
   // The lock keeps two invitations to one address from being stored at once.
   await ctx.db.select({ id: workspaces.id }).from(workspaces).where(eq(workspaces.id, id)).for('update')

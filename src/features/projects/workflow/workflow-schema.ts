@@ -26,7 +26,7 @@ export const Evidence = object({
 })
 export type Evidence = Static<typeof Evidence>
 
-export const evidenceParts = ['summary', 'files', 'commits', 'pullRequests', 'tests', 'testRuns', 'links'] as const
+const evidenceParts = ['summary', 'files', 'commits', 'pullRequests', 'tests', 'testRuns', 'links'] as const
 const stateName = text(63, { pattern: '^[a-z][a-z0-9_]*$', example: 'in_progress' })
 export const gateName = text(63, { pattern: '^[a-z][a-z0-9_]*$', example: 'code_complete' })
 

@@ -125,7 +125,7 @@ function arrival({ transitions, gates }: Workflow, kind: FeatureKind, { to, gate
   return to
 }
 
-export type Step = { to: string; gate: string | null; missing: Missing[] } | { refused: string }
+type Step = { to: string; gate: string | null; missing: Missing[] } | { refused: string }
 
 /** Returns the state that a move leads to, and what is missing for it. The move is allowed if nothing is missing. */
 export function step(workflow: Workflow, { status, kind }: { status: string; kind: FeatureKind }, move: Move): Step {

@@ -7,6 +7,7 @@ import { advance, isWaiting, type Position } from '../../../events/position.ts'
 import { type Change, isForeign, positionNow, readChanges, settle } from '../../../events/reader.ts'
 import { projectOf, type SearchKind } from '../../../records/kind.ts'
 import type { SearchName } from '../../../records/names.ts'
+import { BEFORE_ALL } from '../../../records/sync.ts'
 import type { App } from '../../../services.ts'
 import { passages } from '../table.ts'
 import type { Burst } from './burst.ts'
@@ -168,7 +169,6 @@ interface Progress {
   after: string
 }
 
-const FIRST = '00000000-0000-0000-0000-000000000000'
 const LOOKED_AT = 500
 
 /**
@@ -263,7 +263,7 @@ export const compare = flow(
   async (ctx, { projectId, ...way }: Way & { projectId?: string }): Promise<void> => {
     for (const { kind } of ctx.app.records.followed)
       for (const of of ['records', 'passages'] as const)
-        for (let after: string | undefined = FIRST; after && !way.signal?.aborted; ) {
+        for (let after: string | undefined = BEFORE_ALL; after && !way.signal?.aborted; ) {
           const page: [string, boolean][] = await step(way, () =>
             differing(ctx, { kind, projectId, of, after: after as string }),
           )

@@ -4,6 +4,7 @@ import { flow, write } from '../../../action.ts'
 import { machine } from '../../../auth/policy.ts'
 import { meta } from '../../../db/table.ts'
 import type { SearchName } from '../../../records/names.ts'
+import { BEFORE_ALL } from '../../../records/sync.ts'
 import { passages } from '../table.ts'
 import { step, type Way } from './indexing.ts'
 
@@ -12,7 +13,6 @@ const KEY = 'search.texts'
 const TEXTS = '3'
 /** Records per write, so that a write stays far below the statement timeout and others wait only briefly. */
 export const RENEWED_AT_ONCE = 500
-const FIRST = '00000000-0000-0000-0000-000000000000'
 
 interface Page {
   kind: string
@@ -82,7 +82,7 @@ export const renewTexts = flow('search.renewTexts', machine, async (ctx, way: Wa
   if (kept?.value === TEXTS) return
   for (const { kind, search } of ctx.app.records.followed) {
     if (!search.grown) continue
-    for (let after: string | undefined = FIRST; after !== undefined; ) {
+    for (let after: string | undefined = BEFORE_ALL; after !== undefined; ) {
       const page: Page = { kind, after }
       after = await step(way, () => renewSome(ctx, page))
       if (way.signal?.aborted) return

@@ -19,7 +19,7 @@ const pullRequest = /\/(pull|pulls|merge_requests)\/\d+/
  * Returns lines of evidence in the shape of a feature's evidence: commits and addresses by their type, the rest as
  * text. `otherwise` is the summary if there is no text.
  */
-export function evidenceOf(lines: readonly string[], otherwise: string): Evidence {
+function evidenceOf(lines: readonly string[], otherwise: string): Evidence {
   const links = lines.filter((line) => address.test(line))
   const parts = {
     commits: lines.filter((line) => commit.test(line)),

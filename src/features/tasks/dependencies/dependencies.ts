@@ -7,7 +7,7 @@ import { AppError, invalid } from '../../../errors.ts'
 import { nameChanged } from '../../../records/changed.ts'
 import { circleIn, wayTo } from '../../../records/cycles.ts'
 import { notify } from '../../notifications/service.ts'
-import { organizations } from '../../organizations/table.ts'
+import { takeTurns } from '../../projects/names.ts'
 import { readersOf } from '../../projects/readers.ts'
 import { visibleTo as projectVisibleTo } from '../../projects/rows.ts'
 import { projects } from '../../projects/table.ts'
@@ -19,15 +19,10 @@ import { taskDependencies as dependencies, tasks } from '../table.ts'
 
 const MOST_SHOWN = 100
 
-/** Locks the team, because two concurrent changes of dependencies could together create a cycle. */
-export const takeTurns = (ctx: Ctx, organizationId: string): Promise<unknown> =>
-  ctx.db
-    .select({ id: organizations.id })
-    .from(organizations)
-    .where(eq(organizations.id, organizationId))
-    .for('no key update')
-
-/** Finds blockers for a task of the team, and locks the team. `hidden`: blockers that the caller cannot see. */
+/**
+ * Finds blockers for a task of the team. Locks the team, because two concurrent changes could together create a cycle.
+ * `hidden`: blockers that the caller cannot see.
+ */
 export async function findBlockers(ctx: Ctx, organizationId: string, refs: readonly string[]): Promise<string[]> {
   await takeTurns(ctx, organizationId)
   const blockers = new Set<string>()

@@ -24,7 +24,7 @@ export const scopeOf = (ctx: Ctx, projectId: string | undefined): SQL =>
     projectId ? eq(tasks.projectId, projectId) : eq(tasks.organizationId, currentOrganization(ctx.actor)),
   )
 
-export interface Begun {
+interface Begun {
   id: string
   since: string
   seenAt: string

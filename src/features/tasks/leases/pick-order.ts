@@ -14,7 +14,7 @@ const [assignee, byPriority, ...others] = pickOrder(tasks)
 export const urgency = byPriority
 const byUrgency = [urgency, ...others]
 
-const isUnheld = (now: string): SQL => or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now))
+export const isUnheld = (now: string): SQL => or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now))
 /** SQL condition: planned, and not blocked. */
 const planned = (now: string): SQL => and(startable(tasks), isUnheld(now), not(parentIsBlocked))
 /** SQL condition: started by a worker whose lease has expired, and not blocked. */

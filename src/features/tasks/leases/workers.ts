@@ -77,7 +77,7 @@ export const isUnnamed = ({ isWithoutConnection, sessionId }: Worker): boolean =
  * a connection that is known to have closed, unless both name different sessions: a restarted client continues its
  * work. A lease without a credential was assigned to an agent, and belongs to the first worker that acts as it.
  */
-export const isLeasedTo = ({ type, id, sessionId, credentialId, connection, takesHanded }: Worker): SQL => {
+const isLeasedTo = ({ type, id, sessionId, credentialId, connection, takesHanded }: Worker): SQL => {
   const session = sessionId ? or(isNull(tasks.leaseSessionId), eq(tasks.leaseSessionId, sessionId)) : undefined
   const here = sql`${tasks.leaseConnection} is not distinct from ${connection}::text`
   const free = or(isNotNull(tasks.leaseClosedAt), here)

@@ -1,4 +1,4 @@
-import { eq, gt, inArray, isNotNull, isNull, lte, type SQL, sql } from 'drizzle-orm'
+import { eq, gt, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../../action.ts'
 import { currentOrganization } from '../../../auth/actor.ts'
 import { rightsOf } from '../../../auth/rights.ts'
@@ -12,7 +12,7 @@ import { inList } from '../../../schema.ts'
 import { selvesFor } from '../../agents/parties.ts'
 import { type ProjectFilter, projectFilter } from '../../projects/current.ts'
 import { stories } from '../../stories/table.ts'
-import { ready } from '../leases/pick-order.ts'
+import { isUnheld, ready } from '../leases/pick-order.ts'
 import { visibleTo } from '../rows.ts'
 import { dueOrNever, taskComments, tasks } from '../table.ts'
 import type { TaskQuery } from './list-schema.ts'
@@ -35,8 +35,8 @@ export async function filtersOf(ctx: Ctx, query: ListQuery): Promise<(SQL | unde
     isOpen(tasks.status, query.open),
     query.priority && inArray(tasks.priority, inList<Priority>(query.priority)),
     query.assignee === undefined ? undefined : await isOfParties(ctx, query.assignee, 'assigneeId'),
-    held && (isNobody(query.holder) ? or(isFree(ctx.now), held) : and(isLeased(ctx.now), held)),
-    query.leased === undefined ? undefined : query.leased ? isLeased(ctx.now) : isFree(ctx.now),
+    held && (isNobody(query.holder) ? or(isUnheld(ctx.now), held) : and(isLeased(ctx.now), held)),
+    query.leased === undefined ? undefined : query.leased ? isLeased(ctx.now) : isUnheld(ctx.now),
     query.labels ? hasAll(tasks.labels, query.labels) : hasLabel(query.label),
     query.dueBefore && sql`${dueOrNever(tasks)} < ${query.dueBefore}::timestamptz`,
     query.dueAfter && and(sql`${dueOrNever(tasks)} >= ${query.dueAfter}::timestamptz`, sql`${tasks.dueAt} is not null`),
@@ -61,9 +61,8 @@ const hasStatus = (status: Status): SQL =>
 /** SQL condition: it has one of the listed states. Undefined without a list. */
 export const hasAnyStatus = (list: string | undefined): SQL | undefined => or(...inList<Status>(list).map(hasStatus))
 
-/** SQL conditions: the task is claimed, or unclaimed. The index of leases needs the holder. */
+/** SQL condition: the task is claimed. The index of leases needs the holder. */
 export const isLeased = (now: string): SQL => and(isNotNull(tasks.leaseHolderId), gt(tasks.leaseExpiresAt, now))
-const isFree = (now: string): SQL => or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now))
 
 const isNobody = (list: string | undefined): boolean => inList(list).some((who) => who.toLowerCase() === 'none')
 

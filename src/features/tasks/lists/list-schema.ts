@@ -82,7 +82,7 @@ export const TaskGroups = object({
 })
 export type TaskGroups = Static<typeof TaskGroups>
 
-export const countsBy = ['status', 'priority', 'assignee', 'holder', 'label', 'story', 'epic'] as const
+const countsBy = ['status', 'priority', 'assignee', 'holder', 'label', 'story', 'epic'] as const
 export const TaskCountsQuery = object({ by: oneOf(countsBy, { example: 'status' }), ...taskFilters })
 export type TaskCountsQuery = Static<typeof TaskCountsQuery>
 export const TaskCounts = object({

@@ -1,4 +1,4 @@
-import { desc, eq, gt, inArray, isNull, lt, lte, sql } from 'drizzle-orm'
+import { eq, gt, inArray, isNull, lt, lte } from 'drizzle-orm'
 import type { Ctx } from '../../../action.ts'
 import { userIdOf } from '../../../auth/actor.ts'
 import { permissionOf, type Refusal, refusalOf, roleRefusal } from '../../../auth/policy.ts'
@@ -31,7 +31,7 @@ const item = {
   outputCut: tunnelActions.outputCut,
 }
 
-export interface ActionRow extends Omit<TunnelAction, 'caller' | 'durationMs' | 'can'> {
+interface ActionRow extends Omit<TunnelAction, 'caller' | 'durationMs' | 'can'> {
   callerId: string | null
   callerName: string | null
 }
@@ -130,6 +130,3 @@ export const isOverdue = (queuedBefore: string, startedBefore: string) =>
 
 export const isActive = (tunnelId: string) =>
   and(eq(tunnelActions.tunnelId, tunnelId), inArray(tunnelActions.state, ['running', 'awaiting_confirmation']))
-
-export const newestFirst = [desc(tunnelActions.createdAt), desc(tunnelActions.id)] as const
-export const countOf = sql<number>`count(*)::int`

@@ -6,6 +6,7 @@ import { check } from '../../../check.ts'
 import { newId } from '../../../db/columns.ts'
 import { and } from '../../../db/conditions.ts'
 import { AppError, invalid } from '../../../errors.ts'
+import { daysAfter } from '../../../records/days.ts'
 import { keyset } from '../../../records/page.ts'
 import { id as idSchema, object } from '../../../schema.ts'
 import { actionLimits } from '../../../tunnel/actions/action.ts'
@@ -156,7 +157,7 @@ export const history = read(
   async (ctx, { ref, ...query }: HistoryQuery & { ref: string }): Promise<TunnelActionPage> => {
     const tunnel = await find(ctx, ref)
     const page = keyset({ createdAt: tunnelActions.createdAt }, tunnelActions.id, query, { sort: 'createdAt' })
-    const since = new Date(Date.parse(ctx.now) - HISTORY_DAYS * 86_400_000).toISOString()
+    const since = daysAfter(ctx.now, -HISTORY_DAYS)
     const filters = and(seenOf(ctx, tunnel), gt(tunnelActions.createdAt, since))
     const rows = await selectActions(ctx)
       .where(page.where(filters))
