@@ -36,7 +36,7 @@ interface Hints {
   secret?: readonly string[]
   /**
    * Keeps something that the server needs for itself (the index of search, sums, tickets of connections), so it leaves
-   * no row in `events` if it emits none. Rows stay for a year, and nobody looks for these among what people did.
+   * no row in `events` if it emits none. Rows stay for a year, and no one looks for these among what people did.
    */
   bookkeeping?: true
 }
@@ -125,7 +125,7 @@ async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input
       }
     }
     const result = await work(inner, input)
-    // Every write is audited, even one that emits no event, and whatever an administrator does as somebody else.
+    // Every write is audited, even one that emits no event, and whatever an administrator does as someone else.
     if (unit.events.length === 0 && (!hints.bookkeeping || actor.session?.impersonatorId))
       unit.events.push(eventOf(inner, action, action, { userId: actor.userId }))
     requireEventsWithinLimit(inner, unit)
@@ -156,13 +156,13 @@ function requireEventsWithinLimit({ app, actor }: Ctx, { action, events }: NonNu
 }
 
 /**
- * A call without a credential is recorded only if it concerns an account or a team: anybody can repeat it as often as
+ * A call without a credential is recorded only if it concerns an account or a team: anyone can repeat it as often as
  * they like, and every row is kept for a year.
  */
 const isRecorded = ({ actor, userId, organizationId }: AppEvent): boolean =>
   actor.kind !== 'anonymous' || userId !== null || organizationId !== null
 
-/** Audits what is not a write: what an administrator reads while acting as somebody else, or a backup. */
+/** Audits what is not a write: what an administrator reads while acting as someone else, or a backup. */
 export async function auditRead(ctx: Ctx, action: string): Promise<void> {
   const { text, params } = insertEvent(eventOf(ctx, action, action, { userId: ctx.actor.userId }), ctx.connection)
   await ctx.app.driver.query(text, params)

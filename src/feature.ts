@@ -47,7 +47,7 @@ export interface Sender {
   signedIn(): Promise<Ctx>
 }
 
-/** Takes a form that browsers send without any script; `ctx` is nobody's. */
+/** Takes a form that browsers send without any script; `ctx` is no one's. */
 export type SiteFormOf = (ctx: Ctx, fields: URLSearchParams, sender: Sender) => Promise<SiteAnswer>
 
 /**

@@ -7,5 +7,5 @@ import type { Worker } from './live/following.ts'
 /** Returns the agents that work on tasks of these organizations now. */
 export const workersOf = hook<{ organizationIds: readonly string[] }, Worker[]>('live.workersOf')
 
-/** Returns those of the ids whose topic `record:<id>` the actor may watch although they are no records. */
+/** Returns the ids that are not records but whose topic `record:<id>` the actor may subscribe to. */
 export const watchable = hook<{ actor: Actor; ids: readonly string[] }, string[]>('live.watchable')

@@ -48,7 +48,7 @@ const isInstant = (value: string): boolean => {
   const [year = 0, month = 0, day = 0] = value.slice(0, 10).split('-').map(Number)
   return year > 0 && day <= new Date(Date.UTC(year, month, 0)).getUTCDate() && !Number.isNaN(Date.parse(value))
 }
-/** A date without a time begins at midnight UTC, for everybody. */
+/** A date without a time begins at midnight UTC, for everyone. */
 const midnight = (value: string): string => (value.length === 10 ? `${value}T00:00:00.000Z` : value)
 FormatRegistry.Set('date-time', isInstant)
 FormatRegistry.Set('date-or-time', (value) => isInstant(midnight(value)))

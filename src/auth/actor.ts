@@ -69,7 +69,7 @@ export interface Actor {
     readonly name: string
     /** The program that it runs in. */
     readonly client?: string
-    /** It was made for a token of this user, and works for nobody else. */
+    /** It was made for a token of this user, and works for no one else. */
     readonly forUser?: true
   }
   /** For a credential that is limited to projects: the only ones that it sees. It belongs to one team. */

@@ -97,7 +97,7 @@ export class Authenticator {
   }
 
   /**
-   * Reads the rights of an open connection again, past the cache and by the id of its credential, so that nobody needs
+   * Reads the rights of an open connection again, past the cache and by the id of its credential, so that no one needs
    * to keep the secret. A login session outlives the token that opened the connection. Not counted as a use.
    */
   async again({ kind, credentialId }: Pick<Actor, 'kind' | 'credentialId'>): Promise<Renewed> {
@@ -265,7 +265,7 @@ function actorOf(row: AnyRow): Actor {
 
 const everybody: Concerns = () => true
 
-/** Returns whose rights the event may have changed; undefined if nobody's. */
+/** Returns whose rights the event may have changed; undefined if no one's. */
 export function rightsChangedBy(events: Catalogue, event: AppEvent): Concerns | undefined {
   if (!events.changesRights(event)) return undefined
   return events.get(event.type) ? concernedBy(event) : everybody

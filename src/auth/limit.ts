@@ -28,7 +28,7 @@ export const limitRefusal = (actor: Actor, projectId: string | null | undefined,
 export const requireWithinLimit = (actor: Actor, projectId: string | null | undefined, what: string): void =>
   refuse(limitRefusal(actor, projectId, what))
 
-/** Returns the limit of somebody who needs the rights of both credentials. */
+/** Returns the limit of someone who needs the rights of both credentials. */
 export function commonLimit(a: Actor, b: Actor): Pick<Actor, 'projects'> {
   const limits = [a.projects, b.projects].filter((projects) => projects !== undefined)
   const [first, ...others] = limits

@@ -91,7 +91,7 @@ export async function returnAttempt(driver: Driver, key: string): Promise<void> 
 }
 
 /**
- * Limits guesses at somebody's secret: after `free` failures within the window, each further one doubles the wait, from
+ * Limits guesses at someone's secret: after `free` failures within the window, each further one doubles the wait, from
  * a minute to an hour. Counts before the guess is checked, so that parallel ones are counted too; a correct guess
  * resets the count.
  */

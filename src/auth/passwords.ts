@@ -30,7 +30,7 @@ async function gate<T>(work: () => Promise<T>): Promise<T> {
 
 export const hashPassword = (password: string): Promise<string> => gate(() => Bun.password.hash(password, options))
 
-/** Hash of a random password nobody knows, with the options above. */
+/** Hash of a random password no one knows, with the options above. */
 const DECOY =
   '$argon2id$v=19$m=19456,t=2,p=1$7M2VKmoV90gNBV0ZxzAQqt0BQ0tUtiVF1byZ0ZZGpX4' +
   '$UpdKgeeIdIFytoB5w9O9cCxuWI63i4KWK6H+OwbyipE'

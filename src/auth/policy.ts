@@ -80,7 +80,7 @@ export const byRow = (scope: `${string}:${'read' | 'write'}`): Rule => ({
 })
 /** For the caller's own account, on the web API. A key that is bound to one organization sees nothing of it. */
 export const account = (scope: `${string}:${'read' | 'write'}`): Rule => ({ ...byRow(scope), account: true })
-/** For every login session, including an administrator who acts as somebody else. */
+/** For every login session, including an administrator who acts as someone else. */
 export const signedIn: Rule = { kinds: ['session'], scope: null, role: null }
 /** For the signed-in user themselves: an API key or an impersonator must not create or revoke credentials. */
 export const person: Rule = { ...signedIn, own: true }

@@ -47,7 +47,7 @@ export class ClockWatch {
     return this.#level !== 'wrong'
   }
 
-  /** Throws if the clock is too wrong to give anything to somebody for a time. */
+  /** Throws if the clock is too wrong to give anything to someone for a time. */
   require(): void {
     if (!this.isTrusted)
       throw new AppError(

@@ -35,7 +35,7 @@ export interface Queryable {
 
 export interface Transaction extends Queryable {
   /**
-   * A statement whose result nobody needs: it is sent together with the next statement or with COMMIT, whose promise
+   * A statement whose result no one needs: it is sent together with the next statement or with COMMIT, whose promise
    * rejects if it fails.
    */
   defer(statement: Statement): void

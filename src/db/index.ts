@@ -105,7 +105,7 @@ export async function replicaOf(
     import('./postgres/database.ts'),
     import('./postgres/replica.ts'),
   ])
-  // Its connections log nothing: that it is away is said once, and harms nobody.
+  // Its connections log nothing: that it is away is said once, and harms no one.
   const open = (server: string) => openPostgres({ url: server, poolSize, statementTimeout })
   return new Replica({ primary, servers: serversOf(url), open, log: log && tellingTo(log), ...limits })
 }

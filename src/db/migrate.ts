@@ -27,7 +27,7 @@ export interface MigrateOptions {
   beforeChange?: () => Promise<void>
   /** Called when another transaction holds a table that has to change, and before the next try. */
   onBlocked?: (attempt: number) => void | Promise<void>
-  /** Milliseconds to wait for a table. Everybody else who needs it waits behind us. Default: 2000. */
+  /** Milliseconds to wait for a table. Everyone else who needs it waits behind us. Default: 2000. */
   lockTimeoutMs?: number
   version?: string
 }
@@ -80,7 +80,7 @@ function isNext(version: string | undefined, ours: string): boolean {
 /**
  * Runs pending migrations: those that need a transaction in one, then the indexes that are built beside running writes.
  * An advisory lock makes several instances on one Postgres take turns; the second finds nothing pending. A table that
- * somebody else holds is waited for only briefly, several times: whoever needs the table waits behind us.
+ * someone else holds is waited for only briefly, several times: whoever needs the table waits behind us.
  */
 export async function migrate(
   driver: Driver,

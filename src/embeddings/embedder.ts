@@ -1,6 +1,6 @@
 export interface EmbedOptions {
   signal?: AbortSignal
-  /** A caller is waiting: runs before all texts that nobody waits for. */
+  /** A caller is waiting: runs before all texts that no one waits for. */
   urgent?: boolean
 }
 

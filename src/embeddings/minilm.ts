@@ -42,7 +42,7 @@ export class MiniLM {
   ) {
     const { header, tensors } = unpack(asset)
     this.#tokenizer = new WordPiece(new Map(header.vocab.split('\n').map((word, id) => [word, id])))
-    // A kernel may compute one row more, which nobody reads.
+    // A kernel may compute one row more, which no one reads.
     const rows = TOKENS + 4
     const bytes = variant.Codes.BYTES_PER_ELEMENT * LAYERS * (4 * WIDTH * WIDTH + 2 * WIDTH * INNER)
     const floats = LAYERS * (4 * (5 * WIDTH + INNER) + 4 * WIDTH) + 2 * WIDTH + rows * (6 * WIDTH + INNER + 68)

@@ -92,7 +92,7 @@ export class Bus {
     return { epoch: this.#epoch, position: this.#tail.position as Position, leave }
   }
 
-  /** Stops reading where nobody follows or is about to. Other instances on the same Postgres are read in any case. */
+  /** Stops reading where no one follows or is about to. Other instances on the same Postgres are read in any case. */
   #rest(): void {
     if (this.#followers.size === 0 && this.#joining === 0 && this.driver.kind !== 'postgres') this.#tail.stop()
   }

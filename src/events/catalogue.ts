@@ -17,12 +17,12 @@ export interface EventType<P extends TProperties = TProperties, N extends string
   readonly data: P
   /**
    * `work` is in the activity feed; `access` (accounts, credentials, members, settings) only in the team's own log.
-   * `none` is nobody's work: it is in no feed, counts as no change, and no client gets it.
+   * `none` is no one's work: it is in no feed, counts as no change, and no client gets it.
    */
   readonly feed: Feed
   /**
    * What must be read again after the event. `rights`: what a credential may do (of the user in `data.userId` or
-   * `userId`; without either, of everybody who has rights in `organizationId`). `visibility`: who sees the records of a
+   * `userId`; without either, of everyone who has rights in `organizationId`). `visibility`: who sees the records of a
    * project. `prompts`: their list.
    */
   readonly changes?: 'rights' | 'visibility' | 'prompts'

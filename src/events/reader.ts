@@ -156,7 +156,7 @@ export async function positionNow(db: Db): Promise<Position> {
   const { rows } = await db.execute<{ high: string }>(
     sql`select coalesce(max(${events.seq}), 0)::text as high from ${events}`,
   )
-  // Nobody is writing, so everything up to this number is visible from now on or never comes.
+  // No one is writing, so everything up to this number is visible from now on or never comes.
   const running = await writersOf(db)
   if (running.length === 0) return { high: Number(rows[0]?.high), holes: [] }
   return settle(db, await positionWithHoles(db))

@@ -44,7 +44,7 @@ const phrases: Readonly<Record<string, Words>> = {
   commented: (what) => `commented on ${what}`,
 }
 
-/** Returns what somebody did, to be shown after their name: `completed TUT-4 Lock the data folder`. */
+/** Returns what someone did, to be shown after their name: `completed TUT-4 Lock the data folder`. */
 export function inWords(catalogue: Catalogue, type: string, data: Record<string, unknown>): string {
   if (isByHand(type)) return text(data.description) ?? type
   const parts = partsOf(type)

@@ -5,7 +5,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Reads the JSON body, limited in size and depth before it is parsed. An absent body is `{}`: where every field is
- * optional nobody has to send one, and elsewhere the refusal names the missing fields.
+ * optional no one has to send one, and elsewhere the refusal names the missing fields.
  */
 export async function readJson(request: Request, most: number): Promise<unknown> {
   const bytes = await readBytes(request, most)

@@ -136,7 +136,7 @@ export const namedTeam = ({ headers }: Request): { organizationId?: string } => 
 }
 
 /**
- * A stale cookie or token must not keep anybody from signing in: where anyone may call, a bad credential counts as
+ * A stale cookie or token must not keep anyone from signing in: where anyone may call, a bad credential counts as
  * none.
  */
 async function identify({ request, app, guard }: Call, action: AnyAction, inAddress?: true): Promise<Actor> {
@@ -162,7 +162,7 @@ async function identify({ request, app, guard }: Call, action: AnyAction, inAddr
   }
 }
 
-/** Credentials that are not for the web API. An action that is open to anybody takes them as no credential. */
+/** Credentials that are not for the web API. An action that is open to anyone takes them as no credential. */
 const elsewhere: Partial<Record<Actor['kind'], string>> = {
   mcp_token: 'An MCP token works on /mcp only. Use an API key here.',
   tunnel: 'The credential of a tunnel works for its machine only. Use an API key here.',

@@ -24,7 +24,7 @@ export function setCookies<T extends Tokens>(set: SetLike, config: Config, statu
 }
 
 /**
- * Says that somebody is signed in, so that `/` is the dashboard for them. It holds no secret: the server decides by it
+ * Says that someone is signed in, so that `/` is the dashboard for them. It holds no secret: the server decides by it
  * only which page to show, and scripts may read it.
  */
 const HERE_COOKIE = 'tutti_here'
@@ -33,7 +33,7 @@ const hereCookie = (value: string, seconds: number): string =>
 export const isHere = ({ headers }: Request): boolean =>
   /(?:^|;\s*)tutti_here=1(?:;|$)/.test(headers.get('cookie') ?? '')
 
-/** Nobody is signed in any more, as their session could not be renewed. */
+/** No one is signed in any more, as their session could not be renewed. */
 export function clearHere(set: SetLike): void {
   set.headers['set-cookie'] = [hereCookie('', 0)]
 }

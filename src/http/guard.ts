@@ -189,7 +189,7 @@ export const cookieName = (config: Config, name: string): string => (isSecure(co
 
 /**
  * Returns the value of a cookie; undefined if there are two of this name. Over plain HTTP another host of the domain
- * can set one beside ours, to sign a user in as somebody else, and nothing tells which is ours.
+ * can set one beside ours, to sign a user in as someone else, and nothing tells which is ours.
  */
 export function cookieOf(request: Request, config: Config, name: string): string | undefined {
   const wanted = cookieName(config, name)

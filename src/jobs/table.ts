@@ -3,7 +3,7 @@ import { index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import { instant, json } from '../db/columns.ts'
 
 /**
- * Durable work, written in the transaction that causes it. A job that succeeded is deleted; one that failed for good
+ * Durable work, written in the transaction that causes it. A job that succeeded is deleted; one that failed permanently
  * stays for 30 days.
  */
 export const jobs = pgTable(

@@ -11,10 +11,9 @@ interface On {
   readonly events: Catalogue
 }
 
-/** A record as a list item. */
 export type Attached = Record<string, unknown>
 
-/** Where a record is now, and who owns it if it is personal. */
+/** The current container of a record, and the owner of a personal one. */
 interface Where {
   organizationId: string | null
   projectId: string | null
@@ -23,9 +22,9 @@ interface Where {
 }
 
 /**
- * Returns the records that events are about, as they are now, by the id of the event: one statement per kind. A record
- * that is in another place than the event says is left out, because other people may see it there. It holds only
- * fields that are equal for all who see the place.
+ * Returns the current records of events by event id, with one statement per kind. Leaves out a record that has moved to
+ * another team or project since the event, because other people may see it there. Contains only fields that are the
+ * same for every reader.
  */
 export async function recordsOf(on: On, events: readonly AppEvent[]): Promise<Map<string, Attached>> {
   const byKind = Map.groupBy(events, ({ type }) => on.events.kindOf(type) ?? '')

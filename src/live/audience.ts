@@ -22,15 +22,15 @@ export function seesProject(actor: Actor, project: ProjectAccess): boolean {
   return isReached && workspaceId !== null && actor.workspaces.has(workspaceId) && visibility !== 'private'
 }
 
-/** How an event reaches a listener. */
+/** Why an actor may receive an event. */
 export interface Hearing {
-  /** Through its team or its project. */
+  /** The actor sees the team or the project of the event. */
   shared: boolean
-  /** As the only person it is for. */
+  /** The event is only for this user. */
   own: boolean
 }
 
-/** Returns true if no kind of record is closed to the credential. */
+/** Returns true if the credential can read every kind of record. */
 export const readsEverything = ({ scopes }: Actor): boolean => scopes.includes('read') || scopes.includes('write')
 
 const nothing: Hearing = { shared: false, own: false }
@@ -41,13 +41,13 @@ interface Known {
 }
 
 /**
- * THE RULE who gets an event, for the hub, SSE, replays and MCP streams. It decides in memory, so the event's
- * project must have been loaded into `projects`. Events of the team are those that `activity.seenBy` finds in the feed;
- * events about accounts and access are only for the user that they name.
+ * THE RULE who receives an event, for the hub, SSE, replays and MCP streams. It decides in memory, so the event's
+ * project must have been loaded into `projects`. Team events are those that `activity.seenBy` finds in the feed.
+ * Events about accounts and access are only for the user that they name.
  */
 export class Audience {
   readonly #byHand: EventType | undefined
-  /** Types of entries logged by hand that look like events which are no work. */
+  /** Types logged by hand that have the name of a kind outside the work feed. */
   readonly #otherKinds: ReadonlySet<string>
 
   constructor(
@@ -59,7 +59,7 @@ export class Audience {
   }
 
   /**
-   * Returns the definition of an event that somebody may get; undefined for audit entries, unknown types, and types
+   * Returns the definition of an event that clients can receive; undefined for audit entries, unknown types, and types
    * that no feed shows.
    */
   typeOf({ type, action }: AppEvent): EventType | undefined {
@@ -82,7 +82,7 @@ export class Audience {
   #mayRead(actor: Actor, { data: { noun } }: AppEvent, type: EventType): boolean {
     const reader = { actor, app: this.known }
     if (!mayReadEvent(reader, type)) return false
-    // Some events name a record of another kind than their own: a link its first end.
+    // Some events name a record of another kind: the event of a link names the record at its first end.
     if (typeof noun !== 'string') return true
     return this.known.records.find(noun) ? mayRead(reader, noun as RecordName) : readsEverything(actor)
   }
@@ -94,7 +94,7 @@ export class Audience {
     return project?.organizationId === organizationId && seesProject(actor, project)
   }
 
-  /** Not for a credential of one team, nor for a key that may read only some kinds. */
+  /** A credential of one team, and a key that can read only some kinds, receive no personal events. */
   #isOwn(actor: Actor, { organizationId }: AppEvent, { feed }: EventType): boolean {
     if (actor.kind === 'mcp_token' || !seesPersonal(actor)) return false
     if (!readsEverything(actor)) return false
@@ -111,11 +111,11 @@ export function heard(catalogue: Catalogue, event: AppEvent): EventType | undefi
 /** Returns true if the event is of the listener's organization, the only one that their credential sees. */
 export const reaches = (event: AppEvent, { organizationId }: Actor): boolean => event.organizationId === organizationId
 
-/** Returns true if the event is about the listener's own work: tasks and features name their people in `concerns`. */
+/** Returns true if the event is about the listener's own work: its data lists people in `concerns`. */
 export const concerns = ({ data: { concerns: named } }: AppEvent, listener: Actor): boolean =>
   Array.isArray(named) && selvesOf(listener).some((id) => named.includes(id))
 
-/** What a connection watches: the id of a record, or another name, and the addresses that the client used for it. */
+/** What a connection watches: record ids (or other names), each with the addresses that the client used. */
 export type Watched = Map<string, Set<string>>
 
 export function watch(watched: Watched, subject: string, address: string): void {

@@ -3,13 +3,13 @@ import type { HubApp } from './following.ts'
 import type { Posted } from './messages.ts'
 
 const CHANNEL = 'tutti_posted'
-/** Bytes of a notification; Postgres takes up to 8,000. */
+/** Bytes of a notification; the limit of Postgres is 8,000. */
 const MOST = 7500
-/** Notices that may wait for the next notification; those beyond are lost to other instances. */
+/** Notices that wait for the next notification. Other instances do not receive more than these. */
 const MOST_WAITING = 2000
 const SOON_MS = 20
 
-/** Tells clients what is kept nowhere, also those of other instances on the same Postgres. */
+/** Broadcasts notices that are not stored to subscribers, also on other instances with the same Postgres. */
 export class Board {
   #isListening = false
   #waiting: Posted[] = []
@@ -22,7 +22,7 @@ export class Board {
     private readonly crowd: Crowd,
   ) {}
 
-  /** Tells those who watch its topic, on every instance. What is too long for a notification stays on this one. */
+  /** Sends the notice to subscribers of its topic on every instance. A very long notice stays on this instance. */
   post(notice: Posted): void {
     this.postHere(notice)
     if (!this.#isListening || this.#waiting.length >= MOST_WAITING) return
@@ -30,13 +30,13 @@ export class Board {
     this.#timer ??= setTimeout(() => this.#flush(), SOON_MS).unref()
   }
 
-  /** Tells those who watch its topic on this instance. A client that does not read misses it. */
+  /** Sends the notice to subscribers on this instance. A client that does not read misses it. */
   postHere(notice: Posted): void {
     const now = Date.now()
     for (const listener of this.crowd.on(notice.topic)) if (!listener.isFull) listener.notice(notice, now)
   }
 
-  /** Hears of what other instances post. */
+  /** Calls the listener for notices of other instances. */
   subscribe(listener: (notice: Posted) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)

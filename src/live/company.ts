@@ -11,11 +11,11 @@ import { keyOf, type Places, Presence, type Present, type State } from './presen
 import { isPlace, isPresence, placeOf, presenceOf, type Topic } from './topics.ts'
 
 const DIFFERENCE_MS = 100
-/** Above this many present, changes are told once a second. */
+/** With more members than this, changes are sent once a second. */
 const MANY = 50
 const LEASES_MS = 10_000
 
-/** Tells clients who is at the places they watch: people by their connections, agents by their streams and claims. */
+/** Sends clients who is present: people by their connections, agents by their streams and claims. */
 export class Company {
   readonly #presence: Presence
   readonly #exchange: Exchange
@@ -34,7 +34,7 @@ export class Company {
     this.#exchange = new Exchange(app.driver, app.instanceId, this.#presence, app.log, () => this.#soon())
   }
 
-  /** Begins to exchange with other instances who is where. */
+  /** Starts exchanging presence with other instances. */
   start(): Promise<void> {
     return this.#exchange.start()
   }
@@ -44,7 +44,7 @@ export class Company {
     this.#exchange.stop()
   }
 
-  /** The caller may be seen at this place, as they have the right to its topic. */
+  /** The caller must have checked access to the topic. */
   async here(listener: Listener, topic: Topic, state?: State): Promise<void> {
     if (!isPlace(topic)) throw invalid('/topic', 'Presence needs the topic of an organization, a project or a record.')
     if (state && Buffer.byteLength(JSON.stringify(state)) > hubLimits.state)
@@ -53,7 +53,7 @@ export class Company {
       throw new AppError('invalid', `A connection can be present at no more than ${hubLimits.topics} topics.`)
     listener.arrive(topic)
     const isHidden = listener.actor.session?.impersonatorId || (await this.#hides(listener.actor))
-    // Meanwhile they may have left, or lost the right to the place.
+    // The listener may have left, or lost access, in the meantime.
     if (!isHidden && listener.presentAt.has(topic))
       this.#presence.here(topic, partyOf(listener.actor), listener, now(this.app), state)
   }
@@ -66,12 +66,12 @@ export class Company {
     for (const topic of [...listener.presentAt]) this.away(listener, topic)
   }
 
-  /** Hides somebody who has just chosen not to be seen. */
+  /** Removes a listener whose user has turned presence off. */
   async recheck(listener: Listener): Promise<void> {
     if (listener.presentAt.size > 0 && (await this.#hides(listener.actor))) this.left(listener)
   }
 
-  /** An agent has opened a stream; call the result when it has ended. */
+  /** Marks the agent of a stream as present. Call the result when the stream has ended. */
   stream({ agent, organizationId }: Actor): () => void {
     if (!agent || !organizationId) return () => undefined
     const who = { type: 'agent' as const, id: agent.id, name: agent.name }
@@ -81,7 +81,7 @@ export class Company {
     return () => this.#presence.away(topic, who, connection)
   }
 
-  /** Tells a client of everybody at the places among these topics. */
+  /** Sends a client the full list of members for each presence topic. */
   tellAll(listener: Listener, topics: Iterable<Topic>): void {
     for (const topic of topics)
       if (isPresence(topic)) {
@@ -91,7 +91,7 @@ export class Company {
       }
   }
 
-  /** Tells a client of what it missed while it did not read. */
+  /** Sends a client what it missed while it did not read. */
   onRead(listener: Listener): void {
     if (!listener.missedPresence || listener.isFull) return
     listener.missedPresence = false
@@ -102,7 +102,7 @@ export class Company {
     this.#areLeasesOld ||= events.some(({ type }) => this.app.events.kindOf(type) === 'task')
   }
 
-  /** Returns who is at an organization now, with the agents that work on its tasks. */
+  /** Returns who is present in an organization, with the agents that work on its tasks. */
   async at(organizationId: string): Promise<Present[]> {
     const leases = placesOf(await this.app.workersOf([organizationId]))
     return this.#presence.at(`organization:${organizationId}`, leases)
@@ -120,7 +120,7 @@ export class Company {
     this.#tell()
   }
 
-  /** Tells clients in a moment, as changes often come together. */
+  /** Delays sending, because changes often come together. */
   #soon(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
@@ -128,7 +128,7 @@ export class Company {
     }, DIFFERENCE_MS).unref()
   }
 
-  /** `most`: places with more people wait for the next tick. */
+  /** `most`: topics with more members wait for the next tick. */
   #tell(most?: number): void {
     const isWatched = (topic: Topic) => this.crowd.on(presenceOf(topic)).size > 0
     const isDue = (topic: Topic) => most === undefined || this.#presence.at(topic).length <= most
@@ -142,7 +142,7 @@ export class Company {
       }
   }
 
-  /** Returns how a client sees somebody: the state of an agent names its task, which not every key may read. */
+  /** Hides the state of agents from clients that cannot read tasks, because it contains the key of a task. */
   #shownTo({ actor }: Listener): (present: Present) => Present {
     const readsTasks = mayRead({ actor, app: this.app }, 'task')
     return (present) => (present.type === 'agent' && !readsTasks ? { ...present, state: null } : present)
@@ -161,8 +161,8 @@ const now = ({ clock }: HubApp): string => clock().toISOString()
 const partyOf = ({ userId, name }: Actor) => ({ type: 'user' as const, id: userId as string, name })
 
 /**
- * An agent is at its task, at the task's project and at its team; there without the key of the task, which may be in a
- * project that not every member sees.
+ * An agent is present at its task, the task's project and its team. At the team its state has no task key, because the
+ * project may be hidden from some members.
  */
 function placesOf(workers: readonly Worker[]): Places {
   const places: Places = new Map()

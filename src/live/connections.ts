@@ -10,7 +10,7 @@ export const KEEP_ALIVE_MS = 5_000
 /** An expiring credential emits no event, so the credentials of open connections are checked this often. */
 const LOOK_AGAIN_MS = 60_000
 
-/** The owner of a connection. The secret is kept to check the credential when rights may have changed. */
+/** The owner of a connection. The secret is used to check the credential again when rights may have changed. */
 export interface Owner {
   readonly credentialId: string
   readonly secret: string
@@ -28,9 +28,9 @@ export interface Listener {
   actor: Actor
   /** When the credential was last checked, as `Date.now()`. */
   lookedAt: number
-  /** The credential could not be checked after its rights may have changed: the client is told nothing until it is. */
+  /** The credential could not be checked after a change of rights: nothing is sent until the check succeeds. */
   isUnsure?: boolean
-  /** Ends when the credential was checked for the first time; the client is told nothing before. */
+  /** Resolves after the first check of the credential; nothing is sent before. */
   ready?: Promise<void>
 }
 
@@ -44,7 +44,7 @@ export class Connections<C extends Connection, L extends Listener> {
   constructor(
     private readonly auth: Authenticator,
     private readonly events: Catalogue,
-    /** Called after `listener.actor` was updated; `wasUnsure`: the client may not have been told of some events. */
+    /** Called after `listener.actor` was updated; `wasUnsure`: the client may have missed events. */
     private readonly onLookedUp: (listener: L, wasUnsure: boolean) => void,
   ) {
     this.#ticking = setInterval(() => this.#tick(), KEEP_ALIVE_MS)
@@ -63,14 +63,14 @@ export class Connections<C extends Connection, L extends Listener> {
     return this.#open.get(connection)
   }
 
-  /** Throws if the owner has no place left. Call it where nothing is awaited before `add`; otherwise use `reserve`. */
+  /** Throws at the limit of the owner. Use `reserve` if anything is awaited before `add`. */
   requireRoom({ credentialId }: Owner): void {
     requireRoom([...this.#open.keys()].map(({ owner }) => owner.credentialId).concat(this.#reserved), credentialId)
   }
 
   /**
-   * Takes one of the owner's places before anything is awaited, so that requests in parallel cannot pass the limit.
-   * The place is held until the caller has added the connection or failed: `using _place = connections.reserve(owner)`.
+   * Reserves a slot before anything is awaited, so that parallel requests cannot pass the limit. The slot is held until
+   * the caller has added the connection or failed: `using _place = connections.reserve(owner)`.
    */
   reserve(owner: Owner): Disposable {
     this.requireRoom(owner)
@@ -88,7 +88,7 @@ export class Connections<C extends Connection, L extends Listener> {
     this.#open.delete(connection)
   }
 
-  /** Reads again the rights that these events may have changed. Whatever is told after it includes their effect. */
+  /** Reads again the rights that these events may have changed. Everything sent afterwards respects the new rights. */
   async renew(rows: readonly AppEvent[]): Promise<void> {
     const changes = rows.flatMap((row) => rightsChangedBy(this.events, row) ?? [])
     if (changes.length === 0) return

@@ -6,23 +6,22 @@ import { hubLimits } from './limits.ts'
 import type { Listener } from './listener.ts'
 import { ownTopic, type Topic, topicsOf } from './topics.ts'
 
-/** The open connections of the hub, by what they listen to. */
+/** The open connections of the hub, by topic. */
 export class Crowd {
   readonly #all = new Set<Listener>()
   readonly #byTopic = new Map<Topic, Set<Listener>>()
-  /** The sets of topics that listeners have, by the names of their topics. */
+  /** Sets of topics that listeners share, by the joined names of the topics. */
   readonly #topics = new Map<string, { topics: ReadonlySet<Topic>; users: number }>()
   readonly #byCredential = new Map<string, number>()
   /** The last known actor of each credential. */
   readonly #actors = new Map<string, Actor>()
-  /** Places taken, including those of connections that are being set up. */
+  /** Slots in use, including those of connections that are being set up. */
   #taken = 0
 
   get size(): number {
     return this.#all.size
   }
 
-  /** Nobody is connected or connecting. */
   get isEmpty(): boolean {
     return this.#taken === 0
   }
@@ -31,12 +30,12 @@ export class Crowd {
     return this.#all.values()
   }
 
-  /** Calls `work` for all who are connected now; it may close some of them. */
+  /** Calls `work` for every listener; `work` may close listeners. */
   each(work: (listener: Listener) => void): void {
     for (const listener of [...this.#all]) work(listener)
   }
 
-  /** Takes a place before anything is awaited, so that requests in parallel cannot pass the limits. */
+  /** Reserves a slot before anything is awaited, so that parallel requests cannot pass the limits. */
   takePlace(credentialId: string): void {
     const open = this.#byCredential.get(credentialId) ?? 0
     if (open >= hubLimits.socketsPerCredential)
@@ -100,7 +99,7 @@ export class Crowd {
     return this.#byTopic.get(topic) ?? nobody
   }
 
-  /** Returns who listens to a topic of these events, each once. It does not check whether they may get them. */
+  /** Returns each subscriber of the events' topics once. Does not check rights. */
   of(events: readonly AppEvent[]): Iterable<Listener> {
     const rooms = new Set(events.flatMap((event) => this.#rooms(event)))
     if (rooms.size === 1) for (const only of rooms) return [...only]
@@ -109,10 +108,9 @@ export class Crowd {
     return found
   }
 
-  /** Returns true if anybody listens to a topic of the event. */
   hears = (event: AppEvent): boolean => this.#rooms(event).length > 0
 
-  /** Returns true if one of them wants the record with it. */
+  /** Returns true if a subscriber wants events with their records. */
   wantsRecord(event: AppEvent): boolean {
     for (const room of this.#rooms(event)) for (const { records } of room) if (records) return true
     return false
@@ -123,7 +121,7 @@ export class Crowd {
     return topics.map((topic) => this.on(topic)).filter(({ size }) => size > 0)
   }
 
-  /** Returns the actor of the open connections of a credential, if it is this one: one object serves them all. */
+  /** Returns the equal actor of another connection of the credential, so that all its connections share one object. */
   shared(actor: Actor): Actor {
     const known = this.#actors.get(actor.credentialId as string)
     return known && isDeepStrictEqual(known, actor) ? known : actor

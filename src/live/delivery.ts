@@ -12,13 +12,13 @@ import { messageOf, shapeOf } from './messages.ts'
 import { isWanted, type Topic, topicsOf } from './topics.ts'
 
 /**
- * Messages that are sent without letting other work run in between, and how long that may take at most. A write of
- * somebody else takes several turns of the event loop, so it waits for several slices.
+ * Messages and milliseconds of one slice, after which other work runs. A write takes several turns of the event loop,
+ * so it waits for several slices.
  */
 const SLICE = 500
 const SLICE_MS = 1
 
-/** An event on its way to listeners. Its JSON is made once, for the first who wants it. */
+/** An event to send. Its JSON is created once, for the first listener that needs it. */
 interface Outgoing {
   readonly row: Read
   readonly topics: readonly Topic[]
@@ -29,7 +29,7 @@ interface Outgoing {
   complete?: string
 }
 
-/** What an actor gets of a batch, chosen once for all of its listeners that share a set of topics. */
+/** The events of a batch for one actor, chosen once for all of its listeners with the same topics. */
 class Chosen {
   readonly #byTopics = new Map<ReadonlySet<Topic>, readonly Outgoing[]>()
 
@@ -44,7 +44,7 @@ class Chosen {
   }
 }
 
-/** Sends each event of a batch to those who are `live`, subscribed to it and may get it. */
+/** Sends each event of a batch to the `live` listeners that subscribed to it and may receive it. */
 export class Delivery {
   constructor(
     private readonly app: HubApp,
@@ -54,8 +54,8 @@ export class Delivery {
   ) {}
 
   /**
-   * The rights of all listeners must be current. A listener gets all its events of the batch at once, because writing
-   * to its socket costs far more than a further event in the same write.
+   * The rights of all listeners must be current. A listener receives its events of the batch in one write, because a
+   * write to its socket costs far more than another event in it.
    */
   async send({ rows, before, after }: Batch): Promise<void> {
     const wanted = rows.filter((row) => this.audience.typeOf(row) && this.crowd.hears(row))
@@ -85,8 +85,8 @@ export class Delivery {
   }
 
   /**
-   * Returns who may get the events, and how. It is decided for all before anything is sent: what other work does in
-   * between comes after these events. Connections of one credential share an actor, so the rule is asked once for them.
+   * Returns who may receive the events. Decides for all listeners before anything is sent, because other work that runs
+   * between slices comes after these events. Connections of one credential share an actor, so the rule runs once.
    */
   #audienceOf(rows: readonly Read[]): { listener: Listener; chosen: Chosen }[] {
     const known = new Map<Actor, Chosen>()
@@ -98,7 +98,7 @@ export class Delivery {
     })
   }
 
-  /** A listener that is not `live` is served from this position. */
+  /** From now on the listener is served from the log, starting at this position. */
   fallBehind(listener: Listener, position: Position): void {
     listener.state = 'behind'
     listener.position = position

@@ -4,7 +4,7 @@ import { keyOf, type Places, type Presence, type Present } from './presence.ts'
 import type { Topic } from './topics.ts'
 
 const CHANNEL = 'tutti_presence'
-/** Bytes of a notification; Postgres takes 8,000. */
+/** Bytes of a notification; the limit of Postgres is 8,000. */
 const CHUNK = 7500
 const MOST_STATE = 512
 const ALL_MS = 10_000
@@ -20,7 +20,7 @@ type Entry = [
   state?: Present['state'],
 ]
 
-/** A part of everything that an instance has, a change, or a question to the others. */
+/** A part of an instance's full list, a change, or a request for the lists of the others. */
 interface Parcel {
   from: string
   kind: 'all' | 'change' | 'ask'
@@ -30,21 +30,21 @@ interface Parcel {
 }
 
 /**
- * Tells other instances on the same Postgres who is where, and receives it from them: changes at once, everything every
- * ten seconds. The state of somebody travels only with changes, and only if it is small.
+ * Exchanges presence with other instances on the same Postgres: changes at once, full lists every ten seconds. The
+ * state of a member is sent only with changes, and only if it is small.
  */
 export class Exchange {
   readonly #seen = new Map<string, number>()
   readonly #parts = new Map<string, Parcel[]>()
   #isListening = false
   #sentAt = 0
-  /** The others believe that somebody is here. */
+  /** The last full list had entries, so the others must receive the empty one too. */
   #hadSome = false
   #timer: Timer | undefined
-  /** Ends when everything before is sent: over two connections, a change could overtake what came before it. */
+  /** Sends one after the other: over two connections, a change could overtake an earlier one. */
   #sending = Promise.resolve()
 
-  /** `heard` is called when something came from another instance. */
+  /** `heard` is called for every message of another instance. */
   constructor(
     private readonly driver: Driver,
     private readonly instanceId: string,

@@ -9,9 +9,9 @@ import type { Log } from '../log.ts'
 import type { Records } from '../records/kind.ts'
 
 export const TICK_MS = 1000
-/** A client that is sent nothing for this long gets a `tick`, so that its cursor does not grow old. */
+/** A quiet client receives a `tick` after this time, so that its cursor stays recent. */
 export const QUIET_MS = 25_000
-/** A client that takes nothing of what waits for it is disconnected after this time. */
+/** A client that reads nothing of its buffered messages for this long is disconnected. */
 export const SLOW_MS = 30_000
 
 /** An agent that holds the lease of a task. */
@@ -26,7 +26,6 @@ export interface Worker {
   key: string
 }
 
-/** What the hub needs of the app. */
 export interface HubApp {
   readonly driver: Driver
   readonly db: Db
@@ -48,9 +47,9 @@ interface Follows {
   tick?(): Promise<void>
 }
 
-/** Follows the events while somebody is connected, for the hub and for MCP streams. */
+/** Follows the event bus while a client is connected, for the hub and for MCP streams. */
 export class Following {
-  /** Names the history of events that positions belong to. */
+  /** The event history that positions belong to. */
   epoch = ''
   #started: Promise<void> | undefined
   #leave: (() => void) | undefined

@@ -19,25 +19,24 @@ import { LiveRights } from './rights.ts'
 import { isTopic, refusals, type Topic, Topics } from './topics.ts'
 
 /**
- * Tells open connections of events as they commit, whatever their protocol. It follows the events only while somebody
- * is connected.
+ * Sends committed events to open connections of any protocol. Follows the events only while a client is connected.
  */
 export class Hub {
   readonly audience: Audience
   readonly topics: Topics
   readonly company: Company
-  /** Tells what is no event. */
+  /** Sends notices that are not events. */
   readonly board: Board
   readonly #crowd = new Crowd()
   readonly #rights: LiveRights
   readonly #replay: Replay
   readonly #delivery: Delivery
   readonly #following: Following
-  /** Up to here, events were delivered to those who are `live`, and all rights are current. */
+  /** Events up to here were sent to `live` listeners, and all rights are current up to here. */
   #position: Position = { high: 0, holes: [] }
   /** The end of the last batch, which is ahead of `position` while rights cannot be read. */
   #reached: Position = this.#position
-  /** The batch that is being delivered. Nobody becomes `live` in the middle of one. */
+  /** The batch that is being delivered. A listener never becomes `live` during a batch. */
   #batch: Promise<void> | undefined
   #isLost = false
   #isStopping = false
@@ -66,7 +65,7 @@ export class Hub {
     })
     this.#replay = new Replay(app, this.audience, () => this.#following.epoch)
     this.#delivery = new Delivery(app, this.audience, this.#crowd, () => this.#following.epoch)
-    // MCP streams ask the audience too, also while nobody uses the hub.
+    // MCP streams use the audience even if the hub has no connection.
     app.bus.subscribe((event) => projects.forget(event))
     app.bus.onRestart(() => this.#closeAll())
   }
@@ -76,7 +75,7 @@ export class Hub {
     return this.#crowd.size
   }
 
-  /** Takes a place for a connection before it is set up; `open` or `giveUp` must follow. */
+  /** Reserves a slot for a connection before it is set up; `open` or `giveUp` must follow. */
   reserve({ credentialId }: Actor): void {
     if (this.#isStopping)
       throw new AppError('unavailable', 'The server is stopping. Try again in a moment.', { retryAfter: 2 })
@@ -90,7 +89,7 @@ export class Hub {
     this.#isLost = false
   }
 
-  /** Adds a connection for which a place was reserved, and greets it. */
+  /** Adds a connection whose slot was reserved, and sends `hello`. */
   async open(actor: Actor, outlet: Outlet): Promise<Listener> {
     const listener = new Listener(actor, 0, outlet, this.#position, Date.now())
     try {
@@ -115,7 +114,6 @@ export class Hub {
     return listener
   }
 
-  /** Forgets a connection that has ended. */
   left(listener: Listener): void {
     listener.isClosed = true
     if (!this.#crowd.delete(listener)) return
@@ -123,7 +121,7 @@ export class Hub {
     this.giveUp(listener.actor)
   }
 
-  /** The client is at a place and may be seen there. */
+  /** Checks access to the topic, then shows the client as present. */
   async here(listener: Listener, topic: Topic, state?: State): Promise<void> {
     const refused = await this.#rights.decide(() => this.topics.refused(listener.actor, [topic]))
     if (refused.has(topic)) throw new AppError('not_found', `Topic ${topic} not found.`)
@@ -136,7 +134,7 @@ export class Hub {
     listener.outlet.close(why)
   }
 
-  /** The client has read some of what waited for it. */
+  /** Called when the client has read some of its buffered messages. */
   drained(listener: Listener): void {
     listener.progress = undefined
     this.company.onRead(listener)
@@ -176,7 +174,7 @@ export class Hub {
     void this.#serve(listener)
   }
 
-  /** Returns which topics are refused and why `from` is, with no batch and no change of rights since. */
+  /** Returns the refused topics and why `from` is refused. No batch and no change of rights happens in between. */
   async #decide(listener: Listener, topics: readonly Topic[], from: Position | 'epoch' | undefined) {
     if (from && !(await this.app.bus.catchUp())) throw new AppError('unavailable', 'The events cannot be read.')
     return this.#rights.decide(async () => {
@@ -199,7 +197,7 @@ export class Hub {
     this.company.stop()
   }
 
-  /** Clients connect again; one with a cursor of another history then gets `reset`. */
+  /** Clients reconnect; a cursor of another event history then leads to `reset`. */
   readonly #closeAll = (): void => this.#crowd.each((listener) => this.close(listener, 'away'))
 
   #revoke(listener: Listener, topics: Topic[]): void {
@@ -231,7 +229,7 @@ export class Hub {
     for (const listener of this.#crowd) if (listener.state === 'behind') void this.#serve(listener)
   }
 
-  /** Rights are not known, so nobody gets anything until they are; then everybody is served from the log. */
+  /** Rights cannot be read, so nothing is sent until they can; then all listeners are served from the log. */
   #lose(): void {
     this.#isLost = true
     for (const listener of this.#crowd)
@@ -271,7 +269,7 @@ export class Hub {
       listener.notice({ op: 'tick', cursor: this.cursorAt(this.#position) }, now)
   }
 
-  /** Serves a listener from the log until it has everything that the others have, or does not read. */
+  /** Serves a listener from the log until it has caught up or stops reading. */
   async #serve(listener: Listener): Promise<void> {
     if (listener.isServing) return
     listener.isServing = true

@@ -6,19 +6,19 @@ interface Known<T> {
   isRead: boolean
 }
 
-/** Keeps what was read for a moment, because clients often ask for the same: after a restart all come back at once. */
+/** A short-lived cache of reads: after a restart, all clients reconnect at once and need the same pages. */
 export class Kept<T> {
   readonly #known = new Map<string, Known<T>>()
   #timer: Timer | undefined
 
-  /** `most`: how much is kept. What is being read is kept in any case, or the next client would read it again. */
+  /** `most`: number of cached results. A read in progress is never dropped, or the next client would repeat it. */
   constructor(private readonly most: number) {}
 
-  /** Returns what is known under this key, or else what `read` finds. */
+  /** Returns the cached result of this key, or calls `read`. */
   get(key: string, read: () => Promise<T>): Promise<T> {
     const one = this.#known.get(key) ?? this.#read(key, read)
     one.at = Date.now()
-    // The last one asked for is at the end.
+    // The most recently used entry is last.
     this.#known.delete(key)
     this.#known.set(key, one)
     for (const [oldest, { isRead }] of this.#known)

@@ -3,7 +3,7 @@ import type { Driver } from '../db/driver.ts'
 import type { Catalogue } from '../events/catalogue.ts'
 import type { AppEvent } from '../events/event.ts'
 
-/** What decides who sees a project. */
+/** The columns that decide who sees a project. */
 export interface ProjectAccess {
   readonly id: string
   readonly organizationId: string
@@ -14,11 +14,11 @@ export interface ProjectAccess {
 
 const MOST = 10_000
 
-/** Keeps in memory what decides who sees each project, as of the last event that this instance has processed. */
+/** Caches who can see each project, as of the last event that this instance has processed. */
 export class KnownProjects {
   /** Null: there is no such project, or it was deleted. */
   readonly #known = new Map<string, ProjectAccess | null>()
-  /** Counts the changes, so that what was read before one is not stored after it. */
+  /** Counts changes, so that a result read before a change is not stored after it. */
   #changes = 0
 
   constructor(
@@ -37,24 +37,23 @@ export class KnownProjects {
       this.#changes++
       if (event.subjectId) this.#known.delete(event.subjectId)
     }
-    // A team or a workspace changed: its projects may have left it. What names one user changes no project.
+    // A team or a workspace changed, so its projects may have left it. Events about one user change no project.
     const changed = rightsChangedBy(this.events, event)
     if (!changed || typeof event.data.userId === 'string' || event.userId) return
     this.clear()
   }
 
-  /** Forgets everything. */
   clear(): void {
     this.#changes++
     this.#known.clear()
   }
 
-  /** Returns true if all of the projects are known now; another event may have made one be forgotten since `load`. */
+  /** Returns true if all projects are cached; an event may have removed one since `load`. */
   knows(ids: readonly (string | null)[]): boolean {
     return ids.every((id) => id === null || this.#known.has(id))
   }
 
-  /** Reads those of the projects that are not known. */
+  /** Reads the projects that are not cached. */
   async load(ids: Iterable<string | null>): Promise<void> {
     for (;;) {
       const missing = [...new Set(ids)].filter((id) => id !== null && !this.#known.has(id))

@@ -6,7 +6,7 @@ const WATCHED_AT_ONCE = 100
 /** Bytes that may wait for a client. A client that reads too slowly is disconnected, to free the memory. */
 export const MOST_QUEUED = 1 << 20
 
-/** Limits of the hub, which clients are told in `hello`. */
+/** Limits of the hub, which `hello` contains. */
 export const hubLimits = {
   /** Bytes of a message from a client. */
   message: 64 << 10,
@@ -14,14 +14,14 @@ export const hubLimits = {
   perSecond: 20,
   burst: 60,
   topics: 100,
-  /** Bytes of the `state` of somebody present. */
+  /** Bytes of a member's `state`. */
   state: 1024,
   socketsPerCredential: 20,
   sockets: 20_000,
   /** Events and hours that can be replayed. */
   replayEvents: 10_000,
   replayHours: 24,
-  /** How many present people and agents are listed per topic. */
+  /** People and agents listed per topic. */
   present: 500,
 } as const
 

@@ -14,23 +14,23 @@ export const closing = {
 } as const
 export type Closing = keyof typeof closing
 
-/** The way to one client, in any protocol. */
+/** Sends messages to one client, in any protocol. */
 export interface Outlet {
-  /** Sends the JSON of an event. Returns false if some of what was sent so far waits for the client. */
+  /** Sends the JSON of an event. Returns false if messages are buffered because the client does not read. */
   event(json: string, cursor: string): boolean
-  /** Runs `send`, and writes what it sends at once. */
+  /** Runs `send` and combines everything it sends into one write. */
   together?(send: () => void): void
   notice(notice: Notice): void
-  /** Bytes that wait for the client. */
+  /** Bytes that the client has not read. */
   readonly waiting: number
   /** Called about every second. */
   keepAlive?(now: number): void
   close(why: Closing): void
 }
 
-/** Bytes that may wait for a client before it gets nothing more until it has read them. */
+/** Buffered bytes above which nothing more is sent until the client has read them. */
 const MOST_WAITING = 256 << 10
-/** Characters of events that are written at once: fewer writes cost less, but all of it waits in memory until then. */
+/** Characters of events in one write: larger writes cost less time but more memory. */
 const MOST_WRITTEN = 64 << 10
 
 const nowhere: ReadonlySet<Topic> = new Set()
@@ -40,30 +40,30 @@ interface Sendable {
 }
 
 /**
- * One client of the hub. `held`: it has not subscribed yet. `live`: it gets each event as it is read. `behind`: it is
- * served from the log, from its own position: after a reconnect, or because it reads slowly.
+ * One client of the hub. `held`: it has not subscribed yet. `live`: it receives each event at once. `behind`: it is
+ * served from the log, from its own position, after a reconnect or because it reads slowly.
  */
 export class Listener {
-  /** What it listens to. It is replaced when that changes, because others share it. */
+  /** Replaced, never changed: several listeners share one set. */
   topics: ReadonlySet<Topic> = nowhere
-  /** Events carry the record as it is now. */
+  /** The client wants events with the current record. */
   records = false
   state: 'held' | 'live' | 'behind' = 'held'
-  /** It sent the cursor of an earlier connection and is told when it has everything. */
+  /** It resumed from a cursor and receives `ready` when it has caught up. */
   isReplaying = false
   isServing = false
   isClosed = false
   hasSubscribed = false
-  /** The places where it is seen. Most are nowhere, and share one empty set. */
+  /** The topics where it is present. Most listeners have none and share one empty set. */
   presentAt: ReadonlySet<Topic> = nowhere
-  /** It was not told of a change of those present, because it did not read. */
+  /** It missed a change of presence because it did not read. */
   missedPresence = false
   /** The position when it connected. */
   heldAt: Position
-  /** What it got before its first subscription, if that one goes back further. */
+  /** The events it received before a first subscription that goes back further. */
   had: Had | undefined
   sentAt: number
-  /** When the client last took some of what waits for it, and how much was left then. */
+  /** When the client last read buffered bytes, and how many were left. */
   progress: { at: number; waiting: number } | undefined
 
   constructor(
@@ -71,7 +71,7 @@ export class Listener {
     /** When the credential expires, as a number of milliseconds. */
     public expiresAt: number,
     readonly outlet: Outlet,
-    /** How far it has come while it is not `live`. */
+    /** Its position while it is not `live`. */
     public position: Position,
     readonly openedAt: number,
   ) {
@@ -87,7 +87,7 @@ export class Listener {
     return this.outlet.waiting > MOST_WAITING
   }
 
-  /** Returns true if the client has taken nothing of what waits for it for this long. */
+  /** Returns true if the client has read nothing of its buffered bytes for this long. */
   isStuck(now: number, ms: number): boolean {
     const { waiting } = this.outlet
     if (waiting === 0) this.progress = undefined
@@ -95,7 +95,7 @@ export class Listener {
     return this.progress !== undefined && now - this.progress.at >= ms
   }
 
-  /** It is served from an earlier position, without what it already got on this connection. */
+  /** Serves it again from an earlier position, without the events that this connection already received. */
   goBack(from: Position): void {
     this.had = new Had(this.heldAt, this.position)
     this.position = from
@@ -103,12 +103,11 @@ export class Listener {
     this.isReplaying = true
   }
 
-  /** It is seen at a place from now on. */
   arrive(topic: Topic): void {
     if (!this.presentAt.has(topic)) this.presentAt = new Set(this.presentAt).add(topic)
   }
 
-  /** Returns false if it was not seen there. */
+  /** Returns false if it was not present there. */
   depart(topic: Topic): boolean {
     if (!this.presentAt.has(topic)) return false
     const left = new Set(this.presentAt)
@@ -117,7 +116,7 @@ export class Listener {
     return true
   }
 
-  /** Sends events until the client is full. Returns the last one that was sent then; undefined if all were. */
+  /** Sends events until the buffer is full. Returns the last sent event then; undefined if all were sent. */
   events<E extends Sendable>(events: readonly E[], jsonOf: (event: E) => string, now: number): E | undefined {
     this.sentAt = now
     let full: E | undefined
@@ -142,7 +141,7 @@ export class Listener {
   }
 }
 
-/** The events between two positions, which a listener has already. */
+/** The events between two positions, which a listener has already received. */
 export class Had {
   constructor(
     private readonly after: Position,

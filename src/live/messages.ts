@@ -2,7 +2,6 @@ import type { Catalogue } from '../events/catalogue.ts'
 import type { AppEvent } from '../events/event.ts'
 import { entryOf } from '../records/feed.ts'
 
-/** What the server sends besides events. */
 export type Notice =
   | { op: 'hello'; version: string; epoch: string; cursor: string; userId: string; limits: object }
   | { op: 'subscribed'; ref?: unknown; topics: string[]; refused: { topic: string; code: string }[]; cursor: string }
@@ -15,7 +14,7 @@ export type Notice =
   | Posted
   | { op: 'error'; ref?: unknown; code: string; detail: string }
 
-/** What is told to those who watch a topic now and is kept nowhere: it is no event, and cannot be replayed. */
+/** Notices for the current subscribers of a topic. They are not stored and cannot be replayed. */
 export type Posted =
   | { op: 'output'; topic: string; actionId: string; n: number; line: string }
   | { op: 'action'; topic: string; tunnelId: string; actionId: string; state: string }
@@ -24,13 +23,12 @@ export type Posted =
 /** Why missed events cannot be replayed. `epoch`: restored or moved. `age`: over 24 h. `count`: over 10,000 events. */
 export type ResetReason = 'epoch' | 'age' | 'count'
 
-/** An event as clients get it, without its cursor: worded as in the activity feed. */
+/** An event as clients receive it, without its cursor, worded as in the activity feed. */
 export function shapeOf(catalogue: Catalogue, event: AppEvent) {
   const { id, type, at, actor, organizationId, projectId, subjectId, data } = event
   const kind = catalogue.kindOf(type) ?? null
   return entryOf(catalogue, { id, type, kind, at, actor, organizationId, projectId, subjectId, data })
 }
 
-/** Returns the message of an event; `record` is left out if there is none. */
 export const messageOf = (cursor: string, shape: ReturnType<typeof shapeOf>, record?: object): string =>
   JSON.stringify({ cursor, ...shape, ...(record && { record }) })

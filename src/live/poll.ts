@@ -21,12 +21,12 @@ interface Wanted {
 }
 
 /**
- * Returns the events after a cursor, for clients that ask every few seconds instead of holding a connection; without a
- * cursor only the present one. A page holds what 500 rows of the log contain for the caller, which may be nothing.
+ * Returns the events after a cursor, for clients that poll instead of holding a connection; without a cursor, only the
+ * current cursor. A page covers 500 rows of the log, and may contain no event for the caller.
  */
 export async function poll(app: Omit<HubApp, 'workersOf'>, asked: Actor, { topics, cursor, records }: Wanted) {
   const epoch = await epochOf(app.driver)
-  // Rights are read after the events, so that none that follows a revocation is shown.
+  // Rights are read after the events, so that no event after a revocation is returned.
   const audience = new Audience(app, new KnownProjects(app.driver, app.events))
   const from = cursor === undefined ? undefined : positionAt(epoch, cursor)
   const now = await positionNow(app.db)

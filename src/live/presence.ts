@@ -3,23 +3,23 @@ import type { Topic } from './topics.ts'
 
 export type State = Record<string, unknown>
 
-/** Somebody who is at a place now. */
+/** A person or an agent that is present at a topic. */
 export interface Present {
   type: 'user' | 'agent'
   id: string
   name: string
   since: string
-  /** What they say about themselves: page, cursor, typing; of an agent the key of its task. */
+  /** Set by the client: page, cursor, typing. For an agent: the key of its task. */
   state: State | null
   connections: number
 }
 
-/** Who is at which place, from one source: an instance, or the leases of tasks. */
+/** Members by topic and key, from one source: an instance, or the leases of tasks. */
 export type Places = Map<Topic, Map<string, Present>>
 
 export const keyOf = ({ type, id }: Pick<Present, 'type' | 'id'>): string => `${type}:${id}`
 
-/** A change of those present at a place, as clients get it. */
+/** A change of the members of a topic, as clients receive it. */
 export interface Difference {
   joined: Present[]
   changed: Present[]
@@ -27,20 +27,20 @@ export interface Difference {
 }
 
 /**
- * Who is where, in memory: what the connections of this instance say, what other instances say, and which agents hold
- * a lease. Nothing of it is stored.
+ * Presence in memory, from three sources: the connections of this instance, other instances, and agents that hold a
+ * lease. Nothing is stored in the database.
  */
 export class Presence {
-  /** One entry per connection, so that somebody with two windows stays when one closes. */
+  /** One entry per connection, so that a person with two windows stays present when one closes. */
   readonly #own = new Map<Topic, Map<string, { present: Present; connections: Set<object> }>>()
   readonly #others = new Map<string, Places>()
   #leases: Places = new Map()
-  /** Places whose clients have not been told of the last change. */
+  /** Topics with changes that were not sent yet. */
   readonly #dirty = new Set<Topic>()
-  /** What clients were told last. */
+  /** What was last sent to clients. */
   readonly #told = new Map<Topic, Map<string, string>>()
 
-  /** `onOwn` is called when somebody of this instance comes, changes or goes, for the other instances. */
+  /** `onOwn` is called when a member of this instance joins, changes or leaves. */
   constructor(private readonly onOwn: (topic: Topic, present: Present) => void) {}
 
   here(topic: Topic, who: Pick<Present, 'type' | 'id' | 'name'>, connection: object, at: string, state?: State): void {
@@ -69,12 +69,12 @@ export class Presence {
     this.#changed(topic, known.present)
   }
 
-  /** Everybody on this instance, for the others. */
+  /** All members on this instance. */
   *own(): Iterable<{ topic: Topic; present: Present }> {
     for (const [topic, here] of this.#own) for (const { present } of here.values()) yield { topic, present }
   }
 
-  /** Replaces what another instance said; without `places` it is gone. */
+  /** Replaces the members of another instance; without `places`, removes the instance. */
   replace(instance: string, places?: Places): void {
     this.#touch(this.#others.get(instance))
     this.#touch(places)
@@ -82,7 +82,7 @@ export class Presence {
     else this.#others.delete(instance)
   }
 
-  /** Takes one change from another instance. */
+  /** Applies one change of another instance. */
   change(instance: string, topic: Topic, present: Present): void {
     const places = this.#others.get(instance) ?? new Map()
     const here = places.get(topic) ?? new Map()
@@ -102,7 +102,7 @@ export class Presence {
     this.#leases = leases
   }
 
-  /** Returns who is at a place, the longest first; at most 500. */
+  /** Returns the members of a topic, the longest present first; at most 500. */
   at(topic: Topic, leases: Places = this.#leases): Present[] {
     const found = new Map<string, Present>()
     const own = [...(this.#own.get(topic)?.values() ?? [])].map(({ present }) => present)
@@ -115,8 +115,8 @@ export class Presence {
   }
 
   /**
-   * Returns what changed at the places since the last call. `isWatched`: somebody is told of the place. `isDue`: they
-   * are told now and not later.
+   * Returns the changes of topics since the last call. `isWatched`: the topic has subscribers. `isDue`: its changes are
+   * sent now, not later.
    */
   *differences(
     isWatched: (topic: Topic) => boolean,
@@ -145,14 +145,14 @@ export class Presence {
     }
   }
 
-  /** Returns who is at a place and remembers that clients know it, so that differences begin here. */
+  /** Returns the members of a topic, and remembers them as the base of the next difference. */
   told(topic: Topic): Present[] {
     const now = this.at(topic)
     if (!this.#told.has(topic)) this.#remember(topic, now)
     return now
   }
 
-  /** Nothing is kept of places where nobody is: pages watch many of them, one after the other. */
+  /** Empty topics are not remembered: pages watch many of them, one after the other. */
   #remember(topic: Topic, now: readonly Present[]): void {
     if (now.length === 0) this.#told.delete(topic)
     else this.#told.set(topic, new Map(now.map((present) => [keyOf(present), JSON.stringify(present)])))
@@ -168,7 +168,7 @@ export class Presence {
   }
 }
 
-/** Merges what two sources know of one person or agent. */
+/** Merges two entries of one person or agent. */
 const merged = (a: Present, b: Present): Present => ({
   ...a,
   since: [a.since, b.since].sort()[0] as string,

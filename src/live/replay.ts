@@ -15,13 +15,13 @@ import { isWanted, type Topic, topicsOf } from './topics.ts'
 
 /** Events of a page. */
 const AT_ONCE = 500
-/** Pages for clients that are less than a page behind begin at multiples of this number, so that they can be shared. */
+/** Pages for clients that are less than a page behind start at multiples of this number, so that clients share them. */
 const NEAR = 100
-/** Pages that are kept for a moment: more than lie between the oldest event that is replayed and now. */
+/** Cached pages: more than there are between the oldest event that can be replayed and now. */
 const MOST_PAGES = 24
 const MOST_MISSING = 1000
 
-/** An event of a page. Its message without the record is the same for all who read the page. */
+/** An event of a page. Its message without the record is the same for all clients. */
 interface Missed {
   readonly row: Read
   readonly topics: readonly Topic[]
@@ -32,7 +32,7 @@ interface Missed {
 
 interface Missing extends Record<string, unknown> {
   readonly oldest: string | Date | null
-  /** There are more than can be replayed. */
+  /** There are more events than can be replayed. */
   readonly many: boolean
 }
 
@@ -46,7 +46,7 @@ type On = Pick<HubApp, 'db' | 'clock'>
 
 const none: ReadonlyMap<string, object> = new Map()
 
-/** Returns the position that a client's cursor names, or `epoch` if it is from another history of events. */
+/** Returns the position of a client's cursor, or `epoch` if the cursor is from another event history. */
 export function positionAt(epoch: string, cursor: string): Position | 'epoch' {
   const position = positionOf(epoch, cursor)
   if (position === 'malformed') throw new AppError('invalid.cursor', 'This cursor is not from this server.')
@@ -67,18 +67,18 @@ export async function refusalOf(
   return ageMs > hubLimits.replayHours * 3_600_000 ? 'age' : undefined
 }
 
-/** Looks at the events after a position, by their numbers: thousands of clients may ask at once. */
+/** Uses only the numbers of events: thousands of clients may ask at once. */
 async function countAfter({ db }: On, { high, holes }: Position): Promise<Missing> {
-  // What it has seen after its first hole counts too, as holes last for milliseconds.
+  // Counts from the first hole, because holes last only milliseconds.
   const after = sql`from ${events} where ${events.seq} > ${(holes[0]?.from ?? high + 1) - 1} order by ${events.seq}`
   const { rows } = await db.execute<Missing>(sql`select (select ${events.at} ${after} limit 1) as oldest,
     exists (select 1 ${after} offset ${hubLimits.replayEvents} limit 1) as many`)
   return rows[0] ?? { oldest: null, many: false }
 }
 
-/** Serves listeners from the log, with the rights they have now. */
+/** Serves listeners from the log, with their current rights. */
 export class Replay {
-  /** What lies between two positions never changes once the later one is reached, so it is read once for all. */
+  /** The events between two positions never change once the later one is reached, so clients can share them. */
   readonly #pages = new Kept<Page>(MOST_PAGES)
   readonly #missed = new Kept<Missing>(MOST_MISSING)
   #turns: Promise<unknown> = Promise.resolve()
@@ -98,8 +98,8 @@ export class Replay {
   }
 
   /**
-   * Sends a listener the next events on its way to `to`, up to which all rights are current. Stops where the client
-   * does not read.
+   * Sends a listener the next page of events on its way to `to`, up to which all rights are current. Stops when the
+   * client does not read.
    */
   async page(listener: Listener, to: Position): Promise<void> {
     const from = listener.position
@@ -114,7 +114,7 @@ export class Replay {
     const withRecord = listener.records ? page.events.filter(isNews).map(({ row }) => row) : []
     const records = withRecord.length === 0 ? none : await this.#alone(() => recordsOf(this.app, withRecord))
     while (!this.audience.projects.knows(projects)) await this.audience.projects.load(projects)
-    // The client went back further meanwhile, or has gone.
+    // The client has disconnected, or went back further in the meantime.
     if (listener.position !== from || listener.isClosed) return
     const news = page.events.filter(isNews)
     const full = listener.events(news, (event) => this.#jsonOf(event, records.get(event.row.id)), Date.now())
@@ -122,9 +122,8 @@ export class Replay {
   }
 
   /**
-   * Returns a page that contains the next events. Clients that have come to different places share it, so that a
-   * thousand of them cost a few reads; what they have seen of it is left out later. One with holes, which last for
-   * milliseconds, reads for itself.
+   * Returns a page that contains the next events. Clients at different positions share it, so that a thousand clients
+   * cost a few reads; events that a client has seen are left out later. A position with holes gets its own page.
    */
   #pageAfter(from: Position, to: Position): Promise<Page> {
     const isFar = to.high - from.high > AT_ONCE
@@ -148,7 +147,7 @@ export class Replay {
     }
   }
 
-  /** Reads one after the other: all that come back at once would take the connections of everybody else. */
+  /** Runs reads one after the other: reconnecting clients would otherwise use up all database connections. */
   #alone<T>(read: () => Promise<T>): Promise<T> {
     const found = this.#reads.then(read)
     this.#reads = found.catch(() => undefined)
@@ -162,12 +161,12 @@ export class Replay {
     return event.json
   }
 
-  /** After a restore, positions mean other events. */
+  /** Contains the epoch, because positions mean other events after a restore. */
   #keyOf(from: Position, to: Position): string {
     return `${this.epoch()} ${JSON.stringify([from, to], ['high', 'holes', 'from', 'to'])}`
   }
 
-  /** Waits for its turn. A page is sent at a time, and other work runs between two. */
+  /** Waits for its turn. Other work runs between two pages. */
   #turn(): Promise<unknown> {
     this.#turns = this.#turns.then(() => new Promise(setImmediate))
     return this.#turns

@@ -9,9 +9,9 @@ import { isPlace, placeOf, presenceOf, type Topic, type Topics } from './topics.
 
 /** Keeps the rights of open connections current. */
 export class LiveRights {
-  /** Counts the events that changed rights, so that what was decided before one is decided again after it. */
+  /** Counts the events that changed rights, so that a decision made before one is repeated after it. */
   #changes = 0
-  /** Reads for connections that open, by credential, and the changes before each. */
+  /** Reads for opening connections, by credential, with the number of changes at their start. */
   readonly #opening = new Map<string, { changes: number; found: Promise<Renewed> }>()
 
   constructor(
@@ -24,7 +24,7 @@ export class LiveRights {
     private readonly onEnded: (listener: Listener, why: 'credential' | 'suspended') => void,
   ) {}
 
-  /** Reads rights again after events that changed them. Whatever is decided after it includes their effect. */
+  /** Reads rights again after events that changed them. Later decisions use the new rights. */
   async apply(rows: readonly Read[]): Promise<void> {
     const stale = new Set<Listener>()
     const unsure = this.#atRecords(rows)
@@ -54,8 +54,8 @@ export class LiveRights {
   }
 
   /**
-   * Reads the rights of a connection that opens. Those of a credential that open at the same time share a read, unless
-   * rights have changed since it began.
+   * Reads the rights of an opening connection. Connections of one credential that open at the same time share a read,
+   * unless rights have changed since it began.
    */
   opening(actor: Actor): Promise<Renewed> {
     const id = actor.credentialId as string
@@ -76,7 +76,7 @@ export class LiveRights {
     this.#changes++
   }
 
-  /** Repeats a decision until no right has changed while it was made. */
+  /** Repeats a decision until no right changed during it. */
   async decide<T>(decision: () => Promise<T>): Promise<T> {
     for (;;) {
       const changes = this.#changes
@@ -85,7 +85,7 @@ export class LiveRights {
     }
   }
 
-  /** Returns the listeners at the records of these events: the record may have moved to where they see nothing. */
+  /** Returns the listeners of the records in these events: a record may have moved out of their sight. */
   #atRecords(rows: readonly Read[]): Set<Listener> {
     const records = new Set(rows.flatMap(({ subjectId }) => (subjectId ? [`record:${subjectId}`] : [])))
     const found = new Set<Listener>()

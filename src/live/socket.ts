@@ -1,12 +1,11 @@
 import type { Actor } from '../auth/actor.ts'
 
-/** What a peer may do with its WebSocket. */
 export interface Socket {
-  /** Returns -1 if the bytes wait, and 0 if they were dropped. */
+  /** Returns -1 if the bytes were buffered, and 0 if they were dropped. */
   send(message: string | Uint8Array): number
   close(code?: number, reason?: string): void
   getBufferedAmount(): number
-  /** Reads nothing more until `resume`. */
+  /** Stops reading until `resume`. */
   pause(): void
   resume(): void
 }
@@ -21,5 +20,5 @@ export interface Peer {
 /** Creates the server's end once the socket is open. */
 export type Accept = (socket: Socket) => Peer
 
-/** What Bun keeps with a socket: of a listener of the hub, or of what another feature accepts. */
+/** Data that Bun keeps with a socket, of the hub or of a feature that accepts sockets. */
 export type SocketData = { peer?: Peer } & ({ actor: Actor | undefined } | { readonly accept: Accept })

@@ -3,7 +3,7 @@ import { type Closing, closing, type Listener, type Outlet } from './listener.ts
 import type { Notice } from './messages.ts'
 
 const encoder = new TextEncoder()
-/** Bytes that the stream takes from us. Events stop far below it. */
+/** Capacity of the stream in bytes. Events stop far below it. */
 const ROOM = 1 << 20
 /** A comment keeps proxies from closing a quiet stream. */
 const COMMENT_MS = 15_000
@@ -20,7 +20,7 @@ export class SseClient implements Outlet {
   #controller!: ReadableStreamDefaultController<Uint8Array>
   #isClosed = false
   #writtenAt = Date.now()
-  /** Bytes that were written, and how many of them the client has taken. */
+  /** Bytes written, and how many of them the client has read. */
   #written = 0
   #taken = 0
 
@@ -48,7 +48,7 @@ export class SseClient implements Outlet {
   }
 
   notice(notice: Notice): void {
-    // A client that resumes by Last-Event-ID must not skip what it is still owed, so only these move its cursor.
+    // Only these notices set an id: a client that resumes by Last-Event-ID must not skip events it has not received.
     const id = notice.op === 'tick' || notice.op === 'ready' || notice.op === 'reset' ? `id: ${notice.cursor}\n` : ''
     this.#write(`event: ${notice.op}\n${id}data: ${JSON.stringify(notice)}\n\n`)
   }
@@ -63,13 +63,12 @@ export class SseClient implements Outlet {
     this.#end()
   }
 
-  /** The client has gone. */
   left(): void {
     this.#end()
     if (this.listener) this.hub.left(this.listener)
   }
 
-  /** Called whenever there is room, also after a write that the client has not read. */
+  /** Called whenever the stream has room, also after a write that the client has not read. */
   #onRoom(): void {
     const taken = this.#written - this.waiting
     if (taken <= this.#taken) return

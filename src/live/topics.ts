@@ -19,10 +19,10 @@ export const isTopic = (topic: Topic): boolean => topic === 'me' || isPlace(plac
 export const isPresence = (topic: Topic): boolean => topic.startsWith(PRESENCE)
 export const presenceOf = (place: Topic): Topic => `${PRESENCE}${place}`
 
-/** Returns the place that a topic is about, which decides who may subscribe. */
+/** Returns the topic without `presence:`. It decides who may subscribe. */
 export const placeOf = (topic: Topic): Topic => (isPresence(topic) ? topic.slice(PRESENCE.length) : topic)
 
-/** Returns the topics whose subscribers an event concerns, apart from the rights of each. */
+/** Returns the topics of an event. */
 export const topicsOf = ({ organizationId, projectId, subjectId }: AppEvent): Topic[] =>
   [
     organizationId && `organization:${organizationId}`,
@@ -30,32 +30,30 @@ export const topicsOf = ({ organizationId, projectId, subjectId }: AppEvent): To
     subjectId && `record:${subjectId}`,
   ].filter((topic) => typeof topic === 'string')
 
-/** `me` of a user, among the topics of all users. */
+/** The internal name of the topic `me` of a user. */
 export const ownTopic = (userId: string): Topic => `me:${userId}`
 
 /**
- * Returns true if an event of the topics `of` is for a listener who may get it in this way and has subscribed to these
- * topics.
+ * Returns true if an event of the topics `of` is for a listener with this access that has subscribed to these topics.
  */
 export function isWanted(of: readonly Topic[], { shared, own }: Hearing, topics: ReadonlySet<Topic>): boolean {
   if (own) return true
   return shared && of.some((topic) => topics.has(topic))
 }
 
-/** Returns the topics that were not granted, as clients are told. */
+/** Returns the topics that were not granted, as the client receives them. */
 export const refusals = (topics: readonly Topic[], granted: ReadonlySet<Topic>): { topic: Topic; code: string }[] =>
   [...new Set(topics)].flatMap((topic) =>
     granted.has(topic) ? [] : { topic, code: isTopic(topic) ? 'not_found' : 'invalid' },
   )
 
-/** Decides which topics a listener may subscribe to, by the rights they have now. */
+/** Decides which topics an actor may subscribe to, by the actor's current rights. */
 export class Topics {
   constructor(
     private readonly on: Pick<HubApp, 'db' | 'records' | 'watchable'>,
     private readonly audience: Audience,
   ) {}
 
-  /** Returns those of the topics that the listener may not have. */
   async refused(actor: Actor, topics: readonly Topic[]): Promise<Set<Topic>> {
     const places = new Map(topics.map((topic) => [topic, PLACE.exec(placeOf(topic))]))
     const ids = (kind: string) => [...places.values()].flatMap((m) => (m?.[1] === kind ? [m[2] as string] : []))
@@ -82,7 +80,7 @@ export class Topics {
     return others.length === 0 ? readable : readable.union(new Set(await this.on.watchable(actor, others)))
   }
 
-  /** Returns those of the records that the listener may read. One statement for all kinds. */
+  /** Returns the records that the actor can read, with one statement for all kinds. */
   async #readable(actor: Actor, ids: ReadonlySet<string>): Promise<Set<string>> {
     const kinds = this.on.records.all.filter(({ kind }) => mayRead({ actor, app: this.on }, kind))
     if (ids.size === 0 || kinds.length === 0) return new Set()

@@ -18,7 +18,7 @@ const costOf = (texts: readonly string[]): ToolCost => ({
   tokens: texts.reduce((sum, text) => sum + tokensOf(text), 0),
 })
 
-/** What lists of tools cost. The catalogue is built when somebody asks, because few servers are asked. */
+/** What lists of tools cost. The catalogue is built when someone asks, because few servers are asked. */
 export class ToolCosts implements Costs {
   #built: Catalogue | undefined
 

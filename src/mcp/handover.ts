@@ -20,7 +20,7 @@ const passedBack = ['content-type', 'retry-after', 'x-request-id']
 /**
  * HTTP+SSE keeps a session in the process that holds its stream. So that a proxy may send messages to any instance,
  * the id of a session contains where that process is, encrypted and only for the credential that opened the stream:
- * nobody learns the address, and nobody can make up another one. Without `INSTANCE_URL` an id is only random, and the
+ * no one learns the address, and no one can make up another one. Without `INSTANCE_URL` an id is only random, and the
  * proxy has to send the messages of one credential to one instance.
  */
 export class Handover {
@@ -80,7 +80,7 @@ export class Handover {
     return purpose === MESSAGE && session === sessionId && isRecent ? { ip: ip || null } : undefined
   }
 
-  /** If nobody listens there any more, the process has ended, and its streams with it. */
+  /** If no one listens there any more, the process has ended, and its streams with it. */
   #failed(error: unknown): undefined {
     if ((error as { code?: unknown }).code === 'ECONNREFUSED') return undefined
     this.app.log.warn('the instance that holds a stream cannot be reached', { error })

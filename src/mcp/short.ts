@@ -88,7 +88,7 @@ const isEmpty = (value: unknown): boolean =>
 export const isParty = (value: Fields): value is Fields & { name: string } =>
   typeof value.name === 'string' && (value.type === 'user' || value.type === 'agent' || value.type === 'system')
 
-/** Whether the caller is assigned to a task or holds it. As the author of a text they are named like everybody. */
+/** Whether the caller is assigned to a task or holds it. As the author of a text they are named like everyone. */
 const isMe = (name: string, field: unknown, { me }: Known): boolean =>
   (name === 'assignee' || name === 'holder') && me !== undefined && isFields(field) && field.id === me
 

@@ -60,7 +60,7 @@ function authorOf({ author, actor, createdById, userId }: Fields): Author | unde
 
 /**
  * Own is what the calling person or one of their agents wrote. If only the agent is known, it must be the calling one
- * and work for nobody else: several people may use one agent.
+ * and work for no one else: several people may use one agent.
  */
 const isOwn = ({ userId, agent }: Author, actor: Actor): boolean =>
   typeof userId === 'string' ? userId === actor.userId : actor.agent?.forUser === true && agent?.id === actor.agent.id
@@ -172,7 +172,7 @@ async function sourceOfRecord(
   const author = authorOf(record)
   if (!author) return reads && 'id' in record ? { kind, trust: 'other' } : undefined
   const own = isOwn(author, actor)
-  // The author of the record is not that of the other texts, so it names nobody.
+  // The author of the record is not that of the other texts, so it names no one.
   const hasOthers = showsOthers(shown, actor) || listOf<Fields>(recentActivity).some((entry) => isOthers(entry, actor))
   if (own && hasOthers) return { kind, trust: 'other' }
   if (own) return reads ? 'own' : undefined

@@ -94,7 +94,7 @@ export async function* converse(config: Config, asked: Conversation, signal: Abo
     throw failed(cause, first.signal.aborted)
   } finally {
     clearTimeout(timer)
-    // Ends the connection, so that the server stops writing for nobody.
+    // Ends the connection, so that the server stops writing for no one.
     stop.abort()
   }
 }

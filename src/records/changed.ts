@@ -3,7 +3,7 @@ import type { Emitter } from '../events/emit.ts'
 
 /**
  * Names records that changed together with another, or that left a container. Sync follows the events, so every changed
- * record must be named by one of its container. What somebody did is another event, which feeds show and numbers count.
+ * record must be named by one of its container. What someone did is another event, which feeds show and numbers count.
  */
 export const recordsChanged = define('synced_record.changed', {
   kind: 'synced_record',

@@ -35,7 +35,7 @@ interface Gone {
 
 /**
  * THE RULE who may restore: administrators of the team, and for 24 hours whoever deleted the record. `deletion` is the
- * event by which it was deleted. It refuses nobody if the record is not deleted, so that a repeated restore succeeds:
+ * event by which it was deleted. It refuses no one if the record is not deleted, so that a repeated restore succeeds:
  * the action itself checks who may change the record.
  */
 export async function requireRestorer(ctx: Call, gone: Gone, deletion: EventType, what: string): Promise<void> {

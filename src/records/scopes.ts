@@ -1,6 +1,6 @@
 import { nullable, object, type Static, text } from '../schema.ts'
 
-/** Who sees a skill, an agent or a note: its author alone, the team, or everybody. */
+/** Who sees a skill, an agent or a note: its author alone, the team, or everyone. */
 export const scopes = ['personal', 'team', 'public'] as const
 export type Scope = (typeof scopes)[number]
 

@@ -29,7 +29,7 @@ const lengths = [13, 18, 23]
 
 /**
  * Returns the beginnings that no other id of the table shares, whoever may see the other record: a reference is looked
- * up among the records that the caller sees, so it finds the same record for everybody.
+ * up among the records that the caller sees, so it finds the same record for everyone.
  */
 async function beginnings(
   ctx: Querying,

@@ -144,7 +144,7 @@ function admitReader(guard: Guard, request: Request): void {
   if (wait > 0) throw guard.limited(guard.perReader, wait)
 }
 
-/** Serves pages of the public site: to anybody, as often as the limit of a network allows. */
+/** Serves pages of the public site: to anyone, as often as the limit of a network allows. */
 const siteOf =
   (app: App, guard: Guard) =>
   (render: SitePageOf, params: Record<string, string>, request: Request): Promise<SiteAnswer | undefined> => {

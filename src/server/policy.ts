@@ -13,7 +13,7 @@ export interface PolicyRow {
   scope: string | null
   role: string | null
   /**
-   * `self`: not while acting as somebody else. `browser`: also not on a device that was signed in by a code. Minutes:
+   * `self`: not while acting as someone else. `browser`: also not on a device that was signed in by a code. Minutes:
    * in a browser, and how recent the proof of identity must be.
    */
   proof: string | null
@@ -77,7 +77,7 @@ function describeProof(rule: Rule): string | null {
 export const proofOf = ({ recent, interactive, own }: Rule): string | null =>
   recent !== undefined ? `${recent} min` : interactive ? 'browser' : own ? 'self' : null
 
-/** Returns what credentials can be limited to. It builds all routes when somebody first asks, because few do. */
+/** Returns what credentials can be limited to. It builds all routes when someone first asks, because few do. */
 export function grantableOf(features: readonly Feature[], tools: readonly Tool[]): Grantable {
   let resources: ReadonlySet<string> | undefined
   return {

@@ -1,5 +1,5 @@
 /**
- * Keeps texts that nobody writes by hand from taking seconds to show as Markdown. The server and the dashboard, whose
+ * Keeps texts that no one writes by hand from taking seconds to show as Markdown. The server and the dashboard, whose
  * parsers differ, apply these limits before they parse a text.
  */
 

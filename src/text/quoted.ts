@@ -23,11 +23,11 @@ const word = "[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}.'’_-]*"
 const nameLike = new RegExp(`^${word}(?: ${word}){0,2}(?: \\(${word}(?: ${word})?\\))?$`, 'u')
 /** A single word: a reference, a path, an address. */
 const wordLike = /^[\w.@/:+-]+$/
-/** What the server itself calls somebody. */
-const reserved = new Set(['me', 'you', 'nobody', 'somebody', 'system', 'tutti'])
+/** What the server itself calls someone. */
+const reserved = new Set(['me', 'you', 'nobody', 'somebody', 'someone', 'system', 'tutti'])
 const LONGEST_NAME = 40
 
-/** Quotes a name, which its owner chose, unless it is so short and plain that nobody takes it for a sentence. */
+/** Quotes a name, which its owner chose, unless it is so short and plain that no one takes it for a sentence. */
 export const named = (name: string): string => (isPlainName(name) ? name : quoted(name, LONGEST_NAME))
 
 const isPlainName = (name: string): boolean =>

@@ -116,7 +116,7 @@ export function resetOf(payload: Uint8Array): ResetCode {
 const name = text(30, { minLength: 1 })
 const headers = array(Type.Tuple([text(256), text(16 << 10)]), 200)
 
-/** Who is behind a request, as the server knows them; null: anybody, on a public service. */
+/** Who is behind a request, as the server knows them; null: anyone, on a public service. */
 export const TunnelUser = object({
   id: id(),
   email: text(320),

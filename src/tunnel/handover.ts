@@ -19,7 +19,7 @@ const MOST_NONCES = 200_000
 /** What the other process is told before anything else. */
 const Claim = object({
   generation: int({ min: 1 }),
-  /** Empty: anybody, on a public service. */
+  /** Empty: anyone, on a public service. */
   user: text(36),
   method: text(20),
   /** SHA-256 of the target, and of the whole head. */

@@ -109,7 +109,7 @@ function over(socket: WebSocket, drained: () => void) {
 
 const quiet = { data: () => undefined }
 
-/** Resolves with whether somebody listens there. */
+/** Resolves with whether someone listens there. */
 export async function isListening(url: string): Promise<boolean> {
   const target = targetOf(url)
   try {

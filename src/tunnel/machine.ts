@@ -7,7 +7,7 @@ const userId = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 const peopleOr = (more: string) => optional(array(text(40, { pattern: `^(owner|members|${more}${userId})$` }), 100))
 /** Who may use a service. Without it: only the owner. */
 const who = peopleOr('anyone|')
-/** Who may do something else: never anybody without a name. */
+/** Who may do something else: never anyone without a name. */
 const people = peopleOr('')
 
 const label = Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 30 })

@@ -264,7 +264,7 @@ export class Session implements Carrier {
   #onPing(flags: number, payload: Uint8Array): void {
     if (payload.length !== 8) throw new ProtocolError('a ping has eight bytes')
     if ((flags & flag.ack) === 0) {
-      // While nobody reads, replies to pings would only fill our memory.
+      // While no one reads, replies to pings would only fill our memory.
       if (!this.#outbox.isBlocked)
         this.#send({ type: frame.ping, flags: flag.ack, stream: 0, payload: payload.slice() })
       return

@@ -44,7 +44,7 @@ export class EmbeddedDatabase implements EmbeddedDriver {
   #postgresVersion = ''
   #changes = 0
   #lastAnswer = 0
-  /** Why the database cannot be used, temporarily or for good. */
+  /** Why the database cannot be used, temporarily or permanently. */
   #trouble: DbError | undefined
   #closing: Promise<void> | undefined
 

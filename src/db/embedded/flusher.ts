@@ -2,7 +2,7 @@ const DELAY_MS = 200
 
 /**
  * Flushes the WAL regularly with relaxed durability. PGlite has no WAL writer, so an idle database would otherwise keep
- * its last commits in memory for ever.
+ * its last commits in memory forever.
  */
 export class Flusher {
   readonly #flush: () => Promise<void>

@@ -23,7 +23,7 @@ export const submitted = (trip: Trip): Trip => ('unit' in trip ? (trip as Member
 /**
  * Sends transactions that share one fsync. Each is a transaction of its own that commits without waiting for the disk,
  * so one that fails affects no other; then all is flushed, and only then are the stored ones reported. What is sent
- * afterwards runs after the flush, so nobody reads what a power cut could undo. `ended` is called before the results
+ * afterwards runs after the flush, so no one reads what a power cut could undo. `ended` is called before the results
  * are reported; with an error if the session cannot be used any more.
  */
 export function sendGroup(pipeline: Way, units: readonly Trip[], ended: (broken?: DbError) => void): void {

@@ -41,7 +41,7 @@ from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind = 'r' and n.nspname !~ '^(pg_|information_schema$)' and c.relpages < 2000
   and pg_stat_get_live_tuples(c.oid) > 100 + 3 * greatest(c.reltuples, 0)`
 
-/** Does the work of the checkpointer and autovacuum. PGlite has neither, so WAL and dead rows would grow for ever. */
+/** Does the work of the checkpointer and autovacuum. PGlite has neither, so WAL and dead rows would grow forever. */
 export class Maintenance {
   readonly #db: Maintained
   readonly #log: Log

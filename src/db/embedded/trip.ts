@@ -24,7 +24,7 @@ export interface Trip {
    * statements again.
    */
   readonly repeatable: boolean
-  /** It ends a transaction that changes something: if the worker ends meanwhile, nobody knows whether it was stored. */
+  /** It ends a transaction that changes something: if the worker ends meanwhile, no one knows whether it was stored. */
   readonly commits?: boolean
   /** Called also when the reply holds an error; `reject` is for trips that never get a reply. */
   resolve(reply: Reply): void

@@ -73,7 +73,7 @@ export class Writer {
     const bytes = new Uint8Array(this.#at)
     bytes.set(this.#buffer.subarray(0, this.#at))
     this.#at = 0
-    // One huge statement must not keep its buffer for ever.
+    // One huge statement must not keep its buffer forever.
     if (this.#buffer.length > 1024 * 1024) this.#buffer = Buffer.allocUnsafe(16 * 1024)
     return bytes
   }

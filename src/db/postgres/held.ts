@@ -38,7 +38,7 @@ export async function hold(sql: SQL, overdue: Deadlines, slots?: Slots): Promise
   try {
     return new Held(await overdue.watch(reserving), () => slots?.give())
   } catch (error) {
-    // The caller has given up, but the connection may still arrive: without this the pool would lose it for ever.
+    // The caller has given up, but the connection may still arrive: without this the pool would lose it forever.
     reserving.then(
       (late) => {
         void late.release()

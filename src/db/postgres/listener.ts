@@ -49,7 +49,7 @@ export class Listener {
     return this.#isLive ? undefined : this.#reason
   }
 
-  /** Whether anybody listens. */
+  /** Whether anyone listens. */
   get isUsed(): boolean {
     return this.#started !== undefined
   }

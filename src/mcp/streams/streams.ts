@@ -178,7 +178,7 @@ export class Streams {
     this.#following.stop()
   }
 
-  /** Stops following where nobody listens. */
+  /** Stops following where no one listens. */
   #rest(): void {
     if (this.#open.size === 0 && this.#opening === 0) this.#following.stop()
   }

@@ -35,7 +35,7 @@ interface Surroundings {
  */
 export async function listen(on: Surroundings, request: Request, message: Message, caller: Caller): Promise<Response> {
   using _following = await on.streams.follow()
-  // Nobody waits any more, so no place is taken.
+  // No one waits any more, so no place is taken.
   if (request.signal.aborted) return new Response(null, { status: 499 })
   using _place = on.streams.reserve(caller.owner)
   const watched: Open['watched'] = new Map()

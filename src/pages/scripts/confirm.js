@@ -1,4 +1,4 @@
-// Asks who created an account whose address was not confirmed, after somebody has proved access to its mailbox.
+// Asks who created an account whose address was not confirmed, after someone has proved access to its mailbox.
 import {
   $,
   element,

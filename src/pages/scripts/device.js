@@ -2,7 +2,7 @@ import { $, element, get, guarded, onSubmit, post, put, toLogin, whoAmI } from '
 
 const form = $('form')
 const code = $('[name=code]', form)
-// Filled in from the address, but never submitted: somebody else may have made the user open it.
+// Filled in from the address, but never submitted: someone else may have made the user open it.
 const given = new URLSearchParams(location.search).get('code')
 if (given) {
   code.value = given

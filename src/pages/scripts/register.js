@@ -44,6 +44,6 @@ await guarded(form, prepare)()
 onSubmit(form, async ({ name, email, password }) => {
   await post('/api/auth/register', { name, email, password, ...(invite && { inviteToken: invite }) })
   sessionStorage.removeItem('invite')
-  // Whoever was invited has a team already; anybody else begins with the first steps.
+  // Whoever was invited has a team already; anyone else begins with the first steps.
   return leave(nextPath(invite ? '/' : '/welcome'))
 })

@@ -41,7 +41,7 @@ export interface Run {
   readonly signal: AbortSignal
   /** Adds text to the output, which is reported by lines. Texts of different streams are not joined in one line. */
   print(text: string, stream?: string): void
-  /** Resolves once a person at the machine has agreed; throws if they refuse or nobody is there in time. */
+  /** Resolves once a person at the machine has agreed; throws if they refuse or no one is there in time. */
   confirmed(what: string): Promise<void>
 }
 

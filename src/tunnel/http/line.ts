@@ -28,7 +28,7 @@ export class Line {
 
   private constructor(readonly url: string) {}
 
-  /** Rejects if nobody listens there. */
+  /** Rejects if no one listens there. */
   static async to(url: string): Promise<Line> {
     const line = new Line(url)
     const to = targetOf(url)
@@ -70,7 +70,7 @@ export class Line {
 
   received(bytes: Buffer): void {
     const { caller } = this
-    // Nobody asked: such bytes would become part of the next response.
+    // No one asked: such bytes would become part of the next response.
     if (!caller) {
       this.destroy()
       return

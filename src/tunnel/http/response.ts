@@ -64,7 +64,7 @@ export class ResponseReader {
     let rest = this.#held ? Buffer.concat([this.#held, bytes]) : bytes
     this.#held = undefined
     while (rest.length > 0) {
-      // Whatever follows a response belongs to nobody, so nobody may get it.
+      // Whatever follows a response belongs to no one, so no one may get it.
       if (this.#state === 'done') {
         this.#mayStay = false
         return
@@ -115,7 +115,7 @@ export class ResponseReader {
     if ((end < 0 ? bytes.length : end) > MOST_HEAD) throw new BadResponse('the head is too large', resets.tooLarge)
     if (end < 0) return 0
     const { isOld, head } = parsed(bytes.toString('latin1', 0, end))
-    // An interim response. Nobody asked for another protocol.
+    // An interim response. No one asked for another protocol.
     if (head.status === 101) throw new BadResponse('an upgrade that nobody asked for')
     if (head.status >= 200) this.#begin(head, isOld)
     return end

@@ -38,7 +38,7 @@ export class McpSession {
     return this.#isClosed
   }
 
-  /** Nobody waits for anything and nobody listens. */
+  /** No one waits for anything and no one listens. */
   get isIdle(): boolean {
     return this.#waiting.size === 0 && this.#listener === undefined
   }
@@ -49,7 +49,7 @@ export class McpSession {
     return () => void this.#onClosed.delete(tell)
   }
 
-  /** Sends a message. `take` gets the response to a request, and what the server sends meanwhile if nobody listens. */
+  /** Sends a message. `take` gets the response to a request, and what the server sends meanwhile if no one listens. */
   send(message: Message, take?: Take): void {
     this.lastUsedAt = this.now()
     if (this.#isClosed) {
@@ -68,7 +68,7 @@ export class McpSession {
     if (refused) this.#received(refused)
   }
 
-  /** Nobody waits for the response to this request any more. */
+  /** No one waits for the response to this request any more. */
   forget(id: MessageId): void {
     this.#waiting.delete(id)
   }

@@ -4,7 +4,7 @@ import { McpSession } from './session.ts'
 export const mcpLimits = {
   /** Sessions at once, of all clients and servers. */
   sessions: 8,
-  /** Milliseconds after which a session that nobody uses ends. */
+  /** Milliseconds after which a session that no one uses ends. */
   idle: 600_000,
 } as const
 
@@ -40,7 +40,7 @@ export class McpSessions {
     return session?.server === name && session.userId === userId ? session : undefined
   }
 
-  /** Ends what nobody has used for a while. */
+  /** Ends what no one has used for a while. */
   sweep(): void {
     for (const session of [...this.#all.values()])
       if (session.isIdle && this.now() - session.lastUsedAt >= mcpLimits.idle) session.close()
