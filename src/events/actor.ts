@@ -1,6 +1,6 @@
 import { events } from './table.ts'
 
-/** The actor of an event: an agent's has the program that it runs in and the person it acts for. */
+/** The actor of an event. For an agent, also its program and the person it acts for. */
 export interface EventActor {
   kind: string
   id: string | null
@@ -59,7 +59,7 @@ export const doerOf = ({ kind, ...who }: EventActor): EventDoer => ({
   ...who,
 })
 
-/** Returns how an actor is recorded: an agent by its own name, for the person whose token it uses. */
+/** Returns the actor to store: an agent under its own name, for the person whose token it uses. */
 export const recorded = ({ kind, userId, name, agent }: Caller): EventActor =>
   agent
     ? {

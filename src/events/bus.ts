@@ -19,8 +19,8 @@ const ANNOUNCE_MS = 20
 /** Longest rest between two deliveries. */
 const MOST_REST_MS = 50
 /**
- * Pause between two reads of what other instances write. A read takes one or two queries, so an instance that read at
- * every notification would burden the database as much as those who write.
+ * Pause between two reads of other instances' events. Reading at every notification would load the database as much as
+ * the writes do.
  */
 const PAUSE_MS = 25
 
@@ -28,7 +28,7 @@ const PAUSE_MS = 25
  * Delivers events after their commit: directly to listeners in this process, and through NOTIFY to other instances on
  * the same Postgres, which then read the rows. A notification is only a hint; polling makes up for a lost one.
  *
- * Followers get the rows of all instances with their numbers, each exactly once, from the reader. Rows are read on this
+ * Followers receive the rows of all instances with their numbers, each exactly once. Rows are read after this
  * instance's own commits only while there are followers.
  */
 export class Bus {
@@ -38,13 +38,13 @@ export class Bus {
   #joining = 0
   readonly #audiences = new Set<() => boolean>()
   readonly #restarts = new Set<() => void>()
-  /** The history of events that the positions belong to. */
+  /** The event history that the positions belong to. */
   #epoch: string | undefined
   #checking: Promise<void> | undefined
   readonly #tail: Tail
   /** When a commit last caused a read. */
   #readAt = 0
-  /** Until then nothing is read because of a commit, and the timer for what was committed meanwhile. */
+  /** Until then commits cause no read; `#soon` is the timer for commits in the meantime. */
   #restsUntil = 0
   #soon: Timer | undefined
   #announce: (() => void) | undefined
@@ -70,8 +70,8 @@ export class Bus {
   }
 
   /**
-   * Calls the follower for every batch after the returned position, which includes everything visible now. The history
-   * is looked at first: a position of an earlier one, with the name of the new one, would make clients miss events.
+   * Calls the follower for every batch after the returned position, which includes everything visible now. Checks the
+   * epoch first: an old position with the new epoch would make clients miss events.
    */
   async follow(follower: Follower): Promise<{ epoch: string; position: Position; leave: () => void }> {
     this.#joining++
@@ -92,30 +92,30 @@ export class Bus {
     return { epoch: this.#epoch, position: this.#tail.position as Position, leave }
   }
 
-  /** Stops reading where no one follows or is about to. Other instances on the same Postgres are read in any case. */
+  /** Stops reading without followers. On Postgres, the events of other instances are always read. */
   #rest(): void {
     if (this.#followers.size === 0 && this.#joining === 0 && this.driver.kind !== 'postgres') this.#tail.stop()
   }
 
-  /** Delivers to followers what is visible now. Returns false if it cannot be read. A follower must not wait for it. */
+  /** Delivers visible events to followers. Returns false if they cannot be read. A follower must not await it. */
   catchUp(): Promise<boolean> {
     return this.#tail.read()
   }
 
-  /** Starts to read. The history is learnt first, so that a change right after is noticed. */
+  /** Reads the epoch before it starts, so that a change right after is noticed. */
   async #begin(): Promise<void> {
     this.#epoch ??= await epochOf(this.driver).catch(() => undefined)
     await this.#tail.start()
   }
 
-  /** Calls back when another history of events has begun: positions of the one before mean nothing in it. */
+  /** Calls the listener when the event history was replaced: earlier positions are then invalid. */
   onRestart(listener: () => void): void {
     this.#restarts.add(listener)
   }
 
   /**
-   * Looks whether the database has another history, which begins when a standby takes over that may lack the last
-   * commits: numbers are given again then, so a reader that went on from its position would miss events.
+   * Checks whether the event history was replaced, as when a standby takes over that may lack the last commits. Numbers
+   * are then used again, so a reader that continued from its position would miss events.
    */
   #checkHistory(): Promise<void> {
     this.#checking ??= this.#lookAtHistory().finally(() => {
@@ -142,8 +142,8 @@ export class Bus {
   }
 
   /**
-   * Reads at once, or after a rest as long as the last delivery took: telling a thousand clients of each event by
-   * itself would leave no time for those who write. What is committed meanwhile is read and told together.
+   * Reads at once, or after a rest as long as the last delivery took: sending each event by itself to a thousand clients
+   * would leave no time for writes. Commits during the rest are delivered together.
    */
   #readSoon(pauseMs = 0): void {
     const read = () => {
@@ -206,7 +206,7 @@ export class Bus {
     await this.driver.listen(CHANNEL, (origin) => {
       if (origin !== this.instanceId) this.#readSoon(PAUSE_MS)
     })
-    // For what was committed before the notifications began.
+    // Reads what was committed before the notifications began.
     await this.#tail.read()
     let isAsked = false
     const announce = () => {
@@ -226,7 +226,7 @@ export class Bus {
 
   stop(): void {
     this.#stop?.()
-    // A notification may still arrive where the database outlives the app.
+    // A notification may still arrive if the database outlives the app.
     this.#tail.stop()
     this.#listeners.clear()
     this.#followers.clear()

@@ -22,13 +22,13 @@ export interface EventType<P extends TProperties = TProperties, N extends string
   readonly feed: Feed
   /**
    * What must be read again after the event. `rights`: what a credential may do (of the user in `data.userId` or
-   * `userId`; without either, of everyone who has rights in `organizationId`). `visibility`: who sees the records of a
-   * project. `prompts`: their list.
+   * `userId`; without either, of everyone with rights in `organizationId`). `visibility`: who sees the records of a
+   * project. `prompts`: the list of prompts.
    */
   readonly changes?: 'rights' | 'visibility' | 'prompts'
-  /** Shown on this line where work is drawn over time; not at all without it. */
+  /** The line of the staff, the timeline of work, that shows the event. Without it, the staff does not show it. */
   readonly line?: Line
-  /** Sent to open streams. Not set for what a worker does only to keep its claim or its place. */
+  /** Sent to open streams. Not set for events that only renew a claim or save a checkpoint. */
   readonly live?: true
   /** The event may have changed other records of its project than the one it names. */
   readonly many?: true
@@ -37,13 +37,13 @@ export interface EventType<P extends TProperties = TProperties, N extends string
   /** The record is gone after the event. Its name ends with `.deleted`, which the index `events_deleted` relies on. */
   readonly deletes?: true
   /**
-   * It follows from the change of another record, whose project may be another: a completed task frees those that wait
-   * for it. A credential that is limited to the project of the first one may cause it.
+   * It follows from a change that may be in another project: a completed task unblocks others. A credential that is
+   * limited to the first project may cause it.
    */
   readonly follows?: true
-  /** Stored with a word of its author as its type (`deploy`) instead of its name. */
+  /** Stored with a type that the author chose (`deploy`) instead of the event's name. */
   readonly byHand?: true
-  /** Returns what the actor did, to be shown after their name, where "changed note How we deploy" is not enough. */
+  /** Describes the event after the actor's name, where "changed note How we deploy" is not enough. */
   readonly words?: Words
 }
 
@@ -74,7 +74,7 @@ export const define = <const N extends string, const P extends TProperties = Rec
   { data, feed = 'work', ...rest }: Description<P>,
 ): EventType<P, N> => ({ name, feed, data: data ?? ({} as P), ...rest })
 
-/** Replaces the type by a word that a user chose. Such a type has no dot, so it cannot be taken for a defined event. */
+/** Replaces the type by a word of the user. It has no dot, so it cannot equal a defined event. */
 export function byHand<P extends TProperties>(event: EventType<P>, type: string): EventType<P> {
   if (!isByHand(type)) throw new Error(`${type} is not a type for what is logged by hand`)
   return { ...event, name: type }
@@ -82,7 +82,7 @@ export function byHand<P extends TProperties>(event: EventType<P>, type: string)
 /** Words that people and agents log work on code with. */
 const codeWords = new Set(['commit', 'push', 'merge', 'build', 'test', 'deploy', 'release'])
 
-/** Whether a filter stands for all types that begin so: `task.`. */
+/** Whether a filter is the beginning of types: `task.`. */
 export const isBeginning = (type: string): boolean => type.endsWith('.')
 
 export const isByHand = (type: string): boolean => !type.includes('.')
@@ -117,7 +117,7 @@ export class Catalogue {
     return this.get(type)?.kind ?? (isByHand(type) ? undefined : partsOf(type).noun)
   }
 
-  /** Returns the line of the staff for a stored row. An entry logged by hand is a note, or code if its word says so. */
+  /** Returns the line of the staff for a stored row. An entry logged by hand is a note, or code for some words. */
   lineOf(type: string): Line | undefined {
     return isByHand(type) ? (codeWords.has(type) ? 'code' : 'note') : this.get(type)?.line
   }

@@ -1,7 +1,7 @@
 import type { TProperties } from '@sinclair/typebox'
 import type { DataOf, EventType } from './catalogue.ts'
 
-/** What an event is about, and who may get it. */
+/** The subject of an event, and who may receive it. */
 export interface EventSubject {
   subjectId?: string
   organizationId?: string | null
@@ -12,7 +12,7 @@ export interface EventSubject {
 export type About<P extends TProperties = TProperties> = EventSubject &
   (Record<never, never> extends DataOf<P> ? { data?: DataOf<P> } : { data: DataOf<P> })
 
-/** Whoever can emit events: the context of a write. */
+/** The context of a write, which can emit events. */
 export interface Emitter {
   /**
    * Writes an event (audit, activity and live event in one) in this transaction; it is delivered after commit. Events

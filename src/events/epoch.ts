@@ -3,9 +3,9 @@ import { newId } from '../db/columns.ts'
 import type { Driver } from '../db/driver.ts'
 
 /**
- * Returns the uuid that names this history of events; cursors contain it. A restore or a move begins a new history
- * (`backup/dump.ts` leaves out the row), because numbers are given again then. So does a failover to a standby that may
- * lack the last commits: Postgres counts those as timelines.
+ * Returns the uuid of this event history; cursors contain it. A restore or a move begins a new history
+ * (`backup/dump.ts` leaves out the row), because numbers are then used again. So does a failover to a standby that may
+ * lack the last commits, which Postgres counts as timelines.
  */
 export async function epochOf(driver: Driver): Promise<string> {
   const { rows } = await driver.query("select value from meta where key = 'epoch'")
@@ -14,7 +14,7 @@ export async function epochOf(driver: Driver): Promise<string> {
   return timeline === FIRST ? String(stored) : combined(`${stored} ${timeline}`)
 }
 
-/** Concurrent callers: all get the value of the one that came first. */
+/** Concurrent callers all get the value of the first one. */
 async function createEpoch(driver: Driver): Promise<unknown> {
   const { rows } = await driver.query(
     `insert into meta (key, value) values ('epoch', $1)

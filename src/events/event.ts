@@ -25,8 +25,8 @@ const names = [
 ] // biome-ignore format: a list of columns
 const placeholders = names.map((name, i) => (name === 'data' ? `$${i + 1}::text::jsonb` : `$${i + 1}`))
 /**
- * The active work session of the caller's credential and connection, or one of a connection that has closed. The
- * statement looks it up itself, through a small index: no write knows its session, and a query more would be a trip.
+ * The active work session of the caller's credential and connection, or of a closed connection. The statement looks it
+ * up itself, through a small index: a separate query would be another round trip.
  */
 const connection = `$${names.length + 1}::text`
 const session = `(select id from sessions where credential_id = $11::uuid and status = 'active'

@@ -12,26 +12,25 @@ export interface PartitionLimits {
   now: Date
 }
 
-/** From this size on, events are divided. */
+/** The table is partitioned from this size on. */
 export const ROWS = 1_000_000
 const AGE_MS = 30 * 86_400_000
-/** A part ends as many numbers ahead as it has rows, within these limits: enough for an hour of very many writes. */
+/** A partition ends this many numbers ahead, depending on its rows: enough for an hour of very many writes. */
 const LEAST_AHEAD = 100_000
 const MOST_AHEAD = 10_000_000
-/** Longer than Postgres takes to end a vacuum that is in the way. Whoever needs the table waits behind us. */
+/** Longer than Postgres takes to end a vacuum that blocks the lock. Other users of the table wait behind this lock. */
 const LOCK_MS = 2000
 const TRIES = 5
 const PAUSE_MS = 1000
-/** The constraint that says where the newest part will end. It exists only until then. */
+/** A temporary constraint with the end of the newest partition. */
 const END = 'events_end'
 
 /**
- * Ends the newest part of `events` a little ahead of the newest number, and begins the next one; the first time, the
- * table that there was becomes the first part. Returns its name, or undefined if it is not time yet.
+ * Ends the newest partition of `events` a little ahead of the newest number, and begins the next one. The first time,
+ * the existing table becomes the first partition. Returns the new name, or undefined if it is not time yet.
  *
- * Every row has to be checked against the new end. That happens beside running writes, with a constraint, so that the
- * change itself only takes the moment in which names and bounds are written. If it is interrupted, the next run goes on
- * with the constraint that it finds.
+ * Every row has to be checked against the new end. A constraint does that while writes continue, so that the change
+ * itself takes only a moment. If it is interrupted, the next run continues with the constraint.
  */
 export async function partition(driver: Driver, limits: PartitionLimits): Promise<string | undefined> {
   const parts = await partsOf(driver, 'events')
@@ -39,7 +38,7 @@ export async function partition(driver: Driver, limits: PartitionLimits): Promis
   if (!newest || !(await isDue(driver, newest, limits))) return undefined
   const found = await endOf(driver, newest)
   const { last, ahead } = await numbers(driver, newest)
-  // Numbers have come too near to an end that an earlier run has set.
+  // Numbers have come too close to the end that an earlier run has set.
   const isStale = found !== undefined && found.at < last + ahead / 2
   if (isStale) await briefly(driver, `alter table "${newest.name}" drop constraint ${END};`)
   const end = found && !isStale ? found.at : Math.ceil((last + ahead) / 1000) * 1000
@@ -102,16 +101,16 @@ async function briefly(driver: Driver, statements: string): Promise<void> {
     }
 }
 
-/** The newest part gets an end. Its rows are not read again: the constraint says the same. */
+/** Sets the end of the newest partition. Postgres does not read its rows, because the constraint proves the bound. */
 const continued = ({ name, from }: Part, end: number): string => `
   alter table events detach partition "${name}";
   alter table events attach partition "${name}" for values from (${from ?? 'minvalue'}) to (${end});
   alter table "${name}" drop constraint ${END};`
 
 /**
- * The table becomes the first part of a new one with the same columns, indexes, sequence, owner and rights. Its indexes
- * become parts of those with the same definition, and are not built again. What else depends on the table would go on
- * to show the first part only, so then nothing is changed.
+ * The table becomes the first partition of a new one with the same columns, indexes, sequence, owner and rights. Its
+ * indexes are attached to the new ones and not built again. Other dependents would keep showing the first partition
+ * only, so with any of them nothing is changed.
  */
 const divided = (end: number): string => `
   do $$ declare
@@ -151,11 +150,11 @@ const divided = (end: number): string => `
     alter table events_0 drop constraint ${END};
   end $$;`
 
-/** SQLSTATE `object_in_use`: the table cannot be divided until the operator removes what depends on it. */
+/** SQLSTATE `object_in_use`: the table cannot be partitioned until the operator removes its dependents. */
 const IN_THE_WAY = '55006'
 export const isInTheWay = (error: unknown): boolean => error instanceof DbError && error.code === IN_THE_WAY
 
-/** Returns the parts whose events are all older than that. Numbers may still come to one that ends ahead of them. */
+/** Returns the partitions whose events are all older than this. Skips one that can still receive events. */
 export async function partsBefore(on: Queryable, before: string): Promise<Part[]> {
   const parts = (await partsOf(on, 'events')) ?? []
   const { last } = parts.length === 0 ? { last: 0 } : await numbers(on, { name: 'events' })
@@ -163,7 +162,7 @@ export async function partsBefore(on: Queryable, before: string): Promise<Part[]
   for (const part of parts) {
     if (part.to === undefined || part.to > last) break
     const newer = `from "${part.name}" where at >= $1::timestamptz`
-    // Nearly always the newest number tells, by its index. All rows are read only if that one is old.
+    // The row with the newest number usually decides, by its index. All rows are read only if that row is old.
     const { rows } = await on.query(
       `select exists (select ${newer} and seq = (select max(seq) from "${part.name}")) or exists (select ${newer})`,
       [before],
@@ -174,7 +173,7 @@ export async function partsBefore(on: Queryable, before: string): Promise<Part[]
   return old
 }
 
-/** Drops such a part, within a transaction, unless it has got a newer event meanwhile. */
+/** Drops such a partition within a transaction, unless it has received a newer event. */
 export async function dropPart(db: Db, part: Part, before: string): Promise<void> {
   const name = sql.identifier(part.name)
   await db.execute(sql`select set_config('lock_timeout', ${String(LOCK_MS)}, true)`)

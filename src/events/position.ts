@@ -1,5 +1,5 @@
 /**
- * How far a reader of events has come. Rows get their number (`seq`) before they commit, so a lower number may become
+ * The position of a reader of events. Rows get their number (`seq`) before they commit, so a lower number may become
  * visible after a higher one. A reader therefore keeps the highest number it has seen and the holes below it.
  */
 export interface Position {
@@ -46,7 +46,7 @@ export function advance({ high, holes }: Position, seqs: readonly number[], comp
 
 /**
  * Returns the position with the transactions that may still fill its holes. `running` are the transactions that write
- * events now. It must have been looked up after the holes were seen: who began to write later has higher numbers.
+ * events now. It must be read after the holes were seen: later transactions get higher numbers.
  */
 export const withWriters = ({ high, holes }: Position, running: readonly string[]): Position => ({
   high,
@@ -64,8 +64,8 @@ export const covers = ({ high, holes }: Position, seq: number): boolean =>
   seq <= high && !holes.some(({ from, to }) => from <= seq && seq <= to)
 
 /**
- * Returns how far a client has come that is led from one position to a later one, after it got the row `seq`. Rows are
- * given by their number, so those of holes in `from` come first. What `to` has not seen stays a hole.
+ * Returns the position of a client that moves from one position to a later one, after it received the row `seq`. Rows
+ * are sent by number, so those of holes in `from` come first. Holes of `to` stay holes.
  */
 export function between(from: Position, to: Position, seq: number): Position {
   const clipped = (holes: readonly Hole[], first: number, last: number): Hole[] =>
@@ -88,8 +88,8 @@ export const isSame = (a: Position, b: Position): boolean =>
 const MOST_HOLES = 64
 
 /**
- * Returns a position as text for clients, who send it back to go on from there. With more than 64 holes it stops before
- * the next one; a client that resumes there gets events that it has seen, and recognises them by their ids.
+ * Returns a position as text, with which clients resume. With more than 64 holes it stops before the next one; a client
+ * that resumes there receives some events again, and recognises them by their ids.
  */
 export function toCursor(epoch: string, { high, holes }: Position): string {
   const stop = holes[MOST_HOLES]
@@ -97,7 +97,7 @@ export function toCursor(epoch: string, { high, holes }: Position): string {
   return `h1.${epoch}.${(stop ? stop.from - 1 : high).toString(36)}.${ranges.join('_')}`
 }
 
-/** Returns what a cursor says, or undefined if `toCursor` did not write it. */
+/** Returns the content of a cursor; undefined if `toCursor` did not write it. */
 export function fromCursor(cursor: string): { epoch: string; position: Position } | undefined {
   const [, epoch, high, ranges] = /^h1\.([0-9a-f-]{36})\.([0-9a-z]{1,11})\.([0-9a-z_-]{0,1600})$/.exec(cursor) ?? []
   if (epoch === undefined || high === undefined || ranges === undefined) return

@@ -11,7 +11,7 @@ export interface Read extends AppEvent {
   readonly seq: number
 }
 
-/** What search needs of a row. */
+/** The columns that search needs. */
 export interface Change {
   readonly seq: number
   readonly type: string
@@ -86,8 +86,8 @@ export interface Page {
  * Reads the events after a position that a client sent back: `positionOf(epoch, cursor)`, then this, then
  * `toCursor(epoch, page.position)` for the next call. Rows that commit late into a hole come with a later call.
  *
- * A cursor does not tell who may still fill its holes, so that is looked up before the read. Holes without writers that
- * are still empty after it stay empty, and are dropped.
+ * A cursor does not contain who may still fill its holes, so that is read first. Holes without writers that are still
+ * empty afterwards stay empty, and are dropped.
  */
 export async function readAfter(db: Db, from: Position, limit: number): Promise<Page> {
   const settled = await settle(db, from)
@@ -98,8 +98,8 @@ export async function readAfter(db: Db, from: Position, limit: number): Promise<
 }
 
 /**
- * Returns the position that a client's cursor names. `malformed`: no server wrote it. `foreign`: from another history
- * of events, such as before a restore, so the client must load everything again.
+ * Returns the position of a client's cursor. `malformed`: no server wrote it. `foreign`: from another event history,
+ * such as before a restore, so the client must load everything again.
  */
 export function positionOf(epoch: string, cursor: string): Position | 'malformed' | 'foreign' {
   const found = fromCursor(cursor)
@@ -156,7 +156,7 @@ export async function positionNow(db: Db): Promise<Position> {
   const { rows } = await db.execute<{ high: string }>(
     sql`select coalesce(max(${events.seq}), 0)::text as high from ${events}`,
   )
-  // No one is writing, so everything up to this number is visible from now on or never comes.
+  // No transaction writes events, so every row up to this number is visible or will never exist.
   const running = await writersOf(db)
   if (running.length === 0) return { high: Number(rows[0]?.high), holes: [] }
   return settle(db, await positionWithHoles(db))

@@ -39,14 +39,14 @@ export class Tail {
     this.#position ??= await positionNow(this.db)
   }
 
-  /** Forgets its position, so that the next start does not deliver what happened meanwhile. */
+  /** Forgets its position, so that the next start does not deliver earlier events. */
   stop(): void {
     this.#position = undefined
   }
 
   /**
-   * Delivers what is visible now. Calls during a read share the next one. Returns false if the database could not be
-   * read; the next call delivers what this one did not.
+   * Delivers all visible events. Calls during a read share the next one. Returns false if the database could not be
+   * read; the next call then delivers these events.
    */
   read(): Promise<boolean> {
     if (this.#queued) return this.#queued
@@ -74,10 +74,10 @@ export class Tail {
           await this.onBatch({ rows, before, after, complete })
       }
       const reached = this.#position as Position
-      // Most holes are filled before the next look, so only those that it finds again are worth a query.
+      // Most holes are filled before the next read, so only holes seen twice are worth a query.
       if (reached.holes.some(({ from }) => from <= seen)) {
         const settled = await settle(this.db, reached)
-        // Another history may have begun meanwhile.
+        // The event history may have been replaced in the meantime.
         if (this.#position === reached) this.#position = settled
       }
       return true

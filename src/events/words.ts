@@ -7,7 +7,7 @@ export const count = (n: unknown, one: string, many: string): string => `${Numbe
 
 export const article = (noun: string): string => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun.replaceAll('_', ' ')}`
 
-/** Fields whose names do not say to a person what they hold. */
+/** Readable names of fields. */
 const fieldNames: Readonly<Record<string, string>> = {
   after: 'the place',
   accepted: 'acceptance',
@@ -44,7 +44,7 @@ const phrases: Readonly<Record<string, Words>> = {
   commented: (what) => `commented on ${what}`,
 }
 
-/** Returns what someone did, to be shown after their name: `completed TUT-4 Lock the data folder`. */
+/** Describes an event, to be shown after the actor's name: `completed TUT-4 Lock the data folder`. */
 export function inWords(catalogue: Catalogue, type: string, data: Record<string, unknown>): string {
   if (isByHand(type)) return text(data.description) ?? type
   const parts = partsOf(type)

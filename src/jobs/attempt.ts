@@ -43,7 +43,7 @@ export async function attempt<A>(
     timeoutSeconds * 1000,
   )
   try {
-    // Claimed more often than retries allow: every attempt ended its process.
+    // Claimed more often than retries allow, because every attempt crashed its process.
     if (job.attempt > retries + 1) throw new Error('the server crashed while running it')
     const aborted = new Promise<never>((_, reject) =>
       abort.signal.addEventListener('abort', () => reject(abort.signal.reason)),

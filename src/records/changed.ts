@@ -2,8 +2,8 @@ import { anything, define } from '../events/catalogue.ts'
 import type { Emitter } from '../events/emit.ts'
 
 /**
- * Names records that changed together with another, or that left a container. Sync follows the events, so every changed
- * record must be named by one of its container. What someone did is another event, which feeds show and numbers count.
+ * Lists records that changed together with another one, or that left a container. Sync follows the events, so every
+ * changed record must be named by an event of its container. The action itself emits its own event for feeds.
  */
 export const recordsChanged = define('synced_record.changed', {
   kind: 'synced_record',
@@ -13,7 +13,7 @@ export const recordsChanged = define('synced_record.changed', {
   data: { changed: anything },
 })
 
-/** Where a record belongs: its project, else its organization, else its owner. */
+/** The container of a record: its project, else its organization, else its owner. */
 interface ContainerIds {
   organizationId: string | null
   projectId?: string | null
@@ -24,7 +24,7 @@ interface ContainerIds {
 /** Ids in one event. */
 const MOST = 1000
 
-/** Emits events of a container that name these records of a kind. */
+/** Emits events of a container that list these records of a kind. */
 export function nameChanged(
   ctx: Emitter,
   kind: string,
@@ -56,7 +56,7 @@ export function nameRows(ctx: Emitter, kind: string, rows: readonly (ContainerId
       )
 }
 
-/** Names a record in the container that it has left, if it has. */
+/** Emits an event in the old container of a record that was moved. */
 export function nameMoved(ctx: Emitter, kind: string, id: string, before: ContainerIds, after: ContainerIds): void {
   const key = ({ organizationId, projectId = null, userId = null }: ContainerIds) =>
     projectId ?? organizationId ?? `user ${userId}`

@@ -1,4 +1,4 @@
-/** The place of a row in a list: what the list is ordered by, then the id. */
+/** The position of a row in a list: the sort value, then the id. */
 export interface Place {
   value: string | number
   id: string
@@ -24,7 +24,7 @@ export function isTime(text: string): boolean {
   return time !== undefined && !Number.isNaN(time.getTime()) && time.toISOString() === text
 }
 
-/** Returns this many digits of a hash, so that a mistyped or foreign cursor is noticed. */
+/** Returns digits of a hash, to detect a mistyped or foreign cursor. */
 export function checkDigits(text: string, count: number): string {
   return digitsOf(Bun.hash(text), count).slice(-count)
 }

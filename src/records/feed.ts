@@ -26,9 +26,9 @@ export const isOneOf = (types: readonly string[]): SQL => sql`${events.type} = a
 const typeList = (types: Iterable<string>): string => `{${[...types].join(',')}}`
 
 /**
- * The event is one that the caller may be told of. Leaves out audit entries, whose type is the id of their action,
- * events that no feed shows (`feed: 'none'`), events for one other person, and those about kinds that the caller's
- * credential may not read. Which records the caller sees is for the query to say.
+ * The caller may receive the event. Leaves out audit entries, whose type is the id of their action, events that no feed
+ * shows (`feed: 'none'`), events for another person, and those about kinds that the caller's credential may not read.
+ * The query itself must check which records the caller sees.
  */
 export function isToldTo(ctx: FeedReader): SQL {
   const { user } = rightsOf(ctx.actor)
@@ -52,7 +52,7 @@ export function isReadable(ctx: FeedReader): SQL | undefined {
   return and(
     // A type that the catalogue does not know may be of any kind, so only callers who may read all kinds see it.
     or(isOneOf(types), byHandToo ? isLogged(events.action) : undefined),
-    // Some events name a record of another kind than their own: a link its first end.
+    // Some events name a record of another kind: the event of a link names the record at its first end.
     or(sql`${events.data}->>'noun' is null`, sql`${events.data}->>'noun' = any(${typeList(kinds)}::text[])`),
   )
 }
@@ -91,8 +91,8 @@ interface Told {
 }
 
 /**
- * Leaves out what is not for readers: `impersonatorId`, which is for that user and the audit, `concerns`, which is for
- * open streams, and `changed`, which is for sync.
+ * Leaves out internal data: `impersonatorId` is for that user and the audit, `concerns` for open streams, and `changed`
+ * for sync.
  */
 export function entryOf<E extends Told & { actor: EventActor }>(
   catalogue: Catalogue,

@@ -5,7 +5,7 @@ import type { EventType } from '../events/catalogue.ts'
 import { kindInfo, type RecordName, type RestorableName, recordNames } from './names.ts'
 import { entityOf, type SyncEntity, type Synced } from './sync.ts'
 
-/** Where records of a kind are kept. Those with a project and `deletedAt` are moved, deleted and restored with it. */
+/** The table of a kind. Rows with a project and `deletedAt` are moved, deleted and restored with the project. */
 export type RecordTable = PgTable &
   Record<'id' | 'updatedAt' | 'version' | 'organizationId', PgColumn> & {
     projectId?: PgColumn
@@ -23,7 +23,7 @@ export type RecordKind<C = never> = Restorable<C> | (Description<C> & OtherKind)
 interface RestorableKind {
   /** Also the first part of the names of its events: `note.updated` is about a note. */
   readonly kind: RestorableName
-  /** The event by which a record is deleted. What is deleted along with another record has none. */
+  /** The event that deletes a record. Records that are deleted along with another one have none. */
   readonly deleted: EventType
 }
 
@@ -57,8 +57,8 @@ interface Description<C> {
   /** A jsonb list of `{ id, kind? }` in the record itself: the records it links to. */
   readonly ownLinks?: PgColumn
   /**
-   * The columns of a list item, for live events. Only what is equal for all who see the record's place: nothing that
-   * depends on the reader. Default: those that devices get, without long texts.
+   * The columns of a list item, for live events. They must be equal for all readers of the record. Default: the columns
+   * that devices get, without long texts.
    */
   readonly item?: Record<string, PgColumn | SQL>
   /** Briefs of its project mention changes to the record. */
@@ -74,9 +74,9 @@ interface Description<C> {
 export interface SearchText {
   /** Default: the record's title. */
   readonly title?: PgColumn | SQL
-  /** The words to find, besides those of the title. `nextPart` separates what is also found by itself. */
+  /** The text to index besides the title. `nextPart` separates parts that are also found by themselves. */
   readonly text: PgColumn | SQL
-  /** SQL condition: search reads the text in another way than the version before, so an upgrade indexes it again. */
+  /** SQL condition for rows that an upgrade must index again, because search now reads their text differently. */
   readonly grown?: SQL
   /** SQL condition: others may have written a part of `text`, such as a comment. */
   readonly several?: SQL
@@ -127,7 +127,7 @@ export type ProjectTable = RecordTable & { projectId: PgColumn; deletedAt: PgCol
 /** All kinds of records, in the order of names.ts. */
 export class Records<C = never> {
   readonly all: readonly RecordKind<C>[]
-  /** What devices keep a copy of: kinds of records, then what hangs on records. */
+  /** Everything that devices copy: kinds of records, then what belongs to records, such as comments. */
   readonly synced: readonly SyncEntity<C>[]
   readonly #byName: ReadonlyMap<string, RecordKind<C>>
 
@@ -159,7 +159,7 @@ export class Records<C = never> {
     return this.all.filter((record): record is Restorable<C> => record.deleted !== undefined)
   }
 
-  /** The tables of what belongs to a project. Rows that only name one, and cannot be deleted, are not among them. */
+  /** The tables of records that belong to a project and can be deleted. */
   get inProjects(): ProjectTable[] {
     return this.all
       .map(({ table }) => table)

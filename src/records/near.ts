@@ -10,8 +10,8 @@ const COMPARED = 200
 const MOST = 3
 
 /**
- * Returns the keys or slugs that the caller may have meant by a reference to nothing, nearest first, among the records
- * that they may read. A task is looked for by its number elsewhere; here only by the key of its project.
+ * Returns readable keys or slugs that are similar to a reference that was not found, the most similar first. For a
+ * task, only the key of its project is compared.
  */
 export async function namesNear(ctx: Querying, { kind, ref }: Subject): Promise<string[]> {
   const project = kind === 'task' ? /^([a-z]{1,10})-\d+$/i.exec(ref.trim())?.[1] : undefined

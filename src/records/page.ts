@@ -11,8 +11,8 @@ export interface Page<T> {
 }
 
 /**
- * Keyset pages: the cursor holds the place where a page ended, so concurrent writes never shift a page, and the last
- * row may be gone. `sort` maps the allowed keys to columns. A cursor is refused with another order.
+ * Keyset pages: the cursor contains the position where a page ended, so concurrent writes never shift a page, and the
+ * last row may be deleted. `sort` maps the allowed keys to columns. A cursor of another order is refused.
  */
 export interface Keyset {
   where(...filters: (SQL | undefined)[]): SQL | undefined
@@ -27,8 +27,7 @@ export interface Keyset {
 }
 
 /**
- * An order by something that is not a column: `sql` computes it, `of` tells it of a row of the page as the cursor keeps
- * it, and `fits` tells whether a value of a cursor can be such.
+ * An order by a computed value: `sql` computes it, `of` returns it for a row, and `fits` checks a value of a cursor.
  */
 export interface ComputedOrder {
   sql: SQL
@@ -128,8 +127,8 @@ function endOf(places: readonly Place[], between: (last: Place, next: Place) => 
 }
 
 /**
- * Characters of a page. A page of very long records ends earlier than at its limit, and its cursor leads on: to write
- * tens of megabytes of JSON takes so long that other requests would notice.
+ * Characters of a page. A page of very long records ends before its limit: writing tens of megabytes of JSON would
+ * delay other requests.
  */
 const MOST_CHARACTERS = 3_000_000
 
@@ -139,7 +138,7 @@ function fitting<T>(rows: T[]): T[] {
     left -= charactersOf(row)
     return left < 0
   })
-  // The first record is always there, however long.
+  // A page always contains its first record, however long.
   return end < 0 ? rows : rows.slice(0, Math.max(1, end))
 }
 

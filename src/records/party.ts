@@ -1,7 +1,7 @@
 import { id, nullable, object, oneOf, optional, type Static, text } from '../schema.ts'
 import { named } from '../text/quoted.ts'
 
-/** What is behind an agent: the program that it runs in, and the person it acts for. People have neither. */
+/** Fields that only agents have: the program that the agent runs in, and the person it acts for. */
 export const behindAgent = {
   client: optional(text(100, { description: 'The program that the agent runs in', example: 'Claude Code' })),
   for: optional(object({ id: nullable(id()), name: text(100, { example: 'Ada Lovelace' }) })),

@@ -24,14 +24,13 @@ const holds = ({ actor }: Reader, scope: string | undefined): boolean =>
   actor.kind === 'system' || scope === undefined || scopeHolds(actor.scopes, scope)
 
 /**
- * THE RULE about what a credential may read, wherever it appears: a tree, a feed, a brief, a link, a search result, a
- * status message or the detail of another record shows only kinds whose scope the credential has. Which rows of the
- * kind it sees is another matter (`visible` of the kind). Parties are always named: the people and agents who did
- * something, or to whom a task, feature or memory belongs. A record without them is only half of it.
+ * THE RULE about which kinds a credential may read, on every surface: a tree, a feed, a brief, a link, a search result,
+ * a status message or the detail of another record shows only kinds whose scope the credential has. `visible` of the
+ * kind decides which rows. The people and agents of a record (author, assignee, holder) are always named.
  */
 export const mayRead = (reader: Reader, kind: RecordName): boolean => holds(reader, reader.app.records.get(kind).scope)
 
-/** `mayRead` for what happened to a record. Kinds that are no kind of record name their scope in the event. */
+/** `mayRead` for an event. Events about other things than records name their scope themselves. */
 export const mayReadEvent = (reader: Reader, { scope, kind }: EventType): boolean =>
   holds(reader, scope ?? reader.app.records.find(kind)?.scope)
 
@@ -48,7 +47,7 @@ export const isSeen = (reader: Reader, kind: Column, id: Column): SQL =>
       ),
   )
 
-/** Returns these columns of those of the records that the caller sees. */
+/** Returns columns of the records that the caller sees. */
 export async function lookUp<R extends Record<string, unknown>>(
   ctx: Querying,
   kind: RecordName,

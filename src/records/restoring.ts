@@ -7,19 +7,18 @@ import type { Db } from '../db/session.ts'
 import type { EventType } from '../events/catalogue.ts'
 import { events } from '../events/table.ts'
 
-/** For so long the one who deleted a record may restore it; administrators have RESTORE_DAYS. */
+/** Hours in which a user may restore a record that they deleted; administrators have RESTORE_DAYS. */
 const OWN_HOURS = 24
 export const ownSince = (now: string): string => new Date(Date.parse(now) - OWN_HOURS * 3_600_000).toISOString()
 export const ownUntil = (deletedAt: string): string =>
   new Date(Date.parse(deletedAt) + OWN_HOURS * 3_600_000).toISOString()
 
-/** The event is the caller's own doing. What an agent did is also the doing of the person it works for. */
+/** The caller caused the event. A person also counts as the author of what their agents did. */
 export const isOwnDoing = (actor: Actor): SQL =>
   actor.agent
     ? (and(eq(events.actorKind, 'agent'), eq(events.actorId, actor.agent.id)) ?? sql`false`)
     : or(eq(events.actorId, rightsOf(actor).user), eq(events.actorForId, rightsOf(actor).user))
 
-/** What the rule needs of a call: a `Ctx` has it. */
 interface Call {
   readonly db: Db
   readonly actor: Actor
@@ -34,9 +33,9 @@ interface Gone {
 }
 
 /**
- * THE RULE who may restore: administrators of the team, and for 24 hours whoever deleted the record. `deletion` is the
- * event by which it was deleted. It refuses no one if the record is not deleted, so that a repeated restore succeeds:
- * the action itself checks who may change the record.
+ * THE RULE who may restore a record: administrators of the team, and for 24 hours the user who deleted it. `deletion`
+ * is the event that deleted it. A record that is not deleted is never refused, so that a repeated restore succeeds: the
+ * action itself checks who may change the record.
  */
 export async function requireRestorer(ctx: Call, gone: Gone, deletion: EventType, what: string): Promise<void> {
   const { id, organizationId, deletedAt } = gone
@@ -46,7 +45,7 @@ export async function requireRestorer(ctx: Call, gone: Gone, deletion: EventType
   refuse(refusal)
 }
 
-/** Whether the caller deleted the record itself, and last: not along with another, and not before it was restored. */
+/** Whether the caller deleted exactly this record, not one that it belongs to, in its last deletion. */
 async function hasDeleted(ctx: Call, id: string, deletedAt: string, deletion: EventType): Promise<boolean> {
   const [last] = await ctx.db
     .select({ own: sql<boolean>`${isOwnDoing(ctx.actor)}` })

@@ -7,9 +7,8 @@ import { AppError } from '../errors.ts'
 type Versioned = PgTable & { id: PgColumn; version: PgColumn; updatedAt: PgColumn }
 
 /**
- * Changes a row that was read before, and raises its version. The WHERE clause checks the version, so that of two
- * writers who read the same row, the second gets an error instead of overwriting the first. `again` reads the row as
- * it is now, for that error.
+ * Changes a row that was read before, and increases its version. The WHERE clause checks the version, so the second of
+ * two writers gets an error instead of overwriting the first. `again` reads the current row for that error.
  */
 export async function changeVersioned<T extends Versioned, R extends { id: string; version: number }>(
   { db, now }: { db: Db; now: string },
@@ -65,7 +64,7 @@ interface Lookups<R> {
   record?(row: R): Candidate
 }
 
-/** Resolves a reference, everywhere in the same way: an id, a name, or the unique beginning of an id. */
+/** Resolves a reference: an id, a name, or the unique beginning of an id. */
 export async function byReference<R>(ref: string, lookups: Lookups<R>): Promise<R | undefined> {
   const given = ref.trim()
   const wanted = given.toLowerCase()

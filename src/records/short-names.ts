@@ -8,7 +8,7 @@ import type { Querying } from './readable.ts'
 /** Names of records by their ids: the key or slug, else the shortest beginning of the id that is unique. */
 export type RecordNames = ReadonlyMap<string, string>
 
-/** Returns the names of records of one kind. An id of no kind keeps its length. */
+/** Returns the names of records of one kind. Ids of an unknown kind are not shortened. */
 export async function namesOf(ctx: Querying, kind: string, ids: string[]): Promise<RecordNames> {
   if (ids.length === 0) return new Map()
   const record = ctx.app.records.find(kind)
@@ -24,12 +24,12 @@ export async function namesOf(ctx: Querying, kind: string, ids: string[]): Promi
   return unseen.length > 0 ? new Map([...named, ...(await beginnings(ctx, table, unseen))]) : named
 }
 
-/** Where a beginning may end: after the groups of an id. The first two hold the time, to a millisecond. */
+/** Possible lengths: after the groups of an id. The first two groups contain the time in milliseconds. */
 const lengths = [13, 18, 23]
 
 /**
- * Returns the beginnings that no other id of the table shares, whoever may see the other record: a reference is looked
- * up among the records that the caller sees, so it finds the same record for everyone.
+ * Returns beginnings that no other id of the table shares, also no hidden one: so a reference finds the same record for
+ * every caller.
  */
 async function beginnings(
   ctx: Querying,

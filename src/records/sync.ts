@@ -16,15 +16,15 @@ import type { Static, TSchema } from '../schema.ts'
  */
 
 /**
- * How a field is brought together that was changed on both sides. `value`: a conflict. `set`: what was added and
- * removed is added and removed. `text`: merged by lines; a conflict where both changed the same lines.
+ * How a field is merged that was changed on both sides. `value`: a conflict. `set`: additions and removals of both
+ * sides apply. `text`: merged by lines; a conflict where both changed the same lines.
  */
 export type FieldKind = 'value' | 'set' | 'text'
 
 /** Values of fields by name, as pull sends them. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** A stored record: its fields, with what the server needs to change it. */
+/** A stored record: its fields, with its id and version. */
 export interface Stored extends Fields {
   readonly id: string
   readonly version: number
@@ -47,14 +47,14 @@ export interface Synced<C = never> {
   update?(ctx: C, before: Stored, fields: Fields): Promise<unknown>
   /** Missing: devices cannot delete. */
   remove?(ctx: C, before: Stored): Promise<unknown>
-  /** Brings back a deleted record. Missing: the web API cannot either. */
+  /** Restores a deleted record. Missing: the web API cannot either. */
   restore?(ctx: C, before: Stored): Promise<unknown>
 }
 
 /** Where a record belongs: its project, else its organization, else its owner. The unit of rights and partial sync. */
 export type Container = `${'project' | 'organization' | 'user'}:${string}`
 
-/** Whatever is synced: a kind of record, or what hangs on records. */
+/** A synced entity: a kind of record, or something that belongs to records, such as comments. */
 export interface SyncEntity<C = never> extends Synced<C> {
   /** Its name in pull, push and `data.changed` of events: `task`, `comment`. */
   readonly entity: string
@@ -205,21 +205,21 @@ export const readByIds = (db: Db, entity: PlacedEntity, ids: readonly string[], 
     ? Promise.resolve([])
     : readCopies(db, entity, { where: and(anyOf(entity.table.id, idList(ids)), entity.place.visible(rights)) })
 
-/** Returns fields as the schema of an action takes them, with dates as instants. Throws `invalid`. */
+/** Validates fields against the schema of an action, and converts dates to instants. Throws `invalid`. */
 export function checked<T extends TSchema>(schema: T, fields: Fields): Static<T> {
   const errors = check(schema, fields)
   if (errors.length > 0) throw new AppError('invalid', errors.map(({ message }) => message).join(' '), { errors })
   return decode(schema, fields as Static<T>)
 }
 
-/** Returns fields with one of them under the name that the actions use for it. */
+/** Renames a field to the name that the actions use. */
 export function renamed({ ...fields }: Fields, from: string, to: string): Fields {
   if (!(from in fields)) return fields
   const { [from]: value, ...rest } = fields
   return { ...rest, [to]: value }
 }
 
-/** Splits off what a new record cannot have yet: the device changed it before it was sent. */
+/** Separates the fields that a new record cannot have yet from the rest. */
 export function split(
   { ...fields }: Fields,
   isLater: (name: string, value: unknown) => boolean,

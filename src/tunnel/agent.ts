@@ -11,7 +11,7 @@ import { LocalMcp } from './mcp/local-mcp.ts'
 import { Session } from './session.ts'
 import type { Stream } from './stream.ts'
 
-/** What a request came to, for the log of the machine. */
+/** A finished request, for the log of the machine. */
 export interface Served {
   service: string
   method: string
@@ -23,7 +23,7 @@ export interface Served {
 
 export interface ServiceAddress {
   name: string
-  /** Null: the server opens no services. */
+  /** Null: the server serves no tunnel services. */
   url: string | null
 }
 
@@ -32,7 +32,7 @@ export interface AgentOptions {
   onState?(state: 'online' | 'offline', detail: string): void
   /** Called with each heartbeat. */
   onAddresses?(services: ServiceAddress[]): void
-  /** `kept`: the request, if `keepsRequests` is set and it can be sent again. */
+  /** `kept`: the request, if `keepsRequests` is set and the request can be repeated. */
   onServed?(served: Served, kept?: Kept): void
   keepsRequests?: boolean
   onAction?(ended: Ended): void
@@ -40,7 +40,7 @@ export interface AgentOptions {
   confirm?(question: Question, signal: AbortSignal): Promise<boolean>
   /** The environment of commands. Default: empty. */
   env?: Readonly<Record<string, string>>
-  /** Default: all that this program knows. */
+  /** Default: all built-in handlers. */
   handlers?: Readonly<Record<string, ActionHandler>>
   /** Milliseconds between heartbeats. */
   heartbeatMs?: number
@@ -48,20 +48,20 @@ export interface AgentOptions {
   retryMs?: readonly [least: number, most: number]
 }
 
-/** Bytes that may wait in the connection before streams have to wait. */
+/** Buffered bytes above which streams have to wait. */
 const HIGH_WATER = 512 << 10
-/** Longer than the server takes to close a replaced connection: only it knows when it opens no more streams. */
+/** Longer than the server takes to close a replaced connection. Only the server knows when it opens no more streams. */
 const DRAIN_MS = 12_000
 
-/** The machine's end of a tunnel: connects, and connects again, until it is stopped or its credential is refused. */
+/** The machine's end of a tunnel. Reconnects until it is stopped or its credential is refused. */
 export class Agent {
   readonly #stopped = Promise.withResolvers<void>()
   readonly #actions: Actions
-  /** The connections that are open: the current one, and those that are being left. */
+  /** Open connections: the current one, and replaced ones that are still draining. */
   readonly #links = new Set<Link>()
-  /** It outlives connections, so that sessions of clients survive a restart of the server. */
+  /** Outlives connections, so that sessions of clients survive a restart of the server. */
   readonly #mcp: LocalMcp
-  /** Connections to local services, which requests of any connection may use. */
+  /** Connections to local services, shared by all tunnel connections. */
   readonly #lines = new Lines()
   #isStopped = false
 
@@ -80,7 +80,7 @@ export class Agent {
     this.#lines.stop()
   }
 
-  /** Resolves when the agent was stopped, or with why it gave up. */
+  /** Resolves when the agent was stopped or its credential was refused. */
   async run(): Promise<'stopped' | 'refused'> {
     try {
       return await this.#run()
@@ -99,7 +99,7 @@ export class Agent {
       if (end === 'drain') continue
       if (end === 'revoked' || (!link.wasOnline && (await this.#isRefused()))) return 'refused'
       if (link.wasOnline) wait = least
-      // Full jitter, so that machines do not come back all at once.
+      // Full jitter, so that machines do not all reconnect at once.
       await Promise.race([Bun.sleep(Math.random() * wait), this.#stopped.promise])
       wait = Math.min(most, wait * 2)
     }
@@ -108,7 +108,7 @@ export class Agent {
 
   #connect(): Link {
     const link = new Link(this.options, this.#actions, this.#mcp, this.#lines, {
-      // The streams of connections that are being left have some time to end.
+      // Gives the streams of replaced connections some time to end.
       online: () => {
         for (const other of this.#links) if (other !== link) other.retire()
       },
@@ -118,7 +118,7 @@ export class Agent {
     return link
   }
 
-  /** A failed handshake does not say why, so the credential is tried where the status can be read. */
+  /** A failed handshake has no reason, so the credential is tested with a request whose status can be read. */
   async #isRefused(): Promise<boolean> {
     const response = await heartbeat(this.options.machine, { generation: 1, services: [] }).catch(() => undefined)
     return response?.status === 401
@@ -134,13 +134,13 @@ const heartbeat = ({ server, token }: Machine, body: object): Promise<Response> 
     signal: AbortSignal.timeout(10_000),
   })
 
-/** What the server says to a heartbeat. Older servers send no services. */
+/** Older servers send no services. */
 interface HeartbeatReply {
   drain?: boolean
   services?: ServiceAddress[]
 }
 
-/** One connection. */
+/** One connection to the server. */
 class Link {
   readonly session: Session
   readonly #ended = Promise.withResolvers<string>()
@@ -211,7 +211,7 @@ class Link {
     return false
   }
 
-  /** A client's socket tells nothing when its bytes have left, so it is asked until they have. */
+  /** A client socket has no drain event, so its buffer is polled. */
   #untilDrained(): void {
     setTimeout(() => {
       if (this.session.isClosed) return
@@ -252,7 +252,7 @@ class Link {
     setTimeout(() => this.session.close('drained'), DRAIN_MS).unref()
   }
 
-  /** The next connection is opened first; this one goes on meanwhile, and takes new streams until then. */
+  /** The agent opens the next connection first. Until then this one continues and accepts new streams. */
   #leave(): void {
     this.#isLeft = true
     this.#ended.resolve('drain')
@@ -266,7 +266,7 @@ class Link {
     this.#ended.resolve(reason)
   }
 
-  /** The machine decides: what its own file does not name or allow is refused, whatever the server says. */
+  /** The machine decides: it refuses everything that `tunnel.json` does not allow, whatever the server sends. */
   #serve(stream: Stream): void {
     const { kind, service: name, method, target, user } = stream.request
     const { machine, onServed } = this.options

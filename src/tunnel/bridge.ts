@@ -3,13 +3,13 @@ import { type Stream, StreamReset } from './stream.ts'
 
 /** Bytes of one message of a WebSocket. */
 export const MOST_SOCKET_MESSAGE = 1 << 20
-/** Bytes that may wait for a client before the machine has to wait too. */
+/** Buffered bytes of a client above which the machine has to wait. */
 const MOST_WAITING = 1 << 20
 
 interface SocketLike {
   send(message: string | Uint8Array): unknown
   close(code: number, reason: string): void
-  /** Bytes that were sent and have not left. */
+  /** Buffered bytes. */
   waiting(): number
   pause(): void
   resume(): void
@@ -18,7 +18,7 @@ interface SocketLike {
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8')
 
-/** Joins a WebSocket and a stream. Used by the listener and by the agent alike. */
+/** Copies messages between a WebSocket and a stream. Used by the listener and by the agent. */
 export class SocketBridge {
   #drained: PromiseWithResolvers<void> | undefined
   #isClosed = false
@@ -33,7 +33,7 @@ export class SocketBridge {
     void this.#pump()
   }
 
-  /** A message of the socket, which is read no further until the message could be sent. */
+  /** Pauses the socket until the message was sent. */
   receive(message: string | Uint8Array): void {
     const isText = typeof message === 'string'
     const bytes = isText ? encoder.encode(message) : message
@@ -60,7 +60,7 @@ export class SocketBridge {
     this.#isClosed = true
     this.drained()
     this.stream.end(closing(code, reason))
-    // What still comes has no reader.
+    // Nothing reads the data that may still arrive.
     if (!this.stream.isRemotelyEnded) setTimeout(() => this.stream.reset(resets.cancelled), 1000).unref()
   }
 
@@ -113,7 +113,7 @@ function closing(code: number, reason: string): Uint8Array {
   return bytes
 }
 
-/** Codes that only the protocol itself may use become their nearest sendable one. */
+/** Replaces close codes that must not be sent. */
 function closingOf(payload: Uint8Array): [number, string] {
   const code = payload.length < 2 ? 1000 : new DataView(payload.buffer, payload.byteOffset).getUint16(0)
   const isSendable = code === 1000 || (code >= 1007 && code <= 1014) || (code >= 3000 && code <= 4999)

@@ -4,14 +4,14 @@ import { Session } from './session.ts'
 import type { Stream } from './stream.ts'
 import { Unreachable } from './switchboard.ts'
 
-/** Milliseconds in which the other process has to accept. */
+/** Milliseconds that the other process has to accept. */
 const CONNECT_MS = 5000
-/** Bytes that may wait in the connection before its stream has to wait. */
+/** Buffered bytes above which the stream has to wait. */
 const HIGH_WATER = 512 << 10
 
 /**
- * Opens a stream through another process: a WebSocket for this one request, with frames as on the connection of a
- * machine. Throws `Unreachable` if the other process does not take it; nothing of the request was sent then.
+ * Opens a stream through another process: a WebSocket for this one request, with the same frames as the connection of a
+ * machine. Throws `Unreachable` if the other process refuses it; then nothing of the request was sent.
  */
 export async function openThrough(
   address: string,
@@ -19,7 +19,7 @@ export async function openThrough(
   head: RequestHead,
   hasBody: boolean,
 ): Promise<Stream> {
-  // Not `new`: the types of a browser's WebSocket, which the dashboard is checked with, know no headers.
+  // Not `new`: the dashboard is checked with the browser's WebSocket type, which has no headers.
   const socket = Reflect.construct(WebSocket, [
     address.replace(/^http/, 'ws'),
     { headers: { [HANDOVER_HEADER]: signature } },
@@ -56,7 +56,7 @@ export async function openThrough(
 function sendOver(socket: WebSocket, session: Session, bytes: Uint8Array): boolean {
   socket.send(bytes as Uint8Array<ArrayBuffer>)
   if (socket.bufferedAmount < HIGH_WATER) return true
-  // A client's socket tells nothing when its bytes have left, so it is asked until they have.
+  // A client socket has no drain event, so its buffer is polled.
   const ask = () => {
     if (session.isClosed) return
     if (socket.bufferedAmount < HIGH_WATER / 2) session.drained()

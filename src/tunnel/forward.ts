@@ -8,22 +8,22 @@ import type { TunnelAddress } from './tunnel-address.ts'
 import { cancelWith, responseOf } from './waiting.ts'
 
 export const forwardLimits = {
-  /** Milliseconds until a service has to begin its response. */
+  /** Milliseconds that a service has to begin its response. */
   firstByte: 60_000,
-  /** Milliseconds until an MCP server has to: a tool may work for minutes before it says something. */
+  /** The same for an MCP server, whose tools may run for minutes. */
   firstByteOfMcp: 300_000,
 } as const
 
-/** A request that may pass. */
+/** A request that was allowed. */
 export interface Admitted {
   dialer: Dialer
   service: string
   user: TunnelUser | null
-  /** Hears of the stream, so that it can end with the rights of its caller. */
+  /** Called with the stream, which must end when its caller loses access. */
   opened(stream: Stream): void
 }
 
-/** Writes a refusal, as the server writes them elsewhere. */
+/** Creates the response of a refused request. */
 export type Refuse = (status: number, detail: string) => Response
 
 const failures: Record<ResetCode, [number, string]> = {
@@ -35,7 +35,7 @@ const failures: Record<ResetCode, [number, string]> = {
   [resets.protocol]: [502, 'The machine sent an invalid message.'],
 }
 
-/** Opens a stream for the request; a Response if it cannot be. */
+/** Opens a stream for the request, or returns the refusal. */
 export async function openStream(
   request: Request,
   address: TunnelAddress,
@@ -57,9 +57,9 @@ export async function openStream(
   return stream
 }
 
-/** Opens a stream through a dialer and counts it; a Response if it cannot be opened. */
+/** Opens a stream through a dialer and counts it, or returns the refusal. */
 export async function dial(dialer: Dialer, head: RequestHead, hasBody: boolean, refuse: Refuse) {
-  // The machine would take it for a break of the rules, and end its connection with all requests of others.
+  // The machine would treat it as a protocol error and close its connection, with the requests of others.
   if (check(RequestHead, head).length > 0)
     return refuse(400, 'A tunnel does not accept this method, or the address or a header is too long.')
   try {
@@ -74,7 +74,7 @@ export async function dial(dialer: Dialer, head: RequestHead, hasBody: boolean, 
   }
 }
 
-/** Tells the log of the tunnel. */
+/** Reports a request to the log of the tunnel. */
 export function passed(
   { method }: Request,
   { target }: TunnelAddress,
@@ -90,8 +90,8 @@ export function passed(
 export const isUpgrade = ({ headers }: Request): boolean => headers.get('upgrade')?.toLowerCase() === 'websocket'
 
 /**
- * Resolves with the head of the response, or with why there is none. `request`: whose client may leave meanwhile.
- * `upload`: its body, for which the service may have to wait.
+ * Resolves with the head of the response, or with the refusal. `request`: its client may disconnect in the meantime.
+ * `upload`: the body, for which the service may have to wait.
  */
 export async function headOf(
   stream: Stream,
@@ -113,7 +113,7 @@ const bodiless = new Set([101, 204, 205, 304])
 
 interface Ends {
   refuse: Refuse
-  /** Called when the response is whole. */
+  /** Called when the response is complete. */
   onEnd(): void
 }
 
@@ -142,13 +142,13 @@ export async function forward(
   if (headers.get('content-type')?.startsWith('text/event-stream')) stream.isIdleLimited = false
   if (request.method === 'HEAD' || bodiless.has(head.status) || head.status < 200) {
     stream.reset(resets.cancelled)
-    // What a body would have. With a body, Bun writes the length, so that a machine cannot contradict it.
+    // The length that a body would have. With a body, Bun sets the length, so that a machine cannot contradict it.
     const length = head.headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1]
     if (request.method === 'HEAD' && length && /^\d+$/.test(length)) headers.set('content-length', length)
     onEnd()
     return new Response(null, { status: head.status < 200 ? 502 : head.status, headers })
   }
-  // A response that came as a whole needs no stream, which would cost more than all the rest.
+  // A complete response needs no stream, which would cost more than everything else here.
   const whole = stream.takeAll()
   if (whole) {
     traffic.bytes += whole.length
@@ -157,7 +157,7 @@ export async function forward(
   return new Response(whole ?? bodyOf(stream, traffic, onEnd), { status: head.status, headers })
 }
 
-/** The client reads from the stream: what it does not read, the machine does not send. */
+/** The machine sends only as fast as the client reads. */
 export function bodyOf(stream: Stream, traffic: Traffic, onEnd = () => {}): ReadableStream<Uint8Array> {
   let received = 0
   return new ReadableStream<Uint8Array>({

@@ -16,8 +16,8 @@ import {
 } from '../schema.ts'
 
 /**
- * The wire of a tunnel: binary messages of whole frames. The header of a frame has nine bytes: length of the payload
- * (u24), type, flags, stream (u32), all big-endian.
+ * The wire protocol of tunnels: binary messages of whole frames. A frame header has nine bytes: payload length (u24),
+ * type, flags, stream (u32), all big-endian.
  */
 export const frame = {
   data: 0,
@@ -31,7 +31,7 @@ export const frame = {
   result: 10,
 } as const
 
-/** END belongs to DATA and HEADERS, ACK to PING, the other two to messages of a WebSocket. */
+/** END is for DATA and HEADERS, ACK for PING, the other two for WebSocket messages. */
 export const flag = { end: 1, ack: 1, text: 2, messageEnd: 8 } as const
 
 /** Why a stream was reset. */
@@ -47,7 +47,7 @@ export const MOST_HEAD = 32 << 10
 /** Bytes of one binary message. */
 export const MOST_MESSAGE = 256 << 10
 
-/** The other side broke the rules of the wire; the connection ends. */
+/** The other side violated the protocol; the connection ends. */
 export class ProtocolError extends Error {}
 
 export interface Frame {
@@ -116,7 +116,7 @@ export function resetOf(payload: Uint8Array): ResetCode {
 const name = text(30, { minLength: 1 })
 const headers = array(Type.Tuple([text(256), text(16 << 10)]), 200)
 
-/** Who is behind a request, as the server knows them; null: anyone, on a public service. */
+/** The user of a request; null: an anonymous user of a public service. */
 export const TunnelUser = object({
   id: id(),
   email: text(320),
@@ -140,7 +140,7 @@ export type ResponseHead = Static<typeof ResponseHead>
 
 const people = array(text(40), 100)
 
-/** What a machine offers, as it says after connecting. It checks each request itself: this is only for display. */
+/** What a machine offers. Only for display, because the machine checks each request itself. */
 export const Offer = object({
   services: array(object({ name, who: people }), 50),
   commands: optional(
@@ -162,14 +162,14 @@ export const Offer = object({
 })
 export type Offer = Static<typeof Offer>
 
-/** An action for the machine. It decides itself whether it knows and allows the type. */
+/** An action for the machine, which decides whether it knows and allows the type. */
 export const ActionRequest = object({ id: id(), type: text(40), params: jsonObject(), user: TunnelUser })
 export type ActionRequest = Static<typeof ActionRequest>
 
 export const endStates = ['succeeded', 'failed', 'refused', 'cancelled', 'timed_out'] as const
 export type EndState = (typeof endStates)[number]
 
-/** What becomes of an action: lines of its output, parts of a long result, a state. The last state ends it. */
+/** Progress of an action: lines of output, parts of a long result, a state. The last state ends the action. */
 export const ActionReport = object({
   id: id(),
   lines: optional(array(Type.Tuple([int({ min: 1 }), text(2000)]), 1000)),
@@ -180,7 +180,7 @@ export const ActionReport = object({
 })
 export type ActionReport = Static<typeof ActionReport>
 
-/** What the server says after a connection. */
+/** Sent by the server after a machine has connected. */
 export const Welcome = object({ generation: int({ min: 1 }), tunnelId: id(), ownerId: id(), slug: text(30) })
 export type Welcome = Static<typeof Welcome>
 

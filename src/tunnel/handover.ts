@@ -11,15 +11,15 @@ import { Unreachable } from './switchboard.ts'
 export const HANDOVER_HEADER = 'tutti-handover'
 /** Seconds that the clocks of two processes may differ. */
 const SKEW_SECONDS = 30
-/** Milliseconds for which a nonce is remembered: as long as its time would be accepted. */
+/** Milliseconds that a nonce is remembered: as long as its timestamp is accepted. */
 const NONCE_MS = 2 * SKEW_SECONDS * 1000
-/** Nonces of a minute. More than this are only refused, never forgotten. */
+/** Nonces of a minute. Further requests are refused, so that no nonce is forgotten. */
 const MOST_NONCES = 200_000
 
-/** What the other process is told before anything else. */
+/** The signed facts about a request that one process sends to another. */
 const Claim = object({
   generation: int({ min: 1 }),
-  /** Empty: anyone, on a public service. */
+  /** Empty: an anonymous user of a public service. */
   user: text(36),
   method: text(20),
   /** SHA-256 of the target, and of the whole head. */
@@ -38,7 +38,7 @@ function macOf(key: Uint8Array, tunnelId: string, { generation, user, method, ta
   return createHmac('sha256', key).update(JSON.stringify(signed)).digest()
 }
 
-/** Signs a request for one tunnel and one generation of its connection. */
+/** Signs a request for one generation of a tunnel's connection. */
 export function sign(key: Uint8Array, tunnelId: string, generation: number, head: RequestHead, now: number): string {
   const claim: Claim = {
     generation,
@@ -53,7 +53,7 @@ export function sign(key: Uint8Array, tunnelId: string, generation: number, head
   return `${body}.${macOf(key, tunnelId, claim).toString('base64url')}`
 }
 
-/** Checks what other processes have signed: each signature counts once, and only for half a minute. */
+/** Checks signatures of other processes. Each is valid once, for half a minute. */
 export class Verifier {
   readonly #nonces = new Map<string, number>()
 
@@ -62,7 +62,7 @@ export class Verifier {
     private readonly now: () => number,
   ) {}
 
-  /** Returns what was signed; undefined for what is forged, too old or used before. */
+  /** Returns the claim; undefined if it is forged, too old or already used. */
   claimOf(header: string | null, tunnelId: string): Claim | undefined {
     const [body = '', mac = ''] = header?.split('.') ?? []
     const claim = parsed(body)
@@ -96,7 +96,6 @@ function parsed(body: string): Claim | undefined {
   }
 }
 
-/** Whether a head is the one that was signed. */
 export const isSigned = (claim: Claim, head: RequestHead): boolean =>
   claim.method === head.method &&
   claim.target === sha256(head.target) &&
@@ -108,7 +107,7 @@ interface Receiver {
   close(code?: number, reason?: string): void
 }
 
-/** The end of the process that has the machine: takes the one request that was signed and sends it on with `open`. */
+/** Runs in the process that has the machine: accepts the one signed request and forwards it with `open`. */
 export function receiveHandover(socket: Receiver, claim: Claim, open: (head: RequestHead, hasBody: boolean) => Stream) {
   const session = new Session(
     'agent',
@@ -133,7 +132,7 @@ export function receiveHandover(socket: Receiver, claim: Claim, open: (head: Req
   return session
 }
 
-/** Responds in place of the machine, which has no stream for this request. */
+/** Responds for the machine, which has no stream for this request. */
 function refuse(stream: Stream, { refusal: [status, detail] }: Unreachable): void {
   stream.respond({ status, headers: [['content-type', 'application/problem+json']] })
   stream.end(toJson({ type: 'about:blank', title: 'Tunnel', status, detail }))

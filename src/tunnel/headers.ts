@@ -3,10 +3,10 @@ import type { TunnelAddress } from './tunnel-address.ts'
 
 type Pairs = [string, string][]
 
-/** Names that a request to a service may have: CONNECT and TRACE are for proxies. The machine checks this too. */
+/** Methods of requests to a service. CONNECT and TRACE are for proxies. The machine checks this too. */
 export const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/** Headers of one hop, which no proxy passes on. */
+/** Hop-by-hop headers, which no proxy passes on. */
 export const ofOneHop: ReadonlySet<string> = new Set([
   'connection',
   'expect',
@@ -19,7 +19,7 @@ export const ofOneHop: ReadonlySet<string> = new Set([
   'transfer-encoding',
   'upgrade',
 ])
-/** Headers that would act on the whole origin, which tunnels share by path. */
+/** Headers that affect the whole origin, which tunnels share by path. */
 const ofOrigin = new Set([
   'set-cookie',
   'clear-site-data',
@@ -29,16 +29,16 @@ const ofOrigin = new Set([
   'nel',
   'report-to',
 ])
-/** Names of this server's cookies. A service must neither see nor set them. */
+/** This server's cookies. A service must neither see nor set them. */
 const ourCookie = /^[\s=]*(?:__(?:Host|Secure)-)?tutti_/i
 
 /** Returns whether a cookie, written `name=value`, belongs to this server. */
 const isOurCookie = (cookie: string): boolean => ourCookie.test(cookie)
 
-/** The name of the cookie of a browser that may reach a tunnel. */
+/** The cookie of a browser that has access to a tunnel. */
 export const TUNNEL_COOKIE = 'tutti_tunnel'
 
-/** Returns the headers that the service gets: without ours, with who is asking and from where. */
+/** Returns the headers for the service: without this server's own, with the user and the client's address. */
 export function toService(
   request: Request,
   address: TunnelAddress,
@@ -60,7 +60,7 @@ export function toService(
   return pairs
 }
 
-/** Headers that the tunnel writes itself or leaves out, whatever the client sends. */
+/** Headers that the tunnel sets itself or removes. */
 const reserved = /^(?:tutti-|sec-websocket-|x-forwarded-|forwarded$)/
 /** Headers that decide where a request ends or which host it is for. Only their usual spelling may pass. */
 const framingHeaders = new Set(['host', 'content-length', 'content-type', 'cookie'])
@@ -84,14 +84,14 @@ export const foreignCookies = (header: string): string =>
     .join('; ')
 
 /**
- * Returns the headers that the client gets. By path, tunnels share an origin: a sandbox keeps their pages apart from
- * each other, and nothing is stored for the origin.
+ * Returns the headers for the client. By path, tunnels share an origin: a sandbox separates their pages, and nothing is
+ * stored for the origin.
  */
 export function toClient(pairs: readonly [string, string][], mode: TunnelAddress['mode']): Headers {
   const headers = new Headers()
   for (const [given, value] of pairs) {
     const name = given.toLowerCase()
-    // A machine that says another length than it sends must not reach the next response on the connection.
+    // A wrong length must not affect the next response on the connection.
     if (ofOneHop.has(name) || name === 'content-length') continue
     if (name.startsWith('tutti-') || (mode === 'path' && ofOrigin.has(name))) continue
     if (name === 'set-cookie' && isOurCookie(value)) continue
@@ -107,8 +107,8 @@ export function toClient(pairs: readonly [string, string][], mode: TunnelAddress
 }
 
 /**
- * Lets pages send their own address to their own host. On plain HTTP a browser sends nothing else that tells requests
- * of the host's pages from those of other tunnels, which do not count as signed in.
+ * Lets pages send their own address to their own host. On plain HTTP, only the referrer distinguishes requests of the
+ * host's pages from those of other tunnels, which do not count as signed in.
  */
 export function allowOwnReferrer(headers: Headers): void {
   const policy = headers.get('referrer-policy')

@@ -11,17 +11,17 @@ export const sessionLimits = {
   growth: 8 << 20,
   /** Milliseconds without a byte that end a stream. */
   idle: 300_000,
-  /** Milliseconds without a byte after which the other side is asked, and after which it counts as gone. */
+  /** Milliseconds without a byte until a ping is sent, and until the other side counts as gone. */
   quiet: 15_000,
   gone: 45_000,
 } as const
 
-/** How much of its window a stream takes before it gets credit back: little, so that the sender seldom has to wait. */
+/** Bytes read before credit is returned: a small part of the window, so that the sender seldom has to wait. */
 export const returnedAt = (window: number): number => Math.min(window / 4, MOST_PAYLOAD)
 
-/** What the owner of a session is told. Errors that handlers throw end the session. */
+/** Events of a session. An error that a handler throws ends the session. */
 export interface SessionEvents {
-  /** A stream was opened by the server. Only on the side of the agent. */
+  /** The server opened a stream. Only called on the agent's side. */
   opened?(stream: Stream): void
   /** A payload of SETTINGS, ACTION or RESULT. */
   settings?(payload: Uint8Array): void

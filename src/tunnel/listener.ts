@@ -6,11 +6,11 @@ import type { Stream } from './stream.ts'
 import type { Traffic } from './switchboard.ts'
 import { type TunnelAddress, tunnelAddressOf } from './tunnel-address.ts'
 
-/** What the owner of the listener decides. */
+/** The decisions of the owner of the listener. */
 export interface Gate {
   /** Returns the address of the client; `direct` may be that of a proxy. */
   clientOf(request: Request, direct: string | null): string | null
-  /** Returns who is behind the request and where it goes, or the response that refuses it. */
+  /** Returns the user and the target of the request, or the response that refuses it. */
   admit(request: Request, address: TunnelAddress, client: string | null): Promise<Admitted | Response>
   refuse: Refuse
 }
@@ -20,7 +20,7 @@ export interface ListenerOptions {
   port: number
   /** Services are at its subdomains. */
   domain: string
-  /** Also by path, where the domain needs no DNS and is not the operator's own. */
+  /** Also accept services by path; for a domain that needs no DNS and is not the operator's own. */
   byPath: boolean
 }
 
@@ -32,7 +32,7 @@ interface SocketData {
 
 export interface Listener {
   port: number
-  /** Returns the number of requests and WebSockets that are going on. */
+  /** Returns the number of running requests and open WebSockets. */
   serving(): number
   stop(): Promise<void>
 }
@@ -59,7 +59,7 @@ const sockets: WebSocketHandler<SocketData> = {
 /** Seconds without a byte after which a connection ends, unless a service is responding on it. */
 const IDLE_SECONDS = 30
 
-/** Serves the services of connected machines, on a port of its own: nothing of a tunnel runs on the API's origin. */
+/** Serves the services of connected machines on a separate port, so that no tunnel runs on the origin of the API. */
 export function listen({ host, port, domain, byPath }: ListenerOptions, gate: Gate): Listener {
   const server: Server<SocketData> = Bun.serve<SocketData>({
     hostname: host,
@@ -75,7 +75,7 @@ export function listen({ host, port, domain, byPath }: ListenerOptions, gate: Ga
       const client = gate.clientOf(request, server.requestIP(request)?.address ?? null)
       const admitted = await gate.admit(request, address, client)
       if (admitted instanceof Response) return admitted
-      // A service may be slow, so nothing limits the connection until its response has ended.
+      // A service may be slow, so the connection has no time limit until its response has ended.
       server.timeout(request, 0)
       const onEnd = () => server.timeout(request, IDLE_SECONDS)
       if (!isUpgrade(request)) return forward(request, address, admitted, client, { refuse: gate.refuse, onEnd })

@@ -7,10 +7,10 @@ import type { Stream } from './stream.ts'
 
 type Pairs = [string, string][]
 
-/** Bytes of a body that is kept for sending it again. */
+/** Maximum bytes of a recorded body. */
 const MOST_KEPT = 256 << 10
 
-/** A request that can be sent again, in memory. */
+/** A recorded request that can be repeated. */
 export class Kept {
   readonly #chunks: Uint8Array[] = []
   #length = 0
@@ -26,12 +26,11 @@ export class Kept {
     else this.#chunks.push(bytes.slice())
   }
 
-  /** The body was too large to be kept. */
+  /** The body was too large to be recorded. */
   get isCut(): boolean {
     return this.#length > MOST_KEPT
   }
 
-  /** Sends the request to its service once more. */
   repeat(): Promise<{ status: number; body: string }> {
     const { method, target, headers } = this.head
     const pairs = headers.filter(
@@ -57,7 +56,7 @@ export class Kept {
   }
 }
 
-/** Opens a WebSocket to a local service and joins it with the stream. */
+/** Opens a WebSocket to a local service and connects it to the stream. */
 export function callSocket(stream: Stream, url: string, onHead: (status: number) => void): void {
   if (url.startsWith('unix:')) {
     stream.reset(resets.refused)
@@ -93,7 +92,7 @@ function dial(url: string, target: string, headers: RequestHead['headers']) {
   return { socket, protocols }
 }
 
-/** A client's socket tells nothing when its bytes have left, so it is asked until they have. */
+/** A client socket has no drain event, so its buffer is polled. */
 function over(socket: WebSocket, drained: () => void) {
   return {
     send: (message: string | Uint8Array) => socket.send(message),
@@ -109,7 +108,7 @@ function over(socket: WebSocket, drained: () => void) {
 
 const quiet = { data: () => undefined }
 
-/** Resolves with whether someone listens there. */
+/** Resolves with whether anything listens at the address. */
 export async function isListening(url: string): Promise<boolean> {
   const target = targetOf(url)
   try {

@@ -7,7 +7,7 @@ const userId = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 const peopleOr = (more: string) => optional(array(text(40, { pattern: `^(owner|members|${more}${userId})$` }), 100))
 /** Who may use a service. Without it: only the owner. */
 const who = peopleOr('anyone|')
-/** Who may do something else: never anyone without a name. */
+/** Who may use anything else. Anonymous users are never allowed. */
 const people = peopleOr('')
 
 const label = Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 30 })
@@ -17,7 +17,7 @@ const argv = Type.Array(text(4000), { minItems: 1, maxItems: 100 })
 const env = optional(Type.Record(variable, text(10_000)))
 const description = optional(text(500))
 
-/** A local address only: a tunnel is no way into the rest of the machine's network. */
+/** Only local addresses: a tunnel must not reach the rest of the machine's network. */
 const host = 'http://(127\\.0\\.0\\.1|localhost|\\[::1\\]):[0-9]{1,5}'
 const local = text(500, {
   pattern: `^(${host}|unix:/.+)$`,
@@ -51,7 +51,7 @@ export const Command = object({
 })
 export type Command = Static<typeof Command>
 
-/** An MCP server on the machine: a program that speaks over its standard streams, or an address. */
+/** An MCP server on the machine: a program with standard input and output, or an address. */
 export const McpServer = object({
   argv: optional(argv),
   folder: optional(folder),
@@ -62,7 +62,7 @@ export const McpServer = object({
 })
 export type McpServer = Static<typeof McpServer>
 
-/** A working copy of a git repository that may be brought up to date. */
+/** A working copy of a git repository that `sync_workspace` may update. */
 const Workspace = object({ folder, who: people })
 
 /** `tunnel.json`: what this machine offers, and to whom. The server cannot widen it. */
@@ -94,7 +94,7 @@ export function machineProblems(value: unknown): string[] {
   return problems
 }
 
-/** The value of a parameter is an argument of its own, so that it cannot become part of another one. */
+/** The value of a parameter is a whole argument, so that it cannot become part of another argument. */
 function commandProblems(argv: readonly string[], params: Record<string, Param>): string[] {
   const problems: string[] = []
   for (const [i, part] of argv.entries()) {
@@ -110,7 +110,7 @@ function commandProblems(argv: readonly string[], params: Record<string, Param>)
   return problems
 }
 
-/** Returns the parameter that an argument stands for. */
+/** Returns the parameter name of an argument `{name}`. */
 export const placeholderOf = (argument: string): string | undefined => /^\{([a-z][a-zA-Z0-9_]*)\}$/.exec(argument)?.[1]
 
 function isPattern(source: string): boolean {
@@ -139,7 +139,7 @@ export function offerOf(machine: Pick<Machine, 'services' | 'commands' | 'mcp' |
   }
 }
 
-/** Returns whether the machine lets this user in. Without `who`: only its owner. */
+/** Returns whether the list allows this user. Without a list: only the owner of the machine. */
 export function isAllowed(list: readonly string[] | undefined, user: TunnelUser | null, ownerId: string): boolean {
   return (list ?? ['owner']).some((entry) => {
     if (entry === 'anyone') return true

@@ -1,25 +1,25 @@
 import { type Frame, flag, frame, HEADER, MOST_MESSAGE, MOST_PAYLOAD, putHeader } from './frames.ts'
 import { affordable, costOf, type Stream } from './stream.ts'
 
-/** What carries messages, such as a WebSocket. */
+/** Sends messages, for example over a WebSocket. */
 export interface Transport {
-  /** Returns false if the sender should wait until `drained` is called. The bytes may change after the call. */
+  /** Returns false if the sender should wait for `drained`. The bytes may change after the call. */
   send(message: Uint8Array): boolean
   close(code: number, reason: string): void
 }
 
-/** Bytes of control frames that may wait while the other side does not read. */
+/** Bytes of control frames that are buffered while the other side does not read. */
 const MOST_CONTROL = 1 << 20
 
-/** The message that is being written, in all sessions: a transport has taken it when `send` returns. */
+/** The message that is being written. All sessions share it, because `send` copies the bytes. */
 const scratch = new Uint8Array(MOST_MESSAGE)
 
-/** Sends control frames first, then the data of streams: one frame of each in turn, as far as their credit goes. */
+/** Sends control frames first, then data: one frame of each stream in turn, within the stream's credit. */
 export class Outbox {
-  /** Streams with something to send, in turn. */
+  /** Streams with data to send, in turn. */
   readonly #round: Stream[] = []
   readonly #control: Frame[] = []
-  /** Streams of the message that is being written that have nothing more to send. */
+  /** Streams whose last data is in the message that is being written. */
   readonly #emptied: Stream[] = []
   #controlBytes = 0
   #isBlocked = false
@@ -31,12 +31,12 @@ export class Outbox {
     private readonly now: () => number,
   ) {}
 
-  /** The transport takes nothing at the moment. */
+  /** The transport accepts no data at the moment. */
   get isBlocked(): boolean {
     return this.#isBlocked
   }
 
-  /** Returns false if too many control frames wait already. */
+  /** Returns false if too many control frames are buffered. */
   control(next: Frame): boolean {
     this.#control.push(next)
     this.#controlBytes += HEADER + next.payload.length
@@ -44,7 +44,7 @@ export class Outbox {
     return this.#controlBytes <= MOST_CONTROL
   }
 
-  /** The stream has something to send, or got credit. Returns whether all of it can leave now. */
+  /** The stream has data to send, or received credit. Returns whether all data can be sent now. */
   ready(stream: Stream): boolean {
     this.#enqueue(stream)
     this.#flushSoon()
@@ -71,7 +71,7 @@ export class Outbox {
     }
   }
 
-  /** What is written while the events of one turn are handled leaves in one message. */
+  /** Combines everything written in one turn of the event loop into one message. */
   #flushSoon(): void {
     if (this.#isScheduled || this.#isBlocked || this.#isClosed) return
     this.#isScheduled = true
@@ -115,7 +115,7 @@ export class Outbox {
     stream.sendCredit -= costOf(length)
     stream.waiting -= length
     stream.lastByteAt = this.now()
-    // The end of a message or of the stream belongs to the last frame of a chunk; the kind of message to all of them.
+    // The end flags belong to the last frame of a chunk, the text flag to all of its frames.
     const flags = isWhole ? next.flags : next.flags & flag.text
     const bytes = isWhole ? next.bytes : next.bytes.subarray(0, length)
     const end = put(at, { type: frame.data, flags, stream: stream.id }, bytes)

@@ -1,9 +1,9 @@
 import { flag, resets } from './frames.ts'
 import { type Stream, StreamReset } from './stream.ts'
 
-/** Joins two streams: the request that came on one goes on over the other, and the response back. */
+/** Copies the request of one stream to another, and the response back. */
 export function relay(from: Stream, to: Stream): void {
-  // Whoever asks may leave while the machine says nothing, as with a stream of events.
+  // The client may disconnect while the machine sends nothing, for example during a stream of events.
   from.onClosed = () => {
     if (from.failure) to.reset(resets.cancelled)
   }
@@ -26,7 +26,7 @@ async function respond(from: Stream, to: Stream): Promise<void> {
   await pump(to, from)
 }
 
-/** Whoever writes waits for credit, so that no more than a window is ever held here. */
+/** Writes wait for credit, so at most one window is held in memory. */
 async function pump(from: Stream, to: Stream): Promise<void> {
   try {
     for (let chunk = await from.read(); chunk; chunk = await from.read()) {

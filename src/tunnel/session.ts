@@ -20,8 +20,8 @@ import { Outbox, type Transport } from './outbox.ts'
 import { type Carrier, costOf, Stream, StreamReset } from './stream.ts'
 
 /**
- * Both ends of a tunnel: streams over one connection, with credit for each and no common window, so that stalled
- * readers stop only themselves. The server opens streams with even ids that rise; the agent opens none.
+ * Both ends of a tunnel: streams over one connection. Each stream has its own credit and there is no common window, so
+ * a stalled reader stops only its own stream. The server opens streams with rising even ids; the agent opens none.
  */
 export class Session implements Carrier {
   readonly #streams = new Map<number, Stream>()
@@ -48,7 +48,7 @@ export class Session implements Carrier {
     return this.#streams.size
   }
 
-  /** Returns how many streams belong to holders that the test accepts. */
+  /** Counts the streams whose holder the callback accepts. */
   streamsOf = (isCounted: (holder: string) => boolean): number =>
     this.#streams.values().reduce((count, { holder }) => count + Number(isCounted(holder)), 0)
 
@@ -60,7 +60,7 @@ export class Session implements Carrier {
     return !this.isClosed && !this.#isLeaving && this.#streams.size < sessionLimits.streams
   }
 
-  /** The connection takes nothing at the moment, or has ended. */
+  /** The connection accepts no data at the moment, or has ended. */
   get isBlocked(): boolean {
     return this.isClosed || this.#outbox.isBlocked
   }
@@ -80,7 +80,7 @@ export class Session implements Carrier {
   action = (value: object): void => this.#sendJson(frame.action, value)
   result = (value: object): void => this.#sendJson(frame.result, value)
 
-  /** Says that no stream will be opened any more. `drain`: once the agent has connected again. Open ones go on. */
+  /** Announces that no more streams will be opened; `drain`: once the agent has reconnected. Open streams continue. */
   leave(goodbye: Goodbye): void {
     if (this.#isLeaving || this.isClosed) return
     this.#isLeaving = goodbye.reason !== 'drain'
@@ -118,7 +118,7 @@ export class Session implements Carrier {
 
   drained = (): void => this.#outbox.drained()
 
-  /** Call it every few seconds: it pings a quiet connection, and closes one from which nothing comes. */
+  /** Call it every few seconds. Pings a quiet connection, and closes a silent one. */
   tick(): void {
     if (this.isClosed) return
     const now = this.now()
@@ -138,7 +138,7 @@ export class Session implements Carrier {
   }
 
   ready = (stream: Stream): boolean => {
-    // What is sent counts too: of a slow upload, the other side gives no credit back for minutes.
+    // Sent bytes count too: during a slow upload, the other side returns no credit for minutes.
     stream.lastByteAt = this.now()
     return this.#outbox.ready(stream)
   }
@@ -157,7 +157,7 @@ export class Session implements Carrier {
     if (stream.isRemotelyEnded || this.isClosed || stream.toReturn < returnedAt(stream.window)) return
     let given = stream.toReturn
     stream.toReturn = 0
-    // The reader keeps up, so a longer way needs more on it.
+    // The reader keeps up, so a larger window speeds up a slow connection.
     if (stream.queued * 2 <= stream.window && stream.window < sessionLimits.mostCredit) {
       const more = Math.min(stream.window, sessionLimits.growth - this.#grown)
       this.#grown += more
@@ -193,7 +193,7 @@ export class Session implements Carrier {
     }
   }
 
-  /** Types that are not known here may come from a newer version, and mean nothing to this one. */
+  /** Ignores unknown types, which a newer version may send. */
   #onConnectionFrame({ type, flags, stream, payload }: Frame): void {
     if (stream !== 0) throw new ProtocolError('a frame of the connection names a stream')
     if (type === frame.ping) this.#onPing(flags, payload)
@@ -207,7 +207,7 @@ export class Session implements Carrier {
     }
   }
 
-  /** Returns the stream of a frame; undefined for one that has ended, whose last frames may still arrive. */
+  /** Returns the stream of a frame; undefined if the stream has ended and late frames still arrive. */
   #known({ stream: id }: Frame): Stream | undefined {
     const stream = this.#streams.get(id)
     if (!stream && (id === 0 || id % 2 === 1 || id > this.#lastId)) throw new ProtocolError('no such stream')
@@ -245,7 +245,7 @@ export class Session implements Carrier {
     if (cost > stream.receiveCredit) throw new ProtocolError('data beyond the credit')
     stream.receiveCredit -= cost
     stream.lastByteAt = this.now()
-    // A view would keep the whole message in memory for as long as a small part of it is not read.
+    // A view would keep the whole message in memory until its small part is read.
     const bytes = next.payload.length * 2 < message.length ? next.payload.slice() : next.payload
     stream.receive({ bytes, flags: next.flags })
   }
@@ -264,7 +264,7 @@ export class Session implements Carrier {
   #onPing(flags: number, payload: Uint8Array): void {
     if (payload.length !== 8) throw new ProtocolError('a ping has eight bytes')
     if ((flags & flag.ack) === 0) {
-      // While no one reads, replies to pings would only fill our memory.
+      // If the other side does not read, replies to pings would only fill the memory.
       if (!this.#outbox.isBlocked)
         this.#send({ type: frame.ping, flags: flag.ack, stream: 0, payload: payload.slice() })
       return
@@ -287,7 +287,7 @@ export class Session implements Carrier {
 
   #send(next: Frame): void {
     if (this.isClosed || this.#outbox.control(next)) return
-    // The other side makes us reply, and does not read the replies.
+    // The other side forces replies but does not read them.
     this.close('too many replies wait', 1008)
   }
 

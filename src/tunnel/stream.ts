@@ -1,64 +1,61 @@
 import { flag, type RequestHead, type ResetCode, type ResponseHead, resets } from './frames.ts'
 
-/** The other side, or the session's end, has reset a stream. */
+/** A stream was reset by the other side or by the end of its session. */
 export class StreamReset extends Error {
   constructor(readonly code: ResetCode) {
     super(`the stream was reset (${code})`)
   }
 }
 
-/** A part of a body, or of a message of a WebSocket. */
+/** A part of a body or of a WebSocket message. */
 export interface Chunk {
   bytes: Uint8Array
   flags: number
 }
 
-/** What a stream needs of its session. */
 export interface Carrier {
-  /** There is something to send, as far as the credit goes. Returns whether all of it can leave now. */
+  /** The stream has data to send. Returns whether all of it can be sent now. */
   ready(stream: Stream): boolean
   head(stream: Stream, head: ResponseHead, isEnd: boolean): void
   reset(stream: Stream, code: ResetCode): void
-  /** The consumer took this many bytes, counted with `costOf`. */
+  /** The consumer has read this many bytes, counted with `costOf`. */
   took(stream: Stream, cost: number): void
-  /** Nothing more can happen on it. */
   finished(stream: Stream): void
 }
 
 /**
- * A frame costs more credit than its bytes, so that a flood of tiny or empty frames ends like one of large frames: with
- * the credit, and not with the memory of the reader.
+ * A frame costs more credit than its bytes, so that a flood of tiny or empty frames uses up the credit and not the
+ * memory of the reader.
  */
 const FRAME_COST = 64
 export const costOf = (length: number): number => length + FRAME_COST
-/** The most bytes that fit into a frame for this much credit. */
 export const affordable = (credit: number): number => credit - FRAME_COST
 
 const nothing = new Uint8Array(0)
 
 /** One request and its response, or one WebSocket. */
 export class Stream {
-  /** Credit for sending, given by the other side. */
+  /** Credit for sending, granted by the other side. */
   sendCredit: number
-  /** Credit that the other side still has. */
+  /** Remaining credit of the other side. */
   receiveCredit: number
-  /** The size to which its credit is filled up. */
+  /** The full credit of the other side. */
   window: number
-  /** Taken by the consumer, and not yet given back. */
+  /** Credit of bytes that were read but not yet returned. */
   toReturn = 0
-  /** Bytes that the consumer has not taken. */
+  /** Bytes that the consumer has not read. */
   queued = 0
   lastByteAt = 0
   isLocallyEnded = false
   isRemotelyEnded = false
   /** Ends after minutes without a byte. Not for a WebSocket, events and MCP, which may be silent for long. */
   isIdleLimited = true
-  /** Who asked for it, where callers have shares. */
+  /** The caller, where callers have limits. */
   holder = ''
-  /** It is in the session's round of streams with something to send. */
+  /** It is in the outbox's queue. */
   isQueued = false
   readonly out: Chunk[] = []
-  /** Bytes that were written and have not been sent. */
+  /** Bytes written but not sent. */
   waiting = 0
   readonly #in: Chunk[] = []
   #failure: StreamReset | undefined
@@ -67,7 +64,7 @@ export class Stream {
   #head: PromiseWithResolvers<ResponseHead> | undefined
   #hasHead = false
   #isDone = false
-  /** Called once, when nothing more can happen on the stream. */
+  /** Called once, when the stream is finished. */
   onClosed: (() => void) | undefined
 
   constructor(
@@ -81,12 +78,12 @@ export class Stream {
     this.window = credit
   }
 
-  /** It was reset, or both sides have ended and everything was read. */
+  /** The stream was reset, or both sides have ended and everything was read. */
   get isClosed(): boolean {
     return this.#isDone
   }
 
-  /** The credit is enough for all that waits. */
+  /** The credit is enough for all unsent bytes. */
   get isAffordable(): boolean {
     return this.sendCredit >= this.waiting + FRAME_COST * (this.out.length + (this.waiting >> 16))
   }
@@ -141,7 +138,7 @@ export class Stream {
     })
   }
 
-  /** Returns the next chunk if there is one; null at the end; undefined if one has to wait. */
+  /** Returns the next chunk without waiting; null at the end; undefined if none has arrived. */
   take(): Chunk | null | undefined {
     const chunk = this.#in.shift()
     if (chunk) {
@@ -153,7 +150,7 @@ export class Stream {
     return this.isRemotelyEnded && !this.#failure ? null : undefined
   }
 
-  /** Returns all that there is if nothing more will come. */
+  /** Returns all remaining bytes if the other side has ended; otherwise undefined. */
   takeAll(): Uint8Array<ArrayBuffer> | undefined {
     if (!this.isRemotelyEnded || this.#failure) return undefined
     const chunks: Uint8Array[] = []
@@ -196,7 +193,7 @@ export class Stream {
     this.#settle()
   }
 
-  /** All that was written has been sent. */
+  /** Called when everything written has been sent. */
   sent(): void {
     const writer = this.#writer
     this.#writer = undefined

@@ -3,7 +3,7 @@ import type { Session } from './session.ts'
 import type { Stream } from './stream.ts'
 import type { TunnelAddress } from './tunnel-address.ts'
 
-/** What decides who may reach a connected machine, as of the last change. */
+/** The facts that decide who may reach a machine. */
 export interface TunnelFacts {
   id: string
   slug: string
@@ -14,7 +14,6 @@ export interface TunnelFacts {
   version: number
 }
 
-/** A request that went through a tunnel, or was refused by its machine. */
 export interface Passed {
   service: string
   method: string
@@ -24,13 +23,13 @@ export interface Passed {
   user: string | null
 }
 
-/** Counted since they were last written. */
+/** Counts since the last write to the database. */
 export interface Traffic {
   requests: number
   bytes: number
 }
 
-/** Opens streams to a machine: its connection to this process, or another process that has one. */
+/** Opens streams to a machine, directly or through the process that it is connected to. */
 export interface Dialer {
   /**
    * Opens a stream. `hasBody`: DATA follows. Throws `RangeError` for a head that is too large, and `Unreachable` if
@@ -38,7 +37,6 @@ export interface Dialer {
    */
   open(head: RequestHead, hasBody: boolean): Stream | Promise<Stream>
   readonly traffic: Traffic
-  /** Hears of each request. */
   onPassed?(passed: Passed): void
 }
 
@@ -48,7 +46,7 @@ const refusals = {
   share: [429, 'You have too many open requests to this machine. Wait until one of them has ended.'],
 } as const
 
-/** No stream can be opened to a machine. `share`: none for this caller. */
+/** No stream to the machine can be opened. `share`: the caller has reached their limit. */
 export class Unreachable extends Error {
   constructor(readonly reason: keyof typeof refusals) {
     super(`no stream to the machine: ${reason}`)
@@ -69,7 +67,7 @@ export interface Connection extends Dialer {
   offer: Offer
 }
 
-/** Milliseconds that the streams of a connection have to end once it was replaced. */
+/** Milliseconds that the streams of a replaced connection have to end. */
 const RETIRE_MS = 10_000
 
 /** The machines that are connected to this process, by tunnel. */
@@ -91,11 +89,11 @@ export class Switchboard {
     }
   /** The number of requests that the listener is serving. */
   serving: () => number = () => 0
-  /** Connections that were replaced while this process is being drained; their streams go on for a while. */
+  /** Connections that were replaced while this process drains; their streams continue for a while. */
   readonly #retired = new Set<Connection>()
   /** Connections on which another process is about to open streams. */
   readonly #held = new Map<Connection, number>()
-  /** Machines whose connection is being stored: others may know of it before it is here. */
+  /** Connections that are being stored: other processes may know them earlier than this one. */
   readonly #opening = new Map<string, Promise<void>>()
   #isDraining = false
 
@@ -103,18 +101,18 @@ export class Switchboard {
     return this.#byId.size
   }
 
-  /** This process is about to stop: machines should connect again, to another one. */
+  /** This process is about to stop: machines should reconnect to another process. */
   get isDraining(): boolean {
     return this.#isDraining
   }
 
-  /** Asks all machines to connect elsewhere. What they are doing goes on meanwhile. */
+  /** Asks all machines to reconnect to another process. Open requests continue. */
   drain(): void {
     this.#isDraining = true
     for (const { session } of this.#byId.values()) session.leave({ reason: 'drain' })
   }
 
-  /** Takes no new streams to a connection that was replaced, and calls `close` when those that are open have ended. */
+  /** Opens no more streams on a replaced connection, and calls `close` when the open ones have ended. */
   retire(connection: Connection, close: () => void): void {
     this.remove(connection)
     this.#retired.add(connection)
@@ -129,7 +127,7 @@ export class Switchboard {
     }, 20)
   }
 
-  /** Keeps a connection from being closed when it is retired. Returns a function that lets it go. */
+  /** Keeps a retired connection open until the returned function is called. */
   hold(connection: Connection): () => void {
     this.#held.set(connection, (this.#held.get(connection) ?? 0) + 1)
     let isHeld = true
@@ -142,7 +140,7 @@ export class Switchboard {
     }
   }
 
-  /** Whether requests are going on. `untilMoved`: also whether machines are still connected here. */
+  /** Whether requests are running. `untilMoved`: also whether machines are still connected to this process. */
   isBusy(untilMoved: boolean): boolean {
     if (this.serving() > 0 || this.#retired.size > 0) return true
     return [...this.#byId.values()].some(({ session }) => untilMoved || session.streams > 0)
@@ -160,7 +158,7 @@ export class Switchboard {
     return this.#bySlug.get(slug)
   }
 
-  /** A connection of this tunnel will be added, or fails, when `work` ends. */
+  /** A connection of this tunnel is being stored. When `work` ends, it was added or has failed. */
   opening(tunnelId: string, work: Promise<void>): void {
     this.#opening.set(tunnelId, work)
     void work.finally(() => {
@@ -174,7 +172,7 @@ export class Switchboard {
     return this.of(tunnelId)
   }
 
-  /** Takes the place of an earlier connection of the tunnel, which is returned. */
+  /** Returns the earlier connection of the tunnel, which it replaces. */
   add(connection: Connection): Connection | undefined {
     const earlier = this.#byId.get(connection.facts.id)
     if (earlier) this.#bySlug.delete(earlier.facts.slug)

@@ -4,7 +4,7 @@ export interface TunnelAddress {
   slug: string
   /** Undefined: the only one that the machine offers. */
   service: string | undefined
-  /** What the service is asked for. */
+  /** The path and query for the service. */
   target: string
   /** The host and port that the client used. */
   host: string
@@ -15,8 +15,8 @@ const isName = (text: string): boolean => text.length <= 30 && name.test(text)
 
 /**
  * Returns the tunnel that a request is for: by host (`web--build-1.<domain>`), or by path (`/t/build-1/web/…`) on the
- * bare host of the listener. Undefined if it names no tunnel, `ambiguous` if it does not name exactly one host: the
- * host that picks the tunnel must be the host that is authorised. Bun joins two Host headers with a comma.
+ * bare host of the listener. Undefined if it names no tunnel, `ambiguous` without exactly one host: the host that
+ * selects the tunnel must be the host that is authorised. Bun joins two Host headers with a comma.
  */
 export function tunnelAddressOf(
   request: Request,
@@ -40,7 +40,7 @@ const ordinary = /^(?:\/[\w~-][\w~.-]*)*\/?(?:\?[\w~.=&%+:,-]*)?$/
 function pathOf(address: string, header: string): string | undefined {
   const start = `http://${header}`
   const rest = plainHost.test(header) && address.startsWith(start) ? address.slice(start.length) : ''
-  // Most are like this; to parse the address would take as long as the rest of the decision.
+  // Most paths are like this. Parsing the address would take as long as everything else here.
   if (rest.startsWith('/') && ordinary.test(rest)) return rest
   const url = URL.parse(address)
   return url?.host === header.replace(/:80$/, '') ? url.pathname + url.search : undefined

@@ -2,7 +2,7 @@ import type { Upload } from './actions/upload.ts'
 import { resets } from './frames.ts'
 import type { Stream } from './stream.ts'
 
-/** Milliseconds between two looks at the requests that wait. */
+/** Milliseconds between two checks of waiting requests. */
 const LOOK_MS = 250
 
 interface Waiting {
@@ -10,7 +10,7 @@ interface Waiting {
   readonly since: number
   readonly most: number
   readonly upload: Upload | undefined
-  /** The request whose client may leave; undefined once that is watched. */
+  /** The request whose client may disconnect; undefined once its signal is watched. */
   request: Request | undefined
 }
 
@@ -18,16 +18,16 @@ const waiting = new Set<Waiting>()
 const uploads = new Set<Upload>()
 let timer: Timer | undefined
 
-/** Resets the stream when the client of the request leaves, also if it has left while the stream was being opened. */
+/** Resets the stream when the client disconnects, also if it did so while the stream was being opened. */
 export function cancelWith({ signal }: Request, stream: Stream): void {
   signal.addEventListener('abort', () => stream.reset(resets.cancelled), { once: true })
   if (signal.aborted) stream.reset(resets.cancelled)
 }
 
 /**
- * Waits for the head of a response, for at most this many milliseconds, and as long as the client does. The time in
- * which the service waits for the request's body does not count. One timer looks after all requests, because a timer
- * and a signal for each cost more than most requests need to pass.
+ * Waits for the head of a response, for at most this many milliseconds or until the client disconnects. The time in
+ * which the service waits for the request's body does not count. One timer serves all requests, because a timer and a
+ * signal for each would cost more than most requests.
  */
 export async function responseOf(stream: Stream, most: number, request?: Request, upload?: Upload) {
   const entry: Waiting = { stream, since: performance.now(), most, upload, request }

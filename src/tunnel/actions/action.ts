@@ -7,12 +7,12 @@ export const actionLimits = {
   /** Milliseconds that an action may run, and that it waits for a machine that is offline. */
   ms: 600_000,
   queueMs: 60_000,
-  /** Milliseconds that a person at the machine has to agree. */
+  /** Milliseconds that a person at the machine has to confirm. */
   confirmMs: 300_000,
   /** Bytes of the JSON of the parameters and of a result. */
   params: 16 << 10,
   result: 1 << 20,
-  /** Characters of the output that are kept: its end. */
+  /** Characters of the output that are kept, counted from its end. */
   output: 1 << 20,
   /** Characters of one line; a longer one is split. */
   line: 2000,
@@ -23,7 +23,7 @@ export class ActionFailure extends Error {
   constructor(
     readonly state: Exclude<EndState, 'succeeded'>,
     message: string,
-    /** What is known nevertheless, such as the exit code of a program. */
+    /** A partial result, such as the exit code of a program. */
     readonly result?: unknown,
   ) {
     super(message)
@@ -35,17 +35,17 @@ export interface Run {
   readonly id: string
   readonly user: TunnelUser
   readonly machine: Machine
-  /** The environment of programs: without the credentials of whoever started the tunnel. */
+  /** The environment of programs, without the credentials of the user who started the tunnel. */
   readonly env: Readonly<Record<string, string>>
-  /** Fires at the limit of time, and when the action is cancelled. */
+  /** Fires at the time limit, and when the action is cancelled. */
   readonly signal: AbortSignal
-  /** Adds text to the output, which is reported by lines. Texts of different streams are not joined in one line. */
+  /** Adds text to the output. Texts of different streams are not joined into one line. */
   print(text: string, stream?: string): void
-  /** Resolves once a person at the machine has agreed; throws if they refuse or no one is there in time. */
+  /** Resolves once a person at the machine has confirmed; throws if they decline or do not respond in time. */
   confirmed(what: string): Promise<void>
 }
 
-/** Does what an action asks for and returns its result, as JSON. It checks its parameters and `who` itself. */
+/** Runs an action and returns its result as JSON. Checks its parameters and `who` itself. */
 export type ActionHandler = (params: Readonly<Record<string, unknown>>, run: Run) => Promise<unknown>
 
 /** A question for a person at the machine. */

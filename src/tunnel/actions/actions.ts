@@ -5,9 +5,9 @@ import { isAllowed, type Machine } from '../machine.ts'
 import { ActionFailure, type ActionHandler, actionLimits, type Question, type Run } from './action.ts'
 import { Output } from './output.ts'
 
-/** The way to the server, while there is one. */
+/** Sends reports to the server while the machine is connected. */
 export interface Reporter {
-  /** It takes nothing at the moment, because the connection is full. */
+  /** The connection accepts no data at the moment. */
   readonly isBlocked: boolean
   report(report: ActionReport): void
 }
@@ -15,14 +15,14 @@ export interface Reporter {
 export interface ActionsOptions {
   machine: Machine
   handlers: Readonly<Record<string, ActionHandler>>
-  /** The environment of programs. Nothing of this process's own is passed on. */
+  /** The environment of programs. The environment of this process is not passed on. */
   env?: Readonly<Record<string, string>>
   /** Asks a person at the machine. Without it, what needs a confirmation is refused. */
   confirm?(question: Question, signal: AbortSignal): Promise<boolean>
   onEnded?(ended: Ended): void
 }
 
-/** What became of an action, for the log of the machine. */
+/** A finished action, for the log of the machine. */
 export interface Ended {
   id: string
   type: string
@@ -36,7 +36,7 @@ interface Running {
   readonly request: ActionRequest
   readonly abort: AbortController
   readonly output: Output
-  /** Reports that wait for the connection, after the output. */
+  /** Unsent reports. They are sent after the output. */
   readonly reports: ActionReport[]
   isDone: boolean
   readonly ended: PromiseWithResolvers<void>
@@ -45,14 +45,13 @@ interface Running {
 const PAUSE_MS = 20
 /** Characters of one part of a result. */
 const PART = 12_000
-/** Actions that cost nothing, and are not counted. */
+/** Actions that do not count towards the limit. */
 const light = new Set(['ping', 'cancel'])
 
 const CancelParams = object({ actionId: idOf() })
 
 /**
- * Runs the actions that the server asks for, on the machine. They outlive a connection: what they have to say waits
- * for the next one.
+ * Runs actions on the machine. Actions outlive a connection: their reports wait for the next one.
  */
 export class Actions {
   readonly #running = new Map<string, Running>()
@@ -61,12 +60,11 @@ export class Actions {
 
   constructor(private readonly options: ActionsOptions) {}
 
-  /** The actions that the server has not heard the end of. */
+  /** The actions whose end was not reported to the server yet. */
   get running(): string[] {
     return [...this.#running.keys()].slice(0, 16)
   }
 
-  /** From now on reports go here. */
   connect(reporter: Reporter): void {
     this.#reporter = reporter
     void this.#pump()
@@ -76,14 +74,14 @@ export class Actions {
     if (this.#reporter === reporter) this.#reporter = undefined
   }
 
-  /** Ends everything that runs. Resolves when no program of it is left. */
+  /** Cancels all actions. Resolves when all of their programs have ended. */
   async stop(): Promise<void> {
     const running = [...this.#running.values()]
     for (const { abort } of running) abort.abort(new ActionFailure('cancelled', 'The machine was disconnected.'))
     await Promise.all(running.map(({ ended }) => ended.promise))
   }
 
-  /** Takes an action of the server. What the machine does not allow is refused, whatever the server says. */
+  /** Starts an action, or refuses it if `tunnel.json` does not allow it. */
   take(request: ActionRequest): void {
     if (this.#running.has(request.id)) return
     const ended = Promise.withResolvers<void>()
@@ -168,7 +166,7 @@ export class Actions {
     if (!isAgreed) throw new ActionFailure('refused', 'Someone at the machine declined this action.')
   }
 
-  /** Whoever asked for an action may cancel it, and the owner of the machine; others, if they may govern the tunnel. */
+  /** The caller of an action, the owner of the machine, and administrators and owners of the team can cancel it. */
   #cancel({ params, user }: ActionRequest): object {
     const [problem] = check(CancelParams, params)
     if (problem) throw new ActionFailure('refused', problem.message)
@@ -182,16 +180,16 @@ export class Actions {
     return { actionId: params.actionId }
   }
 
-  /** Sends what waits, at the pace of the connection. */
+  /** Sends unsent reports, as fast as the connection accepts them. */
   async #pump(): Promise<void> {
     if (this.#isPumping) return
     this.#isPumping = true
-    // What is printed in one go leaves in one report.
+    // Combines everything printed in one turn into one report.
     await Bun.sleep(0)
     try {
       for (let reporter = this.#reporter; reporter; reporter = this.#reporter) {
         if (!reporter.isBlocked && !this.#sendNext(reporter)) return
-        // Frames leave in a microtask; only then is it known whether the connection takes more.
+        // Frames are sent in a later task; only then is it known whether the connection is blocked.
         await Bun.sleep(reporter.isBlocked ? PAUSE_MS : 0)
       }
     } finally {
@@ -199,14 +197,14 @@ export class Actions {
     }
   }
 
-  /** Returns false if nothing waits. */
+  /** Returns false if there is nothing to send. */
   #sendNext(reporter: Reporter): boolean {
     for (const [id, running] of this.#running) {
       const { output, reports, isDone } = running
       const lines = output.next()
       const report = lines.length > 0 ? { id, lines } : reports.shift()
       if (report) {
-        // Its next report comes after those of the others.
+        // Moves the action to the end, so that actions take turns.
         this.#running.delete(id)
         this.#running.set(id, running)
         reporter.report(report)

@@ -6,7 +6,7 @@ import { start } from './process.ts'
 
 export const RunCommand = object({ command: text(30, { minLength: 1 }), params: optional(jsonObject()) })
 
-/** Starts a command that `tunnel.json` names, in its folder, without a shell. */
+/** Runs a command of `tunnel.json` in its folder, without a shell. */
 export async function runCommand({ command: name, params }: Static<typeof RunCommand>, run: Run): Promise<unknown> {
   const { machine, user } = run
   const command = Object.hasOwn(machine.commands ?? {}, name) ? machine.commands?.[name] : undefined

@@ -19,7 +19,7 @@ const name = text(30, { minLength: 1 })
 
 const ping = handler(object({}), async () => ({ at: new Date().toISOString() }))
 
-/** Says which of the services respond, among those that the caller may use. */
+/** Returns which of the caller's services respond. */
 const checkLocal = handler(object({ service: optional(name) }), async ({ service }, { machine, user }) => {
   const allowed = Object.entries(machine.services).filter(([, { who }]) => isAllowed(who, user, machine.ownerId))
   const wanted = allowed.filter(([known]) => service === undefined || known === service)
@@ -29,7 +29,7 @@ const checkLocal = handler(object({ service: optional(name) }), async ({ service
   return { services: await Promise.all(services) }
 })
 
-/** What a machine can do, by the type of the action. `cancel` is built in. */
+/** Handlers by action type. `cancel` is built in. */
 export const actionHandlers: Readonly<Record<string, ActionHandler>> = {
   ping,
   check_local: checkLocal,

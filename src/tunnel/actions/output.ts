@@ -5,15 +5,14 @@ type Line = [n: number, text: string]
 /** Characters of one report of output. JSON takes up to three bytes for most of them. */
 const BATCH = 12_000
 
-/** The output of an action by lines. Keeps its end: a program that prints much neither waits nor fills memory. */
+/** The last lines of an action's output, so that a program that prints much neither waits nor fills the memory. */
 export class Output {
   #lines: Line[] = []
   #length = 0
   #count = 0
-  /** The rest of a stream that has not ended its line. */
+  /** The unfinished last line of each stream. */
   readonly #rest = new Map<string, string>()
 
-  /** Takes text of a stream as it comes. */
   take(stream: string, text: string): void {
     const lines = ((this.#rest.get(stream) ?? '') + text).split(/\r\n|\n|\r(?!$)/)
     const rest = lines.pop() ?? ''
@@ -25,20 +24,20 @@ export class Output {
     }
   }
 
-  /** Takes what is left of the streams. */
+  /** Adds the unfinished lines. */
   end(): void {
     for (const rest of this.#rest.values()) if (rest !== '') this.line(rest)
     this.#rest.clear()
   }
 
   line(text: string): void {
-    // Colours and other control characters mean something to a terminal only.
+    // Colours and other control characters are only for terminals.
     const plain = Bun.stripANSI(text).replace(/(?!\t)\p{Cc}/gu, '')
     for (let at = 0; at === 0 || at < plain.length; at += actionLimits.line)
       this.#add(plain.slice(at, at + actionLimits.line))
   }
 
-  /** Returns the next lines to report, at most one report full. Empty: all were reported. */
+  /** Returns the lines of the next report; empty if all were reported. */
   next(): Line[] {
     const batch: Line[] = []
     for (let length = 0; this.#lines[0] && batch.length < 500; ) {
@@ -57,14 +56,14 @@ export class Output {
   }
 }
 
-/** The end of an output, as the server keeps it. */
+/** The last lines of an output, on the server. */
 export class Tail {
   #lines: string[] = []
   #length = 0
   #isCut = false
   #last = 0
 
-  /** Returns whether the line is new and may be passed on. */
+  /** Returns false for a line that was added before. */
   add([n, text]: Line): boolean {
     if (n <= this.#last) return false
     if (n > this.#last + 1) this.#isCut = true
@@ -80,7 +79,7 @@ export class Tail {
     return this.#lines.join('\n')
   }
 
-  /** Some of it, usually the beginning, is missing. */
+  /** Lines are missing, usually at the beginning. */
   get isCut(): boolean {
     return this.#isCut
   }

@@ -3,7 +3,7 @@ import { ActionFailure } from './action.ts'
 
 type Params = Readonly<Record<string, Param>>
 
-/** Returns the argument of each parameter that is given; throws if one is missing, unknown or not as declared. */
+/** Returns the argument of each given parameter; throws if one is missing, unknown or invalid. */
 export function argumentsOf(params: Params, given: Readonly<Record<string, unknown>>): Map<string, string> {
   for (const name of Object.keys(given))
     if (!Object.hasOwn(params, name)) throw new ActionFailure('refused', `There is no parameter ${name}.`)
@@ -20,7 +20,7 @@ function argumentOf(name: string, param: Param, value: unknown): string {
   const problem = problemOf(param, value)
   if (problem !== undefined) throw new ActionFailure('refused', `The parameter ${name} ${problem}.`)
   const text = String(value)
-  // Programs take such arguments for options, which can do anything: `--upload-pack=…`.
+  // Programs read such arguments as options, which can run anything: `--upload-pack=…`.
   if (text.startsWith('-') && typeof value !== 'number' && !param.enum?.includes(text))
     throw new ActionFailure('refused', `The parameter ${name} must not begin with a hyphen.`)
   if (text.startsWith('-') && typeof value === 'number' && param.minimum === undefined)

@@ -9,11 +9,11 @@ interface Start {
   ms: number
 }
 
-/** Milliseconds that a program has to end by itself, before it is killed. */
+/** Milliseconds between SIGTERM and SIGKILL. */
 const GRACE_MS = 5000
 /**
- * Runs a program without a shell and resolves when it has ended. At the limit, or when the action is cancelled, its
- * whole process group is ended, so that nothing it started goes on.
+ * Runs a program without a shell and resolves when it has ended. At the time limit, or when the action is cancelled,
+ * ends its whole process group, so that nothing it started keeps running.
  */
 export async function start({ argv, folder, env, ms }: Start, run: Run): Promise<Exit> {
   run.signal.throwIfAborted()
@@ -44,7 +44,7 @@ export async function start({ argv, folder, env, ms }: Start, run: Run): Promise
   } finally {
     signal.removeEventListener('abort', end)
     clearTimeout(killing)
-    // What the program left behind in its group must not outlive the action.
+    // Processes that the program left behind must not outlive the action.
     signalGroup(child, 'SIGKILL')
   }
 }
@@ -59,7 +59,7 @@ function exitOf(child: ChildProcess): Promise<Exit> {
     child.on('error', (error: NodeJS.ErrnoException) =>
       reject(new ActionFailure('failed', `The program could not be started (${error.code ?? error.message}).`)),
     )
-    // The streams of a program may be held open by others that it started, so its own end counts.
+    // Child processes may keep the streams of the program open, so its own exit counts.
     child.on('exit', (code, signal) => {
       const drained = setTimeout(() => resolve({ code, signal }), 1000)
       child.on('close', () => {

@@ -6,17 +6,17 @@ import type { Traffic } from '../switchboard.ts'
 export const uploadLimits = {
   /** Bytes of a body. */
   body: 1 << 30,
-  /** Milliseconds without a byte of the client, while the service can do nothing without it. */
+  /** Milliseconds without a byte from the client, while the service waits for the body. */
   idle: 30_000,
 }
 
 /**
- * Sends the body of a request as it arrives. A body may take hours as long as bytes come. A body that stalls
- * is cancelled, because it would hold a stream of the machine.
+ * Sends the body of a request as it arrives. A body may take hours as long as bytes arrive. A stalled body is
+ * cancelled, because it would occupy a stream of the machine.
  */
 export class Upload {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>
-  /** Since when bytes of the client are awaited; undefined while the service has to take those that came. */
+  /** Since when the client's bytes are awaited; undefined while the service has unread bytes. */
   #awaitedSince: number | undefined
   #arrivedAt = performance.now()
   /** The body did not arrive in time. */
@@ -32,7 +32,7 @@ export class Upload {
     void this.#send()
   }
 
-  /** Since when the service has all that came; undefined while more is awaited, which is not the service's fault. */
+  /** Since when the service has all received bytes; undefined while the client sends more. */
   get handedOverAt(): number | undefined {
     return this.#awaitedSince === undefined ? this.#arrivedAt : undefined
   }
@@ -44,7 +44,7 @@ export class Upload {
       this.#stop()
       return
     }
-    // Once the service responds, both sides may take turns, and only the limit of the stream counts.
+    // Once the service has responded, only the idle limit of the stream applies.
     const isAwaited = !stream.hasHead || stream.isRemotelyEnded
     if (!isAwaited || this.#awaitedSince === undefined || now - this.#awaitedSince < uploadLimits.idle) return
     this.isLate = true

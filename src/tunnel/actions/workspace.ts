@@ -5,12 +5,11 @@ import { start } from './process.ts'
 
 export const SyncWorkspace = object({ workspace: text(30, { minLength: 1 }) })
 
-/** Hooks and helpers of a repository are programs that its authors chose, so none runs. */
+/** Disables hooks and helpers, which are programs that the authors of the repository chose. */
 const git = ['git', '-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false']
 
 /**
- * Brings a working copy up to date with its upstream, by a fast-forward only: local commits and changes are never
- * overwritten; then it fails and says so.
+ * Updates a working copy from its upstream by fast-forward only. Fails instead of overwriting local commits or changes.
  */
 export async function syncWorkspace({ workspace }: Static<typeof SyncWorkspace>, run: Run): Promise<unknown> {
   const { machine, user } = run

@@ -5,9 +5,9 @@ import type { Stream } from '../stream.ts'
 import { type Caller, Line, type Lines } from './line.ts'
 import { type BadResponse, ResponseReader } from './response.ts'
 
-/** Methods of requests that a service may get twice without harm. */
+/** Methods of requests that can be repeated without harm. */
 const safe = new Set(['GET', 'HEAD', 'OPTIONS'])
-/** Milliseconds without a request after which only a safe one uses a connection: the service may be ending it. */
+/** After this idle time, only a safe request uses a connection, because the service may be closing it. */
 const FRESH_MS = 1000
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
@@ -19,8 +19,8 @@ interface Body {
 }
 
 /**
- * Sends a request of a stream to a local service, as it came: with its headers in their order and nothing added.
- * Returns at once; the response goes to the stream. `onHead` is called with its status.
+ * Sends the request of a stream to a local service unchanged, with its headers in order. Returns at once; the response
+ * goes to the stream. `onHead` is called with its status.
  */
 export function callHttp(
   lines: Lines,
@@ -46,7 +46,7 @@ export function callHttp(
   else call.send(url, head)
 }
 
-/** Returns the head of a request; undefined if it has what HTTP does not allow. Fills in the length of the body. */
+/** Returns the head of a request; undefined if HTTP does not allow it. Sets the length of the body. */
 function headOf({ method, target, headers }: RequestHead, body: Body | undefined): Buffer | undefined {
   let text = `${method} ${target} HTTP/1.1\r\n`
   let length: string | undefined
@@ -57,7 +57,7 @@ function headOf({ method, target, headers }: RequestHead, body: Body | undefined
     if (lower === 'content-length') {
       if (length !== undefined || !/^\d{1,15}$/.test(value)) return undefined
       length = value
-      // Without a body, a service would wait for one, and take the next request for it.
+      // The service would wait for a body, and read the next request as the body.
       if (!body && length !== '0') continue
     }
     text += `${name}: ${value}\r\n`
@@ -74,7 +74,7 @@ class Call implements Caller {
   #isAbandoned = false
   /** The whole request has been written. */
   #isSent: boolean
-  /** Sends the request on another connection, as long as it may. */
+  /** Sends the request on another connection, while that is allowed. */
   #again: (() => void) | undefined
 
   constructor(
@@ -100,13 +100,13 @@ class Call implements Caller {
     if (used) await this.#pump(used, body, kept).catch(() => used.destroy())
   }
 
-  /** Takes a connection that is there, if the request may use it. */
+  /** Takes an idle connection, if the request may use it. */
   #kept(url: string, head: Buffer): Line | undefined {
     const { request, isRemotelyEnded } = this.stream
     const isSafe = safe.has(request.method) && isRemotelyEnded
     const line = this.lines.take(url, isSafe ? undefined : FRESH_MS)
     if (!line) return undefined
-    // A service ends idle connections when it likes, so a request may meet the end of one.
+    // A service may close an idle connection at any time, also while the request is sent.
     if (isSafe) this.#again = () => void this.#connect(url, head)
     this.#use(line)
     return line
@@ -143,18 +143,18 @@ class Call implements Caller {
       if (left !== undefined && left < 0) return this.stream.reset(resets.protocol)
       if (bytes.length > 0) await line.write(left === undefined ? chunked(bytes) : bytes)
     }
-    // The service still waits for the rest: on this connection it would take the next request for it.
+    // The service still waits for the rest, and would read the next request as part of it.
     if (left !== undefined && left > 0) return this.stream.reset(resets.protocol)
     if (left === undefined) line.write(lastChunk)
     this.#isSent = true
     this.progressed()
   }
 
-  /** The stream has ended; if the service has not, it is told by the end of its connection. */
+  /** The stream has ended. If the service has not finished, its connection is closed. */
   abandon(): void {
     this.#isAbandoned = true
     const line = this.#line
-    // `progressed` comes next.
+    // `progressed` will be called.
     if (!line || (this.reader.isDone && this.#isSent)) return
     this.#line = undefined
     line.caller = undefined

@@ -1,23 +1,22 @@
 import type { Socket } from 'bun'
 import { BadResponse, type ResponseReader } from './response.ts'
 
-/** Where a local service listens. */
 export function targetOf(url: string): { unix: string } | { hostname: string; port: number } {
   if (url.startsWith('unix:')) return { unix: url.slice('unix:'.length) }
   const { hostname, port } = new URL(url)
   return { hostname: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) }
 }
 
-/** What a line tells the one whose request it carries. */
+/** Receives the response of a request that was sent over a connection. */
 export interface Caller {
   readonly reader: ResponseReader
-  /** The response is not whole, and more of it will not come. */
+  /** The response is incomplete, and the rest will not arrive. */
   failed(error: BadResponse): void
-  /** Some bytes came, or the connection ended as it should. */
+  /** Bytes arrived, or the connection ended properly. */
   progressed(): void
 }
 
-/** A connection to a local service. It carries one request after the other, never two at once. */
+/** A connection to a local service. It sends one request at a time. */
 export class Line {
   caller: Caller | undefined
   idleSince = 0
@@ -28,7 +27,7 @@ export class Line {
 
   private constructor(readonly url: string) {}
 
-  /** Rejects if no one listens there. */
+  /** Rejects if nothing listens at the address. */
   static async to(url: string): Promise<Line> {
     const line = new Line(url)
     const to = targetOf(url)
@@ -70,7 +69,7 @@ export class Line {
 
   received(bytes: Buffer): void {
     const { caller } = this
-    // No one asked: such bytes would become part of the next response.
+    // Bytes without a request would become part of the next response.
     if (!caller) {
       this.destroy()
       return
@@ -126,7 +125,7 @@ const handlers: Bun.SocketHandler<Line> = {
   error: ({ data: line }) => line.ended(),
 }
 
-/** Milliseconds that a connection is kept without a request: less than the five seconds after which Node ends one. */
+/** Milliseconds that an idle connection is kept: less than the five seconds after which Node closes one. */
 const IDLE_MS = 4000
 const MOST_IDLE = 64
 
@@ -139,7 +138,7 @@ export class Lines {
 
   constructor(private readonly now: () => number = () => performance.now()) {}
 
-  /** Returns a connection that has had nothing to do for no more than these milliseconds. */
+  /** Returns a connection that was idle for no longer than these milliseconds. */
   take(url: string, most = IDLE_MS): Line | undefined {
     const idle = this.#idle.get(url)
     for (let line = idle?.at(-1); idle && line; line = idle.at(-1)) {

@@ -2,7 +2,7 @@ import { MOST_HEAD, type ResponseHead, resets } from '../frames.ts'
 
 type Pairs = [string, string][]
 
-/** What a service sent is no response, or one that a tunnel does not carry. */
+/** The service sent an invalid response, or one that a tunnel does not support. */
 export class BadResponse extends Error {
   constructor(
     message: string,
@@ -30,20 +30,20 @@ const nothing = new Uint8Array(0)
 const LF = 10
 
 /**
- * Reads one response of HTTP/1.1 from the bytes of a connection, and passes it on as it comes. Headers stay as they
- * are, in their order and with repeated ones, which `fetch` and `node:http` of Bun do not do at this speed.
+ * Reads one HTTP/1.1 response from the bytes of a connection and passes it on as it arrives. Headers keep their order
+ * and repetitions, which `fetch` and `node:http` of Bun do not do at this speed.
  */
 export class ResponseReader {
   #state: 'head' | 'length' | 'size' | 'data' | 'after' | 'trailer' | 'close' | 'done' = 'head'
   /** Bytes left of the body, or of its current chunk. */
   #left = 0
   #trailerBytes = 0
-  /** The begin of something that is not whole. */
+  /** Bytes of an incomplete part. */
   #held: Buffer | undefined
   #mayStay = false
   hasBegun = false
 
-  /** `isHead`: the response has no body, whatever it says. */
+  /** `isHead`: the response to a HEAD request, which has no body. */
   constructor(
     private readonly isHead: boolean,
     private readonly events: ResponseEvents,
@@ -64,7 +64,7 @@ export class ResponseReader {
     let rest = this.#held ? Buffer.concat([this.#held, bytes]) : bytes
     this.#held = undefined
     while (rest.length > 0) {
-      // Whatever follows a response belongs to no one, so no one may get it.
+      // Bytes after the response belong to no request and are dropped.
       if (this.#state === 'done') {
         this.#mayStay = false
         return
@@ -78,7 +78,7 @@ export class ResponseReader {
     }
   }
 
-  /** The connection has ended. Throws `BadResponse` if the response is not whole. */
+  /** The connection has ended. Throws `BadResponse` if the response is incomplete. */
   close(): void {
     this.#mayStay = false
     if (this.#state === 'done') return
@@ -115,7 +115,7 @@ export class ResponseReader {
     if ((end < 0 ? bytes.length : end) > MOST_HEAD) throw new BadResponse('the head is too large', resets.tooLarge)
     if (end < 0) return 0
     const { isOld, head } = parsed(bytes.toString('latin1', 0, end))
-    // An interim response. No one asked for another protocol.
+    // The request did not ask for an upgrade. Other 1xx responses are skipped.
     if (head.status === 101) throw new BadResponse('an upgrade that nobody asked for')
     if (head.status >= 200) this.#begin(head, isOld)
     return end
@@ -177,7 +177,7 @@ export class ResponseReader {
   }
 }
 
-/** Returns the position after the empty line; -1 if it is not there. A service may also end its lines without CR. */
+/** Returns the position after the empty line; -1 without one. A service may end its lines without CR. */
 function endOfHead(bytes: Buffer): number {
   const first = bytes.indexOf(LF)
   const isUsual = first < 1 || bytes[first - 1] === 13
@@ -207,7 +207,7 @@ function parsed(text: string): { isOld: boolean; head: ResponseHead } {
   return { isOld: minor === '0', head: { status: Number(status), headers } }
 }
 
-/** Returns what decides where a response ends. Throws `BadResponse` if it says two things. */
+/** Returns the headers that decide where a response ends. Throws `BadResponse` if they contradict each other. */
 function framingOf(headers: Pairs): { length?: number; encoding?: string; connection: string } {
   let length: number | undefined
   let encoding: string | undefined

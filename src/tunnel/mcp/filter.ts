@@ -1,16 +1,16 @@
 import { type Channel, codes, failure, isRequest, type Message } from './message.ts'
 
-/** Methods that a client may use on a server of which only some tools are allowed. */
+/** Methods that are allowed if `tunnel.json` lists tools. */
 const methods = new Set(['initialize', 'ping', 'tools/list', 'tools/call', 'logging/setLevel'])
-/** What such a server may say that it can. */
+/** Capabilities that such a server may announce. */
 const capabilities = ['tools', 'logging']
 
 /**
- * Lets a client use the tools that `tunnel.json` names, and see no others. With such a list, resources and prompts are
- * closed too: a list of tools is meant as all that may be used.
+ * Limits a client to the tools that `tunnel.json` lists. With such a list, resources and prompts are closed too: the
+ * list is everything that may be used.
  */
 export class ToolFilter {
-  /** `allowed` undefined: everything. */
+  /** `allowed` undefined: no limit. */
   constructor(private readonly allowed: readonly string[] | undefined) {}
 
   /** Sends a message of the client, or returns the response that refuses it. */
@@ -22,8 +22,8 @@ export class ToolFilter {
   }
 
   /**
-   * Returns a message of the server as the client may see it. What a result holds decides, not the request that it is
-   * said to belong to: with an id that is used twice, the list of tools could pass for something else.
+   * Returns a message of the server without tools that are not allowed. Looks at the content of the result, not at its
+   * request: with a repeated id, a list of tools could pass as another result.
    */
   received(message: Message): Message {
     const { allowed } = this

@@ -7,7 +7,7 @@ const server = text(30, { minLength: 1 })
 const ListTools = object({ server })
 const CallTool = object({ server, tool: text(200, { minLength: 1 }), arguments: optional(jsonObject()) })
 
-/** The actions of local MCP servers, which check themselves what the caller may use. */
+/** The actions of local MCP servers. `LocalMcp` checks what the caller may use. */
 export const mcpHandlers = (mcp: LocalMcp): Record<string, ActionHandler> => ({
   list_tools: handler(ListTools, ({ server: name }, { user, signal }) =>
     told(mcp.tools(user, name, signal).then((tools) => ({ tools }))),

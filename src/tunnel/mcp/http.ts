@@ -64,14 +64,14 @@ export class HttpChannel implements Channel {
     }
   }
 
-  /** What the server sends without being asked. Not every server has such a stream. */
+  /** Reads the server's own messages. Not every server has such a stream. */
   async #listen(): Promise<void> {
     try {
       const headers = { accept: 'text/event-stream', ...this.#headers() }
       const response = await fetch(this.url, { headers, redirect: 'error', signal: this.#abort.signal })
       if (response.ok) await this.#receive(response)
     } catch {
-      // The calls go on without it.
+      // Calls work without it.
     }
   }
 

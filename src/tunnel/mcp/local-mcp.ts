@@ -14,7 +14,7 @@ export interface LocalTool {
   inputSchema?: object
 }
 
-/** Why something cannot be asked of a local MCP server. */
+/** A local MCP server cannot be used. */
 export class McpRefusal extends Error {
   constructor(
     readonly reason: 'refused' | 'busy' | 'failed',
@@ -33,18 +33,18 @@ interface ToolCall {
   signal?: AbortSignal
 }
 
-/** Milliseconds that a server has to respond to a call that comes as an action. */
+/** Milliseconds that a server has to respond to an action. */
 const CALL_MS = 300_000
 const MOST_PAGES = 20
 
-/** The MCP servers that `tunnel.json` names, for whom it allows. */
+/** The MCP servers of `tunnel.json`. */
 export class LocalMcp {
   readonly #sessions: McpSessions
-  /** Sessions for calls that come as actions, by user and server: starting a server may take seconds. */
+  /** Sessions for actions, by user and server. They are reused, because starting a server may take seconds. */
   readonly #ofActions = new Map<string, Promise<McpSession>>()
   #lastId = 0
 
-  /** `env`: the environment of programs. Nothing of this process's own is passed on. */
+  /** `env`: the environment of programs. The environment of this process is not passed on. */
   constructor(
     private readonly machine: Pick<Machine, 'mcp' | 'ownerId'>,
     env: Readonly<Record<string, string>> = {},
@@ -138,7 +138,7 @@ export class LocalMcp {
     const cancelled = () => giveUp(signal?.reason)
     signal?.addEventListener('abort', cancelled, { once: true })
     session.send({ jsonrpc: '2.0', id: requestId, method, params }, ({ method: other, result, error }: Message) => {
-      // Something that the server says meanwhile, or asks: a call as an action takes only its result.
+      // Ignores requests and notifications of the server: an action needs only the result.
       if (other !== undefined) return
       if (result) resolve(result)
       else reject(new McpRefusal('failed', error?.message ?? 'The server did not respond.'))

@@ -19,7 +19,7 @@ export const codes = {
   server: -32_000,
 } as const
 
-/** Returns the message in a text; undefined for anything else, also for batches, which no current revision has. */
+/** Returns the message in a text; undefined for anything else, including batches. */
 export function messageOf(text: string): Message | undefined {
   let value: unknown
   try {
@@ -43,15 +43,14 @@ export const failure = (id: Message['id'], code: number, message: string): Messa
   error: { code, message },
 })
 
-/** A way to a local MCP server: one message at a time, in both directions. */
+/** A connection to a local MCP server. */
 export interface Channel {
   send(message: Message): void
   close(): void
 }
 
-/** What the owner of a channel is told. */
 export interface ChannelEvents {
   message(message: Message): void
-  /** The server has ended, or cannot be reached. Called at most once, and not after `close`. */
+  /** The server has ended or cannot be reached. Called at most once, and not after `close`. */
   closed(): void
 }

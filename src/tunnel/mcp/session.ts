@@ -4,17 +4,17 @@ import { HttpChannel } from './http.ts'
 import { codes, failure, isRequest, isResponse, type Message, type MessageId } from './message.ts'
 import { StdioChannel } from './stdio.ts'
 
-/** Messages of the server that wait for a client that does not listen at the moment. */
+/** Messages that are kept while no client listens. */
 const MOST_WAITING = 100
 
 type Take = (message: Message) => void
 
-/** One client's use of a local MCP server: a process of its own, or a session of its own at an address. */
+/** One client's session with a local MCP server: a separate process, or a separate session at its address. */
 export class McpSession {
   readonly id = crypto.randomUUID()
   readonly #channel: StdioChannel | HttpChannel
   readonly #filter: ToolFilter
-  /** Who waits for the response to a request, by the id of the request. */
+  /** Callbacks for responses, by request id. */
   readonly #waiting = new Map<MessageId, { take: Take; progress: unknown }>()
   #listener: Take | undefined
   #unheard: Message[] = []
@@ -38,18 +38,17 @@ export class McpSession {
     return this.#isClosed
   }
 
-  /** No one waits for anything and no one listens. */
   get isIdle(): boolean {
     return this.#waiting.size === 0 && this.#listener === undefined
   }
 
-  /** Calls `tell` once, when the session has ended. Returns a function that takes this back. */
+  /** Calls `tell` once, when the session has ended. The returned function cancels this. */
   whenClosed(tell: () => void): () => void {
     this.#onClosed.add(tell)
     return () => void this.#onClosed.delete(tell)
   }
 
-  /** Sends a message. `take` gets the response to a request, and what the server sends meanwhile if no one listens. */
+  /** Sends a message. `take` receives the response, and messages of the server if no client listens. */
   send(message: Message, take?: Take): void {
     this.lastUsedAt = this.now()
     if (this.#isClosed) {
@@ -68,12 +67,12 @@ export class McpSession {
     if (refused) this.#received(refused)
   }
 
-  /** No one waits for the response to this request any more. */
+  /** Drops the callback of a request. */
   forget(id: MessageId): void {
     this.#waiting.delete(id)
   }
 
-  /** Passes on what the server sends without being asked. A later listener takes the place of an earlier one. */
+  /** Passes on the server's own messages. A later listener replaces an earlier one. */
   listen(take: Take): () => void {
     this.#listener = take
     for (const message of this.#unheard.splice(0)) take(message)
@@ -109,7 +108,7 @@ export class McpSession {
     else if (this.#unheard.length < MOST_WAITING) this.#unheard.push(seen)
   }
 
-  /** Progress goes where its request came from, so that it cannot arrive after the response. */
+  /** Progress goes to the sender of its request, so that it cannot arrive after the response. */
   #takerOf({ method, params }: Message): Take | undefined {
     const waiting = [...this.#waiting.values()]
     const token = method === 'notifications/progress' ? params?.progressToken : undefined

@@ -8,7 +8,7 @@ export const mcpLimits = {
   idle: 600_000,
 } as const
 
-/** The sessions of clients with local MCP servers. They outlive the connection to the server that they came through. */
+/** The sessions of clients with local MCP servers. They outlive tunnel connections. */
 export class McpSessions {
   readonly #all = new Map<string, McpSession>()
   readonly #timer: Timer
@@ -25,7 +25,7 @@ export class McpSessions {
     return this.#all.size
   }
 
-  /** Starts a session; undefined if there are as many as there may be, and all are in use. */
+  /** Starts a session; undefined if the limit is reached and all sessions are in use. */
   open(name: string, server: McpServer, userId: string): McpSession | undefined {
     if (this.#all.size >= mcpLimits.sessions && !this.#makeRoom()) return undefined
     const session = new McpSession(name, userId, { ...server, env: { ...this.env, ...server.env } }, this.now)
@@ -40,7 +40,7 @@ export class McpSessions {
     return session?.server === name && session.userId === userId ? session : undefined
   }
 
-  /** Ends what no one has used for a while. */
+  /** Closes idle sessions. */
   sweep(): void {
     for (const session of [...this.#all.values()])
       if (session.isIdle && this.now() - session.lastUsedAt >= mcpLimits.idle) session.close()
@@ -51,7 +51,7 @@ export class McpSessions {
     for (const session of [...this.#all.values()]) session.kill()
   }
 
-  /** Ends the session that was idle the longest: its client may have gone without saying so, and can start another. */
+  /** Closes the session that was idle the longest: its client may be gone, or can start another. */
   #makeRoom(): boolean {
     const [oldest] = [...this.#all.values()].filter(({ isIdle }) => isIdle).sort((a, b) => a.lastUsedAt - b.lastUsedAt)
     oldest?.close()

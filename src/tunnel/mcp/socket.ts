@@ -7,7 +7,7 @@ import type { Asked } from './streamable.ts'
 
 const encoder = new TextEncoder()
 
-/** Serves a client that sends and gets one JSON-RPC message in each message of a WebSocket. */
+/** Serves a client over a WebSocket, with one JSON-RPC message in each WebSocket message. */
 export async function serveSocket(stream: Stream, sessions: McpSessions, asked: Asked): Promise<number> {
   const session = sessions.open(asked.name, asked.server, asked.userId)
   if (!session) {

@@ -4,17 +4,17 @@ import { type Channel, type ChannelEvents, type Message, messageOf } from './mes
 
 /** Characters of one message of a server. */
 const MOST_LINE = 8 << 20
-/** Milliseconds that a process has to end by itself after its input was closed, before and after it is asked to. */
+/** Milliseconds between closing the input and SIGTERM, and between SIGTERM and SIGKILL. */
 const PATIENCE_MS = 1000
 
 export interface Program {
   argv: readonly string[]
   folder?: string
-  /** All of its environment. */
+  /** Its whole environment. */
   env?: Readonly<Record<string, string>>
 }
 
-/** A local MCP server as a process of its own that speaks over its standard input and output. */
+/** A local MCP server that runs as a process and uses standard input and output. */
 export class StdioChannel implements Channel {
   readonly #child: ChildProcess
   #isClosed = false
@@ -23,7 +23,7 @@ export class StdioChannel implements Channel {
     { argv: [program = '', ...args], folder, env }: Program,
     private readonly events: ChannelEvents,
   ) {
-    // A group of its own, so that what it starts ends with it. No shell.
+    // A separate process group, so that child processes end with it.
     this.#child = spawn(program, args, {
       cwd: folder,
       env: { ...env },
@@ -40,7 +40,7 @@ export class StdioChannel implements Channel {
     if (!this.#isClosed) this.#child.stdin?.write(`${JSON.stringify(message)}\n`)
   }
 
-  /** Closes the input, which asks a server to end; one that does not is ended. */
+  /** Closes the input, which asks the server to exit, and kills it if it does not. */
   close(): void {
     this.#isClosed = true
     this.#child.stdin?.end()
@@ -49,7 +49,7 @@ export class StdioChannel implements Channel {
     this.#child.once('exit', () => {
       clearTimeout(terminate)
       clearTimeout(kill)
-      // What it has started and left behind.
+      // Ends the child processes that it left behind.
       this.#kill('SIGKILL')
     })
   }
@@ -86,8 +86,6 @@ export class StdioChannel implements Channel {
     try {
       if (process.platform === 'win32') this.#child.kill(signal)
       else process.kill(-pid, signal)
-    } catch {
-      // It has ended.
-    }
+    } catch {}
   }
 }

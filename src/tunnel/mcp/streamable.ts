@@ -7,20 +7,19 @@ import type { McpSessions } from './sessions.ts'
 
 /** Bytes of one message of a client. */
 const MOST_BODY = 4 << 20
-/** Milliseconds after which a response that is not there yet becomes a stream of events, and between its comments. */
+/** Milliseconds until a slow response becomes a stream of events, and between the comments of the stream. */
 const PATIENCE_MS = 15_000
 
 type Pairs = [string, string][]
 const encoder = new TextEncoder()
 
-/** Who sent a request, and what it is for. */
 export interface Asked {
   name: string
   server: McpServer
   userId: string
 }
 
-/** Serves one request of Streamable HTTP to a local MCP server. Resolves with the status that it got. */
+/** Serves one Streamable HTTP request to a local MCP server. Resolves with the status. */
 export async function serveHttp(stream: Stream, sessions: McpSessions, asked: Asked): Promise<number> {
   const { method, headers } = stream.request
   const id = headers.find(([name]) => name === 'mcp-session-id')?.[1]
@@ -63,15 +62,15 @@ function begin(stream: Stream, sessions: McpSessions, { name, server, userId }: 
       message.id,
     )
   return respond(stream, session, message, (response) => {
-    // A server that refuses the introduction has no use for the session.
+    // The server refused `initialize`, so the session is useless.
     if (response.error) session.close()
     return [['mcp-session-id', session.id]]
   })
 }
 
 /**
- * Sends a request and its response. As JSON if the response comes first and soon; as a stream of events if the server
- * has something to say before, or takes long.
+ * Sends a request and its response: as JSON if the response comes first and soon, as a stream of events if the server
+ * sends other messages before, or takes long.
  */
 function respond(
   stream: Stream,
@@ -86,7 +85,7 @@ function respond(
     events ??= new Events(stream, [])
     return events
   }
-  // An introduction names the session in its head, which a stream of events would have to send too early.
+  // The response to `initialize` has the session id in its head, which a stream of events would send too early.
   const isIntroduction = message.method === 'initialize'
   const timer = isIntroduction ? undefined : setTimeout(() => begun().comment(), PATIENCE_MS)
   stream.onClosed = () => {
@@ -125,7 +124,7 @@ function listen(stream: Stream, session: McpSession): Promise<number> {
   return Promise.resolve(200)
 }
 
-/** A response of server-sent events, one for each message. A comment now and then keeps proxies from ending it. */
+/** A response of server-sent events, one for each message. Comments keep proxies from closing it. */
 class Events {
   readonly #timer: Timer
 
@@ -161,7 +160,7 @@ class Events {
   #write(text: string): void {
     if (this.stream.isClosed || this.stream.isLocallyEnded) return
     const bytes = encoder.encode(text)
-    // A client that does not read: its messages must not fill our memory.
+    // Messages of a client that does not read must not fill the memory.
     if (this.stream.waiting + bytes.length > MOST_WAITING) this.stream.reset(resets.tooLarge)
     else this.stream.write(bytes)?.catch(() => undefined)
   }
