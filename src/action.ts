@@ -35,8 +35,8 @@ interface Hints {
   /** Fields of the result that are shown only once: a repeated call with the same idempotency key does not get them. */
   secret?: readonly string[]
   /**
-   * Keeps something that the server needs for itself (the index of search, sums, tickets of connections), so it leaves
-   * no row in `events` if it emits none. Rows stay for a year, and no one looks for these among what people did.
+   * Writes internal data of the server (the search index, sums, tickets of connections), so it leaves no row in
+   * `events` if it emits none. Rows stay for a year, and no one looks for these among the actions of people.
    */
   bookkeeping?: true
 }
@@ -226,7 +226,7 @@ export function contextOf(
   }
 }
 
-/** Returns the context of a write whose events also say by what the caller did it: `via: assistant`. */
+/** Returns the context of a write that adds `via` to its events: `via: assistant`. */
 export const viaOf = (ctx: Ctx, via: string): Ctx => ({
   ...ctx,
   emit: (event, about) => ctx.emit(event, { ...about, data: { ...about.data, via } as never }),

@@ -72,7 +72,7 @@ export interface Subject {
   ref: string
 }
 
-/** One way out of an error, by the name it has on each surface. Each surface writes its own sentence from it. */
+/** A next step after an error, by its name on each surface. Each surface writes its own sentence from it. */
 export interface WayOut {
   /** An MCP tool: `list_projects`. */
   tool?: string
@@ -219,7 +219,7 @@ export const waysBy = (next: readonly WayOut[] | undefined, by: keyof WayOut): s
 export const withSentence = ({ code, message, details }: AppError, sentence: string): AppError =>
   new AppError(code, `${message} ${sentence}`, details)
 
-/** Runs a change of several records that makes all of it or none. A refusal says that none was made. */
+/** Runs `work`, which changes several records or none, and adds to a refusal that none was changed. */
 export async function allOrNone<T>(count: number, made: 'changed' | 'created', work: () => Promise<T>): Promise<T> {
   try {
     return await work()

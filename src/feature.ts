@@ -47,12 +47,12 @@ export interface Sender {
   signedIn(): Promise<Ctx>
 }
 
-/** Takes a form that browsers send without any script; `ctx` is no one's. */
+/** Handles a form that browsers send without a script; `ctx` is anonymous. */
 export type SiteFormOf = (ctx: Ctx, fields: URLSearchParams, sender: Sender) => Promise<SiteAnswer>
 
 /**
- * An endpoint of a standard that has its own errors. Programs call it, also from pages of other origins, and no
- * credential of the caller is read. Undefined: there is nothing here.
+ * An endpoint of a standard that has its own errors. Programs call it, also from pages of other origins, without a
+ * credential. Undefined: not found.
  */
 export type OpenEndpoint = (
   ctx: Ctx,
@@ -77,7 +77,7 @@ export interface Feature {
   events?: readonly EventType[]
   /** Its kinds of records, for search, links, MCP resources and other code that works on all kinds. */
   records?: readonly RecordKind<Ctx>[]
-  /** What hangs on records and is synced with them, such as comments. Kinds of records say `sync` themselves. */
+  /** Synced entities that belong to records, such as comments. Kinds of records have their own `sync`. */
   synced?: readonly SyncEntity<Ctx>[]
   /** HTML pages that anyone can open, by path. */
   pages?: Readonly<Record<string, PageOf>>
@@ -93,7 +93,7 @@ export interface Feature {
   control?: readonly Handler[]
   /** Its handlers for hooks of the features below it. */
   hooks?: readonly Registration[]
-  /** What other instances ask of this one, by path under `/internal/`. */
+  /** Endpoints for other instances, by path under `/internal/`. */
   internal?: Readonly<Record<string, Internal>>
   /** Runs at each start of a server, before it takes requests; not for one-off commands. */
   prepare?: (app: App) => Promise<void>

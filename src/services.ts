@@ -74,7 +74,7 @@ export interface App {
   readonly outbound: Outbound
   /** What lists of tools cost a model. */
   readonly toolCosts: ToolCosts
-  /** Tells open connections of events. */
+  /** Sends events to open connections. */
   readonly live: Hub
   readonly grantable: Grantable
   /** The machines that are connected to this process. */
@@ -98,7 +98,7 @@ export interface Ctx extends Emitter {
   readonly requestId: string
   readonly ip: string | null
   readonly userAgent: string | null
-  /** The connection that the call came on, where its protocol has one. It tells windows of one token apart. */
+  /** The connection of the call, where the protocol has one. It distinguishes the windows of one token. */
   readonly connection?: string
   readonly idempotencyKey?: string
   /** `If-Match` or a tool's `expectedVersion`: the version the caller's change is based on. */

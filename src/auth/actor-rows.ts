@@ -100,7 +100,7 @@ export function ofToken(row: TokenRow): Actor {
     ...nothingShared,
     organizationId,
     ...(row.own_space && { ownSpace: true as const }),
-    // One that renews itself has no end to warn of.
+    // A token that renews itself needs no warning before it expires.
     ...(!row.granted && { expiresAt: toIso(row.expires_at) }),
     toolsets: textArray(row.toolsets),
     projectId: row.project_id,

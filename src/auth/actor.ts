@@ -94,7 +94,7 @@ export const inPerson = ({ kind, session }: Actor): boolean =>
 export const seesPersonal = ({ bound, ownSpace, projects }: Actor): boolean =>
   !projects && (!bound || ownSpace === true)
 
-/** Returns the ids that are the caller: of an agent that works for one user only, also that user's. */
+/** Returns the caller's own ids: of an agent that works for one user only, also that user's id. */
 export const selvesOf = ({ agent, userId }: Actor): string[] =>
   [agent?.id, !agent || agent.forUser ? userId : null].filter((id) => typeof id === 'string')
 
@@ -113,7 +113,7 @@ const nothing = {
 }
 export const anonymous: Actor = { ...nothing, kind: 'anonymous', name: 'anonymous' }
 export const system: Actor = { ...nothing, kind: 'system', name: 'system', admin: true }
-/** Whoever uses the command line on the server itself. The audit log tells them apart from the server's own work. */
+/** A user of the command line on the server itself, whom the audit log distinguishes from the server's own work. */
 export const operator: Actor = { ...system, name: 'operator' }
 
 /** Returns the organizations whose records without a project the caller sees: none if it is limited to projects. */
@@ -133,8 +133,8 @@ export function inOrganization(actor: Actor, organizationId: string): Actor {
 }
 
 /**
- * Returns the teams that a list of the person covers: the given one, if it is theirs. Without one, that of a credential
- * that is bound to a team, or all teams of the caller.
+ * Returns the teams that a personal list covers: the given one if the caller is a member. By default, the team that the
+ * credential is bound to, or all teams of the caller.
  */
 export function teamsToList(actor: Actor, organizationId?: string): string[] {
   if (organizationId !== undefined) return actor.memberships.has(organizationId) ? [organizationId] : []

@@ -52,7 +52,7 @@ interface Entry {
 interface Use {
   actor: Actor
   at: Date
-  /** Where the first of them came from; undefined while none came since the last were written. */
+  /** The address of the first use since the last write; undefined if there was none. */
   ip: string | null | undefined
   count: number
 }
@@ -60,7 +60,7 @@ interface Use {
 /** Returns true for an actor whose rights an event may have changed. */
 export type Concerns = (actor: Actor) => boolean
 
-/** The rights of a connection as they are now, or why it has none any more. */
+/** The current rights of a connection, or why it has lost them. */
 export type Renewed = { actor: Actor; expiresAt: string } | { ended: 'credential' | 'suspended' }
 
 /**
@@ -97,8 +97,8 @@ export class Authenticator {
   }
 
   /**
-   * Reads the rights of an open connection again, past the cache and by the id of its credential, so that no one needs
-   * to keep the secret. A login session outlives the token that opened the connection. Not counted as a use.
+   * Reads the rights of an open connection again, without the cache and by the id of its credential, so that the secret
+   * need not be kept. A login session outlives the token that opened the connection. Does not count as a use.
    */
   async again({ kind, credentialId }: Pick<Actor, 'kind' | 'credentialId'>): Promise<Renewed> {
     const found = credentialId === null ? undefined : await this.#rowOf(kind, credentialId)
@@ -166,7 +166,7 @@ export class Authenticator {
     return flushed
   }
 
-  /** A use counts as unwritten until it is written, so that whoever reads meanwhile does not miss it. */
+  /** A use stays in memory until it is written, so that readers in between do not miss it. */
   async #writeUses(): Promise<void> {
     for (const [id, use] of [...this.#used]) {
       const { actor, ip = null, count } = use
@@ -265,7 +265,7 @@ function actorOf(row: AnyRow): Actor {
 
 const everybody: Concerns = () => true
 
-/** Returns whose rights the event may have changed; undefined if no one's. */
+/** Returns a test for actors whose rights the event may have changed; undefined if it changes none. */
 export function rightsChangedBy(events: Catalogue, event: AppEvent): Concerns | undefined {
   if (!events.changesRights(event)) return undefined
   return events.get(event.type) ? concernedBy(event) : everybody

@@ -15,7 +15,7 @@ import { type Refusal, refuse } from './policy.ts'
 export const isWithinLimit = ({ projects }: Pick<Actor, 'projects'>, projectId: string | null): boolean =>
   !projects || (projectId !== null && projects.includes(projectId))
 
-/** Returns why the credential may do nothing with records of this project, or of none; undefined if it may. */
+/** Returns why the credential has no access to records of this project (or without one); undefined if it has. */
 export const limitRefusal = (actor: Actor, projectId: string | null | undefined, what: string): Refusal | undefined =>
   isWithinLimit(actor, projectId ?? null)
     ? undefined
@@ -28,7 +28,7 @@ export const limitRefusal = (actor: Actor, projectId: string | null | undefined,
 export const requireWithinLimit = (actor: Actor, projectId: string | null | undefined, what: string): void =>
   refuse(limitRefusal(actor, projectId, what))
 
-/** Returns the limit of someone who needs the rights of both credentials. */
+/** Returns the projects that both credentials can access. */
 export function commonLimit(a: Actor, b: Actor): Pick<Actor, 'projects'> {
   const limits = [a.projects, b.projects].filter((projects) => projects !== undefined)
   const [first, ...others] = limits

@@ -22,7 +22,7 @@ export class Buckets {
     private readonly most = 50_000,
   ) {}
 
-  /** Returns the seconds to wait, or 0. `tokens`: 0 only asks whether there is one, for what `charge` takes later. */
+  /** Returns the seconds to wait, or 0. `tokens`: 0 only checks for a token, which `charge` takes later. */
   take(key: string, now = performance.now(), tokens = 1): number {
     let bucket = this.#young.get(key)
     if (!bucket) {

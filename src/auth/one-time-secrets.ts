@@ -6,13 +6,12 @@ import type { Seal } from './seal.ts'
 import { deriveKey, hashSecret, kindOf, newSecret } from './secrets.ts'
 import { type Purpose, oneTimeSecrets as table } from './table.ts'
 
-/** What storing and using a secret needs of a call: a `Ctx` has it. */
 interface Call {
   readonly db: Db
   readonly now: string
 }
 
-/** What codes need besides, because they are short enough to be guessed. */
+/** Codes also need keys, because they are short enough to be guessed. */
 interface CodeCall extends Call {
   readonly app: { readonly secret: string; readonly seal: Seal }
 }
@@ -23,7 +22,7 @@ interface Issue {
   /** An e-mail address or a user's id. An unused secret of the same purpose and subject stops working. */
   subject?: string
   userId?: string | null
-  /** The browser's cookie, if only the browser that asked may use the secret. */
+  /** The cookie of the browser, if the secret works only there. */
   boundTo?: string
   data?: Record<string, unknown>
 }
@@ -175,7 +174,7 @@ export async function dropSecrets(ctx: Call, purpose: Purpose, subject?: string)
   await ctx.db.delete(table).where(and(eq(table.purpose, purpose), about, isNull(table.usedAt)))
 }
 
-/** What the holder of an account must not be able to withdraw: it belongs to the owner of the mailbox. */
+/** Secrets for the owner of the mailbox, which the user of the account must not be able to delete. */
 const ofMailbox: Purpose[] = ['email_undo', 'confirm_account']
 
 /** Deletes all pending secrets of a user, except those that belong to the owner of the mailbox. */

@@ -41,7 +41,7 @@ export async function verifyPassword(password: string, hash: string | null | und
   return right && !!hash
 }
 
-/** True for a hash made with weaker options than today's; the caller, who has the password, then makes a new one. */
+/** True for a hash with weaker options than the current ones. The caller then stores a new hash. */
 export function needsRehash(hash: string): boolean {
   const [, memory = 0, passes = 0] = (/^\$argon2id\$v=19\$m=(\d+),t=(\d+),/.exec(hash) ?? []).map(Number)
   return memory < options.memoryCost || passes < options.timeCost

@@ -33,7 +33,7 @@ export interface Rule {
   page?: string
 }
 
-/** Lets a token that is restricted in toolsets use the MCP servers of machines. It has no tools of this server. */
+/** The toolset that allows the MCP servers of machines. It contains no tools of this server. */
 export const TUNNELS_TOOLSET = 'tunnels'
 
 /** Resources whose records belong to projects. Actions about all others refuse a credential limited to projects. */
@@ -105,7 +105,7 @@ export const scopeHolds = (held: readonly string[], needed: string): boolean => 
   return enough.some((a) => held.includes(a) || held.includes(`${resource}:${a}`))
 }
 
-/** Why a caller may not do something: the error that they get when they try. */
+/** Why a caller may not do something: the code and text of the error. */
 export interface Refusal {
   code: ErrorCode
   detail: string
@@ -122,7 +122,7 @@ export type Permission = true | Pick<Refusal, 'code' | 'detail'>
 export const permissionOf = (refusal: Refusal | undefined): Permission =>
   refusal ? { code: refusal.code, detail: refusal.detail } : true
 
-/** `can` for readers of the web API, whose pages offer actions. Tools leave it out: agents try, and get the reason. */
+/** Adds `can` for the web API, whose pages offer actions. Tools leave it out: agents try, and get the reason. */
 export const offered = <C extends object>({ kind }: Actor, can: () => C): { can?: C } =>
   kind === 'mcp_token' ? {} : { can: can() }
 

@@ -2,7 +2,7 @@ import { type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { type IdList, idList } from '../db/columns.ts'
 import { type Actor, membershipsWith, nobody, organizationsOf, seesPersonal } from './actor.ts'
 
-/** What the WHERE clause of a query needs to know about the caller. */
+/** The caller's rights as values for the WHERE clause of a query. */
 export interface Rights {
   user: string | Placeholder | SQL
   /** Whose personal records are visible: none for a credential that is bound to another organization. */

@@ -22,8 +22,8 @@ const BODY = 32
 const SUM = 6
 
 /**
- * A random suffix for names that must be neither guessable nor countable. Where many records have one name, six letters
- * are not enough: two of 10,000 are equal in one case of thirty.
+ * A random suffix for names that must be neither guessable nor countable. Six letters are not enough for many records
+ * of the same name: with 10,000, two suffixes are equal in one case of thirty.
  */
 export const randomTail = (length = 6): string => randomBase62(length).toLowerCase()
 
@@ -52,7 +52,7 @@ function checksum(text: string): string {
 
 export const newSecret = (kind: SecretKind): string => withSum(prefixes[kind] + randomBase62(BODY))
 
-/** Makes a secret of bytes that only we can compute, so that it need not be stored to be given out again. */
+/** Derives a secret from bytes that only this server can compute, so that it need not be stored. */
 export const secretFrom = (kind: SecretKind, bytes: (counter: number) => Uint8Array): string =>
   withSum(prefixes[kind] + base62(BODY, bytes))
 
@@ -81,7 +81,7 @@ export const hashBearer = (secret: string, projects: readonly string[] | null): 
 /** Both hashes that a bearer token can be stored with: without a limit, and with one. */
 export const bearerHashes = (secret: string): [string, string] => [hashBearer(secret, null), hashBearer(secret, [])]
 
-/** The parts of a secret that lists may show: enough to recognise it, useless to a thief. */
+/** The parts of a secret that lists may show, to recognise it. */
 export const shown = (secret: string): { prefix: string; last4: string } => {
   const kind = kindOf(secret)
   return { prefix: kind ? prefixes[kind] : '', last4: secret.slice(-4) }

@@ -243,7 +243,7 @@ function parsed(path: string, text: string): Line {
   return line as Line
 }
 
-/** More than the largest row needs. A small file may unpack to more than fits into memory. */
+/** More than the largest row needs. A small file could otherwise unpack to more than fits into memory. */
 const LONGEST = 256 << 20
 
 /** A checksum independent of row order, since the two databases sort texts differently. */

@@ -3,12 +3,12 @@ import type { Log } from '../log.ts'
 import type { Driver } from './driver.ts'
 
 const EVERY_MS = 60_000
-/** Operators should know of more, because tokens and leases then end at other moments than they say. */
+/** Above this, operators are warned, because tokens and leases expire at the wrong time. */
 const NOTICEABLE_MS = 2000
-/** Beyond this a claim would take tasks that others hold. */
+/** Above this, a claim could take tasks that others hold. */
 const TRUSTED_MS = 30_000
 
-/** Returns by how many milliseconds `now` is ahead of the database's clock; what the trip took is not counted. */
+/** Returns how many milliseconds `now` is ahead of the database's clock, without the round trip. */
 export async function aheadOf(driver: Driver, now: () => number = Date.now): Promise<number> {
   const before = now()
   const { rows } = await driver.query('select (extract(epoch from clock_timestamp()) * 1000)::float8')
@@ -18,8 +18,8 @@ export async function aheadOf(driver: Driver, now: () => number = Date.now): Pro
 }
 
 /**
- * Compares the clock of this machine with the database's every minute. Instances share leases and credentials, which
- * end by the clock of whichever instance looks.
+ * Compares the clock of this machine with the database's every minute. Instances share leases and credentials, whose
+ * expiry each instance checks with its own clock.
  */
 export class ClockWatch {
   #ahead = 0
@@ -47,7 +47,7 @@ export class ClockWatch {
     return this.#level !== 'wrong'
   }
 
-  /** Throws if the clock is too wrong to give anything to someone for a time. */
+  /** Throws if the clock is too wrong to grant leases. */
   require(): void {
     if (!this.isTrusted)
       throw new AppError(

@@ -26,9 +26,9 @@ function statementsOf({ id, sql }: Migration): Index[] {
 }
 
 /**
- * Builds the indexes of a concurrent migration one by one, then runs `record`. It can be repeated: an index that is
- * complete stays, and what a start that was interrupted has left is built again. The lock is that of a transaction that
- * does nothing else, so that it also holds through a pooler, and neither waits for the build nor holds it up.
+ * Builds the indexes of a concurrent migration one by one, then runs `record`. It can be repeated: complete indexes
+ * stay, and incomplete ones are built again. The lock belongs to a transaction that does nothing else, so that it works
+ * through a pooler and does not block the build.
  */
 export async function buildIndexes(
   driver: Driver,
@@ -58,8 +58,8 @@ async function build(driver: Driver, { create, name, table, rest }: Index): Prom
 }
 
 /**
- * Builds an index of a divided table, which Postgres cannot do beside writes: it begins with one that has no parts, and
- * is complete once each part of the table has given it one.
+ * Builds an index of a partitioned table, which Postgres cannot do concurrently: creates an empty index on the table,
+ * then builds one on each partition and attaches it.
  */
 async function buildOnParts(driver: Driver, index: Index, parts: readonly Part[]): Promise<void> {
   const { create, name, table, rest } = index

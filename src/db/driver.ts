@@ -1,12 +1,12 @@
 /**
- * What a database must offer. Two implementations: `embedded/` (PGlite in a Worker) and `postgres.ts` (Bun's driver).
+ * A database. Two implementations: `embedded/` (PGlite in a Worker) and `postgres/` (Bun's driver).
  * Everything above (drizzle, migrations, jobs, tests) sees only this interface.
  */
 export interface Driver extends Queryable {
   readonly kind: 'pglite' | 'postgres'
   /**
-   * `BEGIN` travels with the first statement, so an empty transaction costs nothing. `readOnly`: it changes nothing, so
-   * it takes no place of one that does.
+   * `BEGIN` is sent with the first statement, so an empty transaction costs nothing. A `readOnly` transaction does not
+   * count towards the limit of writers.
    */
   begin(options?: { readOnly?: boolean }): Promise<Transaction>
   /**
@@ -35,8 +35,8 @@ export interface Queryable {
 
 export interface Transaction extends Queryable {
   /**
-   * A statement whose result no one needs: it is sent together with the next statement or with COMMIT, whose promise
-   * rejects if it fails.
+   * Runs a statement without a result: it is sent with the next statement or with COMMIT, whose promise rejects if it
+   * fails.
    */
   defer(statement: Statement): void
   /** Sends the last statements and COMMIT in one trip; rejects, with everything undone, when any of them fails. */
@@ -63,7 +63,7 @@ export interface Result {
 
 export interface DriverStatus {
   ok: boolean
-  /** Why changes are refused at the moment, if they are. */
+  /** Why changes are currently refused. */
   readOnly?: 'disk_full'
   /** For people: "PGlite 0.5.14, PostgreSQL 18.6" or "PostgreSQL 17.2". */
   version: string

@@ -9,8 +9,8 @@ import type { Replica, ReplicaOptions } from './postgres/replica.ts'
 import type { DatabaseWait } from './postgres/waiting.ts'
 
 /**
- * For a command that reads or writes everything and needs the database to itself: its time limit is a day, and `name`
- * tells its connections from those of others.
+ * For a command that needs exclusive access to the database: its time limit is a day, and `name` identifies its
+ * connections.
  */
 export interface Exclusive {
   name: string
@@ -35,8 +35,8 @@ export async function databaseWait(config: Config, log: Log): Promise<DatabaseWa
 }
 
 /**
- * Resolves when the database is being opened, which goes on while the caller does something else. Imports the driver on
- * demand: a server on Postgres never loads the embedded database's code.
+ * Starts opening the database and resolves without waiting for it. Imports the driver on demand: a server on Postgres
+ * never loads the code of the embedded database.
  */
 export async function beginOpening(
   config: Config,
@@ -82,7 +82,7 @@ export async function beginOpening(
   return handled({ driver: Promise.resolve(driver), ready })
 }
 
-/** It may fail before its caller waits for it. */
+/** Prevents an unhandled rejection if opening fails before the caller awaits it. */
 function handled(opening: Opening): Opening {
   opening.ready.catch(() => undefined)
   return opening
@@ -93,7 +93,7 @@ const tellingTo =
   (level: 'info' | 'warn' | 'error', message: string, fields?: object): void =>
     log[level](message, fields)
 
-/** Returns the standby that is to be read, if one is set. It is opened when it is first looked at. */
+/** Returns the configured standby. It is opened at its first check. */
 export async function replicaOf(
   { DATABASE_READ_URL: url, DB_POOL_SIZE: poolSize, DB_STATEMENT_TIMEOUT_MS: statementTimeout }: Config,
   primary: Driver,
@@ -105,7 +105,7 @@ export async function replicaOf(
     import('./postgres/database.ts'),
     import('./postgres/replica.ts'),
   ])
-  // Its connections log nothing: that it is away is said once, and harms no one.
+  // Its connections log nothing: `Replica` logs once that the standby is unavailable.
   const open = (server: string) => openPostgres({ url: server, poolSize, statementTimeout })
   return new Replica({ primary, servers: serversOf(url), open, log: log && tellingTo(log), ...limits })
 }

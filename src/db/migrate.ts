@@ -10,7 +10,7 @@ export type { Migration } from './migration.ts'
 export interface MigrationPlan {
   applied: string[]
   pending: Migration[]
-  /** What the next version has added, which this one runs beside. */
+  /** Migrations of the next version, with which this version can run. */
   newer?: string[]
 }
 
@@ -27,16 +27,16 @@ export interface MigrateOptions {
   beforeChange?: () => Promise<void>
   /** Called when another transaction holds a table that has to change, and before the next try. */
   onBlocked?: (attempt: number) => void | Promise<void>
-  /** Milliseconds to wait for a table. Everyone else who needs it waits behind us. Default: 2000. */
+  /** Milliseconds to wait for a table lock. Other users of the table wait behind it. Default: 2000. */
   lockTimeoutMs?: number
   version?: string
 }
 
 const LOCK_TIMEOUT_MS = 2000
 const TRIES = 5
-/** Milliseconds between two tries, in which those who waited behind us go on. */
+/** Milliseconds between two tries, in which other transactions can continue. */
 const PAUSE_MS = 1000
-/** SQLSTATEs of a lock that could not be had in time, and of two transactions that wait for each other. */
+/** SQLSTATEs of a lock timeout and of a deadlock. */
 const BLOCKED = new Set(['55P03', '40P01'])
 export const isBlocked = (error: unknown): boolean => error instanceof DbError && BLOCKED.has(error.code)
 

@@ -17,7 +17,7 @@ export interface EventType<P extends TProperties = TProperties, N extends string
   readonly data: P
   /**
    * `work` is in the activity feed; `access` (accounts, credentials, members, settings) only in the team's own log.
-   * `none` is no one's work: it is in no feed, counts as no change, and no client gets it.
+   * `none` is in no feed, counts as no change, and is sent to no client.
    */
   readonly feed: Feed
   /**

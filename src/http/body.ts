@@ -4,8 +4,8 @@ import { depthOf, MOST_DEPTH } from '../text/json-depth.ts'
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Reads the JSON body, limited in size and depth before it is parsed. An absent body is `{}`: where every field is
- * optional no one has to send one, and elsewhere the refusal names the missing fields.
+ * Reads the JSON body, limited in size and depth before it is parsed. An absent body is `{}`: validation then names the
+ * missing fields, if any are required.
  */
 export async function readJson(request: Request, most: number): Promise<unknown> {
   const bytes = await readBytes(request, most)

@@ -12,7 +12,6 @@ import { unlessHeld } from './etag.ts'
 import type { Guard } from './guard.ts'
 import { callReceived } from './hooks.ts'
 
-/** What hooks see of a request. */
 interface Call {
   request: Request
   guard: Guard
@@ -25,8 +24,8 @@ const admitted = new WeakMap<Request, Ctx>()
 type Nothing = Record<never, never>
 
 /**
- * What handlers and hooks find besides the request. The server adds `app` and `guard` once, and a hook of `on` adds
- * `ctx` to each request: routers that brought them would have them merged, key by key, whenever one is added.
+ * What handlers and hooks receive besides the request. The server adds `app` and `guard` once, and a hook of `on` adds
+ * `ctx` to each request: Elysia would merge decorators of routers key by key whenever a router is added.
  */
 interface Provided {
   decorator: { app: App; guard: Guard; ctx: Ctx }
@@ -52,22 +51,22 @@ interface Options {
   answers?: number[]
 }
 
-/** A route that declares no query takes none: unknown parameters are refused, like unknown fields. */
+/** A route without a query schema refuses all parameters, like unknown fields. */
 const nothing = object({})
 
 type AnyAction = Pick<Action<never, unknown>, 'id' | 'kind' | 'rule' | 'hints'>
 
 /**
- * Declares a route: `...on(notes.get, 'Get one note')`. Sets its operationId and refuses early, in the order 401 → 403
- * → body → 422, so that a stranger learns nothing from validation and no body is read before its sender may send it.
+ * Declares a route: `...on(notes.get, 'Get one note')`. Sets its operationId and refuses in the order 401 → 403 → body
+ * → 422, so that validation reveals nothing to strangers and no body is read before its sender is authorised.
  */
 export const on = (
   action: AnyAction,
   summary: string,
   { maxBody, upload, answers, inAddress, stoppable }: Options = {},
 ) => ({
-  // Both hooks name what they take instead of passing on all of Elysia's context. Elysia inspects their source, and
-  // would otherwise parse cookies and copy all headers for every request. It also decides so whether to await them.
+  // Both hooks destructure their arguments, because Elysia inspects their source: otherwise it would parse cookies and
+  // copy all headers for every request. It also decides this way whether to await them.
   parse: [
     async ({ request, guard, app }: Call) => {
       const call = { request, guard, app }
@@ -136,8 +135,8 @@ export const namedTeam = ({ headers }: Request): { organizationId?: string } => 
 }
 
 /**
- * A stale cookie or token must not keep anyone from signing in: where anyone may call, a bad credential counts as
- * none.
+ * A stale cookie or token must not prevent a sign-in: on routes that are open to anyone, an invalid credential counts
+ * as none.
  */
 async function identify({ request, app, guard }: Call, action: AnyAction, inAddress?: true): Promise<Actor> {
   const { ticket, token } = inAddress && !request.headers.has('authorization') ? addressed(request) : {}
@@ -162,7 +161,7 @@ async function identify({ request, app, guard }: Call, action: AnyAction, inAddr
   }
 }
 
-/** Credentials that are not for the web API. An action that is open to anyone takes them as no credential. */
+/** Credentials that are not for the web API. Routes that are open to anyone ignore them. */
 const elsewhere: Partial<Record<Actor['kind'], string>> = {
   mcp_token: 'An MCP token works on /mcp only. Use an API key here.',
   tunnel: 'The credential of a tunnel works for its machine only. Use an API key here.',
@@ -202,10 +201,10 @@ export function created<T extends { id: string }>(
   return record
 }
 
-/** Returns what a route sends instead of its documented JSON to clients that ask for a stream, so it fits any route. */
+/** Returns a stream in place of the documented JSON. Typed as `never`, so that it fits any route. */
 export const streamed = (stream: object): never => stream as never
 
-/** Returns 302 without a body, so it fits any route. */
+/** Returns 302 without a body. Typed as `never`, so that it fits any route. */
 export function redirected(
   set: { status?: number | string; headers: Record<string, unknown> },
   location: string,

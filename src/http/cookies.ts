@@ -6,7 +6,7 @@ export interface SetLike {
   headers: Record<string, unknown>
 }
 
-/** The secrets in the response of every way to sign in. */
+/** The secrets in the response of every sign-in. */
 export interface Tokens {
   token: string
   refreshToken: string
@@ -24,8 +24,8 @@ export function setCookies<T extends Tokens>(set: SetLike, config: Config, statu
 }
 
 /**
- * Says that someone is signed in, so that `/` is the dashboard for them. It holds no secret: the server decides by it
- * only which page to show, and scripts may read it.
+ * Marks a signed-in browser, so that `/` shows the dashboard. Contains no secret: it only decides which page is shown,
+ * and scripts may read it.
  */
 const HERE_COOKIE = 'tutti_here'
 const hereCookie = (value: string, seconds: number): string =>
@@ -33,7 +33,7 @@ const hereCookie = (value: string, seconds: number): string =>
 export const isHere = ({ headers }: Request): boolean =>
   /(?:^|;\s*)tutti_here=1(?:;|$)/.test(headers.get('cookie') ?? '')
 
-/** No one is signed in any more, as their session could not be renewed. */
+/** Clears the mark after a session could not be renewed. */
 export function clearHere(set: SetLike): void {
   set.headers['set-cookie'] = [hereCookie('', 0)]
 }

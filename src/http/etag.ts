@@ -1,16 +1,15 @@
-/** What the hook sees of a request and of what its handler returned. */
 interface Answered {
   request: Request
   responseValue: unknown
   set: { status?: number | string; headers: Record<string, unknown> }
 }
 
-/** Kept by the reader's own browser, which asks each time whether it is still true. */
+/** The browser caches the response, and revalidates it each time. */
 const kept = { 'cache-control': 'private, no-cache', vary: 'Authorization, Cookie, X-Organization-Id' }
 
 /**
- * Adds an ETag to what a GET returns, and sends no body to a reader who has it already (304). A hook of each route that
- * reads. It returns the body as text, because the tag is made from it and it should be written only once.
+ * Adds an ETag to the response of a GET, and returns 304 if the client already has the body. A hook of each reading
+ * route. Returns the body as text, because the tag is computed from it and JSON should be written only once.
  */
 export function unlessHeld({ request, responseValue, set }: Answered): string | undefined {
   if (request.method !== 'GET' || set.status !== 200 || !isJson(responseValue)) return undefined
@@ -30,8 +29,8 @@ const isJson = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && (Array.isArray(value) || value.constructor === Object)
 
 /**
- * `"<version>.<hash>"`: If-Match looks at the version, and 304 at all of it, because what a reader may do and what
- * belongs to other records changes without the version. Lists have version 0, which no record has.
+ * `"<version>.<hash>"`: If-Match compares the version, 304 the whole tag, because permissions and fields of other
+ * records change without the version. Lists have version 0, which no record has.
  */
 function etagOf(value: { version?: unknown }, body: string): string {
   const version = typeof value.version === 'number' ? value.version : 0

@@ -18,13 +18,12 @@ export interface Seen {
   readonly ip: string | null
 }
 
-/** What the checks need of the running server. */
 type Listening = Pick<Server<unknown>, 'requestIP' | 'timeout'>
 /** Turns a request into a WebSocket; returns false if it did not ask for that. */
 export type Upgrade = (request: Request, data: SocketData) => boolean
 
 const literal = /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/i
-/** A server has few names, but a caller may write them in many ways. */
+/** A server has few names, but a caller can spell them in many ways. */
 const MOST_HOSTS = 100
 const unsafe = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
@@ -79,7 +78,7 @@ export class Guard {
     return seen
   }
 
-  /** Throws if the request names another host than ours. What passed before is not parsed again. */
+  /** Throws if the request names another host. Caches the spellings that passed. */
   #checkHost(host: string, url: string): void {
     // The host of a URL ends at the first slash at the latest.
     const asked = `${url.slice(0, url.indexOf('/', url.indexOf('//') + 2))} ${host}`
@@ -113,7 +112,7 @@ export class Guard {
     return seen
   }
 
-  /** Notes the address of the client whose request another instance has handed over. */
+  /** Stores the client's address of a request that another instance handed over. */
   relayed(request: Request, ip: string | null): void {
     this.#seen.set(request, { requestId: this.seen(request).requestId, ip })
   }

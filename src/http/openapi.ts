@@ -126,7 +126,7 @@ function errorsOf({ action: { rule, kind }, answers = [] }: Detail, path: string
   return [...errors, ...answers.filter((status) => status >= 400)]
 }
 
-/** Says in words who may call it. */
+/** Describes who may call an operation. */
 export const access = (rule: Rule): string => {
   if (rule.kinds.includes('anonymous')) return 'No credential needed.'
   const who = rule.admin
@@ -186,14 +186,14 @@ const problemAnswer = (status: number) => ({
 /** Drops TypeBox's symbols. */
 const plain = (schema: TSchema): object => JSON.parse(JSON.stringify(schema)) as object
 
-/** Whether a text has no example of its own, so that one could only be invented. */
+/** Whether a text has no example. */
 const saysNothing = (schema: TSchema): boolean => {
   if (Array.isArray(schema.anyOf)) return (schema.anyOf as TSchema[]).every((s) => s.type === 'null' || saysNothing(s))
   if (schema.type === 'array') return saysNothing(schema.items as TSchema)
   return schema.type === 'string' && exampleOf(schema) === 'text'
 }
 
-/** Returns `null` for a text that may be null and has no example: it says more than a placeholder. */
+/** Returns `null` for a nullable text without an example, instead of a placeholder. */
 const exampleOfOne = (options: readonly TSchema[]): unknown =>
   options.some((s) => s.type === 'null') && options.every((s) => s.type === 'null' || saysNothing(s))
     ? null

@@ -7,9 +7,9 @@ const OF_ONE_USER = 2
 const AT_ONCE = 3
 
 /**
- * A file is held in memory as a whole, and several times while it is parsed and stored. So a user may have two uploads
- * at once, and only a few of those that have arrived are processed; the others wait as plain bytes. A slow sender
- * delays no one.
+ * A file is held in memory, and copied several times while it is parsed and stored. So a user can have two uploads at
+ * once, and only a few received files are processed at a time; the others wait as plain bytes. A slow sender delays no
+ * other upload.
  */
 export class Uploads {
   readonly #users = new Map<Request, string>()

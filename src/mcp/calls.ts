@@ -37,8 +37,8 @@ export class Calls {
   ) {}
 
   /**
-   * Throws 403 for a call that needs another scope, if the program can ask its person for it. The result of a call
-   * tells all others.
+   * Throws 403 for a call that needs another scope, if the program can request it from its user. For other tokens, the
+   * result of the call contains the error.
    */
   requireScope(actor: Actor, params: unknown): void {
     const { name, arguments: args } = (params ?? {}) as { name?: unknown; arguments?: Arguments }
@@ -93,7 +93,7 @@ export class Calls {
     logError(this.app.log, error, { requestId, tool: name })
     const { subject } = error.details
     const ctx = this.#contextFor({}, caller, signal)
-    // A failed lookup of other names, or of room for the arguments, must not hide the error.
+    // A failure of these lookups must not hide the error.
     const near = subject ? await namesNear(ctx, subject).catch(() => []) : []
     const kept = correctable && (await keepArguments(ctx, correctable, error).catch(() => undefined))
     const usable = new Set(this.catalogue.usable(caller).map((tool) => tool.name))
@@ -163,7 +163,6 @@ function namedIn({ session, task, tasks }: Arguments): { session?: string; tasks
   }
 }
 
-/** Returns what `short` needs to know about a call. */
 async function knownFor(ctx: Ctx, tool: Tool, sent: Fields, answer: unknown): Promise<Known> {
   const { agent, userId, projectId } = ctx.actor
   return {

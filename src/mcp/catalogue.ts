@@ -74,7 +74,7 @@ export class Catalogue {
     return [...this.#entries.values()].flatMap(({ tool }) => (refusal(tool, actor, selection) ? [] : [tool]))
   }
 
-  /** Returns everything that `list` depends on, as one string. */
+  /** Returns the cache key of `list`. */
   key(actor: Actor, { toolsets, readOnly }: Selection): string {
     const role = actor.organizationId ? actor.memberships.get(actor.organizationId) : undefined
     const limited = actor.projects !== undefined
@@ -213,8 +213,8 @@ const plain = (schema: TObject): unknown =>
   })
 
 /**
- * Keeps the limits that callers meet: of titles, of lists of records and short lists, and of numbers where 1 or 1,000
- * is not allowed. All others are still checked, and errors name them; each would cost six tokens.
+ * Keeps the limits that callers reach in practice: of titles, lists of records, short lists, and numbers where 1 or
+ * 1,000 is not allowed. The others are still checked, and errors name them; listing each would cost six tokens.
  */
 function removeGenerousLimits(schema: Record<string, unknown>): void {
   const { type, items, pattern, maxItems, maxLength, minimum, maximum } = schema as TSchema

@@ -8,9 +8,9 @@ import { clientIntroduced, connectionChanged } from './hooks.ts'
 import type { Message } from './streams/sse.ts'
 
 /**
- * A connection tells the windows of one token apart: it is part of who works on a task. It is the SSE stream, the
+ * A connection distinguishes the windows of one token, which matters for who works on a task. It is the SSE stream, the
  * `Mcp-Session-Id` of 2025-x or the id that `tutti mcp` keeps over reconnects; 2026-07-28 has none. It is only a name:
- * nothing is stored behind it, and it counts only together with its credential.
+ * nothing is stored for it, and it is valid only with its credential.
  */
 const NAME = /^[\x21-\x7e]{8,128}$/
 
@@ -47,7 +47,7 @@ export class Reports {
   #last: Promise<unknown> = Promise.resolve()
   /** Credentials whose use was reported, with the program as it called itself. */
   readonly #introduced = new Map<string, string>()
-  /** Two programs may take turns with one token, and every report of another one is a write. */
+  /** Limits reports, because two programs may alternate on one token and every report is a write. */
   readonly #often = new Buckets(1, 5)
 
   constructor(private readonly app: App) {}

@@ -10,7 +10,7 @@ const counted: Record<string, number> = counts
 /** Returns the tokens that were counted for this text when the binary was built, if it has not changed since. */
 export const countedTokens = (text: string): number | undefined => counted[Bun.hash(text).toString(36)]
 
-/** What a token means in the text of a tool, on average. */
+/** Average characters per token in the text of a tool. */
 const CHARACTERS = 4.35
 const tokensOf = (text: string): number => countedTokens(text) ?? Math.round(text.length / CHARACTERS)
 const costOf = (texts: readonly string[]): ToolCost => ({
@@ -18,7 +18,7 @@ const costOf = (texts: readonly string[]): ToolCost => ({
   tokens: texts.reduce((sum, text) => sum + tokensOf(text), 0),
 })
 
-/** What lists of tools cost. The catalogue is built when someone asks, because few servers are asked. */
+/** The token cost of tool lists. Builds the catalogue on demand, because few servers need it. */
 export class ToolCosts implements Costs {
   #built: Catalogue | undefined
 

@@ -11,9 +11,9 @@ const revisions: ReadonlySet<string> = new Set(SUPPORTED_PROTOCOL_VERSIONS)
 const fields = new Set(['jsonrpc', 'id', 'method', 'params'])
 
 /**
- * Returns true for a well-formed call of 2025-x by Streamable HTTP, which needs nothing of the SDK: that would make a
- * server, a transport and a stream for it, and check each message three times. Everything else, and whatever must be
- * refused, is left to the SDK.
+ * Returns true for a well-formed tool call of 2025-x by Streamable HTTP, which does not need the SDK: that would create
+ * a server, a transport and a stream for it, and check each message three times. The SDK handles everything else,
+ * including refusals.
  */
 export function isDirect({ headers: sent }: Request, message: Message): message is Message & Call {
   if (!isCall(message)) return false
@@ -25,7 +25,7 @@ export function isDirect({ headers: sent }: Request, message: Message): message 
   return isPlainMeta((message.params as { _meta?: unknown })._meta)
 }
 
-/** Revisions from 2026 on describe themselves in `_meta`. Of earlier ones only the token of progress has a form. */
+/** Revisions from 2026 on put protocol data into `_meta`. Earlier ones define only the progress token. */
 function isPlainMeta(meta: unknown): boolean {
   if (meta === undefined) return true
   if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) return false
@@ -35,8 +35,7 @@ function isPlainMeta(meta: unknown): boolean {
 }
 
 /**
- * A response with a text that is known as a whole. A server that copies responses can send the text instead of reading
- * the body as a stream.
+ * A response whose whole text is known, so that a server that copies responses need not read the body as a stream.
  */
 export class Whole extends Response {
   constructor(
@@ -47,7 +46,7 @@ export class Whole extends Response {
   }
 }
 
-/** Sends the response to a call as a whole, and as a stream that is kept alive if the call takes long. */
+/** Sends the response as a whole, or as a stream that is kept alive if the call takes long. */
 export async function sendWhenDone(answer: Promise<string>, keepAliveMs = KEEP_ALIVE_MS): Promise<Response> {
   const { promise: isSlow, resolve } = Promise.withResolvers<undefined>()
   const timer = setTimeout(resolve, keepAliveMs)

@@ -3,10 +3,10 @@ import { readBytes } from '../http/body.ts'
 import type { App } from '../services.ts'
 import type { Sender } from './protocol.ts'
 
-/** Where an instance takes messages that landed on another one. */
+/** The path for messages that arrived at another instance. */
 export const HANDOVER_PATH = '/internal/mcp/messages'
 const HEADER = 'tutti-handover'
-/** Keeps what is sealed here apart from everything else that is sealed with the same key. */
+/** Purposes, which separate these sealed values from others with the same key. */
 const SESSION = 'mcp session'
 const MESSAGE = 'mcp message'
 /** Milliseconds that the clocks of two instances may differ. */
@@ -18,15 +18,15 @@ const passedOn = ['authorization', 'content-type', 'user-agent', 'mcp-protocol-v
 const passedBack = ['content-type', 'retry-after', 'x-request-id']
 
 /**
- * HTTP+SSE keeps a session in the process that holds its stream. So that a proxy may send messages to any instance,
- * the id of a session contains where that process is, encrypted and only for the credential that opened the stream:
- * no one learns the address, and no one can make up another one. Without `INSTANCE_URL` an id is only random, and the
- * proxy has to send the messages of one credential to one instance.
+ * HTTP+SSE keeps a session in the process that holds its stream. The id of a session contains the address of that
+ * process, encrypted for the credential that opened the stream, so that a proxy may send messages to any instance. No
+ * one can read the address or invent another one. Without `INSTANCE_URL` an id is only random, and the proxy has to
+ * send the messages of one credential to one instance.
  */
 export class Handover {
   constructor(private readonly app: App) {}
 
-  /** Returns what is added to the random id of a session. */
+  /** Returns the suffix of a session's random id. */
   suffixFor(credentialId: string): string {
     const { INSTANCE_URL } = this.app.config
     return INSTANCE_URL ? `.${this.#close([SESSION, credentialId, INSTANCE_URL])}` : ''
@@ -72,7 +72,7 @@ export class Handover {
     return new Response(await response.arrayBuffer(), { status: response.status, headers: kept })
   }
 
-  /** Returns what another instance says of the client whose message it hands over; undefined if no instance sent it. */
+  /** Returns the client of a message that another instance handed over; undefined if no instance sent it. */
   received(request: Request, sessionId: string): { ip: string | null } | undefined {
     if (this.app.config.INSTANCE_URL === undefined) return undefined
     const [purpose, session, time, ip] = this.#open(request.headers.get(HEADER) ?? '')
@@ -80,7 +80,7 @@ export class Handover {
     return purpose === MESSAGE && session === sessionId && isRecent ? { ip: ip || null } : undefined
   }
 
-  /** If no one listens there any more, the process has ended, and its streams with it. */
+  /** A refused connection means that the process has ended, with its streams. */
   #failed(error: unknown): undefined {
     if ((error as { code?: unknown }).code === 'ECONNREFUSED') return undefined
     this.app.log.warn('the instance that holds a stream cannot be reached', { error })

@@ -1,6 +1,6 @@
 import { hook } from '../hooks.ts'
 
-/** A text that a person picks in the menu of their agent. */
+/** A prompt that a person selects in the menu of their agent. */
 export interface PromptSummary {
   slug: string
   name: string

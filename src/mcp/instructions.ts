@@ -1,6 +1,5 @@
 import { toolNames } from './toolsets.ts'
 
-/** What the instructions depend on. */
 export interface Reader {
   /** The names of the tools that the caller sees. */
   readonly tools: ReadonlySet<string>
@@ -13,8 +12,8 @@ export interface Reader {
 }
 
 /**
- * Paragraphs of sentences. One that names a tool is for callers who see the tool, one with `+` for those who may write.
- * They are constants, so that nothing stored can speak in the server's name.
+ * Paragraphs of sentences. A sentence that names a tool is for callers who have the tool, one with `+` for callers who
+ * may write. All are constants, so that no stored text can appear as the server's own.
  */
 const paragraphs = `Tutti is where people and AI agents plan and do software work together: projects with their tasks, \
 features, notes, specs, decisions and memory, kept in one organization.
@@ -53,7 +52,7 @@ const known = new Set(toolNames)
 const toolsIn = (sentence: string): string[] =>
   (sentence.match(/[a-z]+(?:_[a-z]+)+/g) ?? []).filter((n) => known.has(n))
 
-/** How long before its token expires a client is told. */
+/** How long before its token expires a client is warned. */
 const WARN_MS = 7 * 86_400_000
 /** Whether a token that expires then should be renewed now. */
 export const expiresSoon = (expiresAt: string | undefined): expiresAt is string =>

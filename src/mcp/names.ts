@@ -43,7 +43,7 @@ function collect(value: unknown, kind: string, found: Found): void {
   }
   if (typeof value !== 'object' || value === null) return
   const fields = value as Fields
-  // A search finds records of several kinds, and says which. A feature has a kind of its own.
+  // Search results of several kinds have `kind`. The `kind` of a feature means something else.
   const own = kind !== 'feature' && isKind(fields.kind) ? fields.kind : kind
   // A record that has a key or slug is called by it. The key of a task also tells its project.
   const named = typeof fields.key === 'string' || typeof fields.slug === 'string'
@@ -56,7 +56,7 @@ function collect(value: unknown, kind: string, found: Found): void {
   }
 }
 
-/** Most fields hold neither an id nor a list: their names need not be understood. */
+/** A quick test, because most fields contain neither an id nor a list. */
 const mayHoldIds = (field: unknown): boolean =>
   typeof field === 'string'
     ? field.length >= ID_LENGTH && field.includes('-')

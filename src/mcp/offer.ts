@@ -51,7 +51,7 @@ export class Offer {
     return found ? refusal(found, actor, selection) : new AppError('not_found', 'This server has no such records.')
   }
 
-  /** A kind that no tool shows is for every caller that may read its records. */
+  /** A kind without a tool is for every caller with its read scope. */
   #refusalFor({ kind, scope, resource }: RecordKind, asking: Asking): AppError | undefined {
     if (resource?.tool) return this.#refusal(resource.tool, asking)
     const found = refusalOf(asking.actor, member(scope), `Reading a ${kind}`, asking.ctx.app.clock)
@@ -145,7 +145,7 @@ export class Offer {
     return ['# Your open tasks', whose, lines.length > 0 ? lines.join('\n') : 'None. next_task finds one.'].join('\n\n')
   }
 
-  /** Returns the id under which its changes are announced. Throws if the caller may not read it. */
+  /** Returns the id that change notifications use. Throws if the caller may not read the resource. */
   async subject(uri: string, asking: Asking): Promise<string> {
     if (uri !== MINE) return String((await this.#record(uri, asking)).record.id)
     const refused = this.#refusal(TASKS, asking)

@@ -43,7 +43,7 @@ export interface Behind {
   call(name: string, args: Arguments, caller: Caller, signal: AbortSignal): Promise<CallToolResult>
 }
 
-/** How the server notifies the client: on the stream of the connection, on a stream that the client opens, or never. */
+/** How the client receives notifications: on its own stream, on a stream that it opens for this, or not at all. */
 export type Delivery = 'stream' | 'listen' | 'none'
 
 const cacheHint = { ttlMs: 300_000, cacheScope: 'private' } as const

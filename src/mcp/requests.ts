@@ -29,8 +29,8 @@ export class Requests {
   }
 
   /**
-   * Identifies the sender and runs `work`. Errors become a problem body, as the message is not JSON-RPC yet. `asked` is
-   * the path that the client asked for, if another instance handed the request over.
+   * Identifies the sender and runs `work`. Errors become a problem body, because no JSON-RPC message has been read yet.
+   * `asked` is the client's path, if another instance handed the request over.
    */
   async answer(
     request: Request,
@@ -57,8 +57,8 @@ export class Requests {
   }
 
   /**
-   * Returns how a program can sign in, or get the scopes that it lacks. Only at the address that announces it:
-   * elsewhere programs would prefer signing in to the token that they have.
+   * Returns how a program can sign in, or request missing scopes. Only at `/mcp`, because at other addresses programs
+   * would prefer signing in to the token that they have.
    */
   #challenge({ status, details }: AppError, request: Request, { pathname }: URL): string | undefined {
     if (pathname !== '/mcp' || !programsSignIn(this.app)) return undefined

@@ -19,7 +19,6 @@ export interface Told {
   readonly json: string
 }
 
-/** `source` comes first in the result. */
 export function success(answer: unknown, tool: Tool, known: Known = nothingKnown, source?: Attribution): Told {
   const whole: Whole = new Map()
   const fields = isFields(answer) ? (short(answer, known) as Fields) : { result: short(answer, known) ?? null }
@@ -141,8 +140,8 @@ function cleaned(value: unknown): unknown {
 type Whole = Map<string, number>
 
 /**
- * Leaves out what cannot fit into any result: characters of one text, or items of one list, beyond the limit. Cleaning
- * and measuring read a value several times, and a record may have megabytes. `shorten` cuts what is left.
+ * Cuts texts and lists that are longer than any result may be. Cleaning and measuring read a value several times, and a
+ * record may have megabytes. `shorten` cuts the rest.
  */
 function trimmed(value: unknown, at: string, whole: Whole): unknown {
   if (typeof value === 'string') {

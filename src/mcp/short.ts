@@ -5,7 +5,7 @@ export type Fields = Record<string, unknown>
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What is known about a call when its result is shortened. */
+/** Facts about a call that shortening its result needs. */
 export interface Known {
   readonly names: RecordNames
   /** The id of the agent or user that calls. */
@@ -22,11 +22,11 @@ export interface Known {
 
 export const nothingKnown: Known = { names: new Map() }
 
-/** Fields that are equal in every record that a token sees, or useful only to a dashboard. */
+/** Fields that are equal in all records that a token sees, or useful only to the dashboard. */
 const unasked = new Set(['organizationId', 'createdById', 'userId', 'workspaceId', 'position', 'storyId', 'can'])
-/** What users store as JSON, where an empty value may mean something. */
+/** JSON of users, in which an empty value may have a meaning. */
 const verbatim = new Set(['metadata', 'settings'])
-/** Values that a record has by itself. A field is left out where it has this value. */
+/** Default values. A field with its default is left out. */
 const defaults: Record<string, unknown> = {
   priority: 'medium',
   importance: 0.5,
@@ -88,7 +88,7 @@ const isEmpty = (value: unknown): boolean =>
 export const isParty = (value: Fields): value is Fields & { name: string } =>
   typeof value.name === 'string' && (value.type === 'user' || value.type === 'agent' || value.type === 'system')
 
-/** Whether the caller is assigned to a task or holds it. As the author of a text they are named like everyone. */
+/** Whether the caller is the assignee or holder of a task. As an author, the caller is named like everyone else. */
 const isMe = (name: string, field: unknown, { me }: Known): boolean =>
   (name === 'assignee' || name === 'holder') && me !== undefined && isFields(field) && field.id === me
 

@@ -65,7 +65,7 @@ function authorOf({ author, actor, createdById, userId }: Fields): Author | unde
 const isOwn = ({ userId, agent }: Author, actor: Actor): boolean =>
   typeof userId === 'string' ? userId === actor.userId : actor.agent?.forUser === true && agent?.id === actor.agent.id
 
-/** An unknown author counts as another. */
+/** An unknown author counts as someone else. */
 function isOthers(record: Fields, actor: Actor): boolean {
   const author = authorOf(record)
   return !author || !isOwn(author, actor)
@@ -172,7 +172,7 @@ async function sourceOfRecord(
   const author = authorOf(record)
   if (!author) return reads && 'id' in record ? { kind, trust: 'other' } : undefined
   const own = isOwn(author, actor)
-  // The author of the record is not that of the other texts, so it names no one.
+  // The other texts have other authors, so no author is named.
   const hasOthers = showsOthers(shown, actor) || listOf<Fields>(recentActivity).some((entry) => isOthers(entry, actor))
   if (own && hasOthers) return { kind, trust: 'other' }
   if (own) return reads ? 'own' : undefined

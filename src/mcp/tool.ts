@@ -31,7 +31,7 @@ export interface Tool {
   run(ctx: Parameters<Action<never, unknown>>[0], input: never): Promise<Ran>
 }
 
-/** What the action returned, which names the authors of its texts, and the part of it that the agent gets. */
+/** The whole result of the action, which names the authors of its texts, and the part that the agent receives. */
 export interface Ran {
   result: unknown
   shown: unknown
@@ -69,7 +69,7 @@ interface Definition<I extends TObject, A, R> {
 type Ctx = Parameters<Action<never, unknown>>[0]
 type ItemOf<R> = R extends { items: readonly (infer T)[] } ? T : never
 
-/** What a list takes as `project` instead of leaving it out, which may mean the caller's default project. */
+/** The value of `project` for all projects. Leaving `project` out may mean the caller's default project. */
 const EVERY_PROJECT = 'all'
 const isList = ({ properties }: TObject): boolean => 'limit' in properties && 'project' in properties
 
@@ -139,7 +139,7 @@ export function callOf({ name, action, writing }: Tool, args: Record<string, unk
     : { name, action }
 }
 
-/** An entry of a feed as a line: the rest is for dashboards. */
+/** Returns a feed entry as one line. */
 export const happened = ({ at, actor, description }: Happened): string =>
   `${at.slice(0, 16)}Z ${inFull(actor)}: ${quoted(description, 100)}`
 

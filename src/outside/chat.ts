@@ -16,7 +16,7 @@ export interface ToolCall {
   function: { name: string; arguments: string }
 }
 
-/** A function that the model may ask for; we decide what it does. */
+/** A function that the model can call. The server decides what it does. */
 export interface ToolOffer {
   type: 'function'
   function: { name: string; description: string; parameters: object }
@@ -33,7 +33,7 @@ export interface Usage {
   completion: number
 }
 
-/** What the model sends: text as it is written, and at the end its calls and what it cost. */
+/** What the model sends: text as it is written, and at the end its calls and its token usage. */
 export type Part = { text: string } | { calls: ToolCall[] } | { usage: Usage }
 
 const MOST_BYTES = 1 << 20
@@ -94,7 +94,7 @@ export async function* converse(config: Config, asked: Conversation, signal: Abo
     throw failed(cause, first.signal.aborted)
   } finally {
     clearTimeout(timer)
-    // Ends the connection, so that the server stops writing for no one.
+    // Closes the connection, so that the chat server stops writing.
     stop.abort()
   }
 }
@@ -131,7 +131,7 @@ const failed = (cause: unknown, isLate: boolean): AppError =>
 
 /** The `code` or `type` with which OpenAI and llama.cpp refuse a conversation that is too long. */
 const tooLong = new Set<unknown>(['context_length_exceeded', 'exceed_context_size_error'])
-/** Other servers have no code for it and only say it in words, and proxies quote the error of the one behind them. */
+/** Other servers report it only in their text, and proxies quote the error of their upstream. */
 const tooLongInWords = /maximum context length|context window|context_length_exceeded|exceed_context_size_error/i
 /** Statuses with which servers refuse fields that they do not know. */
 const refusing = new Set([400, 404, 413, 422, 500, 501])

@@ -7,10 +7,10 @@ import { type AllowedHosts, allowedHosts, hostOf } from './allowed.ts'
 import { TooLarge } from './too-large.ts'
 
 /**
- * The only way to addresses that users give. Users must not reach through us what only this machine can reach. So names
- * are resolved here, every resulting address is checked, and the connection goes only to a checked one. Hosts that the
- * operator configures (mail, identity provider, code host) do not go through here. OUTBOUND_ALLOW lists further hosts,
- * which requests with `mayBePrivate` reach although they are private.
+ * The only way to addresses that users provide. Users must not reach private hosts through this server, so names are
+ * resolved here, every resulting address is checked, and the connection uses only a checked one. Hosts that the
+ * operator configures (mail, identity provider, code host) do not use this. Requests with `mayBePrivate` also reach the
+ * private hosts of OUTBOUND_ALLOW.
  */
 export interface Outbound {
   /** The hosts of OUTBOUND_ALLOW. */

@@ -4,9 +4,9 @@ import { html, shell } from './pages.ts'
 interface Docs {
   /** Title of the browser's window. */
   title: string
-  /** Address that the search goes to. */
+  /** Path of the search. */
   path: string
-  /** What is searched, for its label. */
+  /** Label of the search: "Search the manual". */
   what: string
   query: string
   contents: { heading?: string; items: { href: string; text: string; current?: boolean }[] }[]

@@ -1,6 +1,6 @@
 import { MOST_NESTED } from '../text/markdown-limits.ts'
 
-/** Put before ids, so that a text cannot take the name of anything else on its page. */
+/** Prefix of ids, so that a text cannot use the id of another element of the page. */
 const PREFIX = 'md-'
 const UPLOAD = /^\/uploads\/[0-9a-f-]{36}$/
 const schemes = new Set(['http', 'https', 'mailto'])
@@ -40,9 +40,8 @@ function readTag(written: string): Tag | undefined {
 }
 
 /**
- * Returns safe HTML, whatever it is made from: every tag is written anew, with an element and attributes that are named
- * here, and any other `<` becomes text. Elements are closed in order, and those that are nested too deep are left out,
- * but not their text. The time grows with the length only.
+ * Returns safe HTML: every tag is written anew with allowed elements and attributes, and any other `<` becomes text.
+ * Elements are closed in order. Elements that are nested too deep are left out, but not their text. Takes linear time.
  * `byUsers`: the text is not by an administrator, so search engines are told not to follow its links.
  */
 export function filterHtml(html: string, byUsers: boolean): string {

@@ -1,7 +1,7 @@
 import { workerUrl } from '../worker-url.ts'
 import { renderMarkdown, showSource } from './render-markdown.ts'
 
-/** Texts up to this length are rendered at once: that takes less time than handing them to another thread. */
+/** Texts up to this length are rendered at once, which is faster than another thread. */
 const SHORT = 20_480
 /** The longest text takes about 50 ms. One that takes longer than this is shown as it was written. */
 const MOST_MS = 2000
@@ -50,7 +50,7 @@ export class MarkdownThread {
 
   #start(): Worker {
     const worker = new Worker(workerUrl('src/pages/markdown-worker.ts'), { ref: false })
-    // One that was ended may still have sent something, which belongs to an earlier text.
+    // A terminated worker may still send the result of an earlier text.
     worker.onmessage = ({ data }: MessageEvent<string>) => void (worker === this.#worker && this.#finish(data))
     worker.onerror = () => void (worker === this.#worker && this.#giveUp())
     return worker
@@ -77,7 +77,7 @@ const thread = new MarkdownThread()
 const MOST_CHARACTERS = 16_000_000
 const kept = new Map<string, string>()
 let characters = 0
-/** Texts that are being rendered: those who ask for the same one share it. */
+/** Texts that are being rendered. Concurrent callers share the result. */
 const rendering = new Map<string, Promise<string>>()
 
 /**

@@ -2,7 +2,7 @@ import { type AppError, codes, type ErrorCode, waysBy } from '../errors.ts'
 import { withoutSecrets } from '../text/secrets.ts'
 import { html, shell } from './pages.ts'
 
-/** What a browser shows instead of the problem document that programs get: what, why, the request id and a way out. */
+/** The request of an error page, which browsers show in place of the problem document. */
 interface Asked {
   method: string
   /** The path and query of the request. */
@@ -52,7 +52,7 @@ const words: Partial<Record<ErrorCode, Words>> = {
 
 const isApi = (path: string): boolean => /^\/(api|mcp)(\/|$)/.test(path)
 
-/** A browser's own navigation, not a script or a program: those get the problem document. */
+/** Whether a browser opened the address. Scripts and programs get the problem document. */
 export function isNavigation({ headers }: Request): boolean {
   if (!headers.get('accept')?.includes('text/html')) return false
   // Browsers send the mode only to trustworthy origins (HTTPS and localhost), and to all others the second header.
@@ -61,8 +61,8 @@ export function isNavigation({ headers }: Request): boolean {
 }
 
 /**
- * Masks secrets in the address, because pages are photographed. It begins with one slash, because browsers take two for
- * the address of another site.
+ * Masks secrets in the address, because people share screenshots. The address begins with one slash, because browsers
+ * read two as another site.
  */
 export function problemPage(error: AppError, asked: Asked): string {
   const { method, requestId } = asked

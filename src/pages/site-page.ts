@@ -41,7 +41,7 @@ const meta = (name: string, value: string | null): string =>
 const link = ({ href, text }: { href: string; text: string }, isHere = false): string =>
   `<a href="${html(href)}"${isHere ? ' aria-current="page"' : ''}>${html(text)}</a>`
 
-/** Links of the navigation; the one of this page says so. */
+/** Links of the navigation; the current page is marked. */
 const navOf = ({ nav }: SiteFrame, { canonical }: { canonical: string }): string =>
   nav.map((one) => link(one, new URL(canonical).pathname === one.href)).join('')
 

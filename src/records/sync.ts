@@ -185,7 +185,7 @@ export async function readCopies(db: Db, entity: Readable, { where, after, limit
 export const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Returns what reads the next records after an id, up to `limit`, each with its container as `$container`. The
+ * Returns a function that reads the next records after an id, each with its container as `$container`. The
  * statement is built once: for small pages that costs more than everything else.
  */
 export function pagesOf(

@@ -9,7 +9,7 @@ import { version } from '../version.ts'
 
 /** A probe gets its response within this time, also while a heavy statement holds the database. */
 const WAIT_MS = 1000
-/** A database that has not responded for this long is not busy but down. */
+/** A database that has not responded for this long counts as down, not as busy. */
 const SILENT_MS = 30_000
 
 type Needed = Pick<App, 'driver' | 'clock'>
@@ -31,7 +31,7 @@ const Health = object({
 })
 const nothing = object({})
 
-/** How the API document describes it. It is no route of a feature, because probes must never meet a limit. */
+/** The entry in the API document. Not a feature's route, because probes must never be rate limited. */
 export const healthRoute: RouteLike = {
   method: 'GET',
   path: '/health',
@@ -62,7 +62,7 @@ export function addHealth(
     .get('/health/ready', ready)
 }
 
-/** What is known of the database: whether it responded last, and how long a ping has been waiting since. */
+/** The last ping of the database, and how long the current one has been waiting. */
 interface Pinged {
   alive: boolean
   ms: number
@@ -70,8 +70,8 @@ interface Pinged {
 }
 
 /**
- * Pings the database, one ping at a time however many ask, and waits for it no longer than a probe may. If it takes
- * longer, the result is the last known one; the ping goes on, and the next probe gets its result.
+ * Pings the database, one ping at a time, and waits for at most the time of a probe. If the ping takes longer, returns
+ * the last known result; the next probe gets the result of the ping.
  */
 function pinger({ driver, clock }: Needed): (waitMs: number) => Promise<Pinged> {
   let last: Pinged = { alive: true, ms: 0 }

@@ -55,7 +55,7 @@ export function addPages(server: Elysia, app: AppWithFeatures, guard: Guard, rou
   addOpen(server, app, guard)
 }
 
-/** Any page may read the responses: they hold nothing that depends on who asks, and no cookie is read. */
+/** Any origin may read the responses: they do not depend on the caller, and no cookie is read. */
 const forPages = {
   'access-control-allow-origin': '*',
   'access-control-allow-headers': 'authorization, content-type, mcp-protocol-version',
@@ -63,7 +63,7 @@ const forPages = {
   'access-control-max-age': '86400',
 }
 
-/** Adds the endpoints of standards, which programs call without a credential, as often as the limit allows. */
+/** Adds the endpoints of standards, which programs call without a credential. */
 function addOpen(server: Elysia, app: AppWithFeatures, guard: Guard): void {
   const run = async (take: OpenEndpoint, request: Request): Promise<Response> => {
     const seen = guard.seen(request)
@@ -88,7 +88,7 @@ function addOpen(server: Elysia, app: AppWithFeatures, guard: Guard): void {
 /** Bytes of a form: its longest text, encoded, and the rest. */
 const MOST_FORM = 64 << 10
 
-/** Takes forms of the public site, as often as the limit of a network allows. */
+/** Handles forms of the public site, with the rate limit of the network. */
 const formOf =
   (app: App, guard: Guard) =>
   async (take: SiteFormOf, request: Request): Promise<Response> => {
@@ -144,7 +144,7 @@ function admitReader(guard: Guard, request: Request): void {
   if (wait > 0) throw guard.limited(guard.perReader, wait)
 }
 
-/** Serves pages of the public site: to anyone, as often as the limit of a network allows. */
+/** Serves pages of the public site, with the rate limit of the network. */
 const siteOf =
   (app: App, guard: Guard) =>
   (render: SitePageOf, params: Record<string, string>, request: Request): Promise<SiteAnswer | undefined> => {
@@ -160,8 +160,8 @@ const siteOf =
   }
 
 /**
- * Returns a public page that is in memory, at once: a promise, and the way through the router, would cost more than the
- * page. Undefined for everything else, and for what has to be refused.
+ * Returns a cached public page without a promise or the router, which would cost more than the page. Undefined for
+ * other requests, and for requests that must be refused.
  */
 export const keptPageOf = (app: AppWithFeatures, guard: Guard): ((request: Request) => Response | undefined) => {
   const kept = app.features.flatMap((feature) => feature.keptPage ?? [])

@@ -1,4 +1,4 @@
-/** How deep JSON of others may be nested. Deeper, a recursive reader may run out of stack, as the embedded database. */
+/** How deep JSON input may be nested. A recursive reader, such as the embedded database, could overflow its stack. */
 export const MOST_DEPTH = 32
 
 /** Returns how deep a JSON text is nested, without parsing it. */

@@ -26,7 +26,7 @@ export function distance(a: string, b: string, most = Number.POSITIVE_INFINITY):
 /** Wrong letters of a long name that may be slips. */
 export const MOST_SLIPS = 2
 
-/** Whether someone who wrote `given` may have meant `name`: a part of it, or a few wrong letters. */
+/** Whether `given` may mean `name`: it is a part of it, or has a few wrong letters. */
 export function isNear(given: string, name: string): boolean {
   const [wanted, text] = [given.toLowerCase(), name.toLowerCase()]
   if (wanted === '' || Math.abs(wanted.length - text.length) > 200) return false

@@ -2,8 +2,8 @@ import { visibleText } from './text.ts'
 import { clipped } from './token-estimate.ts'
 
 /**
- * How stored text stands between the server's own words, in results, errors and briefs that a model reads. Only text
- * between « and », or after `> ` at the beginning of a line, is stored text; nothing inside can close the quotation.
+ * Quotes stored text in results, errors and briefs that a model reads. Only text between « and », or after `> ` at the
+ * beginning of a line, is stored text; nothing inside can close the quotation.
  */
 
 const plain = (text: string): string => visibleText(text).replaceAll('«', '‹').replaceAll('»', '›').trim()
@@ -23,11 +23,11 @@ const word = "[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}.'’_-]*"
 const nameLike = new RegExp(`^${word}(?: ${word}){0,2}(?: \\(${word}(?: ${word})?\\))?$`, 'u')
 /** A single word: a reference, a path, an address. */
 const wordLike = /^[\w.@/:+-]+$/
-/** What the server itself calls someone. */
+/** Words that the server itself uses for people. */
 const reserved = new Set(['me', 'you', 'nobody', 'somebody', 'someone', 'system', 'tutti'])
 const LONGEST_NAME = 40
 
-/** Quotes a name, which its owner chose, unless it is so short and plain that no one takes it for a sentence. */
+/** Quotes a name that a user chose, unless it is too short and plain to be read as a sentence. */
 export const named = (name: string): string => (isPlainName(name) ? name : quoted(name, LONGEST_NAME))
 
 const isPlainName = (name: string): boolean =>

@@ -82,7 +82,7 @@ export const size: Parse<string> = (value) => {
   if (!/^\d+(kB|MB|GB)$/.test(value)) throw new Error('must look like 32MB')
   return value
 }
-/** Secrets that someone could guess. */
+/** Guessable secrets. */
 const weak = /^(change[-_ ]?me|secret|password|default|example|test|tutti)/i
 export const secret =
   (minLength: number): Parse<string> =>

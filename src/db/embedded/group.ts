@@ -21,10 +21,10 @@ interface Member extends Trip {
 export const submitted = (trip: Trip): Trip => ('unit' in trip ? (trip as Member).unit : trip)
 
 /**
- * Sends transactions that share one fsync. Each is a transaction of its own that commits without waiting for the disk,
- * so one that fails affects no other; then all is flushed, and only then are the stored ones reported. What is sent
- * afterwards runs after the flush, so no one reads what a power cut could undo. `ended` is called before the results
- * are reported; with an error if the session cannot be used any more.
+ * Sends transactions that share one fsync. Each is a separate transaction that commits without waiting for the disk, so
+ * a failed one affects no other. Then everything is flushed, and only then are the results reported. Later statements
+ * run after the flush, so no one reads what a power cut could undo. `ended` is called before the results are reported,
+ * with an error if the session is no longer usable.
  */
 export function sendGroup(pipeline: Way, units: readonly Trip[], ended: (broken?: DbError) => void): void {
   const [only] = units

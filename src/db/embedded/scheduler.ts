@@ -3,7 +3,7 @@ import { sendGroup, submitted } from './group.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Trip } from './trip.ts'
 
-/** One that has Postgres's only session to itself. */
+/** Holds the only session of Postgres exclusively. */
 export interface Holder {
   /** The worker ended while the session was held; the hold is over. */
   lost(why: DbError): void
@@ -36,9 +36,9 @@ export interface SchedulerOptions {
 }
 
 /**
- * First come, first served: trips that share the session, and holders that need it for themselves. Trips that are whole
- * transactions (`commits`) and come while others like them are on their way to the disk wait for those, and then share
- * one fsync (`group.ts`); trips that came later may overtake them, but nothing overtakes a holder.
+ * First come, first served: trips that share the session, and holders that need it exclusively. Whole transactions
+ * (`commits`) that arrive while others are being flushed wait for those, and then share one fsync (`group.ts`). Later
+ * trips may overtake them, but nothing overtakes a holder.
  */
 export class Scheduler {
   readonly #pipeline: Pipeline

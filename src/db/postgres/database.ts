@@ -14,7 +14,7 @@ import { toDbError } from './values.ts'
 export interface PostgresOptions extends Partial<SessionOptions> {
   /** May name several servers; the one that accepts writes is used. */
   url: string
-  /** An address that leads around a pooler, for notifications and scripts. Default: `url`. */
+  /** An address without a pooler, for notifications and scripts. Default: `url`. */
   listenUrl?: string
   log?: Log
 }
@@ -31,7 +31,7 @@ export async function openPostgres({ url, listenUrl, log, ...given }: PostgresOp
   const server = await findPrimary(servers, options.name)
   const session = await openSession(server, options)
   const { isPooled, missing } = session
-  // What runs once, such as a backup, has limits of its own, which no role should have.
+  // A one-off command, such as a backup, has other limits, which no role should have.
   if (missing && options.name === SERVER)
     log?.('warn', 'a pooler is in front of Postgres; time limits are set in every transaction', {
       advice: `To save that, run: ${missing}. Then reconnect the pooler and restart Tutti.`,
@@ -64,7 +64,7 @@ class Postgres implements Driver {
     log: Log | undefined,
   ) {
     const { poolSize, statementTimeout } = options
-    // The server's own limit does not help when it is unreachable: a connection into a black hole never responds.
+    // The server's own limit does not help if the server is unreachable.
     this.#overdue = new Deadlines(statementTimeout + 2000)
     this.#run = runner({ reach: this.#reach, overdue: this.#overdue, log, onLost: () => pool.seek() })
     this.#shared = {
@@ -92,7 +92,7 @@ class Postgres implements Driver {
         ? settingLocally({ ...this.options, statementTimeout: timeout })
         : this.#limits
     const writes = isWrite(text)
-    // Reads share connections and are sent one behind the other; nothing that may wait for a standby is among them.
+    // Reads share connections and are pipelined. Writes are not among them, because a commit may wait for a standby.
     if (!writes && settings === undefined) return this.#run(this.#shared, text, params)
     return this.#alone(writes, (held) =>
       settings === undefined
@@ -118,7 +118,7 @@ class Postgres implements Driver {
     return begin(await this.#hold(!readOnly), this.#run, this.#limits)
   }
 
-  /** Uses a connection of its own, which needs no limit and which a failed script may leave in any state. */
+  /** Uses a separate connection without limits, which a failed script may leave in any state. */
   async exec(text: string, settings?: Readonly<Record<string, string>>): Promise<void> {
     const sql = await this.#aside(undefined, settings)
     const isLimited = this.session.isPooled && !this.listenUrl
@@ -133,7 +133,7 @@ class Postgres implements Driver {
     }
   }
 
-  /** Opens a connection of its own, around a pooler if there is a way. */
+  /** Opens a separate connection, without a pooler if possible. */
   async #aside(onClosed?: (error: Error | null) => void, more: Readonly<Record<string, string>> = {}): Promise<SQL> {
     const { listenUrl, session, options, pool } = this
     const server = listenUrl ? await findPrimary(serversOf(listenUrl), options.name) : pool.server
@@ -192,8 +192,8 @@ class Postgres implements Driver {
 }
 
 /**
- * Whether a statement changes something, so that its commit may have to wait for a standby. A `with` may contain a
- * change; what only mentions one is taken for it, which costs nothing but a place.
+ * Whether a statement changes data, so that its commit may wait for a standby. A `with` that only mentions a change
+ * counts too, which merely occupies a slot.
  */
 const isWrite = (text: string): boolean =>
   /^\s*(?:select|show|values)\b/i.test(text)

@@ -18,8 +18,8 @@ export class Held implements Client {
   }
 
   /**
-   * Returns the connection once the last statement has its result. A caller may have given up before, for example on a
-   * COMMIT that waits for a standby; what others sent on this connection would wait behind it.
+   * Returns the connection once the last statement has its result. The caller may have given up earlier, for example on
+   * a COMMIT that waits for a standby; statements of others would wait behind it.
    */
   release(): void {
     const end = () => {
@@ -38,7 +38,7 @@ export async function hold(sql: SQL, overdue: Deadlines, slots?: Slots): Promise
   try {
     return new Held(await overdue.watch(reserving), () => slots?.give())
   } catch (error) {
-    // The caller has given up, but the connection may still arrive: without this the pool would lose it forever.
+    // The caller has given up, but the connection may still arrive. Without this, the pool would lose it.
     reserving.then(
       (late) => {
         void late.release()

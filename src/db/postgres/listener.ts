@@ -22,9 +22,9 @@ const ARRIVES_MS = 3000
 const [FIRST_WAIT_MS, LONGEST_WAIT_MS] = [500, 5000]
 
 /**
- * Listens for notifications on a connection of its own. Accepting LISTEN proves nothing: a pooler accepts it and passes
- * on no notification, so the listener counts as live once a notification of its own has arrived. If the connection is
- * lost, it starts again. What was sent meanwhile is missed, so callers poll while it is not live.
+ * Listens for notifications on a separate connection. A pooler accepts LISTEN but passes on no notification, so the
+ * listener counts as live only after its own test notification has arrived. It reconnects after a lost connection.
+ * Notifications in between are lost, so callers poll while it is not live.
  */
 export class Listener {
   readonly #channels = new Map<string, Set<Receive>>()

@@ -64,7 +64,7 @@ export class Pool {
     return this.#server
   }
 
-  /** Looks whether another server accepts writes now, until one does. The connections to the one before are closed. */
+  /** Searches until a server accepts writes, and closes the connections to the previous one. */
   seek(): void {
     if (this.options.servers.length < 2 || this.#isSeeking || this.#isClosed) return
     this.#isSeeking = true

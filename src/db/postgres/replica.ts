@@ -5,13 +5,13 @@ import { toDbError } from './values.ts'
 
 export interface ReplicaOptions {
   primary: Driver
-  /** Standbys of it. The first that fits is used. */
+  /** Standbys of the primary. The first usable one is read. */
   servers: readonly string[]
   open(server: string): Promise<Driver>
   log?: Log
-  /** A standby that lacks what was committed so many milliseconds ago is not read. */
+  /** A standby that is further behind than this is not read. */
   mostBehindMs?: number
-  /** Milliseconds between two looks at it. */
+  /** Milliseconds between two checks. */
   everyMs?: number
 }
 
@@ -21,17 +21,17 @@ interface Sample {
 }
 
 /**
- * A standby to read from. How far it is behind is measured with positions in the log of the primary, of which each look
- * takes one: the clocks of the servers do not matter, nor whether the primary is idle. It counts as away as soon as the
- * last proof of how new it is has become too old, so nothing has to be noticed in time.
+ * A standby for reads. Its delay is measured with WAL positions of the primary, one per check, so neither the clocks of
+ * the servers nor an idle primary matter. It counts as unavailable as soon as the last proof of its freshness is too
+ * old, so no failure has to be detected in time.
  */
 export class Replica {
   readonly #samples: Sample[] = []
   readonly #mostBehindMs: number
-  /** Before that nothing is said of a standby that is only about to catch up, as after the migrations of a start. */
+  /** Until then nothing is logged about a standby that is still catching up, as after migrations. */
   readonly #patientUntil: number
   #opened: { driver: Driver; server: string } | undefined
-  /** Everything that was committed before is on the standby. */
+  /** Everything committed before this time is on the standby. */
   #hasAllBefore = Number.NEGATIVE_INFINITY
   #reason: string | undefined
   #isTold: boolean | undefined
@@ -44,13 +44,13 @@ export class Replica {
     this.#patientUntil = performance.now() + this.#mostBehindMs
   }
 
-  /** Looks at once, says what it found, and goes on looking. */
+  /** Checks the standby at once, then regularly. */
   async start(): Promise<void> {
     await this.#look()
     this.#timer = setInterval(() => void this.#look(), this.options.everyMs ?? 1000).unref()
   }
 
-  /** The standby, if it is there and new enough. */
+  /** The standby, if it is available and recent enough. */
   get current(): Driver | undefined {
     return performance.now() - this.#hasAllBefore <= this.#mostBehindMs ? this.#opened?.driver : undefined
   }
@@ -75,7 +75,7 @@ export class Replica {
     return undefined
   }
 
-  /** A read from it has failed: it is not read again before it has been looked at. */
+  /** A read has failed: the standby is not read again before its next check. */
   failed(): void {
     this.#hasAllBefore = Number.NEGATIVE_INFINITY
   }
@@ -110,7 +110,7 @@ export class Replica {
       const replayed = await replayedBy(this.#opened.driver)
       if (replayed.timeline !== timeline) throw new DbError('unavailable', OTHER_TIMELINE)
       const reached = this.#samples.findLastIndex(({ position }) => position <= replayed.position)
-      // At most one sample remains that was reached, and those of a minute that were not.
+      // Drops all samples that the standby has reached.
       if (reached >= 0) this.#hasAllBefore = (this.#samples.splice(0, reached + 1).at(-1) as Sample).at
       this.#reason = undefined
     } catch (error) {
@@ -135,7 +135,7 @@ export class Replica {
       } catch (error) {
         await driver?.close()
         const { message } = toDbError(error)
-        // Whoever opens it names the server.
+        // An error of `open` already names the server.
         reasons.push(driver ? `${placeOf(server)}: ${message}` : message)
       }
     }
@@ -157,18 +157,18 @@ export class Replica {
   }
 }
 
-/** A look that waits for its standby takes one every 20 ms. */
+/** A check that waits for the standby takes a sample every 20 ms. */
 const MOST_SAMPLES = 1000
 
 const numberOf = (position: string): string => `(${position} - '0/0'::pg_lsn)::text`
 
-/** A place in the log. Each failover begins another timeline, in which the same positions mean something else. */
+/** A position in the WAL. Each failover begins another timeline, in which positions mean something else. */
 interface Place {
   position: bigint
   timeline: number
 }
 
-/** Returns up to where the log of the primary is on its disk: everything that was confirmed is before that. */
+/** Returns the flushed WAL position of the primary, which includes everything confirmed. */
 async function placeIn(primary: Queryable): Promise<Place> {
   const { rows } = await primary.query(
     `select ${numberOf('pg_current_wal_flush_lsn()')}, left(pg_walfile_name(pg_current_wal_flush_lsn()), 8)`,
@@ -178,8 +178,8 @@ async function placeIn(primary: Queryable): Promise<Place> {
 }
 
 /**
- * Returns up to where a standby has replayed the log. It knows its timeline by what it receives, which some users may
- * not see, or else by its last checkpoint: then it is known some minutes after a failover.
+ * Returns the WAL position that a standby has replayed. Its timeline comes from the WAL receiver, which some users may
+ * not see, or else from its last checkpoint, minutes after a failover.
  */
 async function replayedBy(standby: Queryable): Promise<Place> {
   const { rows } = await standby.query(
@@ -195,7 +195,7 @@ async function replayedBy(standby: Queryable): Promise<Place> {
 const OTHER_TIMELINE = 'it does not follow this primary: it is on another timeline, as after a failover'
 const NO_STANDBY = 'it is not a standby'
 
-/** Throws unless the server is a standby of the primary: positions in the log of another one would mean nothing. */
+/** Throws unless the server is a standby of the primary. */
 async function requireStandby(driver: Driver, primary: Driver): Promise<void> {
   await replayedBy(driver)
   const identity = 'select system_identifier::text, current_database()::text from pg_control_system()'

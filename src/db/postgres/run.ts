@@ -6,14 +6,14 @@ import { columnsOf, keepJsonStrings, type Rows, toDbError, toParam } from './val
 /** Something that takes statements: the pool, or a connection that is held. */
 export interface Client {
   readonly sql: Pick<SQL, 'unsafe'>
-  /** Is told of the reply that comes last. */
+  /** Called with each reply, so that the last one is known. */
   sent?(reply: Promise<unknown>): void
 }
 
 /** `limited`: the caller gives up after the deadline. */
 export type Run = (on: Client, text: string, params: readonly unknown[], limited?: boolean) => Promise<Result>
 
-/** What this process has noticed about the server. */
+/** Whether the server can be reached. */
 export interface Reach {
   closed: boolean
   /** Why the server cannot be reached. */
@@ -26,11 +26,11 @@ export interface Watch {
   reach: Reach
   overdue: Deadlines
   log?: Log
-  /** Is called when a statement failed because the server is gone, or takes no changes any more. */
+  /** Called when a statement failed because the server is unreachable or no longer accepts changes. */
   onLost?(): void
 }
 
-/** Returns a function that runs statements, and that logs when the server goes away and when it is back. */
+/** Returns a function that runs statements, and logs when the server becomes unreachable and reachable again. */
 export const runner =
   ({ reach, overdue, log, onLost }: Watch): Run =>
   async (on, text, params, limited = true) => {

@@ -3,7 +3,7 @@ import { placeOf } from '../../text/database-address.ts'
 import { DbError } from '../driver.ts'
 import { toDbError } from './values.ts'
 
-/** What holds for every statement of a connection. */
+/** Time limits of a connection. */
 export interface Limits {
   /** Milliseconds. */
   statementTimeout: number

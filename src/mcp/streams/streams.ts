@@ -96,8 +96,8 @@ export function relay(
 }
 
 /**
- * Notifies the open MCP streams of changes to their tools, their prompts and the resources they watch. Like the hub it
- * gets its events from the reader, so that lost rights take effect before anything that was committed after them.
+ * Notifies open MCP streams of changes to their tools, prompts and watched resources. Like the hub, it follows the
+ * event log, so that a revocation takes effect before any event that was committed after it.
  */
 export class Streams {
   readonly #open: Connections<Connection, Open>
@@ -178,7 +178,7 @@ export class Streams {
     this.#following.stop()
   }
 
-  /** Stops following where no one listens. */
+  /** Stops following events without open streams. */
   #rest(): void {
     if (this.#open.size === 0 && this.#opening === 0) this.#following.stop()
   }
@@ -209,9 +209,9 @@ export class Streams {
   }
 
   /**
-   * Tells a credential that is limited to projects of a change to a skill that it sees. A deleted skill is not seen any
-   * more, so the list is compared too. Events are compared one after the other, each with the list that the one before
-   * has read: otherwise a skill that is named and deleted at once could stay in the client's list.
+   * Notifies a credential that is limited to projects of a change to a visible skill. A deleted skill is no longer
+   * visible, so the list is compared too. Each event is compared with the list that the previous one read: otherwise a
+   * skill that is created and deleted at once could stay in the client's list.
    */
   #tellLimited(open: Open, ofSkill?: AppEvent): void {
     const before = open.prompts
@@ -227,7 +227,7 @@ export class Streams {
 
   #listPrompts = (actor: Actor): Promise<string> => this.promptNames(actor).catch(() => '')
 
-  /** Tells a client of a change, if it may read the record. If that cannot be checked, it is not told. */
+  /** Notifies a client of a change, if the client may read the record. Sends nothing if that cannot be checked. */
   async #tell(open: Open, event: AppEvent, ownWork: EventType | false): Promise<void> {
     await open.ready
     if (open.isUnsure || !(await this.mayHear(open.actor, event).catch(() => false))) return
@@ -256,7 +256,7 @@ export class Streams {
     open.checking = checking
   }
 
-  /** Tells a client of everything it watches, after a time in which it was told nothing. */
+  /** Notifies a client about everything it watches, after a time without notifications. */
   #catchUp(open: Open): void {
     this.#check(open)
     for (const subject of [...open.watched.keys()]) this.#updated(open, subject)
@@ -273,7 +273,7 @@ export class Streams {
     this.#check(open)
   }
 
-  /** Tells a client once per connection that its token expires within a week. Runs at the start and every minute. */
+  /** Warns a client once per connection that its token expires within a week. Runs at the start and every minute. */
   #warn(open: Open): void {
     const { expiresAt } = open.actor
     if (open.warned || !expiresSoon(expiresAt)) return

@@ -35,7 +35,7 @@ interface Surroundings {
  */
 export async function listen(on: Surroundings, request: Request, message: Message, caller: Caller): Promise<Response> {
   using _following = await on.streams.follow()
-  // No one waits any more, so no place is taken.
+  // The client has disconnected, so no slot is reserved.
   if (request.signal.aborted) return new Response(null, { status: 499 })
   using _place = on.streams.reserve(caller.owner)
   const watched: Open['watched'] = new Map()

@@ -107,7 +107,7 @@ async function send(
   }
 }
 
-/** The operator's own host may also be private, but the operator did not choose where it redirects to. */
+/** The operator's own host may be private, but redirects to other hosts are not trusted. */
 async function toOperators(host: string, first: string, request: Sent, signal: AbortSignal): Promise<Raw> {
   let url = new URL(first)
   for (let hops = 0; ; hops++) {
