@@ -79,7 +79,8 @@ export async function chooseTeam(
 ): Promise<Team> {
   const named = slug === undefined ? undefined : (await load.teams()).find((team) => team.slug === slug)
   // A team that the address names wrongly, or that the reader has left, is like any address that does not exist.
-  if (slug !== undefined && !named) throw new Problem(404, { detail: 'There is no such team.', code: 'not_found' })
+  if (slug !== undefined && !named)
+    throw new Problem(404, { detail: 'This team does not exist, or you are not a member.', code: 'not_found' })
   const team = named ?? (await load.current())
   if (nameTeamInCalls(team.id)) load.forget()
   return team

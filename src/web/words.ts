@@ -5,7 +5,7 @@ import { once } from './once.ts'
 import { minutes } from './times.ts'
 
 export const words = {
-  acting: { as: (name: string) => `You act as ${name}`, stop: 'Stop' },
+  acting: { as: (name: string) => `You are acting as ${name}`, stop: 'Stop' },
   reauth: {
     title: 'Confirm your identity',
     password: 'Password',
@@ -20,7 +20,7 @@ export const words = {
     branch: 'Branch',
     files: 'Files',
     commands: 'Commands',
-    checks: 'Checked',
+    checks: 'Checks',
   },
   copy: 'Copy',
   copied: 'Copied',
@@ -59,7 +59,7 @@ export const words = {
   back: 'Back',
   search: 'Search',
   more: 'More',
-  here: (names: string) => `Here now: ${names}`,
+  here: (names: string) => `Online now: ${names}`,
   others: (n: number) => `and ${n} more`,
   switchTeam: (name: string) => `Team: ${name}, switch`,
   theme: { light: 'Theme: light', dark: 'Theme: dark', system: 'Theme: system' },
@@ -103,12 +103,12 @@ export const words = {
   away: 'Offline. Reconnecting…',
   offline: 'You are offline. You can keep reading, but changes cannot be saved until the connection is back.',
   keysHere: 'shortcuts',
-  atWork: (n: number) => `${n} at work`,
+  atWork: (n: number) => `${n} working`,
   undone: (title: string) => `Undone: ${title}`,
   notUndone: (title: string) => `Could not undo: ${title}`,
   inTeams: 'Several of your teams have this page',
   inTeamsText: 'Choose the team to open it in:',
-  atWorkNow: 'At work now',
+  atWorkNow: 'Working now',
   favourite: 'Favourite',
   stalledFor: (time: string) => `stalled ${time}`,
   lastCall: 'last call by the holder',

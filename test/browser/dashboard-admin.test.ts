@@ -65,7 +65,7 @@ test('an administrator suspends somebody, reads the outbox and the audit log, an
   await root.page.getByLabel('Reason').fill('Asked for help')
   const theirs = live()
   await root.page.getByRole('dialog').getByRole('button', { name: 'Act as' }).click()
-  await root.see(`You act as ${name}`)
+  await root.see(`You are acting as ${name}`)
   await root.page
     .getByText(/\d+ mins? left/)
     .first()
@@ -74,7 +74,7 @@ test('an administrator suspends somebody, reads the outbox and the audit log, an
   await theirs
   await root.button('Stop').click()
   await root.page.getByRole('heading', { name: /Administration: Users/ }).waitFor()
-  await root.page.getByText(`You act as ${name}`).waitFor({ state: 'detached' })
+  await root.page.getByText(`You are acting as ${name}`).waitFor({ state: 'detached' })
   await root.leave()
 }, 300_000)
 

@@ -42,7 +42,7 @@ test('a plan is written, ordered, renamed, deleted and restored by keys; its pro
   }
   const addTo = async (name: string, what: string) => {
     await row(ada, new RegExp(name))
-      .getByRole('button', { name: `More about ${name}` })
+      .getByRole('button', { name: `Actions for ${name}` })
       .click()
     await ada.page.getByRole('menuitem', { name: `Add a ${what} to ${name}` }).click()
   }
@@ -118,7 +118,7 @@ test('a plan is written, ordered, renamed, deleted and restored by keys; its pro
 }, 300_000)
 
 /** What would change something. The names begin so. */
-const writing = /^(New|Add|Create|Complete|Claim|Delete|More about|Paste|Share|Settings|Comment|Remove|Edit|Save)/
+const writing = /^(New|Add|Create|Complete|Claim|Delete|Actions for|Paste|Share|Settings|Comment|Remove|Edit|Save)/
 
 test('a viewer, and anybody in an archived project, reads all of it and finds no control', async () => {
   const boss = await person(t)

@@ -91,7 +91,7 @@ test('a secret is not left by accident, and a revoked token is gone', async () =
   await ada.button('I stored it').click()
   await ada.button('Done').click()
   await ada.page.getByRole('row', { name: /build-1 .*Codex \(build-1\)/ }).waitFor()
-  await ada.button('More about build-1').click()
+  await ada.button('Actions for build-1').click()
   await ada.page.getByRole('menuitem', { name: 'Revoke' }).click()
   await ada.page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
   await ada.see('No tokens yet')

@@ -115,7 +115,7 @@ test('a machine comes online by itself, is opened by signing in, and is governed
   expect(await page.locator('#cookies').textContent()).toBe('null')
   await page.close()
 
-  await sheet.getByLabel('Who may use it').selectOption('organization')
+  await sheet.getByLabel('Who can use it').selectOption('organization')
   await ada.button('Pause').click()
   await sheet.getByText('paused', { exact: true }).waitFor()
   await ada.button('Resume').click()

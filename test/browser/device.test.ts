@@ -151,10 +151,10 @@ test('a program is let in: sign-in on the way, the question, the choice, back to
   expect(await isKnown()).toBe(true)
 
   await ada.goto('/settings/grants')
-  await ada.see(/reads only.*sees only Lantern/)
+  await ada.see(/read only.*sees only Lantern/)
   expect(await axe(ada.page)).toEqual([])
-  await ada.button('End <img src=x onerror=alert(1)>').click()
-  await ada.page.getByRole('dialog').getByRole('button', { name: 'End' }).click()
+  await ada.button('Revoke <img src=x onerror=alert(1)>').click()
+  await ada.page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
   await ada.see('No program has signed in yet.')
   expect(await isKnown()).toBe(false)
   // Its way back is the one address of another origin, and holds a code, which is of no use to others.

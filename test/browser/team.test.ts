@@ -29,7 +29,7 @@ test('an owner invites, hands the link over, changes a role after a confirmation
   await ada.page.getByRole('dialog').waitFor({ state: 'detached' })
   const chosen = ada.page.getByLabel(/^Role of Mary/).locator('option:checked', { hasText: 'admin' })
   await chosen.waitFor({ state: 'attached' })
-  await invites.getByRole('button', { name: `Withdraw the invite of ${email}` }).click()
+  await invites.getByRole('button', { name: `Withdraw the invite for ${email}` }).click()
   await ada.page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click()
   await invites.getByText('No pending invites.').waitFor()
   await ada.leave(`PATCH /api/teams/${boss.organizationId}/members/${mary.userId} 403`)

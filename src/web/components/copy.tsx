@@ -2,7 +2,7 @@
 import { Check, Copy } from 'lucide-react'
 import { type RefObject, useState } from 'react'
 
-const words = { copy: 'Copy', copied: 'Copied', selected: 'Selected: press Ctrl C' }
+const words = { copy: 'Copy', copied: 'Copied', selected: 'Selected: press Ctrl+C' }
 
 function select(element: HTMLElement | null): void {
   const range = document.createRange()

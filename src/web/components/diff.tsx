@@ -4,7 +4,7 @@ import { useMemo } from 'react'
 
 const words = {
   same: 'Both texts are the same.',
-  tooMany: 'The rest is not shown: too much changed.',
+  tooMany: 'Too many changes to show. The rest is left out.',
   removed: 'removed',
   added: 'added',
 }

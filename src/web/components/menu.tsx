@@ -38,7 +38,7 @@ export function Menu({
               >
                 {entry.glyph}
                 <span className="grow cut">{entry.label}</span>
-                {entry.chosen && <Check className="i s14" aria-label="chosen" />}
+                {entry.chosen && <Check className="i s14" aria-label="selected" />}
               </BaseMenu.Item>
             ))}
           </BaseMenu.Popup>

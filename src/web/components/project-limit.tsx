@@ -64,6 +64,6 @@ export const limitText = (
 ): string | null => {
   if (limit === null) return null
   if (limit.length === 0) return 'sees no project'
-  const names = limit.map((id) => projects.find((one) => one.id === id)?.name ?? 'a project that is gone')
+  const names = limit.map((id) => projects.find((one) => one.id === id)?.name ?? 'a deleted project')
   return `sees only ${names.join(', ')}`
 }

@@ -1,6 +1,6 @@
 export const words = {
   title: 'Agents',
-  about: 'Agents of your tokens, and agents that the team created.',
+  about: 'Agents that use your tokens, and agents that the team created.',
   status: { active: 'Active', archived: 'Archived' },
   view: 'Which agents',
   none: 'No agents yet',

@@ -22,8 +22,8 @@ export const words = {
   lines: (lines: string) => `lines ${lines}`,
   status: { stopped: 'stopped', failed: 'failed', no_model: 'no model', complete: '' },
   failed: {
-    upstream_failed: 'The chat model did not answer. The sources are valid.',
-    upstream_timeout: 'The chat model took too long. The sources are valid.',
+    upstream_failed: 'The chat model did not answer. The sources below are still valid.',
+    upstream_timeout: 'The chat model took too long. The sources below are still valid.',
   },
   noModel: 'This server has no chat model, so you get matching sources instead of an answer.',
   noModelAdmin: 'Set CHAT_URL and CHAT_MODEL to connect one.',

@@ -33,7 +33,7 @@ export const words = {
   editTitle: 'Edit the decision',
   name: 'Title',
   what: 'What was decided',
-  teamOrProject: 'For',
+  teamOrProject: 'Applies to',
   asProposal: 'Save as a proposal',
   options: 'Alternatives, one per line',
   tagList: 'Tags, separated by commas',

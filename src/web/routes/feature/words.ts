@@ -24,7 +24,7 @@ export const words = {
   oneApproval: 'One approval by someone other than the author.',
   verify: 'Verify',
   verifyOf: (summary: string) => `Verify: ${summary}`,
-  verifiedBy: (name: string) => `checked by ${name}`,
+  verifiedBy: (name: string) => `verified by ${name}`,
   missingItem: {
     not_found: (item: string) => `${item} was not found at the code host.`,
     failed: (item: string) => `${item} failed at the code host.`,
@@ -71,7 +71,7 @@ export const words = {
   testResult: (command: string, passed: number, failed: number) => `${command}: ${passed} passed, ${failed} failed`,
   iChecked: 'I checked it myself (verified)',
 
-  trail: 'Trail',
+  trail: 'History',
   entries: (n: number) => count(n, 'entry', 'entries'),
   noTrail: 'No evidence submitted yet.',
   brought: 'submitted evidence for',
@@ -79,7 +79,7 @@ export const words = {
   askedForChanges: 'requested changes',
 
   reviews: 'Reviews',
-  needed: '1 needed',
+  needed: '1 approval needed',
   noReviews: 'No reviews yet.',
   verdicts: { approved: 'approved', changes_requested: 'changes requested' },
   comment: 'Comment',

@@ -10,12 +10,12 @@ export const words = {
   counts: {
     open: 'Open',
     done: (done: number, all: number) => `${done} of ${all} done`,
-    atWork: 'At work',
+    atWork: 'Being worked on',
     agents: (n: number) => count(n, 'agent'),
     inReview: 'In review',
     lately: 'Done in 7 days',
     byAgents: (n: number) => `${n} by agents`,
-    gates: 'Gates open',
+    gates: 'Open gates',
     blocked: 'Blocked',
   },
   burnUp: 'Burn-up',
@@ -85,7 +85,7 @@ export const words = {
     cancel: 'Cancel',
     title: (project: string, team: string) => `Move ${project} to ${team}?`,
     text: (team: string) =>
-      `Everything in the project goes to ${team}. This team no longer sees it, and only an admin of ${team} can move it back.`,
+      `Everything in the project moves to ${team}. This team no longer sees it, and only an admin of ${team} can move it back.`,
     instead: 'To work on it together, share it in a workspace instead.',
     moved: (project: string, team: string) => `Moved ${project} to ${team}`,
   },
@@ -93,5 +93,5 @@ export const words = {
   agentsLine: 'AGENTS.md',
   terminal: 'From a terminal, in the folder',
   agentsMd: (key: string, name: string) =>
-    `Work on ${name} is planned in Tutti, project ${key}. Begin with get_context, take work with next_task, and say what you did with complete_task.`,
+    `Work on ${name} is planned in Tutti, project ${key}. Start with get_context, claim work with next_task, and report the result with complete_task.`,
 } as const

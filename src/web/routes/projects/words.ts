@@ -3,13 +3,13 @@ import { count } from '../../words.ts'
 export const words = {
   title: 'Projects',
   none: 'No projects yet',
-  noneText: 'A project holds tasks, notes, decisions and what agents remember.',
-  say: 'Say to an agent that has a token',
+  noneText: 'A project contains tasks, notes, decisions and memories.',
+  say: 'Prompt for an agent that has a token',
   sayText: 'Create a project in Tutti for what we are building here, and plan it: two epics, small tasks.',
   terminal: 'Or from a terminal',
   command: 'tutti projects create "My project"',
   noMatch: 'No project matches.',
-  noneArchived: 'Nothing is archived',
+  noneArchived: 'No archived projects',
   noneArchivedText: 'Archive a project when it is finished. It stays readable.',
   active: 'Active',
   archived: 'Archived',
@@ -22,5 +22,5 @@ export const words = {
   create: 'Create',
   done: (done: number, all: number) => (all === 0 ? 'no tasks' : `${done} of ${all}`),
   gates: (n: number) => count(n, 'open gate'),
-  agents: (n: number) => `${count(n, 'agent')} at work`,
+  agents: (n: number) => `${count(n, 'agent')} working`,
 } as const

@@ -28,9 +28,9 @@ export const words = {
   into: (head: string, base: string) => `${head} into ${base}`,
   by: (author: string) => `by ${author}`,
   commit: 'Last commit',
-  noCommit: 'It has no commit.',
+  noCommit: 'No commits yet.',
   branches: 'Branches',
-  noBranches: 'It has no branches.',
+  noBranches: 'No branches yet.',
   default: 'default',
   status: { pending: 'not synced', syncing: 'syncing', ready: 'synced', error: 'sync failed' },
 } as const

@@ -100,7 +100,7 @@ export const sessionWords = {
 
 export const keyWords = {
   about: 'For scripts that call the Web API as you. Agents use tokens instead.',
-  tokens: 'Tokens of agents',
+  tokens: 'Agent tokens',
   create: 'Create a key',
   placeholder: 'deploy script',
   days: 'Expires after',
@@ -123,8 +123,8 @@ export const grantWords = {
   by: (host: string) => `by ${host}`,
   unproven: 'name not verified',
   as: (agent: string) => `works as ${agent}`,
-  may: (write: boolean) => (write ? 'reads and changes' : 'reads only'),
-  end: 'End',
+  may: (write: boolean) => (write ? 'read and write' : 'read only'),
+  end: 'Revoke',
   confirm: (name: string) => `Revoke access for ${name}?`,
   confirmText: 'It loses access at once and its connections close. It can ask for access again.',
   team: 'Others in this team',
@@ -139,7 +139,7 @@ export const accountWords = {
   none: 'This server has no other sign-in methods.',
   failed: {
     access_denied: 'You did not allow access at the provider.',
-    'conflict.exists': 'This already belongs to another account here.',
+    'conflict.exists': 'This account is already connected to another user of this server.',
     'forbidden.reauth': 'Sign in again to confirm your identity, then connect the account.',
   } as Record<string, string>,
   failedOther: 'Connecting the account failed. Try again.',

@@ -1,7 +1,7 @@
 export const words = {
   skills: 'Skills',
   fields: 'Fields',
-  sharedWith: 'For',
+  sharedWith: 'Available to',
   slug: 'Name for agents',
   tags: 'Tags',
   changed: 'Changed',

@@ -4,7 +4,7 @@ export const words = {
   title: 'Skills',
   create: 'New skill',
   find: 'Find in skills',
-  scope: 'for',
+  scope: 'available to',
   none: 'No skills yet',
   noneText: 'A skill is an instruction that agents load when they need it, such as how to review a migration.',
   command: 'tutti skills create "Review a migration" --file review.md',

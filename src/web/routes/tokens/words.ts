@@ -23,7 +23,7 @@ export const words = {
   unnamedClient: 'no name',
   never: 'never',
   ago: (time: string) => `${time} ago`,
-  moreAbout: (name: string) => `More about ${name}`,
+  moreAbout: (name: string) => `Actions for ${name}`,
   none: 'No tokens yet',
   noneText: 'A token lets an agent read and write here, in your name. Its secret is shown once.',
   command: 'tutti connect claude-code',

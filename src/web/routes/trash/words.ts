@@ -1,6 +1,6 @@
 export const words = {
   title: 'Trash',
-  none: 'Nothing to restore',
+  none: 'No deleted records',
   noneText: 'Records that you delete stay here for 24 hours. Team admins can restore any record for 30 days.',
   terminal: 'From a terminal',
   command: 'tutti trash list',

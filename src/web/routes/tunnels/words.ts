@@ -14,7 +14,7 @@ export const words = {
     online: 'online',
     offline: 'offline',
   } satisfies Record<Tunnel['status'], string>,
-  access: 'Who may use it',
+  access: 'Who can use it',
   accesses: {
     private: 'Only the owner',
     organization: 'Members of the team',
@@ -33,7 +33,7 @@ export const words = {
   for: (who: string) => `for ${who}`,
   down: 'not responding',
   noAddress: 'no address: TUNNEL_PORT is not set on this server',
-  failed: 'Not changed',
+  failed: 'The change was not saved',
   entering: 'Opening the service',
   wrong: 'No tunnel has this address.',
 } as const

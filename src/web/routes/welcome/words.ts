@@ -16,10 +16,10 @@ export const words = {
     name: 'Name of the team',
     create: 'Create team',
   },
-  invite: { about: 'Whoever accepts joins this team. You can do this later, on the page of the team.' },
+  invite: { about: 'People who accept join this team. You can also invite them later, on the team page.' },
   token: { about: 'A token lets your agent read and write here, in your name.', next: 'Next' },
   project: {
-    about: 'A project holds tasks, notes, decisions and what agents remember.',
+    about: 'A project contains tasks, notes, decisions and memories.',
     name: 'Name of the project',
     create: 'Create project',
     made: (name: string) => `${name} is ready. Tell your agent what you want to build. Its plan appears here.`,

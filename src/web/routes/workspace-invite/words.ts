@@ -9,7 +9,7 @@ export const words = {
     viewer: 'Your team can read the projects in the workspace.',
   },
   consequence:
-    'Members of your team see the projects in the workspace. The other teams see the projects that your team puts in.',
+    'Members of your team see the projects in the workspace. The other teams see the projects that your team adds.',
   by: (name: string, day: string) => `Sent by ${name}. Expires on ${day}.`,
   team: 'Team that joins',
   choose: 'Choose a team',

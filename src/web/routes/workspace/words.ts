@@ -20,7 +20,7 @@ export const words = {
   takeOut: 'Remove',
   takeOutOf: (team: string) => `Remove ${team}`,
   takeOutTitle: (team: string) => `Remove ${team} from the workspace?`,
-  takeOutText: 'Its projects leave the workspace, and its members no longer see those of the others.',
+  takeOutText: 'Its projects leave the workspace, and its members lose access to the other projects in it.',
   add: 'Add a team that you administer',
   addRole: 'Role',
   addTeam: 'Add',
