@@ -131,7 +131,7 @@ test('the server knows every address of the dashboard, and no other', async () =
   const files = [...new Bun.Glob('*.ts').scanSync(folder)]
   const source = (await Promise.all(files.map((file) => Bun.file(join(folder, file)).text()))).join('\n')
   const routed = [...source.matchAll(/(?: path: |page(?:With)?\(\s*)'([^']+)'/g)]
-  const ofSettings = [...source.matchAll(/ofSettings\('([^']+)'/g)].map(([, path]) => `/settings${path}`)
+  const ofSettings = [...source.matchAll(/settingsPage\('([^']+)'/g)].map(([, path]) => `/settings${path}`)
   // The settings begin with a redirect, whose path is `/` too.
   const all = new Set([...routed.map(([, path]) => path?.replaceAll('$', ':')), ...ofSettings])
   expect([...all].sort()).toEqual([...paths].sort())

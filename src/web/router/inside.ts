@@ -8,6 +8,7 @@ import {
 } from '@tanstack/react-router'
 import { Failed, Missing } from '../frame/failed.tsx'
 import { Frame } from '../frame/frame.tsx'
+import { lazyPage } from '../lazy.ts'
 import { isProblem } from '../problem.ts'
 import type { queries } from '../queries.ts'
 import { chooseTeam, currentTeamQuery, loadFrame, type Me, meQuery, type Team, teamsQuery } from '../session.ts'
@@ -52,12 +53,20 @@ export const inside = createRoute({
 })
 
 /** A page of its own: a chunk that is loaded when a link to it is pointed at. */
-export const page = <const P extends string>(path: P, component: RouteComponent) =>
-  createRoute({ getParentRoute: () => inside, path, component })
+export const page = <const P extends string, M, N extends keyof M>(path: P, load: () => Promise<M>, name: N) =>
+  createRoute({ getParentRoute: () => inside, path, component: lazyPage(load as Load, name as string) })
 
-/** A page whose address says more behind its question mark. */
-export const pageWith = <const P extends string, S>(
+/** A page whose address has search parameters. */
+export const pageWith = <const P extends string, S, M, N extends keyof M>(
   path: P,
   validateSearch: (search: Record<string, unknown>) => S,
-  component: RouteComponent,
-) => createRoute({ getParentRoute: () => inside, path, validateSearch, component })
+  load: () => Promise<M>,
+  name: N,
+) =>
+  createRoute({
+    getParentRoute: () => inside,
+    path,
+    validateSearch,
+    component: lazyPage(load as Load, name as string),
+  })
+type Load = () => Promise<Record<string, RouteComponent>>

@@ -1,5 +1,4 @@
 /** What the team knows. */
-import { lazyPage } from '../lazy.ts'
 import { decisionSearch } from '../routes/decisions/search.ts'
 import { memorySearch } from '../routes/memories/search.ts'
 import { noteSearch } from '../routes/notes/search.ts'
@@ -12,51 +11,14 @@ import { page, pageWith } from './inside.ts'
 const writing = ({ edit }: Record<string, unknown>): { edit?: true } => (edit === true ? { edit } : {})
 
 export const knowledge = [
-  pageWith(
-    '/notes',
-    noteSearch,
-    lazyPage(() => import('../routes/notes/page.tsx'), 'NotesPage'),
-  ),
-  pageWith(
-    '/notes/$id',
-    writing,
-    lazyPage(() => import('../routes/note/page.tsx'), 'NotePage'),
-  ),
-  pageWith(
-    '/memories',
-    memorySearch,
-    lazyPage(() => import('../routes/memories/page.tsx'), 'MemoriesPage'),
-  ),
-  page(
-    '/memories/$id',
-    lazyPage(() => import('../routes/memory/page.tsx'), 'MemoryPage'),
-  ),
-  pageWith(
-    '/decisions',
-    decisionSearch,
-    lazyPage(() => import('../routes/decisions/page.tsx'), 'DecisionsPage'),
-  ),
-  page(
-    '/decisions/$id',
-    lazyPage(() => import('../routes/decision/page.tsx'), 'DecisionPage'),
-  ),
-  pageWith(
-    '/specs',
-    specsSearch,
-    lazyPage(() => import('../routes/specs/page.tsx'), 'SpecsPage'),
-  ),
-  pageWith(
-    '/specs/$id',
-    specSearch,
-    lazyPage(() => import('../routes/spec/page.tsx'), 'SpecPage'),
-  ),
-  pageWith(
-    '/skills',
-    skillSearch,
-    lazyPage(() => import('../routes/skills/page.tsx'), 'SkillsPage'),
-  ),
-  page(
-    '/skills/$id',
-    lazyPage(() => import('../routes/skill/page.tsx'), 'SkillPage'),
-  ),
+  pageWith('/notes', noteSearch, () => import('../routes/notes/page.tsx'), 'NotesPage'),
+  pageWith('/notes/$id', writing, () => import('../routes/note/page.tsx'), 'NotePage'),
+  pageWith('/memories', memorySearch, () => import('../routes/memories/page.tsx'), 'MemoriesPage'),
+  page('/memories/$id', () => import('../routes/memory/page.tsx'), 'MemoryPage'),
+  pageWith('/decisions', decisionSearch, () => import('../routes/decisions/page.tsx'), 'DecisionsPage'),
+  page('/decisions/$id', () => import('../routes/decision/page.tsx'), 'DecisionPage'),
+  pageWith('/specs', specsSearch, () => import('../routes/specs/page.tsx'), 'SpecsPage'),
+  pageWith('/specs/$id', specSearch, () => import('../routes/spec/page.tsx'), 'SpecPage'),
+  pageWith('/skills', skillSearch, () => import('../routes/skills/page.tsx'), 'SkillsPage'),
+  page('/skills/$id', () => import('../routes/skill/page.tsx'), 'SkillPage'),
 ] as const

@@ -18,21 +18,21 @@ const settingsIndexRoute = createRoute({
 })
 
 /** Every page of the settings is a chunk of its own. */
-const ofSettings = <const P extends string>(path: P, load: () => Promise<{ Settings: RouteComponent }>) =>
+const settingsPage = <const P extends string>(path: P, load: () => Promise<{ Settings: RouteComponent }>) =>
   createRoute({ getParentRoute: () => settingsRoute, path, component: lazyPage(load, 'Settings') })
 
 const pages = [
-  ofSettings('/profile', () => import('../routes/settings/profile.tsx')),
-  ofSettings('/security', () => import('../routes/settings/security.tsx')),
-  ofSettings('/passkeys', () => import('../routes/settings/passkeys.tsx')),
-  ofSettings('/sessions', () => import('../routes/settings/sessions.tsx')),
-  ofSettings('/keys', () => import('../routes/settings/keys.tsx')),
-  ofSettings('/grants', () => import('../routes/settings/grants.tsx')),
-  ofSettings('/accounts', () => import('../routes/settings/accounts.tsx')),
-  ofSettings('/integrations', () => import('../routes/settings/integrations.tsx')),
-  ofSettings('/preferences', () => import('../routes/settings/preferences.tsx')),
-  ofSettings('/notifications', () => import('../routes/settings/notifications.tsx')),
-  ofSettings('/data', () => import('../routes/settings/data.tsx')),
+  settingsPage('/profile', () => import('../routes/settings/profile.tsx')),
+  settingsPage('/security', () => import('../routes/settings/security.tsx')),
+  settingsPage('/passkeys', () => import('../routes/settings/passkeys.tsx')),
+  settingsPage('/sessions', () => import('../routes/settings/sessions.tsx')),
+  settingsPage('/keys', () => import('../routes/settings/keys.tsx')),
+  settingsPage('/grants', () => import('../routes/settings/grants.tsx')),
+  settingsPage('/accounts', () => import('../routes/settings/accounts.tsx')),
+  settingsPage('/integrations', () => import('../routes/settings/integrations.tsx')),
+  settingsPage('/preferences', () => import('../routes/settings/preferences.tsx')),
+  settingsPage('/notifications', () => import('../routes/settings/notifications.tsx')),
+  settingsPage('/data', () => import('../routes/settings/data.tsx')),
 ] as const
 
 export const settings = settingsRoute.addChildren([settingsIndexRoute, ...pages])

@@ -1,6 +1,5 @@
 /** Who works together, and what connects them. */
 import { createRoute, notFound, redirect } from '@tanstack/react-router'
-import { lazyPage } from '../lazy.ts'
 import { teamsQuery } from '../session.ts'
 import { inside, page, pageWith } from './inside.ts'
 
@@ -25,61 +24,18 @@ const teamByIdRoute = createRoute({
 })
 
 export const team = [
-  pageWith(
-    '/agents',
-    archived,
-    lazyPage(() => import('../routes/agents/page.tsx'), 'AgentsPage'),
-  ),
-  page(
-    '/agents/$id',
-    lazyPage(() => import('../routes/agent/page.tsx'), 'AgentPage'),
-  ),
-  page(
-    '/sessions',
-    lazyPage(() => import('../routes/sessions/page.tsx'), 'SessionsPage'),
-  ),
-  page(
-    '/sessions/$id',
-    lazyPage(() => import('../routes/session/page.tsx'), 'SessionPage'),
-  ),
-  pageWith(
-    '/tokens',
-    forAgent,
-    lazyPage(() => import('../routes/tokens/page.tsx'), 'TokensPage'),
-  ),
-  page(
-    '/tunnels',
-    lazyPage(() => import('../routes/tunnels/page.tsx'), 'TunnelsPage'),
-  ),
-  pageWith(
-    '/tunnels/enter',
-    service,
-    lazyPage(() => import('../routes/tunnels/enter.tsx'), 'EnterPage'),
-  ),
-  page(
-    '/tunnels/$id',
-    lazyPage(() => import('../routes/tunnel/page.tsx'), 'TunnelPage'),
-  ),
-  page(
-    '/team',
-    lazyPage(() => import('../routes/team/page.tsx'), 'TeamPage'),
-  ),
-  pageWith(
-    '/team/analytics',
-    period,
-    lazyPage(() => import('../routes/analytics/page.tsx'), 'AnalyticsPage'),
-  ),
+  pageWith('/agents', archived, () => import('../routes/agents/page.tsx'), 'AgentsPage'),
+  page('/agents/$id', () => import('../routes/agent/page.tsx'), 'AgentPage'),
+  page('/sessions', () => import('../routes/sessions/page.tsx'), 'SessionsPage'),
+  page('/sessions/$id', () => import('../routes/session/page.tsx'), 'SessionPage'),
+  pageWith('/tokens', forAgent, () => import('../routes/tokens/page.tsx'), 'TokensPage'),
+  page('/tunnels', () => import('../routes/tunnels/page.tsx'), 'TunnelsPage'),
+  pageWith('/tunnels/enter', service, () => import('../routes/tunnels/enter.tsx'), 'EnterPage'),
+  page('/tunnels/$id', () => import('../routes/tunnel/page.tsx'), 'TunnelPage'),
+  page('/team', () => import('../routes/team/page.tsx'), 'TeamPage'),
+  pageWith('/team/analytics', period, () => import('../routes/analytics/page.tsx'), 'AnalyticsPage'),
   teamByIdRoute,
-  page(
-    '/workspaces/$id',
-    lazyPage(() => import('../routes/workspace/page.tsx'), 'WorkspacePage'),
-  ),
-  page(
-    '/workspace-invites/$id',
-    lazyPage(() => import('../routes/workspace-invite/page.tsx'), 'WorkspaceInvitePage'),
-  ),
-  page(
-    '/repos/$id',
-    lazyPage(() => import('../routes/repo/page.tsx'), 'RepoPage'),
-  ),
+  page('/workspaces/$id', () => import('../routes/workspace/page.tsx'), 'WorkspacePage'),
+  page('/workspace-invites/$id', () => import('../routes/workspace-invite/page.tsx'), 'WorkspaceInvitePage'),
+  page('/repos/$id', () => import('../routes/repo/page.tsx'), 'RepoPage'),
 ] as const

@@ -1,48 +1,30 @@
 /** Projects, and what is done in them. */
+import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../lazy.ts'
 import { featureSearch } from '../routes/features/search.ts'
 import { projectSearch } from '../routes/projects/search.ts'
 import { taskSearch } from '../routes/tasks/search.ts'
-import { page, pageWith } from './inside.ts'
+import { inside, page, pageWith } from './inside.ts'
 
-const PlanPage = lazyPage(() => import('../routes/plan/page.tsx'), 'PlanPage')
 /** The key of the task that is open beside the plan. */
 const planSearch = ({ open }: Record<string, unknown>): { open?: string } => (typeof open === 'string' ? { open } : {})
+/** The plan, an epic and a story share the component, so that the tree stays as it is. */
+const plan = {
+  getParentRoute: () => inside,
+  component: lazyPage(() => import('../routes/plan/page.tsx'), 'PlanPage'),
+  validateSearch: planSearch,
+}
 
 export const work = [
-  pageWith(
-    '/projects',
-    projectSearch,
-    lazyPage(() => import('../routes/projects/page.tsx'), 'ProjectsPage'),
-  ),
-  page(
-    '/projects/$slug',
-    lazyPage(() => import('../routes/project/page.tsx'), 'ProjectPage'),
-  ),
-  pageWith('/projects/$slug/plan', planSearch, PlanPage),
-  pageWith('/projects/$slug/epics/$epicId', planSearch, PlanPage),
-  pageWith('/projects/$slug/epics/$epicId/stories/$storyId', planSearch, PlanPage),
-  pageWith(
-    '/projects/$slug/tasks',
-    taskSearch,
-    lazyPage(() => import('../routes/tasks/page.tsx'), 'TasksPage'),
-  ),
-  page(
-    '/tasks/$key',
-    lazyPage(() => import('../routes/task/page.tsx'), 'TaskPage'),
-  ),
-  pageWith(
-    '/projects/$slug/features',
-    featureSearch,
-    lazyPage(() => import('../routes/features/page.tsx'), 'FeaturesPage'),
-  ),
+  pageWith('/projects', projectSearch, () => import('../routes/projects/page.tsx'), 'ProjectsPage'),
+  page('/projects/$slug', () => import('../routes/project/page.tsx'), 'ProjectPage'),
+  createRoute({ ...plan, path: '/projects/$slug/plan' }),
+  createRoute({ ...plan, path: '/projects/$slug/epics/$epicId' }),
+  createRoute({ ...plan, path: '/projects/$slug/epics/$epicId/stories/$storyId' }),
+  pageWith('/projects/$slug/tasks', taskSearch, () => import('../routes/tasks/page.tsx'), 'TasksPage'),
+  page('/tasks/$key', () => import('../routes/task/page.tsx'), 'TaskPage'),
+  pageWith('/projects/$slug/features', featureSearch, () => import('../routes/features/page.tsx'), 'FeaturesPage'),
   // Notifications name a feature together with its project.
-  page(
-    '/projects/$slug/features/$id',
-    lazyPage(() => import('../routes/feature/page.tsx'), 'FeaturePage'),
-  ),
-  page(
-    '/features/$id',
-    lazyPage(() => import('../routes/feature/page.tsx'), 'FeaturePage'),
-  ),
+  page('/projects/$slug/features/$id', () => import('../routes/feature/page.tsx'), 'FeaturePage'),
+  page('/features/$id', () => import('../routes/feature/page.tsx'), 'FeaturePage'),
 ] as const
