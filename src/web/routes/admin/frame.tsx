@@ -2,6 +2,7 @@
 import type { UseInfiniteQueryResult, UseQueryResult } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import { Fragment, type ReactNode } from 'react'
+import { Field } from '../../components/form/fields.tsx'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { Missing, Retry } from '../../frame/failed.tsx'
 import { isProblem } from '../../problem.ts'
@@ -178,10 +179,7 @@ export const Find = ({ label, value, onFind }: { label: string; value: string; o
       onFind(String(new FormData(event.currentTarget).get('q')).trim())
     }}
   >
-    <label className="field grow">
-      <span>{label}</span>
-      <input className="input" name="q" type="search" defaultValue={value} maxLength={100} />
-    </label>
+    <Field label={label} grow name="q" type="search" defaultValue={value} maxLength={100} />
     <button type="submit" className="btn">
       {words.find}
     </button>

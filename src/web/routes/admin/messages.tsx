@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react'
 import type { ReportedIssue } from '../../../features/issues/schema.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { Dialog } from '../../components/dialog.tsx'
+import { Field, TextArea } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { dayAndTime } from '../../times.ts'
@@ -81,10 +82,13 @@ function Answer({ issue, onClose }: { issue: ReportedIssue; onClose(): void }) {
   return (
     <Dialog title={issue.title} open onClose={onClose}>
       <form className="stack s4" onSubmit={submit}>
-        <label className="field">
-          <span>{words.issues.answer}</span>
-          <textarea className="input long" name="answer" rows={5} defaultValue={issue.answer ?? ''} maxLength={5000} />
-        </label>
+        <TextArea
+          label={words.issues.answer}
+          name="answer"
+          rows={5}
+          defaultValue={issue.answer ?? ''}
+          maxLength={5000}
+        />
         {change.error && <ProblemBox error={change.error} />}
         <button type="submit" className="btn main" disabled={change.isPending}>
           {words.issues.send}
@@ -106,14 +110,8 @@ export function AnnouncementsPage() {
   return (
     <AdminFrame at="announcements">
       <form className="stack" onSubmit={submit}>
-        <label className="field">
-          <span>{words.announcements.title}</span>
-          <input className="input" name="title" required maxLength={200} />
-        </label>
-        <label className="field">
-          <span>{words.announcements.message}</span>
-          <textarea className="input long" name="message" rows={3} maxLength={2000} />
-        </label>
+        <Field label={words.announcements.title} name="title" required maxLength={200} />
+        <TextArea label={words.announcements.message} name="message" rows={3} maxLength={2000} />
         <p>
           <button type="submit" className="btn">
             {words.announcements.send}

@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react'
 import type { OauthClient } from '../../../features/grants/schema.ts'
 import { CopyLine } from '../../components/copy-line.tsx'
 import { Dialog } from '../../components/dialog.tsx'
+import { Field, TextArea } from '../../components/form/fields.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { ago, dayAndTime } from '../../times.ts'
@@ -94,14 +95,8 @@ function Adding({ onClose }: { onClose(): void }) {
     <Dialog title={w.add} open onClose={onClose}>
       <form className="stack s4" onSubmit={submit}>
         <p className="soft">{w.addAbout}</p>
-        <label className="field">
-          <span>{w.name}</span>
-          <input className="input" name="name" required maxLength={100} autoComplete="off" />
-        </label>
-        <label className="field">
-          <span>{w.redirects}</span>
-          <textarea className="input long" name="redirectUris" required rows={3} placeholder={w.example} />
-        </label>
+        <Field label={w.name} name="name" required maxLength={100} autoComplete="off" />
+        <TextArea label={w.redirects} name="redirectUris" required rows={3} placeholder={w.example} />
         {add.error && <ProblemBox error={add.error} />}
         <button type="submit" className="btn main" disabled={add.isPending}>
           {w.add}

@@ -5,6 +5,7 @@ import { type FormEvent, useState } from 'react'
 import type { Role } from '../../../auth/policy.ts'
 import type { AdminTeamDetail } from '../../../features/admin/schema.ts'
 import { Confirm } from '../../components/confirm.tsx'
+import { Field, Select } from '../../components/form/fields.tsx'
 import { MailAddress } from '../../components/mail-address.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
@@ -89,14 +90,8 @@ function Details({ team: { id, version, name, description } }: Props) {
       }}
     >
       <h2 className="h2">{w.details}</h2>
-      <label className="field">
-        <span>{w.name}</span>
-        <input className="input" name="name" required maxLength={100} defaultValue={name} />
-      </label>
-      <label className="field">
-        <span>{w.description}</span>
-        <input className="input" name="description" maxLength={2000} defaultValue={description ?? ''} />
-      </label>
+      <Field label={w.name} name="name" required maxLength={100} defaultValue={name} />
+      <Field label={w.description} name="description" maxLength={2000} defaultValue={description ?? ''} />
       {save.error && <ProblemBox error={save.error} />}
       <Save verb={w.save} busy={save.isPending} done={save.isSuccess} />
     </form>
@@ -128,27 +123,13 @@ function Plan({ team: { id, plan, planStatus, owners } }: Props) {
       }}
     >
       <h2 className="h2">{w.plan}</h2>
-      <label className="field">
-        <span>{w.plan}</span>
-        <input
-          className="input"
-          name="plan"
-          required
-          maxLength={40}
-          pattern="[a-z0-9](-?[a-z0-9])*"
-          defaultValue={plan}
-        />
-      </label>
-      <label className="field">
-        <span>{w.planStatus}</span>
-        <select className="input" name="status" defaultValue={planStatus}>
-          {Object.entries(w.plans).map(([status, name]) => (
-            <option key={status} value={status}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Field label={w.plan} name="plan" required maxLength={40} pattern="[a-z0-9](-?[a-z0-9])*" defaultValue={plan} />
+      <Select
+        label={w.planStatus}
+        name="status"
+        defaultValue={planStatus}
+        options={Object.entries(w.plans).map(([status, name]) => ({ value: status, label: name }))}
+      />
       {save.error && <ProblemBox error={save.error} />}
       <Save verb={w.savePlan} busy={save.isPending} done={save.isSuccess} />
     </form>
@@ -238,10 +219,7 @@ function Adding({ team }: { team: string }) {
       }}
     >
       <div className="row inviteform">
-        <label className="field grow">
-          <span>{w.addEmail}</span>
-          <input className="input" name="email" type="email" required maxLength={254} autoComplete="off" />
-        </label>
+        <Field label={w.addEmail} grow name="email" type="email" required maxLength={254} autoComplete="off" />
         <label className="field">
           <span>{w.addRole}</span>
           <select className="input" name="role" defaultValue="member">
@@ -283,10 +261,7 @@ function Removal({ team, onClose }: Props & { onClose(): void }) {
       onClose={onClose}
     >
       <p>{w.removeTeamText}</p>
-      <label className="field">
-        <span>{w.name}</span>
-        <input className="input" value={typed} onChange={(event) => setTyped(event.currentTarget.value)} />
-      </label>
+      <Field label={w.name} value={typed} onText={setTyped} />
     </Confirm>
   )
 }

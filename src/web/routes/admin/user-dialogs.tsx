@@ -7,6 +7,7 @@ import { forgetTeam } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { Dialog } from '../../components/dialog.tsx'
+import { Field, TextArea } from '../../components/form/fields.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { queries } from '../../queries.ts'
 import { timeOfDay } from '../../times.ts'
@@ -59,15 +60,7 @@ export function Impersonation({ user, onClose }: AskProps) {
       onClose={onClose}
     >
       <p>{words.users.actText}</p>
-      <label className="field">
-        <span>{words.users.reason}</span>
-        <input
-          className="input"
-          value={reason}
-          maxLength={500}
-          onChange={(event) => setReason(event.currentTarget.value)}
-        />
-      </label>
+      <Field label={words.users.reason} value={reason} maxLength={500} onText={setReason} />
     </Confirm>
   )
 }
@@ -162,20 +155,8 @@ export function Message({ user, onClose }: AskProps) {
       onConfirm={() => send.mutate(text, { onSuccess: done })}
       onClose={onClose}
     >
-      <label className="field">
-        <span>{words.announcements.title}</span>
-        <input className="input" value={title} maxLength={200} onChange={(e) => setTitle(e.currentTarget.value)} />
-      </label>
-      <label className="field">
-        <span>{words.announcements.message}</span>
-        <textarea
-          className="input long"
-          rows={4}
-          value={message}
-          maxLength={2000}
-          onChange={(e) => setMessage(e.currentTarget.value)}
-        />
-      </label>
+      <Field label={words.announcements.title} value={title} maxLength={200} onText={setTitle} />
+      <TextArea label={words.announcements.message} rows={4} value={message} maxLength={2000} onText={setMessage} />
     </Confirm>
   )
 }

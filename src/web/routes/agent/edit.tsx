@@ -1,6 +1,7 @@
 import type { FormEvent } from 'react'
 import type { AgentDetail } from '../../../features/agents/schema.ts'
 import { Dialog } from '../../components/dialog.tsx'
+import { Field, TextArea } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { useChangeAgent } from './queries.ts'
 import { words } from './words.ts'
@@ -24,26 +25,25 @@ export function EditAgent({ agent, onClose }: { agent: AgentDetail; onClose(): v
   return (
     <Dialog title={agent.name} open onClose={onClose}>
       <form className="stack s4" onSubmit={submit}>
-        <label className="field">
-          <span>{words.form.name}</span>
-          <input className="input" name="name" defaultValue={agent.name} required maxLength={100} />
-        </label>
+        <Field label={words.form.name} name="name" defaultValue={agent.name} required maxLength={100} />
         {lines.map((name) => (
-          <label key={name} className="field">
-            <span>{words.form[name]}</span>
-            <input
-              className="input"
-              name={name}
-              defaultValue={agent[name] ?? ''}
-              maxLength={name === 'role' ? 200 : 100}
-            />
-          </label>
+          <Field
+            key={name}
+            label={words.form[name]}
+            name={name}
+            defaultValue={agent[name] ?? ''}
+            maxLength={name === 'role' ? 200 : 100}
+          />
         ))}
         {texts.map((name) => (
-          <label key={name} className="field">
-            <span>{words.form[name]}</span>
-            <textarea className="input long" name={name} rows={5} defaultValue={agent[name] ?? ''} maxLength={10_000} />
-          </label>
+          <TextArea
+            key={name}
+            label={words.form[name]}
+            name={name}
+            rows={5}
+            defaultValue={agent[name] ?? ''}
+            maxLength={10_000}
+          />
         ))}
         {change.error && <ProblemBox error={change.error} />}
         <button type="submit" className="btn main" disabled={change.isPending}>

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { Suspense, useState } from 'react'
 import type { Conflict } from '../../../features/sync/schema.ts'
 import { kinds } from '../../../records/names.ts'
+import { TextArea } from '../../components/form/fields.tsx'
 import { ProblemBox, Skeleton } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { lazy } from '../../lazy.ts'
@@ -138,16 +139,13 @@ function Writing({ first, busy, onSave, onEnd }: WritingProps) {
         onSave(text)
       }}
     >
-      <label className="field">
-        <span>{words.value}</span>
-        <textarea
-          className="input"
-          rows={Math.min(12, text.split('\n').length + 1)}
-          value={text}
-          ref={(field) => field?.focus()}
-          onChange={(event) => setText(event.currentTarget.value)}
-        />
-      </label>
+      <TextArea
+        label={words.value}
+        rows={Math.min(12, text.split('\n').length + 1)}
+        value={text}
+        ref={(field) => field?.focus()}
+        onText={setText}
+      />
       <span className="row">
         <button type="submit" className="btn main" disabled={busy}>
           {words.save}

@@ -5,6 +5,7 @@ import { type FormEvent, useState } from 'react'
 import type { DecisionDetail, DecisionLogged } from '../../../features/decisions/schema.ts'
 import { newKey } from '../../api.ts'
 import { Dialog } from '../../components/dialog.tsx'
+import { Field, Select, TextArea } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { isProblem } from '../../problem.ts'
 import { projectsQuery } from '../../session.ts'
@@ -19,45 +20,30 @@ const linesIn = (text: string): string[] => [...new Set(text.split('\n').map((li
 function Texts({ decision }: { decision?: DecisionDetail | undefined }) {
   return (
     <>
-      <label className="field">
-        <span>{words.name}</span>
-        <input className="input" name="title" required maxLength={200} defaultValue={decision?.title} />
-      </label>
-      <label className="field">
-        <span>{words.what}</span>
-        <textarea
-          className="input area"
-          name="decision"
-          rows={3}
-          required
-          maxLength={20_000}
-          defaultValue={decision?.decision}
-        />
-      </label>
-      <label className="field">
-        <span>{words.rationale}</span>
-        <textarea
-          className="input area"
-          name="rationale"
-          rows={2}
-          maxLength={20_000}
-          defaultValue={decision?.rationale ?? ''}
-        />
-      </label>
-      <label className="field">
-        <span>{words.context}</span>
-        <textarea
-          className="input area"
-          name="context"
-          rows={2}
-          maxLength={20_000}
-          defaultValue={decision?.context ?? ''}
-        />
-      </label>
-      <label className="field">
-        <span>{words.tagList}</span>
-        <input className="input" name="tags" defaultValue={decision?.tags.join(', ')} />
-      </label>
+      <Field label={words.name} name="title" required maxLength={200} defaultValue={decision?.title} />
+      <TextArea
+        label={words.what}
+        name="decision"
+        rows={3}
+        required
+        maxLength={20_000}
+        defaultValue={decision?.decision}
+      />
+      <TextArea
+        label={words.rationale}
+        name="rationale"
+        rows={2}
+        maxLength={20_000}
+        defaultValue={decision?.rationale ?? ''}
+      />
+      <TextArea
+        label={words.context}
+        name="context"
+        rows={2}
+        maxLength={20_000}
+        defaultValue={decision?.context ?? ''}
+      />
+      <Field label={words.tagList} name="tags" defaultValue={decision?.tags.join(', ')} />
     </>
   )
 }
@@ -108,21 +94,14 @@ export function LogDialog({ supersedes, onClose, onLogged }: LogProps) {
     <Dialog title={title} open onClose={onClose}>
       <form className="stack s4" onSubmit={send}>
         <Texts />
-        <label className="field">
-          <span>{words.options}</span>
-          <textarea className="input area" name="alternatives" rows={2} />
-        </label>
-        <label className="field">
-          <span>{words.teamOrProject}</span>
-          <select className="input" name="project" defaultValue={supersedes?.projectId ?? ''}>
-            <option value="">{words.wholeTeam}</option>
-            {projects.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <TextArea label={words.options} name="alternatives" rows={2} />
+        <Select
+          label={words.teamOrProject}
+          name="project"
+          defaultValue={supersedes?.projectId ?? ''}
+          none={words.wholeTeam}
+          options={projects}
+        />
         <label className="row">
           <input type="checkbox" name="proposed" /> {words.asProposal}
         </label>

@@ -6,6 +6,7 @@ import type { Evidence } from '../../../features/projects/workflow/workflow-sche
 import type { FeatureView } from '../../../features/workflow/schema.ts'
 import { priorities } from '../../../records/work.ts'
 import { Dialog } from '../../components/dialog.tsx'
+import { Field, Select, TextArea } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { isProblem } from '../../problem.ts'
 import { agentsQuery, membersQuery } from '../../session.ts'
@@ -63,14 +64,8 @@ const TestResult = () => (
       <input className="input mono" name="command" maxLength={500} />
     </label>
     <div className="two">
-      <label className="field">
-        <span>{words.testsPassed}</span>
-        <input className="input" name="passed" type="number" min={0} />
-      </label>
-      <label className="field">
-        <span>{words.testsFailed}</span>
-        <input className="input" name="failed" type="number" min={0} defaultValue={0} />
-      </label>
+      <Field label={words.testsPassed} name="passed" type="number" min={0} />
+      <Field label={words.testsFailed} name="failed" type="number" min={0} defaultValue={0} />
     </div>
   </>
 )
@@ -100,10 +95,7 @@ export function EvidenceDialog({ feature, act, onClose, gate }: Props & { gate: 
   return (
     <Dialog title={words.evidenceTitle(inWords(gate))} open onClose={onClose}>
       <Form act={act} submit={words.advance(inWords(feature.next?.to ?? ''))} onSubmit={send}>
-        <label className="field">
-          <span>{words.evidence.summary}</span>
-          <textarea className="input area" name="summary" rows={2} required maxLength={10_000} />
-        </label>
+        <TextArea label={words.evidence.summary} name="summary" rows={2} required maxLength={10_000} />
         {wanted.has('tests') && <TestResult />}
         {lists
           .toSorted((a, b) => Number(wanted.has(b)) - Number(wanted.has(a)))
@@ -147,10 +139,7 @@ export function OverrideDialog({ feature, act, onClose }: Props) {
               ))}
           </select>
         </label>
-        <label className="field">
-          <span>{words.reason}</span>
-          <textarea className="input area" name="reason" rows={2} required maxLength={1000} />
-        </label>
+        <TextArea label={words.reason} name="reason" rows={2} required maxLength={1000} />
       </Form>
     </Dialog>
   )
@@ -185,51 +174,25 @@ export function EditDialog({ feature, act, onClose }: Props) {
   return (
     <Dialog title={words.edit.replace('…', '')} open onClose={onClose}>
       <Form act={act} submit={words.save} onSubmit={send}>
-        <label className="field">
-          <span>{words.title}</span>
-          <input className="input" name="title" defaultValue={feature.title} required maxLength={200} />
-        </label>
-        <label className="field">
-          <span>{words.description}</span>
-          <textarea
-            className="input area"
-            name="description"
-            rows={6}
-            maxLength={50_000}
-            defaultValue={feature.description ?? ''}
-          />
-        </label>
+        <Field label={words.title} name="title" defaultValue={feature.title} required maxLength={200} />
+        <TextArea
+          label={words.description}
+          name="description"
+          rows={6}
+          maxLength={50_000}
+          defaultValue={feature.description ?? ''}
+        />
         <div className="two">
-          <label className="field">
-            <span>{words.priority}</span>
-            <select className="input" name="priority" defaultValue={feature.priority}>
-              {priorities.map((priority) => (
-                <option key={priority} value={priority}>
-                  {priorityNames[priority]}
-                </option>
-              ))}
-            </select>
-          </label>
-          <label className="field">
-            <span>{words.assignee}</span>
-            <select className="input" value={assignee} onChange={(event) => setAssignee(event.currentTarget.value)}>
-              <option value="">{words.nobody}</option>
-              {parties.map(({ id, name }) => (
-                <option key={id} value={id}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          </label>
+          <Select
+            label={words.priority}
+            name="priority"
+            defaultValue={feature.priority}
+            options={priorities.map((priority) => ({ value: priority, label: priorityNames[priority] }))}
+          />
+          <Select label={words.assignee} value={assignee} onText={setAssignee} none={words.nobody} options={parties} />
         </div>
-        <label className="field">
-          <span>{words.taskKeys}</span>
-          <input className="input" name="tasks" defaultValue={feature.tasks.map(({ key }) => key).join(', ')} />
-        </label>
-        <label className="field">
-          <span>{words.specRef}</span>
-          <input className="input" name="spec" defaultValue={feature.spec?.slug ?? ''} />
-        </label>
+        <Field label={words.taskKeys} name="tasks" defaultValue={feature.tasks.map(({ key }) => key).join(', ')} />
+        <Field label={words.specRef} name="spec" defaultValue={feature.spec?.slug ?? ''} />
       </Form>
     </Dialog>
   )

@@ -2,6 +2,7 @@
 import { Check, Lock, RotateCcw } from 'lucide-react'
 import { useState } from 'react'
 import type { FeatureView } from '../../../features/workflow/schema.ts'
+import { TextArea } from '../../components/form/fields.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { day } from '../../times.ts'
@@ -71,17 +72,7 @@ function Verdict({ act, locked }: { act: Acting; locked: boolean }) {
   const failed = act.error && act.variables?.do === 'review' ? act.error : undefined
   return (
     <form className="stack rev" onSubmit={(event) => event.preventDefault()}>
-      <label className="field">
-        <span>{words.comment}</span>
-        <textarea
-          className="input area"
-          id="verdict"
-          rows={3}
-          maxLength={10_000}
-          value={comments}
-          onChange={(event) => setComments(event.currentTarget.value)}
-        />
-      </label>
+      <TextArea label={words.comment} id="verdict" rows={3} maxLength={10_000} value={comments} onText={setComments} />
       {failed && <ProblemBox error={failed} />}
       {locked && (
         <p className="row tight t12 soft notallowed" id="open-tasks">

@@ -3,6 +3,7 @@ import type { FeatureItem } from '../../../features/workflow/schema.ts'
 import { priorities } from '../../../records/work.ts'
 import { newKey } from '../../api.ts'
 import { Dialog } from '../../components/dialog.tsx'
+import { Field, Select, TextArea } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { priorityNames } from '../../words.ts'
 import { useCreate } from './queries.ts'
@@ -40,36 +41,21 @@ export function CreateDialog({ slug, onClose, onCreated }: Props) {
   return (
     <Dialog title={words.create} open onClose={onClose}>
       <form className="stack s4" onSubmit={send}>
-        <label className="field">
-          <span>{words.name}</span>
-          <input className="input" name="title" required maxLength={200} />
-        </label>
+        <Field label={words.name} name="title" required maxLength={200} />
         <div className="two">
-          <label className="field">
-            <span>{words.kind}</span>
-            <select className="input" name="kind">
-              {Object.entries(words.kinds).map(([kind, label]) => (
-                <option key={kind} value={kind}>
-                  {label}
-                </option>
-              ))}
-            </select>
-          </label>
-          <label className="field">
-            <span>{words.priority}</span>
-            <select className="input" name="priority" defaultValue="medium">
-              {priorities.map((priority) => (
-                <option key={priority} value={priority}>
-                  {priorityNames[priority]}
-                </option>
-              ))}
-            </select>
-          </label>
+          <Select
+            label={words.kind}
+            name="kind"
+            options={Object.entries(words.kinds).map(([kind, label]) => ({ value: kind, label: label }))}
+          />
+          <Select
+            label={words.priority}
+            name="priority"
+            defaultValue="medium"
+            options={priorities.map((priority) => ({ value: priority, label: priorityNames[priority] }))}
+          />
         </div>
-        <label className="field">
-          <span>{words.description}</span>
-          <textarea className="input area" name="description" rows={4} maxLength={50_000} />
-        </label>
+        <TextArea label={words.description} name="description" rows={4} maxLength={50_000} />
         {create.error && <ProblemBox error={create.error} />}
         <button type="submit" className="btn main" disabled={create.isPending}>
           {words.createIt}

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { newKey } from '../../api.ts'
 import { Dialog } from '../../components/dialog.tsx'
+import { Field, Select, TextArea } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useReport } from './queries.ts'
@@ -35,28 +36,14 @@ export function ReportDialog({ onClose }: { onClose(): void }) {
           send(new FormData(event.currentTarget))
         }}
       >
-        <label className="field">
-          <span>{words.heading}</span>
-          <input className="input" name="title" required maxLength={200} />
-        </label>
-        <label className="field">
-          <span>{words.description}</span>
-          <textarea className="input area" name="description" required rows={6} maxLength={20_000} />
-        </label>
-        <label className="field">
-          <span>{words.priority}</span>
-          <select
-            className="input"
-            value={priority}
-            onChange={(event) => setPriority(event.currentTarget.value as Priority)}
-          >
-            {priorities.map((value) => (
-              <option key={value} value={value}>
-                {words.priorities[value]}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Field label={words.heading} name="title" required maxLength={200} />
+        <TextArea label={words.description} name="description" required rows={6} maxLength={20_000} />
+        <Select
+          label={words.priority}
+          value={priority}
+          onChange={(event) => setPriority(event.currentTarget.value as Priority)}
+          options={priorities.map((value) => ({ value: value, label: words.priorities[value] }))}
+        />
         {report.error && <ProblemBox error={report.error} />}
         <span className="row">
           <span className="grow" />

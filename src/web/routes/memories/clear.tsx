@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Dialog } from '../../components/dialog.tsx'
+import { Field } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { count } from '../../words.ts'
@@ -36,15 +37,7 @@ export function ClearDialog({ about, onClose }: { about: About; onClose(): void 
       >
         {there !== undefined && <p>{words.clearText(memories(there))}</p>}
         {clear.data?.removed === false && <p className="flag warn">{words.changedMeanwhile}</p>}
-        <label className="field">
-          <span>{words.typeToConfirm(about.name)}</span>
-          <input
-            className="input"
-            value={typed}
-            autoComplete="off"
-            onChange={(event) => setTyped(event.currentTarget.value)}
-          />
-        </label>
+        <Field label={words.typeToConfirm(about.name)} value={typed} autoComplete="off" onText={setTyped} />
         {refused && <ProblemBox error={refused} />}
         <button
           type="submit"

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import type { MemoryRead } from '../../../features/memory/schema.ts'
 import { Editor } from '../../components/editor.tsx'
+import { Field } from '../../components/form/fields.tsx'
 import { words } from './words.ts'
 
 interface Fields {
@@ -35,20 +36,9 @@ export function MemoryForm({ memory, submit, busy, onSave, onCancel }: Props) {
         save()
       }}
     >
-      <label className="field">
-        <span>{words.memoryTitle}</span>
-        <input
-          className="input"
-          value={title}
-          maxLength={200}
-          onChange={(event) => setTitle(event.currentTarget.value)}
-        />
-      </label>
+      <Field label={words.memoryTitle} value={title} maxLength={200} onText={setTitle} />
       <Editor value={content} onChange={setContent} label={words.content} maxLength={32_768} rows={8} onSave={save} />
-      <label className="field">
-        <span>{words.tags}</span>
-        <input className="input" value={tags} onChange={(event) => setTags(event.currentTarget.value)} />
-      </label>
+      <Field label={words.tags} value={tags} onText={setTags} />
       <label className="field">
         <span>
           {words.importance} {Math.round(importance * 100)} %

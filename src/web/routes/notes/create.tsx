@@ -4,6 +4,7 @@ import { useState } from 'react'
 import type { Scope } from '../../../records/scopes.ts'
 import { newKey } from '../../api.ts'
 import { Dialog } from '../../components/dialog.tsx'
+import { Field, Select } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { projectsQuery } from '../../session.ts'
 import { useCreate } from './queries.ts'
@@ -40,35 +41,20 @@ export function CreateDialog({ project, onClose }: { project: string | undefined
           save(new FormData(event.currentTarget))
         }}
       >
-        <label className="field">
-          <span>{words.noteTitle}</span>
-          <input className="input" name="title" required maxLength={200} pattern=".*\S.*" />
-        </label>
-        <label className="field">
-          <span>{words.project}</span>
-          <select
-            className="input"
-            name="project"
-            defaultValue={projects.find(({ slug }) => slug === project)?.id ?? ''}
-          >
-            <option value="">{words.noProject}</option>
-            {projects.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label className="field">
-          <span>{words.whose}</span>
-          <select className="input" name="scope" defaultValue="team">
-            {scopes.map((scope) => (
-              <option key={scope} value={scope}>
-                {words.scopes[scope]}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Field label={words.noteTitle} name="title" required maxLength={200} pattern=".*\S.*" />
+        <Select
+          label={words.project}
+          name="project"
+          defaultValue={projects.find(({ slug }) => slug === project)?.id ?? ''}
+          none={words.noProject}
+          options={projects}
+        />
+        <Select
+          label={words.whose}
+          name="scope"
+          defaultValue="team"
+          options={scopes.map((scope) => ({ value: scope, label: words.scopes[scope] }))}
+        />
         {create.error && <ProblemBox error={create.error} />}
         <button type="submit" className="btn main" disabled={create.isPending}>
           {words.create}

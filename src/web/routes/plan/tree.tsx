@@ -1,5 +1,4 @@
 /** The rows of the plan. They are moved by pointer or by Alt and an arrow key, renamed and deleted in place. */
-
 import { combine } from '@atlaskit/pragmatic-drag-and-drop/combine'
 import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
 import { attachClosestEdge, extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge'

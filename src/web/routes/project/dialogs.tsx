@@ -5,6 +5,7 @@ import { useState } from 'react'
 import type { ProjectDetail } from '../../../features/projects/schema.ts'
 import { CopyLine } from '../../components/copy-line.tsx'
 import { Dialog } from '../../components/dialog.tsx'
+import { Field, TextArea } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { words as common } from '../../words.ts'
@@ -39,26 +40,14 @@ function Settings({ project, onClose }: Props) {
           mutate({ update: { name: name.trim(), description: description.trim() || null } }, { onSuccess: onClose })
         }}
       >
-        <label className="field">
-          <span>{words.edit.name}</span>
-          <input
-            className="input"
-            required
-            maxLength={100}
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
-        </label>
-        <label className="field">
-          <span>{words.edit.description}</span>
-          <textarea
-            className="input area"
-            rows={3}
-            maxLength={10_000}
-            value={description}
-            onChange={(event) => setDescription(event.currentTarget.value)}
-          />
-        </label>
+        <Field label={words.edit.name} required maxLength={100} value={name} onText={setName} />
+        <TextArea
+          label={words.edit.description}
+          rows={3}
+          maxLength={10_000}
+          value={description}
+          onText={setDescription}
+        />
         {project.can?.gates === true && (
           <label className="row">
             <input

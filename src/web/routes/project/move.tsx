@@ -3,6 +3,7 @@ import { useSuspenseQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { ProjectDetail } from '../../../features/projects/schema.ts'
+import { Select } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { teamsQuery } from '../../session.ts'
@@ -21,17 +22,14 @@ export function MoveProject({ project }: { project: ProjectDetail }) {
   if (asked) return <Confirmation project={project} team={asked} onCancel={() => setAsked(undefined)} />
   return (
     <div className="row inviteform">
-      <label className="field grow">
-        <span>{words.move.label}</span>
-        <select className="input" value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
-          <option value="">{words.move.choose}</option>
-          {teams.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Select
+        label={words.move.label}
+        grow
+        value={chosen}
+        onText={setChosen}
+        none={words.move.choose}
+        options={teams}
+      />
       <button
         type="button"
         className="btn"

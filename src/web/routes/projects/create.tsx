@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { newKey } from '../../api.ts'
 import { Dialog } from '../../components/dialog.tsx'
+import { Field, TextArea } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { useCreate } from './queries.ts'
 import { words } from './words.ts'
@@ -25,26 +26,8 @@ export default function CreateProject({ onClose }: { onClose(): void }) {
           )
         }}
       >
-        <label className="field">
-          <span>{words.name}</span>
-          <input
-            className="input"
-            required
-            maxLength={100}
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
-        </label>
-        <label className="field">
-          <span>{words.description}</span>
-          <textarea
-            className="input"
-            rows={3}
-            maxLength={10_000}
-            value={description}
-            onChange={(event) => setDescription(event.currentTarget.value)}
-          />
-        </label>
+        <Field label={words.name} required maxLength={100} value={name} onText={setName} />
+        <TextArea label={words.description} rows={3} maxLength={10_000} value={description} onText={setDescription} />
         {create.error && <ProblemBox error={create.error} />}
         <button type="submit" className="btn main" disabled={create.isPending || name.trim() === ''}>
           {words.create}

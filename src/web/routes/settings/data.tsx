@@ -5,6 +5,7 @@ import type { Status } from '../../../features/sync/schema.ts'
 import { accounts, ok, readFile, sync } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { CopyLine } from '../../components/copy-line.tsx'
+import { Field } from '../../components/form/fields.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
@@ -129,15 +130,7 @@ function Delete() {
           onClose={() => setAsking(false)}
         >
           <p>{w.deleteText}</p>
-          <label className="field">
-            <span>{w.type(email)}</span>
-            <input
-              className="input"
-              value={typed}
-              autoComplete="off"
-              onChange={(event) => setTyped(event.currentTarget.value)}
-            />
-          </label>
+          <Field label={w.type(email)} value={typed} autoComplete="off" onText={setTyped} />
         </Confirm>
       )}
     </Section>

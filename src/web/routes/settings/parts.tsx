@@ -1,5 +1,5 @@
 /** What the pages of the settings are made of. */
-import { type ComponentProps, type ReactNode, useId } from 'react'
+import type { ReactNode } from 'react'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { Retry } from '../../frame/failed.tsx'
@@ -17,44 +17,6 @@ export function Page({ title, about, children }: { title: string; about?: ReactN
     </div>
   )
 }
-
-interface FieldProps extends ComponentProps<'input'> {
-  label: string
-  hint?: string
-}
-
-export function Field({ label, hint, ...input }: FieldProps) {
-  const id = useId()
-  return (
-    <label className="field">
-      <span>{label}</span>
-      <input className="input" aria-describedby={hint ? id : undefined} {...input} />
-      {hint && (
-        <small id={id} className="soft t12">
-          {hint}
-        </small>
-      )}
-    </label>
-  )
-}
-
-interface SelectProps extends ComponentProps<'select'> {
-  label: string
-  options: readonly { value: string; label: string }[]
-}
-
-export const Select = ({ label, options, ...select }: SelectProps) => (
-  <label className="field">
-    <span>{label}</span>
-    <select className="input" {...select}>
-      {options.map(({ value, label }) => (
-        <option key={value} value={value}>
-          {label}
-        </option>
-      ))}
-    </select>
-  </label>
-)
 
 interface FormProps {
   verb: string

@@ -1,14 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import type { PreferencesAnswer, PreferencesPatch } from '../../../features/users/schema.ts'
 import { accounts, ok } from '../../api.ts'
+import { optionsOf, Select } from '../../components/form/fields.tsx'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { storeTheme, type Theme } from '../../theme.ts'
-import { Page, Select } from './parts.tsx'
+import { Page } from './parts.tsx'
 import { preferencesQuery, useChange } from './queries.ts'
 import { titles, preferenceWords as w, words } from './words.ts'
-
-const optionsOf = (names: Readonly<Record<string, string>>) =>
-  Object.entries(names).map(([value, label]) => ({ value, label }))
 
 /** Each choice is saved at once. */
 export function Settings() {

@@ -1,12 +1,13 @@
 import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import type { Invite } from '../../../features/invites/schema.ts'
 import { invites, ok } from '../../api.ts'
+import { Field, TextArea } from '../../components/form/fields.tsx'
 import { PicturePicker } from '../../components/picture-picker.tsx'
 import { Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { meQuery } from '../../session.ts'
-import { Field, Form, Items, Page } from './parts.tsx'
+import { Form, Items, Page } from './parts.tsx'
 import { savePicture, saveProfile, useAccountChange, useChange } from './queries.ts'
 import { titles, profileWords as w, words } from './words.ts'
 
@@ -42,10 +43,7 @@ export function Settings() {
           maxLength={63}
           pattern="[a-z0-9](-?[a-z0-9])*"
         />
-        <label className="field">
-          <span>{w.bio}</span>
-          <textarea className="input tall" name="bio" rows={3} maxLength={2000} defaultValue={me.bio ?? ''} />
-        </label>
+        <TextArea label={w.bio} name="bio" rows={3} maxLength={2000} defaultValue={me.bio ?? ''} />
         <Field label={w.timezone} name="timezone" defaultValue={me.timezone ?? ''} placeholder="Europe/Berlin" />
         <Field label={w.locale} name="locale" defaultValue={me.locale ?? ''} placeholder="de-DE" />
       </Form>

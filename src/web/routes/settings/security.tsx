@@ -1,9 +1,10 @@
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { accounts, ok } from '../../api.ts'
+import { Field } from '../../components/form/fields.tsx'
 import { Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { meQuery } from '../../session.ts'
-import { Field, Form, Page } from './parts.tsx'
+import { Form, Page } from './parts.tsx'
 import { titles, securityWords as w } from './words.ts'
 
 export function Settings() {

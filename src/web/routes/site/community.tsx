@@ -4,6 +4,7 @@ import { useParams, useRouteContext } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import type { CommunityPost } from '../../../features/community/schema.ts'
 import { Editor } from '../../components/editor.tsx'
+import { Field, TextArea } from '../../components/form/fields.tsx'
 import { Markdown } from '../../components/markdown.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
@@ -48,10 +49,7 @@ function PostForm({ saved, onDone }: FormProps) {
   }
   return (
     <form className="stack s4" onSubmit={submit}>
-      <label className="field">
-        <span>{words.title}</span>
-        <input className="input" name="title" required maxLength={200} defaultValue={saved?.title} />
-      </label>
+      <Field label={words.title} name="title" required maxLength={200} defaultValue={saved?.title} />
       <Editor label={words.content} value={content} onChange={setContent} maxLength={MOST} rows={14} />
       {save.error && <ProblemBox error={save.error} />}
       <p>
@@ -133,10 +131,7 @@ function Others({ post }: { post: CommunityPost }) {
             report.mutate({ id: post.id, reason: String(new FormData(event.currentTarget).get('reason')).trim() })
           }}
         >
-          <label className="field">
-            <span>{w.reason}</span>
-            <textarea className="input long" name="reason" rows={3} required maxLength={500} />
-          </label>
+          <TextArea label={w.reason} name="reason" rows={3} required maxLength={500} />
           {report.error && <ProblemBox error={report.error} />}
           <p>
             <button type="submit" className="btn" disabled={report.isPending}>

@@ -3,6 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ModeratedItem } from '../../../features/marketplace/schema.ts'
 import { Confirm } from '../../components/confirm.tsx'
+import { Field } from '../../components/form/fields.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { dayAndTime } from '../../times.ts'
@@ -261,15 +262,7 @@ function Hiding({ item: { kind, id, name }, change, onClose }: HidingProps) {
       onClose={onClose}
     >
       <p>{w.hideText}</p>
-      <label className="field">
-        <span>{w.reason}</span>
-        <input
-          className="input"
-          value={reason}
-          maxLength={500}
-          onChange={(event) => setReason(event.currentTarget.value)}
-        />
-      </label>
+      <Field label={w.reason} value={reason} maxLength={500} onText={setReason} />
     </Confirm>
   )
 }

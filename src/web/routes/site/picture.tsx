@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { SitePicture } from '../../../features/uploads/schema.ts'
 import { sendFile } from '../../api.ts'
+import { Field } from '../../components/form/fields.tsx'
 import { PicturePicker } from '../../components/picture-picker.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { words } from './words.ts'
@@ -51,14 +52,11 @@ export const CoverField = ({ coverId, coverAlt, onChange }: Cover & { onChange(c
     alt={coverAlt}
     onChange={(id) => onChange({ coverId: id, coverAlt: id && coverAlt })}
   >
-    <label className="field">
-      <span>{words.coverAlt}</span>
-      <input
-        className="input"
-        maxLength={300}
-        value={coverAlt ?? ''}
-        onChange={({ currentTarget: { value } }) => onChange({ coverId, coverAlt: value || null })}
-      />
-    </label>
+    <Field
+      label={words.coverAlt}
+      maxLength={300}
+      value={coverAlt ?? ''}
+      onText={(value) => onChange({ coverId, coverAlt: value || null })}
+    />
   </PictureField>
 )

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import type { Sponsor } from '../../../features/sponsors/schema.ts'
 import { Dialog } from '../../components/dialog.tsx'
+import { Field } from '../../components/form/fields.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
@@ -95,18 +96,9 @@ function SponsorForm({ saved, onClose }: { saved?: Sponsor; onClose(): void }) {
   return (
     <Dialog title={saved?.name ?? w.add} open onClose={onClose}>
       <form className="stack s4" onSubmit={submit}>
-        <label className="field">
-          <span>{w.name}</span>
-          <input className="input" name="name" required maxLength={100} defaultValue={saved?.name} />
-        </label>
-        <label className="field">
-          <span>{w.url}</span>
-          <input className="input" name="url" pattern="https://.+" maxLength={500} defaultValue={saved?.url ?? ''} />
-        </label>
-        <label className="field">
-          <span>{w.description}</span>
-          <input className="input" name="description" maxLength={300} defaultValue={saved?.description ?? ''} />
-        </label>
+        <Field label={w.name} name="name" required maxLength={100} defaultValue={saved?.name} />
+        <Field label={w.url} name="url" pattern="https://.+" maxLength={500} defaultValue={saved?.url ?? ''} />
+        <Field label={w.description} name="description" maxLength={300} defaultValue={saved?.description ?? ''} />
         <label className="field">
           <span>{w.tier}</span>
           <select className="input" name="tier" defaultValue={saved?.tier ?? 'bronze'}>
@@ -115,17 +107,14 @@ function SponsorForm({ saved, onClose }: { saved?: Sponsor; onClose(): void }) {
             ))}
           </select>
         </label>
-        <label className="field">
-          <span>{w.position}</span>
-          <input
-            className="input"
-            name="position"
-            type="number"
-            min={0}
-            max={10_000}
-            defaultValue={saved?.position ?? 0}
-          />
-        </label>
+        <Field
+          label={w.position}
+          name="position"
+          type="number"
+          min={0}
+          max={10_000}
+          defaultValue={saved?.position ?? 0}
+        />
         <label className="row t13">
           <input type="checkbox" name="active" defaultChecked={saved?.active ?? true} />
           <span>{w.active}</span>

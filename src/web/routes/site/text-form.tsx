@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { Page, Post } from '../../../features/site/content-schema.ts'
 import { Editor } from '../../components/editor.tsx'
+import { Field, Select, TextArea } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { Waiting } from '../admin/frame.tsx'
 import { useAdminChange } from '../admin/queries.ts'
@@ -97,35 +98,23 @@ function fieldsOf(kind: Kind, form: FormData) {
 
 const Names = ({ saved }: { saved?: Text }) => (
   <>
-    <label className="field">
-      <span>{words.title}</span>
-      <input className="input" name="title" required maxLength={200} defaultValue={saved?.title} />
-    </label>
-    <label className="field">
-      <span>{words.slug}</span>
-      <input
-        className="input"
-        name="slug"
-        maxLength={80}
-        pattern="[a-z0-9]+(-[a-z0-9]+)*"
-        title={words.slugHint}
-        defaultValue={saved?.slug}
-      />
-    </label>
-    <label className="field">
-      <span>{words.description}</span>
-      <input className="input" name="description" maxLength={300} defaultValue={saved?.description ?? ''} />
-    </label>
-    <label className="field">
-      <span>{words.from}</span>
-      <input
-        className="input"
-        name="publishedAt"
-        type="datetime-local"
-        title={words.fromHint}
-        defaultValue={local(saved?.publishedAt)}
-      />
-    </label>
+    <Field label={words.title} name="title" required maxLength={200} defaultValue={saved?.title} />
+    <Field
+      label={words.slug}
+      name="slug"
+      maxLength={80}
+      pattern="[a-z0-9]+(-[a-z0-9]+)*"
+      title={words.slugHint}
+      defaultValue={saved?.slug}
+    />
+    <Field label={words.description} name="description" maxLength={300} defaultValue={saved?.description ?? ''} />
+    <Field
+      label={words.from}
+      name="publishedAt"
+      type="datetime-local"
+      title={words.fromHint}
+      defaultValue={local(saved?.publishedAt)}
+    />
   </>
 )
 
@@ -135,10 +124,14 @@ const OfPage = ({ saved }: { saved?: Page }) => (
       <input type="checkbox" name="nav" defaultChecked={saved?.nav} />
       <span>{words.nav}</span>
     </label>
-    <label className="field">
-      <span>{words.position}</span>
-      <input className="input" name="position" type="number" min={0} max={10_000} defaultValue={saved?.position ?? 0} />
-    </label>
+    <Field
+      label={words.position}
+      name="position"
+      type="number"
+      min={0}
+      max={10_000}
+      defaultValue={saved?.position ?? 0}
+    />
   </>
 )
 
@@ -146,30 +139,16 @@ function OfPost({ saved }: { saved?: Post }) {
   const { data } = useQuery(categoriesQuery)
   return (
     <>
-      <label className="field">
-        <span>{words.excerpt}</span>
-        <textarea className="input area" name="excerpt" rows={2} maxLength={500} defaultValue={saved?.excerpt ?? ''} />
-      </label>
-      <label className="field">
-        <span>{words.category}</span>
-        <select
-          key={data ? 'known' : 'waiting'}
-          className="input"
-          name="categoryId"
-          defaultValue={saved?.categoryId ?? ''}
-        >
-          <option value="">{words.noCategory}</option>
-          {data?.items.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label className="field">
-        <span>{words.tags}</span>
-        <input className="input" name="tags" defaultValue={saved?.tags.join(', ')} />
-      </label>
+      <TextArea label={words.excerpt} name="excerpt" rows={2} maxLength={500} defaultValue={saved?.excerpt ?? ''} />
+      <Select
+        label={words.category}
+        key={data ? 'known' : 'waiting'}
+        name="categoryId"
+        defaultValue={saved?.categoryId ?? ''}
+        none={words.noCategory}
+        options={data?.items ?? []}
+      />
+      <Field label={words.tags} name="tags" defaultValue={saved?.tags.join(', ')} />
     </>
   )
 }

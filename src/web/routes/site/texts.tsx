@@ -1,6 +1,7 @@
 /** Pages, posts and categories of the public site. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { Field } from '../../components/form/fields.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { ago } from '../../times.ts'
@@ -160,10 +161,7 @@ function Categories() {
           if (name) create.mutate({ name }, { onSuccess: () => form.reset() })
         }}
       >
-        <label className="field grow">
-          <span>{words.categoryName}</span>
-          <input className="input" name="name" required maxLength={60} />
-        </label>
+        <Field label={words.categoryName} grow name="name" required maxLength={60} />
         <button type="submit" className="btn" disabled={create.isPending}>
           {words.add}
         </button>

@@ -4,6 +4,7 @@ import type { SkillDetail } from '../../../features/skills/schema.ts'
 import { newKey } from '../../api.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { Editor } from '../../components/editor.tsx'
+import { Field, TextArea } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { isProblem } from '../../problem.ts'
 import { type useChange, useCreate } from './queries.ts'
@@ -16,24 +17,9 @@ const textOf = (form: FormData, name: string): string => String(form.get(name) ?
 
 const Names = ({ skill }: { skill?: SkillDetail }) => (
   <>
-    <label className="field">
-      <span>{words.name}</span>
-      <input className="input" name="name" required maxLength={100} defaultValue={skill?.name} />
-    </label>
-    <label className="field">
-      <span>{words.when}</span>
-      <textarea
-        className="input area"
-        name="description"
-        rows={2}
-        maxLength={1024}
-        defaultValue={skill?.description ?? ''}
-      />
-    </label>
-    <label className="field">
-      <span>{words.tagList}</span>
-      <input className="input" name="tags" defaultValue={skill?.tags.join(', ')} />
-    </label>
+    <Field label={words.name} name="name" required maxLength={100} defaultValue={skill?.name} />
+    <TextArea label={words.when} name="description" rows={2} maxLength={1024} defaultValue={skill?.description ?? ''} />
+    <Field label={words.tagList} name="tags" defaultValue={skill?.tags.join(', ')} />
   </>
 )
 
@@ -108,10 +94,7 @@ export function CreateDialog({ onClose, onCreated }: { onClose(): void; onCreate
     <Dialog title={words.newTitle} open onClose={onClose}>
       <form className="stack s4" onSubmit={send}>
         <Names />
-        <label className="field">
-          <span>{words.content}</span>
-          <textarea className="input area" name="content" rows={8} />
-        </label>
+        <TextArea label={words.content} name="content" rows={8} />
         {create.error && <ProblemBox error={create.error} />}
         <button type="submit" className="btn main" disabled={create.isPending}>
           {words.create}

@@ -3,6 +3,7 @@ import { useRouteContext } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { newKey } from '../../api.ts'
 import { Dialog } from '../../components/dialog.tsx'
+import { Field, Select, TextArea } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { projectsQuery } from '../../session.ts'
 import { useCreate } from './queries.ts'
@@ -36,24 +37,14 @@ export function CreateDialog({ project, onClose, onCreated }: Props) {
   return (
     <Dialog title={words.newTitle} open onClose={onClose}>
       <form className="stack s4" onSubmit={send}>
-        <label className="field">
-          <span>{words.title}</span>
-          <input className="input" name="title" required maxLength={200} />
-        </label>
-        <label className="field">
-          <span>{words.chooseProject}</span>
-          <select className="input" name="project" defaultValue={project}>
-            {projects.map(({ id, slug, name }) => (
-              <option key={id} value={slug}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label className="field">
-          <span>{words.content}</span>
-          <textarea className="input area" name="content" rows={8} required />
-        </label>
+        <Field label={words.title} name="title" required maxLength={200} />
+        <Select
+          label={words.chooseProject}
+          name="project"
+          defaultValue={project}
+          options={projects.map(({ slug, name }) => ({ value: slug, label: name }))}
+        />
+        <TextArea label={words.content} name="content" rows={8} required />
         {create.error && <ProblemBox error={create.error} />}
         <button type="submit" className="btn main" disabled={create.isPending}>
           {words.create}

@@ -4,6 +4,7 @@ import type { Spec, SpecDetail } from '../../../features/specs/schema.ts'
 import { Diff } from '../../components/diff.tsx'
 import { Editor } from '../../components/editor.tsx'
 import { useSetFoot } from '../../components/foot.tsx'
+import { Field } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { isProblem } from '../../problem.ts'
 import { merged } from '../note/merging.ts'
@@ -65,16 +66,7 @@ export function Writing({ spec, onEnd }: { spec: SpecDetail; onEnd(): void }) {
   }
   return (
     <form className="stack s4" onSubmit={submit}>
-      <label className="field">
-        <span>{words.title}</span>
-        <input
-          className="input"
-          required
-          maxLength={200}
-          value={text.title}
-          onChange={(event) => write({ title: event.currentTarget.value })}
-        />
-      </label>
+      <Field label={words.title} required maxLength={200} value={text.title} onText={(title) => write({ title })} />
       <Editor
         label={words.content}
         value={text.content}
@@ -84,15 +76,7 @@ export function Writing({ spec, onEnd }: { spec: SpecDetail; onEnd(): void }) {
         isFocused
         onSave={() => save(base.version)}
       />
-      <label className="field">
-        <span>{words.message}</span>
-        <input
-          className="input"
-          maxLength={500}
-          value={text.message}
-          onChange={(event) => write({ message: event.currentTarget.value })}
-        />
-      </label>
+      <Field label={words.message} maxLength={500} value={text.message} onText={(message) => write({ message })} />
       {error && <ProblemBox error={error} />}
       <span className="row">
         <button type="submit" className="btn main" disabled={busy || text.content.trim() === ''}>

@@ -8,7 +8,7 @@ import { toast } from '../../components/toasts.tsx'
 import { useCommands } from '../../keys.ts'
 import { lazy } from '../../lazy.ts'
 import { type Change, type Outcome, useBatch } from './batch.ts'
-import type { Field } from './picker.tsx'
+import type { PickerField } from './picker.tsx'
 import type { Selection } from './selection.ts'
 import { words } from './words.ts'
 
@@ -20,13 +20,13 @@ const fields = [
   { field: 'assignee', key: 'a', Icon: UserPlus },
   { field: 'label', key: 'l', Icon: Tag },
   { field: 'due', key: 'd', Icon: Calendar },
-] as const satisfies readonly { field: Field; key: string; Icon: unknown }[]
+] as const satisfies readonly { field: PickerField; key: string; Icon: unknown }[]
 
 interface Props {
   projectId: string
   selection: Selection
   /** Tasks that a button of theirs asks to change. */
-  asked?: { field: Field; item: TaskItem } | undefined
+  asked?: { field: PickerField; item: TaskItem } | undefined
   onAnswered(): void
 }
 
@@ -44,13 +44,13 @@ function tellMissed({ changed, refused, unknown, reasons }: Outcome): void {
 export function ActBar({ projectId, selection, asked, onAnswered }: Props) {
   const { me } = useRouteContext({ from: '/inside' })
   const set = useSetFoot()
-  const [open, setOpen] = useState<{ field: Field; items: TaskItem[] }>()
+  const [open, setOpen] = useState<{ field: PickerField; items: TaskItem[] }>()
   const { mutate } = useBatch(projectId, (outcome) => {
     set({ right: words.changed(outcome.changed.length) })
     tellMissed(outcome)
   })
   const apply = (items: TaskItem[], change: Change) => items.length > 0 && mutate({ items, change })
-  const begin = (field: Field) => {
+  const begin = (field: PickerField) => {
     const items = selection.targets()
     if (items.length > 0) setOpen({ field, items })
   }

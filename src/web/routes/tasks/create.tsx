@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { newKey } from '../../api.ts'
 import { Dialog } from '../../components/dialog.tsx'
+import { Field } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { statusNames } from '../../words.ts'
 import { useCreate } from './queries.ts'
@@ -25,16 +26,7 @@ export function CreateDialog({ project, status, onClose }: Props) {
           create.mutate({ title: title.trim(), status, key }, { onSuccess: onClose })
         }}
       >
-        <label className="field">
-          <span>{words.taskTitle}</span>
-          <input
-            className="input"
-            value={title}
-            required
-            maxLength={200}
-            onChange={(event) => setTitle(event.currentTarget.value)}
-          />
-        </label>
+        <Field label={words.taskTitle} value={title} required maxLength={200} onText={setTitle} />
         {create.error && <ProblemBox error={create.error} />}
         <button type="submit" className="btn main" disabled={create.isPending || title.trim() === ''}>
           {words.create}

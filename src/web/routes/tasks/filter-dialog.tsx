@@ -2,8 +2,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useRouteContext } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { priorities, statuses } from '../../../records/work.ts'
 import { Dialog } from '../../components/dialog.tsx'
+import { Field, optionsOf } from '../../components/form/fields.tsx'
 import { agentsQuery, membersQuery } from '../../session.ts'
 import { priorityNames, statusNames } from '../../words.ts'
 import { countsQuery } from './queries.ts'
@@ -38,22 +38,13 @@ export default function FilterDialog({ projectId, search, onChange, onClose }: P
   return (
     <Dialog title={words.filter} open onClose={onClose}>
       <div className="stack s4 filters">
-        {several(
-          'status',
-          statuses.map((value) => ({ value, label: statusNames[value] })),
-        )}
-        {several(
-          'priority',
-          priorities.map((value) => ({ value, label: priorityNames[value] })),
-        )}
+        {several('status', optionsOf(statusNames))}
+        {several('priority', optionsOf(priorityNames))}
         {several('assignee', [{ value: 'none', label: words.nobody }, ...parties])}
         {several('holder', parties)}
         <Group
           title={words.filters.leased}
-          entries={[
-            { value: 'true', label: words.leased.true },
-            { value: 'false', label: words.leased.false },
-          ]}
+          entries={optionsOf(words.leased)}
           chosen={search.leased === undefined ? [] : [String(search.leased)]}
           onToggle={(value) => onChange({ leased: String(search.leased) === value ? undefined : value === 'true' })}
         />
@@ -72,15 +63,14 @@ export default function FilterDialog({ projectId, search, onChange, onClose }: P
         )}
         <div className="row wrap">
           {(['dueAfter', 'dueBefore'] as const).map((name) => (
-            <label key={name} className="field grow">
-              <span>{words.filters[name]}</span>
-              <input
-                className="input"
-                type="date"
-                value={search[name] ?? ''}
-                onChange={(event) => onChange({ [name]: event.currentTarget.value || undefined })}
-              />
-            </label>
+            <Field
+              key={name}
+              label={words.filters[name]}
+              grow
+              type="date"
+              value={search[name] ?? ''}
+              onText={(day) => onChange({ [name]: day || undefined })}
+            />
           ))}
         </div>
       </div>

@@ -13,7 +13,7 @@ import { BoardView } from './board-view.tsx'
 import { CreateDialog } from './create.tsx'
 import { TaskList } from './list.tsx'
 import { EscapeKey, useKeysOfPage } from './page-keys.tsx'
-import type { Field } from './picker.tsx'
+import type { PickerField } from './picker.tsx'
 import { QueryChips } from './query-chips.tsx'
 import { isWhole, none, type TaskSearch } from './search.ts'
 import type { Selection } from './selection.ts'
@@ -51,7 +51,7 @@ export function TasksPage() {
   const [adding, setAdding] = useState<'backlog' | 'todo'>()
   const [dialog, setDialog] = useState<'filter' | 'views'>()
   const [total, setTotal] = useState<number>()
-  const [asked, setAsked] = useState<{ field: Field; item: TaskItem }>()
+  const [asked, setAsked] = useState<{ field: PickerField; item: TaskItem }>()
   const narrow = useCallback(
     (change: Partial<TaskSearch>) => void navigate({ search: (before) => ({ ...before, ...change }) }),
     [navigate],

@@ -6,6 +6,7 @@ import { type ReactNode, useState } from 'react'
 import type { TaskItem } from '../../../features/tasks/schema.ts'
 import { priorities, statuses } from '../../../records/work.ts'
 import { Dialog } from '../../components/dialog.tsx'
+import { Field } from '../../components/form/fields.tsx'
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { agentsQuery, membersQuery } from '../../session.ts'
@@ -14,10 +15,10 @@ import type { Change } from './batch.ts'
 import { countsQuery } from './queries.ts'
 import { words } from './words.ts'
 
-export type Field = 'status' | 'priority' | 'assignee' | 'label' | 'due'
+export type PickerField = 'status' | 'priority' | 'assignee' | 'label' | 'due'
 
 interface Props {
-  field: Field
+  field: PickerField
   projectId: string
   items: readonly TaskItem[]
   onChange(change: Change): void
@@ -170,10 +171,7 @@ function DueField({ items, onChange }: Pick<Props, 'items' | 'onChange'>) {
         onChange({ dueAt: value === '' ? null : value })
       }}
     >
-      <label className="field">
-        <span>{words.fields.due}</span>
-        <input className="input" type="date" value={value} onChange={(event) => setValue(event.currentTarget.value)} />
-      </label>
+      <Field label={words.fields.due} type="date" value={value} onText={setValue} />
       <span className="row">
         <button type="button" className="btn" onClick={() => onChange({ dueAt: null })}>
           {words.noDue}

@@ -1,5 +1,4 @@
 /** The forms of the page, its order, and the field that finds text. */
-
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { ArrowUpDown, ChartGantt, List, SquareKanban, Waypoints } from 'lucide-react'
 import { LazyMenu } from '../../components/lazy-menu.tsx'

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { Users, X } from 'lucide-react'
 import { useState } from 'react'
 import { Dialog } from '../../components/dialog.tsx'
+import { Field } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { useViewChange, viewsQuery } from './queries.ts'
 import { taskSearch } from './search.ts'
@@ -74,16 +75,7 @@ export default function ViewsDialog({ project, may, onClose }: Props) {
             change.mutate({ save }, { onSuccess: () => setName('') })
           }}
         >
-          <label className="field">
-            <span>{words.saved.name}</span>
-            <input
-              className="input"
-              value={name}
-              required
-              maxLength={80}
-              onChange={(event) => setName(event.currentTarget.value)}
-            />
-          </label>
+          <Field label={words.saved.name} value={name} required maxLength={80} onText={setName} />
           <label className="row">
             <input type="checkbox" checked={shared} onChange={(event) => setShared(event.currentTarget.checked)} />
             {words.saved.share}

@@ -3,6 +3,7 @@ import { type FormEvent, useRef } from 'react'
 import type { Role } from '../../../auth/policy.ts'
 import type { Invite, InviteSent } from '../../../features/invites/schema.ts'
 import { CopyButton } from '../../components/copy.tsx'
+import { Field, Select } from '../../components/form/fields.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { day } from '../../times.ts'
@@ -90,20 +91,13 @@ export function InviteForm({ gives, busy, onInvite }: FormProps) {
   }
   return (
     <form className="row inviteform" onSubmit={submit}>
-      <label className="field grow">
-        <span>{words.email}</span>
-        <input className="input" name="email" type="email" required maxLength={254} autoComplete="off" />
-      </label>
-      <label className="field">
-        <span>{words.role}</span>
-        <select className="input" name="role" defaultValue="member">
-          {gives.map((role) => (
-            <option key={role} value={role}>
-              {words.abilities[role]}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Field label={words.email} grow name="email" type="email" required maxLength={254} autoComplete="off" />
+      <Select
+        label={words.role}
+        name="role"
+        defaultValue="member"
+        options={gives.map((role) => ({ value: role, label: words.abilities[role] }))}
+      />
       <button type="submit" className="btn" disabled={busy}>
         {words.invite}
       </button>

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { FormEvent, ReactNode } from 'react'
+import { Field } from '../../components/form/fields.tsx'
 import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
 import { ago } from '../../times.ts'
 import { repositoriesQuery, useConnect, useCreateWorkspace, workspacesQuery } from './queries.ts'
@@ -129,10 +130,7 @@ function AddForm({ label, verb, busy, error, onAdd }: AddProps) {
   return (
     <form className="stack" onSubmit={submit}>
       <div className="row inviteform">
-        <label className="field grow">
-          <span>{label}</span>
-          <input className="input" name="text" required maxLength={100} autoComplete="off" />
-        </label>
+        <Field label={label} grow name="text" required maxLength={100} autoComplete="off" />
         <button type="submit" className="btn" disabled={busy}>
           {verb}
         </button>

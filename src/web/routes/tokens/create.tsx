@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react'
 import { type AgentClientName, clients } from '../../../clients.ts'
 import type { McpTokenCreated } from '../../../features/tokens/schema.ts'
 import { newKey } from '../../api.ts'
+import { Field, Select } from '../../components/form/fields.tsx'
 import { limitIn, ProjectLimit } from '../../components/project-limit.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { agentsQuery, projectsQuery } from '../../session.ts'
@@ -54,10 +55,7 @@ export function CreateToken({ agentId, onCreated }: Props) {
   }
   return (
     <form className="stack s4" onSubmit={submit}>
-      <label className="field">
-        <span>{words.form.name}</span>
-        <input className="input" name="name" defaultValue={words.form.nameHint} required maxLength={100} />
-      </label>
+      <Field label={words.form.name} name="name" defaultValue={words.form.nameHint} required maxLength={100} />
       <label className="field">
         <span>{words.form.program}</span>
         <select className="input" name="program">
@@ -79,16 +77,12 @@ export function CreateToken({ agentId, onCreated }: Props) {
       </label>
       <ProjectLimit projects={useQuery(projectsQuery(team.id)).data ?? []} />
       <ToolsetChoice />
-      <label className="field">
-        <span>{words.form.expires}</span>
-        <select className="input" name="days" defaultValue={90}>
-          {DAYS.map((days) => (
-            <option key={days} value={days}>
-              {words.form.days(days)}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Select
+        label={words.form.expires}
+        name="days"
+        defaultValue={90}
+        options={DAYS.map((days) => ({ value: days, label: words.form.days(days) }))}
+      />
       {create.error && <ProblemBox error={create.error} />}
       <button type="submit" className="btn main" disabled={create.isPending}>
         {words.create}
@@ -100,17 +94,14 @@ export function CreateToken({ agentId, onCreated }: Props) {
 function AgentChoice({ team, agentId }: { team: string; agentId?: string }) {
   const agents = useQuery(agentsQuery(team)).data ?? []
   return (
-    <label className="field">
-      <span>{words.form.agent}</span>
-      <select className="input" name="agent" defaultValue={agentId} key={agents.length}>
-        <option value="">{words.form.ownAgent}</option>
-        {agents.map((agent) => (
-          <option key={agent.id} value={agent.id}>
-            {agent.name}
-          </option>
-        ))}
-      </select>
-    </label>
+    <Select
+      label={words.form.agent}
+      name="agent"
+      defaultValue={agentId}
+      key={agents.length}
+      none={words.form.ownAgent}
+      options={agents.map((agent) => ({ value: agent.id, label: agent.name }))}
+    />
   )
 }
 

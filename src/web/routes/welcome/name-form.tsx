@@ -1,4 +1,5 @@
 import type { FormEvent } from 'react'
+import { Field } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 
 interface Props {
@@ -16,10 +17,7 @@ export function NameForm({ label, verb, mutation, onSubmit }: Props) {
   }
   return (
     <form className="row inviteform" onSubmit={submit}>
-      <label className="field grow">
-        <span>{label}</span>
-        <input className="input" name="name" required maxLength={100} pattern=".*\S.*" />
-      </label>
+      <Field label={label} grow name="name" required maxLength={100} pattern=".*\S.*" />
       <button type="submit" className="btn main" disabled={mutation.isPending}>
         {verb}
       </button>

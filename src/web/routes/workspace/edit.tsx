@@ -1,6 +1,7 @@
 import type { FormEvent } from 'react'
 import type { WorkspaceDetail } from '../../../features/workspaces/schema.ts'
 import { Dialog } from '../../components/dialog.tsx'
+import { Field, TextArea } from '../../components/form/fields.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { useWorkspaceChange } from './queries.ts'
 import { words } from './words.ts'
@@ -16,20 +17,14 @@ export function EditWorkspace({ workspace, onClose }: { workspace: WorkspaceDeta
   return (
     <Dialog title={words.edit} open onClose={onClose}>
       <form className="stack s4" onSubmit={submit}>
-        <label className="field">
-          <span>{words.name}</span>
-          <input className="input" name="name" required maxLength={100} defaultValue={workspace.name} />
-        </label>
-        <label className="field">
-          <span>{words.description}</span>
-          <textarea
-            className="input area"
-            name="description"
-            rows={3}
-            maxLength={2000}
-            defaultValue={workspace.description ?? ''}
-          />
-        </label>
+        <Field label={words.name} name="name" required maxLength={100} defaultValue={workspace.name} />
+        <TextArea
+          label={words.description}
+          name="description"
+          rows={3}
+          maxLength={2000}
+          defaultValue={workspace.description ?? ''}
+        />
         {error && <ProblemBox error={error} />}
         <button type="submit" className="btn main" disabled={isPending}>
           {words.save}

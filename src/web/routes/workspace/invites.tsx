@@ -4,6 +4,7 @@ import { type FormEvent, useRef } from 'react'
 import type { WorkspaceInvite, WorkspaceInviteSent } from '../../../features/workspaces/invite-schema.ts'
 import type { TeamAdd, WorkspaceDetail } from '../../../features/workspaces/schema.ts'
 import { CopyButton } from '../../components/copy.tsx'
+import { Field } from '../../components/form/fields.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { day } from '../../times.ts'
@@ -71,10 +72,7 @@ function InviteForm({ busy, onInvite }: FormProps) {
   }
   return (
     <form className="row inviteform" onSubmit={submit}>
-      <label className="field grow">
-        <span>{words.email}</span>
-        <input className="input" name="email" type="email" required maxLength={254} autoComplete="off" />
-      </label>
+      <Field label={words.email} grow name="email" type="email" required maxLength={254} autoComplete="off" />
       <label className="field">
         <span>{words.addRole}</span>
         <select className="input" name="role" defaultValue="editor">

@@ -1,5 +1,6 @@
 import type { FormEvent } from 'react'
 import type { TeamAdd, WorkspaceDetail } from '../../../features/workspaces/schema.ts'
+import { Select } from '../../components/form/fields.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { useWorkspaceChange } from './queries.ts'
@@ -107,16 +108,7 @@ function AddTeam({ workspace: { addable }, busy, onAdd }: AddProps) {
   if (addable.length === 0) return null
   return (
     <form className="row inviteform" onSubmit={submit}>
-      <label className="field grow">
-        <span>{words.add}</span>
-        <select className="input" name="team">
-          {addable.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Select label={words.add} grow name="team" options={addable} />
       <label className="field">
         <span>{words.addRole}</span>
         <select className="input" name="role" defaultValue="editor">
