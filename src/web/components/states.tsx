@@ -21,6 +21,18 @@ export const Skeleton = () => (
   </div>
 )
 
+export const Waiting = () => (
+  <AfterAMoment>
+    <Skeleton />
+  </AfterAMoment>
+)
+
+/** Shown until a query has data: why it failed, or that it is loading. */
+export function LoadStatus({ of: { data, error } }: { of: { data: unknown; error: Error | null } }) {
+  if (data !== undefined) return null
+  return error ? <ProblemBox error={error} /> : <Waiting />
+}
+
 /** Four empty lines of a staff: the picture of a page where nothing has happened yet. */
 export function Empty({ title, children }: { title: string; children: ReactNode }) {
   return (

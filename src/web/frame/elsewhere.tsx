@@ -6,7 +6,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, Navigate, useLocation } from '@tanstack/react-router'
 import { recordPathIn } from '../../records/names.ts'
 import { isThere } from '../api.ts'
-import { AfterAMoment, Empty, Skeleton } from '../components/states.tsx'
+import { Empty, Waiting } from '../components/states.tsx'
 import { teamsQuery } from '../session.ts'
 import { words } from '../words.ts'
 
@@ -28,12 +28,7 @@ export function Elsewhere({ otherwise }: { otherwise: React.ReactNode }) {
   })
   if (!path || (teams && teams.length < 2) || having?.length === 0) return otherwise
   const [only, second] = having ?? []
-  if (!only)
-    return (
-      <AfterAMoment>
-        <Skeleton />
-      </AfterAMoment>
-    )
+  if (!only) return <Waiting />
   if (!second) return <Navigate to={pathname} search={{ ...search, team: only.slug }} replace />
   return (
     <div className="scroll">

@@ -3,7 +3,7 @@ import type { UseInfiniteQueryResult, UseQueryResult } from '@tanstack/react-que
 import { Link, useRouteContext } from '@tanstack/react-router'
 import { Fragment, type ReactNode } from 'react'
 import { Field } from '../../components/form/fields.tsx'
-import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { ProblemBox, Waiting } from '../../components/states.tsx'
 import { Missing, Retry } from '../../frame/failed.tsx'
 import { isProblem } from '../../problem.ts'
 import { dayAndTime } from '../../times.ts'
@@ -160,12 +160,6 @@ export const Failure = ({ error }: { error: Error }) => (
   <ProblemBox error={error}>
     <Retry />
   </ProblemBox>
-)
-
-export const Waiting = () => (
-  <AfterAMoment>
-    <Skeleton />
-  </AfterAMoment>
 )
 
 /** A field that filters once it is sent. */

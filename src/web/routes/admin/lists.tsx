@@ -3,12 +3,12 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { CopyLine } from '../../components/copy-line.tsx'
 import { MailAddress } from '../../components/mail-address.tsx'
-import { ProblemBox } from '../../components/states.tsx'
+import { ProblemBox, Waiting } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { dayAndTime } from '../../times.ts'
 import { InstanceSettings } from '../site/instance-settings.tsx'
 import { words as siteWords } from '../site/words.ts'
-import { AdminFrame, Find, Listed, Table, Waiting, What, Who } from './frame.tsx'
+import { AdminFrame, Find, Listed, Table, What, Who } from './frame.tsx'
 import {
   auditQuery,
   backupsQuery,

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import { ProblemBox } from '../../components/states.tsx'
+import { LoadStatus, ProblemBox, Waiting } from '../../components/states.tsx'
 import { dayAndTime, withTimes } from '../../times.ts'
-import { AdminFrame, Facts, Table, Waiting } from './frame.tsx'
+import { AdminFrame, Facts, Table } from './frame.tsx'
 import { doctorQuery, jobsQuery, stateQuery } from './queries.ts'
 import { words } from './words.ts'
 
@@ -15,7 +15,7 @@ export const StatePage = () => (
 
 function Figures() {
   const { data, error } = useQuery(stateQuery)
-  if (!data) return error ? <ProblemBox error={error} /> : <Waiting />
+  if (!data) return <LoadStatus of={{ data, error }} />
   const { database, disk, mail, jobs, connections } = data
   const facts: [string, string][] = [
     [words.state.version, data.version],

@@ -4,7 +4,7 @@ import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import type { AgentItem } from '../../../features/agents/schema.ts'
 import { agents, ok } from '../../api.ts'
 import { Avatar } from '../../components/party.tsx'
-import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { Empty, ProblemBox, Waiting } from '../../components/states.tsx'
 import { usePresent } from '../../presence.ts'
 import { words } from './words.ts'
 
@@ -48,11 +48,7 @@ export function AgentsPage() {
           </div>
         </header>
         {list.error && !items && <ProblemBox error={list.error} />}
-        {!items && !list.error && (
-          <AfterAMoment>
-            <Skeleton />
-          </AfterAMoment>
-        )}
+        {!items && !list.error && <Waiting />}
         {items?.length === 0 && <None status={status} />}
         {items && items.length > 0 && (
           <ul className="sheet">

@@ -4,7 +4,7 @@ import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import type { Analytics } from '../../../features/teams/schema.ts'
 import { ok, teams } from '../../api.ts'
 import { Avatar } from '../../components/party.tsx'
-import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { LoadStatus } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { day } from '../../times.ts'
 import { words } from './words.ts'
@@ -41,12 +41,7 @@ export function AnalyticsPage() {
             ))}
           </div>
         </header>
-        {error && !data && <ProblemBox error={error} />}
-        {!data && !error && (
-          <AfterAMoment>
-            <Skeleton />
-          </AfterAMoment>
-        )}
+        <LoadStatus of={{ data, error }} />
         {data && <Figures data={data} />}
         {data && <Changes data={data} />}
         {data && <Completed data={data} />}

@@ -4,7 +4,7 @@ import { Link, useNavigate, useRouteContext } from '@tanstack/react-router'
 import { Suspense, useEffect, useRef, useState } from 'react'
 import type { AiSession, AiSessionRead } from '../../../features/assistant/schema.ts'
 import { InlineField } from '../../components/inline-edit.tsx'
-import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { ProblemBox, Waiting } from '../../components/states.tsx'
 import { Compose } from '../../components/talk.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { lazy } from '../../lazy.ts'
@@ -38,9 +38,7 @@ export function Chat({ id }: { id: string }) {
   if (!chat.data)
     return (
       <section className="inp">
-        <AfterAMoment>
-          <Skeleton />
-        </AfterAMoment>
+        <Waiting />
       </section>
     )
   return (

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useParams, useRouteContext, useSearch } from '@tanstack/react-router'
 import { ArrowLeft } from 'lucide-react'
 import { useState } from 'react'
-import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { Empty, LoadStatus, ProblemBox } from '../../components/states.tsx'
 import { Compose } from '../../components/talk.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { projectsQuery } from '../../session.ts'
@@ -55,12 +55,7 @@ function Chats({ current }: { current: string | undefined }) {
           />
         </div>
       )}
-      {error && !data && <ProblemBox error={error} />}
-      {!data && !error && (
-        <AfterAMoment>
-          <Skeleton />
-        </AfterAMoment>
-      )}
+      <LoadStatus of={{ data, error }} />
       {data?.items.length === 0 && <p className="inend">{find ? words.noMatch : words.none}</p>}
       {data && data.items.length > 0 && (
         <ul>

@@ -1,7 +1,7 @@
 /** Changes of devices that met others' changes: the values beside each other, and which of them stays. */
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { CopyLine } from '../../components/copy-line.tsx'
-import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { Empty, ProblemBox, Waiting } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { words as common } from '../../words.ts'
 import { ConflictCard } from './card.tsx'
@@ -29,11 +29,7 @@ export function ConflictsPage() {
             </button>
           </ProblemBox>
         )}
-        {found.isPending && (
-          <AfterAMoment>
-            <Skeleton />
-          </AfterAMoment>
-        )}
+        {found.isPending && <Waiting />}
         {found.data && items.length === 0 && <Nothing />}
         {items.map((conflict) => (
           <ConflictCard key={conflict.id} conflict={conflict} />

@@ -6,7 +6,7 @@ import type { Home } from '../../../features/home/schema.ts'
 import { FeedRow } from '../../components/feed-row.tsx'
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
 import { Avatar, Clock, LeaseRing } from '../../components/party.tsx'
-import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { ProblemBox, Waiting } from '../../components/states.tsx'
 import { projectsQuery } from '../../session.ts'
 import { ago, due, lastCall, minutesUntil, shareLeft } from '../../times.ts'
 import { words as common, priorityNames, statusNames } from '../../words.ts'
@@ -68,12 +68,6 @@ function Sheet({ title, more, children }: SheetProps) {
     </section>
   )
 }
-
-const Waiting = () => (
-  <AfterAMoment>
-    <Skeleton />
-  </AfterAMoment>
-)
 
 function Needs() {
   const { data, error } = useInfiniteQuery(inboxQuery('needs'))

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { Suspense } from 'react'
 import { Markdown } from '../../components/markdown.tsx'
-import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { Empty, LoadStatus } from '../../components/states.tsx'
 import { lazy } from '../../lazy.ts'
 import { day, dayAndTime } from '../../times.ts'
 import { issuesQuery } from './queries.ts'
@@ -28,12 +28,7 @@ export function IssuesPage() {
             {words.report}
           </button>
         </header>
-        {error && !data && <ProblemBox error={error} />}
-        {!data && !error && (
-          <AfterAMoment>
-            <Skeleton />
-          </AfterAMoment>
-        )}
+        <LoadStatus of={{ data, error }} />
         {data?.items.length === 0 && (
           <Empty title={words.nothing}>
             <p className="soft">{words.nothingText}</p>

@@ -6,7 +6,7 @@ import type { Lane, Now } from '../../../features/now/schema.ts'
 import { Kbd, useFootLeft } from '../../components/foot.tsx'
 import { StatusGlyph } from '../../components/glyphs.tsx'
 import { type Span, TimeAxis } from '../../components/staff.tsx'
-import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { Empty, LoadStatus, ProblemBox } from '../../components/states.tsx'
 import { useCommands } from '../../keys.ts'
 import { lazy } from '../../lazy.ts'
 import { clockTime } from '../../times.ts'
@@ -54,12 +54,7 @@ export function NowPage() {
     <>
       <ViewBar data={data} hours={hours} />
       <div className="scroll nowlist">
-        {error && !data && <ProblemBox error={error} />}
-        {!data && !error && (
-          <AfterAMoment>
-            <Skeleton />
-          </AfterAMoment>
-        )}
+        <LoadStatus of={{ data, error }} />
         {data && <Lanes data={data} hours={hours} />}
       </div>
     </>

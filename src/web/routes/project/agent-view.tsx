@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { SquareTerminal } from 'lucide-react'
 import { useDeferredValue, useState } from 'react'
 import type { Brief } from '../../../features/sessions/schema.ts'
-import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { ProblemBox, Waiting } from '../../components/states.tsx'
 import { withTimes } from '../../times.ts'
 import { briefQuery } from './queries.ts'
 import { words } from './words.ts'
@@ -30,11 +30,7 @@ export function AgentView({ projectId }: { projectId: string }) {
         <span className="soft t12">{words.view.text}</span>
       </header>
       {error && <ProblemBox error={error} />}
-      {!data && !error && (
-        <AfterAMoment>
-          <Skeleton />
-        </AfterAMoment>
-      )}
+      {!data && !error && <Waiting />}
       {data && (
         <>
           <Budget brief={data.brief} budget={budget} onChange={setBudget} />

@@ -5,7 +5,7 @@ import { Settings2, Share2, Star } from 'lucide-react'
 import { Suspense, useState } from 'react'
 import type { ProjectDetail } from '../../../features/projects/schema.ts'
 import { BurnUp, forecast } from '../../components/chart.tsx'
-import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { LoadStatus } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { useFavourites } from '../../favourites.ts'
 import { lazy } from '../../lazy.ts'
@@ -155,12 +155,7 @@ function Burn({ progress: { data, error }, days, onDays }: BurnProps) {
           ))}
         </div>
       </header>
-      {error && !data && <ProblemBox error={error} />}
-      {!data && !error && (
-        <AfterAMoment>
-          <Skeleton />
-        </AfterAMoment>
-      )}
+      <LoadStatus of={{ data, error }} />
       {data && last && (
         <BurnUp
           days={data.days}

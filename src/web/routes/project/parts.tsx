@@ -6,7 +6,7 @@ import type { ReactNode } from 'react'
 import type { ProjectDetail } from '../../../features/projects/schema.ts'
 import { Meter } from '../../components/chart.tsx'
 import { Avatar } from '../../components/party.tsx'
-import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { ProblemBox, Waiting } from '../../components/states.tsx'
 import { ago, day, dayAndTime } from '../../times.ts'
 import { decidedQuery, epicsQuery, feedQuery, gatesQuery } from './queries.ts'
 import { words } from './words.ts'
@@ -34,11 +34,7 @@ function Sheet<T>({
         {end}
       </header>
       {error && data === undefined && <ProblemBox error={error} />}
-      {data === undefined && !error && (
-        <AfterAMoment>
-          <Skeleton />
-        </AfterAMoment>
-      )}
+      {data === undefined && !error && <Waiting />}
       {data !== undefined && children(data)}
     </section>
   )

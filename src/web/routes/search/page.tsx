@@ -6,7 +6,7 @@ import { type SearchName, searchNames } from '../../../records/names.ts'
 import type { Status } from '../../../records/work.ts'
 import { StatusGlyph } from '../../components/glyphs.tsx'
 import { QueryBar } from '../../components/query-bar.tsx'
-import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { Empty, LoadStatus } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { useAddress } from '../../record-address.ts'
 import { ago } from '../../times.ts'
@@ -67,17 +67,10 @@ const Start = () => (
   </Empty>
 )
 
-const Waiting = () => (
-  <AfterAMoment>
-    <Skeleton />
-  </AfterAMoment>
-)
-
 function ByWords({ search }: { search: FindSearch }) {
   const { team } = useRouteContext({ from: '/inside' })
   const { data, error } = useQuery(wordsQuery(team.id, search))
-  if (error && !data) return <ProblemBox error={error} />
-  if (!data) return <Waiting />
+  if (!data) return <LoadStatus of={{ data, error }} />
   if (data.items.length === 0) return <None search={search} />
   return (
     <>
@@ -106,8 +99,7 @@ function ByWords({ search }: { search: FindSearch }) {
 function ByMeaning({ search }: { search: FindSearch }) {
   const { team } = useRouteContext({ from: '/inside' })
   const { data, error } = useQuery(meaningQuery(team.id, search))
-  if (error && !data) return <ProblemBox error={error} />
-  if (!data) return <Waiting />
+  if (!data) return <LoadStatus of={{ data, error }} />
   if (data.sources.length === 0) return <None search={search} />
   return (
     <>

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
-import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { Empty, LoadStatus } from '../../components/states.tsx'
 import { agentsQuery, projectsQuery } from '../../session.ts'
 import { ago } from '../../times.ts'
 import { sessionsQuery } from './queries.ts'
@@ -16,12 +16,7 @@ export function SessionsPage() {
     <div className="scroll">
       <div className="page stack s4">
         <h1 className="h1">{words.title}</h1>
-        {error && !data && <ProblemBox error={error} />}
-        {!data && !error && (
-          <AfterAMoment>
-            <Skeleton />
-          </AfterAMoment>
-        )}
+        <LoadStatus of={{ data, error }} />
         {items?.length === 0 && (
           <Empty title={words.none}>
             <p className="soft">{words.noneText}</p>

@@ -4,7 +4,7 @@ import type { Integration, IntegrationPut, Provider } from '../../../features/in
 import { integrations, ok } from '../../api.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { Field } from '../../components/form/fields.tsx'
-import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { LoadStatus, ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { ago } from '../../times.ts'
 import { Secret } from './keys.tsx'
@@ -24,12 +24,7 @@ export function Settings() {
   const [signingKey, setSigningKey] = useState<string>()
   return (
     <Page title={titles.integrations} about={w.about}>
-      {error && !data && <ProblemBox error={error} />}
-      {!data && !error && (
-        <AfterAMoment>
-          <Skeleton />
-        </AfterAMoment>
-      )}
+      <LoadStatus of={{ data, error }} />
       {signingKey && (
         <>
           <p>{w.signingKey}</p>

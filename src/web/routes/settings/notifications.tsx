@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { accounts, ok } from '../../api.ts'
-import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { LoadStatus, ProblemBox } from '../../components/states.tsx'
 import { Page } from './parts.tsx'
 import { Toggle } from './preferences.tsx'
 import { preferencesQuery, useChange } from './queries.ts'
@@ -12,12 +12,7 @@ export function Settings() {
   const save = useChange((email: boolean) => ok(accounts.settings.preferences.patch({ notifications: { email } })))
   return (
     <Page title={titles.notifications}>
-      {error && !data && <ProblemBox error={error} />}
-      {!data && !error && (
-        <AfterAMoment>
-          <Skeleton />
-        </AfterAMoment>
-      )}
+      <LoadStatus of={{ data, error }} />
       {save.error && <ProblemBox error={save.error} />}
       {data && <Toggle label={w.mail} hint={w.mailHint} is={data.notifications.email} onChange={save.mutate} />}
       <p>

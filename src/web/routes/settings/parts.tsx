@@ -1,6 +1,6 @@
 /** What the pages of the settings are made of. */
 import type { ReactNode } from 'react'
-import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { ProblemBox, Waiting } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { Retry } from '../../frame/failed.tsx'
 import { words } from './words.ts'
@@ -66,12 +66,7 @@ export function Items<T extends { id: string }>({ items, error, item, label }: I
         <Retry />
       </ProblemBox>
     )
-  if (!items)
-    return (
-      <AfterAMoment>
-        <Skeleton />
-      </AfterAMoment>
-    )
+  if (!items) return <Waiting />
   if (items.length === 0) return <p className="soft">{words.none}</p>
   return (
     <ul className="sheet" aria-label={label}>

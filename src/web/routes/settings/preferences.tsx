@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { PreferencesAnswer, PreferencesPatch } from '../../../features/users/schema.ts'
 import { accounts, ok } from '../../api.ts'
 import { optionsOf, Select } from '../../components/form/fields.tsx'
-import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { LoadStatus, ProblemBox } from '../../components/states.tsx'
 import { storeTheme, type Theme } from '../../theme.ts'
 import { Page } from './parts.tsx'
 import { preferencesQuery, useChange } from './queries.ts'
@@ -14,12 +14,7 @@ export function Settings() {
   const save = useChange((patch: PreferencesPatch) => ok(accounts.settings.preferences.patch(patch)))
   return (
     <Page title={titles.preferences}>
-      {error && !data && <ProblemBox error={error} />}
-      {!data && !error && (
-        <AfterAMoment>
-          <Skeleton />
-        </AfterAMoment>
-      )}
+      <LoadStatus of={{ data, error }} />
       {save.error && <ProblemBox error={save.error} />}
       {data && <Choices now={data} onChange={save.mutate} />}
       <p className="soft t12" role="status">

@@ -4,8 +4,7 @@ import { type FormEvent, useState } from 'react'
 import type { Page, Post } from '../../../features/site/content-schema.ts'
 import { Editor } from '../../components/editor.tsx'
 import { Field, Select, TextArea } from '../../components/form/fields.tsx'
-import { ProblemBox } from '../../components/states.tsx'
-import { Waiting } from '../admin/frame.tsx'
+import { LoadStatus, ProblemBox } from '../../components/states.tsx'
 import { useAdminChange } from '../admin/queries.ts'
 import { type Cover, CoverField, sendPicture } from './picture.tsx'
 import { categoriesQuery, type Kind, saveText, textQuery } from './queries.ts'
@@ -24,7 +23,7 @@ interface Props {
 export function TextForm({ kind, id, onEnd }: Props) {
   const { data, error } = useQuery({ ...textQuery(kind, id ?? ''), enabled: id !== undefined })
   if (id === undefined) return <Fields kind={kind} onEnd={onEnd} />
-  if (!data) return error ? <ProblemBox error={error} /> : <Waiting />
+  if (!data) return <LoadStatus of={{ data, error }} />
   return <Fields key={data.version} kind={kind} saved={data} onEnd={onEnd} />
 }
 

@@ -5,7 +5,7 @@ import { Suspense, useState } from 'react'
 import type { SpecDetail } from '../../../features/specs/schema.ts'
 import { Kbd, useFootLeft, useSetFoot } from '../../components/foot.tsx'
 import { Markdown } from '../../components/markdown.tsx'
-import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { ProblemBox, Waiting } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { useKey } from '../../keys.ts'
 import { lazy } from '../../lazy.ts'
@@ -73,12 +73,6 @@ function Body({ spec }: { spec: SpecDetail }) {
     </section>
   )
 }
-
-const Waiting = () => (
-  <AfterAMoment>
-    <Skeleton />
-  </AfterAMoment>
-)
 
 interface ShownProps {
   spec: SpecDetail

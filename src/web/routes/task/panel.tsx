@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Link as LinkIcon, Maximize2, X } from 'lucide-react'
 import { useEffect, useRef } from 'react'
-import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { ProblemBox, Waiting } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { copyText } from '../../copy.ts'
 import { TaskBody } from './body.tsx'
@@ -41,13 +41,7 @@ export function TaskPanel({ taskKey, onClose }: { taskKey: string; onClose(): vo
         </button>
       </header>
       {error && !task ? <ProblemBox error={error} /> : null}
-      {task ? (
-        <TaskBody task={task} level={2} onGone={onClose} />
-      ) : (
-        <AfterAMoment>
-          <Skeleton />
-        </AfterAMoment>
-      )}
+      {task ? <TaskBody task={task} level={2} onGone={onClose} /> : <Waiting />}
     </section>
   )
 }

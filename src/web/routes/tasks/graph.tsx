@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
 import { StatusGlyph } from '../../components/glyphs.tsx'
-import { AfterAMoment, Empty, NoMatch, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { Empty, NoMatch, ProblemBox, Waiting } from '../../components/states.tsx'
 import { words as common, statusNames } from '../../words.ts'
 import { type Layout, layoutOf, type Node } from './graph-layout.ts'
 import { graphQuery } from './queries.ts'
@@ -26,12 +26,7 @@ export default function GraphView({ project, search, onOpen, onClear, onTotal }:
   const matching = layout?.layers.flat().filter(isWanted).length
   useEffect(() => onTotal(matching), [onTotal, matching])
   if (error && !data) return <ProblemBox error={error} />
-  if (!layout)
-    return (
-      <AfterAMoment>
-        <Skeleton />
-      </AfterAMoment>
-    )
+  if (!layout) return <Waiting />
   if (layout.layers.length === 0 && !isWhole(search))
     return (
       <div className="querywrap">

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { FormEvent, ReactNode } from 'react'
 import { Field } from '../../components/form/fields.tsx'
-import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { LoadStatus, ProblemBox } from '../../components/states.tsx'
 import { ago } from '../../times.ts'
 import { repositoriesQuery, useConnect, useCreateWorkspace, workspacesQuery } from './queries.ts'
 import { words } from './words.ts'
@@ -93,12 +93,7 @@ function Places<T extends { id: string }>({ title, about, none, items, error, ro
         {title} {items && <span className="soft t12">{items.length}</span>}
       </h2>
       <p className="soft">{about}</p>
-      {error && !items && <ProblemBox error={error} />}
-      {!items && !error && (
-        <AfterAMoment>
-          <Skeleton />
-        </AfterAMoment>
-      )}
+      <LoadStatus of={{ data: items, error }} />
       {items?.length === 0 && <p className="soft">{none}</p>}
       {items && items.length > 0 && (
         <ul className="sheet">

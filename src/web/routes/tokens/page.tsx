@@ -7,7 +7,7 @@ import type { McpToken } from '../../../features/tokens/schema.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { Kbd, useFootLeft } from '../../components/foot.tsx'
 import { useRemoval } from '../../components/removal.tsx'
-import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { Empty, LoadStatus } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useKey } from '../../keys.ts'
 import { teamsQuery } from '../../session.ts'
@@ -61,12 +61,7 @@ export function TokensPage() {
           {may && !made && <NewButton onClick={add} />}
         </header>
         {made && <NewTokenSheet key={made.token.id} made={made} team={name} onDone={() => setMade(undefined)} />}
-        {error && !data && <ProblemBox error={error} />}
-        {!data && !error && (
-          <AfterAMoment>
-            <Skeleton />
-          </AfterAMoment>
-        )}
+        <LoadStatus of={{ data, error }} />
         {data?.items.length === 0 && !made && (
           <Empty title={words.none}>
             <p className="soft">{words.noneText}</p>

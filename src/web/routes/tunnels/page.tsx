@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useRouteContext } from '@tanstack/react-router'
 import type { Tunnel } from '../../../features/tunnels/schema.ts'
 import { CopyLine } from '../../components/copy-line.tsx'
-import { AfterAMoment, Empty, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { Empty, LoadStatus } from '../../components/states.tsx'
 import { ago, dayAndTime } from '../../times.ts'
 import { Controls, Services, tones } from './parts.tsx'
 import { tunnelsQuery } from './queries.ts'
@@ -20,12 +20,7 @@ export function TunnelsPage() {
           <h1 className="h1">{words.title}</h1>
           <p className="soft">{words.about}</p>
         </header>
-        {error && !data && <ProblemBox error={error} />}
-        {!data && !error && (
-          <AfterAMoment>
-            <Skeleton />
-          </AfterAMoment>
-        )}
+        <LoadStatus of={{ data, error }} />
         {data?.items.length === 0 && (
           <Empty title={words.none}>
             <p className="soft">{words.noneText}</p>

@@ -3,7 +3,7 @@ import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import { Check } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
-import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { LoadStatus, ProblemBox } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { teamsQuery } from '../../session.ts'
 import { InviteForm, Sent } from '../team/invites.tsx'
@@ -81,7 +81,7 @@ function InviteStep({ onDone }: { onDone(): void }) {
   const { team } = useRouteContext({ from: '/inside' })
   const { data, error } = useQuery(teamMembersQuery(team.id))
   const invite = useInvite(team.id)
-  if (!data) return error ? <ProblemBox error={error} /> : <Waiting />
+  if (!data) return <LoadStatus of={{ data, error }} />
   return (
     <>
       <p className="soft">{words.invite.about}</p>
@@ -115,9 +115,3 @@ function TokenStep({ onDone }: { onDone(): void }) {
     </>
   )
 }
-
-const Waiting = () => (
-  <AfterAMoment>
-    <Skeleton />
-  </AfterAMoment>
-)

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import type { WorkspaceDetail } from '../../../features/workspaces/schema.ts'
 import { Meter } from '../../components/chart.tsx'
 import { Confirm } from '../../components/confirm.tsx'
-import { AfterAMoment, ProblemBox, Skeleton } from '../../components/states.tsx'
+import { LoadStatus, ProblemBox } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { EditWorkspace } from './edit.tsx'
 import { WorkspaceInvites } from './invites.tsx'
@@ -87,12 +87,7 @@ function Projects({ id }: { id: string }) {
       <h2 className="h2">
         {words.projects} {data && <span className="soft t12">{data.items.length}</span>}
       </h2>
-      {error && !data && <ProblemBox error={error} />}
-      {!data && !error && (
-        <AfterAMoment>
-          <Skeleton />
-        </AfterAMoment>
-      )}
+      <LoadStatus of={{ data, error }} />
       {data?.items.length === 0 && (
         <p className="soft">
           {words.noProjects} {words.noProjectsText}
