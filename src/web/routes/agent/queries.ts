@@ -1,7 +1,8 @@
-import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import type { AgentDetail, AgentPatch } from '../../../features/agents/schema.ts'
 import type { TaskPage } from '../../../features/tasks/lists/list-schema.ts'
 import { agents, change, ok, tasks, tokens } from '../../api.ts'
+import { useWrite } from '../../lib/data.ts'
 
 export const agentQuery = (id: string) =>
   queryOptions({ queryKey: ['agent', id], queryFn: () => ok(agents.agents({ id }).get()) })
@@ -20,14 +21,9 @@ export const agentTokensQuery = (agentId: string) =>
     queryFn: async () => (await ok(tokens['mcp-tokens'].get({ query: { agentId, active: true, limit: 20 } }))).items,
   })
 
-export function useChangeAgent(agent: AgentDetail) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: (patch: AgentPatch) => ok(agents.agents({ id: agent.id }).put(patch, change(agent.version))),
-    onSettled: () =>
-      Promise.all([
-        cache.invalidateQueries({ queryKey: ['agent'] }),
-        cache.invalidateQueries({ queryKey: ['agents'] }),
-      ]),
-  })
-}
+export const useChangeAgent = (agent: AgentDetail) =>
+  useWrite(
+    (patch: AgentPatch) => ok(agents.agents({ id: agent.id }).put(patch, change(agent.version))),
+    ['agent'],
+    ['agents'],
+  )

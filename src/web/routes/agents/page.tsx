@@ -1,10 +1,11 @@
 /** The agents of a team: what each is for, and whether it works now. */
-import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouteContext } from '@tanstack/react-router'
 import type { AgentItem } from '../../../features/agents/schema.ts'
 import { agents, ok } from '../../api.ts'
 import { Avatar } from '../../components/party.tsx'
 import { Empty, ProblemBox, Waiting } from '../../components/states.tsx'
+import { pagedQuery } from '../../lib/data.ts'
 import { usePresent } from '../../presence.ts'
 import { words } from './words.ts'
 
@@ -13,13 +14,7 @@ const statuses = ['active', 'archived'] as const
 type Status = (typeof statuses)[number]
 
 const listQuery = (team: string, status: Status) =>
-  infiniteQueryOptions({
-    queryKey: ['agents', team, status],
-    queryFn: ({ pageParam }) =>
-      ok(agents.agents.get({ query: { status, limit: 30, ...(pageParam && { cursor: pageParam }) } })),
-    initialPageParam: '',
-    getNextPageParam: (page) => page.nextCursor,
-  })
+  pagedQuery(['agents', team, status], (page) => ok(agents.agents.get({ query: { status, limit: 30, ...page } })))
 
 export function AgentsPage() {
   const { team } = useRouteContext({ from: '/inside' })

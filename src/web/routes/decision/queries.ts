@@ -1,6 +1,7 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { DecisionCreate, DecisionDetail, DecisionPatch } from '../../../features/decisions/schema.ts'
 import { change, decisions, ok } from '../../api.ts'
+import { useWrite } from '../../lib/data.ts'
 
 export const decisionQuery = (id: string) =>
   queryOptions({ queryKey: ['decision', id], queryFn: () => ok(decisions.decisions({ id }).get()) })
@@ -34,20 +35,18 @@ export function useChange(decision: DecisionDetail) {
   })
 }
 
-export function useComment(id: string) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: ({ body, key }: { body: string; key: string }) =>
+export const useComment = (id: string) =>
+  useWrite(
+    ({ body, key }: { body: string; key: string }) =>
       ok(decisions.decisions({ id }).comments.post({ body }, change(undefined, key))),
-    onSettled: () => refresh(cache),
-  })
-}
+    ['decision'],
+    ['decisions'],
+  )
 
-export function useLog() {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: ({ key, ...decision }: DecisionCreate & { key: string }) =>
+export const useLog = () =>
+  useWrite(
+    ({ key, ...decision }: DecisionCreate & { key: string }) =>
       ok(decisions.decisions.post(decision, change(undefined, key))),
-    onSettled: () => refresh(cache),
-  })
-}
+    ['decision'],
+    ['decisions'],
+  )

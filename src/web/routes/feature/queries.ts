@@ -1,4 +1,4 @@
-import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import type {
   FeatureAdvance,
   FeatureOverride,
@@ -7,6 +7,7 @@ import type {
   FeatureView,
 } from '../../../features/workflow/schema.ts'
 import { activities, change, features, ok } from '../../api.ts'
+import { useWrite } from '../../lib/data.ts'
 
 export const featureQuery = (id: string) =>
   queryOptions({ queryKey: ['feature', id], queryFn: () => ok(features.features({ id }).get()) })
@@ -46,17 +47,7 @@ function send(feature: FeatureView, act: Act): Promise<unknown> {
 }
 
 /** What may be done with a feature. Each waits for the server: a gate is for the server to open. */
-export function useAct(feature: FeatureView) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: (act: Act) => send(feature, act),
-    onSettled: () =>
-      Promise.all([
-        cache.invalidateQueries({ queryKey: ['feature'] }),
-        cache.invalidateQueries({ queryKey: ['features'] }),
-      ]),
-  })
-}
+export const useAct = (feature: FeatureView) => useWrite((act: Act) => send(feature, act), ['feature'], ['features'])
 export type Acting = ReturnType<typeof useAct>
 
 /** Brings back a feature that was deleted. */

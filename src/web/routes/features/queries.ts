@@ -1,6 +1,7 @@
-import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import type { FeatureCreate } from '../../../features/workflow/schema.ts'
 import { change, features, ok } from '../../api.ts'
+import { pagedQuery, useWrite } from '../../lib/data.ts'
 import type { FeatureSearch } from './search.ts'
 
 export const workflowQuery = (slug: string) =>
@@ -17,23 +18,17 @@ const filtersOf = ({ q, assignee, kind, status }: FeatureSearch) => ({
 })
 
 export const featuresQuery = (slug: string, search: FeatureSearch) =>
-  infiniteQueryOptions({
-    queryKey: ['features', slug, filtersOf(search)],
-    queryFn: ({ pageParam }) =>
-      ok(
-        features.projects({ slug }).features.get({
-          query: { limit: 100, ...filtersOf(search), ...(pageParam && { cursor: pageParam }) },
-        }),
-      ),
-    initialPageParam: '',
-    getNextPageParam: (page) => page.nextCursor,
-  })
+  pagedQuery(['features', slug, filtersOf(search)], (page) =>
+    ok(
+      features.projects({ slug }).features.get({
+        query: { limit: 100, ...filtersOf(search), ...page },
+      }),
+    ),
+  )
 
-export function useCreate(slug: string) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: ({ key, ...feature }: FeatureCreate & { key: string }) =>
+export const useCreate = (slug: string) =>
+  useWrite(
+    ({ key, ...feature }: FeatureCreate & { key: string }) =>
       ok(features.projects({ slug }).features.post(feature, change(undefined, key))),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['features'] }),
-  })
-}
+    ['features'],
+  )

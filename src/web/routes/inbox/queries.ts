@@ -1,4 +1,4 @@
-import { type InfiniteData, infiniteQueryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { type InfiniteData, useMutation, useQueryClient } from '@tanstack/react-query'
 import type {
   Notification,
   NotificationCount,
@@ -7,17 +7,14 @@ import type {
   View,
 } from '../../../features/notifications/schema.ts'
 import { change, notifications, ok } from '../../api.ts'
+import { pagedQuery, useWrite } from '../../lib/data.ts'
 import { countQuery } from '../../session.ts'
 import { wrote } from '../../written.ts'
 
 export const inboxQuery = (view: View) =>
-  infiniteQueryOptions({
-    queryKey: ['notifications', 'list', view],
-    queryFn: ({ pageParam }) =>
-      ok(notifications.notifications.get({ query: { view, limit: 40, ...(pageParam && { cursor: pageParam }) } })),
-    initialPageParam: '',
-    getNextPageParam: (page) => page.nextCursor,
-  })
+  pagedQuery(['notifications', 'list', view], (page) =>
+    ok(notifications.notifications.get({ query: { view, limit: 40, ...page } })),
+  )
 
 export interface Mark {
   notification: Notification
@@ -89,10 +86,5 @@ const counted = (
   needs: counts.needs - Number(view === 'needs' && !stays.needs(next)),
 })
 
-export function useReadAll() {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: () => ok(notifications.notifications['read-all'].patch({}, change())),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['notifications'] }),
-  })
-}
+export const useReadAll = () =>
+  useWrite(() => ok(notifications.notifications['read-all'].patch({}, change())), ['notifications'])

@@ -1,6 +1,7 @@
-import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import type { MemoryScope } from '../../../records/names.ts'
 import { change, memories, ok } from '../../api.ts'
+import { pagedQuery, useWrite } from '../../lib/data.ts'
 import type { MemorySearch } from './search.ts'
 
 /** How many memories are loaded at once. */
@@ -11,27 +12,23 @@ const DAY = 86_400_000
 const daysAgo = (days: number): string => new Date(new Date().setHours(0, 0, 0, 0) - days * DAY).toISOString()
 
 export const memoriesQuery = (team: string, { scope, scopeId, tag, age, old, sort }: MemorySearch) =>
-  infiniteQueryOptions({
-    queryKey: ['memories', team, { scope, scopeId, tag, age, old, sort }],
-    queryFn: ({ pageParam }) =>
-      ok(
-        memories.memories.get({
-          query: {
-            ...(scope && { scope }),
-            ...(scopeId && { scopeId }),
-            ...(tag && { tag }),
-            ...(age && { since: daysAgo(age) }),
-            ...(old && { old }),
-            ...(pageParam && { cursor: pageParam }),
-            limit: PAGE,
-            sort: sort ?? 'updatedAt',
-            order: 'desc',
-          },
-        }),
-      ),
-    initialPageParam: '',
-    getNextPageParam: (page) => page.nextCursor,
-  })
+  pagedQuery(['memories', team, { scope, scopeId, tag, age, old, sort }], (page) =>
+    ok(
+      memories.memories.get({
+        query: {
+          ...(scope && { scope }),
+          ...(scopeId && { scopeId }),
+          ...(tag && { tag }),
+          ...(age && { since: daysAgo(age) }),
+          ...(old && { old }),
+          ...page,
+          limit: PAGE,
+          sort: sort ?? 'updatedAt',
+          order: 'desc',
+        },
+      }),
+    ),
+  )
 
 /** A search needs a record to be about: a scope alone only narrows lists. */
 export const hitsQuery = (team: string, { q = '', scope, scopeId, tag, old }: MemorySearch) =>
@@ -62,10 +59,5 @@ export const countQuery = (place: Place) =>
     staleTime: 0,
   })
 
-export function useClear(place: Place) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: (confirm: number) => ok(memories.memories.clear.post({ ...place, confirm }, change())),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['memories'] }),
-  })
-}
+export const useClear = (place: Place) =>
+  useWrite((confirm: number) => ok(memories.memories.clear.post({ ...place, confirm }, change())), ['memories'])

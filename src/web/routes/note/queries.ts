@@ -2,6 +2,7 @@ import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query
 import type { Attachment } from '../../../features/attachments/schema.ts'
 import type { NotePatch, NoteRead } from '../../../features/notes/schema.ts'
 import { attachments, change, notes, ok, searching, sendFile } from '../../api.ts'
+import { useWrite } from '../../lib/data.ts'
 
 export const noteQuery = (id: string) =>
   queryOptions({ queryKey: ['note', id], queryFn: () => ok(notes.notes({ id }).get()) })
@@ -55,13 +56,8 @@ export function useRemove(note: NoteRead) {
   })
 }
 
-export function useRestore(id: string) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: () => ok(notes.notes({ id }).restore.post({}, change())),
-    onSettled: () => refresh(cache),
-  })
-}
+export const useRestore = (id: string) =>
+  useWrite(() => ok(notes.notes({ id }).restore.post({}, change())), ['note'], ['notes'])
 
 export const filesQuery = (id: string) =>
   queryOptions({
@@ -82,10 +78,5 @@ export function useFile(id: string) {
   }
 }
 
-export function useRemoveFile(id: string) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: (file: string) => ok(attachments.uploads({ id: file }).delete({}, change())),
-    onSettled: () => cache.invalidateQueries({ queryKey: filesQuery(id).queryKey }),
-  })
-}
+export const useRemoveFile = (id: string) =>
+  useWrite((file: string) => ok(attachments.uploads({ id: file }).delete({}, change())), filesQuery(id).queryKey)

@@ -1,6 +1,7 @@
-import { infiniteQueryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { infiniteQueryOptions } from '@tanstack/react-query'
 import type { NoteCreate } from '../../../features/notes/schema.ts'
 import { change, notes, ok } from '../../api.ts'
+import { useWrite } from '../../lib/data.ts'
 import type { NoteSearch } from './search.ts'
 
 /** How many notes are loaded at once. */
@@ -43,10 +44,8 @@ export const notesQuery = (team: string, { q, tag, scope, project }: NoteSearch)
   })
 }
 
-export function useCreate() {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: ({ key, ...note }: NoteCreate & { key: string }) => ok(notes.notes.post(note, change(undefined, key))),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['notes'] }),
-  })
-}
+export const useCreate = () =>
+  useWrite(
+    ({ key, ...note }: NoteCreate & { key: string }) => ok(notes.notes.post(note, change(undefined, key))),
+    ['notes'],
+  )

@@ -1,6 +1,7 @@
-import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import type { Lane } from '../../../features/now/schema.ts'
 import { change, now, ok, tasks } from '../../api.ts'
+import { useWrite } from '../../lib/data.ts'
 import type { Hours } from './search.ts'
 
 /** Calls change without an event, so it is also asked for every so often. */
@@ -16,10 +17,9 @@ export const nowQuery = (team: string, hours: Hours) =>
 export type Act = 'take' | 'release' | { comment: string }
 
 /** Taking over assigns the task to oneself, which moves the lease. */
-export function useAct() {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: async ({ lane, act }: { lane: Lane; act: Act }): Promise<void> => {
+export const useAct = () =>
+  useWrite(
+    async ({ lane, act }: { lane: Lane; act: Act }): Promise<void> => {
       if (!lane.task) return
       const one = tasks.tasks({ id: lane.task.id })
       await ok<unknown>(
@@ -30,6 +30,5 @@ export function useAct() {
             : one.comments.post({ body: act.comment }, change()),
       )
     },
-    onSettled: () => cache.invalidateQueries({ queryKey: ['now'] }),
-  })
-}
+    ['now'],
+  )

@@ -2,6 +2,7 @@ import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query
 import type { PlanCreate } from '../../../features/planning/schema.ts'
 import type { Epic } from '../../../features/stories/schema.ts'
 import { change, ok, planning, restoreAt, stories, tasks } from '../../api.ts'
+import { useWrite } from '../../lib/data.ts'
 import { type Entry, type Kind, type Move, moved, withFields } from './model.ts'
 
 export const treeQuery = (slug: string) =>
@@ -87,19 +88,14 @@ export interface Addition {
   epicId: string | null
 }
 
-export function useAdd(slug: string) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: async ({ kind, title, parent, epicId }: Addition): Promise<void> => {
-      const how = change()
-      const epics = stories.projects({ slug }).epics
-      if (kind === 'epic') await ok(epics.post({ title }, how))
-      else if (kind === 'story') await ok(epics({ epicId: epicId as string }).stories.post({ title }, how))
-      else await ok(tasks.projects({ slug }).tasks.post({ title, ...(parent && { storyId: parent }) }, how))
-    },
-    onSettled: () => cache.invalidateQueries({ queryKey: treeQuery(slug).queryKey }),
-  })
-}
+export const useAdd = (slug: string) =>
+  useWrite(async ({ kind, title, parent, epicId }: Addition): Promise<void> => {
+    const how = change()
+    const epics = stories.projects({ slug }).epics
+    if (kind === 'epic') await ok(epics.post({ title }, how))
+    else if (kind === 'story') await ok(epics({ epicId: epicId as string }).stories.post({ title }, how))
+    else await ok(tasks.projects({ slug }).tasks.post({ title, ...(parent && { storyId: parent }) }, how))
+  }, treeQuery(slug).queryKey)
 
 export function useRemove(slug: string) {
   const cache = useQueryClient()
@@ -126,11 +122,9 @@ export function useRemove(slug: string) {
   return { remove, restore }
 }
 
-export function usePlan(slug: string) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: ({ plan, once }: { plan: PlanCreate; once: string }) =>
+export const usePlan = (slug: string) =>
+  useWrite(
+    ({ plan, once }: { plan: PlanCreate; once: string }) =>
       ok(planning.projects({ slug }).plan.post(plan, change(undefined, once))),
-    onSettled: () => cache.invalidateQueries({ queryKey: treeQuery(slug).queryKey }),
-  })
-}
+    treeQuery(slug).queryKey,
+  )

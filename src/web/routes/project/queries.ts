@@ -1,6 +1,7 @@
-import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import type { ProjectActivity, ProjectDetail, ProjectPatch, ProjectShare } from '../../../features/projects/schema.ts'
 import { activities, change, decisions, features, ok, planning, projects, sessions, stories } from '../../api.ts'
+import { useWrite } from '../../lib/data.ts'
 
 export const projectQuery = (slug: string) =>
   queryOptions({ queryKey: ['projects', 'one', slug], queryFn: () => ok(projects.projects({ slug }).get()) })
@@ -53,10 +54,9 @@ type Change =
   | { act: 'archive' | 'restore' | 'remove' | 'unshare' }
 
 /** Changes a project, as its reader saw it. */
-export function useProjectChange(project: Pick<ProjectDetail, 'id' | 'version'>) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: async (what: Change): Promise<void> => {
+export const useProjectChange = (project: Pick<ProjectDetail, 'id' | 'version'>) =>
+  useWrite(
+    async (what: Change): Promise<void> => {
       const one = projects.projects({ slug: project.id })
       const how = change(project.version)
       if ('update' in what) await ok(one.put(what.update, how))
@@ -67,6 +67,5 @@ export function useProjectChange(project: Pick<ProjectDetail, 'id' | 'version'>)
       else if (what.act === 'unshare') await ok(one.share.delete(undefined, how))
       else await ok(one.delete(undefined, how))
     },
-    onSettled: () => cache.invalidateQueries({ queryKey: ['projects'] }),
-  })
-}
+    ['projects'],
+  )

@@ -1,26 +1,20 @@
-import { infiniteQueryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { ProjectCreate } from '../../../features/projects/schema.ts'
 import { change, ok, projects } from '../../api.ts'
+import { pagedQuery, useWrite } from '../../lib/data.ts'
 import type { ProjectSearch } from './search.ts'
 
 export const projectsQuery = (team: string, { status, q }: ProjectSearch) =>
-  infiniteQueryOptions({
-    queryKey: ['projects', team, 'list', { status, q }],
-    queryFn: ({ pageParam }) =>
-      ok(
-        projects.projects.get({
-          query: { limit: 50, status, ...(q && { search: q }), ...(pageParam && { cursor: pageParam }) },
-        }),
-      ),
-    initialPageParam: '',
-    getNextPageParam: (page) => page.nextCursor,
-  })
+  pagedQuery(['projects', team, 'list', { status, q }], (page) =>
+    ok(
+      projects.projects.get({
+        query: { limit: 50, status, ...(q && { search: q }), ...page },
+      }),
+    ),
+  )
 
-export function useCreate() {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: ({ once, ...project }: ProjectCreate & { once: string }) =>
+export const useCreate = () =>
+  useWrite(
+    ({ once, ...project }: ProjectCreate & { once: string }) =>
       ok(projects.projects.post(project, change(undefined, once))),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['projects'] }),
-  })
-}
+    ['projects'],
+  )

@@ -1,6 +1,7 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { SkillCreate, SkillDetail, SkillPatch } from '../../../features/skills/schema.ts'
 import { change, ok, skills } from '../../api.ts'
+import { useWrite } from '../../lib/data.ts'
 
 export const skillQuery = (id: string) =>
   queryOptions({ queryKey: ['skill', id], queryFn: () => ok(skills.skills({ id }).get()) })
@@ -28,11 +29,9 @@ export function useRemove({ id, version }: SkillDetail) {
 /** Brings back a skill that was deleted. */
 export const restore = (id: string) => ok(skills.skills({ id }).restore.post({}, change()))
 
-export function useCreate() {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: ({ key, ...skill }: SkillCreate & { key: string }) =>
-      ok(skills.skills.post(skill, change(undefined, key))),
-    onSettled: () => refresh(cache),
-  })
-}
+export const useCreate = () =>
+  useWrite(
+    ({ key, ...skill }: SkillCreate & { key: string }) => ok(skills.skills.post(skill, change(undefined, key))),
+    ['skill'],
+    ['skills'],
+  )

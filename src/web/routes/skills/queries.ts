@@ -1,21 +1,17 @@
-import { infiniteQueryOptions } from '@tanstack/react-query'
 import { ok, skills } from '../../api.ts'
+import { pagedQuery } from '../../lib/data.ts'
 import type { SkillSearch } from './search.ts'
 
 export const skillsQuery = (team: string, { q, scope }: SkillSearch) =>
-  infiniteQueryOptions({
-    queryKey: ['skills', team, { q, scope }],
-    queryFn: ({ pageParam }) =>
-      ok(
-        skills.skills.get({
-          query: {
-            limit: 50,
-            ...(q && { search: q }),
-            ...(scope && { scope }),
-            ...(pageParam && { cursor: pageParam }),
-          },
-        }),
-      ),
-    initialPageParam: '',
-    getNextPageParam: (page) => page.nextCursor,
-  })
+  pagedQuery(['skills', team, { q, scope }], (page) =>
+    ok(
+      skills.skills.get({
+        query: {
+          limit: 50,
+          ...(q && { search: q }),
+          ...(scope && { scope }),
+          ...page,
+        },
+      }),
+    ),
+  )

@@ -1,6 +1,7 @@
-import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { SpecCreate, SpecPatch } from '../../../features/specs/schema.ts'
 import { change, ok, specs } from '../../api.ts'
+import { pagedQuery, useWrite } from '../../lib/data.ts'
 
 export const specQuery = (id: string) =>
   queryOptions({ queryKey: ['spec', id], queryFn: () => ok(specs.specs({ id }).get({ query: {} })) })
@@ -14,13 +15,9 @@ export const versionQuery = (id: string, version: number) =>
   })
 
 export const versionsQuery = (id: string) =>
-  infiniteQueryOptions({
-    queryKey: ['spec', id, 'versions'],
-    queryFn: ({ pageParam }) =>
-      ok(specs.specs({ id }).versions.get({ query: { limit: 20, ...(pageParam && { cursor: pageParam }) } })),
-    initialPageParam: '',
-    getNextPageParam: (page) => page.nextCursor,
-  })
+  pagedQuery(['spec', id, 'versions'], (page) =>
+    ok(specs.specs({ id }).versions.get({ query: { limit: 20, ...page } })),
+  )
 
 const refresh = (cache: ReturnType<typeof useQueryClient>) =>
   Promise.all([cache.invalidateQueries({ queryKey: ['spec'] }), cache.invalidateQueries({ queryKey: ['specs'] })])
@@ -36,10 +33,9 @@ export function useRevise(id: string) {
   })
 }
 
-export function useCreate() {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: ({ key, ...spec }: SpecCreate & { key: string }) => ok(specs.specs.post(spec, change(undefined, key))),
-    onSettled: () => refresh(cache),
-  })
-}
+export const useCreate = () =>
+  useWrite(
+    ({ key, ...spec }: SpecCreate & { key: string }) => ok(specs.specs.post(spec, change(undefined, key))),
+    ['spec'],
+    ['specs'],
+  )

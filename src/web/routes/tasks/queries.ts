@@ -14,6 +14,7 @@ import type { TaskChanged, TaskItem, TaskPatch } from '../../../features/tasks/s
 import type { Status } from '../../../records/work.ts'
 import { change, ok, tasks, views } from '../../api.ts'
 import { toast } from '../../components/toasts.tsx'
+import { useWrite } from '../../lib/data.ts'
 import { rememberUndo } from '../../undo.ts'
 import { statusNames } from '../../words.ts'
 import { wrote } from '../../written.ts'
@@ -135,16 +136,14 @@ export const viewsQuery = (projectId: string) =>
     queryFn: async () => (await ok(views.views.get({ query: { projectId, page: 'tasks', limit: 200 } }))).items,
   })
 
-export function useViewChange(projectId: string) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: async (act: { save: { name: string; query: string; shared: boolean } } | { remove: string }) => {
+export const useViewChange = (projectId: string) =>
+  useWrite(
+    async (act: { save: { name: string; query: string; shared: boolean } } | { remove: string }) => {
       if ('remove' in act) await ok(views.views({ id: act.remove }).delete({}, change()))
       else await ok(views.views.post({ ...act.save, projectId }, change()))
     },
-    onSettled: () => cache.invalidateQueries({ queryKey: ['views', projectId] }),
-  })
-}
+    ['views', projectId],
+  )
 
 /**
  * Moves a card at once, and puts it back if the server refuses. The board takes what the server returns, and is loaded

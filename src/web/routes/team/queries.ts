@@ -1,6 +1,7 @@
-import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import type { Role } from '../../../auth/policy.ts'
 import { change, invites, ok, organizations, repositories, teams, workspaces } from '../../api.ts'
+import { useWrite } from '../../lib/data.ts'
 
 /** Members with what the reader may do with each. */
 export const teamMembersQuery = (id: string) =>
@@ -40,51 +41,33 @@ export const repositoriesQuery = (id: string) =>
     queryFn: () => ok(repositories.repos.get({ query: { limit: 40, sort: 'name', order: 'asc' } })),
   })
 
-export function useCreateWorkspace(id: string) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: (name: string) => ok(workspaces.teams({ id }).workspaces.post({ name }, change())),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['workspaces', 'of', id] }),
-  })
-}
+export const useCreateWorkspace = (id: string) =>
+  useWrite((name: string) => ok(workspaces.teams({ id }).workspaces.post({ name }, change())), ['workspaces', 'of', id])
 
-export function useConnect(id: string) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: (repo: string) => ok(repositories.repos.post({ repo }, change())),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['repositories', 'of', id] }),
-  })
-}
+export const useConnect = (id: string) =>
+  useWrite((repo: string) => ok(repositories.repos.post({ repo }, change())), ['repositories', 'of', id])
 
-export function useInvite(id: string) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: (invite: { email: string; role: Role }) => ok(invites.teams({ id }).invite.post(invite, change())),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['invites', id] }),
-  })
-}
+export const useInvite = (id: string) =>
+  useWrite(
+    (invite: { email: string; role: Role }) => ok(invites.teams({ id }).invite.post(invite, change())),
+    ['invites', id],
+  )
 
-export function useWithdraw(id: string) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: (inviteId: string) => ok(invites.teams({ id }).invites({ inviteId }).delete(undefined, change())),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['invites', id] }),
-  })
-}
+export const useWithdraw = (id: string) =>
+  useWrite(
+    (inviteId: string) => ok(invites.teams({ id }).invites({ inviteId }).delete(undefined, change())),
+    ['invites', id],
+  )
 
-export function useSetRole(id: string) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: ({ userId, role }: { userId: string; role: Role }) =>
+export const useSetRole = (id: string) =>
+  useWrite(
+    ({ userId, role }: { userId: string; role: Role }) =>
       ok(organizations.teams({ id }).members({ userId }).patch({ role }, change())),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['members', id] }),
-  })
-}
+    ['members', id],
+  )
 
-export function useRemoveMember(id: string) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: (userId: string) => ok(organizations.teams({ id }).members({ userId }).delete(undefined, change())),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['members', id] }),
-  })
-}
+export const useRemoveMember = (id: string) =>
+  useWrite(
+    (userId: string) => ok(organizations.teams({ id }).members({ userId }).delete(undefined, change())),
+    ['members', id],
+  )

@@ -1,6 +1,7 @@
-import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import type { McpTokenCreate } from '../../../features/tokens/schema.ts'
 import { change, ok, tokens } from '../../api.ts'
+import { useWrite } from '../../lib/data.ts'
 
 const api = tokens['mcp-tokens']
 
@@ -19,18 +20,10 @@ export const toolsetsQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 })
 
-export function useCreateToken() {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: ({ key, ...token }: McpTokenCreate & { key: string }) => ok(api.post(token, change(undefined, key))),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['tokens'] }),
-  })
-}
+export const useCreateToken = () =>
+  useWrite(
+    ({ key, ...token }: McpTokenCreate & { key: string }) => ok(api.post(token, change(undefined, key))),
+    ['tokens'],
+  )
 
-export function useRevokeToken() {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: (id: string) => ok(api({ id }).delete(undefined, change())),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['tokens'] }),
-  })
-}
+export const useRevokeToken = () => useWrite((id: string) => ok(api({ id }).delete(undefined, change())), ['tokens'])

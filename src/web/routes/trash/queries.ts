@@ -1,15 +1,12 @@
-import { infiniteQueryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { Trashed } from '../../../features/trash/schema.ts'
 import { change, ok, restoreAt, trash } from '../../api.ts'
+import { pagedQuery } from '../../lib/data.ts'
 
 export const trashQuery = (team: string, kind: Trashed['kind'] | undefined) =>
-  infiniteQueryOptions({
-    queryKey: ['trash', team, kind],
-    queryFn: ({ pageParam }) =>
-      ok(trash.trash.get({ query: { limit: 50, ...(kind && { kind }), ...(pageParam && { cursor: pageParam }) } })),
-    initialPageParam: '',
-    getNextPageParam: (page) => page.nextCursor,
-  })
+  pagedQuery(['trash', team, kind], (page) =>
+    ok(trash.trash.get({ query: { limit: 50, ...(kind && { kind }), ...page } })),
+  )
 
 /** Restores a record, with all that was deleted along with it. */
 export function useRestore() {

@@ -1,7 +1,8 @@
-import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import type { ActionInput, TunnelAction, TunnelRequest } from '../../../features/tunnels/actions/action-schema.ts'
 import { ok, tunnels } from '../../api.ts'
+import { useWrite } from '../../lib/data.ts'
 import { watchTopic } from '../../live.ts'
 
 export const tunnelQuery = (id: string) =>
@@ -32,13 +33,8 @@ const requestsQuery = (id: string) =>
     retry: false,
   })
 
-export function useAct(id: string) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: (input: ActionInput) => ok(tunnels({ id }).actions.post(input, { query: {} })),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['tunnel', id, 'history'] }),
-  })
-}
+export const useAct = (id: string) =>
+  useWrite((input: ActionInput) => ok(tunnels({ id }).actions.post(input, { query: {} })), ['tunnel', id, 'history'])
 
 const ended = new Set<TunnelAction['state']>(['succeeded', 'failed', 'refused', 'cancelled', 'timed_out'])
 export const isEnded = (state: TunnelAction['state']): boolean => ended.has(state)

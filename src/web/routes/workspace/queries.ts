@@ -2,6 +2,7 @@ import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query
 import type { WorkspaceInviteCreate } from '../../../features/workspaces/invite-schema.ts'
 import type { TeamAdd, WorkspaceDetail, WorkspacePatch } from '../../../features/workspaces/schema.ts'
 import { change, ok, projects, workspaces } from '../../api.ts'
+import { useWrite } from '../../lib/data.ts'
 
 export const workspaceQuery = (id: string) =>
   queryOptions({ queryKey: ['workspaces', 'one', id], queryFn: () => ok(workspaces.workspaces({ id }).get()) })
@@ -18,22 +19,17 @@ export const invitesOfQuery = (id: string) =>
     queryFn: async () => (await ok(workspaces.workspaces({ id }).invites.get({ query: { limit: 100 } }))).items,
   })
 
-export function useInviteTeam(id: string) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: (invite: WorkspaceInviteCreate) => ok(workspaces.workspaces({ id }).invites.post(invite, change())),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['workspaces', 'invites', id] }),
-  })
-}
+export const useInviteTeam = (id: string) =>
+  useWrite(
+    (invite: WorkspaceInviteCreate) => ok(workspaces.workspaces({ id }).invites.post(invite, change())),
+    ['workspaces', 'invites', id],
+  )
 
-export function useCancelInvite(id: string) {
-  const cache = useQueryClient()
-  return useMutation({
-    mutationFn: (inviteId: string) =>
-      ok(workspaces.workspaces({ id }).invites({ inviteId }).delete(undefined, change())),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['workspaces', 'invites', id] }),
-  })
-}
+export const useCancelInvite = (id: string) =>
+  useWrite(
+    (inviteId: string) => ok(workspaces.workspaces({ id }).invites({ inviteId }).delete(undefined, change())),
+    ['workspaces', 'invites', id],
+  )
 
 type Change = { update: WorkspacePatch } | { share: TeamAdd } | { takeOut: string } | { remove: true }
 
