@@ -60,6 +60,11 @@ export function NoMatch({ children, onClear, clear }: { children: ReactNode; onC
   )
 }
 
+/** Why a change was not saved. An edit conflict (412) is said in the words of the page. */
+export const SaveError = ({ error, conflict }: { error: Error; conflict: string }) => (
+  <ProblemBox error={isProblem(error) && error.status === 412 ? new Error(conflict) : error} />
+)
+
 /** A refusal: what happened, its code, the id by which the log has it, and the way out. */
 export function ProblemBox({ error, children }: { error: Error; children?: ReactNode }) {
   return (

@@ -5,6 +5,7 @@ import type { ReportedIssue } from '../../../features/issues/schema.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Field, TextArea } from '../../components/form/fields.tsx'
+import { RowButton } from '../../components/form/row-button.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { dayAndTime } from '../../times.ts'
@@ -34,14 +35,11 @@ export function IssuesPage() {
                 <span>{issue.description}</span>
                 {issue.answer && <span className="soft">{issue.answer}</span>}
                 <span>
-                  <button
-                    type="button"
-                    className="btn small"
-                    aria-label={words.issues.answerOf(issue.title)}
+                  <RowButton
+                    label={words.issues.answer}
+                    name={words.issues.answerOf(issue.title)}
                     onClick={() => setAnswering(issue)}
-                  >
-                    {words.issues.answer}
-                  </button>
+                  />
                 </span>
               </span>
             ),

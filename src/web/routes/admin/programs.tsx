@@ -5,6 +5,7 @@ import type { OauthClient } from '../../../features/grants/schema.ts'
 import { CopyLine } from '../../components/copy-line.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Field, TextArea } from '../../components/form/fields.tsx'
+import { RowButton } from '../../components/form/row-button.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { ago, dayAndTime } from '../../times.ts'
@@ -45,14 +46,7 @@ export function ProgramsPage() {
             title: columns.act,
             acts: true,
             of: (program) => (
-              <button
-                type="button"
-                className="btn small quiet"
-                aria-label={w.removeOf(program.name)}
-                onClick={() => ask(program)}
-              >
-                {w.remove}
-              </button>
+              <RowButton quiet label={w.remove} name={w.removeOf(program.name)} onClick={() => ask(program)} />
             ),
           },
         ]}

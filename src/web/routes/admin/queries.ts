@@ -1,22 +1,23 @@
-import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { Role } from '../../../auth/policy.ts'
 import type { AdminUser, Subscription } from '../../../features/admin/schema.ts'
 import type { OauthClientAdd } from '../../../features/grants/schema.ts'
 import type { IssuePatch } from '../../../features/issues/schema.ts'
 import type { OrganizationPatch } from '../../../features/organizations/schema.ts'
 import { admin, change, grants, issues, mail, notifications, ok } from '../../api.ts'
+import { pagedQuery } from '../../lib/data.ts'
 import { words } from './words.ts'
 
-const LIMIT = 40
+interface Paging {
+  limit: number
+  cursor?: string
+}
 
 /** A list of the administration, page by page. */
-const pages = <T>(key: readonly string[], load: (paging: { limit: number; cursor?: string }) => Promise<T>) =>
-  infiniteQueryOptions({
-    queryKey: ['admin', ...key],
-    queryFn: ({ pageParam }) => load({ limit: LIMIT, ...(pageParam && { cursor: pageParam }) }),
-    initialPageParam: '',
-    getNextPageParam: (page) => (page as { nextCursor?: string | null }).nextCursor ?? undefined,
-  })
+export const adminList = <T extends { nextCursor: string | null }>(
+  key: readonly string[],
+  load: (paging: Paging) => Promise<T>,
+) => pagedQuery(['admin', ...key], (page) => load({ limit: 40, ...page }))
 
 export const stateQuery = queryOptions({
   queryKey: ['admin', 'system'],
@@ -29,27 +30,29 @@ export const configQuery = queryOptions({ queryKey: ['admin', 'config'], queryFn
 export const backupsQuery = queryOptions({ queryKey: ['admin', 'backups'], queryFn: () => ok(admin.backups.get()) })
 
 export const usersQuery = (search: string) =>
-  pages(['users', search], (paging) => ok(admin.users.get({ query: { ...paging, ...(search && { search }) } })))
+  adminList(['users', search], (paging) => ok(admin.users.get({ query: { ...paging, ...(search && { search }) } })))
 export const teamsQuery = (search: string) =>
-  pages(['teams', search], (paging) => ok(admin.teams.get({ query: { ...paging, ...(search && { search }) } })))
+  adminList(['teams', search], (paging) => ok(admin.teams.get({ query: { ...paging, ...(search && { search }) } })))
 export const auditQuery = (type: string) =>
-  pages(['audit', type], (paging) => ok(admin.audit.get({ query: { ...paging, ...(type && { type }) } })))
-export const outboxQuery = pages(['outbox'], (paging) => ok(mail.outbox.get({ query: paging })))
-export const issuesQuery = pages(['issues'], (paging) => ok(issues.admin.issues.get({ query: paging })))
-export const announcementsQuery = pages(['announcements'], (paging) =>
+  adminList(['audit', type], (paging) => ok(admin.audit.get({ query: { ...paging, ...(type && { type }) } })))
+export const outboxQuery = adminList(['outbox'], (paging) => ok(mail.outbox.get({ query: paging })))
+export const issuesQuery = adminList(['issues'], (paging) => ok(issues.admin.issues.get({ query: paging })))
+export const announcementsQuery = adminList(['announcements'], (paging) =>
   ok(notifications.admin.notifications.get({ query: paging })),
 )
 
-export const programsQuery = pages(['programs'], (paging) => ok(grants.admin['oauth-clients'].get({ query: paging })))
+export const programsQuery = adminList(['programs'], (paging) =>
+  ok(grants.admin['oauth-clients'].get({ query: paging })),
+)
 
 export const userQuery = (id: string) =>
   queryOptions({ queryKey: ['admin', 'user', id], queryFn: () => ok(admin.users({ id }).get()) })
 export const userTeamsQuery = (id: string) =>
-  pages(['user', id, 'teams'], (paging) => ok(admin.users({ id }).teams.get({ query: paging })))
+  adminList(['user', id, 'teams'], (paging) => ok(admin.users({ id }).teams.get({ query: paging })))
 export const userSessionsQuery = (id: string) =>
-  pages(['user', id, 'sessions'], (paging) => ok(admin.users({ id }).sessions.get({ query: paging })))
+  adminList(['user', id, 'sessions'], (paging) => ok(admin.users({ id }).sessions.get({ query: paging })))
 export const userEventsQuery = (id: string) =>
-  pages(['user', id, 'events'], (paging) => ok(admin.audit.get({ query: { ...paging, userId: id } })))
+  adminList(['user', id, 'events'], (paging) => ok(admin.audit.get({ query: { ...paging, userId: id } })))
 export const teamQuery = (id: string) =>
   queryOptions({ queryKey: ['admin', 'team', id], queryFn: () => ok(admin.teams({ id }).get()) })
 

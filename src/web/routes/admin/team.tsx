@@ -6,6 +6,7 @@ import type { Role } from '../../../auth/policy.ts'
 import type { AdminTeamDetail } from '../../../features/admin/schema.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { Field, Select } from '../../components/form/fields.tsx'
+import { RowButton } from '../../components/form/row-button.tsx'
 import { MailAddress } from '../../components/mail-address.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
@@ -189,14 +190,7 @@ function Members({ team }: Props) {
             title: columns.act,
             acts: true,
             of: (member) => (
-              <button
-                type="button"
-                className="btn small quiet"
-                aria-label={w.removeOf(member.name)}
-                onClick={() => ask(member)}
-              >
-                {w.remove}
-              </button>
+              <RowButton quiet label={w.remove} name={w.removeOf(member.name)} onClick={() => ask(member)} />
             ),
           },
         ]}

@@ -6,15 +6,13 @@ import type { DecisionDetail, DecisionLogged } from '../../../features/decisions
 import { newKey } from '../../api.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { Field, Select, TextArea } from '../../components/form/fields.tsx'
-import { ProblemBox } from '../../components/states.tsx'
-import { isProblem } from '../../problem.ts'
+import { splitList } from '../../components/form/form.tsx'
+import { ProblemBox, SaveError } from '../../components/states.tsx'
 import { projectsQuery } from '../../session.ts'
 import { type useChange, useLog } from './queries.ts'
 import { words } from './words.ts'
 
 const textOf = (form: FormData, name: string): string => String(form.get(name) ?? '').trim()
-const tagsIn = (text: string): string[] => [...new Set(text.split(',').map((tag) => tag.trim()))].filter(Boolean)
-const linesIn = (text: string): string[] => [...new Set(text.split('\n').map((line) => line.trim()))].filter(Boolean)
 
 /** The fields that a new and a changed decision share. */
 function Texts({ decision }: { decision?: DecisionDetail | undefined }) {
@@ -65,14 +63,14 @@ export function LogDialog({ supersedes, onClose, onLogged }: LogProps) {
     event.preventDefault()
     const form = new FormData(event.currentTarget)
     const [rationale, context, project] = ['rationale', 'context', 'project'].map((name) => textOf(form, name))
-    const alternatives = linesIn(textOf(form, 'alternatives'))
+    const alternatives = splitList(textOf(form, 'alternatives'), '\n')
     log.mutate(
       {
         key,
         title: textOf(form, 'title'),
         decision: textOf(form, 'decision'),
         status: form.get('proposed') ? 'proposed' : 'accepted',
-        tags: tagsIn(textOf(form, 'tags')),
+        tags: splitList(textOf(form, 'tags')),
         ...(rationale && { rationale }),
         ...(context && { context }),
         ...(project && { projectId: project }),
@@ -162,7 +160,7 @@ export function EditDialog({ decision, change, onClose }: EditProps) {
         decision: textOf(form, 'decision'),
         rationale: orNull('rationale'),
         context: orNull('context'),
-        tags: tagsIn(textOf(form, 'tags')),
+        tags: splitList(textOf(form, 'tags')),
       },
       { onSuccess: onClose },
     )
@@ -171,7 +169,7 @@ export function EditDialog({ decision, change, onClose }: EditProps) {
     <Dialog title={words.editTitle} open onClose={onClose}>
       <form className="stack s4" onSubmit={send}>
         <Texts decision={decision} />
-        {error && <ProblemBox error={isProblem(error) && error.status === 412 ? new Error(words.metOther) : error} />}
+        {error && <SaveError error={error} conflict={words.metOther} />}
         <button type="submit" className="btn main" disabled={change.isPending}>
           {words.save}
         </button>

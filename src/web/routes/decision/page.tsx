@@ -8,11 +8,10 @@ import { TextForm } from '../../components/inline-edit.tsx'
 import { Markdown } from '../../components/markdown.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { Prop, Section } from '../../components/section.tsx'
-import { ProblemBox } from '../../components/states.tsx'
+import { ProblemBox, SaveError } from '../../components/states.tsx'
 import { Compose, Talk } from '../../components/talk.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { lazy } from '../../lazy.ts'
-import { isProblem } from '../../problem.ts'
 import { projectsQuery } from '../../session.ts'
 import { dayAndTime } from '../../times.ts'
 import { statusFlags, statusNames } from '../decisions/words.ts'
@@ -41,7 +40,7 @@ function Body({ decision }: { decision: DecisionDetail }) {
       <div className="body">
         <div className="txt">
           <h1 className="h1">{decision.title}</h1>
-          {change.error && shown === undefined && <Refused error={change.error} />}
+          {change.error && shown === undefined && <SaveError error={change.error} conflict={words.metOther} />}
           <Markdown text={decision.decision} />
           <Text title={words.context} text={decision.context} />
           <Text title={words.rationale} text={decision.rationale} />
@@ -77,10 +76,6 @@ function Body({ decision }: { decision: DecisionDetail }) {
     </section>
   )
 }
-
-const Refused = ({ error }: { error: Error }) => (
-  <ProblemBox error={isProblem(error) && error.status === 412 ? new Error(words.metOther) : error} />
-)
 
 const Text = ({ title, text }: { title: string; text: string | null }) =>
   text && (

@@ -7,8 +7,8 @@ import type { FeatureView } from '../../../features/workflow/schema.ts'
 import { priorities } from '../../../records/work.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { Field, Select, TextArea } from '../../components/form/fields.tsx'
-import { ProblemBox } from '../../components/states.tsx'
-import { isProblem } from '../../problem.ts'
+import { splitList } from '../../components/form/form.tsx'
+import { SaveError } from '../../components/states.tsx'
 import { agentsQuery, membersQuery } from '../../session.ts'
 import { priorityNames } from '../../words.ts'
 import type { Acting } from './queries.ts'
@@ -20,8 +20,7 @@ interface Props {
   onClose(): void
 }
 
-const Refused = ({ error }: { error: Error | null }) =>
-  error && <ProblemBox error={isProblem(error) && error.status === 412 ? new Error(words.metOther) : error} />
+const Refused = ({ error }: { error: Error | null }) => error && <SaveError error={error} conflict={words.metOther} />
 
 const textOf = (form: FormData, name: string): string => String(form.get(name) ?? '').trim()
 
@@ -77,14 +76,7 @@ const asked = ({ workflow }: FeatureView, gate: string): Set<string> =>
 export function EvidenceDialog({ feature, act, onClose, gate }: Props & { gate: string }) {
   const wanted = asked(feature, gate)
   const send = (form: FormData) => {
-    const linesOf = (name: string) =>
-      [
-        ...new Set(
-          textOf(form, name)
-            .split('\n')
-            .map((line) => line.trim()),
-        ),
-      ].filter(Boolean)
+    const linesOf = (name: string) => splitList(textOf(form, name), '\n')
     const brought = Object.fromEntries(
       lists.map((name) => [name, linesOf(name)] as const).filter(([, all]) => all.length > 0),
     )

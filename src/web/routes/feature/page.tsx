@@ -9,7 +9,7 @@ import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
 import { LazyMenu } from '../../components/lazy-menu.tsx'
 import { Markdown } from '../../components/markdown.tsx'
 import { Avatar, LeaseRing } from '../../components/party.tsx'
-import { ProblemBox } from '../../components/states.tsx'
+import { SaveError } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import {
@@ -21,7 +21,6 @@ import {
 } from '../../events.ts'
 import { useKey } from '../../keys.ts'
 import { lazy } from '../../lazy.ts'
-import { isProblem } from '../../problem.ts'
 import { day, shareLeft } from '../../times.ts'
 import { priorityNames, statusNames } from '../../words.ts'
 import { Bars } from './bars.tsx'
@@ -81,7 +80,7 @@ export function FeaturePage() {
     <div className="scroll">
       <div className="page wide stack s5 feat">
         <Head feature={feature} act={act} gate={gate} onShow={setShown} />
-        {act.error && !quiet && <Refused error={act.error} />}
+        {act.error && !quiet && <SaveError error={act.error} conflict={words.metOther} />}
         <Bars feature={feature} act={act} since={movedAt(happened)} />
         <div className="cols-2">
           <div className="stack s5">
@@ -122,10 +121,6 @@ const moves = new Set<string>([
 /** When it came to the state that it is in. */
 const movedAt = (happened: readonly { type: string; at: string }[]): string | undefined =>
   happened.find(({ type }) => moves.has(type))?.at
-
-const Refused = ({ error }: { error: Error }) => (
-  <ProblemBox error={isProblem(error) && error.status === 412 ? new Error(words.metOther) : error} />
-)
 
 interface HeadProps {
   feature: FeatureView

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import type { MemoryRead } from '../../../features/memory/schema.ts'
 import { Editor } from '../../components/editor.tsx'
 import { Field } from '../../components/form/fields.tsx'
+import { splitList } from '../../components/form/form.tsx'
 import { words } from './words.ts'
 
 interface Fields {
@@ -19,15 +20,13 @@ interface Props {
   onCancel?(): void
 }
 
-const tagsIn = (text: string): string[] => [...new Set(text.split(',').map((tag) => tag.trim()))].filter(Boolean)
-
 /** The fields of a memory, to change it or to store another one instead. */
 export function MemoryForm({ memory, submit, busy, onSave, onCancel }: Props) {
   const [content, setContent] = useState(memory.content)
   const [title, setTitle] = useState(memory.title ?? '')
   const [tags, setTags] = useState(memory.tags.join(', '))
   const [importance, setImportance] = useState(memory.importance)
-  const save = () => onSave({ content, title: title.trim() || null, tags: tagsIn(tags), importance })
+  const save = () => onSave({ content, title: title.trim() || null, tags: splitList(tags), importance })
   return (
     <form
       className="stack s4"

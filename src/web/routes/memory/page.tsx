@@ -6,9 +6,8 @@ import type { MemoryRead } from '../../../features/memory/schema.ts'
 import { Markdown } from '../../components/markdown.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { Prop } from '../../components/section.tsx'
-import { ProblemBox } from '../../components/states.tsx'
+import { SaveError } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
-import { isProblem } from '../../problem.ts'
 import { ago, dayAndTime } from '../../times.ts'
 import { useAbouts } from '../memories/about.ts'
 import { Importance, State } from '../memories/rows.tsx'
@@ -41,7 +40,7 @@ export function MemoryPage() {
               </button>
             )}
           </header>
-          {error && <ProblemBox error={isProblem(error) && error.status === 412 ? new Error(words.metOther) : error} />}
+          {error && <SaveError error={error} conflict={words.metOther} />}
           {isEditing ? (
             <MemoryForm
               memory={memory}

@@ -6,10 +6,9 @@ import type { NoteRead } from '../../../features/notes/schema.ts'
 import { Kbd, useFootLeft } from '../../components/foot.tsx'
 import { asTitle, InlineEdit } from '../../components/inline-edit.tsx'
 import { Markdown } from '../../components/markdown.tsx'
-import { ProblemBox } from '../../components/states.tsx'
+import { SaveError } from '../../components/states.tsx'
 import { useCrumbs } from '../../crumbs.ts'
 import { useKey } from '../../keys.ts'
-import { isProblem } from '../../problem.ts'
 import { hasDraft } from './draft.ts'
 import { linksQuery, noteQuery, useChange } from './queries.ts'
 import { Side } from './side.tsx'
@@ -69,9 +68,7 @@ function Body({ note }: { note: NoteRead }) {
               </button>
             )}
           </header>
-          {refused && (
-            <ProblemBox error={isProblem(refused) && refused.status === 412 ? new Error(words.metOther) : refused} />
-          )}
+          {refused && <SaveError error={refused} conflict={words.metOther} />}
           {isWriting && may ? (
             <Writing note={note} titles={titles} onDone={() => setWriting(false)} />
           ) : (

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useRouteContext } from '@tanstack/react-router'
 import { Globe, Lock, Pin, Trash2, Users } from 'lucide-react'
 import type { NoteLinks, NotePatch, NoteRead } from '../../../features/notes/schema.ts'
+import { splitList } from '../../components/form/form.tsx'
 import { InlineEdit } from '../../components/inline-edit.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { Prop } from '../../components/section.tsx'
@@ -88,8 +89,6 @@ const Titles = ({ title, notes }: { title: string; notes: NoteLinks['backlinks']
     </section>
   )
 
-const tagsIn = (text: string): string[] => [...new Set(text.split(',').map((tag) => tag.trim()))].filter(Boolean)
-
 function Tags({ note, onChange }: Omit<Props, 'links'>) {
   const may = note.can?.update === true
   const value = note.tags.join(', ')
@@ -102,7 +101,7 @@ function Tags({ note, onChange }: Omit<Props, 'links'>) {
         may={may}
         placeholder={words.withCommas}
         clears
-        onSave={(text) => onChange({ tags: tagsIn(text) })}
+        onSave={(text) => onChange({ tags: splitList(text) })}
       >
         {value === '' ? <span className="soft">{words.notSet}</span> : note.tags.map((tag) => `#${tag}`).join(' ')}
       </InlineEdit>

@@ -6,6 +6,7 @@ import { accounts, ok, readFile, sync } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { CopyLine } from '../../components/copy-line.tsx'
 import { Field } from '../../components/form/fields.tsx'
+import { RowButton } from '../../components/form/row-button.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { Section } from '../../components/section.tsx'
 import { ProblemBox } from '../../components/states.tsx'
@@ -78,14 +79,7 @@ function Devices() {
             item={(device) => (
               <>
                 <Line name={device.name} facts={[device.platform, w.deviceSeen(ago(device.lastSeenAt))]} />
-                <button
-                  type="button"
-                  className="btn small"
-                  aria-label={w.removeOf(device.name)}
-                  onClick={() => ask(device)}
-                >
-                  {w.removeDevice}
-                </button>
+                <RowButton label={w.removeDevice} name={w.removeOf(device.name)} onClick={() => ask(device)} />
               </>
             )}
           />

@@ -4,6 +4,7 @@ import { useRef } from 'react'
 import type { Grant } from '../../../features/grants/schema.ts'
 import { grants, ok } from '../../api.ts'
 import { CopyButton } from '../../components/copy.tsx'
+import { RowButton } from '../../components/form/row-button.tsx'
 import { limitText } from '../../components/project-limit.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { Section } from '../../components/section.tsx'
@@ -85,14 +86,7 @@ function List({ items, error, named = false, onEnd }: ListProps) {
         <>
           <Line name={grant.name} facts={factsOf(grant, projects, named ? grant.user.name : undefined)} />
           {grant.can.revoke === true && (
-            <button
-              type="button"
-              className="btn small"
-              aria-label={`${w.end} ${grant.name}`}
-              onClick={() => onEnd(grant)}
-            >
-              {w.end}
-            </button>
+            <RowButton label={w.end} name={`${w.end} ${grant.name}`} onClick={() => onEnd(grant)} />
           )}
         </>
       )}

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import type { ModeratedItem } from '../../../features/marketplace/schema.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { Field } from '../../components/form/fields.tsx'
+import { RowButton } from '../../components/form/row-button.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { dayAndTime } from '../../times.ts'
@@ -20,17 +21,6 @@ import {
   removePost,
 } from './queries.ts'
 import { words } from './words.ts'
-
-interface ActProps {
-  label: string
-  of: string
-  onDo(): void
-}
-const Act = ({ label, of, onDo }: ActProps) => (
-  <button type="button" className="btn small quiet" aria-label={of} onClick={onDo}>
-    {label}
-  </button>
-)
 
 interface ChoiceProps<T extends string> {
   label: string
@@ -102,18 +92,25 @@ export function ContactPage() {
             of: ({ id, email, readAt, spam }) => (
               <span className="row wraps">
                 {!readAt && (
-                  <Act
+                  <RowButton
+                    quiet
                     label={w.read}
-                    of={w.of(w.read, email)}
-                    onDo={() => change.mutate({ id, readAt: new Date().toISOString() })}
+                    name={w.of(w.read, email)}
+                    onClick={() => change.mutate({ id, readAt: new Date().toISOString() })}
                   />
                 )}
-                <Act
+                <RowButton
+                  quiet
                   label={spam ? w.noSpam : w.isSpam}
-                  of={w.of(spam ? w.noSpam : w.isSpam, email)}
-                  onDo={() => change.mutate({ id, spam: !spam })}
+                  name={w.of(spam ? w.noSpam : w.isSpam, email)}
+                  onClick={() => change.mutate({ id, spam: !spam })}
                 />
-                <Act label={words.remove} of={w.of(words.remove, email)} onDo={() => ask({ id, email })} />
+                <RowButton
+                  quiet
+                  label={words.remove}
+                  name={w.of(words.remove, email)}
+                  onClick={() => ask({ id, email })}
+                />
               </span>
             ),
           },
@@ -171,17 +168,19 @@ export function CommunityPage() {
             acts: true,
             of: ({ id, title, pinned }) => (
               <span className="row wraps">
-                <Act
+                <RowButton
+                  quiet
                   label={status === 'hidden' ? w.show : w.hide}
-                  of={w.of(status === 'hidden' ? w.show : w.hide, title)}
-                  onDo={() => change.mutate({ id, status: status === 'hidden' ? 'visible' : 'hidden' })}
+                  name={w.of(status === 'hidden' ? w.show : w.hide, title)}
+                  onClick={() => change.mutate({ id, status: status === 'hidden' ? 'visible' : 'hidden' })}
                 />
-                <Act
+                <RowButton
+                  quiet
                   label={pinned ? w.unpin : w.pin}
-                  of={w.of(pinned ? w.unpin : w.pin, title)}
-                  onDo={() => change.mutate({ id, pinned: !pinned })}
+                  name={w.of(pinned ? w.unpin : w.pin, title)}
+                  onClick={() => change.mutate({ id, pinned: !pinned })}
                 />
-                <Act label={words.remove} of={words.removeOf(title)} onDo={() => ask({ id, title })} />
+                <RowButton quiet label={words.remove} name={words.removeOf(title)} onClick={() => ask({ id, title })} />
               </span>
             ),
           },
@@ -226,13 +225,19 @@ export function MarketplacePage() {
             acts: true,
             of: (item) =>
               item.hidden ? (
-                <Act
+                <RowButton
+                  quiet
                   label={w.show}
-                  of={words.community.of(w.show, item.name)}
-                  onDo={() => change.mutate({ kind: item.kind, id: item.id, hidden: false, reason: null })}
+                  name={words.community.of(w.show, item.name)}
+                  onClick={() => change.mutate({ kind: item.kind, id: item.id, hidden: false, reason: null })}
                 />
               ) : (
-                <Act label={w.hide} of={words.community.of(w.hide, item.name)} onDo={() => setHiding(item)} />
+                <RowButton
+                  quiet
+                  label={w.hide}
+                  name={words.community.of(w.hide, item.name)}
+                  onClick={() => setHiding(item)}
+                />
               ),
           },
         ]}

@@ -1,20 +1,11 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { queryOptions } from '@tanstack/react-query'
 import type { CommunityCreate, ModeratedPatch } from '../../../features/community/schema.ts'
 import type { ContactPatch } from '../../../features/contact/schema.ts'
 import type { CategoryCreate, Page, PagePatch, Post, PostPatch } from '../../../features/site/content-schema.ts'
 import type { SponsorCreate, SponsorPatch } from '../../../features/sponsors/schema.ts'
 import type { MarketName } from '../../../records/names.ts'
 import { change, community, contact, marketplace, ok, settings, site, sponsors, tracker } from '../../api.ts'
-
-const LIMIT = 40
-
-const pages = <T>(key: readonly string[], load: (paging: { limit: number; cursor?: string }) => Promise<T>) =>
-  infiniteQueryOptions({
-    queryKey: ['admin', ...key],
-    queryFn: ({ pageParam }) => load({ limit: LIMIT, ...(pageParam && { cursor: pageParam }) }),
-    initialPageParam: '',
-    getNextPageParam: (page) => (page as { nextCursor?: string | null }).nextCursor ?? undefined,
-  })
+import { adminList } from '../admin/queries.ts'
 
 export type Kind = 'pages' | 'posts'
 type Versioned = { id: string; version: number }
@@ -42,7 +33,7 @@ const readOf: Record<Kind, (id: string) => Promise<Page | Post>> = {
 
 /** `deleted`: those that can be restored instead. */
 export const textsQuery = (kind: Kind, search: string, deleted: boolean) =>
-  pages(['texts', kind, search, String(deleted)], (paging) =>
+  adminList(['texts', kind, search, String(deleted)], (paging) =>
     listOf[kind]({ ...paging, ...(search && { search }), ...(deleted && { deleted }) }),
   )
 export const textQuery = (kind: Kind, id: string) =>
@@ -79,19 +70,21 @@ export const removeCategory = ({ id, version }: Versioned) =>
 // ---- what visitors and users send
 
 export const contactQuery = (spam: boolean) =>
-  pages(['contact', String(spam)], (paging) => ok(contact.admin.contact.get({ query: { ...paging, spam } })))
+  adminList(['contact', String(spam)], (paging) => ok(contact.admin.contact.get({ query: { ...paging, spam } })))
 export const changeMessage = ({ id, ...patch }: ContactPatch & { id: string }) =>
   ok(contact.admin.contact({ id }).patch(patch, change()))
 export const removeMessage = (id: string) => ok(contact.admin.contact({ id }).delete(undefined, change()))
 
 export const communityQuery = (status: 'visible' | 'hidden') =>
-  pages(['community', status], (paging) => ok(community.admin.community.posts.get({ query: { ...paging, status } })))
+  adminList(['community', status], (paging) =>
+    ok(community.admin.community.posts.get({ query: { ...paging, status } })),
+  )
 export const moderatePost = ({ id, ...patch }: ModeratedPatch & { id: string }) =>
   ok(community.admin.community.posts({ id }).patch(patch, change()))
 export const removePost = (id: string) => ok(community.admin.community.posts({ id }).delete(undefined, change()))
 
 export const marketplaceQuery = (search: string) =>
-  pages(['marketplace', search], (paging) =>
+  adminList(['marketplace', search], (paging) =>
     ok(marketplace.admin.marketplace.get({ query: { ...paging, ...(search && { search }) } })),
   )
 interface Hiding {
@@ -105,7 +98,7 @@ export const hideItem = ({ kind, id, ...body }: Hiding) =>
 
 // ---- sponsors, tracker
 
-export const sponsorsQuery = pages(['sponsors'], (paging) => ok(sponsors.admin.sponsors.get({ query: paging })))
+export const sponsorsQuery = adminList(['sponsors'], (paging) => ok(sponsors.admin.sponsors.get({ query: paging })))
 export const saveSponsor = ({ saved, ...fields }: SponsorCreate & { saved?: Versioned }) =>
   saved
     ? ok(sponsors.admin.sponsors({ id: saved.id }).put(fields satisfies SponsorPatch, change(saved.version)))
@@ -117,7 +110,7 @@ export const reposQuery = queryOptions({
   queryFn: () => ok(tracker.admin.github.repos.get({ query: {} })),
 })
 export const trackedQuery = (state: 'open' | 'closed') =>
-  pages(['tracked', state], (paging) => ok(tracker.admin.github.issues.get({ query: { ...paging, state } })))
+  adminList(['tracked', state], (paging) => ok(tracker.admin.github.issues.get({ query: { ...paging, state } })))
 export const mirror = (_: undefined) => ok(tracker.admin.github.sync.post({}, change()))
 
 // ---- settings of the instance

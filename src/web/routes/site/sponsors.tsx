@@ -5,6 +5,7 @@ import { type FormEvent, useState } from 'react'
 import type { Sponsor } from '../../../features/sponsors/schema.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { Field } from '../../components/form/fields.tsx'
+import { RowButton } from '../../components/form/row-button.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox, Waiting } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
@@ -47,22 +48,13 @@ export function SponsorsPage() {
             acts: true,
             of: (sponsor) => (
               <span className="row wraps">
-                <button
-                  type="button"
-                  className="btn small"
-                  aria-label={words.editOf(sponsor.name)}
-                  onClick={() => setEditing(sponsor)}
-                >
-                  {words.edit}
-                </button>
-                <button
-                  type="button"
-                  className="btn small quiet"
-                  aria-label={words.removeOf(sponsor.name)}
+                <RowButton label={words.edit} name={words.editOf(sponsor.name)} onClick={() => setEditing(sponsor)} />
+                <RowButton
+                  quiet
+                  label={words.remove}
+                  name={words.removeOf(sponsor.name)}
                   onClick={() => ask(sponsor)}
-                >
-                  {words.remove}
-                </button>
+                />
               </span>
             ),
           },

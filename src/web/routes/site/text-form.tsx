@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react'
 import type { Page, Post } from '../../../features/site/content-schema.ts'
 import { Editor } from '../../components/editor.tsx'
 import { Field, Select, TextArea } from '../../components/form/fields.tsx'
+import { splitList } from '../../components/form/form.tsx'
 import { LoadStatus, ProblemBox } from '../../components/states.tsx'
 import { useAdminChange } from '../admin/queries.ts'
 import { type Cover, CoverField, sendPicture } from './picture.tsx'
@@ -85,14 +86,12 @@ function fieldsOf(kind: Kind, form: FormData) {
     publishedAt: from ? new Date(from).toISOString() : null,
   }
   if (kind === 'pages') return { ...common, nav: form.has('nav'), position: Number(text('position')) || 0 }
-  const tags = [
-    ...new Set(
-      text('tags')
-        .split(',')
-        .map((tag) => tag.trim()),
-    ),
-  ].filter(Boolean)
-  return { ...common, excerpt: text('excerpt') || null, categoryId: text('categoryId') || null, tags }
+  return {
+    ...common,
+    excerpt: text('excerpt') || null,
+    categoryId: text('categoryId') || null,
+    tags: splitList(text('tags')),
+  }
 }
 
 const Names = ({ saved }: { saved?: Text }) => (

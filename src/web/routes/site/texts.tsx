@@ -2,6 +2,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Field } from '../../components/form/fields.tsx'
+import { RowButton } from '../../components/form/row-button.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { ago } from '../../times.ts'
@@ -89,14 +90,11 @@ function Texts({ kind, onEdit }: { kind: Kind; onEdit(id?: string): void }) {
             acts: true,
             of: (text) =>
               isDeleted ? (
-                <button
-                  type="button"
-                  className="btn small"
-                  aria-label={words.restoreOf(text.title)}
+                <RowButton
+                  label={words.restore}
+                  name={words.restoreOf(text.title)}
                   onClick={() => restore.mutate({ kind, ...text })}
-                >
-                  {words.restore}
-                </button>
+                />
               ) : (
                 <TextActs title={text.title} onEdit={() => onEdit(text.id)} onRemove={() => ask(text)} />
               ),
@@ -139,14 +137,12 @@ function Categories() {
               title: columns.act,
               acts: true,
               of: (category) => (
-                <button
-                  type="button"
-                  className="btn small quiet"
-                  aria-label={words.removeOf(category.name)}
+                <RowButton
+                  quiet
+                  label={words.remove}
+                  name={words.removeOf(category.name)}
                   onClick={() => remove.mutate(category)}
-                >
-                  {words.remove}
-                </button>
+                />
               ),
             },
           ]}

@@ -5,14 +5,13 @@ import { newKey } from '../../api.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { Editor } from '../../components/editor.tsx'
 import { Field, TextArea } from '../../components/form/fields.tsx'
-import { ProblemBox } from '../../components/states.tsx'
-import { isProblem } from '../../problem.ts'
+import { splitList } from '../../components/form/form.tsx'
+import { ProblemBox, SaveError } from '../../components/states.tsx'
 import { type useChange, useCreate } from './queries.ts'
 import { words } from './words.ts'
 
 const MOST = 256 << 10
 
-const tagsIn = (text: string): string[] => [...new Set(text.split(',').map((tag) => tag.trim()))].filter(Boolean)
 const textOf = (form: FormData, name: string): string => String(form.get(name) ?? '').trim()
 
 const Names = ({ skill }: { skill?: SkillDetail }) => (
@@ -38,7 +37,7 @@ export function Writing({ skill, change, onEnd }: WritingProps) {
     const patch = {
       name: textOf(form, 'name'),
       description: textOf(form, 'description') || null,
-      tags: tagsIn(textOf(form, 'tags')),
+      tags: splitList(textOf(form, 'tags')),
       content,
     }
     change.mutate(patch, { onSuccess: onEnd })
@@ -54,7 +53,7 @@ export function Writing({ skill, change, onEnd }: WritingProps) {
         rows={18}
         onSave={() => change.mutate({ content }, { onSuccess: onEnd })}
       />
-      {error && <ProblemBox error={isProblem(error) && error.status === 412 ? new Error(words.metOther) : error} />}
+      {error && <SaveError error={error} conflict={words.metOther} />}
       <span className="row">
         <button type="submit" className="btn main" disabled={change.isPending}>
           {words.save}
@@ -79,7 +78,7 @@ export function CreateDialog({ onClose, onCreated }: { onClose(): void; onCreate
         key,
         name: textOf(form, 'name'),
         content: textOf(form, 'content'),
-        tags: tagsIn(textOf(form, 'tags')),
+        tags: splitList(textOf(form, 'tags')),
         ...(description && { description }),
       },
       {

@@ -3,6 +3,7 @@ import { Link, useRouteContext } from '@tanstack/react-router'
 import { type ReactNode, useContext, useState } from 'react'
 import type { TaskDetail, TaskPatch } from '../../../features/tasks/schema.ts'
 import { type Priority, priorities, type Status, statuses } from '../../../records/work.ts'
+import { splitList } from '../../components/form/form.tsx'
 import { PriorityGlyph, StatusGlyph } from '../../components/glyphs.tsx'
 import { InlineEdit } from '../../components/inline-edit.tsx'
 import { LazyMenu } from '../../components/lazy-menu.tsx'
@@ -96,7 +97,7 @@ export function Fields({ task, may, onChange, children }: Props) {
           type="text"
           hint={words.withCommas}
           value={task.labels.join(', ')}
-          onSave={(text) => onChange({ labels: labelsIn(text) })}
+          onSave={(text) => onChange({ labels: splitList(text) })}
         >
           {task.labels.map((label) => (
             <Label key={label} name={label} />
@@ -125,7 +126,6 @@ export function Fields({ task, may, onChange, children }: Props) {
 
 /** The day of an instant where the reader is, as a date field wants it. */
 const dateOf = (instant: string): string => new Date(instant).toLocaleDateString('sv')
-const labelsIn = (text: string): string[] => [...new Set(text.split(',').map((label) => label.trim()))].filter(Boolean)
 
 interface EditableProps {
   name: string

@@ -4,6 +4,7 @@ import type { Role } from '../../../auth/policy.ts'
 import type { Invite, InviteSent } from '../../../features/invites/schema.ts'
 import { CopyButton } from '../../components/copy.tsx'
 import { Field, Select } from '../../components/form/fields.tsx'
+import { RowButton } from '../../components/form/row-button.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { day } from '../../times.ts'
@@ -45,22 +46,18 @@ export function Invites({ team, may, gives }: Props) {
               </span>
               {may && gives.includes(item.role) && (
                 <>
-                  <button
-                    type="button"
-                    className="btn small quiet"
-                    aria-label={words.againOf(item.email)}
+                  <RowButton
+                    quiet
+                    label={words.again}
+                    name={words.againOf(item.email)}
                     onClick={() => invite.mutate({ email: item.email, role: item.role })}
-                  >
-                    {words.again}
-                  </button>
-                  <button
-                    type="button"
-                    className="btn small quiet"
-                    aria-label={words.withdrawOf(item.email)}
+                  />
+                  <RowButton
+                    quiet
+                    label={words.withdraw}
+                    name={words.withdrawOf(item.email)}
                     onClick={() => ask(item)}
-                  >
-                    {words.withdraw}
-                  </button>
+                  />
                 </>
               )}
             </li>

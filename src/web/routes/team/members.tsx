@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Role } from '../../../auth/policy.ts'
 import type { MemberPage } from '../../../features/organizations/schema.ts'
+import { RowButton } from '../../components/form/row-button.tsx'
 import { MailAddress } from '../../components/mail-address.tsx'
 import { Avatar } from '../../components/party.tsx'
 import { useRemoval } from '../../components/removal.tsx'
@@ -72,14 +73,12 @@ export function Members({ team, me, members: { items, gives } }: Props) {
                 <td className="hp num soft">{day(member.joinedAt)}</td>
                 <td className="num">
                   {member.can.remove === true && (
-                    <button
-                      type="button"
-                      className="btn small quiet"
-                      aria-label={member.id === me ? words.leave : words.removeOf(member.name)}
+                    <RowButton
+                      quiet
+                      label={member.id === me ? words.leave : words.remove}
+                      name={member.id === me ? words.leave : words.removeOf(member.name)}
                       onClick={() => ask(member)}
-                    >
-                      {member.id === me ? words.leave : words.remove}
-                    </button>
+                    />
                   )}
                 </td>
               </tr>

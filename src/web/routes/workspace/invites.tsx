@@ -5,6 +5,7 @@ import type { WorkspaceInvite, WorkspaceInviteSent } from '../../../features/wor
 import type { TeamAdd, WorkspaceDetail } from '../../../features/workspaces/schema.ts'
 import { CopyButton } from '../../components/copy.tsx'
 import { Field } from '../../components/form/fields.tsx'
+import { RowButton } from '../../components/form/row-button.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { day } from '../../times.ts'
@@ -36,14 +37,7 @@ export function WorkspaceInvites({ workspace: { id } }: { workspace: WorkspaceDe
               <span className="row">
                 <span className="flag">{one.role}</span>
                 <span className="t12 soft">{words.until(day(one.expiresAt))}</span>
-                <button
-                  type="button"
-                  className="btn small quiet"
-                  aria-label={words.cancelOf(one.email)}
-                  onClick={() => ask(one)}
-                >
-                  {words.cancel}
-                </button>
+                <RowButton quiet label={words.cancel} name={words.cancelOf(one.email)} onClick={() => ask(one)} />
               </span>
             </li>
           ))}

@@ -1,6 +1,7 @@
 import type { FormEvent } from 'react'
 import type { TeamAdd, WorkspaceDetail } from '../../../features/workspaces/schema.ts'
 import { Select } from '../../components/form/fields.tsx'
+import { RowButton } from '../../components/form/row-button.tsx'
 import { useRemoval } from '../../components/removal.tsx'
 import { ProblemBox } from '../../components/states.tsx'
 import { useWorkspaceChange } from './queries.ts'
@@ -49,14 +50,12 @@ export function Teams({ workspace }: { workspace: WorkspaceDetail }) {
                 </td>
                 <td className="num">
                   {team.can.remove === true && (
-                    <button
-                      type="button"
-                      className="btn small quiet"
-                      aria-label={words.takeOutOf(team.name)}
+                    <RowButton
+                      quiet
+                      label={words.takeOut}
+                      name={words.takeOutOf(team.name)}
                       onClick={() => ask(team)}
-                    >
-                      {words.takeOut}
-                    </button>
+                    />
                   )}
                 </td>
               </tr>
