@@ -36,6 +36,7 @@ export function IssuesPage() {
                 {issue.answer && <span className="soft">{issue.answer}</span>}
                 <span>
                   <RowButton
+                    raised
                     label={words.issues.answer}
                     name={words.issues.answerOf(issue.title)}
                     onClick={() => setAnswering(issue)}

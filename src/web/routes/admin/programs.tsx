@@ -46,7 +46,7 @@ export function ProgramsPage() {
             title: columns.act,
             acts: true,
             of: (program) => (
-              <RowButton quiet label={w.remove} name={w.removeOf(program.name)} onClick={() => ask(program)} />
+              <RowButton label={w.remove} name={w.removeOf(program.name)} onClick={() => ask(program)} />
             ),
           },
         ]}

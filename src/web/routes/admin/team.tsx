@@ -189,9 +189,7 @@ function Members({ team }: Props) {
           {
             title: columns.act,
             acts: true,
-            of: (member) => (
-              <RowButton quiet label={w.remove} name={w.removeOf(member.name)} onClick={() => ask(member)} />
-            ),
+            of: (member) => <RowButton label={w.remove} name={w.removeOf(member.name)} onClick={() => ask(member)} />,
           },
         ]}
       />

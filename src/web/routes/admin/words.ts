@@ -35,7 +35,6 @@ export const words = {
     mail: 'Mail',
     jobs: 'Jobs',
     connections: 'Connections',
-    readOnly: 'read-only: the disk is full',
     mailOf: (mode: string, waiting: number, failed: number) => `${mode}, ${waiting} waiting, ${failed} failed`,
     jobsOf: (waiting: number, active: number, failed: number) =>
       `${waiting} waiting, ${active} active, ${failed} failed`,

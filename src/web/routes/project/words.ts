@@ -3,7 +3,6 @@ import { count } from '../../words.ts'
 export const words = {
   archived: 'This project is archived and read-only.',
   tasks: 'Tasks',
-  plan: 'Plan',
   settings: 'Settings',
   share: 'Share',
   agentsFile: 'AGENTS.md',
@@ -38,7 +37,6 @@ export const words = {
   allEpics: (n: number) => `all ${n}`,
   gatesWaiting: 'Waiting at gates',
   noGates: 'No feature waits at a gate.',
-  lacks: (what: string) => `needs ${what}`,
   decisions: 'Decisions',
   all: (n: number) => `all ${n}`,
   noDecisions: 'No decisions yet.',

@@ -34,7 +34,6 @@ export const words = {
   none: 'No changes in this session yet.',
   at: (time: string) => `At ${time}`,
   open: 'Open the record',
-  did: (name: string) => `${name}:`,
   brief: (time: string) => `Brief at ${time}: what the agent knew`,
   ofBudget: (tokens: number, budget: number) => `${number(tokens)} of ${number(budget)} tokens`,
   part: (title: string, tokens: number) => `${title} ${number(tokens)}`,

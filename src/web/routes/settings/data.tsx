@@ -79,7 +79,7 @@ function Devices() {
             item={(device) => (
               <>
                 <Line name={device.name} facts={[device.platform, w.deviceSeen(ago(device.lastSeenAt))]} />
-                <RowButton label={w.removeDevice} name={w.removeOf(device.name)} onClick={() => ask(device)} />
+                <RowButton raised label={w.removeDevice} name={w.removeOf(device.name)} onClick={() => ask(device)} />
               </>
             )}
           />

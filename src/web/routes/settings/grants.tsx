@@ -86,7 +86,7 @@ function List({ items, error, named = false, onEnd }: ListProps) {
         <>
           <Line name={grant.name} facts={factsOf(grant, projects, named ? grant.user.name : undefined)} />
           {grant.can.revoke === true && (
-            <RowButton label={w.end} name={`${w.end} ${grant.name}`} onClick={() => onEnd(grant)} />
+            <RowButton raised label={w.end} name={`${w.end} ${grant.name}`} onClick={() => onEnd(grant)} />
           )}
         </>
       )}

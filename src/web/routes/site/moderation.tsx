@@ -93,24 +93,17 @@ export function ContactPage() {
               <span className="row wraps">
                 {!readAt && (
                   <RowButton
-                    quiet
                     label={w.read}
                     name={w.of(w.read, email)}
                     onClick={() => change.mutate({ id, readAt: new Date().toISOString() })}
                   />
                 )}
                 <RowButton
-                  quiet
                   label={spam ? w.noSpam : w.isSpam}
                   name={w.of(spam ? w.noSpam : w.isSpam, email)}
                   onClick={() => change.mutate({ id, spam: !spam })}
                 />
-                <RowButton
-                  quiet
-                  label={words.remove}
-                  name={w.of(words.remove, email)}
-                  onClick={() => ask({ id, email })}
-                />
+                <RowButton label={words.remove} name={w.of(words.remove, email)} onClick={() => ask({ id, email })} />
               </span>
             ),
           },
@@ -169,18 +162,16 @@ export function CommunityPage() {
             of: ({ id, title, pinned }) => (
               <span className="row wraps">
                 <RowButton
-                  quiet
                   label={status === 'hidden' ? w.show : w.hide}
                   name={w.of(status === 'hidden' ? w.show : w.hide, title)}
                   onClick={() => change.mutate({ id, status: status === 'hidden' ? 'visible' : 'hidden' })}
                 />
                 <RowButton
-                  quiet
                   label={pinned ? w.unpin : w.pin}
                   name={w.of(pinned ? w.unpin : w.pin, title)}
                   onClick={() => change.mutate({ id, pinned: !pinned })}
                 />
-                <RowButton quiet label={words.remove} name={words.removeOf(title)} onClick={() => ask({ id, title })} />
+                <RowButton label={words.remove} name={words.removeOf(title)} onClick={() => ask({ id, title })} />
               </span>
             ),
           },
@@ -226,14 +217,12 @@ export function MarketplacePage() {
             of: (item) =>
               item.hidden ? (
                 <RowButton
-                  quiet
                   label={w.show}
                   name={words.community.of(w.show, item.name)}
                   onClick={() => change.mutate({ kind: item.kind, id: item.id, hidden: false, reason: null })}
                 />
               ) : (
                 <RowButton
-                  quiet
                   label={w.hide}
                   name={words.community.of(w.hide, item.name)}
                   onClick={() => setHiding(item)}

@@ -48,13 +48,13 @@ export function SponsorsPage() {
             acts: true,
             of: (sponsor) => (
               <span className="row wraps">
-                <RowButton label={words.edit} name={words.editOf(sponsor.name)} onClick={() => setEditing(sponsor)} />
                 <RowButton
-                  quiet
-                  label={words.remove}
-                  name={words.removeOf(sponsor.name)}
-                  onClick={() => ask(sponsor)}
+                  raised
+                  label={words.edit}
+                  name={words.editOf(sponsor.name)}
+                  onClick={() => setEditing(sponsor)}
                 />
+                <RowButton label={words.remove} name={words.removeOf(sponsor.name)} onClick={() => ask(sponsor)} />
               </span>
             ),
           },

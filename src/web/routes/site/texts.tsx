@@ -91,6 +91,7 @@ function Texts({ kind, onEdit }: { kind: Kind; onEdit(id?: string): void }) {
             of: (text) =>
               isDeleted ? (
                 <RowButton
+                  raised
                   label={words.restore}
                   name={words.restoreOf(text.title)}
                   onClick={() => restore.mutate({ kind, ...text })}
@@ -138,7 +139,6 @@ function Categories() {
               acts: true,
               of: (category) => (
                 <RowButton
-                  quiet
                   label={words.remove}
                   name={words.removeOf(category.name)}
                   onClick={() => remove.mutate(category)}

@@ -43,7 +43,6 @@ export const words = {
   coverAlt: 'Alternative text for the picture',
   add: 'Add',
   categoryName: 'Name of a new category',
-  look: 'Preview',
   contact: {
     columns: { message: 'Message', at: 'Received', act: 'Actions' },
     messages: 'Messages',
@@ -55,7 +54,6 @@ export const words = {
     of: (verb: string, from: string) => `${verb}: message from ${from}`,
     removeTitle: (from: string) => `Delete the message from ${from}?`,
     removeText: 'It cannot be shown again here.',
-    off: 'The form is off. Switch it on in the settings: contact.',
   },
   community: {
     columns: { title: 'Post', reports: 'Reports', at: 'Posted', act: 'Actions' },

@@ -47,17 +47,11 @@ export function Invites({ team, may, gives }: Props) {
               {may && gives.includes(item.role) && (
                 <>
                   <RowButton
-                    quiet
                     label={words.again}
                     name={words.againOf(item.email)}
                     onClick={() => invite.mutate({ email: item.email, role: item.role })}
                   />
-                  <RowButton
-                    quiet
-                    label={words.withdraw}
-                    name={words.withdrawOf(item.email)}
-                    onClick={() => ask(item)}
-                  />
+                  <RowButton label={words.withdraw} name={words.withdrawOf(item.email)} onClick={() => ask(item)} />
                 </>
               )}
             </li>

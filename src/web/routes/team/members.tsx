@@ -74,7 +74,6 @@ export function Members({ team, me, members: { items, gives } }: Props) {
                 <td className="num">
                   {member.can.remove === true && (
                     <RowButton
-                      quiet
                       label={member.id === me ? words.leave : words.remove}
                       name={member.id === me ? words.leave : words.removeOf(member.name)}
                       onClick={() => ask(member)}

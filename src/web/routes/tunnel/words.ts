@@ -15,7 +15,6 @@ export const words = {
   servers: 'MCP servers for agents',
   actions: 'Actions',
   actionsAbout: 'Actions that the machine allows. Its owner configures them in tunnel.json.',
-  noActions: 'The machine is not connected yet, so no actions are available.',
   names: {
     ping: 'Ping',
     check_local: 'Check services',

@@ -37,7 +37,7 @@ export function WorkspaceInvites({ workspace: { id } }: { workspace: WorkspaceDe
               <span className="row">
                 <span className="flag">{one.role}</span>
                 <span className="t12 soft">{words.until(day(one.expiresAt))}</span>
-                <RowButton quiet label={words.cancel} name={words.cancelOf(one.email)} onClick={() => ask(one)} />
+                <RowButton label={words.cancel} name={words.cancelOf(one.email)} onClick={() => ask(one)} />
               </span>
             </li>
           ))}

@@ -50,12 +50,7 @@ export function Teams({ workspace }: { workspace: WorkspaceDetail }) {
                 </td>
                 <td className="num">
                   {team.can.remove === true && (
-                    <RowButton
-                      quiet
-                      label={words.takeOut}
-                      name={words.takeOutOf(team.name)}
-                      onClick={() => ask(team)}
-                    />
+                    <RowButton label={words.takeOut} name={words.takeOutOf(team.name)} onClick={() => ask(team)} />
                   )}
                 </td>
               </tr>
