@@ -294,7 +294,6 @@ const largeFolders: Record<string, string> = {
   'src/features/manual/pages': 'one file for each page of the manual',
   'src/web': 'nearly every page imports its files',
   'src/web/components': 'one file for each component',
-  'src/web/styles': 'style sheets, in the order in which they apply',
 }
 
 test('no folder has more than 25 files', () => {
