@@ -16,13 +16,13 @@ const board = (at: TaskItem): TaskGroups => ({
 const shown = ({ groups }: TaskGroups) =>
   groups.flatMap(({ value, items }) => items.map((item) => ({ ...item, value })))
 
-test('a second step begins where the first one ended, though the card was not drawn yet', () => {
+test('a second arrow key moves the card from its new place, even before it was drawn there', () => {
   const first = stepOf(board(card('todo', 1)), 'a', 'right') as Move
   const second = stepOf(moved(board(card('todo', 1)), first), 'a', 'right')
   expect(second).toMatchObject({ status: 'blocked', task: { status: 'in_progress' } })
 })
 
-test('a card keeps the version that came between the key and the move', () => {
+test('a moved card keeps a version that arrived between the key press and the move', () => {
   const before = board(card('in_progress', 1))
   const move = stepOf(before, 'a', 'right') as Move
   const after = moved(stored(before, card('in_progress', 2)), move)

@@ -11,7 +11,7 @@ describe('the dashboard, after it lost the connection', () => {
     expect(reconnectDelay({ failures: 0, ms: 0, isVisible: true }, () => 0)).toBe(125)
   })
 
-  test('tries about every second for two minutes while somebody sees the page', () => {
+  test('tries about every second for two minutes while the page is visible', () => {
     expect(longest(3, 2000)).toBe(1500)
     expect(longest(100, 119_000)).toBe(1500)
   })

@@ -20,13 +20,14 @@ test.each([
   ['+3d', '2026-11-18T00:00:00.000Z'],
   ['-2w', '2026-11-01T00:00:00.000Z'],
   ['+4h', new Date(now.getTime() + 4 * 3_600_000).toISOString()],
-])('%s is %s', (text, expected) => expect(at(text)).toBe(expected))
+])('instantOf("%s") is %s', (text, expected) => expect(at(text)).toBe(expected))
 
-test.each(['someday', 'fr', '3d', '+3', '10', '2026-02-30', '', '2026-13-01', '+99999d'])('%p is no time', (text) =>
-  expect(at(text)).toBeUndefined(),
+test.each(['someday', 'fr', '3d', '+3', '10', '2026-02-30', '', '2026-13-01', '+99999d'])(
+  'instantOf(%p) is undefined',
+  (text) => expect(at(text)).toBeUndefined(),
 )
 
-test('how long ago, and how long still', () => {
+test('ago() and left() use one unit', () => {
   const off = (minutes: number) => new Date(Date.now() + minutes * 60_000 + 1000).toISOString()
   expect([0, -14, -120, -4 * 1440].map((n) => ago(off(n)))).toEqual(['just now', '14 min ago', '2 h ago', '4 days ago'])
   expect([-1, 0, 14, 120, 4 * 1440].map((n) => left(off(n)))).toEqual([
@@ -38,7 +39,7 @@ test('how long ago, and how long still', () => {
   ])
 })
 
-test('days', () => {
+test('daysOf() reads a number of days, weeks or years', () => {
   expect(['90d', '90', '12w', '1y', '0x', '', '-3d', '1.5d'].map(daysOf)).toEqual([
     90,
     90,
@@ -51,7 +52,7 @@ test('days', () => {
   ])
 })
 
-test('a refusal says times as people do, from its facts', () => {
+test('a lease conflict is reported with times relative to now', () => {
   setSystemTime(new Date('2026-11-15T09:30:00.000Z'))
   const shown = spyOn(console, 'error').mockImplementation(() => undefined)
   try {

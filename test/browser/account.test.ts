@@ -5,7 +5,7 @@ import { fresh, Visitor } from './support.ts'
 
 const NEW_PASSWORD = 'seven quiet lamps at dusk'
 
-test('the former address of the account leads to its settings, also by registering first', async () => {
+test('/account redirects to the settings, also after registering on the way', async () => {
   const ada = await Visitor.open()
   await ada.goto('/account')
   await ada.page.waitForURL('**/login?next=%2Fsettings%2Fprofile')
@@ -21,7 +21,7 @@ test('the former address of the account leads to its settings, also by registeri
   await ada.leave(...ada.refused)
 }, 300_000)
 
-test('other sessions are ended one by one, and all of them by a new password', async () => {
+test('a user ends other login sessions one by one, and all of them by changing the password', async () => {
   const [laptop, phone] = [
     await Visitor.open(),
     await Visitor.open({ userAgent: 'Mozilla/5.0 (iPhone) AppleWebKit/605.1 Safari/604.1' }),

@@ -6,7 +6,7 @@ import { call, evil, expectSound, inEachLook, signedIn } from './support.ts'
 const t = await testApp()
 afterAll(() => t.close())
 
-test('an administrator suspends somebody, reads the outbox and the audit log, and acts as somebody', async () => {
+test('an administrator suspends a user, reads the outbox and the audit log, and acts as a user', async () => {
   const boss = await person(t, { admin: true, name: 'Root' })
   const name = unique('Grace')
   const grace = await person(t, { name })
@@ -78,7 +78,7 @@ test('an administrator suspends somebody, reads the outbox and the audit log, an
   await root.leave()
 }, 300_000)
 
-test('an administrator helps somebody in, renames and deletes a team, changes a setting, and ends a program', async () => {
+test('an administrator resets a password, renames and deletes a team, changes a setting and removes a program', async () => {
   const boss = await person(t, { admin: true, name: 'Root' })
   const ada = await person(t, { name: unique('Ada') })
   const { id: teamId } = (await ada.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Engines') })).body
@@ -141,7 +141,7 @@ test('an administrator helps somebody in, renames and deletes a team, changes a 
   await root.leave()
 }, 300_000)
 
-test('its pages show what people store as text, and do not exist for others', async () => {
+test('the admin pages show stored markup as text, and return 404 to other users', async () => {
   const boss = await person(t, { admin: true, name: 'Root' })
   const evilOne = await person(t, { name: evil })
   const mallory = await signedIn(t, evilOne.email)

@@ -16,7 +16,7 @@ afterAll(async () => {
 
 const tasks = [{ title: `Lock it ${evil}`, description: evil }, { title: 'Say so' }]
 
-test('a question is asked, answered, stopped and continued; a proposal is edited and accepted', async () => {
+test('the assistant answers a question, stops and continues, and its proposal is edited and accepted', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { slug } = await newProject(ada, 'Engine')
@@ -101,7 +101,7 @@ test('a question is asked, answered, stopped and continued; a proposal is edited
   await ada.leave()
 }, 300_000)
 
-test('a viewer accepts nothing, and a server that fails leaves the sources', async () => {
+test('a viewer cannot accept a proposal, and a failing chat model still leaves the sources', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const project = await newProject(ada, 'Engine')

@@ -17,7 +17,7 @@ const advance = (who: Visitor, id: string, evidence?: object) =>
 const dialog = (who: Visitor) => who.page.getByRole('dialog')
 const measure = (who: Visitor, name: string) => who.page.getByRole('region', { name, exact: true })
 
-test('a feature goes through every gate, is reviewed, sent back and overridden', async () => {
+test('a feature passes every gate, is reviewed, sent back and overridden', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { slug } = await newProject(ada)
@@ -79,7 +79,7 @@ test('a feature goes through every gate, is reviewed, sent back and overridden',
   await ada.leave(...ada.refused)
 }, 900_000)
 
-test('a feature with an open task and a missing commit says so, and only an override closes it', async () => {
+test('a feature with an open task and a missing commit shows both, and only an override closes it', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { slug } = await newProject(ada)
@@ -111,7 +111,7 @@ test('a feature with an open task and a missing commit says so, and only an over
   await ada.leave(...ada.refused)
 }, 900_000)
 
-test('two who write a spec at once see both texts, and lose neither', async () => {
+test('two people who edit a spec at once see both texts and lose neither', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { slug } = await newProject(ada)
@@ -142,7 +142,7 @@ test('two who write a spec at once see both texts, and lose neither', async () =
   await ada.leave(`PATCH /api/specs/${spec.id} 412`)
 }, 900_000)
 
-test('a decision is proposed, discussed, accepted, has an outcome and is superseded; a skill is shared', async () => {
+test('a decision is proposed, discussed, accepted, given an outcome and superseded; a skill is shared', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   await newProject(ada)
@@ -189,7 +189,7 @@ test('a decision is proposed, discussed, accepted, has an outcome and is superse
   await ada.leave(...ada.refused.filter((line) => line === `GET /api/skills/${skill.slug} 404`))
 }, 900_000)
 
-test('what people store stays text, in both themes, wide and narrow, and axe finds nothing', async () => {
+test('the pages of features, decisions, specs and skills show stored markup as text and pass axe', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { slug } = await newProject(ada)
@@ -246,7 +246,7 @@ test('what people store stays text, in both themes, wide and narrow, and axe fin
   await ada.leave()
 }, 900_000)
 
-test('a viewer reads all of it, and finds no control that would be refused', async () => {
+test('a viewer can read features, decisions, specs and skills, and sees no control that the server would refuse', async () => {
   const boss = await person(t)
   const viewer = await member(t, boss, 'viewer', 'Vera')
   const ada = await signedIn(t, boss.email)

@@ -11,7 +11,7 @@ import { call, evil, expectSound, inEachLook, newProject, newTask, signedIn, tea
 /** What stands around every page of the dashboard: sidebar, palette, keys, search, and how much of it is loaded. */
 const t = await sharedApp()
 
-test('the palette jumps to a task by its key, goes to pages and acts on the page; keys can be off', async () => {
+test('the palette opens a task by its key, opens pages and runs page commands; shortcuts can be turned off', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { slug, key } = await newProject(ada, `Lantern ${evil.slice(0, 30)}`)
@@ -44,7 +44,7 @@ test('the palette jumps to a task by its key, goes to pages and acts on the page
   await ada.leave()
 }, 300_000)
 
-test('a favourite comes first in the sidebar; what has not changed is answered with 304 and shown', async () => {
+test('a favourite project comes first in the sidebar, and unchanged data is answered with 304', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const first = await newProject(ada, 'Aardvark')
@@ -72,7 +72,7 @@ test('a favourite comes first in the sidebar; what has not changed is answered w
   await ada.leave()
 }, 300_000)
 
-test('search shows what people stored as text, wide and on a phone, where everything is within reach', async () => {
+test('search shows stored markup as text on a desktop and on a phone, where every page can be reached', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { slug } = await newProject(ada)
@@ -93,7 +93,7 @@ test('search shows what people stored as text, wide and on a phone, where everyt
   await ada.leave()
 }, 300_000)
 
-test('an address without a team finds its record in another team of the reader', async () => {
+test('an address without a team opens its record in another team of the reader', async () => {
   const boss = await person(t)
   const other = await member(t, boss, 'member', 'Ben')
   const ada = await signedIn(t, boss.email)
@@ -110,7 +110,7 @@ test('an address without a team finds its record in another team of the reader',
   await ben.leave(...ben.refused)
 }, 300_000)
 
-test('a move is undone by a key; a lost connection is told, and what was missed comes with the next', async () => {
+test('Ctrl+Z undoes a move; a lost connection is shown, and missed events arrive after reconnecting', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { slug } = await newProject(ada)
@@ -143,7 +143,7 @@ test('a move is undone by a key; a lost connection is told, and what was missed 
   await ada.leave(...ada.refused)
 }, 300_000)
 
-test('where sockets are not let through, events come by a stream', async () => {
+test('the dashboard receives events by server-sent events where WebSockets are blocked', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { slug } = await newProject(ada)
@@ -158,7 +158,7 @@ test('where sockets are not let through, events come by a stream', async () => {
   await ada.leave()
 }, 300_000)
 
-test('where neither sockets nor streams are let through, the page asks every few seconds', async () => {
+test('the dashboard polls for events where WebSockets and streams are blocked', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { slug } = await newProject(ada)
@@ -177,7 +177,7 @@ test('where neither sockets nor streams are let through, the page asks every few
   await ada.leave(...ada.refused)
 }, 300_000)
 
-test('a server that stopped is told; what one writes is refused and kept, and all goes on when it is back', async () => {
+test('a stopped server is shown; a change is refused and its text kept, and work continues once the server is back', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { slug } = await newProject(ada)
@@ -254,7 +254,7 @@ test('a server that stopped is told; what one writes is refused and kept, and al
   await ada.leave()
 }, 300_000)
 
-test('three tabs stay signed in when all renew at the same moment, without locks', async () => {
+test('three tabs stay signed in when all renew the session at once, without browser locks', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   await ada.context.addInitScript('Object.defineProperty(navigator, "locks", { value: undefined })')
@@ -269,7 +269,7 @@ test('three tabs stay signed in when all renew at the same moment, without locks
   await ada.leave(...ada.refused)
 }, 300_000)
 
-test('a page asks for little, and what it loads is small', async () => {
+test('a page makes few requests and loads few bytes', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { slug } = await newProject(ada)
@@ -288,7 +288,7 @@ test('a page asks for little, and what it loads is small', async () => {
 }, 300_000)
 
 const KB = 1024
-test('the built files keep their budgets', async () => {
+test('the built files stay within their size budgets', async () => {
   const pack = await openPack()
   const sizes = new Map<string, number>()
   const texts = new Map<string, string>()

@@ -42,7 +42,7 @@ async function two(): Promise<{ ada: Visitor; ben: Visitor; boss: Person; slug: 
   return { ada, ben, boss, slug, handle }
 }
 
-test('the badge equals the list after every act, by keys and by buttons', async () => {
+test('the inbox badge equals the number of listed notifications after every action, by keys and by buttons', async () => {
   const { ada, ben, slug, handle } = await two()
   const task = await newTask(ada, slug, { title: 'Checksum every block' })
   const ask = (body: string, asks = false) => call(ben, 'POST', `/api/tasks/${task.id}/comments`, { body, asks })
@@ -84,7 +84,7 @@ test('the badge equals the list after every act, by keys and by buttons', async 
   await ada.leave()
 }, 300_000)
 
-test('a review and a decision are given in place', async () => {
+test('a review and a decision can be answered in the inbox', async () => {
   const { ada, ben, slug } = await two()
   const feature = await call<{ id: string }>(ada, 'POST', `/api/projects/${slug}/features`, {
     title: 'Offline reading',
@@ -116,7 +116,7 @@ test('a review and a decision are given in place', async () => {
   await ada.leave()
 }, 300_000)
 
-test('what people store is text, axe finds nothing, and new entries wait behind a pill', async () => {
+test('the inbox shows stored markup as text, passes axe, and holds new notifications back until asked', async () => {
   const { ada, ben, slug, handle } = await two()
   const task = await newTask(ada, slug, { title: evil, description: evil })
   await call(ben, 'POST', `/api/tasks/${task.id}/comments`, { body: `@${handle} ${evil}` })
@@ -147,7 +147,7 @@ test('what people store is text, axe finds nothing, and new entries wait behind 
   await ada.leave()
 }, 300_000)
 
-test('a viewer reads and marks, but finds no way to write, and reports a problem', async () => {
+test('a viewer can read and mark notifications and report a problem, but not answer', async () => {
   const boss = await person(t)
   const guest = await member(t, boss, 'viewer', 'Vera')
   const ada = await signedIn(t, boss.email)

@@ -18,7 +18,7 @@ const textOf = async (who: Visitor, id: string) =>
 const field = (who: Visitor) => who.page.getByRole('textbox', { name: 'Text of the note' })
 const dialog = (who: Visitor) => who.page.getByRole('dialog')
 
-test('a note is written by keys, saved by itself, linked, pinned, published, deleted and restored', async () => {
+test('a note is written by keyboard, saved automatically, linked, pinned, published, deleted and restored', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   await newNote(ada, { title: 'Runbook', content: 'Stop, wait, start.' })
@@ -66,7 +66,7 @@ test('a note is written by keys, saved by itself, linked, pinned, published, del
   await ada.leave(...ada.refused.filter((line) => gone.includes(line)))
 }, 300_000)
 
-test('two who write a note at once see both texts, and lose neither; a change elsewhere is no conflict', async () => {
+test('two people who edit a note at once see both texts and lose neither; a change of another field is no conflict', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const content = 'Blocks have one size.\n\nThe last is shorter.\n'
@@ -98,7 +98,7 @@ test('two who write a note at once see both texts, and lose neither; a change el
   await ada.leave(...ada.refused)
 }, 300_000)
 
-test('memories are superseded, expired and cleared by typing what they are about', async () => {
+test('memories are superseded, expired, and cleared after typing the name of their subject', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const project = await call<Made & { name: string }>(ada, 'POST', '/api/projects', { name: 'Harbour' })
@@ -122,7 +122,7 @@ test('memories are superseded, expired and cleared by typing what they are about
   await ada.leave()
 }, 300_000)
 
-test('what people store in notes and memories is shown as text, and axe finds nothing', async () => {
+test('the pages of notes and memories show stored markup as text and pass axe', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const project = await newProject(ada)
@@ -142,7 +142,7 @@ test('what people store in notes and memories is shown as text, and axe finds no
   await ada.leave()
 }, 300_000)
 
-test('a viewer finds no control of notes and memories that would be refused', async () => {
+test('a viewer sees no control of notes and memories that the server would refuse', async () => {
   const boss = await person(t)
   const viewer = await member(t, boss, 'viewer', 'Vera')
   const ada = await signedIn(t, boss.email)
@@ -160,7 +160,7 @@ test('a viewer finds no control of notes and memories that would be refused', as
   await vera.leave()
 }, 300_000)
 
-test('a note of content that is slow to parse is shown without freezing the page', async () => {
+test('a note that is slow to parse is shown without freezing the page', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   for (const flavour of flavours.filter(({ name }) => name === 'quotes' || name === 'Markdown')) {

@@ -36,7 +36,7 @@ async function fallSilent({ id }: Made): Promise<void> {
   if (held?.holder) await t.app.db.update(events).set({ at: before }).where(eq(events.actorId, held.holder))
 }
 
-test('an agent claims a task, falls silent and is taken over; its session is replayed', async () => {
+test('an agent that claims a task and stalls is taken over, and its session can be replayed', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { slug } = await newProject(ada)
@@ -84,7 +84,7 @@ test('an agent claims a task, falls silent and is taken over; its session is rep
   await ada.leave()
 }, 300_000)
 
-test('what people store is shown as text on these pages, and axe finds nothing', async () => {
+test('the Now and session pages show stored markup as text and pass axe', async () => {
   const boss = await person(t)
   const viewer = await member(t, boss, 'viewer', 'Vera')
   const ada = await signedIn(t, boss.email)

@@ -9,7 +9,7 @@ const host = fakeRepositoryHost('github')
 const t = await testApp(host.settings)
 atEnd(() => t.close())
 
-test('a workspace is made, shared with another team, holds a project and is deleted', async () => {
+test('a workspace is created, shared with another team, given a project and deleted', async () => {
   const boss = await person(t)
   const viewer = await member(t, boss, 'viewer', 'Vera')
   const ada = await signedIn(t, boss.email, { colorScheme: 'dark' })
@@ -61,7 +61,7 @@ test('a workspace is made, shared with another team, holds a project and is dele
   await ada.leave()
 }, 300_000)
 
-test('a repository is connected, synced and removed; what its host says is shown as text', async () => {
+test('a repository is connected, synced and removed; markup from its host is shown as text', async () => {
   const boss = await person(t)
   const name = unique('engine')
   const kept = host.add(`tutti/${name}`, { language: 'C', topics: ['gears'] })
@@ -87,7 +87,7 @@ test('a repository is connected, synced and removed; what its host says is shown
   await ada.leave()
 }, 300_000)
 
-test('a team is invited to a workspace, and an admin of it accepts on the page of the invitation or in the inbox', async () => {
+test('a team admin accepts an invitation to a workspace on its page or in the inbox', async () => {
   const [boss, guest] = [await person(t), await person(t, { name: 'Joan Clarke' })]
   await t.app.driver.query('update users set email_verified_at = now() where id = $1', [guest.userId])
   const looms = unique('Looms')

@@ -27,7 +27,7 @@ async function planned(who: Visitor, slug: string, title: string): Promise<{ epi
   return { epic, story }
 }
 
-test('a plan is written, ordered, renamed, deleted and restored by keys; its project shows how far it is', async () => {
+test('a plan is written, ordered, renamed, deleted and restored by keyboard; its project shows the progress', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { slug, key, id } = await newProject(ada)
@@ -120,7 +120,7 @@ test('a plan is written, ordered, renamed, deleted and restored by keys; its pro
 /** What would change something. The names begin so. */
 const writing = /^(New|Add|Create|Complete|Claim|Delete|Actions for|Paste|Share|Settings|Comment|Remove|Edit|Save)/
 
-test('a viewer, and anybody in an archived project, reads all of it and finds no control', async () => {
+test('a viewer, and anyone in an archived project, can read everything and sees no control', async () => {
   const boss = await person(t)
   const viewer = await member(t, boss, 'viewer', 'Vera')
   const ada = await signedIn(t, boss.email)
@@ -165,7 +165,7 @@ test('a viewer, and anybody in an archived project, reads all of it and finds no
   await ada.leave()
 }, 300_000)
 
-test('what people store in projects, epics and stories is shown as text, and axe finds nothing', async () => {
+test('the pages of projects, epics and stories show stored markup as text and pass axe', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { slug, key, id } = await newProject(ada, `Lantern ${evil.slice(0, 60)}`)

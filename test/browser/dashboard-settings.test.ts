@@ -19,7 +19,7 @@ async function registered(options: object = {}, name = 'Ada Lovelace'): Promise<
   return { ada, email }
 }
 
-test('a profile, a passkey, a key shown once and a session are managed, after a fresh proof of identity', async () => {
+test('a user manages their profile, passkeys, API keys and sessions, after confirming their identity', async () => {
   const { ada, email } = await registered()
   await ada.authenticator()
   await ada.goto('/settings')
@@ -84,7 +84,7 @@ async function conflict(ada: Visitor, title: string, mine: string): Promise<Made
   return note
 }
 
-test('conflicts of devices are shown side by side and decided: the server’s, the device’s, or another value', async () => {
+test('sync conflicts are shown side by side and resolved with the value of the server, of the device, or another one', async () => {
   for (const look of looks) {
     const { ada } = await registered(look)
     await ada.goto('/settings/data')
@@ -115,7 +115,7 @@ test('conflicts of devices are shown side by side and decided: the server’s, t
   }
 }, 300_000)
 
-test('every page of the settings shows what people store as text, and axe finds nothing', async () => {
+test('every settings page shows stored markup as text and passes axe', async () => {
   const pages = 'profile security passkeys sessions keys accounts integrations preferences notifications data'
   const { ada } = await registered({}, evil.slice(0, 90))
   await inEachLook(ada, async () => {

@@ -29,7 +29,7 @@ const gone = (who: Visitor, name: string) => row(who, name).waitFor({ state: 'de
 const dialog = (who: Visitor) => who.page.getByRole('dialog')
 const setting = (who: Visitor, key: string, patch: object) => call(who, 'PATCH', `/api/admin/settings/${key}`, patch)
 
-test('an administrator runs the site: posts, categories, community, contact, sponsors, marketplace, tracker', async () => {
+test('an administrator manages posts, categories, community, contact messages, sponsors, marketplace and tracker', async () => {
   const boss = await person(t, { admin: true, name: 'Root' })
   const ada = await person(t, { name: unique('Ada') })
   const before = new Date(Date.now() - 7 * 86_400_000).toISOString()
@@ -123,7 +123,7 @@ test('an administrator runs the site: posts, categories, community, contact, spo
   await root.leave()
 }, 300_000)
 
-test('an administrator answers a report, tells everybody, sends a mail again, and makes a backup', async () => {
+test('an administrator answers a report, sends an announcement, resends a mail and makes a backup', async () => {
   const boss = await person(t, { admin: true, name: 'Root' })
   const ada = await person(t, { name: 'Ada' })
   const root = await signedIn(t, boss.email)

@@ -53,7 +53,7 @@ async function manyTasks(who: Visitor, slug: string, n: number): Promise<void> {
   }
 }
 
-test('a long column goes on; a change of 105 tasks of which the second call is lost says so, and is undone', async () => {
+test('a long column loads more; a batch change of 105 tasks whose second call is lost is reported and undone', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { id, slug, key } = await newProject(ada)
@@ -125,7 +125,7 @@ test('a long column goes on; a change of 105 tasks of which the second call is l
   await ada.leave('POST /api/tasks/batch 503', 'POST /api/tasks/batch 503')
 }, 300_000)
 
-test('filters are chips and an address, a view keeps them; a selection is changed by keys and undone', async () => {
+test('filters are in chips and in the address, a saved view stores them; a selection is changed by keyboard and undone', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { slug, key } = await newProject(ada)
@@ -186,7 +186,7 @@ test('filters are chips and an address, a view keeps them; a selection is change
   await ada.leave()
 }, 300_000)
 
-test('a card that is held near an edge scrolls its column and the board; evidence is added and verified', async () => {
+test('a card dragged near an edge scrolls its column and the board; evidence is added and verified', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email, { viewport: { width: 900, height: 600 } })
   const { slug, key } = await newProject(ada)
@@ -232,7 +232,7 @@ test('a card that is held near an edge scrolls its column and the board; evidenc
   await ada.leave()
 }, 300_000)
 
-test('a card goes by pointer and by m; two changes of one field meet; the panel becomes a page', async () => {
+test('a card moves by pointer and by the m key; an edit conflict is shown; the panel opens as a page', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { slug } = await newProject(ada)
@@ -304,7 +304,7 @@ test('a card goes by pointer and by m; two changes of one field meet; the panel 
   await ada.leave(...ada.refused)
 }, 300_000)
 
-test('the graph marks the longest chain and follows the filters; every view shows stored text as text', async () => {
+test('the graph marks the longest chain and applies the filters; every view shows stored markup as text', async () => {
   const boss = await person(t)
   const viewer = await member(t, boss, 'viewer', 'Vera')
   const ada = await signedIn(t, boss.email)

@@ -18,7 +18,7 @@ async function connected(secret: string): Promise<Client> {
   return client
 }
 
-test('the first hour: register, team, invite, token, a real client connects, and its plan is on the board', async () => {
+test('a new user registers, creates a team, invites, creates a token, connects a real client and sees its plan', async () => {
   const ada = await Visitor.open({ at, locale: 'en-GB' })
   let clicks = 0
   /** Whoever fills in a field clicks into it first. */
@@ -74,7 +74,7 @@ test('the first hour: register, team, invite, token, a real client connects, and
   await ada.leave()
 }, 300_000)
 
-test('a secret is not left by accident, and a revoked token is gone', async () => {
+test('leaving an unstored secret asks first, and a revoked token disappears', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   await ada.goto('/tokens')
@@ -98,7 +98,7 @@ test('a secret is not left by accident, and a revoked token is gone', async () =
   await ada.leave()
 }, 300_000)
 
-test('a token and a key are limited to the projects that were chosen, and their lists say so', async () => {
+test('a token and an API key are limited to the chosen projects, and their lists show the limit', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const project = await call<Made>(ada, 'POST', '/api/projects', { name: 'Lantern' })
@@ -125,7 +125,7 @@ test('a token and a key are limited to the projects that were chosen, and their 
   await ada.leave()
 }, 300_000)
 
-test('what people store is shown as text, in both themes, on a phone and wide, and axe finds nothing', async () => {
+test('the pages of tokens and agents show stored markup as text and pass axe', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const agent = await call<Made>(ada, 'POST', '/api/agents', {
@@ -150,7 +150,7 @@ test('what people store is shown as text, in both themes, on a phone and wide, a
   await ada.leave()
 }, 300_000)
 
-test('a viewer finds no control that would be refused', async () => {
+test('a viewer sees no control of tokens and agents that the server would refuse', async () => {
   const boss = await person(t)
   const viewer = await member(t, boss, 'viewer', 'Vera')
   const ada = await signedIn(t, boss.email)

@@ -73,7 +73,7 @@ async function runsCommands(ada: Visitor): Promise<void> {
   await page.getByRole('region', { name: 'Requests' }).getByText('GET /deep').first().waitFor()
 }
 
-test('a machine comes online by itself, is opened by signing in, and is governed where one may', async () => {
+test('a tunnel comes online without a reload, is opened after signing in, and is managed by those who have access', async () => {
   const boss = await person(t)
   const watcher = await member(t, boss, 'viewer')
   const ada = await signedIn(t, boss.email)

@@ -14,7 +14,7 @@ const statusOf = async (who: Visitor, key: string) =>
 const card = (who: Visitor, key: string) => who.page.getByRole('button', { name: new RegExp(`^${key} `) })
 const column = (who: Visitor, name: string) => who.page.getByRole('region', { name: new RegExp(`^${name},`) })
 
-test('a plan is begun, moved and finished by keyboard alone', async () => {
+test('a task is created, moved and completed by keyboard alone', async () => {
   const boss = await person(t)
   const ada = await signedIn(boss.email, { colorScheme: 'dark' })
   const { slug, key } = await newProject(ada)
@@ -51,7 +51,7 @@ test('a plan is begun, moved and finished by keyboard alone', async () => {
   await ada.leave()
 }, 300_000)
 
-test('a move that the server refuses is taken back, with the reason', async () => {
+test('a move that the server refuses is undone, and the reason is shown', async () => {
   const boss = await person(t)
   const ada = await signedIn(boss.email)
   const { slug } = await newProject(ada)
@@ -67,7 +67,7 @@ test('a move that the server refuses is taken back, with the reason', async () =
   await ada.leave(`PATCH /api/tasks/${second.id} 409`)
 }, 300_000)
 
-test('what people store is shown as text, in both themes, on a phone and wide, and axe finds nothing', async () => {
+test('the pages of projects and tasks show stored markup as text and pass axe', async () => {
   const boss = await person(t)
   const ada = await signedIn(boss.email)
   const { slug } = await newProject(ada)
@@ -95,7 +95,7 @@ test('what people store is shown as text, in both themes, on a phone and wide, a
   await ada.leave()
 }, 300_000)
 
-test('a viewer finds no control that would be refused', async () => {
+test('a viewer sees no control of tasks that the server would refuse', async () => {
   const boss = await person(t)
   const viewer = await member(t, boss, 'viewer', 'Vera')
   const ada = await signedIn(boss.email)
@@ -112,7 +112,7 @@ test('a viewer finds no control that would be refused', async () => {
   await vera.leave()
 }, 300_000)
 
-test('who is not signed in is sent to sign in and comes back; what does not exist looks like it', async () => {
+test('a visitor is sent to the sign-in page and back; an unknown address shows "Page not found"', async () => {
   const boss = await person(t)
   const stranger = await Visitor.open({ at: { url: t.app.url, output: () => logged.join('') } })
   await stranger.goto('/projects')
@@ -126,7 +126,7 @@ test('who is not signed in is sent to sign in and comes back; what does not exis
   await ada.leave('GET /api/tasks/NONE-1 404')
 }, 300_000)
 
-test('the server knows every address of the dashboard, and no other', async () => {
+test('the server serves exactly the addresses that the dashboard routes', async () => {
   const folder = join(import.meta.dir, '../../src/web/router')
   const files = [...new Bun.Glob('*.ts').scanSync(folder)]
   const source = (await Promise.all(files.map((file) => Bun.file(join(folder, file)).text()))).join('\n')
@@ -137,7 +137,7 @@ test('the server knows every address of the dashboard, and no other', async () =
   expect([...all].sort()).toEqual([...paths].sort())
 })
 
-test('two people see what the other changes, without asking for it', async () => {
+test('two people see each other’s changes without a reload', async () => {
   const boss = await person(t)
   const other = await member(t, boss, 'member', 'Ben')
   const ada = await signedIn(boss.email)

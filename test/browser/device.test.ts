@@ -18,7 +18,7 @@ async function visit(path: string): Promise<Visitor> {
   return grace
 }
 
-test('the code is typed, the page says who asks, and only a click signs in', async () => {
+test('a device is approved by typing its code: the page names the device, and only a click signs it in', async () => {
   const home = new Home(office)
   const { userCode, done } = await home.login()
   const grace = await visit('/device')
@@ -46,7 +46,7 @@ test('the code is typed, the page says who asks, and only a click signs in', asy
   await grace.leave()
 }, 300_000)
 
-test('an address with the code fills it in and submits nothing; refusing ends it', async () => {
+test('a device address with the code fills it in without submitting it; refusing ends the request', async () => {
   const home = new Home(office)
   const { userCode, done } = await home.login()
   const grace = await visit(`/device?code=${userCode}`)
@@ -71,7 +71,7 @@ test('an address with the code fills it in and submits nothing; refusing ends it
   await grace.leave()
 }, 300_000)
 
-test('who is not signed in does that first and finds the code again; of somebody else it is not known', async () => {
+test('a visitor signs in first and finds the device code again; the code of another user is unknown', async () => {
   const [ada, eve] = [await Visitor.open(), await Visitor.open()]
   const { email } = await ada.register('Ada Lovelace')
   await eve.register('Eve')
@@ -92,7 +92,7 @@ test('who is not signed in does that first and finds the code again; of somebody
   await eve.leave(`GET /api/auth/device/${userCode} 404`)
 }, 300_000)
 
-test('a program is let in: sign-in on the way, the question, the choice, back to the program, and its end', async () => {
+test('a program gets access: sign-in, consent, choice of projects, redirect, and revocation', async () => {
   let called: URL | undefined
   const program = Bun.serve({
     port: 0,

@@ -12,7 +12,7 @@ const signIn = async (who: Visitor, email: string, password: string) => {
   await who.see('this browser')
 }
 
-test('a forgotten password is replaced by a link, once', async () => {
+test('a forgotten password is replaced through a link that works once', async () => {
   const ada = await Visitor.open()
   const { email, token } = await ada.register('Ada Lovelace')
   await api('POST', '/api/auth/verify-email', { token: (await linkTo(email, 'verify_email')).split('#')[1] }, token)
@@ -49,7 +49,7 @@ test('a forgotten password is replaced by a link, once', async () => {
   await ada.leave('POST /api/auth/reset-password 422', 'POST /api/auth/reset-password 410')
 }, 300_000)
 
-test('an address is confirmed by its link, also after signing in first', async () => {
+test('an e-mail address is confirmed by its link, also after signing in first', async () => {
   const ada = await Visitor.open()
   const { email } = await ada.register('Ada Lovelace')
   await ada.goto('/settings/security')
@@ -73,7 +73,7 @@ test('an address is confirmed by its link, also after signing in first', async (
   await ada.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401')
 }, 300_000)
 
-test('a new address is confirmed from its mailbox, and undone from the old one', async () => {
+test('a new e-mail address is confirmed from its mailbox, and reverted from the old one', async () => {
   const ada = await Visitor.open()
   const { email, token } = await ada.register('Ada Lovelace')
   // Only who has proved it can take it back.
@@ -141,7 +141,7 @@ async function invite(name: string, email: string): Promise<Team> {
   return team
 }
 
-test('somebody without an account registers by an invitation and is in the team', async () => {
+test('a person without an account registers through an invitation and joins the team', async () => {
   const ada = await Visitor.open()
   const email = fresh('ada')
   await invite('Analytical Engines', email)
@@ -160,7 +160,7 @@ test('somebody without an account registers by an invitation and is in the team'
   await ada.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401')
 }, 300_000)
 
-test('an invitation is for its address: another account signs out first; a used one is told as such', async () => {
+test('an invitation works only for its address: another account signs out first, and a used one says so', async () => {
   const ada = await Visitor.open()
   const stranger = await ada.register('Stranger')
   const { email } = await ada.register('Ada Lovelace')

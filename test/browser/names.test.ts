@@ -12,7 +12,7 @@ const local = `o'neil&amp=\${alert\`4\`}`
 const noMarkup = async (who: Visitor) =>
   expect(await who.page.locator('main :is(img, svg, script, iframe, b)').count()).toBe(0)
 
-test('in the settings and their dialogs, and on the pages of an invitation', async () => {
+test('names with markup are shown as text in the settings, their dialogs and the invitation pages', async () => {
   const ada = await Visitor.open({ userAgent: agent })
   const { token } = await ada.register(markup, `${local}@example.com`)
   const team = await api<{ id: string }>('POST', '/api/teams', { name: quotes }, token)
@@ -45,7 +45,7 @@ test('in the settings and their dialogs, and on the pages of an invitation', asy
   await ada.leave()
 }, 300_000)
 
-test('on the page of a device', async () => {
+test('names with markup are shown as text on the device page', async () => {
   const ada = await Visitor.open()
   await ada.register('Ada Lovelace')
   const { userCode } = await api<{ userCode: string }>('POST', '/api/auth/device/request', {
@@ -65,7 +65,7 @@ test('on the page of a device', async () => {
   await ada.leave('GET /api/auth/device/%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E 422')
 }, 300_000)
 
-test('a name that turns the direction of writing turns only itself', async () => {
+test('a right-to-left name does not reverse the text around it', async () => {
   const [host, guest] = [await Visitor.open(), await Visitor.open({ viewport: { width: 1200, height: 600 } })]
   const { token } = await host.register('\u202EAda')
   const team = await api<{ id: string }>('POST', '/api/teams', { name: 'Engines' }, token)

@@ -33,7 +33,7 @@ async function signIn(name: string): Promise<Page> {
   return page
 }
 
-test('one press on the sign-in page, and back in the settings; a second identity from there', async () => {
+test('a provider signs in with one click and returns to the settings, where a second identity is connected', async () => {
   const page = await signIn('ada')
   expect(new URL(page.url()).pathname).toBe('/settings/accounts')
   expect(await page.evaluate('document.cookie')).toBe('tutti_here=1')
@@ -45,7 +45,7 @@ test('one press on the sign-in page, and back in the settings; a second identity
   await page.context().close()
 }, 300_000)
 
-test('a new account begins with the first steps, from the sign-in page and from the registration page', async () => {
+test('a new account from a provider starts with onboarding, from the sign-in and the registration page', async () => {
   for (const [at, name] of [
     ['/login', 'grace'],
     ['/register', 'joan'],
@@ -59,7 +59,7 @@ test('a new account begins with the first steps, from the sign-in page and from 
   }
 }, 300_000)
 
-test('a connected identity proves who created an account whose address was not confirmed', async () => {
+test('a connected identity proves who created an account with an unconfirmed address', async () => {
   github.subject = { sub: '7', email: 'nobody@example.com', verified: false, name: 'Ada' }
   const page = await (await newContext()).newPage()
   await page.goto(`${server.url}/login?next=/settings/accounts`)
@@ -88,7 +88,7 @@ test('refusing at the provider shows a message on the sign-in page', async () =>
   await page.context().close()
 }, 300_000)
 
-test('another site cannot make a signed-in person connect an identity of its own', async () => {
+test('another site cannot make a signed-in user connect its identity', async () => {
   const page = await signIn('victim')
   github.subject = { sub: '666', email: 'mallory@evil.example', verified: true, name: 'Mallory' }
   const evil = Bun.serve({

@@ -23,7 +23,7 @@ async function visit(path: string): Promise<{ page: Page; trouble: string[] }> {
   return { page, trouble }
 }
 
-test('the home page says what this is and every link of it works', async () => {
+test('the public home page describes the product, and all its links work', async () => {
   const { page, trouble } = await visit('/')
   expect(await page.textContent('h1')).toBe('Tutti')
   const links = await page.$$eval('a', (all) => all.map((a) => (a as unknown as { href: string }).href))
@@ -32,7 +32,7 @@ test('the home page says what this is and every link of it works', async () => {
   expect(trouble).toEqual([])
 }, 300_000)
 
-test('the reference opens an operation and the manual shows its pages', async () => {
+test('the API reference opens an operation, and the manual shows its pages', async () => {
   const { page, trouble } = await visit('/api/reference')
   await page.getByLabel('Search the API').fill('notes create')
   await page.keyboard.press('Enter')
@@ -48,7 +48,7 @@ test('the reference opens an operation and the manual shows its pages', async ()
   expect(trouble).toEqual([])
 }, 300_000)
 
-test('the set-up link makes the first administrator, once', async () => {
+test('the set-up link creates the first administrator, once', async () => {
   const token = /setup#(\S+)/.exec(server.output())?.[1] as string
   const { page, trouble } = await visit(`/setup#${token}`)
   const fill = async (password: string) => {

@@ -84,7 +84,7 @@ async function visit(name: string): Promise<Visit> {
 const credentials = async ({ cdp, authenticatorId }: Visit) =>
   (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials
 
-test('somebody adds a passkey, signs out, and signs in with it', async () => {
+test('a user adds a passkey, signs out, and signs in with it', async () => {
   const ada = await visit('ada')
   const added = await ada.add('this laptop')
   expect([added.status, added.body]).toMatchObject([
@@ -109,7 +109,7 @@ test('somebody adds a passkey, signs out, and signs in with it', async () => {
   await ada.page.context().close()
 }, 300_000)
 
-test('the sign-in page signs in with one press, and the settings show the passkey', async () => {
+test('a passkey signs in with one click, and the settings list it', async () => {
   const grace = await visit('grace')
   await grace.add('blue key')
   await grace.ask('POST', '/api/auth/logout')
@@ -122,7 +122,7 @@ test('the sign-in page signs in with one press, and the settings show the passke
   await grace.page.context().close()
 }, 300_000)
 
-test('an authenticator that cannot verify the person is of no use', async () => {
+test('an authenticator without user verification is refused', async () => {
   const eve = await visit('eve')
   expect((await eve.add('key')).status).toBe(201)
   await eve.cdp.send('WebAuthn.setUserVerified', { authenticatorId: eve.authenticatorId, isUserVerified: false })
@@ -130,7 +130,7 @@ test('an authenticator that cannot verify the person is of no use', async () => 
   await eve.page.context().close()
 }, 300_000)
 
-test('a copy of a passkey is noticed by its counter', async () => {
+test('a cloned passkey is detected by its counter', async () => {
   const joan = await visit('joan')
   await joan.add('key')
   expect([(await joan.signIn()).status, (await joan.signIn()).status]).toEqual([200, 200])
@@ -145,7 +145,7 @@ test('a copy of a passkey is noticed by its counter', async () => {
   await joan.page.context().close()
 }, 300_000)
 
-test('at another address of the same server the browser itself refuses', async () => {
+test('the browser refuses a passkey at another address of the same server', async () => {
   const mary = await visit('mary')
   await mary.add('key')
   await mary.page.goto(`${server.url.replace('localhost', '127.0.0.1')}/login`)

@@ -17,7 +17,7 @@ afterAll(() => t?.close())
 const visit = () => Visitor.open({ at: { url, output: () => logged.join('') } })
 const someone = () => `${unique('ada')}@example.com`
 
-test('what needs a fresh proof asks for it, once, and then goes on', async () => {
+test('a sensitive change asks to confirm the identity once, and then continues', async () => {
   const ada = await visit()
   await ada.register('Ada Lovelace', someone())
   await ada.goto('/settings/security')
@@ -44,7 +44,7 @@ test('what needs a fresh proof asks for it, once, and then goes on', async () =>
   await ada.leave('POST /api/auth/email-change 403', 'POST /api/auth/email-change 403', 'POST /api/auth/reauth 403')
 }, 300_000)
 
-test('who has no password confirms by a mailed code', async () => {
+test('a user without a password confirms their identity by a mailed code', async () => {
   const ada = await visit()
   const email = someone()
   await ada.register('Ada Lovelace', email)
@@ -67,7 +67,7 @@ test('who has no password confirms by a mailed code', async () => {
 /** As browsers do after a quarter of an hour. */
 const forgetAccess = (who: Visitor) => who.context.clearCookies({ name: 'tutti_access' })
 
-test('an access token that has run out is renewed, and the proof asked for after that', async () => {
+test('an expired access token is renewed before the identity is confirmed', async () => {
   const ada = await visit()
   await ada.register('Ada Lovelace', someone())
   await ada.goto('/settings/security')
@@ -83,7 +83,7 @@ test('an access token that has run out is renewed, and the proof asked for after
   await ada.leave(...ada.refused)
 }, 300_000)
 
-test('tabs that renew at the same moment do not end the session', async () => {
+test('tabs that renew the session at the same moment do not end it', async () => {
   const ada = await visit()
   const email = someone()
   await ada.register('Ada Lovelace', email)

@@ -12,7 +12,7 @@ afterAll(() => t?.close())
 
 const visit = () => Visitor.open({ at: { url: t.app.url, output: () => logged.join('') } })
 
-test('where registration is closed, strangers are told so', async () => {
+test('the registration page says that registration is closed', async () => {
   const ada = await visit()
   await ada.goto('/login')
   await ada.page.locator('form button:enabled').waitFor()
@@ -25,7 +25,7 @@ test('where registration is closed, strangers are told so', async () => {
   await ada.leave()
 }, 300_000)
 
-test('an invitation opens it; one that is withdrawn meanwhile does not, and is forgotten', async () => {
+test('an invitation opens a closed registration; a withdrawn one does not, and is forgotten', async () => {
   const host = await person(t, { name: 'Charles Babbage', admin: true })
   const email = `${unique('ada')}@example.com`
   const { body: team } = await host.fetch<{ id: string }>('POST', '/api/teams', { name: 'Analytical Engines' })

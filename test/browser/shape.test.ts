@@ -33,7 +33,7 @@ test('every page has a heading, names for its fields, and fits on a phone', asyn
   await ada.leave()
 }, 300_000)
 
-test('without scripts nothing is sent, least of all a password in an address', async () => {
+test('without scripts no form is sent, so no password ends up in an address', async () => {
   const ada = await Visitor.open({ javaScriptEnabled: false })
   for (const path of ['/login', '/register', '/setup', '/reset']) {
     await ada.goto(path)
@@ -47,7 +47,7 @@ test('without scripts nothing is sent, least of all a password in an address', a
   await ada.leave()
 }, 300_000)
 
-test('a form that a browser would send itself is refused by the policy', async () => {
+test('the content security policy refuses a form that the browser would send itself', async () => {
   const ada = await Visitor.open()
   await ada.goto('/login')
   const told = ada.page.waitForEvent('console', (message) => message.text().includes('form-action'))
@@ -63,7 +63,7 @@ test('a form that a browser would send itself is refused by the policy', async (
   await ada.leave()
 }, 300_000)
 
-test('markup that a script would make of a text is refused by the policy', async () => {
+test('the content security policy refuses markup that a script makes from text', async () => {
   const ada = await Visitor.open()
   await ada.goto('/login')
   const refused = await ada.page.evaluate<string>(

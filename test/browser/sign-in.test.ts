@@ -14,7 +14,7 @@ const onAccount = async (who: Visitor, email: string) => {
   expect(await who.me()).toBe(email)
 }
 
-test('by password; a wrong one is told, and one press asks once', async () => {
+test('a user signs in by password; a wrong one is reported, and one click sends one request', async () => {
   const ada = await Visitor.open()
   const { email } = await ada.register('Ada Lovelace')
   await ada.context.clearCookies()
@@ -40,7 +40,7 @@ test('by password; a wrong one is told, and one press asks once', async () => {
   await ada.leave('POST /api/auth/login 401')
 }, 300_000)
 
-test('by a mailed code, which may be typed with a space', async () => {
+test('a user signs in by a mailed code, which may contain a space', async () => {
   const ada = await Visitor.open()
   const email = fresh('ada.king')
   await ada.goto('/login')
@@ -67,7 +67,7 @@ test('by a mailed code, which may be typed with a space', async () => {
   await ada.leave('POST /api/auth/otp/verify 401')
 }, 300_000)
 
-test('by a link in the browser that asked; the address bar and the way back do not hold it', async () => {
+test('a user signs in by a mailed link in the same browser; the address bar and the history do not keep it', async () => {
   const ada = await Visitor.open()
   const email = fresh('ada')
   await ada.goto('/login')
@@ -94,7 +94,7 @@ test('by a link in the browser that asked; the address bar and the way back do n
   await ada.leave('POST /api/auth/magic-link/verify 410')
 }, 300_000)
 
-test('a link that is opened elsewhere shows a code, which signs in where it was asked for', async () => {
+test('a mailed link opened in another browser shows a code, which signs in the first browser', async () => {
   const [laptop, phone] = [await Visitor.open(), await Visitor.open()]
   const email = fresh('ada')
   await laptop.goto('/login?next=/device')
@@ -116,7 +116,7 @@ test('a link that is opened elsewhere shows a code, which signs in where it was 
   await phone.leave('POST /api/auth/magic-link/verify 409')
 }, 300_000)
 
-test('by a passkey that was added in the settings', async () => {
+test('a user signs in by a passkey that was added in the settings', async () => {
   const ada = await Visitor.open()
   const cdp = await ada.authenticator()
   const { email } = await ada.register('Ada Lovelace')
@@ -147,7 +147,7 @@ test('by a passkey that was added in the settings', async () => {
   await ada.leave('POST /api/auth/passkey/authenticate/finish 401')
 }, 300_000)
 
-test('where there can be no passkeys, the page says where', async () => {
+test('the sign-in page names the address at which passkeys work', async () => {
   const { url, output } = await server()
   const ada = await Visitor.open({ at: { url: url.replace('localhost', '127.0.0.1'), output } })
   await ada.goto('/login?next=/device')
@@ -208,7 +208,7 @@ describe('the page that asks who created an account', () => {
   }
   const asked = ['POST /api/auth/otp/verify 409', 'POST /api/auth/confirm-account 409']
 
-  test('lists what would end, and keeps everything for who knows the password', async () => {
+  test('lists what would be removed, and keeps everything for a user who knows the password', async () => {
     const ada = await Visitor.open()
     const { email, token } = await askedByCode(ada, '/device')
     expect(ada.page.url()).toBe(`${ada.url}/confirm-account?next=%2Fdevice`)
@@ -247,7 +247,7 @@ describe('the page that asks who created an account', () => {
     await ada.leave(...asked)
   }, 300_000)
 
-  test('removes the access of a stranger, and says when it was answered already', async () => {
+  test('removes the access of a stranger, and says if the question was answered already', async () => {
     const [stranger, ada] = [await Visitor.open(), await Visitor.open()]
     const { email } = await stranger.register('Eve')
     await ada.goto('/login')

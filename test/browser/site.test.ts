@@ -55,7 +55,7 @@ const harmful = `[...document.querySelectorAll('main *')].flatMap((e) => [
   ).map(({ name, value }) => e.tagName + ' ' + name + '=' + value),
 ])`
 
-test('every public page shows what people stored as text, without scripts, and is sound', async () => {
+test('every public page shows stored markup as text, works without scripts and passes axe', async () => {
   const boss = await person(t, { admin: true, name: evil.slice(0, 100) })
   const root = await signedIn(t, boss.email)
   const make = <T = { id: string; slug: string }>(path: string, body: object) => call<T>(root, 'POST', path, body)
@@ -124,7 +124,7 @@ test('every public page shows what people stored as text, without scripts, and i
   }
 }, 300_000)
 
-test('a visitor sends a message with scripts off, and an administrator reads it', async () => {
+test('a visitor sends a contact message without scripts, and an administrator reads it', async () => {
   const boss = await person(t, { admin: true, name: 'Root' })
   const root = await signedIn(t, boss.email)
   await call(root, 'PATCH', '/api/admin/settings/contact', { enabled: true })
@@ -146,7 +146,7 @@ test('a visitor sends a message with scripts off, and an administrator reads it'
   await root.leave()
 }, 300_000)
 
-test('an administrator publishes a page, switches the blog on, and all pages of the site are sound', async () => {
+test('an administrator publishes a page and turns the blog on, and all pages of the site pass axe', async () => {
   const boss = await person(t, { admin: true, name: 'Root' })
   const root = await signedIn(t, boss.email)
   await root.goto('/admin/site')

@@ -8,7 +8,7 @@ const clock = new TestClock()
 const t = await testApp({}, clock.now)
 afterAll(() => t.close())
 
-test('an owner invites, hands the link over, changes a role after a confirmation, and withdraws', async () => {
+test('an owner invites a person, copies the link, changes a role after confirming, and withdraws the invite', async () => {
   const boss = await person(t)
   const mary = await member(t, boss, 'viewer', `Mary ${'w'.repeat(60)}`)
   const ada = await signedIn(t, boss.email, { viewport: { width: 320, height: 700 }, colorScheme: 'dark' })
@@ -35,7 +35,7 @@ test('an owner invites, hands the link over, changes a role after a confirmation
   await ada.leave(`PATCH /api/teams/${boss.organizationId}/members/${mary.userId} 403`)
 }, 300_000)
 
-test('a member sees who is there, and changes nothing of the team', async () => {
+test('a member sees who is online, and cannot change the team', async () => {
   const boss = await person(t)
   const mary = await member(t, boss, 'member', 'Mary')
   const email = `${unique('guest')}@example.com`

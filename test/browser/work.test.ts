@@ -5,7 +5,7 @@ import { call, newProject, signedIn } from './support.ts'
 /** What only a person at a browser may decide about work. */
 const t = await sharedApp()
 
-test('the page of a project does not overwrite what somebody changed meanwhile', async () => {
+test('the project page does not overwrite a change that someone else made meanwhile', async () => {
   const boss = await person(t)
   const ada = await signedIn(t, boss.email)
   const { id, slug } = await newProject(ada)
