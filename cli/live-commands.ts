@@ -1,7 +1,9 @@
 import { type Command, Option } from 'commander'
 import { statuses } from '../src/records/work.ts'
 
-const until = new Option('--until <state>', 'state to wait for; several with commas (default: done)').default('done')
+const until = new Option('--until <state>', 'state to wait for; separate several with commas (default: done)').default(
+  'done',
+)
 // For completion only: the states of features are those of their project.
 until.argChoices = [...statuses, 'reviewed', 'approved', 'changes_requested']
 
@@ -10,7 +12,7 @@ hours.argChoices = ['2', '8', '24']
 
 /** Adds the commands that show work as it goes on. `remote` adds the options of commands that talk to a server. */
 export function addLive(program: Command, remote: (command: Command) => Command): void {
-  remote(program.command('now').description('Show who holds which task, why, their last call and their last change'))
+  remote(program.command('now').description('Show who holds which task, why, and when they last did something'))
     .addOption(hours)
     .action(async (options) => (await import('./commands/now.ts')).showNow(options))
   remote(program.command('watch').description('Print events as they happen, until Ctrl-C'))
@@ -24,20 +26,20 @@ export function addLive(program: Command, remote: (command: Command) => Command)
     .addHelpText(
       'after',
       `
-With --json, each line is one event. All types: tutti config events`,
+With --json, each line is one event. To list all types: tutti config events`,
     )
     .action(async (options) => (await import('./commands/watch.ts')).watch(options))
   remote(program.command('wait').description('Wait until a task or feature has reached a state, without polling'))
-    .argument('<record...>', 'task or feature; with several, the first to get there ends the wait')
+    .argument('<record...>', 'task or feature; with several, the first to reach the state ends the wait')
     .addOption(until)
-    .option('--all', 'wait for all of them')
+    .option('--all', 'wait until all of them have reached the state')
     .option('--timeout <time>', 'give up after this time, such as 30s, 10m or 2h (default: never)')
     .addHelpText(
       'after',
       `
-For a feature, --until also takes a gate (code_complete), approved,
-changes_requested, or reviewed for either verdict.
-Exit code 0: reached, also if it was before. 6: not within the time.`,
+For a feature, --until also accepts a gate such as code_complete, approved,
+changes_requested, or reviewed, which means either verdict.
+Exit code 0: the state was reached, now or earlier. 6: the time ran out.`,
     )
     .action(async (records, options) => (await import('./commands/wait.ts')).wait(records, options))
 }

@@ -19,8 +19,8 @@ const configured = (command: Command) =>
 configured(program.command('serve').description('Run the server'))
   .option('--host <address>', 'address to listen on (HOST; default: 127.0.0.1)')
   .option('--port <number>', 'port to listen on (PORT; default: 4242)')
-  .option('--demo', 'explore a fictional team, in a folder of its own (default: ./tutti-demo)')
-  .option('--at <instant>', 'with --demo: stop the clock, for pictures that can be repeated')
+  .option('--demo', 'serve a demo with a fictional team from its own data folder (default: ./tutti-demo)')
+  .option('--at <instant>', 'with --demo: stop the clock at this time, for repeatable screenshots')
   .addOption(new Option('--trial', 'without background work').hideHelp())
   .action(async (options) => (await import('./commands/serve.ts')).serve(options))
 
@@ -34,7 +34,7 @@ const remote = (command: Command) =>
 program
   .command('login')
   .description('Sign in to a server with a code that you approve in a browser')
-  .argument('[address]', 'server, such as tutti.example.com (default: the one used last)')
+  .argument('[address]', 'address of the server, such as tutti.example.com (default: the last one used)')
   .option('--profile <name>', "name for this sign-in (default: the server's name)")
   .option('--no-browser', 'do not open a browser')
   .option('--with-token', 'read an API key (svc_…) from standard input instead')
@@ -70,7 +70,7 @@ for (const [name, noun] of Object.entries(nouns))
 addFinding(program, remote)
 program
   .command('link')
-  .description('Link this folder to a project, used by default; without one, show it')
+  .description('Link this folder to a default project; without an argument, show the link')
   .argument('[project]', 'project: id, slug or key')
   .option('--remove', 'remove the link')
   .option('--json', 'print JSON')
@@ -85,7 +85,7 @@ addTunnel(program, remote)
 
 const mcp = program
   .command('mcp')
-  .description('Speak MCP over standard input and output, for clients without HTTP')
+  .description('Connect an MCP client to the server over standard input and output')
   .option('--profile <name>', 'profile to use (see: tutti profiles)')
   .option('--server <address>', 'profile to use, by the address of its server')
   .option('--toolsets <names>', `only these toolsets, separated by commas: ${toolsetNames.join(', ')}`)
@@ -98,7 +98,7 @@ mcp
   .action(async (options) => (await import('./commands/cost.ts')).cost(options))
 program
   .command('connect')
-  .description("Add this server to an agent program's settings; it signs in by itself, or gets a new token")
+  .description('Add this server to the settings of an agent program, such as Claude Code')
   .addArgument(
     new Argument('<program>').choices([
       'claude-code',
@@ -111,22 +111,21 @@ program
       'zed',
     ]),
   )
-  .option('--print', 'only print the settings, the hooks and their files; creates no token and writes nothing')
+  .option('--print', 'print the settings and hooks without writing files or creating a token')
   .option('--expires <time>', 'lifetime of the token, such as 30d or 12w, at most 90d (default: 90d)')
-  .option('--token', 'create a token, also for a program that can sign in by itself')
+  .option('--token', 'create a token even if the program can sign in by itself')
   .option('--stdio', 'connect through `tutti mcp`, which keeps the token out of the file')
   .option('--no-hooks', 'do not install hooks')
   .option('-p, --project <project>', "default project of the agent's calls")
-  .option(
-    '--only <project>',
-    'limit the agent to this project (repeatable); it sees nothing else',
-    (ref: string, before: string[] = []) => [...before, ref],
-  )
+  .option('--only <project>', 'limit the agent to this project (repeatable)', (ref: string, before: string[] = []) => [
+    ...before,
+    ref,
+  ])
   .option(
     '--toolsets <names>',
     `only these toolsets, separated by commas: ${toolsetNames.join(', ')} (default: all tools)`,
   )
-  .option('--tunnel <tunnel/server>', 'connect to an MCP server of a machine instead, such as build-1/fs')
+  .option('--tunnel <tunnel/server>', 'connect to an MCP server behind a tunnel instead, such as build-1/fs')
   .option('-y, --yes', 'replace an existing entry')
   .option('--json', 'print JSON')
   .option('--profile <name>', 'profile to use (see: tutti profiles)')
@@ -149,7 +148,7 @@ program
   .argument('[words...]')
   .action(async (words) => (await import('./commands/completion.ts')).complete(words, program))
 
-const admin = program.command('admin').description('Manage administrators, on the server itself')
+const admin = program.command('admin').description('Manage administrators (run on the server)')
 configured(
   admin.command('create').description('Create an administrator, or promote an existing account with a new password'),
 )
@@ -169,7 +168,7 @@ configured(
   .action(async (options) => (await import('./commands/admin.ts')).resetPassword(options))
 
 configured(
-  program.command('outbox').description('Print unsent mail, such as sign-in codes, to pass on to its recipients'),
+  program.command('outbox').description('Print unsent mail, such as sign-in codes, so that you can forward it'),
 )
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/outbox.ts')).showOutbox(options))
@@ -195,9 +194,9 @@ configured(program.command('backup').description('Save all data to one file; the
     `
 The file contains everything, including the master secret if it is stored in the
 data folder: whoever has the file can sign in as anyone. Only you can read it;
-keep it that way. A secret set by TUTTI_SECRET is not in the file, and is needed
-to restore it. With BACKUP_DIR set, the server also makes backups by itself:
-every BACKUP_EVERY_HOURS (24 by default), keeping the last BACKUP_KEEP (7).`,
+keep it that way. A secret set by TUTTI_SECRET is not in the file; you need it to
+restore the backup. If BACKUP_DIR is set, the server also makes a backup every
+BACKUP_EVERY_HOURS (24 by default) and keeps the last BACKUP_KEEP (7).`,
   )
   .action(async (file, options) => (await import('./commands/backup.ts')).backup(file, options))
 configured(
@@ -231,9 +230,9 @@ command again.`,
   )
   .action(async (options) => (await import('./commands/backup.ts')).move(options))
 
-configured(program.command('doctor').description('Check this installation and suggest how to fix problems'))
+configured(program.command('doctor').description('Check this server and suggest how to fix problems'))
   .option('-v, --verbose', 'print every check, not only problems and warnings')
-  .option('--repair', 'correct which tasks are blocked, and counts, if these checks find errors')
+  .option('--repair', 'fix wrong counts and wrong blocked states of tasks')
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/doctor.ts')).doctor(options))
 const service = program.command('service').description('Run the server as a service (systemd, launchd)')
@@ -279,7 +278,7 @@ const config = configured(
   .action(async (options) => (await import('./commands/config.ts')).showConfig(options))
 config
   .command('policy')
-  .description('Show who may call which action')
+  .description('Show the permissions that each action requires')
   .option('--json', 'print JSON')
   .action(async (_, command) => (await import('./commands/config.ts')).showPolicy(command.optsWithGlobals()))
 config
@@ -289,7 +288,7 @@ config
   .action(async (_, command) => (await import('./commands/config.ts')).showRoutes(command.optsWithGlobals()))
 config
   .command('events')
-  .description('Show every event that the server records, and what is in it')
+  .description('Show every event that the server records, with its fields')
   .option('--json', 'print JSON')
   .action(async (_, command) => (await import('./commands/config.ts')).showEvents(command.optsWithGlobals()))
 

@@ -9,13 +9,13 @@ const list = (value: string): string[] =>
 const whoOption = () => {
   const option = new Option(
     '--who <who>',
-    'who may use it: owner, members, anyone, or the id of a user (repeatable; default: owner)',
+    'who can use it: owner, members, anyone, or the id of a user (repeatable; default: owner)',
   ).argParser(repeated)
   option.argChoices = ['owner', 'members', 'anyone']
   return option
 }
 const accessOption = () => {
-  const option = new Option('--access <access>', 'who may reach it at all: private, organization or public')
+  const option = new Option('--access <access>', 'who can reach the tunnel: private, organization or public')
   option.argChoices = ['private', 'organization', 'public']
   return option
 }
@@ -28,8 +28,8 @@ export function addTunnel(program: Command, remote: (command: Command) => Comman
     .addHelpText(
       'after',
       `
-The machine dials out to the server, so it needs no open port. What it offers,
-and to whom, is decided by tunnel.json on the machine itself.`,
+The machine connects to the server, so it needs no open port. The file
+tunnel.json on the machine lists its services and who can use them.`,
     )
   addUp(tunnel, remote)
   remote(tunnel.command('list').description('List the tunnels of your team')).action(async (options) =>
@@ -38,7 +38,7 @@ and to whom, is decided by tunnel.json on the machine itself.`,
   remote(tunnel.command('status').description('Show the connection of a tunnel, its services and traffic'))
     .argument('<tunnel>', 'id or slug')
     .action(async (ref, options) => (await import('./commands/tunnel.ts')).status(ref, options))
-  remote(tunnel.command('update').description('Change a tunnel'))
+  remote(tunnel.command('update').description('Rename, pause or resume a tunnel, or change who can reach it'))
     .argument('<tunnel>', 'id or slug')
     .option('--name <name>', 'new name')
     .addOption(accessOption())
@@ -76,10 +76,13 @@ function addUp(tunnel: Command, remote: (command: Command) => Command): void {
     .action(async (options) => (await import('./commands/tunnel-up.ts')).up(options))
   tunnel
     .command('add')
-    .description('Offer a service or an MCP server of this machine; takes effect with the next: tutti tunnel up')
-    .argument('<service>', 'port or address, such as web=3000 or api=unix:/run/api.sock; with --mcp a command')
-    .option('--mcp', "it is an MCP server: fs='npx -y some-server /srv', or db=http://127.0.0.1:3001/mcp")
-    .option('--tools <names>', 'the tools of the MCP server that may be used, separated by commas (default: all)', list)
+    .description('Add a service or an MCP server of this machine; takes effect at the next tutti tunnel up')
+    .argument(
+      '<service>',
+      'name and port or address, such as web=3000 or api=unix:/run/api.sock; with --mcp: name and command',
+    )
+    .option('--mcp', "add an MCP server, such as fs='npx -y some-server /srv' or db=http://127.0.0.1:3001/mcp")
+    .option('--tools <names>', 'tools of the MCP server to allow, separated by commas (default: all)', list)
     .addOption(whoOption())
     .option('--json', 'print JSON')
     .action(async (service, options) => (await import('./commands/tunnel-up.ts')).add(service, options))
@@ -87,10 +90,10 @@ function addUp(tunnel: Command, remote: (command: Command) => Command): void {
 
 /** Commands that use the machines of others. */
 function addActions(tunnel: Command, remote: (command: Command) => Command): void {
-  remote(tunnel.command('run').description('Run a command that a machine offers you, and print its output'))
+  remote(tunnel.command('run').description('Run a command that a machine offers, and print its output'))
     .argument('<tunnel>', 'id or slug')
-    .argument('[command]', 'its name (default: list the commands)')
-    .argument('[params...]', 'its parameters, as name=value')
+    .argument('[command]', 'name of the command (default: list the commands)')
+    .argument('[params...]', 'parameters of the command, as name=value')
     .action(async (ref, command, params, options) =>
       (await import('./commands/tunnel-run.ts')).run(ref, command, params, options),
     )
@@ -100,13 +103,13 @@ function addActions(tunnel: Command, remote: (command: Command) => Command): voi
   remote(tunnel.command('call').description('Call a tool of an MCP server on a machine'))
     .argument('<server>', 'tunnel and server, such as build-1/fs')
     .argument('<tool>', 'name of the tool')
-    .argument('[arguments...]', 'its arguments, as name=value; values may be JSON')
+    .argument('[arguments...]', 'arguments of the tool, as name=value; a value can be JSON')
     .action(async (place, tool, given, options) =>
       (await import('./commands/tunnel-run.ts')).call(place, tool, given, options),
     )
-  remote(tunnel.command('open').description('Open a service on a port of this computer, with your login'))
+  remote(tunnel.command('open').description('Open a service on a port of this computer, signed in as you'))
     .argument('<service>', 'tunnel and service, such as build-1/web')
-    .option('--port <port>', 'port of this computer (default: a free one)')
+    .option('--port <port>', 'port of this computer (default: any free port)')
     .action(async (place, options) => (await import('./commands/tunnel-open.ts')).open(place, options))
 }
 
@@ -115,20 +118,20 @@ function addLocal(tunnel: Command): void {
   tunnel
     .command('logs')
     .description('List the last requests to this machine')
-    .option('-f, --follow', 'also print those that come, until Ctrl-C')
+    .option('-f, --follow', 'keep printing new requests, until Ctrl-C')
     .option('--json', 'print JSON')
     .action(async (options) => (await import('./commands/tunnel-here.ts')).logs(options))
   tunnel
     .command('replay')
-    .description('Send a request of the log to its service again')
-    .argument('<number>', 'its number in the log')
+    .description('Send a logged request to its service again')
+    .argument('<number>', 'number of the request in: tutti tunnel logs')
     .option('--json', 'print JSON')
     .action(async (n, options) => (await import('./commands/tunnel-here.ts')).replay(n, options))
   tunnel
     .command('confirm')
-    .description('Allow an action that waits for a confirmation at this machine')
-    .argument('[action]', 'id, or its beginning (default: list those that wait)')
-    .option('--decline', 'decline it instead')
+    .description('Allow an action that is waiting for confirmation at this machine')
+    .argument('[action]', 'id, or its beginning (default: list the waiting actions)')
+    .option('--decline', 'decline the action instead')
     .option('--json', 'print JSON')
     .action(async (id, options) => (await import('./commands/tunnel-here.ts')).confirm(id, options))
   tunnel

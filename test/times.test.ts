@@ -65,7 +65,7 @@ test('a lease conflict is reported with times relative to now', () => {
     const details = { held, next: [{ command: 'tutti tasks next' }] }
     expect(report(new AppError('conflict.lease_held', 'Claimed until 2026-11-15T09:44:00.000Z.', details))).toBe(5)
     expect(shown.mock.calls).toEqual([
-      ['tutti: Grace works on TUT-7: seen 3 min ago, 14 min left. Run: tutti tasks next'],
+      ['tutti: Grace works on TUT-7: last seen 3 min ago, 14 min left. Run: tutti tasks next'],
     ])
   } finally {
     shown.mockRestore()

@@ -138,7 +138,7 @@ export async function serveControl(control: Control): Promise<() => Promise<void
   const path = controlPath()
   if (existsSync(path)) {
     if (await runningTunnel())
-      throw new Refusal('A tunnel already runs on this machine. Stop it first: tutti tunnel down', 5)
+      throw new Refusal('A tunnel is already running on this machine. Stop it first: tutti tunnel down', 5)
     rmSync(path)
   }
   const server = Bun.serve({ unix: path, development: false, fetch: (request) => respond(control, request) })
@@ -188,6 +188,6 @@ async function ask(path: string, init: RequestInit = {}): Promise<Response> {
 /** Asks the tunnel that runs on this machine; refuses if there is none. */
 export async function askTunnel(path: string, init?: RequestInit): Promise<Response> {
   const response = existsSync(controlPath()) ? await ask(path, init).catch(() => undefined) : undefined
-  if (!response) throw new Refusal('No tunnel runs on this machine. Start it: tutti tunnel up', 4)
+  if (!response) throw new Refusal('No tunnel is running on this machine. Start it: tutti tunnel up', 4)
   return response
 }

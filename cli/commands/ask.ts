@@ -36,14 +36,17 @@ export async function ask(words: string[], { json, ...options }: Options): Promi
     ...drafts(client, message, proposals),
   )
   if (status === 'failed')
-    throw new AppError(message.error ?? 'upstream_failed', 'The chat model did not answer. The sources are valid.')
+    throw new AppError(
+      message.error ?? 'upstream_failed',
+      'The chat model did not answer. The sources above are still valid.',
+    )
   if (!json) note(dim(`Continue with: tutti ask --chat ${sessionId.slice(0, 13)} …`, 2))
 }
 
 /** Returns where to ask, and what to send: in a chat that is there, in one about a repository, or in a new one. */
 async function requestOf(client: Client, question: string, options: Options): Promise<[string, object]> {
   if (options.chat !== undefined && options.repo !== undefined)
-    throw new Refusal('A chat has its repository already. Leave out --repo.')
+    throw new Refusal('A chat already has its repository. Remove --repo.')
   if (options.repo !== undefined) return [at('/api/repos/:ref/chat', options.repo), { prompt: question }]
   const chat = options.chat === undefined ? await newChat(client, options) : await chatOf(client, options.chat)
   return [at('/api/ai/sessions/:id/messages', chat), { content: question }]

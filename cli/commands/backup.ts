@@ -41,7 +41,7 @@ export async function backup(file: string, { json, ...common }: Options): Promis
   note(
     saved.secret
       ? 'Keep this file safe: it contains the master secret, so whoever has it can read all data and sign in as anyone.'
-      : 'This file does not contain the master secret. Keep that too: without it, encrypted data cannot be read.',
+      : 'This file does not contain the master secret. Back up the secret too: without it, encrypted data cannot be read.',
   )
 }
 

@@ -33,7 +33,7 @@ export async function connect(program: AgentClientName, options: Options): Promi
     return (await import('./connect-tunnel.ts')).connectTunnel(program, options.tunnel, options)
   const { print: printOnly, stdio, yes, json, hooks: wantsHooks, profile, server: named } = options
   // `tutti mcp` renews its token by itself, and would have to remember the limit.
-  if (stdio && options.only) throw new Refusal('--only needs a token of its own, so it does not work with --stdio.')
+  if (stdio && options.only) throw new Refusal('--only cannot be combined with --stdio.')
   const agent = clients[program]
   const files: { settings: string; hooks?: string } = agentFiles[program]
   const file = files.settings
@@ -99,7 +99,7 @@ async function withSignIn(
   writeSettings(file, editSettings(file, agent.path, entry(server)))
   if (hooks) writeSettings(hooks.file, withHooks(hooks.file, hooks))
   if (earlier) await revokeSecret(who.client, earlier)
-  const lines = [`${bold(agent.title)} knows ${server} as "tutti" (${file}).`, `Sign it in: ${command}`]
+  const lines = [`Added ${server} to ${bold(agent.title)} as "tutti" (${file}).`, `Sign in with: ${command}`]
   print(false, {}, ...lines)
 }
 
@@ -145,7 +145,7 @@ function toolsetsOf(text: string | undefined): string[] | undefined {
   const names = text?.split(',').map((name) => name.trim())
   const unknown = names?.find((name) => !toolsetNames.includes(name))
   if (unknown !== undefined)
-    throw new Refusal(`There is no toolset ${JSON.stringify(unknown)}. Toolsets: ${toolsetNames.join(', ')}`)
+    throw new Refusal(`Unknown toolset ${JSON.stringify(unknown)}. Toolsets: ${toolsetNames.join(', ')}`)
   return names
 }
 

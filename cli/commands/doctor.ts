@@ -41,7 +41,7 @@ function summary(findings: readonly Finding[]): string {
   const problems = findings.filter(({ ok }) => !ok).length
   const warnings = findings.filter(({ ok, warning }) => ok && warning).length
   const found = [...(problems ? [some(problems, 'problem')] : []), ...(warnings ? [some(warnings, 'warning')] : [])]
-  return `${some(findings.length, 'check')}: ${found.join(', ') || 'everything is in order'}.`
+  return `${some(findings.length, 'check')}: ${found.join(', ') || 'no problems found'}.`
 }
 
 function folder({ DATA_DIR: path }: Config): Finding {
@@ -94,7 +94,7 @@ async function running(
       {
         ...server,
         warning: true,
-        advice: 'This version cannot query it. Stop it, or run doctor with the binary that the server uses.',
+        advice: 'This program cannot check that version. Stop the server, or run doctor with the binary of the server.',
       },
     ]
   return [server, await checkPort(host, port), ...((await askServer(config, checkCommand, { repair }))?.answer ?? [])]

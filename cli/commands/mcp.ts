@@ -116,7 +116,7 @@ class Connection {
   /** Responds from the copy. The introduction is repeated to the server once it can be reached. */
   #respond(message: Message): void {
     if (!this.#away) {
-      console.error('tutti: the server cannot be reached; going on with the copy on this computer')
+      console.error('tutti: the server cannot be reached; using the copy on this computer')
       this.#away = true
       void this.#reconnect()
     }

@@ -25,5 +25,5 @@ export async function showNow({ json, hours, ...where }: Options): Promise<void>
     { title: 'State', of: ({ stalled, lease }) => (stalled ? 'stalled' : left(lease.expiresAt)) },
   ])
   print(json, now, ...(held.length > 0 ? lines : []))
-  if (held.length === 0 && !json) note('Nobody holds a task now.')
+  if (held.length === 0 && !json) note('No one holds a task now.')
 }

@@ -6,7 +6,11 @@ import { Refusal } from '../terminal/report.ts'
 
 type Options = CommonOptions & { json?: boolean }
 
-const ways = { document: 'by its document', registered: 'registered itself', added: 'added by an administrator' }
+const ways = {
+  document: 'known by its metadata document',
+  registered: 'registered itself',
+  added: 'added by an administrator',
+}
 
 export async function listClients({ json, limit, ...common }: Options & { limit?: string }): Promise<void> {
   const most = limit === undefined ? 50 : Number(limit)
@@ -20,10 +24,10 @@ export async function listClients({ json, limit, ...common }: Options & { limit?
 
 export async function addClient(name: string, redirectUris: string[], { json, ...common }: Options): Promise<void> {
   const made = await control(settingsOf(common), clientCommands.add, { name, redirectUris })
-  print(json, made, `${plain(made.name)} can now ask users to authorize it. Its client id: ${made.id}`)
+  print(json, made, `Users can now authorize ${plain(made.name)}. Its client id: ${made.id}`)
 }
 
 export async function removeClient(id: string, { json, ...common }: Options): Promise<void> {
   const removed = await control(settingsOf(common), clientCommands.remove, { id })
-  print(json, removed, 'Removed. Its permissions have ended.')
+  print(json, removed, 'Removed the program and revoked its access.')
 }

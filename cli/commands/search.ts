@@ -25,7 +25,7 @@ export async function search(
   { json, kind, project, allProjects, limit, ...where }: Options,
 ): Promise<void> {
   const unknown = kind?.find((one) => !searchNames.includes(one as SearchName))
-  if (unknown !== undefined) throw new Refusal(`There is no kind ${unknown}. There are: ${searchNames.join(', ')}`)
+  if (unknown !== undefined) throw new Refusal(`Unknown kind ${unknown}. Kinds: ${searchNames.join(', ')}`)
   const client = workingClient(where)
   const within = project ?? (allProjects ? undefined : linkedProject(client.server)?.project)
   const found = await helped(client, async () =>

@@ -20,6 +20,6 @@ export async function seed({
     json,
     seeded,
     ...seeded.made.map((what) => `created ${what}`),
-    ...seeded.kept.map((what) => `already there: ${what}`),
+    ...seeded.kept.map((what) => `already exists: ${what}`),
   )
 }

@@ -72,7 +72,10 @@ export async function installTunnel({
   requireNoOther(service, unit, yes)
   const other = await runningTunnel()
   if (other && other.pid !== pidOf(service))
-    throw new Refusal(`A tunnel already runs on this machine (pid ${other.pid}). Stop it first: tutti tunnel down`, 5)
+    throw new Refusal(
+      `A tunnel is already running on this machine (pid ${other.pid}). Stop it first: tutti tunnel down`,
+      5,
+    )
   write(service, unit)
   const up = await untilTunnel(service)
   if (!up) throw new Refusal(`The tunnel does not start. Check its log: ${service.log}`, 6)
@@ -186,7 +189,7 @@ function commandOf(config: Config): string[] {
   ] as const)
     if (value) words.push(option, value)
   if (words.some((word) => /\p{Cc}/u.test(word)))
-    throw new Refusal('A path contains control characters, which a unit file cannot. Choose another path.')
+    throw new Refusal('A path contains control characters, which unit files do not support. Choose another path.')
   return words
 }
 

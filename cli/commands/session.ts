@@ -49,7 +49,7 @@ export async function whoami({ json, ...where }: Options): Promise<void> {
     },
     user
       ? `${name(user)}${user.role === 'admin' ? ', administrator' : ''}`
-      : dim('This API key has no right to read its user.'),
+      : dim('This API key has no permission to read its user.'),
     `Server     ${server}${called === new URL(server).host ? '' : ` (${called})`}`,
     `Team       ${team ? plain(team.name) : '-'}`,
     `Signed in  ${kind === 'device' ? `as ${device ?? 'a device'}` : 'with an API key'}`,
@@ -165,5 +165,5 @@ export async function useProfile(wanted: string, { json }: Options): Promise<voi
     profiles.current = called
     return profile.server
   })
-  print(json, { current: wanted, server }, `Commands now go to ${server}.`)
+  print(json, { current: wanted, server }, `Commands now use ${server}.`)
 }

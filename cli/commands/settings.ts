@@ -29,7 +29,7 @@ export async function listSettings(key: string | undefined, { json, ...common }:
 
 function named(items: readonly Setting[], key: string): Setting {
   const found = items.find((item) => item.key === key)
-  if (!found) throw new Refusal(`There is no setting ${key}. The settings are: ${items.map((i) => i.key).join(', ')}`)
+  if (!found) throw new Refusal(`Unknown setting ${key}. Settings: ${items.map((i) => i.key).join(', ')}`)
   return found
 }
 
@@ -63,13 +63,13 @@ function parsed({ name, type }: SettingField, text: string): unknown {
   if (type !== 'flag') return text
   if (text === 'on' || text === 'true') return true
   if (text === 'off' || text === 'false') return false
-  throw new Refusal(`${name} is on or off, not ${JSON.stringify(text)}.`)
+  throw new Refusal(`${name} must be on or off, not ${JSON.stringify(text)}.`)
 }
 
 function parsedTable(name: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Refusal(`${name} is a table in JSON, such as {"starter":{"members":5,"projects":3}}.`)
+    throw new Refusal(`${name} must be a JSON object, such as {"starter":{"members":5,"projects":3}}.`)
   }
 }

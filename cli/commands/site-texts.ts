@@ -90,7 +90,7 @@ async function fieldsOf({ title, slug, description, file, publish, draft, at }: 
 
 function instantGiven(text: string): string {
   const at = instantOf(text)
-  if (at === undefined) throw new Refusal('--at takes an instant, such as 2026-12-24T09:00Z.', 2)
+  if (at === undefined) throw new Refusal('--at must be a time, such as 2026-12-24T09:00Z.', 2)
   return at
 }
 
@@ -102,7 +102,8 @@ export async function createText(noun: Noun, title: string, options: Writing): P
 
 export async function updateText(noun: Noun, ref: string, options: Writing): Promise<void> {
   const fields = await fieldsOf(options)
-  if (Object.keys(fields).length === 0) throw new Refusal('Say what to change, such as --publish or --file text.md.')
+  if (Object.keys(fields).length === 0)
+    throw new Refusal('Nothing to change. Use an option such as --publish or --file text.md.')
   const id = await idOf(noun, ref, options)
   const text = await control(settingsOf(options), commands[noun].update, { ...fields, id })
   print(options.json, text, line(noun, text))

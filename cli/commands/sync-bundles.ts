@@ -17,7 +17,7 @@ interface FileOptions extends Options {
 }
 
 function write(path: string, bytes: Uint8Array, force: boolean | undefined): void {
-  if (existsSync(path) && !force) throw new Refusal(`${path} exists already. Replace it with --force.`, 5)
+  if (existsSync(path) && !force) throw new Refusal(`${path} already exists. Use --force to replace it.`, 5)
   writeFileSync(path, bytes, { mode: 0o600, flush: true })
 }
 
@@ -26,7 +26,7 @@ async function profileFor(where: Options): Promise<{ name: string; profile: Prof
   const found = selectProfile(where)
   if (found && (found[1].token || found[1].kind === 'carried')) return signedInOrCarried(where)
   if (where.server === undefined)
-    throw new Refusal('Name the server that this computer does not reach: --server tutti.example.com', 3)
+    throw new Refusal('Name the server that the bundle is for: --server tutti.example.com', 3)
   const server = serverOf(where.server)
   const name = where.profile ?? new URL(server).host
   const profile: Profile = { server, kind: 'carried' }
@@ -40,7 +40,11 @@ async function profileFor(where: Options): Promise<{ name: string; profile: Prof
 export async function exportBundle(path: string, { json, force, ...where }: FileOptions): Promise<void> {
   const who = await profileFor(where)
   const owner = ownerOf(who)
-  if (!owner) throw new Refusal('This API key may not read its user, so it cannot keep a copy. Sign in: tutti login', 3)
+  if (!owner)
+    throw new Refusal(
+      'This API key has no permission to read its user, so it cannot have a copy. Sign in: tutti login',
+      3,
+    )
   const copy = new Copy(owner)
   const { file, number, changes } = writeOut(copy, { server: owner.server, user: who.profile.user?.email ?? '' })
   const { head } = open(file)
@@ -58,9 +62,12 @@ export async function exportBundle(path: string, { json, force, ...where }: File
     `Wrote bundle ${number} with ${changes} ${changes === 1 ? 'change' : 'changes'} to ${path}.`,
     `Key of this computer: ${fingerprint(head.device)}`,
   )
-  if (!json) note('Near the server, run: tutti sync carry <this file> <response file>, then here: tutti sync import')
+  if (!json)
+    note(
+      'On a computer that reaches the server, run: tutti sync carry <this file> <response file>. Then run here: tutti sync import',
+    )
   if (head.sealed === undefined && !json)
-    note('This first bundle only introduces this computer. Changes follow once the response is imported.')
+    note('This first bundle only registers this computer. Import the response, then export again to send your changes.')
 }
 
 export async function carry(from: string, to: string, { json, force, yes, ...where }: FileOptions): Promise<void> {
@@ -68,13 +75,14 @@ export async function carry(from: string, to: string, { json, force, yes, ...whe
   const bytes = readFileSync(from)
   const { head } = open(bytes)
   if (head.direction !== 'out') throw new Refusal('This bundle comes from a server. Run: tutti sync import')
-  if (existsSync(to) && !force) throw new Refusal(`${to} exists already. Replace it with --force.`, 5)
+  if (existsSync(to) && !force) throw new Refusal(`${to} already exists. Use --force to replace it.`, 5)
   const key = fingerprint(head.device)
   const asked = `Let ${plain(head.name)} exchange data with ${client.server} as ${profile.user?.email ?? 'you'}?`
-  const whose = head.user === '' ? 'somebody who has not signed in there' : plain(head.user)
-  if (!json) note(`Bundle ${head.number} of ${plain(head.name)}, of ${whose}. Its key: ${key}`)
+  const whose = head.user === '' ? 'someone who has not signed in there' : plain(head.user)
+  if (!json)
+    note(`Bundle ${head.number} of the computer ${plain(head.name)}, used by ${whose}. Key of the computer: ${key}`)
   if (!yes && !(await confirm(asked)))
-    throw new Refusal('Nothing was sent. Compare the key with the one that the other computer shows, and use --yes.')
+    throw new Refusal('Nothing was sent. Compare the key with the one that the other computer prints, then use --yes.')
   const answer = await client.post<{ bundle: string; changes: number; records: number }>('/api/sync/carry', {
     bundle: bytes.toString('base64'),
     fingerprint: key,
@@ -95,7 +103,7 @@ export async function importBundle(path: string, { json, ...where }: FileOptions
   const who = signedInOrCarried(where)
   const owner = ownerOf(who) as Owner | undefined
   if (!owner || !hasCopy(owner))
-    throw new Refusal('This computer has not asked for a bundle. Begin with: tutti sync export <file>', 4)
+    throw new Refusal('This computer has not exported a bundle yet. Start with: tutti sync export <file>', 4)
   const copy = new Copy(owner)
   const { user, pinned, changed, receipts, number } = await readBack(copy, readFileSync(path))
   if (who.profile.kind === 'carried')
@@ -108,11 +116,13 @@ export async function importBundle(path: string, { json, ...where }: FileOptions
   print(
     json,
     { path, number, changed, receipts: receipts.length, conflicts, rejected, pinned: pinned ?? null },
-    `Imported bundle ${number}: ${changed} records, ${receipts.length} changes judged.`,
-    ...(pinned ? [`Key of the server, from now on required: ${pinned}`] : []),
+    `Imported bundle ${number}: ${changed} records received, ${receipts.length} of your changes processed.`,
+    ...(pinned ? [`Key of the server, required from now on: ${pinned}`] : []),
   )
   if (json) return
   if (conflicts > 0)
-    note(`${conflicts} of your changes are conflicts. Resolve them near the server: tutti sync conflicts`)
+    note(
+      `${conflicts} of your changes conflict with others. Resolve them on a computer that reaches the server: tutti sync conflicts`,
+    )
   if (rejected > 0) note(`The server rejected ${rejected} of your changes. Show why with: tutti sync rejected`)
 }

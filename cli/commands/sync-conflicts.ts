@@ -36,7 +36,9 @@ export async function conflicts({ json, ...where }: Options): Promise<void> {
   ])
   print(json, page, ...(page.items.length > 0 ? lines : []))
   if (json) return
-  note(page.items.length === 0 ? 'No conflicts.' : 'Resolve one with: tutti sync resolve <id> server, mine or value')
+  note(
+    page.items.length === 0 ? 'No conflicts.' : 'Resolve one with: tutti sync resolve <id> server (or mine, or value)',
+  )
 }
 
 export async function resolve(
@@ -44,7 +46,7 @@ export async function resolve(
   choice: string,
   { json, value, ...where }: Options & { value?: string },
 ): Promise<void> {
-  if (choice === 'value' && value === undefined) throw new Refusal('Give the value to store with --value <text>.')
+  if (choice === 'value' && value === undefined) throw new Refusal('The choice value needs --value <text>.')
   const all = await opened(where)
   const { id } = await itemIn<Conflict>(all.client, '/api/sync/conflicts', 'conflict', ref)
   const body = { choice, ...(value !== undefined && { value: parsed(value) }) }
@@ -89,7 +91,7 @@ export async function rejected({ json, retry, forget, ...where }: RejectedOption
     if (chosen !== 'all' && some.length > 1) throw new Refusal(`Several ids begin with ${chosen}. Use a longer one.`)
     for (const { mutationId } of some) copy.takeBack(mutationId, retry !== undefined)
     const what = `${some.length} change${some.length === 1 ? '' : 's'}`
-    const line = retry === undefined ? `Dropped ${what}.` : `Queued ${what} again. Send with: tutti sync`
+    const line = retry === undefined ? `Discarded ${what}.` : `Queued ${what} again. Send with: tutti sync`
     return print(json, { items: some.map(({ mutationId }) => mutationId) }, line)
   }
   const items = rows.map((row) => ({ ...row, fields: JSON.parse(row.fields) as Fields }))
@@ -102,5 +104,8 @@ export async function rejected({ json, retry, forget, ...where }: RejectedOption
   print(json, { items }, ...(items.length > 0 ? lines : []))
   if (json) return
   if (items.length === 0) note('No rejected changes.')
-  else note('Send one again with --retry <id>, or drop it with --forget <id>. "all" means all of them.')
+  else
+    note(
+      'Queue one again with --retry <id>, or discard it with --forget <id>. With all instead of an id, every change is meant.',
+    )
 }

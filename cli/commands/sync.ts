@@ -31,9 +31,16 @@ export async function opened(where: Where, { create, local }: { create?: true; l
   const who = signedInOrCarried(where)
   const isCarried = who.profile.kind === 'carried'
   if (isCarried && !local)
-    throw new Refusal('This server is reached with bundles only: tutti sync export, carry and import.', 6)
+    throw new Refusal(
+      'This computer reaches the server only through bundles. Use tutti sync export, carry and import.',
+      6,
+    )
   const owner = ownerOf(who)
-  if (!owner) throw new Refusal('This API key may not read its user, so it cannot keep a copy. Sign in: tutti login', 3)
+  if (!owner)
+    throw new Refusal(
+      'This API key has no permission to read its user, so it cannot have a copy. Sign in: tutti login',
+      3,
+    )
   if (!create && !hasCopy(owner))
     throw new Refusal('There is no copy of this server on this computer. Create one: tutti sync on', 4)
   return { client: who.client, copy: new Copy(owner), owner, isCarried }
@@ -75,7 +82,9 @@ function report(json: boolean | undefined, copy: Copy, done: Exchanged): void {
   if (done.rejected > 0)
     note(`The server rejected ${counted(done.rejected, 'change')}. Show why with: tutti sync rejected`)
   if (done.repaired.length > 0)
-    note('The copy differed from the server and was read again. Please report this with: tutti sync status --json')
+    note(
+      'The copy differed from the server and was downloaded again. Please report this with the output of: tutti sync status --json',
+    )
 }
 
 export async function sync({ json, watch, ...where }: Options & { watch?: boolean }): Promise<void> {
@@ -89,7 +98,7 @@ export async function sync({ json, watch, ...where }: Options & { watch?: boolea
   for await (const _ of changesAt(all.client, all.copy, stop)) {
     const done = await exchanged(all).catch(passing)
     if (done instanceof AppError !== wasAway && !json)
-      note(done instanceof AppError ? `${done.message} This goes on by itself.` : 'Syncing again.')
+      note(done instanceof AppError ? `${done.message} Syncing continues when the server responds.` : 'Syncing again.')
     wasAway = done instanceof AppError
     if (done instanceof AppError) continue
     if (done.pushed > 0 || done.changed > 0 || done.deleted > 0) report(json, all.copy, done)
@@ -115,7 +124,7 @@ export async function on({ json, project, ...where }: Options & { project?: stri
     print(
       json,
       { ...done, path: copy.path, records: held, only },
-      `This computer has a copy of ${plain(client.server)} now: ${counted(held, 'record')}.`,
+      `The copy of ${plain(client.server)} on this computer now has ${counted(held, 'record')}.`,
     )
     if (!json) note('Update it with: tutti sync')
   } catch (error) {
@@ -131,14 +140,14 @@ export async function off({ json, yes, ...where }: Options & { yes?: boolean }):
   const rejected = copy.one<{ count: number }>('select count(*) count from rejected')?.count ?? 0
   if ((queued > 0 || rejected > 0) && !yes)
     throw new Refusal(
-      `${counted(queued, 'change')} not sent and ${counted(rejected, 'rejected change')} would be lost. ` +
-        'Send them first (tutti sync), or delete them too: tutti sync off --yes',
+      `This would discard ${counted(queued, 'unsent change')} and ${counted(rejected, 'rejected change')}. ` +
+        'Send them first (tutti sync), or discard them: tutti sync off --yes',
       5,
     )
   const device = copy.get('deviceId')
   const ended = device && !isCarried ? await endDevice(client, device) : !isCarried
   copy.delete()
-  print(json, { path: pathOf(owner), device: device ?? null, ended }, 'The copy on this computer is deleted.')
+  print(json, { path: pathOf(owner), device: device ?? null, ended }, 'Deleted the copy on this computer.')
   if (!ended && !json) note('The server could not be reached, so it still lists this device.')
 }
 
@@ -172,7 +181,7 @@ export async function syncStatus({ json, ...where }: Options): Promise<void> {
   }
   const places = [...ofKind('organization', 'team'), ...ofKind('project', 'project')]
   const lines = record({
-    Server: `${client.server}${server ? '' : isCarried ? ', reached with bundles only' : ', cannot be reached'}`,
+    Server: `${client.server}${server ? '' : isCarried ? ', reached only through bundles' : ', cannot be reached'}`,
     Copy: value.path,
     Records: [value.records, places.join(' and ')].filter((part) => part !== '').join(' in '),
     'Last synced': pulledAt ? ago(pulledAt) : 'never completely',

@@ -57,7 +57,7 @@ export async function exportFile(
   path: string,
   { json, project, force, ...where }: Options & { project?: string; force?: boolean },
 ): Promise<void> {
-  if (existsSync(path) && !force) throw new Refusal(`${path} exists already. Replace it with --force.`, 5)
+  if (existsSync(path) && !force) throw new Refusal(`${path} already exists. Use --force to replace it.`, 5)
   const { client } = signedInClient(where)
   // Without a team the server would export all of them, and an import goes into one.
   const organizationId = await currentTeam(client)
@@ -129,5 +129,5 @@ export async function importFile(path: string, { json, ...where }: Options): Pro
     `Imported: ${created} new, ${updated} changed, ${unchanged} unchanged.`,
     ...(conflicts.length > 0 ? lines : []),
   )
-  if (conflicts.length > 0 && !json) note('These values stay as they are here.')
+  if (conflicts.length > 0 && !json) note('The import kept the values of this server.')
 }

@@ -37,10 +37,11 @@ export async function logs({ json, follow }: Options & { follow?: boolean }): Pr
 
 /** Sends a request of the log to its service once more. */
 export async function replay(n: string, { json }: Options): Promise<void> {
-  if (!/^[1-9]\d*$/.test(n)) throw new Refusal('Write the number of a request, as in: tutti tunnel logs')
+  if (!/^[1-9]\d*$/.test(n)) throw new Refusal('Give the number of a request from: tutti tunnel logs')
   const response = await askTunnel(`/replay/${n}`, { method: 'POST' })
   const result = (await response.json()) as { status: number; body: string } | null
-  if (!result) throw new Refusal(`Request ${n} is not kept: it is too old, not an HTTP request, or too large.`, 4)
+  if (!result)
+    throw new Refusal(`Request ${n} cannot be sent again: it is too old, too large, or not an HTTP request.`, 4)
   print(json, result, String(result.status), ...(result.body ? [result.body] : []))
 }
 
@@ -51,12 +52,15 @@ export async function confirm(
   const { pending } = (await (await askTunnel('/')).json()) as { pending: Question[] }
   if (id === undefined) {
     const lines = pending.map(({ id: each, user, what }) => `${each}  ${plain(user.email)}  ${plain(what)}`)
-    return print(json, pending, ...(lines.length > 0 ? lines : ['Nothing waits for a confirmation.']))
+    return print(json, pending, ...(lines.length > 0 ? lines : ['No actions are waiting for confirmation.']))
   }
   const found = pending.filter((question) => question.id.startsWith(id))
   const [only] = found
   if (!only || found.length > 1)
-    throw new Refusal(`No single action that waits for a confirmation begins with ${id}.`, 4)
+    throw new Refusal(
+      `${found.length === 0 ? 'No' : 'More than one'} waiting action has an id that begins with ${id}.`,
+      4,
+    )
   const body = JSON.stringify({ agreed: !decline })
   await askTunnel(`/confirm/${only.id}`, { method: 'POST', body })
   print(json, { id: only.id, agreed: !decline }, decline ? 'Declined.' : 'Allowed.')

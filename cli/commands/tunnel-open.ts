@@ -60,7 +60,7 @@ function targetOf({ services, slug }: Tunnel, name: string, server: string): Tar
   const service = services.find((each) => each.name === name)
   const names = services.map((each) => each.name).join(', ')
   if (!service) throw new Refusal(`${slug} offers no service ${name}.${names ? ` Its services: ${names}.` : ''}`, 4)
-  if (service.url === null) throw new Refusal('This server opens no services: TUNNEL_PORT is not set there.', 6)
+  if (service.url === null) throw new Refusal('Services cannot be opened: TUNNEL_PORT is not set on the server.', 6)
   const url = new URL(service.url)
   if (!url.hostname.endsWith('.localhost')) return { base: url.origin, host: url.host }
   const { hostname } = new URL(server)

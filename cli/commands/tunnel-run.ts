@@ -27,9 +27,9 @@ export async function run(ref: string, command: string | undefined, given: strin
   if (command === undefined) {
     const lines = commands.map(
       ({ name, description, confirm }) =>
-        `${plain(name ?? '')}  ${plain(description)}${confirm ? ' (asks at the machine)' : ''}`,
+        `${plain(name ?? '')}  ${plain(description)}${confirm ? ' (needs confirmation at the machine)' : ''}`,
     )
-    print(json, commands, ...(lines.length > 0 ? lines : ['This machine has no commands that you may run.']))
+    print(json, commands, ...(lines.length > 0 ? lines : ['This machine has no commands that you can run.']))
     const problem = await offlineProblem(client, ref)
     if (problem) note(problem)
     return
@@ -38,7 +38,7 @@ export async function run(ref: string, command: string | undefined, given: strin
   const names = commands.map(({ name }) => name).join(', ')
   if (!found) {
     const offered = names ? `Its commands: ${names}.` : ''
-    const none = `${ref} has no command ${plain(command)} that you may run.`
+    const none = `${ref} has no command ${plain(command)} that you can run.`
     const sentences = [none, offered, await offlineProblem(client, ref)]
     throw new Refusal(sentences.filter(Boolean).join(' '), 4)
   }
@@ -184,7 +184,7 @@ class Running {
 
   #note(state: string): void {
     if (state === 'awaiting_confirmation' && state !== this.action.state)
-      note('Waiting for a confirmation at the machine.')
+      note('Waiting for confirmation at the machine.')
     this.action = { ...this.action, state: state as TunnelAction['state'] }
   }
 
@@ -213,7 +213,7 @@ function finish(action: TunnelAction, json: boolean | undefined): void {
   if (state !== 'succeeded') {
     const { exitCode } = (result ?? {}) as { exitCode?: unknown }
     const code = typeof exitCode === 'number' && exitCode > 0 ? exitCode : (exits[state] ?? 1)
-    throw new Refusal(plain(error ?? `It ended: ${state}.`), code)
+    throw new Refusal(plain(error ?? `The action ended with the state ${state}.`), code)
   }
   if (!json && type !== 'run_command') console.log(jsonText(result, 2))
 }

@@ -43,7 +43,7 @@ export function add(entry: string, { who, mcp, tools, json }: Addition): void {
       : { ...machine, services: { ...machine.services, ...(added as Services) } },
   )
   const [name] = Object.keys(added)
-  print(json, added, `Added ${name} to ${machinePath()}. It is offered with the next: tutti tunnel up`)
+  print(json, added, `Added ${name} to ${machinePath()}. It takes effect at the next: tutti tunnel up`)
 }
 
 export async function up({ json, http, mcp, who, name, access, claim, ...where }: Options): Promise<void> {
@@ -53,7 +53,7 @@ export async function up({ json, http, mcp, who, name, access, claim, ...where }
   const machine = { ...(await machineOf(known, { name, access, claim }, where)), services, mcp: servers }
   writeMachine(machine)
   if (Object.keys({ ...services, ...servers }).length === 0)
-    note('Nothing is offered yet. Add a service: --http web=3000')
+    note('This machine offers no services yet. Add one: --http web=3000')
   const stop = stopSignal()
   const desk = new Desk(json)
   let addresses = ''
@@ -137,7 +137,7 @@ async function machineOf(known: Machine | undefined, { name, access, claim }: Wa
   if (known && claim === undefined) {
     if (name ?? access)
       note(
-        `This machine is ${known.slug}; --name and --access are for a new tunnel. Use: tutti tunnel update ${known.slug}`,
+        `This machine already has the tunnel ${known.slug}; --name and --access apply to a new one. Use: tutti tunnel update ${known.slug}`,
       )
     return known
   }

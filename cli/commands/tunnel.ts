@@ -91,5 +91,5 @@ export async function update(ref: string, { json, name, access, pause, resume, .
 export async function remove(ref: string, { json, ...where }: Options): Promise<void> {
   const { client } = signedInClient(where)
   const removed = await helped(client, () => client.request('DELETE', at('/api/tunnels/:id', ref)))
-  print(json, removed, `Deleted ${ref}. Its machine is cut off.`)
+  print(json, removed, `Deleted ${ref}. Its machine was disconnected.`)
 }

@@ -38,7 +38,7 @@ const verdicts = ['approved', 'changes_requested'] as const
 export async function wait(refs: string[], { json, until, timeout, all, ...where }: Options): Promise<void> {
   const limit = timeout === undefined ? undefined : millisecondsOf(timeout)
   if (timeout !== undefined && limit === undefined)
-    throw new Refusal(`${JSON.stringify(timeout)} is not a length of time, such as 30s, 10m or 2h.`)
+    throw new Refusal(`${JSON.stringify(timeout)} is not a duration, such as 30s, 10m or 2h.`)
   const { client } = signedInClient(where)
   const stop = new AbortController()
   const timer = limit === undefined ? undefined : setTimeout(() => stop.abort(), limit)
@@ -79,7 +79,9 @@ class Waiting {
     for (const { kind, known } of found) {
       const unknown = wanted.find((word) => !known.includes(word))
       if (unknown !== undefined || wanted.length === 0)
-        throw new Refusal(`A ${kind} is never ${unknown ?? 'that'}. --until takes: ${known.join(', ')}`)
+        throw new Refusal(
+          `${unknown ? `A ${kind} has no state ${unknown}` : '--until is empty'}. Valid states: ${known.join(', ')}`,
+        )
     }
     for (const one of found) this.#note(one)
   }
@@ -127,7 +129,8 @@ class Waiting {
 
   #requireSeen(lost: readonly string[]): void {
     const gone = [...this.#records.values()].find(({ id }) => lost.includes(`record:${id}`))
-    if (gone) throw new AppError('not_found', `${plain(gone.name)} does not exist any more, or you cannot see it.`)
+    if (gone)
+      throw new AppError('not_found', `${plain(gone.name)} no longer exists, or you no longer have access to it.`)
   }
 
   async #readAll(): Promise<void> {

@@ -29,7 +29,7 @@ export async function watch({ json, project, allProjects, type: types, ...where 
     if (message.op === undefined) {
       const isWanted = place.has(message) && (types?.includes(message.type) ?? true)
       if (isWanted && !(await printEvent(message, json))) return
-    } else if (message.op === 'reset') say('Some events were missed, and cannot be shown: tutti activity list')
+    } else if (message.op === 'reset') say('Some events were missed. List them with: tutti activity list')
     else if (message.op === 'revoked') throw notFound(place.kind, place.name)
     else if (message.op === 'subscribed') {
       if (message.refused.length > 0) throw notFound(place.kind, place.name)

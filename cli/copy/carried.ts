@@ -89,7 +89,7 @@ export async function readBack(copy: Copy, bytes: Uint8Array): Promise<Brought> 
   if (pinned !== undefined && pinned !== head.signer)
     throw new AppError('forbidden', `This bundle was signed by another server: its key is ${fingerprint(head.signer)}.`)
   const done = Number(copy.get('carried') ?? 0)
-  if (head.number <= done) throw new AppError('conflict', `Bundle ${head.number} was imported before.`)
+  if (head.number <= done) throw new AppError('conflict', `Bundle ${head.number} is already imported.`)
   if (head.number > done + 1)
     throw new AppError('conflict', `Bundle ${done + 1} is missing: import it before number ${head.number}.`)
   const [response, ...pages] = (await lines(keys)) as [Response, ...Page[]]

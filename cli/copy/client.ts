@@ -35,9 +35,9 @@ export function workingClient({ offline, ...where }: WhereOrOffline): Client {
   const owner = ownerOf(who)
   const isCarried = who.profile.kind === 'carried'
   const why = isCarried
-    ? 'Offline: this server is reached with bundles only'
+    ? 'Offline: this computer reaches the server only through bundles'
     : offline
-      ? 'Offline, as asked'
+      ? 'Offline (--offline)'
       : undefined
   if (owner && hasCopy(owner)) return new WorkingClient(who, owner, why)
   if (!offline && !isCarried) return who.client
@@ -90,7 +90,7 @@ class WorkingClient extends Client {
     const local = new Local(copy, this.who.profile.user ?? nobody, this.team)
     const at = copy.get('pulledAt')
     note(
-      `${why}. This is the copy on this computer, ${at ? `last synced ${ago(at)}` : 'which was never synced completely'}.`,
+      `${why}. Using the copy on this computer, ${at ? `last synced ${ago(at)}` : 'which was never synced completely'}.`,
     )
     let said = false
     return (method, path, body) => {

@@ -6,7 +6,7 @@ import { ago } from '../terminal/times.ts'
 import { choice, json, reference, shown, text, time, type Verb } from './noun.ts'
 import { listed, pages, paging } from './resource.ts'
 
-const task = reference('--task <task>', 'task it is about', '/api/tasks', 'taskId')
+const task = reference('--task <task>', 'task that the activity is about', '/api/tasks', 'taskId')
 
 export const verbs: Verb[] = [
   {
@@ -17,10 +17,10 @@ export const verbs: Verb[] = [
     fields: [
       text('--type <type>', 'only this type, such as task.completed; task. for all types of tasks'),
       task,
-      reference('--agent <agent>', 'only what this agent did', '/api/agents', 'agentId'),
-      text('--actor <id>', 'only what this person or agent did', { as: 'actorId' }),
+      reference('--agent <agent>', 'only activities of this agent', '/api/agents', 'agentId'),
+      text('--actor <id>', 'only activities of this person or agent', { as: 'actorId' }),
       { ...choice('--by <kind>', ['user', 'agent']), as: 'actorType' },
-      text('--subject <id>', 'only what is about this record', { as: 'subjectId' }),
+      text('--subject <id>', 'only activities about this record', { as: 'subjectId' }),
       time('--since <time>', 'only at or after this time'),
       time('--until <time>', 'only before this time'),
       choice('--order <order>', ['asc', 'desc']),
@@ -35,7 +35,7 @@ export const verbs: Verb[] = [
           { title: 'Who', of: (a) => inFull(a.actor) },
           { title: 'What', of: (a) => a.description, wide: true },
         ],
-        'No activity.',
+        'No activity yet.',
       ),
   },
   {

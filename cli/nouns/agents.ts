@@ -33,7 +33,7 @@ export const verbs = plainVerbs<AgentItem, Agent | AgentDetail>({
   sample: 'coder-x7k2p9',
   update: 'PUT',
   archives: true,
-  remove: [flag('--archive-memory', 'keep its memories for the team', 'archiveMemory')],
+  remove: [flag('--archive-memory', 'keep the memories of the agent for the team', 'archiveMemory')],
   columns: [
     { title: 'Slug', of: (a) => a.slug },
     { title: 'Name', of: (a) => a.name },
@@ -59,11 +59,11 @@ export const verbs = plainVerbs<AgentItem, Agent | AgentDetail>({
   ],
   fields: [
     clearable(text('--role <text>', 'what the agent does')),
-    clearable(text('--persona <text>', 'its personality; - reads it from standard input')),
+    clearable(text('--persona <text>', 'personality of the agent; - reads it from standard input')),
     clearable(text('--system-prompt <text>', 'system prompt; - reads it from standard input')),
-    clearable(text('--model <model>', 'model that it runs on')),
+    clearable(text('--model <model>', 'model that the agent runs on')),
     clearable(text('--provider <provider>', 'provider of the model')),
-    many('--skill <skill>', 'skill that it has: slug or id', 'skills'),
+    many('--skill <skill>', 'skill of the agent: slug or id', 'skills'),
     choice('--memory-scope <scope>', memoryScopes),
     choice('--scope <who>', ['personal', 'team', 'public'], 'team'),
   ],

@@ -58,7 +58,12 @@ export const verbs: Verb[] = [
     fields,
     creates: [
       choice('--status <status>', ['proposed', 'accepted'], 'accepted'),
-      reference('--supersedes <decision>', 'earlier decision that it replaces', '/api/decisions', 'supersedes'),
+      reference(
+        '--supersedes <decision>',
+        'earlier decision that the new one replaces',
+        '/api/decisions',
+        'supersedes',
+      ),
     ],
     changes: [choice('--status <status>', ['proposed', 'accepted', 'rejected']), text('--outcome <text>', 'outcome')],
     filters: [

@@ -35,8 +35,8 @@ const fields = [
   choice('--kind <kind>', ['feature', 'bug', 'hotfix', 'chore', 'test']),
   choice('--priority <priority>', priorities),
   clearable(text('-a, --assignee <who>', 'me, an e-mail address or an agent')),
-  many('--task <task>', 'task that belongs to it', 'taskIds'),
-  clearable(text('--spec <spec>', 'spec that it follows: slug or id', { as: 'specId' })),
+  many('--task <task>', 'task that belongs to the feature', 'taskIds'),
+  clearable(text('--spec <spec>', 'spec that the feature implements: slug or id', { as: 'specId' })),
   many('--blocked-by <feature>', 'feature that must be done first', 'blockedBy'),
 ]
 const gate = (name: string): string => name.replaceAll('_', ' ')
@@ -50,7 +50,7 @@ const asOptions = (text: string): string =>
 function gateRefusal({ code, details }: AppError): AppError {
   const needs = (details.missing ?? []).map(({ item, needs }) => `${plain(needs)} (${asOptions(item)})`)
   const next = details.next?.filter(({ tool }) => tool !== 'advance_feature')
-  return new AppError(code, `It still needs: ${needs.join('; ')}.`, { ...details, next })
+  return new AppError(code, `The feature still needs: ${needs.join('; ')}.`, { ...details, next })
 }
 const missing = ({ item, needs }: Pick<Missing, 'item' | 'needs'>): string =>
   `  still missing: ${plain(needs)} (${asOptions(item)})`
@@ -107,7 +107,7 @@ export const verbs: Verb[] = [
     fields: [
       text('--status <status>', 'only this status, such as in_progress'),
       choice('--kind <kind>', ['feature', 'bug', 'hotfix', 'chore', 'test']),
-      text('-a, --assignee <who>', 'only those of: me, an e-mail address, an agent, or none'),
+      text('-a, --assignee <who>', 'only features assigned to: me, an e-mail address, an agent, or none'),
       text('--search <words>', 'only features with all of these words'),
       ...sorting('updatedAt', 'createdAt', 'title'),
       ...workPaging,
@@ -175,7 +175,7 @@ export const verbs: Verb[] = [
     name: 'advance',
     args: '<feature>',
     about: 'Move a feature through its next gate, with the required evidence',
-    fields: [...evidence, ...testCounts, json('--evidence <json>', 'all evidence at once')],
+    fields: [...evidence, ...testCounts, json('--evidence <json>', 'all evidence as one JSON object')],
     examples: [
       'tutti features advance 019a8a7e-5c1f --summary "It locks" --commit 1a2b3c4',
       'tutti features advance 019a8a7e-5c1f --test-command "bun test" --passed 214',

@@ -22,11 +22,11 @@ export const nouns: Record<string, Noun> = {
   sessions: { about: 'Start, save, resume and end work sessions', load: () => import('./sessions.ts') },
   agents: { about: 'Manage agents', load: () => import('./agents.ts') },
   skills: { about: 'Manage skills', load: () => import('./skills.ts') },
-  activity: { about: 'Show what happened', load: () => import('./activity.ts') },
+  activity: { about: 'Show and log activity', load: () => import('./activity.ts') },
   notifications: { about: 'Read your notifications', load: () => import('./notifications.ts') },
   issues: { about: 'Report problems to the administrators of this server', load: () => import('./issues.ts') },
-  repositories: { about: 'Connect repositories of code hosts', load: () => import('./repositories.ts') },
-  trash: { about: 'List and restore what was deleted', load: () => import('./trash.ts') },
+  repositories: { about: 'Connect repositories from code hosts', load: () => import('./repositories.ts') },
+  trash: { about: 'List and restore deleted records', load: () => import('./trash.ts') },
   workspaces: {
     about: 'Manage workspaces, where teams share projects',
     load: () => import('./workspaces.ts'),
@@ -34,10 +34,13 @@ export const nouns: Record<string, Noun> = {
   teams: { about: 'Manage teams', load: () => import('./teams.ts') },
   tokens: { about: 'Manage MCP tokens for agents', load: () => import('./tokens.ts') },
   oauth: {
-    about: 'Manage programs that sign in with your account',
+    about: 'Manage the programs that you authorized',
     load: () => import('./oauth.ts'),
     extend: () => import('../oauth-commands.ts'),
   },
-  integrations: { about: 'Connect your accounts of code hosts and chats', load: () => import('./integrations.ts') },
-  webhooks: { about: 'Send your notifications to an address', load: () => import('./webhooks.ts') },
+  integrations: {
+    about: 'Connect your accounts at code hosts and chat services',
+    load: () => import('./integrations.ts'),
+  },
+  webhooks: { about: 'Send your notifications to a webhook', load: () => import('./webhooks.ts') },
 }

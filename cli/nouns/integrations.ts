@@ -37,7 +37,7 @@ export async function integrationOf(client: Client, provider: string): Promise<I
 /** Switches and filters of services that receive notifications. */
 export const forwardingFields: Field[] = [
   flag('--enable', 'forward notifications again'),
-  flag('--disable', 'forward none for now'),
+  flag('--disable', 'stop forwarding notifications'),
   many('--event <reason>', 'only notifications of this reason or type, such as mention', 'events'),
 ]
 
@@ -57,7 +57,7 @@ export async function putIntegration(
   return {
     value: saved,
     lines: [...integrationLines(saved), ...(signingKey ? ['', `Signing key  ${plain(signingKey)}`] : [])],
-    note: signingKey && 'The key is shown only once. With it, the receiver verifies the header X-Tutti-Signature.',
+    note: signingKey && 'The key is shown only once. The receiver needs it to verify the header X-Tutti-Signature.',
   }
 }
 

@@ -19,7 +19,10 @@ import {
 } from './noun.ts'
 import { listed, pages, paging, sorting } from './resource.ts'
 
-const scopeOptions = [choice('--scope <scope>', memoryScopes), text('--scope-id <which>', 'its id, slug or key')]
+const scopeOptions = [
+  choice('--scope <scope>', memoryScopes),
+  text('--scope-id <which>', 'agent, project or session of the scope: id, slug or key'),
+]
 const aboutHit = ({ kind, id, key, score, at: storedAt }: MemoryHits['items'][number]) =>
   `${kind} ${key ?? id.slice(0, 13)}, ${score.toFixed(2)}, ${ago(storedAt)}`
 const scoped = async ({ client, fields, project }: Call) => {
@@ -101,8 +104,8 @@ export const verbs: Verb[] = [
     fields: [
       ...details,
       ...scopeOptions,
-      text('--source <text>', 'where it comes from'),
-      reference('--supersedes <memory>', 'earlier memory that it replaces', '/api/memories', 'supersedes'),
+      text('--source <text>', 'source of the memory'),
+      reference('--supersedes <memory>', 'earlier memory that the new one replaces', '/api/memories', 'supersedes'),
     ],
     examples: ['tutti memory add "Two writers damaged the folder" -t Lock --tag db', 'tutti memory add - < lessons.md'],
     run: async (call) => {

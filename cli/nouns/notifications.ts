@@ -44,9 +44,9 @@ export const verbs: Verb[] = [
     aliases: ['ls'],
     fields: [
       ...paging.map((field) =>
-        field.flag === '--all' ? flag('--all', 'list all results, including those that are read') : field,
+        field.flag === '--all' ? flag('--all', 'list all results, including read ones') : field,
       ),
-      flag('--needs', 'list those that ask for an act of yours, not done and not snoozed'),
+      flag('--needs', 'list notifications that need your action and are not snoozed'),
     ],
     examples: ['tutti notifications list', 'tutti notifications list --needs', 'tutti notifications list --all'],
     run: async ({ client, fields: { needs, ...fields } }) =>
@@ -62,10 +62,10 @@ export const verbs: Verb[] = [
           { title: 'Title', of: (n) => n.title, wide: true },
         ],
         needs
-          ? 'Nothing needs you.'
+          ? 'No notification needs your action.'
           : fields.all
             ? 'No notifications.'
-            : 'No unread notifications. Those that are read are listed with --all.',
+            : 'No unread notifications. To list read ones, add --all.',
       ),
   },
   {
@@ -77,11 +77,11 @@ export const verbs: Verb[] = [
   },
   {
     name: 'count',
-    about: 'Count your notifications: those that need you, unread ones, all',
+    about: 'Count your notifications: needing your action, unread, all',
     examples: ['tutti notifications count'],
     run: async ({ client }) => {
       const counted = await client.get<NotificationCount>(`${PATH}/count`)
-      return shown(counted, `${counted.needs} need you, ${counted.unread} unread, ${counted.all} in all`)
+      return shown(counted, `${counted.needs} need your action, ${counted.unread} unread, ${counted.all} in total`)
     },
   },
   {
@@ -104,7 +104,7 @@ export const verbs: Verb[] = [
   {
     name: 'done',
     args: '<notification...>',
-    about: 'Mark notifications as done: they no longer need you',
+    about: 'Mark notifications as done',
     fields: [flag('--undo', 'mark them as not done')],
     examples: ['tutti notifications done 019a8a7e-5c1f', 'tutti notifications done 019a8a7e-5c1f --undo'],
     run: ({ client, args, fields }) => changed(client, args, { done: !fields.undo }),
@@ -119,11 +119,11 @@ export const verbs: Verb[] = [
   {
     name: 'snooze',
     args: '<notification...>',
-    about: 'Hide notifications from what needs you until a time',
+    about: 'Snooze notifications until a time',
     fields: [
       {
         flag: '--until <when>',
-        about: 'when they need you again, such as 2027-01-31, fri or +3h; none ends it',
+        about: 'when the snooze ends, such as 2027-01-31, fri or +3h; none ends it now',
         as: 'snoozedUntil',
         kind: 'time',
         required: true,

@@ -120,9 +120,12 @@ export const verbs: Verb[] = [
   {
     name: 'share',
     args: '<project>',
-    about: 'Share a project: with its team (default), with everybody, or in a workspace',
+    about: 'Share a project: with its team (default), with everyone, or in a workspace',
     online: true,
-    fields: [visibility, text('--workspace <workspace>', 'workspace in which its team may write; none: no workspace')],
+    fields: [
+      visibility,
+      text('--workspace <workspace>', 'workspace where its team can write; none removes it from its workspace'),
+    ],
     examples: ['tutti projects share TUT --workspace Engines'],
     run: async ({ client, args, fields: { workspace, ...fields } }) => {
       const workspaceId =
@@ -135,7 +138,7 @@ export const verbs: Verb[] = [
   {
     name: 'unshare',
     args: '<project>',
-    about: 'Give a project the visibility from before it was shared, and take it out of its workspace',
+    about: 'Stop sharing a project: restore its earlier visibility and remove it from its workspace',
     online: true,
     examples: ['tutti projects unshare TUT'],
     run: async ({ client, args }) =>
@@ -152,7 +155,7 @@ export const verbs: Verb[] = [
       if (!fields.yes)
         throw new Refusal(
           `This moves ${ref} and everything in it to ${team}, and only an admin there can move it back. ` +
-            'Add --yes to confirm. To let another team take part instead, share the project in a workspace.',
+            'Add --yes to confirm. To work on it with another team instead, share it in a workspace.',
         )
       const organizationId = await amongMine(client, '/api/teams', 'team', team as string)
       return one(await client.request<Project>('PATCH', at('/api/projects/:slug', ref), { organizationId }))
@@ -161,7 +164,7 @@ export const verbs: Verb[] = [
   {
     name: 'archive',
     args: '<project>',
-    about: 'Archive a project; nothing in it can be changed until it is restored',
+    about: 'Archive a project; it is read-only until you restore it',
     online: true,
     examples: ['tutti projects archive old-one'],
     run: async ({ client, args }) => one(await client.post<Project>(at('/api/projects/:slug/archive', ...args))),

@@ -110,7 +110,7 @@ export const verbs: Verb[] = [
       text('--base <branch>', 'branch to merge into (default: the default branch)'),
       text('-d, --description <text>', 'description; - reads it from standard input'),
       many('--reviewer <user>', 'user name of a reviewer', 'reviewers'),
-      reference('--feature <feature>', 'feature that it belongs to', '/api/features', 'featureId'),
+      reference('--feature <feature>', 'feature that the pull request belongs to', '/api/features', 'featureId'),
     ],
     examples: ['tutti repositories pull tutti/tutti "Lock the data folder" --head lock'],
     run: async ({ client, args: [repo, title], fields }) => {
@@ -121,9 +121,9 @@ export const verbs: Verb[] = [
   {
     name: 'agents-md',
     args: '[repository]',
-    about: 'Print AGENTS.md or a similar file, made from the records of a project',
+    about: 'Print AGENTS.md or a similar file, generated from the records of a project',
     inProject: true,
-    fields: [target, flag('--commit', 'open a pull request with it in this repository')],
+    fields: [target, flag('--commit', 'open a pull request that adds the file to the repository')],
     examples: [
       'tutti repositories agents-md > AGENTS.md',
       'tutti repositories agents-md tutti/tutti --target claude --commit',

@@ -29,7 +29,7 @@ export const openOnly = (fields: Record<string, unknown>): Record<string, unknow
   fields.all || fields.status !== undefined ? fields : { open: true, ...fields }
 /** What to print instead of an empty list. */
 export const noneOpen = (noun: string, { all, status }: Record<string, unknown>): string =>
-  all || status !== undefined ? `No ${noun}.` : `No open ${noun}. Closed ones are listed with --all.`
+  all || status !== undefined ? `No ${noun}.` : `No open ${noun}. To list closed ones, add --all.`
 
 export const sorting = (...by: string[]): Field[] => [
   text('--sort <field>', `sort by ${eitherOf(by)}`, { choices: by }),
@@ -61,7 +61,7 @@ export function listed<T>(page: Page<T>, columns: Column<T>[], none: string): Sh
   return {
     value: page,
     lines: table(page.items, columns),
-    note: page.nextCursor ? 'There are more. Use --all or a higher --limit to see them.' : undefined,
+    note: page.nextCursor ? 'More results exist. To see them, use --all or a higher --limit.' : undefined,
   }
 }
 

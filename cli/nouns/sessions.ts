@@ -16,7 +16,7 @@ const state = [
   many('--command <command>', 'command to remember', 'commands'),
   many('--check <text>', 'what has been verified', 'checks'),
   many('--question <text>', 'open question', 'openQuestions'),
-  json('--checkpoint <json>', 'the whole checkpoint at once'),
+  json('--checkpoint <json>', 'the whole checkpoint as one JSON object'),
 ]
 const brief = (value: SessionBrief | Context) => shown(value, ...paragraphs(value.brief.text))
 
@@ -100,7 +100,7 @@ export const verbs: Verb[] = [
             { title: 'What', of: (e) => e.description, wide: true },
             { title: 'Line', of: (e) => e.line },
           ],
-          'Nothing has changed in this session.',
+          'No changes in this session yet.',
         ),
         value: replay,
       }
@@ -115,7 +115,7 @@ export const verbs: Verb[] = [
       many('-g, --goal <text>', 'goal', 'goals'),
       text('--context <text>', 'further context; - reads it from standard input'),
       text('--task <task>', 'task to work on', { as: 'taskId' }),
-      text('--agent <agent>', 'agent that works', { as: 'agentId' }),
+      text('--agent <agent>', 'agent that does the work', { as: 'agentId' }),
     ],
     examples: ['tutti sessions start -g "Lock the folder" --task TUT-42'],
     run: async ({ client, fields, inProject }) =>
@@ -137,7 +137,7 @@ export const verbs: Verb[] = [
     name: 'context',
     about: 'Print a brief without starting a session',
     inProject: true,
-    fields: [budget, time('--since <time>', 'include what changed after this time')],
+    fields: [budget, time('--since <time>', 'include changes after this time')],
     examples: ['tutti sessions context --since 2027-01-31'],
     run: async ({ client, fields, inProject }) =>
       brief(await client.get<Context>(query('/api/context', { ...fields, ...(await inProject()) }))),

@@ -8,7 +8,9 @@ import { named, one } from './task-lines.ts'
 type Done = Pick<TaskCompleted, 'key' | 'already' | 'openCriteria' | 'freed'>
 
 const lineOf = ({ key, already, openCriteria }: Done): string => {
-  const state = already ? `was done already: ${already === 'added' ? 'added to it' : 'nothing new'}.` : 'is done.'
+  const state = already
+    ? `was already done: ${already === 'added' ? 'your notes were added' : 'nothing was added'}.`
+    : 'is done.'
   return `${key} ${state}${openCriteria ? ` Still open: ${openCriteria.map(plain).join('; ')}` : ''}`
 }
 
@@ -33,14 +35,14 @@ export const batches: Verb[] = [
   {
     name: 'done',
     args: '<task...>',
-    about: 'Complete tasks, all or none; shows which tasks this unblocked and which is next',
+    about: 'Complete tasks, all or none; shows the unblocked tasks and the next one',
     aliases: ['complete'],
     fields: [
       text('-m, --notes <text>', 'what was done; - reads it from standard input'),
       many('--evidence <text>', 'file, commit, test run or link', 'evidence'),
       many('--accept <criterion>', 'acceptance criterion that is met: its number or text, or all', 'accepted'),
       flag('--next', 'claim the next task', 'claimNext'),
-      flag('--force', 'even if tasks that block it are still open'),
+      flag('--force', 'complete a task even if tasks that block it are open'),
     ],
     examples: [
       'tutti tasks done TUT-42 -m "Locked with flock" --evidence 1a2b3c4',

@@ -35,7 +35,7 @@ const fields = [
   many('--accept <text>', 'acceptance criterion', 'acceptance'),
   many('--blocked-by <task>', 'task that must be done first', 'blockedBy'),
   clearable(parent('parent task')),
-  clearable(text('--story <id>', 'story that it belongs to', { as: 'storyId' })),
+  clearable(text('--story <id>', 'story that the task belongs to', { as: 'storyId' })),
 ]
 const lease = [
   count('--minutes <number>', 'lease length in minutes'),
@@ -68,11 +68,11 @@ export const verbs: Verb[] = [
       choice('--status <status>', statuses),
       assignee,
       priority,
-      text('-l, --label <label>', 'only tasks with this label; several with commas between'),
-      text('--holder <who>', 'only tasks that they work on now'),
-      flag('--leased', 'only tasks that somebody works on now'),
-      time('--due-before <time>', 'only tasks due before then'),
-      time('--due-after <time>', 'only tasks due then or later'),
+      text('-l, --label <label>', 'only tasks with one of these labels, separated by commas'),
+      text('--holder <who>', 'only tasks that this person or agent holds'),
+      flag('--leased', 'only tasks that someone holds'),
+      time('--due-before <time>', 'only tasks due before this time'),
+      time('--due-after <time>', 'only tasks due at or after this time'),
       text('--epic <id>', 'only tasks of this epic', { as: 'epicId' }),
       flag('--ready', 'only tasks that can be started now'),
       parent('only subtasks of this task'),
@@ -252,13 +252,16 @@ export const verbs: Verb[] = [
     args: '<task> <text>',
     about: 'Comment on a task; - reads the text from standard input',
     fields: [
-      flag('--asks', 'it is a question: whoever it concerns finds it in their inbox'),
+      flag('--asks', 'mark it as a question: it appears in the inbox of those concerned'),
       text('--edit <comment>', 'replace the text of this comment, by its id'),
     ],
     examples: ['tutti tasks comment TUT-42 "Works on macOS too"', 'tutti tasks comment TUT-42 "Which port?" --asks'],
     run: async ({ client, args: [task, body], fields: { edit, ...how } }) =>
       edit
-        ? shown(await client.request<Comment>('PATCH', at(COMMENT, task, String(edit)), { body, ...how }), 'Changed.')
+        ? shown(
+            await client.request<Comment>('PATCH', at(COMMENT, task, String(edit)), { body, ...how }),
+            'Comment changed.',
+          )
         : shown(await client.post<Comment>(at('/api/tasks/:id/comments', task), { body, ...how }), 'Comment added.'),
   },
   {

@@ -126,7 +126,7 @@ export const verbs: Verb[] = [
       const path = at('/api/teams/:id/invite', await idOf(client, team))
       const invite = await client.post<InviteSent>(path, { email, ...fields })
       const byHand = invite.link
-        ? ['This server sends no mail. Hand this link to them yourself; it is shown only now:', `  ${invite.link}`]
+        ? ['This server sends no mail. Send them this link yourself; it is shown only once:', `  ${invite.link}`]
         : []
       return shown(invite, `Invited ${email}.`, ...byHand, ...(invite.detail ? [invite.detail] : []))
     },
@@ -181,7 +181,7 @@ export const verbs: Verb[] = [
   {
     name: 'role',
     args: '<team> <member> <role>',
-    about: `Change the role of a member: ${eitherOf(roles)}. Only a person at a browser can make one admin or owner`,
+    about: `Change the role of a member: ${eitherOf(roles)}; admin and owner only in a browser`,
     examples: ['tutti teams role engines bob@example.com viewer'],
     run: async ({ client, args: [ref, who, role] }) => {
       const team = await idOf(client, ref)
@@ -192,7 +192,7 @@ export const verbs: Verb[] = [
   {
     name: 'remove',
     args: '<team> <member>',
-    about: 'Remove a member from a team; me removes yourself',
+    about: 'Remove a member from a team; me: leave the team',
     aliases: ['leave'],
     examples: ['tutti teams remove engines bob@example.com', 'tutti teams remove engines me'],
     run: async ({ client, args: [ref, who] }) => {

@@ -24,8 +24,8 @@ const idsOf = (client: Client, refs: readonly string[]): Promise<string[]> =>
 /** Says what a new token sees, because a default project is no limit. */
 const reachOf = ({ projects = null }: Partial<McpToken>): string =>
   projects === null
-    ? 'It sees every project of the team that you see; --project limits it.'
-    : `It sees only ${projects.length === 1 ? 'this project' : `these ${projects.length} projects`}, and nothing else of the team.`
+    ? 'It has access to every project of the team that you have access to. To limit it, use --project.'
+    : `It has access to ${projects.length === 1 ? 'this project' : `these ${projects.length} projects`} only.`
 
 /** Returns the keys of the projects that a token is limited to; the id of one that is gone. */
 async function limitOf(client: Client, { projects = null }: Partial<McpToken>): Promise<string> {
@@ -42,7 +42,7 @@ async function limitOf(client: Client, { projects = null }: Partial<McpToken>): 
 export const verbs: Verb[] = [
   {
     name: 'list',
-    about: 'List your MCP tokens that work',
+    about: 'List your active MCP tokens',
     aliases: ['ls'],
     fields: [
       ...sorting('createdAt', 'name'),
@@ -63,13 +63,13 @@ export const verbs: Verb[] = [
           { title: 'Last used', of: (t) => usedAt(t.lastUsedAt) },
           { title: 'Expires', of: validity },
         ],
-        fields.all ? 'No tokens.' : 'No tokens that work. Others are listed with --all.',
+        fields.all ? 'No tokens.' : 'No active tokens. To list revoked and expired ones, add --all.',
       ),
   },
   {
     name: 'show',
     args: '<token>',
-    about: 'Show a token, by its name, id or the beginning of its id: its program, use, and what its tools cost',
+    about: 'Show a token with its program, usage and the cost of its tools, by its name, id or the beginning of its id',
     examples: ['tutti tokens show laptop'],
     run: async ({ client, args: [token] }) => {
       const id = await amongMine(client, '/api/mcp-tokens', 'token', token as string)
@@ -84,7 +84,7 @@ export const verbs: Verb[] = [
           Scopes: t.scopes.join(', '),
           Projects: await limitOf(client, t),
           Toolsets: t.toolsets.join(', ') || 'all',
-          Tools: `${t.tools.count}, whose list costs ${t.tools.tokens} tokens`,
+          Tools: `${t.tools.count} (their list costs ${t.tools.tokens} tokens)`,
           'First used': usedAt(t.firstUsedAt),
           'Last used': t.lastUsedIp ? `${usedAt(t.lastUsedAt)} from ${t.lastUsedIp}` : usedAt(t.lastUsedAt),
           Requests: t.useCount,
@@ -111,8 +111,13 @@ export const verbs: Verb[] = [
       text('--team <team>', 'team (default: the current one)'),
       many('--scope <scope>', 'read, write, or a narrower scope such as tasks:write', 'scopes'),
       many('--toolset <name>', `only tools of this toolset: ${toolsetNames.join(', ')}`, 'toolsets'),
-      reference('--agent <agent>', 'agent that uses it (default: one named after the token)', '/api/agents', 'agentId'),
-      text('--client <program>', 'program that uses it, such as Codex; its agent is named after it'),
+      reference(
+        '--agent <agent>',
+        'agent that uses the token (default: one named after the token)',
+        '/api/agents',
+        'agentId',
+      ),
+      text('--client <program>', 'program that uses the token, such as Codex; its agent is named after it'),
       text('--kind <kind>', 'live, or test for the sandbox'),
       count('--expires-in <days>', 'days until it expires', 'expiresInDays'),
     ],

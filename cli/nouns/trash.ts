@@ -8,7 +8,7 @@ import { listed, pages, paging } from './resource.ts'
 export const verbs: Verb[] = [
   {
     name: 'list',
-    about: 'List what you deleted in the last 24 hours; as administrator, what anybody deleted in 30 days',
+    about: 'List records that you deleted in the last 24 hours; for administrators, all records deleted in 30 days',
     aliases: ['ls'],
     online: true,
     fields: [choice('--kind <kind>', restorableNames), ...paging],
@@ -23,19 +23,19 @@ export const verbs: Verb[] = [
           { title: 'Deleted', of: ({ deletedAt }) => ago(deletedAt) },
           { title: 'By', of: ({ deletedBy }) => deletedBy.name },
         ],
-        'Nothing that you can restore.',
+        'No deleted records that you can restore.',
       ),
   },
   {
     name: 'restore',
     args: '<id>',
-    about: 'Restore what was deleted, with what was deleted along with it',
+    about: 'Restore a deleted record and the records deleted with it',
     online: true,
     examples: ['tutti trash restore 019a8a7e'],
     run: async ({ client, args: [id = ''] }) => {
       const { items } = await pages<Trashed>(client, '/api/trash', { all: true })
       const [found, other] = items.filter((item) => item.id.startsWith(id.toLowerCase()))
-      if (!found) throw new Refusal(`Nothing in the trash has the id ${id}. List it with: tutti trash list`)
+      if (!found) throw new Refusal(`No record in the trash has the id ${id}. List the trash with: tutti trash list`)
       if (other) throw new Refusal(`Several ids in the trash begin with ${id}. Use a longer one.`)
       const restored = await client.post<object>(`/api${found.path}/restore`)
       return shown(restored, `Restored ${found.kind} ${found.title}.`)

@@ -47,7 +47,7 @@ export const verbs: Verb[] = [
   {
     name: 'create',
     args: '<address>',
-    about: 'Send your notifications to an address; prints the key that signs them; - reads it from standard input',
+    about: 'Send your notifications to an address (- reads it from standard input); prints the signing key',
     fields: forwardingFields.filter(({ as }) => as === 'events'),
     examples: ['tutti webhooks create https://hooks.example.com/tutti --event mention'],
     run: ({ client, args: [secret], fields }) => putIntegration(client, WEBHOOK, { secret, ...fields }),

@@ -117,7 +117,7 @@ const ofWorkspaces: Verb[] = [
           { title: 'Name', of: (p) => p.name, wide: true },
           { title: 'Visibility', of: (p) => p.visibility },
         ],
-        'No projects. Put one in: tutti projects share <project> --workspace <workspace>',
+        'No projects. Add one: tutti projects share <project> --workspace <workspace>',
       ),
   },
   {
@@ -258,7 +258,11 @@ const ofInvites: Verb[] = [
       const id = await inviteIn(client, '/api/workspace-invites', invite as string)
       const { teams } = await client.get<WorkspaceInviteDetail>(at('/api/workspace-invites/:id', id))
       if (team === undefined && teams.length !== 1)
-        throw new Refusal(`Name the team that joins: ${teams.map(({ name }) => plain(name)).join(', ') || 'none yet'}`)
+        throw new Refusal(
+          teams.length === 0
+            ? 'You administer no team that can join.'
+            : `Name the team that joins: ${teams.map(({ name }) => plain(name)).join(', ')}`,
+        )
       const teamId = team === undefined ? teams[0]?.id : await amongMine(client, '/api/teams', 'team', team)
       const joined = await client.post<WorkspaceTeam>(at('/api/workspace-invites/:id/accept', id), { teamId })
       return shown(joined, `${plain(joined.name)} joined the workspace as ${joined.role}.`)

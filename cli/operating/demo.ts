@@ -25,7 +25,7 @@ export const demoSettings = (options: CommonOptions): Config => ({
 export function stoppedClock(at: string, demo = false): () => Date {
   if (!demo) throw new Refusal('--at needs --demo: only the clock of a demo can be stopped.', 2)
   const time = new Date(at)
-  if (Number.isNaN(time.getTime())) throw new Refusal('--at takes an instant, such as 2026-11-17T16:12:00Z.', 2)
+  if (Number.isNaN(time.getTime())) throw new Refusal('--at must be a time, such as 2026-11-17T16:12:00Z.', 2)
   return () => new Date(time)
 }
 
@@ -46,8 +46,8 @@ export async function withdrawLink(ctx: Ctx): Promise<void> {
 }
 
 export const demoText = ({ DATA_DIR }: Config, link: string): string => `
-This is a demo: a fictional team with five weeks of work behind it. It sends nothing, and all its data is in
-${DATA_DIR}, which you can delete when you are done.
+This is a demo: a fictional team with five weeks of work. It sends no mail and makes no requests to other hosts.
+All its data is in ${DATA_DIR}. Delete that folder when you are done.
 Open this link, which works once, to sign in as Ada:
 
   ${link}

@@ -65,7 +65,7 @@ export function report(error: unknown): number {
 function sentenceOf(error: unknown): string {
   const held = error instanceof AppError && !wantsJson() ? error.details.held : undefined
   if (held)
-    return `${plain(held.by)} works on ${plain(held.task)}: seen ${ago(held.lastSeenAt)}, ${left(held.expiresAt)}.`
+    return `${plain(held.by)} works on ${plain(held.task)}: last seen ${ago(held.lastSeenAt)}, ${left(held.expiresAt)}.`
   const { code, syscall, path } = error as NodeJS.ErrnoException
   if (code === 'ENOENT' && syscall === 'open' && path) return `${plain(path)} does not exist, or its folder does not.`
   return error instanceof Error ? error.message : String(error)

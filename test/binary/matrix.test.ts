@@ -22,7 +22,7 @@ const everyday: [string, RegExp][] = [
   ['status', /runs Tutti \d+\.\d+\.\d+\.\nSigned in as Grace Hopper/],
   ['whoami', /^Grace Hopper <\S+@example\.com>\nServer /],
   ['profiles', /^Profile +Server +You +Current\nlocalhost:\d+ +http:\S+ +\S+@example\.com +yes\n$/],
-  ['profiles use {host}', /^Commands now go to http:\S+\.\n$/],
+  ['profiles use {host}', /^Commands now use http:\S+\.\n$/],
 
   ['teams create "Engines {way}" -d x', /^Team +Engines \w+\nSlug +engines-\w+\nYour role +owner\n/],
   ['teams use {teams}', /^Commands now work with Engines \w+/],
@@ -224,7 +224,7 @@ const everyday: [string, RegExp][] = [
 
   ['@guest tasks comment TUT-1 "@grace-{way} look"', /^Comment added\.\n$/],
   ['notifications list', /^Id +Received +Reason +Title\n/],
-  ['notifications count', /^[1-9]\d* need you, [1-9]\d* unread, [1-9]\d* in all\n$/],
+  ['notifications count', /^[1-9]\d* need your action, [1-9]\d* unread, [1-9]\d* in total\n$/],
   ['notifications show {notifications}', /^Notification +\S[\s\S]*Read +no\n/],
   ['notifications read {notifications}', /^Marked 1 as read\.\n$/],
   ['notifications unread {notifications}', /^Changed 1 notification\.\n$/],

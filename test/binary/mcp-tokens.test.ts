@@ -183,7 +183,9 @@ test('programs that sign in: their person lists and ends them, operators add and
   expect(shown.shown).toMatch(/Robot +Robot \(Grace Hopper\) +write +/)
   expect((await home.run('oauth', 'end', 'Robot')).out).toBe('Permission ended.\n')
   expect(await works(access_token)).toBe(401)
-  expect((await tutti(['oauth', 'clients', 'remove', id, ...dir])).out).toBe('Removed. Its permissions have ended.\n')
+  expect((await tutti(['oauth', 'clients', 'remove', id, ...dir])).out).toBe(
+    'Removed the program and revoked its access.\n',
+  )
   expect((await tutti(['oauth', 'clients', 'list', '--json', ...dir])).out).not.toContain(id)
 }, 300_000)
 
@@ -195,7 +197,7 @@ test('on a terminal, connect leaves signing in to a program that can', async () 
       columns: 200,
     })
   const settings = () => readFileSync(join(at, '.codex/config.toml'), 'utf8')
-  expect((await connect()).shown).toContain('Sign it in: codex mcp login tutti')
+  expect((await connect()).shown).toContain('Sign in with: codex mcp login tutti')
   expect(settings()).toBe(`[mcp_servers.tutti]\nurl = "${office.url}/mcp"\n`)
   await connect('--token', '--yes')
   expect(settings()).toContain(`${office.url}/mcp/token`)

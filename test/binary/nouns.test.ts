@@ -189,10 +189,10 @@ describe('--json', () => {
     const cut = await home.run('activity', 'list', '--type', 'step')
     expect([cut.out.split('\n').length, cut.err]).toEqual([
       52,
-      'There are more. Use --all or a higher --limit to see them.\n',
+      'More results exist. To see them, use --all or a higher --limit.\n',
     ])
     const none = await home.run('activity', 'list', '--type', 'none')
-    expect(none).toEqual({ code: 0, out: '', err: 'No activity.\n' })
+    expect(none).toEqual({ code: 0, out: '', err: 'No activity yet.\n' })
   }, 300_000)
 
   test('says also what went wrong, on stderr, whatever it is', async () => {
@@ -250,7 +250,7 @@ describe('exit codes', () => {
     ['tasks update TUT-1', 2, /Nothing to change/],
     ['tasks create - -d - < x', 2, /Only one value can be read from standard input/],
     ['activity log x y --metadata {', 2, /--metadata must be valid JSON/],
-    ['search x --kind nix', 2, /There is no kind nix\. There are: memory, note/],
+    ['search x --kind nix', 2, /Unknown kind nix\. Kinds: memory, note/],
     ['completion tcsh', 2, /bash, zsh, fish/],
     ['connect emacs', 2, /Allowed choices are claude-code, codex/],
     ['tasks list --server tutti.invalid', 3, /not signed in to https:\/\/tutti\.invalid/],

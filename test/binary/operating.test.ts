@@ -208,10 +208,10 @@ test('tutti seed says what it made and what it kept, with an administrator only'
   expect([again.code, again.err, again.out]).toEqual([
     0,
     '',
-    `${made.made.map((what: string) => `already there: ${what}`).join('\n')}\n`,
+    `${made.made.map((what: string) => `already exists: ${what}`).join('\n')}\n`,
   ])
   expect((await onTerminal(['seed', '--data-dir', server.dir])).shown).toMatch(
-    /^already there: project Getting started\n/,
+    /^already exists: project Getting started\n/,
   )
 })
 

@@ -235,7 +235,7 @@ describe.skipIf(!root || !has('systemctl') || !has('unshare'))('with a real syst
     // Once more changes nothing but the process; and a second one beside it is refused.
     expect(JSON.parse((await service(['install', '--tunnel', '--json'], env)).out).online).toBe(true)
     const beside = await systemd.tutti(['tunnel', 'up'], env, binary)
-    expect([beside.code, beside.err.includes('A tunnel already runs on this machine.')]).toEqual([5, true])
+    expect([beside.code, beside.err.includes('A tunnel is already running on this machine.')]).toEqual([5, true])
     const gone = await service(['uninstall', '--tunnel', '--json'], env)
     expect(JSON.parse(gone.out)).toEqual({ file: '/etc/systemd/system/tutti-tunnel.service', removed: true })
     expect((await systemd.run(['systemctl', 'is-active', 'tutti-tunnel'])).code).not.toBe(0)

@@ -93,7 +93,7 @@ test('runs commands of the machine, opens its services here, and tells its own l
   const file = join(home.env.XDG_CONFIG_HOME, 'tutti', 'tunnel.json')
   expect((await run('tunnel', 'down')).out).toBe('Stopped the tunnel of this machine.\n')
   expect(await child.exited).toBe(0)
-  expect((await run('tunnel', 'logs')).err).toContain('No tunnel runs on this machine.')
+  expect((await run('tunnel', 'logs')).err).toContain('No tunnel is running on this machine.')
   const offline = 'workshop is offline, last seen just now. Connect it: run "tutti tunnel up" on its machine.'
   const opening = await run('tunnel', 'open', 'workshop/web')
   expect([opening.code, opening.err]).toEqual([6, expect.stringContaining(offline)])
@@ -112,7 +112,7 @@ test('runs commands of the machine, opens its services here, and tells its own l
   const said = linesOf(again.stdout)
   expect(await said.next()).toEqual({ state: 'online', tunnel: 'workshop' })
   expect(await said.next()).toMatchObject({ services: [{ name: 'web' }] })
-  expect((await run('tunnel', 'up')).err).toContain('A tunnel already runs on this machine.')
+  expect((await run('tunnel', 'up')).err).toContain('A tunnel is already running on this machine.')
 
   expect((await run('tunnel', 'run', 'workshop')).out).toContain('greet  Greet somebody\n')
   expect(await run('tunnel', 'run', 'workshop', 'greet', 'name=Ada Lovelace', 'times=2')).toMatchObject({

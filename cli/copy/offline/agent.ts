@@ -84,7 +84,7 @@ export class OfflineAgent {
     if (!isIncluded) return `${name} is not in the toolsets of this connection.`
     if (!scopeHolds(this.token.scopes, scope)) return `${name} needs the scope ${scope}, which the token does not have.`
     return this.only.readonly && scope.endsWith(':write')
-      ? `${name} changes something, and --readonly forbids that.`
+      ? `${name} changes data, which --readonly does not allow.`
       : undefined
   }
 

@@ -33,7 +33,7 @@ export class Local {
     const [route, ...rest] = path.split('?')
     const parts = (route as string).split('/').map(decodeURIComponent)
     const found = routes.find((one) => one.method === method && fits(one.parts, parts))
-    if (!found) throw needsServer('That is not possible')
+    if (!found) throw needsServer('This is not possible')
     const params = parts.filter((_, i) => found.parts[i]?.startsWith(':'))
     const team = this.team ?? this.copy.get('team')
     const call = {

@@ -53,7 +53,7 @@ function fieldsOf(world: World, body: Fields, before?: Row): Fields {
           ),
         ]
       : body.labels
-  if (body.after !== undefined) throw needsServer('Tasks cannot be put in another order')
+  if (body.after !== undefined) throw needsServer('Tasks cannot be reordered')
   const acceptance = body.acceptance && criteria(list<string | Acceptance>(body.acceptance), list(before?.acceptance))
   const marked = ticked(list(acceptance ?? before?.acceptance), body.accepted as Accepted | undefined)
   return {
@@ -117,7 +117,7 @@ const assigneesIn = (world: World, parts: readonly string[]): unknown[] =>
 
 const listed = ({ world, query }: LocalCall): object => {
   const get = (name: string) => query.get(name)
-  if (get('holder') || get('leased')) throw needsServer('Who works on a task is not known')
+  if (get('holder') || get('leased')) throw needsServer('Tasks cannot be filtered by who holds them')
   const [states, levels, labels] = [inList(get('status')), inList(get('priority')), inList(get('label'))]
   const projectId = world.projectId(get('projectId'))
   const who = get('assignee') ? assigneesIn(world, inList(get('assignee'))) : undefined
