@@ -194,9 +194,9 @@ configured(program.command('backup').description('Save all data to one file; the
     `
 The file contains everything, including the master secret if it is stored in the
 data folder: whoever has the file can sign in as anyone. Only you can read it;
-keep it that way. A secret set by TUTTI_SECRET is not in the file; you need it to
-restore the backup. If BACKUP_DIR is set, the server also makes a backup every
-BACKUP_EVERY_HOURS (24 by default) and keeps the last BACKUP_KEEP (7).`,
+keep it that way. A secret set by TUTTI_SECRET is not in the file; you need it
+to restore the backup. If BACKUP_DIR is set, the server also makes backups: one
+every BACKUP_EVERY_HOURS (24 by default). It keeps the last BACKUP_KEEP (7).`,
   )
   .action(async (file, options) => (await import('./commands/backup.ts')).backup(file, options))
 configured(

@@ -1,11 +1,11 @@
 import { AppError, notFound } from '../../src/errors.ts'
+import { isId } from '../../src/records/reference.ts'
 import type { Client } from './client.ts'
 
 /**
- * People refer to things by id, the beginning of an id, slug, key or number. Paths of the API accept all of these,
- * filters and some fields only ids.
+ * Users refer to records by id, the beginning of an id, slug, key or number. Paths of the API accept all of these;
+ * filters and some fields accept only ids.
  */
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 export const at = (path: string, ...refs: (string | undefined)[]): string =>
   path.replace(/:\w+/g, () => encodeURIComponent(refs.shift() ?? ''))
@@ -17,7 +17,7 @@ export function query(path: string, values: Record<string, unknown>): string {
 }
 
 export async function idOf(client: Client, path: string, ref: string): Promise<string> {
-  return uuid.test(ref) ? ref : (await client.get<{ id: string }>(at(`${path}/:ref`, ref))).id
+  return isId(ref) ? ref : (await client.get<{ id: string }>(at(`${path}/:ref`, ref))).id
 }
 export const projectId = (client: Client, ref: string): Promise<string> => idOf(client, '/api/projects', ref)
 
@@ -76,4 +76,4 @@ export const amongMine = async (
   what: string,
   ref: string,
   filters?: Record<string, unknown>,
-): Promise<string> => (uuid.test(ref) ? ref : (await itemIn(client, path, what, ref, filters)).id)
+): Promise<string> => (isId(ref) ? ref : (await itemIn(client, path, what, ref, filters)).id)

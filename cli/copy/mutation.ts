@@ -1,3 +1,5 @@
+import { combineSets, hashOfText } from '../../src/features/sync/merge.ts'
+
 /** A record as the server sends it: only its own columns. */
 export type Row = Record<string, unknown> & { id: string }
 
@@ -38,7 +40,7 @@ export const sent = ({ mutationId, entity, id, op, fields, base, at, via, create
   ...(via && { via }),
 })
 
-/** Fields that the server merges as sets: (stored ∪ added) − removed. */
+/** Fields that the server merges as sets. */
 const sets = new Set(['labels', 'tags', 'skills'])
 
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
@@ -49,15 +51,8 @@ export function applied(row: Row | undefined, { id, op, fields, base, at, create
   if (!row && !creates) return undefined
   const next: Row = row ? { ...row } : { id, createdAt: at, version: 0 }
   for (const [name, value] of Object.entries(fields))
-    next[name] = sets.has(name) && row ? mergedSet(row[name], base[name], value) : value
+    next[name] = sets.has(name) && row ? combineSets(listOf(base[name]), listOf(row[name]), listOf(value)) : value
   return { ...next, updatedAt: at }
-}
-
-function mergedSet(stored: unknown, base: unknown, value: unknown): unknown[] {
-  const [before, after] = [listOf(base), listOf(value)]
-  const removed = before.filter((item) => !after.includes(item))
-  const added = after.filter((item) => !before.includes(item))
-  return [...new Set([...listOf(stored), ...added])].filter((item) => !removed.includes(item))
 }
 
 export const isSame = (a: unknown, b: unknown): boolean => Bun.deepEquals(a, b)
@@ -70,9 +65,7 @@ export function baseOfDelete(row: Row): Fields {
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => [
       name,
-      typeof value === 'string' && value.length > LONG
-        ? { $sha256: new Bun.CryptoHasher('sha256').update(value).digest('hex') }
-        : value,
+      typeof value === 'string' && value.length > LONG ? hashOfText(value) : value,
     ]),
   )
 }

@@ -1,4 +1,5 @@
 import type { SearchName } from '../../src/records/names.ts'
+import { termsOf } from '../../src/text/search-query.ts'
 import type { Row } from './mutation.ts'
 
 /** The fields of each kind that search reads: first the title, then the text. Devices keep no copy of sessions. */
@@ -38,9 +39,8 @@ export function wordsOf(entity: string, row: Row): { title: string; text: string
  * phrase" and -without work. Returns undefined if there is no word to search for.
  */
 export function expressionOf(typed: string): string | undefined {
-  const terms = typed.match(/-?"[^"]*(?:"|$)|[^\s"]+/g) ?? []
   const [wanted, without]: [string[], string[]] = [[], []]
-  for (const term of terms) {
+  for (const term of termsOf(typed)) {
     const not = /^-[\p{L}\p{N}"]/u.test(term)
     const words = term.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []
     if (words.length > 0) (not ? without : wanted).push(`"${words.join(' ')}"`)
@@ -49,32 +49,4 @@ export function expressionOf(typed: string): string | undefined {
   const isPrefix = /[\p{L}\p{N}]$/u.test(typed)
   const all = wanted.map((term, i) => (isPrefix && i === wanted.length - 1 ? `${term}*` : term)).join(' AND ')
   return without.length > 0 ? `(${all}) NOT (${without.join(' OR ')})` : all
-}
-
-export interface Part {
-  text: string
-  match?: true
-}
-
-/** How much of a text a result shows, in characters, and how much of that before the first match. */
-const [SHOWN, BEFORE] = [160, 40]
-
-/** Splits a text into parts that match the words and parts that do not. */
-export function highlighted(text: string, typed: string, shorten: boolean): Part[] {
-  const words = [...new Set(typed.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu) ?? [])]
-  if (words.length === 0 || text === '') return text ? [{ text }] : []
-  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join('|')})[\\p{L}\\p{N}]*`, 'giu')
-  const first = text.search(pattern)
-  if (shorten && first < 0) return []
-  const from = shorten ? Math.max(0, first - BEFORE) : 0
-  const cut = shorten ? text.slice(from, from + SHOWN) : text
-  const parts: Part[] = []
-  let at = 0
-  for (const match of cut.matchAll(pattern)) {
-    if (match.index > at) parts.push({ text: cut.slice(at, match.index) })
-    parts.push({ text: match[0], match: true })
-    at = match.index + match[0].length
-  }
-  if (at < cut.length) parts.push({ text: cut.slice(at) })
-  return parts
 }

@@ -1,6 +1,9 @@
 import { type AnyColumn, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { customType, integer, uuid } from 'drizzle-orm/pg-core'
+import { punctuation, queryWords } from '../text/search-query.ts'
 import { Json } from './driver.ts'
+
+export { queryWords }
 
 /**
  * Times are read as RFC 3339 strings with milliseconds, so rows are wire-shaped. Drivers give text (embedded) or Date
@@ -63,7 +66,6 @@ const tsvector = customType<{ data: string }>({ dataType: () => 'tsvector' })
 const words = (column: string, language: SQL): SQL =>
   sql`to_tsvector(${language}, translate(left(coalesce(${sql.identifier(column)}, ''), 200000), ${marksToSpaces}))`
 const marksToSpaces = sql`'!"#$%&''()*+,-./:;<=>?@[\\]^_\`{|}~', '                                '`
-const punctuation = /[!#-,./:-@[-`{-~]/g // all but " and -, which have a meaning in a query
 const weights = [sql`'A'`, sql`'B'`, sql`'C'`, sql`'D'`] as const
 
 /** A generated column over other columns of its table, the first ones weighing most. Put a GIN index on it. */
@@ -101,32 +103,6 @@ export const bits = customType<{ data: string }>({ dataType: () => 'bit varying'
 export function vectorText(values: Float32Array): string {
   return `[${Array.from(values, (value) => Number(value.toFixed(6))).join(',')}]`
 }
-
-/**
- * Like `plainWords`, but keeps what has a meaning in a query: quotes, and a minus before a word. Terms that repeat an
- * earlier one of their side of `or` are left out, and so are the first ones of very many: Postgres compares every term
- * with every text.
- */
-export function queryWords(text: string): string {
-  const terms = termsOf(text.replace(punctuation, ' ').replace(/(?<=\S)-|-(?![\p{L}\p{N}"])/gu, ' '))
-  let seen = new Set<string>()
-  const kept: string[] = []
-  // From the end, because the last term may be an incomplete word.
-  for (const term of terms.toReversed()) {
-    const lower = term.toLowerCase()
-    if (lower === 'or') seen = new Set()
-    else if (seen.has(lower)) continue
-    seen.add(lower)
-    kept.push(term)
-    if (kept.length === MOST_TERMS) break
-  }
-  return kept.reverse().join(' ')
-}
-
-const MOST_TERMS = 32
-
-/** Returns the words, phrases in quotes, and `or` of a query. A minus stays with its term. */
-export const termsOf = (query: string): string[] => query.match(/-?"[^"]*(?:"|$)|[^\s"]+/g) ?? []
 
 /** True if all words occur. `"a phrase"`, `-without` and `or` work as in a search engine. */
 export const matches = (column: AnyColumn, text: string): SQL => matchesWords(column, queryWords(text))

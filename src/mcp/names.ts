@@ -1,6 +1,6 @@
 import type { Ctx } from '../action.ts'
 import { recordNames } from '../records/names.ts'
-import { isId } from '../records/rows.ts'
+import { isId } from '../records/reference.ts'
 import { namesOf, type RecordNames } from '../records/short-names.ts'
 
 type Fields = Record<string, unknown>

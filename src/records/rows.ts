@@ -3,6 +3,7 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import { and, or } from '../db/conditions.ts'
 import { type Db, rowsAs } from '../db/session.ts'
 import { AppError } from '../errors.ts'
+import { ambiguousPrefix, type Candidate, isId, isIdPrefix } from './reference.ts'
 
 type Versioned = PgTable & { id: PgColumn; version: PgColumn; updatedAt: PgColumn }
 
@@ -49,11 +50,6 @@ interface Change<T extends PgTable, R> {
   again: () => Promise<object>
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-/** Whether a reference is a whole id. */
-export const isId = (ref: string): boolean => uuid.test(ref.trim().toLowerCase())
-const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,27}$/
-
 interface Lookups<R> {
   id(id: string): Promise<R[]>
   /** Finds rows by slug, key or number. */
@@ -68,22 +64,14 @@ interface Lookups<R> {
 export async function byReference<R>(ref: string, lookups: Lookups<R>): Promise<R | undefined> {
   const given = ref.trim()
   const wanted = given.toLowerCase()
-  if (uuid.test(wanted)) return (await lookups.id(wanted))[0]
+  if (isId(wanted)) return (await lookups.id(wanted))[0]
   const [named] = await lookups.name(given)
-  if (named || !idPrefix.test(wanted)) return named
+  if (named || !isIdPrefix(wanted)) return named
   const [found, other] = await lookups.prefix(wanted)
   if (!found || !other) return found
-  const [one, two] = [found, other].map((row) => called(lookups.record?.(row) ?? (row as R & Candidate)))
-  throw new AppError('not_found', `Several ids begin with ${wanted}, such as ${one} and ${two}. Use a longer one.`)
+  const [one, two] = [found, other].map((row) => lookups.record?.(row) ?? (row as R & Candidate))
+  throw ambiguousPrefix(wanted, one as Candidate, two as Candidate)
 }
-
-interface Candidate {
-  id: string
-  title?: string | null
-  name?: string
-}
-const called = ({ id, title, name }: Candidate): string =>
-  title || name ? `${id} ${JSON.stringify(title || name)}` : id
 
 /** Returns the timestamp part of an id, for texts that a model reads: a whole id costs 32 tokens. */
 export const shortId = (id: string): string => id.slice(0, 13)
@@ -97,5 +85,5 @@ export function idStarts(id: PgColumn, prefix: string): SQL {
       .join('-')
       .slice(prefix.length)
   const [first, last] = [filled('0'), filled('f')]
-  return uuid.test(first) ? sql`${id} between ${first}::uuid and ${last}::uuid` : sql`false`
+  return isId(first) ? sql`${id} between ${first}::uuid and ${last}::uuid` : sql`false`
 }

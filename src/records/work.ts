@@ -8,3 +8,15 @@ export const isClosed = (status: string): boolean => status === 'done' || status
 export const gated = new Set<Status>(['in_progress', 'in_review', 'done'])
 export const priorities = ['critical', 'high', 'medium', 'low'] as const
 export type Priority = (typeof priorities)[number]
+
+export interface LabelChange {
+  labels?: string[]
+  addLabels?: string[]
+  removeLabels?: string[]
+}
+
+/** Returns the labels of a task after a change that replaces, adds or removes some. */
+export const changeLabels = (
+  before: readonly string[],
+  { labels = [...before], addLabels = [], removeLabels = [] }: LabelChange,
+): string[] => [...new Set([...labels, ...addLabels]).difference(new Set(removeLabels))]

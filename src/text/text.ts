@@ -42,3 +42,14 @@ const suspicious = /[^\t\n\r -~]/
 export const hidesText = (text: string): boolean => suspicious.test(text) && visibleText(text) !== text
 
 export const visibleText = (text: string): string => text.replace(hidden, '')
+
+/** Returns the beginning of a text, for lists. */
+export const excerptOf = (text: string): string => (text.length > 160 ? `${text.slice(0, 159)}…` : text)
+
+/** Returns how old something is: `3 days`. */
+export function ageOf(at: string, now: string): string {
+  const minutes = Math.max(0, Math.floor((Date.parse(now) - Date.parse(at)) / 60_000))
+  const plural = (n: number, unit: string) => `${n} ${unit}${n === 1 ? '' : 's'}`
+  if (minutes < 60) return plural(minutes, 'minute')
+  return minutes < 2880 ? plural(Math.floor(minutes / 60), 'hour') : plural(Math.floor(minutes / 1440), 'day')
+}

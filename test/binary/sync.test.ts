@@ -241,7 +241,7 @@ test('an export is whole or refused', async () => {
 }, 300_000)
 
 test('off deletes the copy and ends the device', async () => {
-  expect((await desktop.run('sync', 'off')).out).toContain('deleted')
+  expect((await desktop.run('sync', 'off')).out).toContain('Deleted')
   expect(readdirSync(copies(desktop))).toEqual([])
   expect((await desktop.run('sync')).code).toBe(4)
   expect((await desktop.run('tasks', 'list', '--offline')).code).toBe(4)

@@ -152,7 +152,7 @@ test('wait knows the gates and reviews of a feature', async () => {
   const wrong = await home.run('wait', feature.id, '--until', 'finished')
   expect(wrong).toMatchObject({
     code: 2,
-    err: expect.stringMatching(/never finished.*in_review.*code_complete.*reviewed/),
+    err: expect.stringMatching(/no state finished.*in_review.*code_complete.*reviewed/),
   })
   const gate = start('wait', feature.id.slice(0, 23), '--until', 'code_complete')
   const reviewed = start('wait', feature.id, '--until', 'reviewed')

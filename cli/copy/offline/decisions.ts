@@ -6,12 +6,12 @@ import type {
   DecisionDetail,
   DecisionItem,
 } from '../../../src/features/decisions/schema.ts'
+import { excerptOf } from '../../../src/text/text.ts'
 import type { Fields, Row } from '../mutation.ts'
 import { type LocalCall, route } from './route.ts'
 import { common, hasWords, list, pageOf, text, textOrNull, type World } from './world.ts'
 
 const PATH = '/api/decisions'
-const EXCERPT = 200
 
 const shared = (world: World, row: Row) => ({
   ...common(row),
@@ -26,7 +26,7 @@ const shared = (world: World, row: Row) => ({
 })
 const item = (world: World, row: Row): DecisionItem => ({
   ...shared(world, row),
-  excerpt: text(row.decision).slice(0, EXCERPT),
+  excerpt: excerptOf(text(row.decision)),
 })
 export const shape = (world: World, row: Row): Decision => ({
   ...shared(world, row),

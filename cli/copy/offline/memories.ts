@@ -7,6 +7,7 @@ import type {
   MemoryStored,
 } from '../../../src/features/memory/schema.ts'
 import { recallNames, type SearchName } from '../../../src/records/names.ts'
+import { ageOf, excerptOf } from '../../../src/text/text.ts'
 import type { Fields, Row } from '../mutation.ts'
 import { expressionOf, wordsOf } from '../texts.ts'
 import { type LocalCall, route } from './route.ts'
@@ -14,9 +15,7 @@ import { keyOf } from './task-key.ts'
 import { common, list, needsServer, pageOf, text, textOrNull, type World } from './world.ts'
 
 const PATH = '/api/memories'
-const EXCERPT = 200
 const HITS = 10
-const DAY_MS = 86_400_000
 
 /** The server fills in the project of a new memory. */
 const projectOf = ({ projectId, scope, scopeId }: Row): string | null =>
@@ -40,7 +39,7 @@ const shared = (world: World, row: Row) => ({
 })
 const item = (world: World, row: Row): MemoryItem => ({
   ...shared(world, row),
-  excerpt: text(row.content).slice(0, EXCERPT),
+  excerpt: excerptOf(text(row.content)),
 })
 export const shape = (world: World, row: Row): Memory => ({ ...shared(world, row), content: text(row.content) })
 
@@ -91,6 +90,7 @@ function search({ world, body }: LocalCall): MemoryHits {
   const kinds = wanted.filter((kind) => (recallNames as readonly string[]).includes(kind))
   const found = expression === undefined ? [] : world.copy.search(expression, kinds)
   const best = found[0]?.rank ?? -1
+  const now = new Date().toISOString()
   const items = found
     .filter(({ entity, row }) => fits(entity, row))
     .slice(0, Number(body.limit ?? HITS))
@@ -105,17 +105,12 @@ function search({ world, body }: LocalCall): MemoryHits {
       score: Math.round((rank / best) * 100) / 100,
       meaning: null,
       at: text(row.createdAt),
-      age: ageOf(text(row.createdAt)),
+      age: ageOf(text(row.createdAt), now),
       origin: `by ${world.author(row).name}`,
       projectId: textOrNull(row.projectId),
       createdById: textOrNull(row.createdById),
     }))
   return { items, mode: 'words' }
-}
-
-function ageOf(at: string): string {
-  const days = Math.floor((Date.now() - Date.parse(at)) / DAY_MS)
-  return days < 1 ? 'today' : days === 1 ? '1 day' : `${days} days`
 }
 
 export const memoryRoutes = [

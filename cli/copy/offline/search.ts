@@ -1,14 +1,16 @@
 import type { Found, FoundGroup, FoundGroups } from '../../../src/features/search/schema.ts'
 import { kindInfo, type SearchName, searchNames } from '../../../src/records/names.ts'
+import { around, pieces } from '../../../src/text/highlight.ts'
+import { finder, type Span } from '../../../src/text/search-query.ts'
 import type { Found as Hit } from '../copy.ts'
-import { expressionOf, highlighted, wordsOf } from '../texts.ts'
+import { expressionOf, wordsOf } from '../texts.ts'
 import { type LocalCall, route } from './route.ts'
 import { keyOf } from './task-key.ts'
 import { text, textOrNull, type World } from './world.ts'
 
 const EACH = 10
 
-function found(world: World, { entity, row, rank }: Hit, typed: string): Found {
+function found(world: World, { entity, row, rank }: Hit, spansIn: (text: string) => Span[]): Found {
   const kind = entity as SearchName
   const words = wordsOf(entity, row) ?? { title: '', text: '' }
   return {
@@ -22,7 +24,10 @@ function found(world: World, { entity, row, rank }: Hit, typed: string): Found {
     status: textOrNull(row.status),
     updatedAt: text(row.updatedAt),
     score: -rank,
-    highlight: { title: highlighted(words.title, typed, false), text: highlighted(words.text, typed, true) },
+    highlight: {
+      title: pieces(words.title, spansIn(words.title)),
+      text: words.text ? around(words.text, spansIn(words.text), {}) : [],
+    },
   }
 }
 
@@ -36,12 +41,13 @@ function search({ world, query }: LocalCall): FoundGroups {
   const hits = (expression === undefined ? [] : world.copy.search(expression, kinds)).filter(
     ({ row }) => world.isHere(row) && (projectId === undefined || row.projectId === projectId || row.id === projectId),
   )
+  const spansIn = finder(typed)
   const groups = Map.groupBy(hits, ({ entity }) => entity)
   const items = [...groups].map(
     ([kind, some]): FoundGroup => ({
       kind: kind as SearchName,
       total: some.length,
-      items: some.slice(0, limit).map((hit) => found(world, hit, typed)),
+      items: some.slice(0, limit).map((hit) => found(world, hit, spansIn)),
     }),
   )
   return { items, nextCursor: null }

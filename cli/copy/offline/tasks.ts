@@ -8,7 +8,7 @@ import type {
   TaskComplete,
   TaskCompleted,
 } from '../../../src/features/tasks/schema.ts'
-import { isClosed } from '../../../src/records/work.ts'
+import { changeLabels, isClosed, type LabelChange } from '../../../src/records/work.ts'
 import { inList } from '../../../src/schema.ts'
 import type { Fields, Row } from '../mutation.ts'
 import { type LocalCall, route } from './route.ts'
@@ -44,15 +44,8 @@ function assignee(world: World, who: unknown): Fields {
 /** Turns what the API takes into fields of the record. */
 function fieldsOf(world: World, body: Fields, before?: Row): Fields {
   const { title, description, priority, dueAt, estimate, storyId, parentId, status } = body
-  const { addLabels, removeLabels } = body
   const labels =
-    addLabels || removeLabels
-      ? [
-          ...new Set([...list(body.labels ?? before?.labels), ...list(addLabels)]).difference(
-            new Set(list(removeLabels)),
-          ),
-        ]
-      : body.labels
+    body.addLabels || body.removeLabels ? changeLabels(list(before?.labels), body as LabelChange) : body.labels
   if (body.after !== undefined) throw needsServer('Tasks cannot be reordered')
   const acceptance = body.acceptance && criteria(list<string | Acceptance>(body.acceptance), list(before?.acceptance))
   const marked = ticked(list(acceptance ?? before?.acceptance), body.accepted as Accepted | undefined)

@@ -1,5 +1,7 @@
 import { AppError, notFound } from '../../../src/errors.ts'
 import type { Party } from '../../../src/records/party.ts'
+import { ambiguousPrefix, isId, isIdPrefix } from '../../../src/records/reference.ts'
+import { wordsOf } from '../../../src/text/search-query.ts'
 import type { Copy } from '../copy.ts'
 import type { Fields, Row } from '../mutation.ts'
 
@@ -14,8 +16,6 @@ export const text = (value: unknown): string => (typeof value === 'string' ? val
 export const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 export const list = <T = string>(value: unknown): T[] => (Array.isArray(value) ? (value as T[]) : [])
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,27}$/
 export const needsServer = (what: string): AppError =>
   new AppError('unavailable', `${what} without the server. Run the command again when the server can be reached.`)
 
@@ -51,7 +51,7 @@ export class World {
   find(entity: string, ref: string, isNamed: (row: Row, ref: string) => boolean = () => false): Row {
     const given = ref.trim().toLowerCase()
     const local = this.copy.one<{ id: string }>('select id from names where name = ? and entity = ?', given, entity)
-    if (local || uuid.test(given)) {
+    if (local || isId(given)) {
       const row = this.copy.find(entity, local?.id ?? given)
       if (row && this.isHere(row)) return row
       throw notFound(entity, ref)
@@ -59,11 +59,10 @@ export class World {
     const rows = this.all(entity)
     const found = rows.find((row) => isNamed(row, given))
     if (found) return found
-    const begin = idPrefix.test(given) ? rows.filter(({ id }) => id.startsWith(given)) : []
-    if (begin.length > 1)
-      throw new AppError('not_found', `Several ids begin with ${given}, such as ${begin[0]?.id} and ${begin[1]?.id}.`)
-    if (!begin[0]) throw notFound(entity, ref)
-    return begin[0]
+    const [first, second] = isIdPrefix(given) ? rows.filter(({ id }) => id.startsWith(given)) : []
+    if (!first) throw notFound(entity, ref)
+    if (second) throw ambiguousPrefix(given, first, second)
+    return first
   }
 
   /** A project that the server has not seen has neither slug nor key, so it is found by its name. */
@@ -148,5 +147,5 @@ const compare = (a: unknown, b: unknown): number =>
 export function hasWords(words: string | null, ...texts: unknown[]): boolean {
   if (!words) return true
   const all = texts.map(text).join('\n').toLowerCase()
-  return (words.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).every((word) => all.includes(word))
+  return wordsOf(words).every((word) => all.includes(word))
 }

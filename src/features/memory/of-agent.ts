@@ -4,11 +4,12 @@ import { and } from '../../db/conditions.ts'
 import { nameRows } from '../../records/changed.ts'
 import { mayRead } from '../../records/readable.ts'
 import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
+import { excerptOf } from '../../text/text.ts'
 import { agentParts, onAgentRemoved, onAgentRestored } from '../agents/hooks.ts'
 import type { AgentDetail } from '../agents/schema.ts'
 import { dropPassages } from '../search/indexing/passages.ts'
 import { index } from './indexed.ts'
-import { current, excerptOf, live, select } from './rows.ts'
+import { current, live, select } from './rows.ts'
 import { memories } from './table.ts'
 
 /** Replaces the author of memories whose account is deleted. */

@@ -4,6 +4,7 @@ import { rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
+import { excerptOf } from '../../text/text.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
 import { passages, passageVectors } from '../search/table.ts'
 import type { Memory, MemoryItem } from './schema.ts'
@@ -43,7 +44,6 @@ export const toMemory = ({ authorType: type, authorId: id, authorName: name, ...
   ...rest,
   author: { type, id, name },
 })
-export const excerptOf = (content: string): string => (content.length > 160 ? `${content.slice(0, 159)}…` : content)
 export const toItem = ({ content, ...rest }: Memory): MemoryItem => ({ ...rest, excerpt: excerptOf(content) })
 
 export const live = isNull(memories.deletedAt)

@@ -7,6 +7,7 @@ import { count } from '../../events/words.ts'
 import type { SearchName } from '../../records/names.ts'
 import { mayRead } from '../../records/readable.ts'
 import { named } from '../../text/quoted.ts'
+import { ageOf } from '../../text/text.ts'
 import { agents } from '../agents/table.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { behind } from '../search/behind.ts'
@@ -130,12 +131,4 @@ async function recordsBehind(ctx: Ctx, hits: readonly Hit[]): Promise<Map<string
       return [`${kind} ${id}`, { key, status, origin: origin.flat().join(', '), createdById }]
     }),
   )
-}
-
-export function ageOf(at: string, now: string): string {
-  const minutes = Math.max(0, Math.floor((Date.parse(now) - Date.parse(at)) / 60_000))
-  if (minutes < 60) return count(minutes, 'minute', 'minutes')
-  return minutes < 2880
-    ? count(Math.floor(minutes / 60), 'hour', 'hours')
-    : count(Math.floor(minutes / 1440), 'day', 'days')
 }

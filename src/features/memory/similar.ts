@@ -1,6 +1,6 @@
 import type { Ctx } from '../../action.ts'
+import { excerptOf } from '../../text/text.ts'
 import { hybrid, type QueryVector } from '../search/hybrid.ts'
-import { excerptOf } from './rows.ts'
 import type { Memory, MemoryStored } from './schema.ts'
 
 /**

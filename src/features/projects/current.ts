@@ -1,6 +1,6 @@
 import type { Ctx } from '../../action.ts'
 import { AppError, invalid, type WayOut } from '../../errors.ts'
-import { isId } from '../../records/rows.ts'
+import { isId } from '../../records/reference.ts'
 import * as projects from './rows.ts'
 import type { Project } from './schema.ts'
 import { sessionOf, type WorkSession } from './work-session.ts'

@@ -28,11 +28,13 @@ const isSame = (kind: FieldKind, a: unknown, b: unknown): boolean =>
 
 /** The base of a long text may be its hash. */
 export function equalsBase(value: unknown, base: unknown): boolean {
-  if (isHash(base)) return typeof value === 'string' && sha256(value) === base.$sha256
+  if (isHash(base)) return typeof value === 'string' && hashOfText(value).$sha256 === base.$sha256
   return isDeepStrictEqual(value ?? null, base ?? null)
 }
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+export const hashOfText = (text: string): { $sha256: string } => ({
+  $sha256: createHash('sha256').update(text).digest('hex'),
+})
 
 const isHash = (base: unknown): base is { $sha256: string } =>
   typeof base === 'object' && base !== null && Object.keys(base).length === 1 && '$sha256' in base
@@ -40,14 +42,18 @@ const isHash = (base: unknown): base is { $sha256: string } =>
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
 
-/** (stored ∪ added) − removed, in the stored order. */
 function mergeSets(base: unknown, stored: unknown, mine: unknown): Merged {
   const before = base ?? []
   if (!isTexts(before) || !isTexts(stored) || !isTexts(mine)) return 'conflict'
-  const [had, wanted] = [new Set(before), new Set(mine)]
-  const removed = new Set(before.filter((one) => !wanted.has(one)))
+  return { value: combineSets(before, stored, mine), how: 'merged' }
+}
+
+/** Returns (stored ∪ added) − removed, in the stored order. Added and removed: how `mine` differs from `base`. */
+export function combineSets<T>(base: readonly T[], stored: readonly T[], mine: readonly T[]): T[] {
+  const [had, wanted] = [new Set(base), new Set(mine)]
+  const removed = new Set(base.filter((one) => !wanted.has(one)))
   const added = mine.filter((one) => !had.has(one))
-  return { value: [...new Set([...stored, ...added])].filter((one) => !removed.has(one)), how: 'merged' }
+  return [...new Set([...stored, ...added])].filter((one) => !removed.has(one))
 }
 
 /** Texts that are longer or differ more are conflicts: the time to compare grows with the square of the difference. */

@@ -4,7 +4,7 @@ import { member, refuse } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
 import { lastPosition } from '../../records/positions.ts'
-import { isClosed, type Status } from '../../records/work.ts'
+import { changeLabels, isClosed, type LabelChange, type Status } from '../../records/work.ts'
 import { findParty, sameParty } from '../agents/parties.ts'
 import { lockProject } from '../projects/lock.ts'
 import { clearTicks, criteria, ticked } from './acceptance/acceptance.ts'
@@ -150,15 +150,8 @@ const ticksClearedBy = ({ status: before, acceptance }: Task, status: Status): s
 
 const MOST_LABELS = 50
 
-function relabelled(
-  before: Task,
-  {
-    labels = before.labels,
-    addLabels = [],
-    removeLabels = [],
-  }: Pick<TaskPatch, 'labels' | 'addLabels' | 'removeLabels'>,
-): string[] {
-  const after = [...new Set([...labels, ...addLabels]).difference(new Set(removeLabels))]
+function relabelled(before: Task, change: LabelChange): string[] {
+  const after = changeLabels(before.labels, change)
   if (after.length > MOST_LABELS)
     throw invalid(
       '/addLabels',

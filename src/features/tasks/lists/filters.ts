@@ -6,7 +6,7 @@ import { anyOf, hasAll, idList, listText, matches } from '../../../db/columns.ts
 import { and, or } from '../../../db/conditions.ts'
 import { AppError } from '../../../errors.ts'
 import { isOpen } from '../../../records/open.ts'
-import { isId } from '../../../records/rows.ts'
+import { isId } from '../../../records/reference.ts'
 import type { Priority, Status } from '../../../records/work.ts'
 import { inList } from '../../../schema.ts'
 import { selvesFor } from '../../agents/parties.ts'
