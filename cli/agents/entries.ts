@@ -1,6 +1,6 @@
 import type { AgentClient } from '../../src/clients.ts'
-import { confirm } from '../terminal/question.ts'
-import { Refusal } from '../terminal/report.ts'
+import { confirm } from '../terminal/output.ts'
+import { Refusal } from '../terminal/refusal.ts'
 import { daysOf } from '../terminal/times.ts'
 import { editSettings, isInGit, readSettings, valueAt } from './settings-file.ts'
 

@@ -10,8 +10,6 @@ import { changeProfiles, serverOf, signedInClient, type Where } from '../api/pro
 import { at, query } from '../api/reference.ts'
 import { configFolder, mcpTokenFromEnvironment } from '../terminal/environment.ts'
 
-export type { Where } from '../api/profiles.ts'
-
 /**
  * MCP tokens that agents on this computer use through `tutti mcp`, by profile and project. Only its owner can read the
  * file.

@@ -16,7 +16,7 @@ import { Refusal } from '../terminal/refusal.ts'
 import { git } from './git.ts'
 
 /** Settings files of other programs, JSON with comments or TOML, which are changed without losing what users wrote. */
-export type Settings = Record<string, unknown>
+type Settings = Record<string, unknown>
 export type Key = string | number
 
 const isToml = (file: string): boolean => file.endsWith('.toml')
@@ -24,7 +24,7 @@ const isToml = (file: string): boolean => file.endsWith('.toml')
 export const textOf = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '')
 
 /** Returns undefined when the text cannot be parsed, or is not an object. */
-export function parseSettings(file: string, text: string): Settings | undefined {
+function parseSettings(file: string, text: string): Settings | undefined {
   if (!text.trim()) return {}
   try {
     const settings: unknown = isToml(file) ? Bun.TOML.parse(text) : Bun.JSONC.parse(text)

@@ -8,7 +8,7 @@ import { note, plain } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
 
 /** The socket of the tunnel that runs on this machine. Its folder is readable by its user alone. */
-export const controlPath = (): string => join(configFolder(), 'tunnel.sock')
+const controlPath = (): string => join(configFolder(), 'tunnel.sock')
 
 /** A request in the log of the machine. */
 export interface Entry extends Served {
@@ -17,7 +17,7 @@ export interface Entry extends Served {
 }
 
 /** What the running tunnel does for other commands on this machine. */
-export interface Control {
+interface Control {
   slug: string
   log: Log
   isOnline(): boolean
@@ -98,7 +98,7 @@ export class Desk {
 }
 
 /** The last requests, in memory only. */
-export class Log {
+class Log {
   readonly #entries: Entry[] = []
   readonly #listeners = new Set<(entry: Entry) => void>()
   #count = 0

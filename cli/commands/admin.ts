@@ -7,7 +7,7 @@ import type { TSchema } from '../../src/schema.ts'
 import { control } from '../operating/control.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { plain, print } from '../terminal/output.ts'
-import { Refusal } from '../terminal/report.ts'
+import { Refusal } from '../terminal/refusal.ts'
 
 interface Options extends CommonOptions {
   email: string

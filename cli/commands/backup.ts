@@ -18,7 +18,7 @@ import { createLog } from '../../src/log.ts'
 import { placeOf, serversOf } from '../../src/text/database-address.ts'
 import { type CommonOptions, requireDatabase, settingsOf } from '../operating/settings.ts'
 import { note, print } from '../terminal/output.ts'
-import { Refusal } from '../terminal/report.ts'
+import { Refusal } from '../terminal/refusal.ts'
 
 interface Options extends CommonOptions {
   json?: boolean
@@ -46,7 +46,7 @@ export async function backup(file: string, { json, ...common }: Options): Promis
 }
 
 /** Asks the running server, or else reads the database without migrating it. */
-export async function saveAll(config: Config, path: string): Promise<Saved> {
+async function saveAll(config: Config, path: string): Promise<Saved> {
   const asked = await askServer(config, makeCommand, { path })
   if (asked) return asked.answer
   const { driver } = await openSource(config)

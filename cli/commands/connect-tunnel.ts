@@ -11,7 +11,7 @@ import { helped } from '../api/hints.ts'
 import { signedInClient } from '../api/profiles.ts'
 import { at } from '../api/reference.ts'
 import { bold, print } from '../terminal/output.ts'
-import { Refusal } from '../terminal/report.ts'
+import { Refusal } from '../terminal/refusal.ts'
 import { day, left } from '../terminal/times.ts'
 import type { Options } from './connect-options.ts'
 

@@ -11,7 +11,7 @@ import { signedInClient } from '../api/profiles.ts'
 import { projectId } from '../api/reference.ts'
 import { isTerminal } from '../terminal/environment.ts'
 import { bold, note, print } from '../terminal/output.ts'
-import { Refusal } from '../terminal/report.ts'
+import { Refusal } from '../terminal/refusal.ts'
 import { day, left } from '../terminal/times.ts'
 import type { Options } from './connect-options.ts'
 

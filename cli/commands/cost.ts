@@ -3,7 +3,7 @@ import { toolTexts } from '../../src/mcp/catalogue.ts'
 import { countedTokens } from '../../src/mcp/costs.ts'
 import { includesTool, toolsetNames } from '../../src/mcp/toolsets.ts'
 import { print, table } from '../terminal/output.ts'
-import { Refusal } from '../terminal/report.ts'
+import { Refusal } from '../terminal/refusal.ts'
 
 /** Prints how many tokens a model has to read for each toolset. */
 export function cost({ json }: { json?: boolean }): void {

@@ -10,7 +10,7 @@ import { look } from '../../src/features/upkeep/doctor.ts'
 import type { Finding } from '../../src/features/upkeep/finding.ts'
 import { createLog } from '../../src/log.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
-import { bold, dim, plain, print } from '../terminal/output.ts'
+import { bold, dim, plain, pluralize, print } from '../terminal/output.ts'
 
 interface Options extends CommonOptions {
   json?: boolean
@@ -35,13 +35,14 @@ const lines = ({ what, ok, warning, said, advice }: Finding): string[] => [
   ...(advice ? [dim(`  ${' '.repeat(11)} ${plain(advice)}`)] : []),
 ]
 
-const some = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`
-
 function summary(findings: readonly Finding[]): string {
   const problems = findings.filter(({ ok }) => !ok).length
   const warnings = findings.filter(({ ok, warning }) => ok && warning).length
-  const found = [...(problems ? [some(problems, 'problem')] : []), ...(warnings ? [some(warnings, 'warning')] : [])]
-  return `${some(findings.length, 'check')}: ${found.join(', ') || 'no problems found'}.`
+  const found = [
+    ...(problems ? [pluralize(problems, 'problem')] : []),
+    ...(warnings ? [pluralize(warnings, 'warning')] : []),
+  ]
+  return `${pluralize(findings.length, 'check')}: ${found.join(', ') || 'no problems found'}.`
 }
 
 function folder({ DATA_DIR: path }: Config): Finding {

@@ -68,7 +68,7 @@ function defaultServer(profiles: Profiles, name: string | undefined): string {
 }
 
 /** Ends the session on the server. An API key stays, because others may use it. */
-export async function endSession(profile: Profile | undefined): Promise<void> {
+async function endSession(profile: Profile | undefined): Promise<void> {
   if (profile?.kind === 'device' && profile.token)
     await new Client(profile.server, passing(profile as Credential)).post('/api/auth/logout')
 }

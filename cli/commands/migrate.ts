@@ -6,7 +6,7 @@ import { planFrom, planMigrations } from '../../src/db/migrate.ts'
 import { createLog } from '../../src/log.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { print } from '../terminal/output.ts'
-import { Refusal } from '../terminal/report.ts'
+import { Refusal } from '../terminal/refusal.ts'
 
 interface Options extends CommonOptions {
   dryRun?: boolean

@@ -2,7 +2,7 @@ import { clientCommands } from '../../src/features/grants/control.ts'
 import { control } from '../operating/control.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { plain, print } from '../terminal/output.ts'
-import { Refusal } from '../terminal/report.ts'
+import { Refusal } from '../terminal/refusal.ts'
 
 type Options = CommonOptions & { json?: boolean }
 

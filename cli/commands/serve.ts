@@ -6,7 +6,7 @@ import type { App } from '../../src/services.ts'
 import { version } from '../../src/version.ts'
 import { demoSettings, demoText, prepare, stoppedClock, withdrawLink } from '../operating/demo.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
-import { Refusal } from '../terminal/report.ts'
+import { Refusal } from '../terminal/refusal.ts'
 
 interface Options extends CommonOptions {
   /** Serves a fictional team, which is created at the first start. */

@@ -9,7 +9,7 @@ import { type Managed, type Manager, manager } from '../operating/service-manage
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { environmentOfTunnel } from '../terminal/environment.ts'
 import { note, print, record } from '../terminal/output.ts'
-import { Refusal } from '../terminal/report.ts'
+import { Refusal } from '../terminal/refusal.ts'
 
 interface Options extends CommonOptions {
   print?: boolean

@@ -17,7 +17,8 @@ import {
 import { ownerOf } from '../copy/client.ts'
 import { hasCopy } from '../copy/owner.ts'
 import { bold, dim, note, plain, print, table } from '../terminal/output.ts'
-import { exitCodeOf, Refusal } from '../terminal/report.ts'
+import { Refusal } from '../terminal/refusal.ts'
+import { exitCodeOf } from '../terminal/report.ts'
 
 interface Options extends Where {
   json?: boolean

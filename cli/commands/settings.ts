@@ -3,7 +3,7 @@ import type { Setting, SettingField } from '../../src/features/settings/schema.t
 import { control } from '../operating/control.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { plain, print } from '../terminal/output.ts'
-import { Refusal } from '../terminal/report.ts'
+import { Refusal } from '../terminal/refusal.ts'
 
 type Options = CommonOptions & { json?: boolean }
 

@@ -4,7 +4,7 @@ import { pageCommands, postCommands } from '../../src/features/site/control.ts'
 import { control } from '../operating/control.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { note, plain, print } from '../terminal/output.ts'
-import { Refusal } from '../terminal/report.ts'
+import { Refusal } from '../terminal/refusal.ts'
 import { instantOf } from '../terminal/times.ts'
 
 export type Noun = 'pages' | 'posts'

@@ -6,8 +6,7 @@ import { readBack, writeOut } from '../copy/carried.ts'
 import { ownerOf, signedInOrCarried } from '../copy/client.ts'
 import { Copy } from '../copy/copy.ts'
 import { hasCopy, type Owner } from '../copy/owner.ts'
-import { note, plain, print } from '../terminal/output.ts'
-import { confirm } from '../terminal/question.ts'
+import { confirm, note, plain, pluralize, print } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
 import type { Options } from './sync.ts'
 
@@ -59,7 +58,7 @@ export async function exportBundle(path: string, { json, force, ...where }: File
       fingerprint: fingerprint(head.device),
       sealed: head.sealed !== undefined,
     },
-    `Wrote bundle ${number} with ${changes} ${changes === 1 ? 'change' : 'changes'} to ${path}.`,
+    `Wrote bundle ${number} with ${pluralize(changes, 'change')} to ${path}.`,
     `Key of this computer: ${fingerprint(head.device)}`,
   )
   if (!json)
@@ -94,7 +93,7 @@ export async function carry(from: string, to: string, { json, force, yes, ...whe
   print(
     json,
     { path: to, number: head.number, changes: answer.changes, records: answer.records, fingerprint: key },
-    `Sent ${answer.changes} ${answer.changes === 1 ? 'change' : 'changes'}. The response is in ${to}.`,
+    `Sent ${pluralize(answer.changes, 'change')}. The response is in ${to}.`,
   )
   if (!json) note('On the other computer, run: tutti sync import <response file>')
 }

@@ -1,6 +1,6 @@
 import { at, itemIn } from '../api/reference.ts'
 import type { Fields } from '../copy/mutation.ts'
-import { note, plain, print, table } from '../terminal/output.ts'
+import { note, plain, pluralize, print, table } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
 import { ago } from '../terminal/times.ts'
 import { exchanged, type Options, opened } from './sync.ts'
@@ -90,7 +90,7 @@ export async function rejected({ json, retry, forget, ...where }: RejectedOption
     if (some.length === 0) throw new Refusal(`No rejected change has the id ${chosen}.`, 4)
     if (chosen !== 'all' && some.length > 1) throw new Refusal(`Several ids begin with ${chosen}. Use a longer one.`)
     for (const { mutationId } of some) copy.takeBack(mutationId, retry !== undefined)
-    const what = `${some.length} change${some.length === 1 ? '' : 's'}`
+    const what = pluralize(some.length, 'change')
     const line = retry === undefined ? `Discarded ${what}.` : `Queued ${what} again. Send with: tutti sync`
     return print(json, { items: some.map(({ mutationId }) => mutationId) }, line)
   }

@@ -10,7 +10,7 @@ import { Copy } from '../copy/copy.ts'
 import { type Exchanged, exchange, register } from '../copy/exchange.ts'
 import { hasCopy, type Owner, pathOf } from '../copy/owner.ts'
 import { changesAt } from '../copy/watch.ts'
-import { note, plain, print, record } from '../terminal/output.ts'
+import { note, plain, pluralize, print, record } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
 import { ago } from '../terminal/times.ts'
 
@@ -67,20 +67,18 @@ async function rememberTeam(copy: Copy, client: Client): Promise<void> {
   if (team) copy.set('team', team.id)
 }
 
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
-
 function report(json: boolean | undefined, copy: Copy, done: Exchanged): void {
   const queued = copy.queue().length
   print(
     json,
     { ...done, queued, pulledAt: copy.get('pulledAt') ?? null },
-    `Sent ${counted(done.pushed, 'change')}, received ${counted(done.changed + done.deleted, 'record')}.`,
+    `Sent ${pluralize(done.pushed, 'change')}, received ${pluralize(done.changed + done.deleted, 'record')}.`,
   )
   if (json) return
   if (done.conflicts > 0)
-    note(`${counted(done.conflicts, 'conflict')}. Show and resolve them with: tutti sync conflicts`)
+    note(`${pluralize(done.conflicts, 'conflict')}. Show and resolve them with: tutti sync conflicts`)
   if (done.rejected > 0)
-    note(`The server rejected ${counted(done.rejected, 'change')}. Show why with: tutti sync rejected`)
+    note(`The server rejected ${pluralize(done.rejected, 'change')}. Show why with: tutti sync rejected`)
   if (done.repaired.length > 0)
     note(
       'The copy differed from the server and was downloaded again. Please report this with the output of: tutti sync status --json',
@@ -124,7 +122,7 @@ export async function on({ json, project, ...where }: Options & { project?: stri
     print(
       json,
       { ...done, path: copy.path, records: held, only },
-      `The copy of ${plain(client.server)} on this computer now has ${counted(held, 'record')}.`,
+      `The copy of ${plain(client.server)} on this computer now has ${pluralize(held, 'record')}.`,
     )
     if (!json) note('Update it with: tutti sync')
   } catch (error) {
@@ -140,7 +138,7 @@ export async function off({ json, yes, ...where }: Options & { yes?: boolean }):
   const rejected = copy.one<{ count: number }>('select count(*) count from rejected')?.count ?? 0
   if ((queued > 0 || rejected > 0) && !yes)
     throw new Refusal(
-      `This would discard ${counted(queued, 'unsent change')} and ${counted(rejected, 'rejected change')}. ` +
+      `This would discard ${pluralize(queued, 'unsent change')} and ${pluralize(rejected, 'rejected change')}. ` +
         'Send them first (tutti sync), or discard them: tutti sync off --yes',
       5,
     )
@@ -177,7 +175,7 @@ export async function syncStatus({ json, ...where }: Options): Promise<void> {
   }
   const ofKind = (kind: string, what: string): string[] => {
     const held = copy.containers.filter((name) => name.startsWith(`${kind}:`)).length
-    return held > 0 ? [counted(held, what)] : []
+    return held > 0 ? [pluralize(held, what)] : []
   }
   const places = [...ofKind('organization', 'team'), ...ofKind('project', 'project')]
   const lines = record({
@@ -185,8 +183,8 @@ export async function syncStatus({ json, ...where }: Options): Promise<void> {
     Copy: value.path,
     Records: [value.records, places.join(' and ')].filter((part) => part !== '').join(' in '),
     'Last synced': pulledAt ? ago(pulledAt) : 'never completely',
-    Queued: counted(value.queued, 'change'),
-    Rejected: value.rejected > 0 ? `${counted(value.rejected, 'change')} (tutti sync rejected)` : '',
+    Queued: pluralize(value.queued, 'change'),
+    Rejected: value.rejected > 0 ? `${pluralize(value.rejected, 'change')} (tutti sync rejected)` : '',
     Conflicts: server?.openConflicts ? `${server.openConflicts} (tutti sync conflicts)` : '',
     Device: value.deviceId,
   })

@@ -26,7 +26,7 @@ function entryOf(text: string, expected: string): { name: string; value: string 
 }
 
 /** Splits a command into words as a shell does, with quotes and backslashes. No shell runs: nothing else counts. */
-export function wordsOf(command: string): string[] {
+function wordsOf(command: string): string[] {
   const words: string[] = []
   const pattern = /\s*((?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+)/gy
   let at = 0

@@ -14,7 +14,7 @@ import { copyVerified, notWritable, syncFile, versionOf } from '../operating/new
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { tryServer } from '../operating/trial.ts'
 import { note, print } from '../terminal/output.ts'
-import { Refusal } from '../terminal/report.ts'
+import { Refusal } from '../terminal/refusal.ts'
 import { serviceOf, untilUp } from './service.ts'
 
 interface Options extends CommonOptions {

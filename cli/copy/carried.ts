@@ -3,11 +3,10 @@ import { fingerprint, type Keys, keysOf, newSeeds, open, pack, rawPublic } from 
 import { AppError } from '../../src/errors.ts'
 import type { Copy } from './copy.ts'
 import { sent } from './mutation.ts'
-import { acknowledge, applyPage, type Page, type Receipt } from './pages.ts'
-import { SCHEMA } from './schema.ts'
+import { acknowledge, applyPage, type Page, type Receipt, SCHEMA } from './pages.ts'
 
 /** The first line of a bundle to the server; the changes follow, one a line. */
-export interface Request {
+interface Request {
   schema: string
   platform: string
   /** Only these containers. */
@@ -17,7 +16,7 @@ export interface Request {
 }
 
 /** The first line of a bundle from the server; the pages follow, one a line. */
-export interface Response {
+interface Response {
   deviceId: string
   user: { id: string; name: string; email: string }
   /** The team that the user has chosen on the server. */
@@ -39,7 +38,7 @@ function keysIn(copy: Copy): Keys {
 export const publicKeyOf = (copy: Copy): string => rawPublic(keysIn(copy).signing)
 
 /** Whose changes a bundle carries. */
-export interface Account {
+interface Account {
   server: string
   user: string
 }
@@ -72,7 +71,7 @@ export function writeOut(copy: Copy, { server, user }: Account): { file: Buffer;
   return { file: pack(head, [request, ...mutations.map(sent)], keys, to), number, changes: mutations.length }
 }
 
-export interface Brought extends Response {
+interface Brought extends Response {
   changed: number
   number: number
   /** The fingerprint of the server's key, if this was its first bundle. */

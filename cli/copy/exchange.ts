@@ -3,11 +3,9 @@ import { AppError } from '../../src/errors.ts'
 import type { Client } from '../api/client.ts'
 import { query } from '../api/reference.ts'
 import { publicKeyOf } from './carried.ts'
-import { differing } from './check.ts'
 import type { Copy } from './copy.ts'
 import { type Queued, sent } from './mutation.ts'
-import { type Applied, acknowledge, applyPage, type Page, type Receipt } from './pages.ts'
-import { SCHEMA } from './schema.ts'
+import { type Applied, acknowledge, applyPage, type Page, type Receipt, SCHEMA } from './pages.ts'
 
 interface Registered {
   deviceId: string
@@ -65,7 +63,7 @@ async function introduce(copy: Copy, client: Client, known: string | undefined):
  * Forgets how far this device has pulled, so the next pull reads everything. What no pull has settled is pushed again:
  * the server compares values, so a change that it has already is not done twice.
  */
-export function startOver(copy: Copy): void {
+function startOver(copy: Copy): void {
   copy.change(() => {
     copy.set('cursor', undefined)
     copy.run("update queue set state = 'sent' where state = 'acked'")
@@ -144,3 +142,24 @@ export async function pull(copy: Copy, client: Client): Promise<Applied & { repa
     startOver(copy)
   }
 }
+
+/** Returns the containers whose records differ from what the server counted. */
+const differing = (copy: Copy, check: Page['check']): string[] =>
+  (check ?? [])
+    .filter(({ container, count, sum }) => {
+      const mine = countOf(copy, container)
+      return mine.count !== count || mine.sum !== sum
+    })
+    .map(({ container }) => container)
+
+/** Counts the records of a container, and sums the first 32 bits of the hash of each id and version. */
+function countOf(copy: Copy, container: string): { count: number; sum: number } {
+  const held = copy.all<{ id: string; version: number }>(
+    'select id, version from records where (container = ?1 or container2 = ?1) and shadow is not null',
+    container,
+  )
+  const sum = held.reduce((sum, { id, version }) => sum + firstBits(`${id}:${version}`), 0)
+  return { count: held.length, sum }
+}
+
+const firstBits = (text: string): number => new Bun.CryptoHasher('md5').update(text).digest().readUInt32BE(0)

@@ -1,6 +1,9 @@
 import type { Copy } from './copy.ts'
 import type { Row } from './mutation.ts'
 
+/** The version of the record shapes that this program understands: a date, like X-API-Version. */
+export const SCHEMA = '2026-11-16'
+
 /** One changed record in a page. A link is in the containers of both its ends. */
 export interface Change {
   entity: string
@@ -141,7 +144,7 @@ function store(copy: Copy, { entity, id, op, container, containers, version = 1,
 }
 
 /** Takes a change out of the queue. Returns whether it was in it. A rejected one is kept for the user. */
-export function settle(copy: Copy, receipt: Receipt, touch: Touch): boolean {
+function settle(copy: Copy, receipt: Receipt, touch: Touch): boolean {
   const { mutationId, status, code = 'invalid', detail = 'The server refused the change.' } = receipt
   const now = new Date().toISOString()
   copy.run('insert or replace into receipts values (?, ?, ?, ?)', mutationId, status, JSON.stringify(receipt), now)

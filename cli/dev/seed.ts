@@ -28,7 +28,7 @@ export async function ensureSeed(): Promise<void> {
 /**
  * Builds the seed. `prepare` runs on a database with the extensions; every new installation contains what it creates.
  */
-export async function buildSeed(out: string, prepare: (driver: Driver) => Promise<void>): Promise<void> {
+async function buildSeed(out: string, prepare: (driver: Driver) => Promise<void>): Promise<void> {
   const { beginOpening } = await import('../../src/db/embedded/open.ts')
   const { extensionNames } = await import('../../src/db/embedded/assets.ts')
   const dir = mkdtempSync(join(tmpdir(), 'tutti-seed-'))
@@ -73,7 +73,7 @@ function inputHash(): string {
   const files = [
     import.meta.path,
     ...readdirSync(migrations, { recursive: true, encoding: 'utf8' })
-      .filter(isMigration)
+      .filter((name) => name.endsWith('.sql'))
       .map((name) => join(migrations, name)),
   ]
   const hash = new Bun.CryptoHasher('sha256').update(JSON.stringify([pglite.version, pgvector.version, initdbParams]))
@@ -81,14 +81,10 @@ function inputHash(): string {
   return hash.digest('hex')
 }
 
-function isMigration(name: string): boolean {
-  return name.endsWith('.sql')
-}
-
-async function textOf(path: string): Promise<string | undefined> {
-  const file = Bun.file(path)
-  return (await file.exists()) ? file.text() : undefined
-}
+export const textOf = (path: string): Promise<string | undefined> =>
+  Bun.file(path)
+    .text()
+    .catch(() => undefined)
 
 /**
  * Packs a folder in ustar format, with identical bytes for identical trees. Bun.Archive leaves out empty folders,

@@ -12,7 +12,7 @@ export interface Chunk {
   loads: readonly string[]
 }
 
-export interface Joined {
+interface Joined {
   /** What is loaded with every page, besides the first chunk and what it imports. */
   shell: string[]
   /** The other chunks that become one file, and the chunks that are asked for and need them. */

@@ -7,6 +7,7 @@ import { join, relative } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { BuildOutput, BunPlugin } from 'bun'
 import type { PackedFile } from '../../src/pages/pack.ts'
+import { textOf } from './seed.ts'
 import { type Chunk, joinChunks } from './web-chunks.ts'
 
 const root = join(import.meta.dir, '../..')
@@ -166,8 +167,3 @@ function inputHash(): string {
   for (const file of files) hash.update(file).update(readFileSync(join(root, file)))
   return hash.digest('hex')
 }
-
-const textOf = (path: string): Promise<string | undefined> =>
-  Bun.file(path)
-    .text()
-    .catch(() => undefined)

@@ -38,8 +38,7 @@ export const outlineFacts = (item: Epic): Record<string, string> => ({
 })
 
 /** Returns the path of the project's epics. */
-export const epicsPath = async ({ needProject }: Call): Promise<string> =>
-  at('/api/projects/:slug/epics', await needProject())
+const epicsPath = async ({ needProject }: Call): Promise<string> => at('/api/projects/:slug/epics', await needProject())
 /** Returns the path of an epic that is named by id, title or the beginning of its id. */
 export async function epicPath(call: Call, ref: string | undefined): Promise<string> {
   const path = await epicsPath(call)

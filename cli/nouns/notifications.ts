@@ -1,7 +1,7 @@
 import type { Notification, NotificationCount } from '../../src/features/notifications/schema.ts'
 import type { Client } from '../api/client.ts'
 import { at, itemIn } from '../api/reference.ts'
-import { record } from '../terminal/output.ts'
+import { pluralize, record } from '../terminal/output.ts'
 import { ago } from '../terminal/times.ts'
 import { flag, type Shown, shown, type Verb } from './noun.ts'
 import { listed, pages, paging } from './resource.ts'
@@ -34,7 +34,7 @@ async function changed(client: Client, refs: readonly string[], change: Record<s
     const { id } = await itemIn<Notification>(client, PATH, 'notification', ref)
     items.push(await client.request<Notification>('PATCH', at(`${PATH}/:id`, id), change))
   }
-  return shown({ items }, `Changed ${items.length === 1 ? '1 notification' : `${items.length} notifications`}.`)
+  return shown({ items }, `Changed ${pluralize(items.length, 'notification')}.`)
 }
 
 export const verbs: Verb[] = [

@@ -10,7 +10,7 @@ import { Refusal } from '../terminal/refusal.ts'
 import { instantOf } from '../terminal/times.ts'
 
 /** How the value of an option is converted for the API. */
-export type FieldKind = 'text' | 'list' | 'number' | 'flag' | 'json' | 'time' | 'reference'
+type FieldKind = 'text' | 'list' | 'number' | 'flag' | 'json' | 'time' | 'reference'
 
 export interface Field {
   /** In commander's notation: `-t, --title <text>`. */

@@ -3,7 +3,7 @@ import { toolsetNames } from '../../src/mcp/toolsets.ts'
 import { makeToken } from '../agents/mcp-token.ts'
 import type { Client } from '../api/client.ts'
 import { amongMine, at, projectId } from '../api/reference.ts'
-import { record } from '../terminal/output.ts'
+import { pluralize, record } from '../terminal/output.ts'
 import { ago, left } from '../terminal/times.ts'
 import { count, flag, many, reference, shown, text, type Verb } from './noun.ts'
 import { listed, pages, paging, sorting } from './resource.ts'
@@ -16,7 +16,7 @@ const validity = ({ revokedAt, expiresAt }: McpToken): string => (revokedAt ? 'r
 
 /** For lists, where a column of its own would not fit. */
 const limitInShort = ({ projects = null }: Partial<McpToken>): string[] =>
-  projects === null ? [] : [projects.length === 1 ? '1 project' : `${projects.length} projects`]
+  projects === null ? [] : [pluralize(projects.length, 'project')]
 
 const idsOf = (client: Client, refs: readonly string[]): Promise<string[]> =>
   Promise.all(refs.map((ref) => projectId(client, ref)))

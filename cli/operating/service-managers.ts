@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { userConfig } from '../terminal/environment.ts'
-import { Refusal } from '../terminal/report.ts'
+import { Refusal } from '../terminal/refusal.ts'
 
 /** A system's service manager: where its unit file is, what is in it, and which commands to run. */
 export interface Manager {

@@ -54,6 +54,17 @@ export function note(text: string): void {
   }
 }
 
+/** `1 change`, `2 changes` */
+export const pluralize = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+
+/** Asks a question on the terminal. Returns false if no terminal is there to answer. */
+export async function confirm(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY) return false
+  process.stderr.write(`${question} [y/N] `)
+  for await (const line of console) return /^y(es)?$/i.test(line.trim())
+  return false
+}
+
 // ---- tables and records
 
 export interface Column<T> {

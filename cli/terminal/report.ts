@@ -4,9 +4,6 @@ import { guarded, jsonText, plain } from './output.ts'
 import { Refusal } from './refusal.ts'
 import { ago, left } from './times.ts'
 
-/** For commands that load the settings anyway; those that must be quick take it from where it is. */
-export { Refusal }
-
 /**
  * Exit codes: 0 ok, 1 bug, 2 bad input, 3 not signed in or not allowed, 4 not found, 5 conflict, 6 unavailable or
  * limited.

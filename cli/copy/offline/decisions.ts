@@ -8,8 +8,7 @@ import type {
 } from '../../../src/features/decisions/schema.ts'
 import { excerptOf } from '../../../src/text/text.ts'
 import type { Fields, Row } from '../mutation.ts'
-import { type LocalCall, route } from './route.ts'
-import { common, hasWords, list, pageOf, text, textOrNull, type World } from './world.ts'
+import { common, hasWords, type LocalCall, list, pageOf, route, text, textOrNull, type World } from './world.ts'
 
 const PATH = '/api/decisions'
 
@@ -28,7 +27,7 @@ const item = (world: World, row: Row): DecisionItem => ({
   ...shared(world, row),
   excerpt: excerptOf(text(row.decision)),
 })
-export const shape = (world: World, row: Row): Decision => ({
+const shape = (world: World, row: Row): Decision => ({
   ...shared(world, row),
   context: textOrNull(row.context),
   decision: text(row.decision),

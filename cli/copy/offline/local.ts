@@ -3,10 +3,9 @@ import { decisionRoutes } from './decisions.ts'
 import { memoryRoutes } from './memories.ts'
 import { noteRoutes } from './notes.ts'
 import { projectRoutes } from './projects.ts'
-import type { Route } from './route.ts'
 import { searchRoutes } from './search.ts'
 import { taskRoutes } from './tasks.ts'
-import { needsServer, type Person, World } from './world.ts'
+import { needsServer, type Person, type Route, World } from './world.ts'
 
 const routes: readonly Route[] = [
   ...projectRoutes,

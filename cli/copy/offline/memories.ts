@@ -10,9 +10,8 @@ import { recallNames, type SearchName } from '../../../src/records/names.ts'
 import { ageOf, excerptOf } from '../../../src/text/text.ts'
 import type { Fields, Row } from '../mutation.ts'
 import { expressionOf, wordsOf } from '../texts.ts'
-import { type LocalCall, route } from './route.ts'
 import { keyOf } from './task-key.ts'
-import { common, list, needsServer, pageOf, text, textOrNull, type World } from './world.ts'
+import { common, type LocalCall, list, needsServer, pageOf, route, text, textOrNull, type World } from './world.ts'
 
 const PATH = '/api/memories'
 const HITS = 10
@@ -41,7 +40,7 @@ const item = (world: World, row: Row): MemoryItem => ({
   ...shared(world, row),
   excerpt: excerptOf(text(row.content)),
 })
-export const shape = (world: World, row: Row): Memory => ({ ...shared(world, row), content: text(row.content) })
+const shape = (world: World, row: Row): Memory => ({ ...shared(world, row), content: text(row.content) })
 
 const find = ({ world, params: [ref = ''] }: LocalCall): Row => world.find('memory', ref)
 

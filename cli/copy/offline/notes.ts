@@ -1,7 +1,6 @@
 import type { Note, NoteItem } from '../../../src/features/notes/schema.ts'
 import type { Fields, Row } from '../mutation.ts'
-import { type LocalCall, route } from './route.ts'
-import { common, hasWords, list, pageOf, text, textOrNull, type World } from './world.ts'
+import { common, hasWords, type LocalCall, list, pageOf, route, text, textOrNull, type World } from './world.ts'
 
 const PATH = '/api/notes'
 
@@ -15,7 +14,7 @@ const item = (row: Row): NoteItem => ({
   scope: (row.scope ?? 'team') as Note['scope'],
   pinned: row.pinned === true,
 })
-export const shape = (row: Row): Note => ({ ...item(row), content: text(row.content), links: list(row.links) })
+const shape = (row: Row): Note => ({ ...item(row), content: text(row.content), links: list(row.links) })
 
 const find = ({ world, params: [ref = ''] }: LocalCall): Row =>
   world.find('note', ref, ({ slug }, name) => slug === name)

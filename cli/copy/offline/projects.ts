@@ -1,11 +1,10 @@
 import type { Project, ProjectDetail } from '../../../src/features/projects/schema.ts'
 import type { Fields, Row } from '../mutation.ts'
-import { route } from './route.ts'
-import { common, hasWords, pageOf, text, textOrNull, type World } from './world.ts'
+import { common, hasWords, pageOf, route, text, textOrNull, type World } from './world.ts'
 
 const PATH = '/api/projects'
 
-export const shape = (row: Row): Project => ({
+const shape = (row: Row): Project => ({
   ...common(row),
   organizationId: text(row.organizationId),
   workspaceId: textOrNull(row.workspaceId),

@@ -4,9 +4,8 @@ import { around, pieces } from '../../../src/text/highlight.ts'
 import { finder, type Span } from '../../../src/text/search-query.ts'
 import type { Found as Hit } from '../copy.ts'
 import { expressionOf, wordsOf } from '../texts.ts'
-import { type LocalCall, route } from './route.ts'
 import { keyOf } from './task-key.ts'
-import { text, textOrNull, type World } from './world.ts'
+import { type LocalCall, route, text, textOrNull, type World } from './world.ts'
 
 const EACH = 10
 

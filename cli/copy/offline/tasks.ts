@@ -11,14 +11,13 @@ import type {
 import { changeLabels, isClosed, type LabelChange } from '../../../src/records/work.ts'
 import { inList } from '../../../src/schema.ts'
 import type { Fields, Row } from '../mutation.ts'
-import { type LocalCall, route } from './route.ts'
 import { commentShape, detail, item, shape } from './task-shape.ts'
 import { openBlockers, setBlockers } from './task-ties.ts'
-import { hasWords, list, needsServer, pageOf, text, textOrNull, type World } from './world.ts'
+import { hasWords, type LocalCall, list, needsServer, pageOf, route, text, textOrNull, type World } from './world.ts'
 
 const PATH = '/api/tasks'
 
-export function findTask(world: World, ref: string): Row {
+function findTask(world: World, ref: string): Row {
   const [, project, number] = /^([a-z][a-z\d]*)-(\d+)$/i.exec(ref.trim()) ?? []
   return world.find(
     'task',

@@ -4,13 +4,13 @@ import type { Fields } from '../mutation.ts'
 import { list, text } from './world.ts'
 
 /** A request to the web API that does what a tool does. */
-export interface Asked {
+interface Asked {
   method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
   path: string
   body?: Fields
 }
 
-export interface OfflineTool {
+interface OfflineTool {
   /** The toolset that the tool belongs to. */
   toolset: string
   /** The scope that the token needs. */

@@ -114,7 +114,7 @@ export const common = (row: Row) => ({
   createdById: textOrNull(row.createdById),
 })
 
-export interface Page<T> {
+interface Page<T> {
   items: T[]
   nextCursor: string | null
   total: number
@@ -149,3 +149,26 @@ export function hasWords(words: string | null, ...texts: unknown[]): boolean {
   const all = texts.map(text).join('\n').toLowerCase()
   return wordsOf(words).every((word) => all.includes(word))
 }
+
+// ---- routes
+
+export interface LocalCall {
+  world: World
+  /** The parts of the path that the route leaves open, in order. */
+  params: string[]
+  query: URLSearchParams
+  body: Fields
+}
+
+export interface Route {
+  method: string
+  parts: readonly string[]
+  run(call: LocalCall): object
+}
+
+/** `route('GET', '/api/notes/:id', …)` */
+export const route = (method: string, path: string, run: (call: LocalCall) => object): Route => ({
+  method,
+  parts: path.split('/'),
+  run,
+})
