@@ -291,7 +291,6 @@ test('no file has more than 300 lines', async () => {
 /** Folders of `src` with more than 25 files, and why they are not grouped. Names may only be deleted. */
 const largeFolders: Record<string, string> = {
   'src/db/embedded': 'its README describes each file',
-  'src/features/manual/pages': 'one file for each page of the manual',
   'src/web': 'nearly every page imports its files',
   'src/web/components': 'one file for each component',
 }

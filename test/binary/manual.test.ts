@@ -1,16 +1,11 @@
 import { expect, test } from 'bun:test'
-import { readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { BINARY, folder, json, serve, tutti } from '../support/binary.ts'
 
 const root = join(import.meta.dir, '../..')
-const pages = join(root, 'src/features/manual/pages')
-const texts = ['README.md', ...readdirSync(pages).map((name) => join('src/features/manual/pages', name))].map(
-  (name) => ({
-    name,
-    text: readFileSync(join(root, name), 'utf8'),
-  }),
-)
+const pages = [...new Bun.Glob('src/features/manual/pages/*/*.md').scanSync(root)].sort()
+const texts = ['README.md', ...pages].map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') }))
 
 /** Lines of blocks for a shell, and what stands within a sentence. */
 const commandsIn = (text: string): string[] => [

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import page from '../../src/features/manual/pages/live.md' with { type: 'text' }
+import page from '../../src/features/manual/pages/run/live.md' with { type: 'text' }
 import { person, testApp } from '../support/app.ts'
 
 type Listen = (

@@ -78,8 +78,8 @@ describe('the first call of an agent', () => {
       expect(structuredContent?.content).toContain('1. Begin with `get_context`')
     })
     for (const [page, words] of [
-      ['mcp', '- Begin with `get_context`.'],
-      ['sessions', '1. `get_context` is the first call of every agent.'],
+      ['run/mcp', '- Begin with `get_context`.'],
+      ['knowledge/sessions', '1. `get_context` is the first call of every agent.'],
     ] as const) {
       const text = await Bun.file(`${import.meta.dir}/../../src/features/manual/pages/${page}.md`).text()
       expect(text).toContain(words)

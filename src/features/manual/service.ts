@@ -1,39 +1,39 @@
 import { read } from '../../action.ts'
 import { anyone } from '../../auth/policy.ts'
 import { notFound } from '../../errors.ts'
-import access from './pages/access.md' with { type: 'text' }
-import activity from './pages/activity.md' with { type: 'text' }
-import agents from './pages/agents.md' with { type: 'text' }
-import api from './pages/api.md' with { type: 'text' }
-import assistant from './pages/assistant.md' with { type: 'text' }
-import cli from './pages/cli.md' with { type: 'text' }
-import dashboard from './pages/dashboard.md' with { type: 'text' }
-import decisions from './pages/decisions.md' with { type: 'text' }
-import features from './pages/features.md' with { type: 'text' }
-import knowledge from './pages/knowledge.md' with { type: 'text' }
-import links from './pages/links.md' with { type: 'text' }
-import live from './pages/live.md' with { type: 'text' }
-import machines from './pages/machines.md' with { type: 'text' }
-import mcp from './pages/mcp.md' with { type: 'text' }
-import memory from './pages/memory.md' with { type: 'text' }
-import notes from './pages/notes.md' with { type: 'text' }
-import notifications from './pages/notifications.md' with { type: 'text' }
-import offline from './pages/offline.md' with { type: 'text' }
-import operating from './pages/operating.md' with { type: 'text' }
-import planning from './pages/planning.md' with { type: 'text' }
-import plans from './pages/plans.md' with { type: 'text' }
-import projects from './pages/projects.md' with { type: 'text' }
-import repositories from './pages/repositories.md' with { type: 'text' }
-import sessions from './pages/sessions.md' with { type: 'text' }
-import site from './pages/site.md' with { type: 'text' }
-import skills from './pages/skills.md' with { type: 'text' }
-import specs from './pages/specs.md' with { type: 'text' }
-import start from './pages/start.md' with { type: 'text' }
-import sync from './pages/sync.md' with { type: 'text' }
-import tasks from './pages/tasks.md' with { type: 'text' }
-import teams from './pages/teams.md' with { type: 'text' }
-import tokens from './pages/tokens.md' with { type: 'text' }
-import tunnels from './pages/tunnels.md' with { type: 'text' }
+import access from './pages/begin/access.md' with { type: 'text' }
+import cli from './pages/begin/cli.md' with { type: 'text' }
+import dashboard from './pages/begin/dashboard.md' with { type: 'text' }
+import offline from './pages/begin/offline.md' with { type: 'text' }
+import start from './pages/begin/start.md' with { type: 'text' }
+import activity from './pages/knowledge/activity.md' with { type: 'text' }
+import assistant from './pages/knowledge/assistant.md' with { type: 'text' }
+import decisions from './pages/knowledge/decisions.md' with { type: 'text' }
+import knowledge from './pages/knowledge/knowledge.md' with { type: 'text' }
+import links from './pages/knowledge/links.md' with { type: 'text' }
+import memory from './pages/knowledge/memory.md' with { type: 'text' }
+import notes from './pages/knowledge/notes.md' with { type: 'text' }
+import sessions from './pages/knowledge/sessions.md' with { type: 'text' }
+import agents from './pages/people/agents.md' with { type: 'text' }
+import notifications from './pages/people/notifications.md' with { type: 'text' }
+import repositories from './pages/people/repositories.md' with { type: 'text' }
+import skills from './pages/people/skills.md' with { type: 'text' }
+import teams from './pages/people/teams.md' with { type: 'text' }
+import tokens from './pages/people/tokens.md' with { type: 'text' }
+import tunnels from './pages/people/tunnels.md' with { type: 'text' }
+import api from './pages/run/api.md' with { type: 'text' }
+import live from './pages/run/live.md' with { type: 'text' }
+import machines from './pages/run/machines.md' with { type: 'text' }
+import mcp from './pages/run/mcp.md' with { type: 'text' }
+import operating from './pages/run/operating.md' with { type: 'text' }
+import site from './pages/run/site.md' with { type: 'text' }
+import sync from './pages/run/sync.md' with { type: 'text' }
+import features from './pages/work/features.md' with { type: 'text' }
+import planning from './pages/work/planning.md' with { type: 'text' }
+import plans from './pages/work/plans.md' with { type: 'text' }
+import projects from './pages/work/projects.md' with { type: 'text' }
+import specs from './pages/work/specs.md' with { type: 'text' }
+import tasks from './pages/work/tasks.md' with { type: 'text' }
 import type { ManualHits, ManualItem, ManualList, ManualPage, ManualSearch } from './schema.ts'
 import { searchIn, sectionsOf } from './sections.ts'
 
@@ -49,12 +49,12 @@ const page = (group: string, id: string, content: string, about: string): Manual
 /** In reading order. */
 const pages = [
   page('Begin', 'start', start, 'Start the server, sign in, connect an agent'),
-  page('Begin', 'dashboard', dashboard, 'The pages in the browser, favourites, keys'),
+  page('Begin', 'dashboard', dashboard, 'Pages, favourites and keyboard shortcuts'),
   page('Begin', 'cli', cli, 'Everyday commands, and those that run a server'),
-  page('Begin', 'offline', offline, 'A copy on your computer, and what it can do'),
-  page('Begin', 'access', access, 'Signing in, roles, credentials, administrators'),
+  page('Begin', 'offline', offline, 'A copy on your computer that works without the server'),
+  page('Begin', 'access', access, 'Sign-in, roles, credentials, administrators'),
   page('Work', 'planning', planning, 'How projects, plans and tasks fit together'),
-  page('Work', 'projects', projects, 'What holds all work towards one aim'),
+  page('Work', 'projects', projects, 'Keys, visibility, sharing, the trash'),
   page('Work', 'tasks', tasks, 'Claims, dependencies, criteria, comments'),
   page('Work', 'plans', plans, 'Epics, stories and tasks created in one call'),
   page('Work', 'features', features, 'Work that passes gates with evidence'),
@@ -63,29 +63,24 @@ const pages = [
   page('Knowledge', 'notes', notes, 'Markdown that links to everything'),
   page('Knowledge', 'decisions', decisions, 'What was decided, and why'),
   page('Knowledge', 'memory', memory, 'Short facts found by meaning, and search'),
-  page('Knowledge', 'assistant', assistant, 'Questions answered from what you may read'),
+  page('Knowledge', 'assistant', assistant, 'Answers from the records that you can read'),
   page('Knowledge', 'sessions', sessions, 'Work that survives a lost context'),
   page('Knowledge', 'activity', activity, 'What happened, and who did it'),
   page('Knowledge', 'links', links, 'How records refer to each other'),
   page('People and agents', 'teams', teams, 'Members, invites and shared workspaces'),
-  page('People and agents', 'agents', agents, 'Roles, personas and what they know'),
+  page('People and agents', 'agents', agents, 'Workers with a role, a persona and skills'),
   page('People and agents', 'skills', skills, 'Instructions for a kind of work'),
   page('People and agents', 'tokens', tokens, 'Keys and tokens for programs and agents'),
-  page('People and agents', 'notifications', notifications, 'What waits for you, and where it is sent'),
+  page('People and agents', 'notifications', notifications, 'Your inbox, questions, and other channels'),
   page('People and agents', 'repositories', repositories, 'Code hosts, pull requests, AGENTS.md'),
-  page('People and agents', 'tunnels', tunnels, 'Open services on a machine of your team'),
+  page('People and agents', 'tunnels', tunnels, 'Reach services and commands on your machines'),
   page('Connect and run', 'mcp', mcp, 'Connect programs that speak MCP'),
   page('Connect and run', 'api', api, 'Rules that hold for every request'),
-  page('Connect and run', 'live', live, 'Hear of changes as they happen'),
+  page('Connect and run', 'live', live, 'Receive changes as they happen'),
   page('Connect and run', 'sync', sync, 'How programs keep a copy and send changes'),
   page('Connect and run', 'operating', operating, 'Settings, backups, upgrades'),
-  page(
-    'Connect and run',
-    'machines',
-    machines,
-    'Run several instances behind a proxy, and what happens when one fails',
-  ),
-  page('Connect and run', 'site', site, 'Pages, a blog and settings of the instance'),
+  page('Connect and run', 'machines', machines, 'Several instances, and what happens when one fails'),
+  page('Connect and run', 'site', site, 'Pages, a blog and settings of the server'),
 ]
 const itemOf = ({ content: _, ...item }: ManualPage): ManualItem => item
 /** Made at the first search. */
