@@ -29,9 +29,9 @@ const hitOf =
 
 function results(query: string, hits: ManualHit[]): string {
   const found = hits.length > 0 ? `<ul class="hits">${hits.map(hitOf(wordsOf(query))).join('')}</ul>` : ''
-  const count = hits.length === 0 ? 'Nothing' : hits.length === 1 ? 'One place' : `${hits.length} places`
+  const count = hits.length === 0 ? 'No results' : hits.length === 1 ? '1 result' : `${hits.length} results`
   const also = `<a href="/api/reference?q=${encodeURIComponent(query)}">Search the API reference</a>`
-  return `<h1>Manual</h1><p class="lead">${count} with “${html(query)}”. ${also}</p>${found}`
+  return `<h1>Manual</h1><p class="lead">${count} for “${html(query)}”. ${also}</p>${found}`
 }
 
 const overview = (items: ManualItem[]): string =>

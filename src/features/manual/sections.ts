@@ -1,7 +1,7 @@
 import { findWord } from '../../pages/docs.ts'
 import type { ManualHit, ManualPage } from './schema.ts'
 
-/** A part of a page under one heading: what a search finds. */
+/** The part of a page under one heading, which a search returns as one hit. */
 interface Section {
   page: ManualPage
   /** Null for the text before the first heading below the title. */
