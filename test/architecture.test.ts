@@ -394,6 +394,14 @@ test.each([
   expect(versions.filter((version) => Bun.semver.order(version, floor) < 0)).toEqual([])
 })
 
+test('docs/decisions/README.md lists every decision', async () => {
+  const index = await read('docs/decisions/README.md')
+  const files = scan('docs/decisions/*.md').filter((file) => !file.endsWith('README.md'))
+  const decisions = (await Promise.all(files.map(read))).flatMap((text) => text.match(/(?<=^## ).+/gm) ?? [])
+  expect(decisions.length).toBeGreaterThan(40)
+  expect(decisions.filter((title) => !index.includes(`- [${title}](`))).toEqual([])
+})
+
 test('what runs on Postgres only at night exists', async () => {
   const [, section = ''] = (await Bun.file('test/README.md').text()).split('## Only with')
   const rows = section.split('\n## ')[0]?.match(/^\|.*\|$/gm) ?? []
