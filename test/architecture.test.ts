@@ -44,7 +44,7 @@ async function unlisted(listed: Record<string, string>, ...patterns: RegExp[]): 
   return [...hits.filter((at) => !(fileOf(at) in listed)), ...unused.map((file) => `${file} is listed for nothing`)]
 }
 
-test('there is something to look at', () => {
+test('the checks below see many imports', () => {
   expect(imports.length).toBeGreaterThan(200)
   expect(imports.length).toBeGreaterThan(values.length)
   expect(sources.filter((file) => file.endsWith('.tsx')).length).toBeGreaterThan(20)
@@ -52,12 +52,12 @@ test('there is something to look at', () => {
   expect(found(/service\.ts$/, /^drizzle-orm/).length).toBeGreaterThan(3)
 })
 
-test('routes, tools and other surfaces never touch tables', () => {
+test('routes, tools and other surfaces never import tables', () => {
   expect(found(/^src\/features\/.*\/(routes|tools)\.ts$/, /table\.ts$|^drizzle|^src\/db\//)).toEqual([])
   expect(found(/^src\/(http|mcp|server)\/|^cli\/(?!dev)|^seeds\//, /table\.ts$|^drizzle/)).toEqual([])
 })
 
-test('services know no surface, and src knows nothing outside it', () => {
+test('services import no surface, and src imports nothing outside it', () => {
   const surfaces = /^src\/(http|mcp|server|ws|web)\/|^cli\/|\/(routes|tools)\.ts$/
   expect(found(/^src\/features\/[^/]+\/(?!routes\.ts|tools\.ts|index\.ts)/, surfaces)).toEqual([])
   expect(found(/^src\//, /^(cli|seeds|test)\//)).toEqual([])
@@ -125,7 +125,7 @@ test('a feature imports only features listed above it', async () => {
   expect([...found]).toEqual([])
 })
 
-test('the dashboard takes only types from the server, and its components know no API', async () => {
+test('the dashboard imports only types from the server, and its components import no API', async () => {
   expect(
     found(
       /^src\/web\//,
@@ -136,13 +136,13 @@ test('the dashboard takes only types from the server, and its components know no
   expect(await lines(scan('src/web/components/**/*.{ts,tsx}'), /from '\.\.\/(api|session|queries|routes)/)).toEqual([])
 })
 
-test('frameworks stay where they are used', () => {
+test('each framework is imported in one place', () => {
   expect(found(/^(?!src\/(http|server)\/|src\/web\/api\.ts$|src\/feature\.ts$|.*\/routes\.ts$)/, /^elysia/)).toEqual([])
   expect(found(/^(?!src\/mcp\/)/, /^@modelcontextprotocol\//)).toEqual([])
   expect(found(/^(?!src\/db\/embedded\/|cli\/dev\/)/, /^@electric-sql\//)).toEqual([])
 })
 
-test('one place reads the environment, and nothing makes SQL of a text', async () => {
+test('one file of src reads the environment, and no SQL is built from text', async () => {
   const readers = new Set((await lines(sources, /process\.env|Bun\.env/)).map((at) => at.replace(/:\d+$/, '')))
   expect([...readers].filter((file) => !file.startsWith('cli/dev/'))).toEqual([
     'cli/index.ts',
@@ -166,7 +166,7 @@ const typesInSql = {
   'src/features/admin/audit.ts': 'the caller filters by the beginning of a type',
 }
 
-test('events are emitted by their definition, and nothing guesses from the text of a type', async () => {
+test('events are emitted by their definition, and no code matches the text of a type', async () => {
   expect(await lines(sources, /\bemit\(\s*['"`]/)).toEqual([])
   const method = 'startsWith|endsWith|includes|split|slice|match|matchAll|indexOf|replace|search'
   expect(
@@ -181,7 +181,7 @@ test('events are emitted by their definition, and nothing guesses from the text 
   ).toEqual([])
 })
 
-test('the type of an event stands in its definition, and where the compiler compares it with that', async () => {
+test('the name of an event type appears only in its definition and where the compiler compares it', async () => {
   const names = new Set(events.map(({ name }) => name))
   // A definition, an example in a schema or a comment.
   const allowed = /\bdefine\('|\bexample: '|^\s*(\/?\*|\/\/)/
@@ -202,7 +202,7 @@ const textsOfOthers = {
   'src/db/postgres/sessions.ts': 'PgBouncer names the refused parameter in its text; its code stands for many errors',
 }
 
-test('nobody matches the text of a message, and ways out of an error are data', async () => {
+test('no code matches the text of a message, and next steps of an error are data', async () => {
   const method = 'includes|startsWith|endsWith|match|matchAll|replace|replaceAll|search|split|indexOf'
   const matching = [
     new RegExp(`\\b(message|detail)\\)*[!?]?\\.(${method})\\(`),
@@ -238,7 +238,7 @@ test('a browser can import the schemas', () => {
   expect(found(theirs, /compiler|^(node|bun):|^src\/(?!(errors|text\/(secrets|accepted))\.ts$)/)).toEqual([])
 })
 
-test('every hook has a name of its own and at least one handler, and every handler a hook', async () => {
+test('every hook has a unique name and at least one handler, and every handler has a hook', async () => {
   const texts = await Promise.all(sources.filter((file) => file !== 'src/hooks.ts').map(read))
   const declared = texts.flatMap((text) =>
     [...text.matchAll(/= hook<[\s\S]*?>\(\s*'([^']+)'/g)].map((m) => m[1] as string),
@@ -270,7 +270,7 @@ const forcedTypes = {
   'src/records/rows.ts': 'drizzle has no type for a change of any table with versions',
 }
 
-test('no type is forced, except where a library leaves no other way', async () => {
+test('types are forced only in the listed files', async () => {
   expect(await unlisted(forcedTypes, /\bas unknown as\b|\bas never\b|\) as SQL\b/)).toEqual([])
 })
 
@@ -365,7 +365,7 @@ function listsKinds(text: string): boolean {
   )
 }
 
-test('lists of kinds of records are read from the list of kinds', async () => {
+test('lists of record kinds come from records/names.ts', async () => {
   expect(listsKinds("const a = ['note', 'x', 'task', 'spec']")).toBe(true)
   expect(listsKinds("type A = 'note' | 'task' | 'spec'")).toBe(true)
   expect(listsKinds('const a = { note: 1, task: 2, spec: 3 }')).toBe(true)
@@ -377,7 +377,7 @@ test('lists of kinds of records are read from the list of kinds', async () => {
   expect(found.sort()).toEqual(Object.keys(listsOfKinds))
 })
 
-test('no test is switched off', async () => {
+test('no test is skipped or focused', async () => {
   expect(await lines(scan('test/**/*.ts'), /\b(test|it|describe)\.(only|skip|todo)\(/)).toEqual([])
 })
 
@@ -402,7 +402,7 @@ test('docs/decisions/README.md lists every decision', async () => {
   expect(decisions.filter((title) => !index.includes(`- [${title}](`))).toEqual([])
 })
 
-test('what runs on Postgres only at night exists', async () => {
+test('the files listed for --nightly in test/README.md exist', async () => {
   const [, section = ''] = (await Bun.file('test/README.md').text()).split('## Only with')
   const rows = section.split('\n## ')[0]?.match(/^\|.*\|$/gm) ?? []
   const named = rows.flatMap((row) => row.match(/(?<=`)[a-z]+\/[a-z-]*(?=`)/g) ?? [])
@@ -410,7 +410,7 @@ test('what runs on Postgres only at night exists', async () => {
   expect(named.filter((name) => !existsSync(`test/${name}${name.endsWith('/') ? '' : '.test.ts'}`))).toEqual([])
 })
 
-test('every security requirement names tests that exist', async () => {
+test('the tests listed for the security requirements exist', async () => {
   const required = `Z1 Z2 Z3 Z4 Z5 Z6 Z8 Z9 Z10 I1 I4 I5 I6 S1 S2 S3 S4 S5 S6 S11 A1 A3 A4 E1 E3 E5 E7 O1 O2 D1 D2 D3 P1
     M2 M3 M4 M7 M8 M9 W1 W3 F1 F2 F4 F5 H4 H8 N1 N3 N4 N7 N9 R1 R2 R3 R4 R6 R8 R9 R10 R15 X3 X4`.split(/\s+/)
   const [, section = ''] = (await read('test/README.md')).split('## Security requirements')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 /** An entry of bun.lock: its name and version, where it came from, and for whom it is. */
 type Locked = [string, string?, { os?: string; cpu?: string; libc?: string }?, string?]
 
-test('every package for Linux that bun.lock pins is there for x64 and for arm64, in the same version', async () => {
+test('bun.lock pins every Linux package for x64 and arm64 in the same version', async () => {
   const { packages } = Bun.JSONC.parse(await Bun.file(join(import.meta.dir, '../bun.lock')).text()) as {
     packages: Record<string, Locked>
   }

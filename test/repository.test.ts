@@ -9,7 +9,7 @@ import { gitIn, makeHostile } from './support/hostile-repository.ts'
 const root = mkdtempSync(join(tmpdir(), 'tutti-repository-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-describe('what is read of a repository', () => {
+describe('reading a git repository', () => {
   let at: string
   let git: ReturnType<typeof gitIn>
   const write = (file: string, text: string) => writeFileSync(join(at, file), text)
@@ -46,7 +46,7 @@ describe('what is read of a repository', () => {
     return ['a b/é "c"', 'added', 'changed', 'deleted', 'large', 'link', 'removed', 'staged']
   }
 
-  test('are the branch and the files that differ from the last commit', () => {
+  test('returns the branch and the files that differ from the last commit', () => {
     expect(changedFiles(at, 50)).toEqual([])
     const changed = change()
     expect(changedFiles(at, 50).sort()).toEqual(changed)
@@ -59,7 +59,7 @@ describe('what is read of a repository', () => {
     expect(isInGit(join(at, 'new'))).toBe(false)
   })
 
-  test('starts no program that the repository names', () => {
+  test('starts no program that the repository configures', () => {
     const changed = change()
     const started = makeHostile(at)
     const variables = { GIT_DIR: root, GIT_EXTERNAL_DIFF: join(at, '.git', 'evil'), PATH: `.:${process.env.PATH}` }
@@ -82,14 +82,14 @@ describe('what is read of a repository', () => {
   })
 
   // The other place brings a working copy of its owner up to date, without hooks and helpers of the repository.
-  test('is read in one place, which knows the dangers', async () => {
+  test('happens in one file only', async () => {
     const running: string[] = []
     for await (const file of new Bun.Glob('{src,cli}/**/*.ts').scan(join(import.meta.dir, '..')))
       if (/['"`]git['"`]/.test(await Bun.file(join(import.meta.dir, '..', file)).text())) running.push(file)
     expect(running.sort()).toEqual(['cli/agents/git.ts', 'src/tunnel/actions/workspace.ts'])
   })
 
-  test('fetches nothing that is missing', () => {
+  test('fetches no missing objects', () => {
     const tree = git('rev-parse', 'HEAD^{tree}').trim()
     write('changed', 'CHANGED\n')
     const started = makeHostile(at)

@@ -29,7 +29,7 @@ describe('configuration', () => {
     }
   }
 
-  test('services of tunnels are apart from the dashboard', () => {
+  test('refuses a TUNNEL_DOMAIN that is the host of APP_URL, its parent or its subdomain', () => {
     const apart = (TUNNEL_DOMAIN: string) =>
       problemsOf({ TUNNEL_DOMAIN, TUNNEL_PORT: '4243', APP_URL: 'https://tutti.example.com' }).length === 0
     for (const domain of ['tutti.example.com', 'TUTTI.example.com', 'example.com', 'com', 't.tutti.example.com'])
@@ -38,7 +38,7 @@ describe('configuration', () => {
       expect([domain, apart(domain)]).toEqual([domain, true])
   })
 
-  test('an empty environment is enough, and opens nothing to the outside', () => {
+  test('works with an empty environment, and listens only on this computer', () => {
     const config = loadConfig({ env: { DATA_DIR: fresh() } })
     expect(config).toMatchObject({
       HOST: '127.0.0.1',
@@ -50,7 +50,7 @@ describe('configuration', () => {
     })
   })
 
-  test('all that is wrong is told at once, by name', () => {
+  test('reports all invalid settings at once, by name', () => {
     const wrong = {
       PORT: 'many',
       APP_URL: 'tutti.example.com/path',
@@ -68,7 +68,7 @@ describe('configuration', () => {
     expect(() => loadConfig({ env: { DATA_DIR: fresh(), ...wrong } })).toThrow(/8 problems:\n {2}- PORT/)
   })
 
-  test('a secret in a problem is not shown, another value is', () => {
+  test('shows invalid values in its errors, but no secrets', () => {
     const problems = problemsOf({
       TUTTI_SECRET: 'hunter2hunter2',
       METRICS_TOKEN: 'hunter3',
@@ -79,7 +79,7 @@ describe('configuration', () => {
     expect(problems).toContain('"99999"')
   })
 
-  test('everything that is secret is marked as such', () => {
+  test('marks every secret setting as secret', () => {
     const secret = Object.entries(settings)
       .filter(([, setting]) => setting.secret)
       .map(([name]) => name)
@@ -112,13 +112,13 @@ describe('configuration', () => {
     'abababababababababababababababab',
     '0'.repeat(32),
     'x'.repeat(31),
-  ])('TUTTI_SECRET=%s is refused', (value) => {
+  ])('refuses TUTTI_SECRET=%s', (value) => {
     expect(problemsOf({ TUTTI_SECRET: value })).toEqual([
       expect.stringMatching(/^TUTTI_SECRET (must have at least 32|is a default value or too simple)/),
     ])
   })
 
-  test('a good one is taken, from the environment or a file', () => {
+  test('accepts a strong TUTTI_SECRET, from the environment or a file', () => {
     expect(problemsOf({ TUTTI_SECRET: STRONG })).toEqual([])
     const file = join(folder, 'config.env')
     writeFileSync(file, `# ours\nexport TUTTI_SECRET="${STRONG}"\n\nPORT=8080\n`)
@@ -168,7 +168,7 @@ describe('the master secret', () => {
     )
   const configIn = (dir: string, more: Record<string, string> = {}) => loadConfig({ env: { DATA_DIR: dir, ...more } })
 
-  test('is made at the first start, for the owner alone, and found at the next', async () => {
+  test('is created at the first start, readable by the owner only, and read at the next', async () => {
     const [dir, meta] = [fresh(), new Map<string, string>()]
     const first = await start(configIn(dir), meta)
     expect(first).toMatch(/^[\w-]{43}$/)
@@ -179,7 +179,7 @@ describe('the master secret', () => {
     expect(await start(configIn(fresh()), new Map())).not.toBe(first)
   })
 
-  test('the database keeps only a mark of it', async () => {
+  test('is stored in the database only as a fingerprint', async () => {
     const [dir, meta] = [fresh(), new Map<string, string>()]
     const secret = await start(configIn(dir), meta)
     expect(meta.get('secret')).toMatch(/^[0-9a-f]{64}$/)
@@ -187,13 +187,13 @@ describe('the master secret', () => {
     expect(meta.get('secret')).not.toBe(new Bun.CryptoHasher('sha256').update(secret).digest('hex'))
   })
 
-  test('from the environment it is not written down', async () => {
+  test('is not written to disk if it comes from the environment', async () => {
     const dir = fresh()
     expect(await start(configIn(dir, { TUTTI_SECRET: STRONG }), new Map())).toBe(STRONG)
     expect(existsSync(join(dir, 'secret'))).toBe(false)
   })
 
-  test('another one on the same database is refused, and changes nothing', async () => {
+  test('is refused if the database belongs to another secret, and nothing changes', async () => {
     const meta = new Map<string, string>()
     await start(configIn(fresh()), meta)
     const mark = meta.get('secret')
@@ -203,7 +203,7 @@ describe('the master secret', () => {
     expect(meta.get('secret')).toBe(mark as string)
   })
 
-  test('the shared database of these tests says the same', async () => {
+  test('is refused if the shared database of these tests has another one', async () => {
     const kept = new Proxy(driver, {
       get: (target, name) => (name === 'close' ? async () => undefined : Reflect.get(target, name, target)),
     })
@@ -213,7 +213,7 @@ describe('the master secret', () => {
     )
   })
 
-  test('a file that others can read, or that was damaged, is refused', async () => {
+  test('is refused from a file that is damaged or readable by others', async () => {
     const [dir, meta] = [fresh(), new Map<string, string>()]
     await start(configIn(dir), meta)
     chmodSync(join(dir, 'secret'), 0o640)
@@ -228,7 +228,7 @@ describe('the master secret', () => {
 describe('bearer secrets', () => {
   const kinds = Object.keys(prefixes) as SecretKind[]
 
-  test.each(kinds)('%s: a prefix, 32 letters and a checksum', (kind) => {
+  test.each(kinds)('of kind %s have a prefix, 32 letters and a checksum', (kind) => {
     const secret = newSecret(kind)
     expect(secret).toMatch(new RegExp(`^${prefixes[kind]}[0-9A-Za-z]{38}$`))
     expect(kindOf(secret)).toBe(kind)
@@ -238,7 +238,7 @@ describe('bearer secrets', () => {
     }
   })
 
-  test('no two are alike, and every letter occurs about as often', () => {
+  test('are unique, with evenly distributed letters', () => {
     const many = Array.from({ length: 2000 }, () => newSecret('api_key').slice(4, 36))
     expect(new Set(many).size).toBe(many.length)
     const counts = Map.groupBy(many.join(''), (letter) => letter)
@@ -268,7 +268,7 @@ describe('the log', () => {
     return lines.join('')
   }
 
-  test.each([true, false])('masks what looks like a secret, wherever it stands (pretty: %p)', (pretty) => {
+  test.each([true, false])('masks values that look like a secret, anywhere (pretty: %p)', (pretty) => {
     for (const secret of everySecret) {
       const places: [string, object][] = [
         [`used ${secret} twice`, {}],
@@ -293,13 +293,13 @@ describe('the log', () => {
     }
   })
 
-  test.each([true, false])('keeps counts and states, whatever they are called (pretty: %p)', (pretty) => {
+  test.each([true, false])('keeps counts and states, whatever their names (pretty: %p)', (pretty) => {
     const line = written(pretty, 'old rows removed', { oneTimeSecrets: 12, refresh_tokens: 3, password: true })
     expect(line).not.toContain('redacted')
     expect(line).toMatch(/oneTimeSecrets"?[:=]12/)
   })
 
-  test.each([true, false])('masks what has the name of one (pretty: %p)', (pretty) => {
+  test.each([true, false])('masks values with the name of a secret (pretty: %p)', (pretty) => {
     for (const name of [
       'password',
       'passwordHash',
@@ -321,7 +321,7 @@ describe('the log', () => {
     expect(written(pretty, 'x', { inner: { password: 'violet' } })).not.toContain('violet')
   })
 
-  test('masks the password of an address, and leaves the rest readable', () => {
+  test('masks the password in an address, and keeps the rest readable', () => {
     const line = written(false, 'connecting to postgres://tutti:vio%3Alet@db:5432/tutti', {
       code: 42,
       path: '/api/notes',
@@ -336,7 +336,7 @@ describe('the log', () => {
     })
   })
 
-  test('one line an entry, whatever is in it', () => {
+  test('writes one line for each entry, whatever it contains', () => {
     const line = written(false, 'a\nb', { text: 'c\r\nd\u2028' })
     expect(line.trimEnd()).not.toContain('\n')
     expect(JSON.parse(line)).toMatchObject({ message: 'a\nb', text: 'c\r\nd\u2028' })
@@ -344,7 +344,7 @@ describe('the log', () => {
 })
 
 /** Runs after everything else in this process, so it also sees what the other tests left behind. */
-describe('what is left behind', () => {
+describe('secrets after a tour of the product', () => {
   const seen = new Set<string>([PASSWORD])
   const collect = (value: unknown): void => {
     for (const found of JSON.stringify(value).matchAll(/svc_[0-9A-Za-z_]{38,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/g))
@@ -405,7 +405,7 @@ describe('what is left behind', () => {
     await t.app.driver.query(`update users set role = 'user' where id = $1`, [ada.userId])
   })
 
-  test('there is something to look for and somewhere to look', async () => {
+  test('exist, and so do the places to search', async () => {
     const { app } = await sharedApp()
     const kinds = new Set(
       [...seen].map((secret) => (secret.startsWith('eyJ') ? 'jwt' : (kindOf(secret) ?? 'password'))),
@@ -415,7 +415,7 @@ describe('what is left behind', () => {
     expect(await dump(app.driver)).toContain('api_keys {')
   })
 
-  test('no secret is in an error, a redirect or the metrics', () => {
+  test('are in no error, redirect or metric', () => {
     expect(shown.length).toBeGreaterThan(1000)
     expect(shown.filter((text) => text.includes('http_requests_total'))).toHaveLength(1)
     const found = shown.filter(
@@ -424,14 +424,14 @@ describe('what is left behind', () => {
     expect(found.map((text) => text.slice(0, 100))).toEqual([])
   })
 
-  test('no secret is in the log', () => {
+  test('are not in the log', () => {
     const log = logged.join('')
     expect([...seen, decoy].filter((secret) => log.includes(secret))).toEqual([])
     expect(leaks(log)).toEqual([])
     expect(log).not.toContain('$argon2')
   })
 
-  test('no secret is in the database', async () => {
+  test('are not in the database', async () => {
     const { app } = await sharedApp()
     const all = await dump(app.driver)
     expect([...seen].filter((secret) => all.includes(secret))).toEqual([])

@@ -24,11 +24,11 @@ describe('setting a value in JSON with comments', () => {
     expect(setJson(before, path, 1)).toBe(after)
   }) // biome-ignore format: a table
 
-  test('is refused where the path leads through something else than an object', () => {
+  test('is refused if the path leads through a value that is not an object', () => {
     for (const text of ['{"m": null}', '{"m": "x"}', '{"m": [1]}']) expect(setJson(text, ['m', 'a'], 1)).toBeUndefined()
   })
 
-  test('changes that value only, also when it is repeated', () => {
+  test('changes only that value, even when repeated', () => {
     const key = fc.constantFrom('a', 'b', 'mcpServers', 'x y', '"', '__proto__x')
     const settings = fc.dictionary(key, fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 })
     const space = fc.constantFrom<string | undefined>(undefined, '  ', '    ', '\t')

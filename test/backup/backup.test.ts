@@ -114,7 +114,7 @@ const into = (
 const held = (driver: Driver) => heldBy(dump(driver, { at: 'now' }))
 
 describe('a backup', () => {
-  test('is one file that only its owner can read, and says what it holds', async () => {
+  test('is one file that only its owner can read, and describes its contents', async () => {
     expect(statSync(saved.file).mode & 0o777).toBe(0o600)
     expect(saved.rows).toBeGreaterThan(20)
     expect(saved.bytes).toBe(statSync(saved.file).size)
@@ -129,7 +129,7 @@ describe('a backup', () => {
     expect(readdirSync(t.app.config.DATA_DIR).filter((name) => name.startsWith('backup-'))).toEqual([])
   })
 
-  test('leaves out a secret that the operator keeps elsewhere', async () => {
+  test('omits a secret that the operator keeps elsewhere', async () => {
     const secret = readFileSync(join(t.app.config.DATA_DIR, 'secret'), 'utf8').trim()
     const own = await testApp({ TUTTI_SECRET: secret, background: 'off' })
     const without = await make(systemCtx(own), { path: file('without.backup') })
@@ -138,13 +138,13 @@ describe('a backup', () => {
     await own.close()
   })
 
-  test('does not replace a file that is there', async () => {
+  test('does not replace an existing file', async () => {
     const before = readFileSync(saved.file)
     expect(await failure(make(systemCtx(t), { path: saved.file }))).toMatchObject({ code: 'conflict' })
     expect(readFileSync(saved.file)).toEqual(before)
   })
 
-  test('says what is wrong with the place', async () => {
+  test('reports what is wrong with the target path', async () => {
     const to = (path: string) => failure(make(systemCtx(t), { path }))
     expect(await to(file('no/such/folder.backup'))).toMatchObject({
       code: 'not_found',
@@ -158,7 +158,7 @@ describe('a backup', () => {
     expect((await to(closed)) as { code: string }).toMatchObject({ code: expect.stringMatching(/forbidden|not_found/) })
   })
 
-  test('when it fails, or is stopped, nothing is left of it', async () => {
+  test('leaves no file when it fails or is stopped', async () => {
     async function* failing(): AsyncGenerator<Line> {
       for await (const line of linesIn(saved.file)) {
         yield line
@@ -202,7 +202,7 @@ describe('a backup', () => {
       expect(keys.rows).toEqual(there.rows)
     }, 300_000)
 
-  test('of an older version is restored and then brought up to date', async () => {
+  test('of an older version is restored and then migrated', async () => {
     const older = migrations.slice(0, -3)
     const source = await bare(await emptyDatabase())
     await migrate(source, older)
@@ -219,7 +219,7 @@ describe('a backup', () => {
     expect((await driver.query("select value from meta where key = 'kept'")).rows).toEqual([['of old']])
   }, 300_000)
 
-  test('is refused where data is, unless it is to be replaced; what is not ours is left alone', async () => {
+  test('is not restored over existing data without --replace; tables of others stay', async () => {
     const driver = await emptyDatabase()
     await driver.exec('create table invoices (id int); insert into invoices values (7)')
     const invoices = async () => (await driver.query('select id from invoices')).rows.flat().map(Number)
@@ -248,7 +248,7 @@ describe('a backup', () => {
     expect((await planMigrations(driver, migrations)).pending).toEqual([])
   }, 300_000)
 
-  test('whose lines somebody made up reaches no table but ours', async () => {
+  test('with forged lines writes only to our tables', async () => {
     const driver = await emptyDatabase()
     await driver.exec('create table invoices (id int)')
     const { header } = await checkBackup(saved.file)
@@ -279,8 +279,8 @@ describe('a backup', () => {
   }, 300_000)
 })
 
-describe('what is not whole', () => {
-  test('a file that was cut off, or of which any one byte has changed, is refused', async () => {
+describe('a damaged backup', () => {
+  test('that was cut off, or has any changed byte, is refused', async () => {
     const whole = readFileSync(saved.file)
     const broken: Record<string, Buffer> = {
       empty: Buffer.alloc(0),
@@ -307,7 +307,7 @@ describe('what is not whole', () => {
     expect(await failure(checkBackup(folder))).toMatchObject({ message: expect.stringContaining('not a file') })
   })
 
-  test('a file that changes after it was checked does not become data that is served', async () => {
+  test('that changes after its check is never served', async () => {
     const path = file('changing.backup')
     const whole = readFileSync(saved.file)
     writeFileSync(path, whole)
@@ -328,7 +328,7 @@ describe('what is not whole', () => {
     expect((await into(driver)).rows).toBe(saved.rows)
   }, 300_000)
 
-  test('a restore that is interrupted goes on; nothing is served from it meanwhile', async () => {
+  test('whose restore was interrupted can be continued, and is not served meanwhile', async () => {
     const driver = await emptyDatabase()
     async function* cutAfter(tables: number): AsyncGenerator<Line> {
       for await (const line of linesIn(saved.file)) {
@@ -350,7 +350,7 @@ describe('what is not whole', () => {
     expect(await held(driver)).toEqual(await heldBy(linesIn(saved.file)))
   }, 300_000)
 
-  test('a small file that unpacks to one endless line is refused before it fills the memory', async () => {
+  test('that unpacks to one endless line is refused before it fills the memory', async () => {
     const path = file('bomb.backup')
     const { header } = await checkBackup(saved.file)
     const squeeze = createZstdCompress()
@@ -372,7 +372,7 @@ describe('what is not whole', () => {
     })
   }, 300_000)
 
-  test('rows that are not what they were are refused before they count', async () => {
+  test('with changed rows is refused before it takes effect', async () => {
     const driver = await emptyDatabase()
     async function* changed(): AsyncGenerator<Line> {
       for await (const line of linesIn(saved.file))
@@ -381,7 +381,7 @@ describe('what is not whole', () => {
     expect(await failure(into(driver, changed))).toMatchObject({ code: 'invalid' })
   }, 300_000)
 
-  test('one of a newer version is refused', async () => {
+  test('of a newer version is refused', async () => {
     async function* newer(): AsyncGenerator<Line> {
       for await (const line of linesIn(saved.file))
         yield 'format' in line ? { ...line, migrations: [...line.migrations, '9999_later'] } : line
@@ -394,7 +394,7 @@ describe('what is not whole', () => {
     expect(await appliedIds(driver)).toEqual([])
   }, 300_000)
 
-  test('a database of another program is left alone', async () => {
+  test('leaves the database of another program unchanged', async () => {
     const other = await bare(await emptyDatabase())
     await other.exec('create table users (id int); insert into users values (7)')
     for (const replace of [false, true])
@@ -405,8 +405,8 @@ describe('what is not whole', () => {
   }, 300_000)
 })
 
-describe('what a killed process left', () => {
-  test('copies and drafts go, but not those of a living one, nor what others put there', async () => {
+describe('files of a killed process', () => {
+  test('are removed, but not those of a running process or of others', async () => {
     const dir = t.app.config.DATA_DIR
     mkdirSync(join(dir, 'backup-abc123/db'), { recursive: true })
     mkdirSync(join(dir, 'backup-of-mine'), { recursive: true })
@@ -426,7 +426,7 @@ describe('what a killed process left', () => {
     for (const name of readdirSync(folder)) if (name.endsWith('.part')) rmSync(file(name))
   })
 
-  test('so does what went through a pipe, and what commands began in the data folder', async () => {
+  test('are removed for pipes and for commands in the data folder too', async () => {
     const dir = t.app.config.DATA_DIR
     const [now, hours, days] = [0, 2, 48].map((h) => new Date(Date.now() - h * 3_600_000)) as [Date, Date, Date]
     const there = {
@@ -446,7 +446,7 @@ describe('what a killed process left', () => {
     expect(left).toEqual(['piped-2.backup', 'replaced-2.backup.abc123.part', 'replaced-3.backup'])
   })
 
-  test('a file gets the name of a backup in one step: no moment at which there is an empty one', async () => {
+  test('never include an empty file with the name of a backup', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const steps: string[] = []
     const watched = watch(folder, (step, name) => {
@@ -460,7 +460,7 @@ describe('what a killed process left', () => {
     expect(steps).toEqual(['rename'])
   })
 
-  test('a copy that is being read is not swept', async () => {
+  test('do not include a copy that is being read', async () => {
     const making = make(systemCtx(t), { path: file('beside.backup') })
     await sweepCopies(t.app)
     await sweepCopies(t.app)
@@ -468,7 +468,7 @@ describe('what a killed process left', () => {
   })
 })
 
-describe('scheduled ones', () => {
+describe('scheduled backups', () => {
   const scheduled = async (
     name: string,
     more: Record<string, string>,
@@ -488,7 +488,7 @@ describe('scheduled ones', () => {
   }
   const there = (dir: string) => readdirSync(dir).sort()
 
-  test('are made when the last is old enough, and only so many are kept', async () => {
+  test('are made when the last one is old enough, and only BACKUP_KEEP are kept', async () => {
     await scheduled('scheduled', {}, async (timed, clock, dir) => {
       expect(await keepUp(systemCtx(timed), {})).toMatchObject({ tables: saved.tables })
       expect(await keepUp(systemCtx(timed), {})).toBeUndefined()
@@ -514,7 +514,7 @@ describe('scheduled ones', () => {
     })
   }, 300_000)
 
-  test('are made, and stay, also beside some that a wrong clock dated to the future', async () => {
+  test('are made and kept even if earlier ones have a future date', async () => {
     await scheduled('future', { BACKUP_KEEP: '1' }, async (timed, clock, dir) => {
       mkdirSync(dir)
       const mark = markOf(fingerprint(timed.app.secret))
@@ -528,7 +528,7 @@ describe('scheduled ones', () => {
     })
   }, 300_000)
 
-  test('one that fails says so and deletes none; the next try succeeds', async () => {
+  test('delete none when one fails, and the next one succeeds', async () => {
     await scheduled('failing', { BACKUP_KEEP: '1' }, async (timed, clock, dir) => {
       const good = await keepUp(systemCtx(timed), {})
       clock.forward({ minutes: 24 * 60 })
@@ -541,7 +541,7 @@ describe('scheduled ones', () => {
     })
   }, 300_000)
 
-  test('are no job of an instance without a folder for them', async () => {
+  test('do not run without BACKUP_DIR', async () => {
     const names = (app: TestApp) => app.app.jobs.insert(app.app.driver, [{ name: 'backups.keepUp', data: {} }])
     expect(await failure(names(t))).toMatchObject({ message: expect.stringContaining('not defined') })
   })

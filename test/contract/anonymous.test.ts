@@ -40,7 +40,7 @@ describe('a call without a credential', () => {
   const anonymous = routes.filter(isPublic)
   const creating = ['POST /api/auth/register']
 
-  test('leaves no entry, whatever it asks for', async () => {
+  test('leaves no audit entry, whatever it requests', async () => {
     expect(anonymous.length).toBeGreaterThan(30)
     const found: string[] = []
     for (const route of anonymous.filter((r) => !creating.includes(nameOf(r)))) {
@@ -51,7 +51,7 @@ describe('a call without a credential', () => {
     expect(found).toEqual([])
   })
 
-  test('nor do the steps of a sign-in that nobody finishes', async () => {
+  test('leaves no audit entry for a sign-in that is never finished', async () => {
     const before = await last()
     const { body: device } = await call(t, 'POST', '/api/auth/device/request', { clientName: 'laptop' })
     for (let i = 0; i < 3; i++) await call(t, 'POST', '/api/auth/device/poll', { deviceCode: device.deviceCode })
@@ -61,7 +61,7 @@ describe('a call without a credential', () => {
     expect(await since(before)).toEqual([])
   })
 
-  test('except about an account that exists, as often as its limits allow', async () => {
+  test('leaves an audit entry about an existing account, as often as the rate limits allow', async () => {
     const reasons: [type: string, path: string, body: object][] = [
       // Five wrong passwords in 15 minutes.
       ['auth.sign_in_failed', '/api/auth/login', { email: known.email, password: 'wrong wrong wrong' }],
@@ -84,6 +84,6 @@ describe('a call without a credential', () => {
   })
 })
 
-test('every answer above is one that the document promises', () => {
+test('every response in this file matches the OpenAPI document', () => {
   expect(broken).toEqual([])
 })

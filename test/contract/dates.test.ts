@@ -17,7 +17,7 @@ function timesIn(schema: TSchema | undefined, name = ''): [string, string][] {
   return [...parts.flatMap(([key, part]) => timesIn(part, key)), ...options.flatMap((option) => timesIn(option, name))]
 }
 
-test('no route and no tool takes times in another way', () => {
+test('every route and tool uses the same schema for times', () => {
   const inputs = [
     ...routes.flatMap((route) =>
       [route.hooks.body, route.hooks.query].map((schema) => [nameOf(route), schema] as const),
@@ -29,7 +29,7 @@ test('no route and no tool takes times in another way', () => {
   expect(found.filter(([, , format]) => format !== 'date-or-time')).toEqual([])
 })
 
-test('every list that is narrowed by time takes a date, and means its midnight in UTC', async () => {
+test('every list that filters by time accepts a date and reads it as midnight UTC', async () => {
   const a = await world(t)
   const admin = await person(t, { admin: true })
   const narrowed = routes.flatMap((route) => timesIn(route.hooks.query).map(([name]) => [route, name] as const))
@@ -42,7 +42,7 @@ test('every list that is narrowed by time takes a date, and means its midnight i
   }
 })
 
-test('what is stored is an instant, from the web API and from a tool', async () => {
+test('the web API and the tools store a date as an instant', async () => {
   const ada = await person(t)
   const project = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Dates') })).body.id
   const midnight = '2026-11-20T00:00:00.000Z'

@@ -113,7 +113,7 @@ const refusedStatus = [403, 404]
 describe('an API key that is limited to a project', () => {
   const withIds = routes.filter((route) => route.path.includes(':') && !isPublic(route))
 
-  test('finds and changes nothing else by the ids in a path', () =>
+  test('gets 404 for ids of other projects in the path', () =>
     unchanged(async (wrong) => {
       for (const from of [hidden, { ...hidden, paths: { ...hidden.paths, ...hidden.also } }])
         for (const route of withIds.filter((one) => !isSocket(one))) {
@@ -124,7 +124,7 @@ describe('an API key that is limited to a project', () => {
         }
     }))
 
-  test('sees of public routes what anybody sees', async () => {
+  test('sees on public routes what an anonymous caller sees', async () => {
     const wrong = new Wrong()
     for (const route of routes.filter((one) => isPublic(one) && one.method === 'GET')) {
       const path = fill(route.path, hidden)
@@ -134,7 +134,7 @@ describe('an API key that is limited to a project', () => {
     expect(wrong.list).toEqual([])
   })
 
-  test('names nothing else in a body, in one of its own projects', () =>
+  test('gets 404 for ids of other projects in a body', () =>
     unchanged(async (wrong) => {
       for (const route of routes.filter((one) => isForKeys(one) && !isSocket(one)))
         for (const name of idFields(route.hooks.body)) {
@@ -152,7 +152,7 @@ describe('an API key that is limited to a project', () => {
         }
     }))
 
-  test('names nothing else in lists of ids', () =>
+  test('cannot name other projects in lists of ids', () =>
     unchanged(async (wrong) => {
       const { task, feature } = hidden.fields
       for (const [method, path, body] of [
@@ -173,7 +173,7 @@ describe('an API key that is limited to a project', () => {
       expect(batch.body).toMatchObject({ items: [{ id: task, problem: { status: 404 } }] })
     }))
 
-  test('restores nothing else, and does not see it in the trash', async () => {
+  test('neither sees nor restores deleted records of other projects', async () => {
     const { owner } = hidden
     const make = async (path: string, body: object) => (await owner.fetch<{ id: string }>('POST', path, body)).body.id
     const gone = [
@@ -190,7 +190,7 @@ describe('an API key that is limited to a project', () => {
     })
   })
 
-  test('completes a task for which one of another project waits, without seeing that one', async () => {
+  test('completes a task that blocks a task of another project, without seeing that task', async () => {
     const { owner } = hidden
     const make = async (where: string, body: object) =>
       (await owner.fetch<{ id: string }>('POST', `/api/projects/${where}/tasks`, body)).body.id
@@ -208,7 +208,7 @@ describe('an API key that is limited to a project', () => {
 
   const reads = routes.filter((one) => isForKeys(one) && !isWrite(one) && !isLive(one))
 
-  test('is compared with one that shows the rest of the team', async () => {
+  test('is compared with an unlimited key that does see the rest of the team', async () => {
     const shown: string[] = []
     const { owner } = hidden
     const { body } = await owner.fetch<{ token: string }>('POST', '/api/settings/api-keys', { name: 'whole' })
@@ -220,7 +220,7 @@ describe('an API key that is limited to a project', () => {
     expect(shown.length).toBeGreaterThan(10)
   })
 
-  test('lists, counts and searches nothing else', async () => {
+  test('lists, counts and finds only records of its project', async () => {
     const wrong = new Wrong()
     for (const route of reads) {
       const fields = Object.keys(hooksOf(route))
@@ -257,7 +257,7 @@ describe('an API key that is limited to a project', () => {
       expect([path, await count(key, `${path}?total=true`)]).toEqual([path, n])
   })
 
-  test('creates nothing without a project', () =>
+  test('cannot create records outside a project', () =>
     unchanged(async (wrong) => {
       const writes = routes.filter((one) => isForKeys(one) && isWrite(one) && !one.path.includes(':') && !isLive(one))
       // A batch answers for each record, and the loop above names them.
@@ -322,7 +322,7 @@ const isRefused = ({ result }: Called): boolean => result.isError === true || Ob
 describe.each(['token', 'grant'] as const)('an MCP %s that is limited to a project', (kind) => {
   const referring = tools.filter((tool) => references(tool).length > 0)
 
-  test('finds and changes nothing else by the arguments of a tool', () =>
+  test('gets not_found for records of other projects in the arguments of a tool', () =>
     unchanged(async (wrong) => {
       for (const tool of referring) {
         const args = argumentsOf(tool, hidden)
@@ -339,7 +339,7 @@ describe.each(['token', 'grant'] as const)('an MCP %s that is limited to a proje
       }
     }))
 
-  test('lists and searches nothing else', async () => {
+  test('lists and finds only records of its project', async () => {
     const wrong = new Wrong()
     const least = (tool: Tool) => (((tool.input.required ?? []) as string[]).includes('query') ? { query: WORD } : {})
     for (const tool of tools.filter((one) => one.action.kind === 'read')) {
@@ -374,7 +374,7 @@ describe.each(['token', 'grant'] as const)('an MCP %s that is limited to a proje
     expect(wrong.list).toEqual([])
   })
 
-  test('lists no tool that it cannot use in a project', async () => {
+  test('lists only tools that it can use in a project', async () => {
     const { result } = await rpc(bearers[kind], 'tools/list', {})
     const names = result.tools?.map(({ name }) => name) ?? []
     expect(names).toContain('create_task')
@@ -383,7 +383,7 @@ describe.each(['token', 'grant'] as const)('an MCP %s that is limited to a proje
     ).toEqual([])
   })
 
-  test('creates nothing without a project, and creates in its project', async () => {
+  test('creates records in its project, and none outside a project', async () => {
     const attempts = [
       ['create_project', { name: 'Another' }],
       ['create_agent', { name: 'Another' }],
@@ -408,7 +408,7 @@ describe.each(['token', 'grant'] as const)('an MCP %s that is limited to a proje
 describe('copies, exports and streams of a credential that is limited to a project', () => {
   const device = { name: 'laptop', platform: 'linux x64', schema: '2026-11-16' }
 
-  test('contain nothing else', async () => {
+  test('contain only records of the project', async () => {
     const wrong = new Wrong()
     const registered = await key.fetch<{ deviceId: string; containers: string[] }>(
       'POST',
@@ -439,7 +439,7 @@ describe('copies, exports and streams of a credential that is limited to a proje
     expect(wrong.list).toEqual([])
   })
 
-  test('a device pushes nothing else', async () => {
+  test('accept from a device only changes of the project', async () => {
     const { body } = await key.fetch<{ deviceId: string }>('POST', '/api/sync/devices/register', device)
     // A token of the same person, without a limit.
     const via = hidden.paths['/api/mcp-tokens/:id']
@@ -476,7 +476,7 @@ describe('copies, exports and streams of a credential that is limited to a proje
     expect(await recordTables()).toEqual(before)
   })
 
-  test('a WebSocket and a stream get events of the project only', async () => {
+  test('send only events of the project over a WebSocket and an event stream', async () => {
     const { body: issued } = await key.fetch<{ ticket: string }>('POST', '/api/ws/ticket')
     const client = await LiveClient.open(t, keySecret, `?ticket=${issued.ticket}`)
     const { organizationId, userId } = hidden.owner
@@ -518,6 +518,6 @@ const recordTables = async () => {
   return { projects, tasks, notes, agents, skills }
 }
 
-test('every answer above is one that the document promises', () => {
+test('every response in this file matches the OpenAPI document', () => {
   expect(broken).toEqual([])
 })

@@ -106,19 +106,19 @@ async function run(calls: readonly Call[], pathFor = (path: string) => path): Pr
   expect(answered).toBeGreaterThan(calls.length * 0.8)
 }
 
-describe('nothing holds the event loop for 50 ms or the embedded database for 500 ms of CPU', () => {
-  test('no write of the content', () => {
+describe('the event loop is held for less than 50 ms of CPU, and the embedded database for less than 500 ms', () => {
+  test('by every write of the largest contents', () => {
     expect(slowWrites).toEqual([])
     expect(made).toBeGreaterThan(50)
   })
-  test('no route that reads', () => run(routeCalls(t.server.routes, w)), 300_000)
-  test('no tool that reads', () => run(toolCalls(w)), 300_000)
-  test('no prompt and no resource', () => {
+  test('by every route that reads', () => run(routeCalls(t.server.routes, w)), 300_000)
+  test('by every tool that reads', () => run(toolCalls(w)), 300_000)
+  test('by every prompt and resource', () => {
     const kinds = records.all.filter(({ resource }) => resource).map(({ kind }) => kind)
     return run(offerCalls(w, kinds))
   }, 300_000)
-  test('no page', () => run(pageCalls()), 300_000)
-  test('no page of the public site, although no text is rendered yet', () => {
+  test('by every page', () => run(pageCalls()), 300_000)
+  test('by every page of the public site, before any text is rendered', () => {
     const calls = siteCalls(w)
     expect(calls.length).toBeGreaterThan(10)
     let turn = 0
@@ -131,7 +131,7 @@ describe('nothing holds the event loop for 50 ms or the embedded database for 50
   }, 300_000)
 })
 
-test('what anyone may send costs at most 50 ms of CPU, hashing of passwords aside', async () => {
+test('a request without a credential costs at most 50 ms of CPU, apart from password hashing', async () => {
   const slow: string[] = []
   const calls = anonymousWrites(t.server.routes, w)
   expect(calls.length).toBeGreaterThan(20)
@@ -144,7 +144,7 @@ test('what anyone may send costs at most 50 ms of CPU, hashing of passwords asid
   expect(slow).toEqual([])
 }, 300_000)
 
-test('no field takes 50 ms of CPU to check, whatever is in it', () => {
+test('validating a field takes less than 50 ms of CPU, whatever it contains', () => {
   const slow: string[] = []
   const texts = flavours.map((flavour) => textOf({ ...flavour, width: 1 }, 50_000))
   for (const [name, schema] of inputSchemas(t.server.routes))
@@ -165,7 +165,7 @@ const cost = (schema: Parameters<typeof check>[0], value: unknown): number => {
   return mainThread() - begun
 }
 
-describe('others are answered meanwhile', () => {
+describe('other requests are answered', () => {
   /**
    * Starts the work, then the request, and expects that the request ends first and that the event loop never stands
    * still for long. The operating system may let the work run first now and then, so this holds in one of 20 races.
@@ -188,12 +188,12 @@ describe('others are answered meanwhile', () => {
     expect(isFair() ? [] : races).toEqual([])
   }
 
-  test('while the database computes', async () => {
+  test('while the database runs a heavy statement', async () => {
     const heavy = () => t.app.driver.query('select count(*) from generate_series(1, 2000000)')
     await race(heavy, '/health/live')
   })
 
-  test('while two versions of a spec are compared', async () => {
+  test('while two long versions of a spec are compared', async () => {
     const spec = w.rows.get('/api/specs/:id')?.at(-1)
     const heavy = () => handled(t, 'GET', `/api/specs/${spec}/compare?from=1&to=2`, undefined, headersOf(w.owner))
     await race(heavy, '/health')

@@ -48,8 +48,8 @@ function* nodes(node: Json, at = '#'): Generator<[string, Record<string, Json>]>
   for (const [name, inner] of Object.entries(node)) yield* nodes(inner, `${at}/${name}`)
 }
 
-describe('the document', () => {
-  test('is OpenAPI 3.1', () => {
+describe('the OpenAPI document', () => {
+  test('is valid OpenAPI 3.1', () => {
     expect(document.openapi).toMatch(/^3\.1\.\d+$/)
     expect(Object.keys(document).sort()).toEqual(['components', 'info', 'openapi', 'paths', 'security', 'servers'])
     expect(fields(document.info)).toMatchObject({ title: 'Tutti', version: API_VERSION, license: { name: 'MIT' } })
@@ -62,26 +62,26 @@ describe('the document', () => {
     }
   })
 
-  test('holds every route, and nothing else', () => {
+  test('lists exactly the routes of the server', () => {
     const written = Object.entries(fields(document.paths)).flatMap(([path, item]) =>
       Object.keys(fields(item)).map((kind) => `${kind.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
     )
     expect(written.sort()).toEqual(routes.map(nameOf).sort())
   })
 
-  test('every reference points somewhere', () => {
+  test('contains no dangling reference', () => {
     const refs = [...nodes(document)].filter(([, node]) => typeof node.$ref === 'string')
     expect(refs.length).toBeGreaterThan(100)
     for (const [at, node] of refs) expect(() => resolve(document, node.$ref as string), at).not.toThrow()
   })
 
-  test('operation ids are unique and are the call: `notes.create`', () => {
+  test('has unique operation ids that name the call: `notes.create`', () => {
     const ids = operations.map(([, , o]) => o.operationId)
     expect(new Set(ids).size).toBe(ids.length)
     for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z]*\.[a-z][A-Za-z]*$/)
   })
 
-  test.each(operations)('%s says what it does, takes and answers', (_name, route, o) => {
+  test.each(operations)('describes what %s does, accepts and returns', (_name, route, o) => {
     expect(o.summary).toMatch(/^[A-Z].{5,99}[^.]$/)
     expect(o.tags).toEqual([o.operationId.split('.')[0] as string])
     expect(o.description.length).toBeGreaterThan(10)
@@ -114,7 +114,7 @@ describe('the document', () => {
     }
   })
 
-  test.each(operations)('%s: its examples fit its schemas', (_name, _route, o) => {
+  test.each(operations)('has examples of %s that match its schemas', (_name, _route, o) => {
     const examples: [string, Json, Json | undefined][] = [
       ...(o.parameters ?? [])
         .filter((p) => p.in !== 'header')
@@ -134,7 +134,7 @@ describe('the document', () => {
     }
   })
 
-  test('every object says what may be in it: nothing unknown is let in or out', () => {
+  test('has only closed objects: unknown fields are neither accepted nor returned', () => {
     const open: string[] = []
     for (const [name, , o] of operations) {
       const schemas = [
@@ -148,7 +148,7 @@ describe('the document', () => {
     expect(open).toEqual([])
   })
 
-  test('error codes are the closed list', () => {
+  test('lists exactly the known error codes', () => {
     expect(fields(fields(fields(fields(document.components).schemas).Problem).properties).code).toEqual({
       type: 'string',
       enum: Object.keys(codes),
@@ -156,7 +156,7 @@ describe('the document', () => {
   })
 })
 
-describe('what it promises', () => {
+describe('the promises of the OpenAPI document', () => {
   let a: World
   let admin: Person
   beforeAll(async () => {
@@ -388,7 +388,7 @@ describe('what it promises', () => {
     if (told.rows.length === 0) silent.push(nameOf(route))
   }
 
-  test('every route does what it says, and answers as it says', async () => {
+  test('every route does and returns what its operation says', async () => {
     const wrong = new Wrong()
     for (const route of routes
       // A backup needs a folder for it, as test/features/admin-operations.test.ts has one.
@@ -420,12 +420,12 @@ describe('what it promises', () => {
     expect(wrong.list).toEqual([])
   })
 
-  test('every change of a record is told', () => {
+  test('every change of a record emits an event', () => {
     // These change nothing here: nothing is deleted, nobody holds the task, there is no next one, a number was asked for, a file only made.
     expect(silent.filter((name) => !/\/(restore|release|next|clear|agents-md)$/.test(name))).toEqual([])
   })
 
-  test('every answer is one that the document promises', () => {
+  test('every response matches the document', () => {
     expect(broken).toEqual([])
   })
 })

@@ -35,11 +35,11 @@ const allowed = (route: RouteLike) => whoMayCall(route, a, admin)
 /** Forms with a file have tests of their own: test/features/uploads.test.ts. */
 const withBody = routes.filter((route) => route.hooks.body && !isUpload(route.hooks))
 
-test('there are routes to look at', () => {
+test('the loop covers many routes', () => {
   expect(withBody.length).toBeGreaterThan(10)
 })
 
-test('without a credential: 401 before anything else is looked at', async () => {
+test('a request without a credential gets 401 before anything else is checked', async () => {
   const wrong = new Wrong()
   const problems: string[] = []
   for (const route of routes.filter((r) => !isPublic(r))) {
@@ -66,8 +66,8 @@ test('without a credential: 401 before anything else is looked at', async () => 
   expect(problems).toEqual([])
 })
 
-describe('what may be sent', () => {
-  test('the documented example of every body is one that its schema takes', () => {
+describe('validation of a body', () => {
+  test('accepts the documented example of every body', () => {
     for (const route of withBody)
       expect([nameOf(route), check(route.hooks.body as TSchema, exampleOf(route.hooks.body as TSchema))]).toEqual([
         nameOf(route),
@@ -75,7 +75,7 @@ describe('what may be sent', () => {
       ])
   })
 
-  test('an unknown field is refused by name', async () => {
+  test('refuses an unknown field and names it', async () => {
     const wrong = new Wrong()
     for (const route of withBody) {
       const answer = await ask(route, allowed(route), fill(route.path, a), { ...bodyOf(route, a), surprise: 1 })
@@ -87,7 +87,7 @@ describe('what may be sent', () => {
     expect(wrong.list).toEqual([])
   })
 
-  test('no column can be set that the schema does not name', async () => {
+  test('refuses columns that the schema does not name', async () => {
     const columns = (await columnNames(t.app.driver)).flatMap((name) => [
       name,
       name.replace(/_(\w)/g, (_, c: string) => c.toUpperCase()),
@@ -136,7 +136,7 @@ describe('what may be sent', () => {
     expect(missed).toEqual([])
   })
 
-  test('every required field is required', async () => {
+  test('requires every required field', async () => {
     const wrong = new Wrong()
     for (const route of withBody) {
       const body = bodyOf(route, a) as Record<string, unknown>
@@ -151,7 +151,7 @@ describe('what may be sent', () => {
     expect(wrong.list).toEqual([])
   })
 
-  test('a value of another type is refused where it stands, and never turned into the right one', async () => {
+  test('refuses a value of the wrong type instead of converting it, and points to the field', async () => {
     const values = [42.5, '5', 'true', '', true, null, ['zz'], [['zz']], { zz: 1 }, -1, 1e300]
     const wrong = new Wrong()
     let sent = 0
@@ -192,7 +192,7 @@ describe('what may be sent', () => {
     expect(sent).toBeGreaterThan(200)
   })
 
-  test('a body that is no object is refused', async () => {
+  test('refuses a body that is not an object', async () => {
     const wrong = new Wrong()
     for (const route of withBody)
       for (const body of ['null', '[]', '"text"', '1', 'true'])
@@ -200,7 +200,7 @@ describe('what may be sent', () => {
     expect(wrong.list).toEqual([])
   })
 
-  test('an absent body is an empty one: it does what {} does, or names what is missing', async () => {
+  test('treats an absent body as {}', async () => {
     const alone = await person(t)
     const wrong: string[] = []
     let optional = 0
@@ -221,6 +221,6 @@ describe('what may be sent', () => {
   })
 })
 
-test('every answer above is one that the document promises', () => {
+test('every response in this file matches the OpenAPI document', () => {
   expect(broken).toEqual([])
 })

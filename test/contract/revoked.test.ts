@@ -100,7 +100,7 @@ const feeds = [
   'list_tasks',
 ]
 
-describe('nothing is left to read', () => {
+describe('nothing remains readable', () => {
   test.each<[string, readonly RecordName[], (at: Room) => Promise<{ status: number }>]>([
     [
       'for a member who was removed from the team',

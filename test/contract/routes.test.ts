@@ -54,12 +54,12 @@ function worthSending(schema: TSchema | undefined, values: readonly string[]): s
   return [...values.filter(isFine), ...(refused.length > 0 ? [refused[turn++ % refused.length] as string] : [])]
 }
 
-describe('who may call', () => {
-  test('there are routes to look at', () => {
+describe('access to routes', () => {
+  test('the loop covers many routes', () => {
     expect(routes.length).toBeGreaterThan(40)
   })
 
-  test('every route has a policy, and the server does not start with one that has none', () => {
+  test('every route has a rule, and the server does not start if one has none', () => {
     const list = features as unknown as { name: string; routes: (http: Http) => AnyElysia }[]
     list.push({ name: 'bare', routes: (http) => http.get('/api/bare', () => 'open to all') })
     try {
@@ -70,7 +70,7 @@ describe('who may call', () => {
     expect(() => buildHttp(t.app)).not.toThrow()
   })
 
-  test('a public route lets anyone in, also with a credential that is no longer good', async () => {
+  test('a public route accepts anyone, even with an expired credential', async () => {
     const wrong = new Wrong()
     const open = routes.filter(isPublic)
     expect(open.length).toBeGreaterThan(5)
@@ -91,8 +91,8 @@ describe('who may call', () => {
   })
 })
 
-describe('what may be sent', () => {
-  test('an unknown query parameter is refused by name', async () => {
+describe('validation of parameters', () => {
+  test('refuses an unknown query parameter and names it', async () => {
     const wrong = new Wrong()
     for (const route of routes) {
       const answer = await ask(route, allowed(route), `${fill(route.path, a)}?surprise=1`, bodyOf(route, a))
@@ -103,7 +103,7 @@ describe('what may be sent', () => {
     expect(wrong.list).toEqual([])
   })
 
-  test('a query parameter out of its range is refused by name, a hostile one never breaks anything', async () => {
+  test('refuses a query parameter out of its range and names it; hostile values cause no error 500', async () => {
     const wrong = new Wrong()
     const listing = routes.filter((route) => route.hooks.query && properties(route.hooks.query).length > 0)
     expect(listing.length).toBeGreaterThan(5)
@@ -161,7 +161,7 @@ describe('what may be sent', () => {
     expect(wrong.list).toEqual([])
   })
 
-  test('a hostile path parameter is refused or finds nothing', async () => {
+  test('refuses a hostile path parameter or returns 404', async () => {
     const wrong = new Wrong()
     const hostile = [
       '%00',
@@ -197,12 +197,12 @@ describe('what may be sent', () => {
   })
 })
 
-describe('what there is', () => {
-  test('docs/routes.md lists every route: `bun cli/dev/routes.ts` writes it', async () => {
+describe('the list of routes', () => {
+  test('is complete in docs/routes.md, which `bun cli/dev/routes.ts` writes', async () => {
     expect(await Bun.file('docs/routes.md').text()).toBe(routesPage())
   })
 
-  test('the routes, who may call them, and the actions they call', () => {
+  test('matches the snapshot of routes, rules and actions', () => {
     const lines = routes.map((route) => {
       const rule = ruleOf(route)
       const { kinds, scope, role, admin, account, limited } = rule
@@ -283,7 +283,7 @@ describe('what there is', () => {
     GET /api/agents  POST /api/agents  GET /api/agents/:id  PUT /api/agents/:id  DELETE /api/agents/:id  GET /api/agents/public/:slug
     GET /api/activities  POST /api/activities  GET /api/activities/:id  GET /api/links  POST /api/links  DELETE /api/links`
 
-  test('every promised endpoint exists', async () => {
+  test('contains every promised endpoint', async () => {
     const promised = contract.trim().split(/\s{2,}/)
     const known = new Set(routes.map(nameOf))
     const missing: string[] = []
@@ -298,6 +298,6 @@ describe('what there is', () => {
   })
 })
 
-test('every answer above is one that the document promises', () => {
+test('every response in this file matches the OpenAPI document', () => {
   expect(broken).toEqual([])
 })

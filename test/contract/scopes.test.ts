@@ -58,7 +58,7 @@ const rpc = (token: string, method: string, params: object) =>
 const callTool = (token: string, tool: Tool) =>
   rpc(token, 'tools/call', { name: tool.name, arguments: argumentsOf(tool, a) })
 
-test.each(scopes)('%s shows no other kind', async (scope) => {
+test.each(scopes)('the scope %s shows no other kind of record', async (scope) => {
   const key: Pick<Person, 'fetch'> = await keyOf(a.owner, [scope])
   const token = await mcpToken(t, a.owner, { scopes: [scope] })
   const wrong: string[] = []
@@ -87,7 +87,7 @@ function withSearch(route: RouteLike): string {
   return 'q' in ((route.hooks.query?.properties ?? {}) as object) ? `${path}?q=${q}` : path
 }
 
-test('notifications about what a key may not read are neither counted nor marked as read by it', async () => {
+test('a key neither counts nor marks as read notifications about records that it cannot read', async () => {
   const key = await keyOf(a.owner, ['notifications:write'])
   const unread = async (who: Pick<Person, 'fetch'>) =>
     (await who.fetch<{ unread: number }>('GET', '/api/notifications/count')).body.unread
@@ -97,7 +97,7 @@ test('notifications about what a key may not read are neither counted nor marked
   expect(await unread(a.owner)).toBe(2)
 })
 
-test('who holds a task or a memory is named without the scope to read agents', async () => {
+test('a key without the scope to read agents still sees the names of holders', async () => {
   const make = async <T>(path: string, body: object): Promise<T> => {
     const answer = await a.owner.fetch<T>('POST', path, body)
     expect({ path, status: answer.status }).toEqual({ path, status: 201 })
@@ -114,7 +114,7 @@ test('who holds a task or a memory is named without the scope to read agents', a
   expect(found.body.items.map(({ origin }) => origin.split(',')[0])).toEqual(['agent Grete'])
 })
 
-test('a refusal does not name a project that the key may not read', async () => {
+test('an error does not name a project that the key cannot read', async () => {
   const kinds = ['project', 'epic', 'story', 'task', 'feature'] as const
   const { project, task, feature } = await oneOfEach(a.owner, { kinds, words: (kind) => titled(words[kind])(kind) })
   const other = (await a.owner.fetch<{ id: string }>('POST', '/api/projects', { name: words.project })).body
@@ -136,7 +136,7 @@ test('a refusal does not name a project that the key may not read', async () => 
   }
 })
 
-test('a tool that does not find a task names others only to a token that may read tasks', async () => {
+test('a not_found error suggests tasks only to a token that can read tasks', async () => {
   const project = (await a.owner.fetch<{ id: string }>('POST', '/api/projects', { name: 'Near' })).body.id
   const path = `/api/projects/${project}/tasks`
   const { key } = (await a.owner.fetch<{ key: string }>('POST', path, { title: words.task })).body
@@ -151,7 +151,7 @@ test('a tool that does not find a task names others only to a token that may rea
   }
 })
 
-test('what a change returns shows no other kind', async () => {
+test('the response to a change shows no other kind of record', async () => {
   const wrong: string[] = []
   const rank = (method: string) => (method === 'DELETE' ? 1 : 0)
   const writes = routes

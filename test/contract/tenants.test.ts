@@ -71,19 +71,19 @@ const propertiesOf = (schema: TSchema | undefined): Record<string, unknown> =>
   schema?.properties ?? (schema?.anyOf as TSchema[] | undefined)?.[0]?.properties ?? {}
 
 describe("another tenant's ids", () => {
-  test('there are routes with ids, and rows to fill them with', () => {
+  test('the loop has routes with ids, and records for them', () => {
     expect(withIds.length).toBeGreaterThan(20)
     for (const route of withIds) expect(fill(route.path, a)).not.toContain(':')
   })
 
-  test('the owner finds the rows that the others are looking for', async () => {
+  test('the owner finds these records', async () => {
     const wrong = new Wrong()
     for (const route of withIds.filter((r) => r.method === 'GET' && !isPublic(r) && own(r) && !isLive(r)))
       wrong.check(nameOf(route), await ask(route, a.owner, fill(route.path, a)), 200)
     expect(wrong.list).toEqual([])
   })
 
-  test('in the path: 404, for an administrator-only route 403', () =>
+  test('get 404 in the path, and 403 on routes for administrators', () =>
     unchanged(async (wrong) => {
       for (const from of [a, { ...a, paths: { ...a.paths, ...a.also } }])
         for (const route of withIds) {
@@ -95,14 +95,14 @@ describe("another tenant's ids", () => {
         }
     }))
 
-  test('an instance administrator sees no more of a team than anybody else', () =>
+  test('get 404 for an administrator of the server too', () =>
     unchanged(async (wrong) => {
       // They look at posts of the community before others do, and these are of no team.
       for (const route of withIds.filter((r) => own(r) && !r.path.includes('/community/')))
         wrong.check(nameOf(route), await ask(route, admin, fill(route.path, a), bodyOf(route, b)), 404)
     }))
 
-  test('among own ids in the path: the ids of a path must belong together', () =>
+  test('get 404 beside own ids in the path: the ids of a path must belong together', () =>
     unchanged(async (wrong) => {
       const nested = withIds.filter((route) => paramsOf(route.path).length > 1 && own(route))
       expect(nested.length).toBeGreaterThan(1)
@@ -118,7 +118,7 @@ describe("another tenant's ids", () => {
         }
     }))
 
-  test('in the body: 404', () =>
+  test('get 404 in the body', () =>
     unchanged(async (wrong) => {
       const naming = routes.filter((route) => idFields(route.hooks.body).length > 0)
       expect(naming.length).toBeGreaterThan(3)
@@ -141,7 +141,7 @@ describe("another tenant's ids", () => {
         }
     }))
 
-  test('as a filter: an empty list; 404 where one thing is asked for', async () => {
+  test('as a filter give an empty list, or 404 where a single record is requested', async () => {
     const wrong = new Wrong()
     for (const route of routes.filter(own))
       for (const name of idFields(route.hooks.query)) {
@@ -155,7 +155,7 @@ describe("another tenant's ids", () => {
     expect(wrong.list).toEqual([])
   })
 
-  test('as X-Organization-Id: 404, whatever is asked', () =>
+  test('get 404 as X-Organization-Id, on every route', () =>
     unchanged(async (wrong) => {
       for (const route of routes.filter((r) => !isPublic(r)))
         for (const organization of [a.owner.organizationId, 'zz', ''])
@@ -166,7 +166,7 @@ describe("another tenant's ids", () => {
           )
     }))
 
-  test('lists show own rows only', async () => {
+  test('never appear in lists', async () => {
     const words = /^\/api\/docs|:provider$|:kind$|:key$|:n$/
     const foreign = [
       ...Object.values(a.also),
@@ -187,10 +187,10 @@ describe("another tenant's ids", () => {
   })
 })
 
-describe('rights that are missing', () => {
+describe('missing permissions', () => {
   const writes = routes.filter((route) => isWrite(route) && !isPublic(route))
 
-  test('a viewer writes nothing: 403', () =>
+  test('a viewer gets 403 for every write', () =>
     unchanged(async (wrong) => {
       const ofTeam = writes.filter((route) => ruleOf(route).role)
       expect(ofTeam.length).toBeGreaterThan(8)
@@ -215,7 +215,7 @@ describe('rights that are missing', () => {
       }
     }))
 
-  test('a viewer reads what the team has', async () => {
+  test('a viewer reads the records of the team', async () => {
     const wrong = new Wrong()
     // A work session is its worker's, and a token, a view or a chat its user's.
     const isOthers = (r: RouteLike) => /^\/api\/(sessions|mcp-tokens|views|ai|workspace-invites)\//.test(r.path)
@@ -227,7 +227,7 @@ describe('rights that are missing', () => {
     expect(wrong.list).toEqual([])
   })
 
-  test('a key that may only read writes nothing, and reads', async () => {
+  test('a read-only key reads, and gets 403 for every write', async () => {
     const key = await keyOf(a.owner, ['read'])
     await unchanged(async (wrong) => {
       for (const route of writes.filter((r) => !isLive(r) && !isCopy(r)))
@@ -238,7 +238,7 @@ describe('rights that are missing', () => {
     })
   })
 
-  test('a scope for one resource is none for another', async () => {
+  test('a scope for one resource gives no access to another', async () => {
     for (const scope of ['notes:write', 'projects:write']) {
       const resource = scope.split(':')[0]
       const key = await keyOf(a.owner, [scope])
@@ -257,7 +257,7 @@ describe('rights that are missing', () => {
     }
   })
 
-  test('an API key does nothing that only a person may do', async () => {
+  test('an API key is refused where a person is required', async () => {
     const key = await keyOf(a.owner, ['write'])
     await unchanged(async (wrong) => {
       const personal = writes.concat(routes).filter((r) => !isPublic(r) && !ruleOf(r).kinds.includes('api_key'))
@@ -269,7 +269,7 @@ describe('rights that are missing', () => {
     })
   })
 
-  test('an MCP token opens nothing on the web API', async () => {
+  test('an MCP token is refused by the web API', async () => {
     const token = withToken(await mcpToken(t, a.owner))
     await unchanged(async (wrong) => {
       for (const route of routes.filter((r) => !isPublic(r)))
@@ -277,7 +277,7 @@ describe('rights that are missing', () => {
     })
   })
 
-  test('refresh and set-up tokens are no credentials', async () => {
+  test('refresh and set-up tokens are refused as credentials', async () => {
     const wrong = new Wrong()
     const me = routes.find((r) => nameOf(r) === 'GET /api/auth/me') as RouteLike
     wrong.check('refresh token', await ask(me, withToken(a.owner.refreshToken), '/api/auth/me'), 401)
@@ -285,7 +285,7 @@ describe('rights that are missing', () => {
     expect(wrong.list).toEqual([])
   })
 
-  test('routes for administrators are for nobody else', async () => {
+  test('routes for administrators refuse everyone else', async () => {
     const key = await keyOf(admin, ['write'])
     await unchanged(async (wrong) => {
       const forAdmins = routes.filter((r) => ruleOf(r).admin)
@@ -304,7 +304,7 @@ describe('rights that are missing', () => {
   })
 })
 
-test('a guest who is a viewer of a shared workspace reads its project, and changes nothing', async () => {
+test('a viewer through a shared workspace reads its project, and cannot change it', async () => {
   const team = (await a.owner.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Guests') })).body
   const self = await person(t)
   await addMember(systemCtx(t), { id: team.id, userId: self.userId, role: 'owner' })
@@ -325,6 +325,6 @@ test('a guest who is a viewer of a shared workspace reads its project, and chang
   expect(allowed).toEqual(['POST /api/repos/:id/agents-md'])
 })
 
-test('every answer above is one that the document promises', () => {
+test('every response in this file matches the OpenAPI document', () => {
   expect(broken).toEqual([])
 })

@@ -27,14 +27,14 @@ function untyped(schema: TSchema, at: string): string[] {
   return [...(strict ? [] : [`${at} takes anything`]), ...inner.flatMap(([name, s]) => untyped(s, `${at}.${name}`))]
 }
 
-describe('what agents see', () => {
-  test('there are tools, each with a name of its own', () => {
+describe('the list of tools', () => {
+  test('contains tools with unique names', () => {
     expect(tools.length).toBeGreaterThan(9)
     expect(new Set(tools.map((tool) => tool.name)).size).toBe(tools.length)
     expect(new Set(tools.map((tool) => tool.title)).size).toBe(tools.length)
   })
 
-  test.each(named)('%s is named, described and grouped', (_name, { name, title, description, toolset }) => {
+  test.each(named)('gives %s a name, a description and a toolset', (_name, { name, title, description, toolset }) => {
     expect(name).toMatch(/^[a-z]+(_[a-z]+)+$/)
     expect(name.length).toBeLessThanOrEqual(64)
     expect(title).toMatch(/^[A-Z][A-Za-z -]{2,60}$/)
@@ -43,7 +43,7 @@ describe('what agents see', () => {
     expect(toolset).toMatch(/^[a-z_]+$/)
   })
 
-  test.each(named)('%s takes a strict, flat object of typed arguments', (_name, tool) => {
+  test.each(named)('gives %s a strict, flat object of typed arguments', (_name, tool) => {
     const { type, additionalProperties, ...rest } = tool.input
     expect(type).toBe('object')
     expect(additionalProperties).toBe(false)
@@ -67,7 +67,7 @@ describe('what agents see', () => {
   })
 
   test.each(named)(
-    '%s may be repeated safely if it writes, and says whether it does',
+    'annotates %s as read-only or writing, and gives writes an idempotency key',
     (_name, { action, writing, input, name }) => {
       expect(['read', 'write']).toContain(action.kind)
       expect('idempotencyKey' in input.properties).toBe((writing?.action ?? action).kind === 'write')
@@ -89,7 +89,7 @@ describe('what agents see', () => {
     },
   )
 
-  test('the whole list', () => {
+  test('matches the snapshot', () => {
     const list = tools.map(
       ({ name, title, description, toolset, input, action: { id, kind, rule, hints }, writing }) => ({
         name,
@@ -109,7 +109,7 @@ describe('what agents see', () => {
   })
 })
 
-describe('who may use them', () => {
+describe('access to tools', () => {
   let a: World
   let b: World
   beforeAll(async () => {
@@ -141,19 +141,19 @@ describe('who may use them', () => {
   const referring = tools.filter((tool) => references(tool).length > 0)
   const writing = tools.filter((tool) => tool.action.kind === 'write')
 
-  test("another tenant's record is not found, and not changed", async () => {
+  test('a record of another team is not found, and not changed', async () => {
     expect(referring.length).toBeGreaterThan(5)
     await refused(b.owner, ['write'], referring, a, 'not_found')
   })
 
-  test('a viewer writes nothing', async () => {
+  test('a viewer cannot use tools that write', async () => {
     expect(writing.length).toBeGreaterThan(4)
     await refused(a.viewer, ['write'], writing, a, 'forbidden')
   })
 
-  test('a token that may only read writes nothing', () => refused(a.owner, ['read'], writing, a, 'forbidden'))
+  test('a read-only token cannot use tools that write', () => refused(a.owner, ['read'], writing, a, 'forbidden'))
 
-  test('nor by an argument of a tool that reads', async () => {
+  test('a read-only token cannot write through an argument of a tool that reads', async () => {
     const t = await sharedApp()
     const [reader, viewer] = [
       await mcpToken(t, a.owner, { scopes: ['read'] }),
@@ -176,10 +176,10 @@ describe('who may use them', () => {
     expect(await fingerprint(t.app.driver)).toEqual(before)
   })
 
-  test('a scope for one resource is none for another', () =>
+  test('a scope for one resource gives no access to another', () =>
     refused(a.owner, ['organizations:write'], tools, a, 'forbidden'))
 
-  test('its owner uses every tool', async () => {
+  test('an owner can use every tool', async () => {
     const t = await sharedApp()
     const token = await mcpToken(t, a.owner, { scopes: ['write'] })
     // What is deleted is gone, and an archive takes no more.

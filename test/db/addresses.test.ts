@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { placeOf, serversOf } from '../../src/text/database-address.ts'
 import { databaseUrl } from '../../src/text/setting-values.ts'
 
-test('an address of several servers is one for each, without what only libpq knows', () => {
+test('an address with several servers becomes one address for each, without options that only libpq knows', () => {
   expect(serversOf('postgres://ada:p%40ss@a:1,b:2/base?target_session_attrs=read-write')).toEqual([
     'postgres://ada:p%40ss@a:1/base',
     'postgres://ada:p%40ss@b:2/base',
@@ -19,12 +19,12 @@ test('an address of several servers is one for each, without what only libpq kno
   expect(serversOf('mysql://a/base')).toEqual([])
 })
 
-test('people see servers and name of a database, never its password', () => {
+test('a database address is shown with servers and name, without its password', () => {
   expect(placeOf('postgres://ada:secret@a:1,b:2/base?sslmode=require')).toBe('postgres://a:1,b:2/base')
   expect(placeOf('postgres://a/base')).toBe('postgres://a/base')
 })
 
-test('a setting refuses an address that would lead to a standby', () => {
+test('DATABASE_URL refuses an address that would select a standby', () => {
   const several = 'postgres://a:1,b:2/base?target_session_attrs='
   for (const target of ['read-write', 'primary', '']) expect(databaseUrl(several + target)).toBe(several + target)
   for (const target of ['any', 'standby', 'prefer-standby', 'read-only'])

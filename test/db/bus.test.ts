@@ -13,10 +13,10 @@ import { failure } from '../features/support.ts'
 import { sharedApp } from '../support/app.ts'
 import { Ear, happened, quiet } from './events-support.ts'
 
-describe('on one instance', () => {
+describe('the bus of one instance', () => {
   const bus = () => new Bus({ kind: 'pglite' } as Driver, newId(), quiet)
 
-  test('every listener hears every event, in order, until it unsubscribes', () => {
+  test('delivers every event to every listener, in order, until the listener unsubscribes', () => {
     const b = bus()
     const [one, two] = [new Ear(), new Ear()]
     b.subscribe(one.listen)
@@ -28,7 +28,7 @@ describe('on one instance', () => {
     expect(two.types).toEqual(['a', 'b'])
   })
 
-  test('a listener that throws does not stop the others, and is written down', () => {
+  test('logs a listener that throws, and continues with the others', () => {
     const lines: string[] = []
     const b = new Bus(
       { kind: 'pglite' } as Driver,
@@ -45,7 +45,7 @@ describe('on one instance', () => {
     expect(lines.filter((l) => l.includes('broken listener'))).toHaveLength(2)
   })
 
-  test('a listener may leave, or another join, while an event is delivered', () => {
+  test('lets listeners join and leave while it delivers an event', () => {
     const b = bus()
     const late = new Ear()
     const once: string[] = []
@@ -60,7 +60,7 @@ describe('on one instance', () => {
     expect(late.types).toContain('b')
   })
 
-  test('nothing is heard after the end', async () => {
+  test('delivers nothing after it is closed', async () => {
     const b = bus()
     const ear = new Ear()
     b.subscribe(ear.listen)
@@ -71,7 +71,7 @@ describe('on one instance', () => {
   })
 })
 
-test('events of other instances are polled every second while a connection is open or notifications do not arrive, otherwise every five', async () => {
+test('the bus polls events of other instances every second while a connection is open or notifications fail, otherwise every five', async () => {
   let reads = 0
   let listening = true
   const driver = {
@@ -115,7 +115,7 @@ test('events of other instances are polled every second while a connection is op
   }
 })
 
-describe('what a write says', () => {
+describe('an event of a write', () => {
   const probe = { kind: 'probe', description: 'It was tried', data: { said: text } }
   const says = write(
     'probe.says',
@@ -140,7 +140,7 @@ describe('what a write says', () => {
     return { ctx, ear, leave }
   }
 
-  test('is heard after the commit, in the order it was said, and stored', async () => {
+  test('is stored, and delivered after the commit in the order of emission', async () => {
     const { ctx, ear, leave } = await call()
     const before: string[][] = []
     await says(ctx, {
@@ -155,7 +155,7 @@ describe('what a write says', () => {
     )
   })
 
-  test('is never heard or stored when the write fails, at whatever point', async () => {
+  test('is neither stored nor delivered if the write fails at any point', async () => {
     const inWork = async () => {
       throw new Error('changed my mind')
     }
@@ -172,7 +172,7 @@ describe('what a write says', () => {
     }
   })
 
-  test('outside a write cannot be said', async () => {
+  test('cannot be emitted outside a write', async () => {
     const { ctx, leave } = await call()
     leave()
     expect(() => ctx.emit(define('probe.a', { kind: 'probe', description: 'It was tried' }), {})).toThrow(
@@ -180,7 +180,7 @@ describe('what a write says', () => {
     )
   })
 
-  test('one that says nothing leaves a trace all the same', async () => {
+  test('is written for the audit log even if the write emits none', async () => {
     const { ctx, ear, leave } = await call()
     await says(ctx, { types: [] })
     leave()

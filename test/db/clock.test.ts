@@ -22,7 +22,7 @@ const at = async (seconds: number): Promise<boolean> => {
   return watch.isTrusted
 }
 
-test('a clock that is a little off is mentioned once; one that is wrong is not trusted until it is right', async () => {
+test('a small clock difference is logged once; a large one makes the clock untrusted until it is corrected', async () => {
   const said = () => lines.splice(0).map((line) => /(info|warn|error)/i.exec(line)?.[0].toLowerCase())
   expect([await at(0), said()]).toEqual([true, []])
   expect([await at(10), await at(12), said()]).toEqual([true, true, ['warn']])
@@ -31,7 +31,7 @@ test('a clock that is a little off is mentioned once; one that is wrong is not t
   expect([await at(0), said()]).toEqual([true, ['info']])
 })
 
-test('a database that does not respond says nothing about the clock', async () => {
+test('an unresponsive database does not change the state of the clock', async () => {
   let isAway = true
   const away = new Proxy<Driver>(t.app.driver, {
     get: (target, name) => {
@@ -49,7 +49,7 @@ test('a database that does not respond says nothing about the clock', async () =
   expect(quiet.isTrusted).toBe(false)
 })
 
-test('while the clock is wrong the instance is not ready and gives out no task; it still serves', async () => {
+test('an instance with a wrong clock is not ready and assigns no tasks, but still serves requests', async () => {
   const { owner } = await newTeam()
   const project = await newProject(owner)
   const task = await newTask(owner, project)

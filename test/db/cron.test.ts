@@ -14,7 +14,7 @@ describe('cron', () => {
     ['0 0 * * 7', '2026-11-14T00:00:00.000Z', '2026-11-15T00:00:00.000Z'],
     ['0 0 13 * 5', '2026-11-14T00:00:00.000Z', '2026-11-20T00:00:00.000Z'],
     ['0 0 1 6 1', '2026-06-02T00:00:00.000Z', '2026-06-08T00:00:00.000Z'],
-  ])('%s after %s is %s', (expression, after, due) => {
+  ])('next time of %s after %s is %s', (expression, after, due) => {
     expect(parseCron(expression)(new Date(after)).toISOString()).toBe(due)
   })
 
@@ -30,7 +30,7 @@ describe('cron', () => {
     '5-1 * * * *',
     'x * * * *',
     '0 0 30 2 *',
-  ])('"%s" is refused', (expression) => {
+  ])('refuses "%s"', (expression) => {
     expect(() => parseCron(expression)).toThrow('cron')
   })
 })

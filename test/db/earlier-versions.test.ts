@@ -38,7 +38,7 @@ const task = (n: number, lease: string) =>
      assignee_type, assignee_id, lease_type, lease_holder_id, lease_credential_id, lease_since, lease_seen_at, lease_expires_at)
    values ('${id(n)}', ${at}, '${id(2)}', '${id(3)}', ${n}, 'Task', 'in_progress', 'medium', '{}', '[]', ${n}, ${lease}, '2026-01-01', '2026-01-01', '2099-01-01');`
 
-test('tokens of earlier versions get an agent, and so does what they work on', async () => {
+test('migrations give tokens of earlier versions, and their work, an agent', async () => {
   const before = migrations.findIndex((m) => m.id === '0025_workers')
   await migrate(driver, migrations.slice(0, before))
   const user = `'user', '${id(1)}'`
@@ -87,7 +87,7 @@ test('tokens of earlier versions get an agent, and so does what they work on', a
   ])
 })
 
-test('invites of earlier versions whose mail was kept were handed over, and prove no mailbox', async () => {
+test('migrations mark invites of earlier versions with kept mail as passed on, which proves no mailbox', async () => {
   await migrate(driver, migrations)
   const invite = (n: number, email: string) =>
     `insert into invites (id, created_at, updated_at, organization_id, email, role, hash, expires_at)

@@ -81,7 +81,7 @@ async function expectAll(dir: string, acked: string[]) {
 }
 
 describe('kill -9', () => {
-  test('while writing loses nothing that was acknowledged', async () => {
+  test('during writes loses no confirmed write', async () => {
     const dir = join(folder, 'writes')
     const acked: string[] = []
     for (const count of [2, 300]) {
@@ -111,7 +111,7 @@ describe('kill -9', () => {
   )
 })
 
-test('a directory has one owner at a time, and the next may take over when that one is killed', async () => {
+test('a data folder has one owner at a time, and the next takes over when that one is killed', async () => {
   const dir = join(folder, 'owned')
   const first = start(dir)
   await first.until(1)

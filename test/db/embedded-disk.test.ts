@@ -48,8 +48,8 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-describe.skipIf(process.getuid?.() !== 0)('on a small disk', () => {
-  test('changes are refused while space is low, reads and finishing transactions are not', async () => {
+describe.skipIf(process.getuid?.() !== 0)('the embedded database on a small disk', () => {
+  test('refuses writes while space is low, but allows reads and the end of running transactions', async () => {
     const disk = mount('low', '200m')
     const db = await openEmbedded({ dir: join(disk, 'data'), minFreeBytes: 100 * MiB })
     await db.exec('create table t (id int)')
@@ -73,7 +73,7 @@ describe.skipIf(process.getuid?.() !== 0)('on a small disk', () => {
     await db.close()
   })
 
-  test('a disk that is really full stops it until there is space, and nothing acknowledged is lost', async () => {
+  test('stops on a full disk until there is space, and loses no confirmed write', async () => {
     const disk = mount('full', '128m')
     const db = await openEmbedded({ dir: join(disk, 'data'), minFreeBytes: 0 })
     await db.exec('create table t (id serial primary key, v text)')

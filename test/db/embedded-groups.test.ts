@@ -38,7 +38,7 @@ const outcomes = async (writes: Promise<unknown>[]) =>
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i)
 
-test('of 16 at once those that fail do so alone, each with its own error', async () => {
+test('among 16 concurrent grouped writes, each failure is separate and has its own error', async () => {
   await write(7)
   const before = fsyncs()
   const writes = numbers(16).map((i) => {
@@ -54,14 +54,14 @@ test('of 16 at once those that fail do so alone, each with its own error', async
   expect((await rowsOf('log')).map(([id]) => id)).toEqual(there)
 })
 
-test('one whose statements must be prepared anew is stored as well', async () => {
+test('a grouped write whose statements must be prepared again is stored', async () => {
   await Promise.all(numbers(4).map((i) => write(i)))
   await db.exec('alter table things alter column word type varchar(50)')
   expect(await outcomes(numbers(8).map((i) => write(i + 4)))).toEqual(Array(8).fill('stored'))
   expect(await rowsOf('things')).toHaveLength(12)
 })
 
-test('none is confirmed before an fsync that came after it', async () => {
+test('no grouped write is confirmed before a later fsync', async () => {
   for (let round = 0; round < 20; round++) {
     const before = fsyncs()
     const seen = await Promise.all(numbers(9).map((i) => write(round * 9 + i).then(fsyncs)))
@@ -70,7 +70,7 @@ test('none is confirmed before an fsync that came after it', async () => {
   }
 })
 
-test('a transaction that holds the session takes its turn between them', async () => {
+test('an ordinary transaction takes its turn between grouped writes', async () => {
   const first = numbers(5).map((i) => write(i))
   // Lets them be sent.
   await db.query('select 1')
@@ -85,7 +85,7 @@ test('a transaction that holds the session takes its turn between them', async (
   expect(await rowsOf('things')).toHaveLength(10)
 })
 
-test('a deferred statement runs before the next query, which rejects if it fails', async () => {
+test('a deferred statement runs before the next query, and its failure rejects that query', async () => {
   const tx = await db.begin()
   tx.defer({ text: `insert into things values (1, 'a')`, params: [] })
   expect((await tx.query('select id from things')).rows).toEqual([[1]])
@@ -95,7 +95,7 @@ test('a deferred statement runs before the next query, which rejects if it fails
   expect(await rowsOf('things')).toEqual([])
 })
 
-test('those that had not begun when the worker ended run on the next one', async () => {
+test('grouped writes that had not begun when the worker ended run on the next worker', async () => {
   const restarts = db.restarts
   const slow = db.query('select pg_sleep(600)', [], { timeout: 200 }).catch((error: DbError) => error.code)
   expect(await outcomes(numbers(6).map((i) => write(i)))).toEqual(Array(6).fill('stored'))
@@ -104,7 +104,7 @@ test('those that had not begun when the worker ended run on the next one', async
   expect(await rowsOf('things')).toHaveLength(6)
 })
 
-test('if the worker ends between commit and flush, the outcome is unknown', async () => {
+test('a grouped write has an unknown outcome if the worker ends between commit and flush', async () => {
   const sent: Trip[] = []
   const units = numbers(3).map(() => makeTrip({ statements: [], timeout: 0, repeatable: true, commits: true }))
   const reported = outcomes(

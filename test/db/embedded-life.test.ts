@@ -32,7 +32,7 @@ async function failure(promise: Promise<unknown>): Promise<DbError> {
 
 const one = async (text: string, params: unknown[] = []) => (await db.query(text, params)).rows[0]?.[0]
 
-test('the time limit ends a runaway statement and nothing else', async () => {
+test('the time limit ends only the runaway statement', async () => {
   await db.query('create table kept (id int)')
   await db.query('insert into kept values (1)')
   const restarts = db.restarts
@@ -52,7 +52,7 @@ test('the time limit ends a runaway statement and nothing else', async () => {
   expect(db.status().ok).toBe(true)
 })
 
-test.skipIf(process.platform !== 'linux')('a replaced worker leaves no files open', async () => {
+test.skipIf(process.platform !== 'linux')('a replaced worker leaves no open files', async () => {
   const open = () => readdirSync('/proc/self/fd').length
   const before = open()
   for (let i = 0; i < 3; i++) {
@@ -66,7 +66,7 @@ test.skipIf(process.platform !== 'linux')('a replaced worker leaves no files ope
   expect(open() - before).toBeLessThan(20)
 })
 
-test('a transaction cut off by the time limit is undone', async () => {
+test('a transaction that the time limit ends is rolled back', async () => {
   const tx = await db.begin()
   await tx.query('insert into kept values (3)')
   expect((await failure(tx.query('select count(*) from generate_series(1, 1e10)', [], { timeout: 200 }))).code).toBe(
@@ -77,7 +77,7 @@ test('a transaction cut off by the time limit is undone', async () => {
   expect(await one('select count(*)::int from kept')).toBe(2)
 })
 
-test('a transaction left open is rolled back and others go on', async () => {
+test('a transaction left open is rolled back, and others continue', async () => {
   const short = await openEmbedded({ dir: join(folder, 'left-open'), minFreeBytes: 0, transactionTimeout: 1000 })
   await short.exec('create table t (id int)')
   const left = await short.begin()
@@ -95,7 +95,7 @@ test('a transaction left open is rolled back and others go on', async () => {
   await short.close()
 })
 
-test('listen and notify', async () => {
+test('NOTIFY reaches listeners', async () => {
   const heard: string[] = []
   await db.listen('a', (payload) => void heard.push(payload))
   await db.listen('a', () => {
@@ -107,7 +107,7 @@ test('listen and notify', async () => {
   expect(heard).toEqual(['this'])
 })
 
-test('nobody else can read the files', async () => {
+test('only the owner can read the files of the embedded database', async () => {
   await db.exec('create table fresh (id int); checkpoint')
   expect(statSync(dir).mode & 0o777).toBe(0o700)
   const entries = await readdir(dir, { recursive: true, withFileTypes: true })
@@ -118,7 +118,7 @@ test('nobody else can read the files', async () => {
   expect(open.map((entry) => entry.name)).toEqual([])
 })
 
-test('a snapshot opens and has everything', async () => {
+test('a snapshot can be opened and contains all data', async () => {
   const copy = join(folder, 'copy')
   await db.query('create table photographed (id int)')
   const writes = Promise.all(
@@ -132,7 +132,7 @@ test('a snapshot opens and has everything', async () => {
   await other.close()
 })
 
-test('relaxed durability reaches the disk soon after', async () => {
+test('with relaxed durability, writes reach the disk soon afterwards', async () => {
   const relaxed = await openEmbedded({ dir: join(folder, 'relaxed'), durability: 'relaxed', minFreeBytes: 0 })
   const fsyncs = () => Number(relaxed.status().detail.fsyncs)
   const flushed = async () =>
@@ -150,7 +150,7 @@ test('relaxed durability reaches the disk soon after', async () => {
   await relaxed.close()
 })
 
-test('close refuses new work, finishes the old and can be repeated', async () => {
+test('close refuses new statements, finishes running ones and can be repeated', async () => {
   const other = await openEmbedded({ dir: join(folder, 'closing'), minFreeBytes: 0 })
   await other.exec('create table last (id int)')
   const running = Array.from({ length: 100 }, (_, i) => other.query('insert into last values ($1)', [i]))

@@ -37,7 +37,7 @@ async function change(sql: string) {
   changes++
 }
 
-test('dead rows are vacuumed when it is quiet, or has not been for long', async () => {
+test('upkeep vacuums dead rows when the database is quiet, or has been busy for long', async () => {
   await db.exec('create table busy (id int, v text)')
   await change(`insert into busy select g, 'a' from generate_series(1, 5000) g`)
   await change(`update busy set v = 'b'`)
@@ -57,7 +57,7 @@ test('dead rows are vacuumed when it is quiet, or has not been for long', async 
   expect(await dead()).toBe(0)
 })
 
-test('a table that has become three times as large is analyzed, however busy the database is', async () => {
+test('upkeep analyzes a table that has tripled in size, however busy the database is', async () => {
   quiet = false
   const known = () => one(`select reltuples::int from pg_class where relname = 'grown'`)
   const grow = async (rows: number) => {
@@ -79,7 +79,7 @@ test('a table that has become three times as large is analyzed, however busy the
   expect(await known()).toBe(1200)
 })
 
-test('statements stay prepared through upkeep', async () => {
+test('upkeep keeps prepared statements', async () => {
   const prepared = () => db.status().detail.prepared as number
   await db.query('select id from grown')
   const before = prepared()
@@ -89,7 +89,7 @@ test('statements stay prepared through upkeep', async () => {
   expect(prepared()).toBe(0)
 })
 
-test('a checkpoint follows time and changes', async () => {
+test('upkeep makes a checkpoint after some time with changes', async () => {
   const now = performance.now()
   const first = await checkpoint()
   await change(`insert into busy values (0, 'x')`)
@@ -103,7 +103,7 @@ test('a checkpoint follows time and changes', async () => {
   expect(await checkpoint()).toBe(second)
 })
 
-test('or a checkpoint follows the amount of WAL', async () => {
+test('upkeep makes a checkpoint after an amount of WAL', async () => {
   const now = performance.now()
   const before = await checkpoint()
   for (let i = 0; i < 9; i++) await db.query(`select pg_logical_emit_message(true, 'test', repeat('x', 8000000))`)

@@ -29,8 +29,8 @@ async function failure(promise: Promise<unknown>): Promise<DbError> {
 
 const one = async (text: string, params: unknown[] = []) => (await db.query(text, params)).rows[0]?.[0]
 
-describe('values', () => {
-  test('come back as the type of their column', async () => {
+describe('values in the embedded database', () => {
+  test('are returned in the type of their column', async () => {
     const { columns, rows, count } = await db.query(
       `select 7::int2 a, (-2147483648)::int4 b, 9007199254740993::int8 c, 1.5::float8 d, 'NaN'::float4 e, true f, false g, null h,
         '\\x00ff'::bytea i, '{"k":[1]}'::jsonb j, array[1,2] k, 12.30::numeric l, 'é€😀'::text m, '' n, 4000000000::oid o`,
@@ -58,7 +58,7 @@ describe('values', () => {
     expect(count).toBe(1)
   })
 
-  test('go in by their JavaScript type', async () => {
+  test('are stored by their JavaScript type', async () => {
     const at = new Date('2026-01-02T03:04:05.678Z')
     const { rows } = await db.query(
       `select $1::text, $2::int4, $3::int8, $4::bool, $5::timestamptz, $6::bytea, $7::jsonb, $8::jsonb, $9::text, $10::text, $11::float8`,
@@ -91,7 +91,7 @@ describe('values', () => {
     ])
   })
 
-  test('can be large and many', async () => {
+  test('can be large and numerous', async () => {
     const text = 'ß'.repeat(3_000_000)
     expect(await one('select $1::text', [text])).toBe(text)
     const { rows, count } = await db.query('select g from generate_series(1, 50000) g')
@@ -99,7 +99,7 @@ describe('values', () => {
     expect(rows.at(-1)).toEqual([50000])
   })
 
-  test('that cannot be sent fail alone', async () => {
+  test('that cannot be sent fail without affecting others', async () => {
     const circular: Record<string, unknown> = {}
     circular.self = circular
     expect((await failure(db.query('select $1::jsonb', [circular]))).code).toBe('22000')
@@ -108,7 +108,7 @@ describe('values', () => {
     expect(await one('select 1')).toBe(1)
   })
 
-  test('extensions and counts', async () => {
+  test('can use extensions, and statements return their row counts', async () => {
     expect(await one(`select '[1,2]'::vector <-> '[1,4]'::vector`)).toBe(2)
     expect(await one(`select similarity('word', 'word')`)).toBe(1)
     await db.exec('create table counted (id int)')
@@ -118,7 +118,7 @@ describe('values', () => {
   })
 })
 
-describe('errors', () => {
+describe('errors of the embedded database', () => {
   test('carry SQLSTATE and constraint, and leave the session usable', async () => {
     await db.exec('create table strict (id int primary key, n int not null check (n > 0))')
     await db.query('insert into strict values (1, 1)')
@@ -138,7 +138,7 @@ describe('errors', () => {
     expect(await one('select count(*)::int from strict')).toBe(1)
   })
 
-  test('too deep for Postgres is an error, too deep for the thread a restart', async () => {
+  test('are returned for a statement too deep for Postgres; one too deep for the thread restarts the worker', async () => {
     // How deep is too deep for the thread depends on how far the engine has optimised Postgres by now.
     for (const depth of [4000, 200_000]) {
       const before = db.restarts
@@ -149,7 +149,7 @@ describe('errors', () => {
     }
   })
 
-  test('transaction control belongs to begin()', async () => {
+  test('are raised for BEGIN and COMMIT outside begin()', async () => {
     for (const text of ['begin', ' /* x */ COMMIT', 'rollback', 'start transaction'])
       expect((await failure(db.query(text))).code).toBe('25000')
     expect((await failure(db.exec('begin; select 1'))).code).toBe('25000')
@@ -173,7 +173,7 @@ describe('prepared statements', () => {
     expect((await db.query(`select * from shape where id = $1`, [1])).columns).toEqual(['id', 'name', 'extra'])
   })
 
-  test('in a transaction the error shows once', async () => {
+  test('fail once in a transaction after a change of their table, and work in the next one', async () => {
     await db.exec(
       `create table shape2 (id int); create function widen2() returns void language sql as 'alter table shape2 add extra int'`,
     )
@@ -187,14 +187,14 @@ describe('prepared statements', () => {
     await again.commit()
   })
 
-  test('are bounded, also in the backend', async () => {
+  test('are limited in number, also in the backend', async () => {
     for (let i = 0; i < 520; i++) await db.query(`select ${i} + $1::int`, [1])
     expect(await one('select 0 + $1::int', [5])).toBe(5)
     expect(await one('select count(*)::int from pg_prepared_statements')).toBeLessThanOrEqual(501)
     expect(db.status().detail.prepared).toBe(500)
   })
 
-  test('one that fails to parse does not disturb the same text sent at once', async () => {
+  test('that fail to parse do not affect the same text sent at the same time', async () => {
     const results = await Promise.allSettled(Array.from({ length: 5 }, () => db.query('select nope from strict')))
     for (const result of results) expect(result).toMatchObject({ status: 'rejected', reason: { code: '42703' } })
   })
@@ -217,7 +217,7 @@ describe('transactions', () => {
     expect((await failure(undone.commit())).code).toBe('25000')
   })
 
-  test('a failing last statement undoes all', async () => {
+  test('are rolled back by a failing last statement', async () => {
     const tx = await db.begin()
     await tx.query('insert into moves values (10, 1)')
     const last = [
@@ -229,7 +229,7 @@ describe('transactions', () => {
     expect(await ids()).toEqual([1, 2])
   })
 
-  test('a swallowed error cannot be committed', async () => {
+  test('cannot be committed after a swallowed error', async () => {
     const tx = await db.begin()
     await tx.query('insert into moves values (20, 1)')
     await failure(tx.query('insert into moves values (1, 1)'))
@@ -237,7 +237,7 @@ describe('transactions', () => {
     expect(await ids()).toEqual([1, 2])
   })
 
-  test('a constraint checked at the end fails the commit', async () => {
+  test('fail at COMMIT if a deferred constraint fails', async () => {
     await db.exec('create table late (id int unique deferrable initially deferred)')
     const tx = await db.begin()
     await tx.query('insert into late values (1), (1)')
@@ -245,7 +245,7 @@ describe('transactions', () => {
     expect(await one('select count(*)::int from late')).toBe(0)
   })
 
-  test('savepoints nest', async () => {
+  test('support nested savepoints', async () => {
     const tx = await db.begin()
     await tx.query('savepoint a')
     await failure(tx.query('insert into moves values (1, 1)'))
@@ -254,7 +254,7 @@ describe('transactions', () => {
     expect(await ids()).toEqual([1, 2, 4])
   })
 
-  test('an empty one costs nothing and others see only what is committed', async () => {
+  test('cost nothing when empty, and show others only committed changes', async () => {
     await (await db.begin()).commit()
     const tx = await db.begin()
     await tx.query('insert into moves values (5, 5)')
@@ -264,8 +264,8 @@ describe('transactions', () => {
   })
 })
 
-describe('the queue', () => {
-  test('is first come, first served', async () => {
+describe('the queue of the embedded database', () => {
+  test('runs statements in their order', async () => {
     const order: string[] = []
     const note = (name: string) => () => void order.push(name)
     const tx = await db.begin()
@@ -279,7 +279,7 @@ describe('the queue', () => {
     expect(order.slice(0, 4)).toEqual(['q1', 'q2', 'q3', 'tx'])
   })
 
-  test('takes thousands at once, failures stay alone', async () => {
+  test('accepts thousands of statements at once, with separate failures', async () => {
     const results = await Promise.allSettled(
       Array.from({ length: 3000 }, (_, i) => db.query('select 10 / $1::int', [i % 10])),
     )

@@ -40,7 +40,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('an external Postgres', () =
     )
   const ask = async (driver: Driver) => (await driver.query('select 1')).rows[0]?.[0]
 
-  test('commits that wait take no connection from reads; they end as unknown, and others as unavailable', async () => {
+  test('keeps connections for reads while commits wait; waiting commits end as unknown, later writes as unavailable', async () => {
     const driver = await open({ poolSize: 5, statementTimeout: 2000 })
     // A commit waits here as it would for a standby: no time limit of the server ends it.
     await driver.exec(`create table waits (n int);
@@ -78,7 +78,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('an external Postgres', () =
     expect((await driver.query('select n from waits order by n')).rows.flat()).toHaveLength(4)
   })
 
-  test('of several servers, the first that accepts writes is used, and another when it is gone', async () => {
+  test('uses the first of several servers that accepts writes, and another when it is gone', async () => {
     const [one, other, dead] = [await gateway(), await gateway(), await gateway()]
     dead.cut()
     other.cut()
@@ -104,7 +104,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('an external Postgres', () =
     expect(logged).toContain('warn: another database server accepts writes')
   })
 
-  test('without a server that accepts writes it does not open, and says what each said', async () => {
+  test('does not open without a writable server, and reports the error of each server', async () => {
     const [one, other] = [await gateway(), await gateway()]
     one.cut()
     await (await open()).exec(`do $$ begin execute format('alter database %I set default_transaction_read_only = on',
@@ -124,7 +124,7 @@ describe.skipIf(process.env.TEST_DB !== 'postgres')('an external Postgres', () =
       'alter database %I reset default_transaction_read_only', current_database()); end $$; commit`)
   })
 
-  test('a listener whose connection is lost listens again, and says so once', async () => {
+  test('restores a lost LISTEN connection, and logs this once', async () => {
     const way = await gateway()
     const driver = await open({ listenUrl: through(way) })
     const heard: string[] = []

@@ -30,7 +30,7 @@ interface Instance {
   open(type: string): Promise<{ tx: Transaction; commit(): Promise<void> }>
 }
 
-describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
+describe.skipIf(!onPostgres)('two instances on one Postgres', () => {
   let url = ''
   let drop: () => Promise<void>
   const running: Instance[] = []
@@ -86,7 +86,7 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
   }
   const numbered = (name: string, n: number) => times(n, (i) => `${name}.${i}`)
 
-  test('each hears the other’s events exactly once, whole, and in order', async () => {
+  test("receive each other's events exactly once, complete and in order", async () => {
     const [a, b] = [await instance(), await instance()]
     for (const type of numbered('a', 30)) await a.commit(type)
     for (const type of numbered('b', 30)) await b.commit(type)
@@ -108,7 +108,7 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
     expect(b.ear.heard.find((e) => e.type === 'a.7')).toEqual(sent)
   }, 300_000)
 
-  test('events of one transaction are heard in order, also beside others', async () => {
+  test('receive the events of one transaction in order, even beside concurrent ones', async () => {
     const [a, b] = [await instance(), await instance()]
     await Promise.all(times(10, (i) => a.commit(...numbered(`t${i}`, 5))))
     await a.commit('end')
@@ -118,7 +118,7 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
       expect(b.ear.types.filter((type) => type.startsWith(`${name}.`))).toEqual(numbered(name, 5))
   }, 300_000)
 
-  test('a transaction that commits late is not skipped, and nobody waits for it', async () => {
+  test('do not skip a transaction that commits late, and do not wait for it', async () => {
     const [a, b, c] = [await instance(), await instance(), await instance()]
     const late = await a.open('late')
     await b.commit('early.0')
@@ -138,7 +138,7 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
     expect(d.ear.types.toSorted()).toEqual(['late', 'other', 'z'])
   }, 300_000)
 
-  test('a lower number of a transaction that began later is waited for, too', async () => {
+  test('wait for a lower number of a transaction that began later', async () => {
     const { driver, id, open } = await instance()
     const db = drizzleOver(driver)
     let position = await positionNow(db)
@@ -169,7 +169,7 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
     expect(position.holes).toEqual([])
   }, 300_000)
 
-  test('a client that goes on from its cursor misses nothing and gets nothing twice', async () => {
+  test("resume a client's cursor without missing or repeating an event", async () => {
     const { driver, commit, open } = await instance()
     const db = drizzleOver(driver)
     const epoch = await epochOf(driver)
@@ -197,7 +197,7 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
     expect(positionOf(epoch, `${cursor}!`)).toBe('malformed')
   }, 300_000)
 
-  test('no long transaction holds events back, in this database or in another one of the server', async () => {
+  test('deliver events during long transactions, in this or another database of the server', async () => {
     const [a, b] = [await instance(), await instance()]
     const elsewhere = await freshDatabase()
     const stranger = await openPostgres({ url: elsewhere.url })
@@ -217,7 +217,7 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
     await elsewhere.drop()
   }, 300_000)
 
-  test('none is lost and none comes twice, whatever the order of commits and roll-backs', async () => {
+  test('deliver every event once, whatever the order of commits and roll-backs', async () => {
     const [a, b, c] = [await instance(), await instance(), await instance()]
     const expected: string[] = []
     const open: { type: string; event: Awaited<ReturnType<Instance['open']>> }[] = []
@@ -245,7 +245,7 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
     }
   }, 300_000)
 
-  test('what is rolled back is never heard of', async () => {
+  test('never deliver events that were rolled back', async () => {
     const [a, b] = [await instance(), await instance()]
     const undone = await a.open('undone')
     await a.commit('before')
@@ -260,7 +260,7 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
     expect(a.ear.types).toEqual(['before', 'after'])
   }, 300_000)
 
-  test('a number that was rolled back is waited for no longer than its transaction', async () => {
+  test('wait for a rolled-back number no longer than for its transaction', async () => {
     const { driver, open, commit } = await instance()
     const tail = new Tail(drizzleOver(driver), async () => undefined, quiet)
     await tail.start()
@@ -273,7 +273,7 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
     expect(tail.position?.holes).toEqual([])
   }, 300_000)
 
-  test('a notification that got lost is made up for by the next', async () => {
+  test('catch up after a lost notification with the next one', async () => {
     const [a, b] = [await instance(), await instance()]
     const silent = happened(a.id, 'silent')
     await a.driver.query(insertEvent(silent).text, insertEvent(silent).params)
@@ -282,7 +282,7 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
     expect(b.ear.types).toEqual(['silent', 'loud'])
   }, 300_000)
 
-  test('what happened before an instance started is not news to it', async () => {
+  test('do not deliver events from before their start', async () => {
     const a = await instance()
     await a.commit('history')
     const b = await instance()
@@ -291,7 +291,7 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
     expect(b.ear.types).toEqual(['news'])
   }, 300_000)
 
-  test('a listener that throws stops neither the others nor what comes after', async () => {
+  test('continue after a listener that throws', async () => {
     const [a, b] = [await instance(), await instance()]
     const second = new Ear()
     b.bus.subscribe(() => {
@@ -305,7 +305,7 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
     expect(b.ear.types).toEqual(['one', 'two', 'three'])
   }, 300_000)
 
-  test('more at once than one look takes', async () => {
+  test('deliver more events than one read returns', async () => {
     const [a, b] = [await instance(), await instance()]
     await a.commit(...numbered('many', 1100))
     await a.commit('end')
@@ -313,7 +313,7 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
     expect(b.ear.types).toEqual([...numbered('many', 1100), 'end'])
   }, 300_000)
 
-  test('an instance that has ended hears nothing more', async () => {
+  test('deliver nothing after they are closed', async () => {
     const [a, b, c] = [await instance(), await instance(), await instance()]
     b.bus.stop()
     await a.commit('late')
@@ -323,7 +323,7 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
 })
 
 test.skipIf(!onPostgres)(
-  'rights taken away on one instance are gone on the others as soon as they hear of it',
+  'rights removed on one instance end on the others as soon as they receive the event',
   async () => {
     const [a, b] = [await testApp(), await testApp()]
     try {
@@ -351,7 +351,7 @@ test.skipIf(!onPostgres)(
 )
 
 test.skipIf(!onPostgres)(
-  'open streams of another instance end with their credential or account, whatever other transactions are running',
+  'open streams on another instance end with their credential or account, even during long transactions',
   async () => {
     const [a, b] = [await testApp(), await testApp()]
     const elsewhere = await freshDatabase()

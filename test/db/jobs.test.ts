@@ -100,7 +100,7 @@ const none = { waiting: 0, active: 0, failed: 0 }
 const until = (signal: AbortSignal) => new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
 
 describe('a job', () => {
-  test('runs after the commit, with its data and the app, and is gone then', async () => {
+  test('runs after the commit with its data and the app, and is then deleted', async () => {
     const got: unknown[] = []
     const jobs = make([{ name: 'a', run: async (...args) => void got.push(...args.slice(0, 2)) }])
     await jobs.start(app)
@@ -123,7 +123,7 @@ describe('a job', () => {
     expect(await rows('id')).toHaveLength(0)
   })
 
-  test('starts at once when woken, in any number', async () => {
+  test('starts at once when woken, however many there are', async () => {
     const { promise, resolve } = Promise.withResolvers<number>()
     const jobs = make([{ name: 'a', run: async () => resolve(performance.now()) }])
     await jobs.start(app)
@@ -135,7 +135,7 @@ describe('a job', () => {
     await jobs.said.until('job done', 41)
   })
 
-  test('does not run before its moment, and needs no poll for it', async () => {
+  test('runs at its time, without polling', async () => {
     const { promise, resolve } = Promise.withResolvers<number>()
     const jobs = make([{ name: 'a', run: async () => resolve(Date.now()) }])
     await jobs.start(app)
@@ -151,7 +151,7 @@ describe('a job', () => {
     expect(() => make([{ name: 'a, b', run: async () => undefined }])).toThrow('invalid name')
   })
 
-  test('of a name this instance does not know is left for one that does', async () => {
+  test('with a name unknown to this instance is left for another instance', async () => {
     const old = make([{ name: 'a', run: async () => undefined }])
     const current = make([{ name: 'b', run: async () => undefined }])
     await old.start(app)
@@ -174,7 +174,7 @@ describe('a failing job', () => {
     }
   }
 
-  test('is tried again until it succeeds, with a wait that depends on the attempt', async () => {
+  test('is retried until it succeeds, with a delay that depends on the attempt', async () => {
     const attempts: number[] = []
     const jobs = make([failing(2)], { backoff: (attempt) => attempts.push(attempt) })
     await jobs.start(app)
@@ -202,7 +202,7 @@ describe('a failing job', () => {
       expect(Math.abs(wait - Math.min(3600, 5 * 2 ** n))).toBeLessThanOrEqual(1 + 2 ** n)
   })
 
-  test('is dead after its retries, stays to be seen, and goes after 30 days', async () => {
+  test('is dead after its retries, and is deleted after 30 days', async () => {
     const jobs = make([failing(Number.POSITIVE_INFINITY, { retries: 1 })])
     await jobs.start(app)
     await enqueue(jobs, [{ name: 'a', data: {} }])
@@ -215,7 +215,7 @@ describe('a failing job', () => {
     expect(await jobs.status()).toEqual({ ...none, failed: 1 })
   })
 
-  test('is told to end when it takes too long', async () => {
+  test('is aborted when it takes too long', async () => {
     const ended: unknown[] = []
     const run = async (_: object, __: object, signal: AbortSignal) =>
       until(signal).then(() => void ended.push(signal.reason))
@@ -229,8 +229,8 @@ describe('a failing job', () => {
   })
 })
 
-describe('a key', () => {
-  test('is held by one waiting job, which gets the newest data and keeps the earliest moment', async () => {
+describe('a job key', () => {
+  test('belongs to one waiting job, which gets the newest data and keeps the earliest time', async () => {
     const got: unknown[] = []
     const jobs = make(['a', 'b'].map((name) => ({ name, run: async (_, data) => void got.push([name, data.n]) })))
     const later = new Date(Date.now() + 3_600_000).toISOString()
@@ -247,7 +247,7 @@ describe('a key', () => {
     expect(await jobs.status()).toEqual(none)
   })
 
-  test('is free again as soon as its job runs', async () => {
+  test('is free again once its job runs', async () => {
     const got: unknown[] = []
     const jobs: Jobs<typeof app> & { said: Said } = make([
       {
@@ -311,7 +311,7 @@ describe('a key', () => {
 })
 
 describe('several instances', () => {
-  test('share the work and do nothing twice', async () => {
+  test('share the jobs and run none twice', async () => {
     const done: unknown[] = []
     const working = new Set<number>()
     const both = Promise.withResolvers<void>()
@@ -334,7 +334,7 @@ describe('several instances', () => {
     expect(await instances[0]!.status()).toEqual(none)
   })
 
-  test('run one at a time what runs alone, and then the next at once', async () => {
+  test('run exclusive jobs one at a time, without a gap', async () => {
     let [running, most] = [0, 0]
     const seen: unknown[] = []
     const instances = [driver, other].map((on) => {
@@ -360,7 +360,7 @@ describe('several instances', () => {
     expect(await instances[0]!.status()).toEqual(none)
   })
 
-  test('take over what runs alone and has lost its lease before they start another one', async () => {
+  test('take over an exclusive job with an expired lease before they start another one', async () => {
     const seen: unknown[] = []
     const jobs = make([{ name: 'a', alone: true, run: async (_, { n }) => void seen.push(n) }], {}, other)
     await enqueue(jobs, [{ name: 'a', key: 'all', data: { n: 2 } }])
@@ -371,7 +371,7 @@ describe('several instances', () => {
     expect(seen).toEqual([1, 2])
   })
 
-  test('start nothing beside what runs alone, while its lease has expired unnoticed', async () => {
+  test('start no second exclusive job while the lease of the first has expired unnoticed', async () => {
     const [started, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const seen: unknown[] = []
     const run: JobDefinition['run'] = async (_, { n }) => {
@@ -397,7 +397,7 @@ describe('several instances', () => {
     expect(seen).toEqual([1, 2])
   })
 
-  test('run a schedule once, make up for what was missed, and go on', async () => {
+  test('run a schedule once, catch up on a missed run, and continue', async () => {
     let runs = 0
     const instances = [driver, other].map((on) =>
       make([{ name: 'a', every: '0 0 1 1 *', run: async () => void runs++ }], {}, on),
@@ -428,7 +428,7 @@ describe('several instances', () => {
     expect(await jobs.status()).toEqual({ ...none, failed: 1 })
   })
 
-  test('take over an expired job, and only its new holder settles it', async () => {
+  test('take over a job with an expired lease, and only the new holder settles it', async () => {
     const started = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const finish = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const instances = [driver, other].map((on, i) =>
@@ -481,7 +481,7 @@ describe('a lease', () => {
     await jobs.said.until('job done')
   })
 
-  test('that someone else has taken ends the job', async () => {
+  test('that another instance has taken ends the job', async () => {
     const started = Promise.withResolvers<void>()
     const jobs = make(
       [
@@ -503,7 +503,7 @@ describe('a lease', () => {
     expect(await rows('state, lease, attempt')).toEqual([['active', 'other', 1]])
   })
 
-  test('runs out when the process is killed, and the job runs again', async () => {
+  test('expires when the process is killed, and the job runs again', async () => {
     const folder = join(dir, '../killed')
     const opener = onPostgres
       ? `openPostgres({ url: ${JSON.stringify(url.href)} })`
@@ -543,7 +543,7 @@ describe('a lease', () => {
     if (!onPostgres) await on.close()
   })
 
-  test('that ran out more often than the job may fail makes it dead: it kills its process', async () => {
+  test('that expired more often than the job may fail makes the job dead, because it kills its process', async () => {
     let runs = 0
     const jobs = make([{ name: 'a', retries: 1, run: async () => void runs++ }])
     await enqueue(jobs, [{ name: 'a', data: {} }])
@@ -577,7 +577,7 @@ describe('stopping', () => {
     expect(jobs.said.count('job done')).toBe(1)
   })
 
-  test('hands a job back that does not, without counting the attempt', async () => {
+  test('returns a job that does not finish, without counting the attempt', async () => {
     const started = Promise.withResolvers<void>()
     const jobs = make(
       [
@@ -598,7 +598,7 @@ describe('stopping', () => {
     expect(await rows('state, attempt, lease')).toEqual([['waiting', 0, null]])
   })
 
-  test('does not wait for one that can go on later', async () => {
+  test('does not wait for a job that can continue later', async () => {
     const started = Promise.withResolvers<void>()
     const jobs = make(
       [
@@ -623,7 +623,7 @@ describe('stopping', () => {
   })
 })
 
-test('a database that is away is said once, and the work goes on when it is back', async () => {
+test('an unreachable database is logged once, and jobs continue when it is back', async () => {
   let away = true
   const flaky: Driver = {
     ...driver,

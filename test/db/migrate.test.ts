@@ -64,7 +64,7 @@ const columns = async (table: string) =>
 const applied = async () => (await driver.query('select id from migrations order by id')).rows.flat()
 
 describe('migrating', () => {
-  test('a fresh database gets everything, in order, and is told what', async () => {
+  test('applies all migrations to a fresh database in order, and returns their names', async () => {
     expect(await planMigrations(driver, [one, two])).toEqual({ applied: [], pending: [one, two] })
     expect(await migrate(driver, [one, two])).toEqual(['0001_one', '0002_two'])
     expect(await tables()).toEqual(['m_one', 'm_two', 'migrations'])
@@ -73,14 +73,14 @@ describe('migrating', () => {
     expect(await planMigrations(driver, [one, two])).toEqual({ applied: ['0001_one', '0002_two'], pending: [] })
   })
 
-  test('again changes nothing', async () => {
+  test('a second time changes nothing', async () => {
     await migrate(driver, [one, two])
     await driver.query("insert into m_one values (2, 'mine')")
     expect(await migrate(driver, [one, two])).toEqual([])
     expect((await driver.query('select count(*)::int from m_one')).rows).toEqual([[2]])
   })
 
-  test('a newer version adds only what is new', async () => {
+  test('with a newer version applies only new migrations', async () => {
     await migrate(driver, [one])
     await driver.query("insert into m_one values (2, 'mine')")
     expect(await migrate(driver, [one, two, three])).toEqual(['0002_two', '0003_three'])
@@ -88,7 +88,7 @@ describe('migrating', () => {
     expect((await driver.query('select id from m_three')).rows.flat()).toEqual([3])
   })
 
-  test('a database of a newer version is refused and left alone', async () => {
+  test('refuses a database of a newer version, and leaves it unchanged', async () => {
     await migrate(driver, [one, two, three])
     const error = (await failure(migrate(driver, [one]))) as Error
     expect(error.message).toContain('newer')
@@ -96,7 +96,7 @@ describe('migrating', () => {
     expect(await applied()).toEqual(['0001_one', '0002_two', '0003_three'])
   })
 
-  test('one that fails changes nothing, not even what came before it', async () => {
+  test('rolls back all migrations of the run if one fails', async () => {
     await migrate(driver, [one])
     const error = (await failure(migrate(driver, [one, two, broken]))) as Error
     expect(error.message).toStartWith('Migration failed, nothing was changed')
@@ -108,14 +108,14 @@ describe('migrating', () => {
     expect(await migrate(driver, [one, two, three])).toEqual(['0002_two', '0003_three'])
   })
 
-  test('one that fails on a fresh database leaves it empty; so does one that cannot be parsed', async () => {
+  test('leaves a fresh database empty if a migration fails or cannot be parsed', async () => {
     await failure(migrate(driver, [one, two, broken]))
     expect(await tables()).toEqual([])
     await failure(migrate(driver, [one, { id: '0002_typo', sql: 'creat table m_two (id int);' }]))
     expect(await tables()).toEqual([])
   })
 
-  test('after a failure every connection works as before', async () => {
+  test('leaves every connection usable after a failure', async () => {
     await failure(migrate(driver, [one, two, broken]))
     await Promise.all(times(3, () => failure(driver.exec('begin; create table m_one (id int); select 1 / 0; commit;'))))
     const limits = await Promise.all(
@@ -140,28 +140,28 @@ describe('migrating', () => {
   })
 })
 
-describe('what comes before a change', () => {
+describe('the snapshot before a migration', () => {
   /** What a snapshot would find, each time one is taken. */
   const recorder = () => {
     const seen: unknown[] = []
     return { seen, take: async () => void seen.push(await tables()) }
   }
 
-  test('nothing for a fresh database, nothing when there is nothing to do', async () => {
+  test('is not made for a fresh database, or without a pending migration', async () => {
     const { seen, take } = recorder()
     await migrate(driver, [one], { beforeChange: take })
     await migrate(driver, [one], { beforeChange: take })
     expect(seen).toEqual([])
   })
 
-  test('a snapshot of a database with data, once and before anything changes', async () => {
+  test('is made once, before anything changes', async () => {
     const { seen, take } = recorder()
     await migrate(driver, [one])
     await migrate(driver, [one, two, three], { beforeChange: take })
     expect(seen).toEqual([['m_one', 'migrations']])
   })
 
-  test('without a snapshot nothing changes', async () => {
+  test('is required: if it fails, nothing changes', async () => {
     await migrate(driver, [one])
     const full = async () => {
       throw new Error('no space left')
@@ -174,12 +174,12 @@ describe('what comes before a change', () => {
   })
 })
 
-describe('the version before, on a database of the next one', () => {
+describe('the previous version on a newer database', () => {
   const adds: Migration = { id: '0002_adds', sql: '-- expand\nalter table m_one add column extra text;' }
   const removes: Migration = { id: '0003_removes', sql: 'alter table m_one drop column word;' }
   const before = { version: '1.4.2' }
 
-  test('runs beside what the next version only adds, and is told of it', async () => {
+  test('runs if the next version only adds, and reports it', async () => {
     await migrate(driver, [one, adds], { version: '1.5.0' })
     expect(await migrate(driver, [one], before)).toEqual([])
     expect(await planMigrations(driver, [one], '1.4.2')).toEqual({
@@ -191,7 +191,7 @@ describe('the version before, on a database of the next one', () => {
     expect((await planMigrations(driver, [one], '1.5.3')).newer).toEqual(['0002_adds'])
   })
 
-  test('refuses what removes or changes, what is two versions ahead, and what says nothing', async () => {
+  test('refuses contracting migrations, two versions ahead, and migrations without a kind', async () => {
     await migrate(driver, [one, adds], { version: '1.5.0' })
     for (const version of ['1.3.9', '0.4.2', '2.4.2'])
       expect(await failure(migrate(driver, [one], { version }))).toMatchObject({
@@ -215,7 +215,7 @@ describe('the version before, on a database of the next one', () => {
     ])
   })
 
-  test('a migration that says it only adds removes and changes nothing', () => {
+  test('relies on expanding migrations that remove and change nothing', () => {
     const changes = /\b(drop|rename|truncate|delete|update|set not null|alter column)\b/i
     const wrong = real.filter(
       ({ sql }) => /^-- (expand|concurrent)\n/.test(sql) && changes.test(sql.replaceAll(/ on (delete|update) /gi, ' ')),
@@ -224,7 +224,7 @@ describe('the version before, on a database of the next one', () => {
   })
 })
 
-describe('indexes that are built beside running writes', () => {
+describe('concurrent index migrations', () => {
   const index: Migration = {
     id: '0002_index',
     sql: '-- concurrent\ncreate index concurrently "m_one_word" on m_one (word);\n',
@@ -232,7 +232,7 @@ describe('indexes that are built beside running writes', () => {
   const state = async () =>
     (await driver.query("select indisvalid from pg_index where indexrelid = 'm_one_word'::regclass")).rows.flat()
 
-  test('come with a new database, and are added to one with data', async () => {
+  test('run on a new database and on one with data', async () => {
     await migrate(driver, [one, index])
     expect(await state()).toEqual([true])
     await driver.exec('drop table migrations, m_one')
@@ -243,7 +243,7 @@ describe('indexes that are built beside running writes', () => {
     expect((await driver.query("select kind from migrations where id = '0002_index'")).rows).toEqual([['expand']])
   })
 
-  test.skipIf(!onPostgres)('what an interrupted start has left is built anew, by one instance of several', async () => {
+  test.skipIf(!onPostgres)('rebuild an index that an interrupted start left, on one of several instances', async () => {
     await migrate(driver, [one])
     await driver.exec('create index m_one_word on m_one (id)')
     await driver.exec("update pg_index set indisvalid = false where indexrelid = 'm_one_word'::regclass")
@@ -261,7 +261,7 @@ describe('indexes that are built beside running writes', () => {
     }
   })
 
-  test.skipIf(!onPostgres)('anything else in such a file is refused before it runs', async () => {
+  test.skipIf(!onPostgres)('refuse any other statement before they run', async () => {
     await migrate(driver, [one])
     const wrong = { id: '0002_wrong', sql: '-- concurrent\ndrop table m_one;\n' }
     expect(await failure(migrate(driver, [one, wrong]))).toMatchObject({
@@ -271,7 +271,7 @@ describe('indexes that are built beside running writes', () => {
   })
 })
 
-describe.skipIf(!onPostgres)('a table that somebody reads for long', () => {
+describe.skipIf(!onPostgres)('a migration of a table with a long reader', () => {
   let others: Driver
   beforeAll(async () => {
     others = await openPostgres({ url, poolSize: 3 })
@@ -283,7 +283,7 @@ describe.skipIf(!onPostgres)('a table that somebody reads for long', () => {
     return reader
   }
 
-  test('others go on between the tries, and the migration follows when the reader has ended', async () => {
+  test('lets others continue between its tries, and runs when the reader has ended', async () => {
     await migrate(driver, [one])
     const reader = await reading()
     const blocked: number[] = []
@@ -298,7 +298,7 @@ describe.skipIf(!onPostgres)('a table that somebody reads for long', () => {
     expect((await driver.query('select word from m_one where id = 7')).rows).toEqual([['meanwhile']])
   })
 
-  test('after five tries the start fails, says why, and has changed nothing', async () => {
+  test('fails the start after five tries with the reason, and changes nothing', async () => {
     await migrate(driver, [one])
     const reader = await reading()
     const blocked: number[] = []
@@ -314,7 +314,7 @@ describe.skipIf(!onPostgres)('a table that somebody reads for long', () => {
 })
 
 test.skipIf(!onPostgres)(
-  'several instances that start at once: one migrates, the others find it done',
+  'of several instances that start at once, one migrates and the others find it done',
   async () => {
     const others = await Promise.all(times(3, () => openPostgres({ url, poolSize: 2 })))
     try {
@@ -353,7 +353,7 @@ test.skipIf(!onPostgres)(
   300_000,
 )
 
-test('the real ones: names in order, and a fresh database takes them all', async () => {
+test('the migrations of this version have ordered names and apply to a fresh database', async () => {
   const names = real.map((m) => m.id)
   expect(names).toEqual(names.toSorted())
   expect(new Set(names).size).toBe(names.length)
@@ -366,7 +366,7 @@ test('the real ones: names in order, and a fresh database takes them all', async
   )
 })
 
-test('projects that are older than the setting for acceptance criteria only warn', async () => {
+test('a migration sets older projects to warn about open acceptance criteria', async () => {
   await clear()
   const at = real.findIndex(({ id }) => id.endsWith('_acceptance_setting'))
   await migrate(driver, real.slice(0, at))

@@ -45,7 +45,7 @@ async function nextMigration(driver: Driver): Promise<Migration> {
 const [major, minor = 0] = version.split('.').map(Number)
 
 test.skipIf(process.env.TEST_DB !== 'postgres')(
-  'the version before passes its tests on this schema; before the first release, this one on a schema with more in every table',
+  'the previous release passes its tests on this schema; before the first release, this version on an extended schema',
   async () => {
     const release = await lastRelease()
     const template = await freshDatabase()

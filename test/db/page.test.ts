@@ -90,7 +90,7 @@ const inOrder = (rows: Row[], sort: Sort, order: 'asc' | 'desc') => {
 }
 
 describe('pages', () => {
-  test('put together are the list, whatever the order and size', async () => {
+  test('together contain the whole list, in every order and size', async () => {
     const { list, rows } = await fill(23)
     for (const sort of ['title', 'rank', 'seenAt'] as const)
       for (const order of ['asc', 'desc'] as const)
@@ -98,7 +98,7 @@ describe('pages', () => {
           expect(await walk(list, { sort, order, limit })).toEqual(inOrder(rows, sort, order))
   })
 
-  test('any list, any size', async () => {
+  test('together contain the whole list, for random lists and sizes', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 0, max: 30 }),
@@ -115,7 +115,7 @@ describe('pages', () => {
     )
   })
 
-  test('the last page says so, also when it is full', async () => {
+  test('have no next cursor on the last page, even if it is full', async () => {
     const { list } = await fill(4)
     const first = await fetchPage(list, { limit: 2 })
     expect([first.items.length, typeof first.nextCursor]).toEqual([2, 'string'])
@@ -132,7 +132,7 @@ describe('pages', () => {
     expect(keyset({ title: items.title }, items.id, {}, { sort: 'title', limit: 20, order: 'asc' }).limit).toBe(21)
   })
 
-  test('carry a total when they are given one', () => {
+  test('contain a total if one is given', () => {
     expect(keyset({ title: items.title }, items.id, {}, { sort: 'title' }).page([], 7)).toEqual({
       items: [],
       nextCursor: null,
@@ -140,7 +140,7 @@ describe('pages', () => {
     })
   })
 
-  test('mind the filters on every page', async () => {
+  test('apply the filters on every page', async () => {
     const { list, rows } = await fill(20)
     const first = await fetchPage(list, { limit: 3 }, 2)
     const second = await fetchPage(list, { limit: 50, cursor: first.nextCursor as string }, 2)
@@ -149,7 +149,7 @@ describe('pages', () => {
   })
 })
 
-test('a page of very long records ends early, and its cursor leads on; one record is always there', () => {
+test('a page of very long records ends early with a cursor, and has at least one record', () => {
   const page = (rows: { id: string; title: string; data: { text: string } }[]) => {
     const { items: found, nextCursor } = keyset({ title: items.title }, items.id, {}, { sort: 'title' }).page(rows)
     return [found.length, nextCursor !== null]
@@ -161,8 +161,8 @@ test('a page of very long records ends early, and its cursor leads on; one recor
   expect(page([long(5_000_000)])).toEqual([1, false])
 })
 
-describe('while others write', () => {
-  test('nothing is skipped or repeated that was there all along', async () => {
+describe('pages during concurrent writes', () => {
+  test('neither skip nor repeat records that existed throughout', async () => {
     const { list, rows } = await fill(20)
     const doomed = inOrder(rows, 'title', 'asc').filter((_, i) => i % 4 === 0)
     const seen = await walk(list, { sort: 'title', order: 'asc', limit: 3 }, async (n) => {
@@ -178,7 +178,7 @@ describe('while others write', () => {
     expect(seen).toEqual(inOrder(seen, 'title', 'asc'))
   })
 
-  test('the row a cursor points at may be gone', async () => {
+  test('continue if the row at the cursor was deleted', async () => {
     const { list, rows } = await fill(6)
     const order = inOrder(rows, 'rank', 'desc')
     const first = await fetchPage(list, { sort: 'rank', limit: 2 })
@@ -200,7 +200,7 @@ describe('a cursor', () => {
   }
   const id = newId()
 
-  test('of this list is taken', () => {
+  test('of this list is accepted', () => {
     expect(code({ cursor: forge('seenAt.desc', at(0), id) })).toBe('taken')
     expect(code({ sort: 'title', order: 'asc', cursor: forge('title.asc', '', id) })).toBe('taken')
     expect(code({ sort: 'rank', order: 'asc', cursor: forge('rank.asc', 7, id) })).toBe('taken')
@@ -234,13 +234,13 @@ describe('a cursor', () => {
         for (const limit of [3, 7, 20]) await walk(list, { sort, order, limit }, undefined, 22)
   })
 
-  test('exists for texts that begin like a time', () => {
+  test('works for texts that begin like a time', () => {
     const order = { name: 'title.asc', descending: false }
     for (const value of ['2026-Q1 roadmap', '0012-use-postgres', '2026-13-01 x'])
       expect(shortCursor(order, { value, id }, { value: 'z', id })).toBeUndefined()
   })
 
-  test('must fit the type of its key', () => {
+  test('must match the type of its key', () => {
     expect(code({ sort: 'title', cursor: forge('title.desc', 5, id) })).toBe('invalid.cursor')
     expect(code({ sort: 'rank', cursor: forge('rank.desc', '5', id) })).toBe('invalid.cursor')
   })

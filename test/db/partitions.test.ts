@@ -76,8 +76,8 @@ test.skipIf(onPostgres)('the embedded database keeps one table', async () => {
   await t.close()
 })
 
-describe.skipIf(!onPostgres)('events in parts', () => {
-  test('doctor warns of very many events in one table, and counts the parts', async () => {
+describe.skipIf(!onPostgres)('partitioned events', () => {
+  test('are counted by doctor, which warns of very many events in one table', async () => {
     const driver = await open()
     await write(driver, ['a', 'b'])
     await driver.exec('analyze events')
@@ -87,7 +87,7 @@ describe.skipIf(!onPostgres)('events in parts', () => {
     expect(await eventParts(driver, 1)).toEqual([{ what: 'events', ok: true, said: 'in 2 parts' }])
   })
 
-  test('no event is lost or read twice while parts begin beneath writers and a reader', async () => {
+  test('are read once each while the table is partitioned under writers and a reader', async () => {
     const driver = await open()
     await write(driver, ['first'])
     const batches: Batch[] = []
@@ -135,7 +135,7 @@ describe.skipIf(!onPostgres)('events in parts', () => {
       expect(rows.map(({ seq }) => seq)).toEqual(rows.map(({ seq }) => seq).toSorted((a, b) => a - b))
   })
 
-  test('the table looks the same afterwards, and its indexes were not built again', async () => {
+  test('keep the definition of the table and its indexes', async () => {
     const driver = await open()
     // Roles belong to the whole server, which other tests use at the same time.
     const role = `tutti_test_${newId().replaceAll('-', '')}`
@@ -173,7 +173,7 @@ describe.skipIf(!onPostgres)('events in parts', () => {
     expect(await one(driver, `select count(*) from pg_constraint where conname = 'events_end'`)).toBe('0')
   })
 
-  test('what was interrupted is continued, and an end that came too near is moved', async () => {
+  test('continue an interrupted partitioning, and move a bound that came too near', async () => {
     const driver = await open()
     for (let step = 0, parts = 1; step <= 4; step++) {
       await write(driver, ['a'])
@@ -200,7 +200,7 @@ describe.skipIf(!onPostgres)('events in parts', () => {
     expect((await seqs(driver)).length).toBe(10)
   })
 
-  test('a small or new part stays as it is, and so does a table that a view shows', async () => {
+  test('keep a small or new partition, and a table with a view, as they are', async () => {
     const driver = await open()
     await write(driver, ['a'])
     await driver.exec('analyze events')
@@ -217,7 +217,7 @@ describe.skipIf(!onPostgres)('events in parts', () => {
     expect(await partition(driver, { rows: 1, now })).toBeUndefined()
   })
 
-  test('an index is built on each part beside writes, and again after an interruption', async () => {
+  test('get an index on each partition while writes continue, also after an interruption', async () => {
     const driver = await open()
     await write(driver, ['a'])
     await divide(driver)
@@ -234,7 +234,7 @@ describe.skipIf(!onPostgres)('events in parts', () => {
   })
 })
 
-describe.skipIf(!onPostgres)('old events', () => {
+describe.skipIf(!onPostgres)('old partitioned events', () => {
   const clock = new TestClock()
   let t: TestApp
   beforeAll(async () => {
@@ -245,7 +245,7 @@ describe.skipIf(!onPostgres)('old events', () => {
   const types = async () =>
     (await t.app.driver.query(`select type from events where action = 'test' order by seq`)).rows
 
-  test('are deleted one by one only where no part can go whole, and then no others', async () => {
+  test('are deleted one by one only if no partition can be dropped', async () => {
     const { driver } = t.app
     await driver.query('delete from events')
     await write(driver, ['ancient', 'old', 'c'], ago(500))
@@ -259,7 +259,7 @@ describe.skipIf(!onPostgres)('old events', () => {
     expect((await types()).flat()).toEqual(['old', 'c', 'd', 'e', 'f'])
   })
 
-  test('go with their part, and a client who comes back to them hears the same as if they were deleted', async () => {
+  test('are dropped with their partition, which clients cannot tell from deleting them', async () => {
     const { driver } = t.app
     const all = await seqs(driver)
     const to = { high: all.at(-1) as number, holes: [] }
@@ -282,7 +282,7 @@ describe.skipIf(!onPostgres)('old events', () => {
   })
 })
 
-describe.skipIf(!onPostgres)('a backup', () => {
+describe.skipIf(!onPostgres)('a backup of partitioned events', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tutti-test-'))
   opened.push(async () => rmSync(folder, { recursive: true, force: true }))
   const linesOf = async (driver: Driver): Promise<Line[]> => Array.fromAsync(dump(driver, { at: 'now' }))
@@ -298,7 +298,7 @@ describe.skipIf(!onPostgres)('a backup', () => {
     expect(last).toBeGreaterThan(before as number)
   }
 
-  test('of events in parts is loaded where there are none, and the other way round', async () => {
+  test('can be restored into one table, and the other way round', async () => {
     const [parts, plain] = [await open(), await open()]
     for (const driver of [parts, plain]) await write(driver, ['a', 'b'])
     await lastIs(parts, partEnd(await divide(parts)))

@@ -5,14 +5,14 @@ import { times } from '../features/support.ts'
 const start: Position = { high: 0, holes: [] }
 const ranges = ({ holes }: Position) => holes.map(({ from, to }) => [from, to])
 
-describe('holes', () => {
-  test('are the numbers that a read left out, as ranges', () => {
+describe('holes in the event numbers', () => {
+  test('are ranges of numbers that a read did not return', () => {
     const seen = advance(start, [1, 2, 5, 9], true)
     expect(seen.high).toBe(9)
     expect(ranges(seen)).toEqual([[3, 4], [6, 8]]) // biome-ignore format: two ranges
   })
 
-  test('shrink and split as their rows come', () => {
+  test('shrink and split as their rows appear', () => {
     const seen = withWriters(advance(start, [1, 10], true), ['a'])
     expect(ranges(advance(seen, [2, 5], true))).toEqual([[3, 4], [6, 9]]) // biome-ignore format: two ranges
     expect(ranges(advance(seen, [2, 3, 4, 5, 6, 7, 8, 9], true))).toEqual([])
@@ -25,7 +25,7 @@ describe('holes', () => {
     })
   })
 
-  test('stay while one of the transactions of their first sight runs, and until a read after its end', () => {
+  test('stay until every transaction from their first sight has ended and one more read is done', () => {
     let seen = withWriters(advance(start, [2], true), ['a', 'b'])
     seen = withWriters(advance(seen, [], true), ['b', 'c'])
     expect([ranges(seen), isWaiting(seen)]).toEqual([[[1, 1]], true])
@@ -34,7 +34,7 @@ describe('holes', () => {
     expect(ranges(advance(seen, [], true))).toEqual([])
   })
 
-  test('are not given up by a read that did not get to them', () => {
+  test('are not given up by a read that did not reach them', () => {
     const seen = withWriters(advance(start, [1, 4, 9], true), [])
     expect(ranges(advance(seen, [2], false))).toEqual([[3, 3], [5, 8]]) // biome-ignore format: two ranges
     expect(ranges(advance(seen, [3], false))).toEqual([[5, 8]])
@@ -116,7 +116,7 @@ class Reader {
 
 const sorted = (seqs: readonly number[]) => seqs.toSorted((a, b) => a - b)
 
-test('no event is lost or delivered twice, whatever the order of commits, roll-backs and reads', () => {
+test('every event is delivered once, whatever the order of commits, roll-backs and reads', () => {
   for (let seed = 0; seed < 3000; seed++) {
     const random = chance(seed)
     const database = new Database(random)
@@ -134,7 +134,7 @@ test('no event is lost or delivered twice, whatever the order of commits, roll-b
   }
 })
 
-test('a client that resumes with a cursor gets the rest once; beyond 64 holes it may see some again', () => {
+test('a client that resumes with a cursor gets each further event once; beyond 64 holes some may repeat', () => {
   let repeated = 0
   for (let seed = 0; seed < 200; seed++) {
     const random = chance(seed)
@@ -158,23 +158,23 @@ test('a client that resumes with a cursor gets the rest once; beyond 64 holes it
   expect(repeated).toBeGreaterThan(0)
 })
 
-describe('a cursor', () => {
+describe('an event cursor', () => {
   const epoch = crypto.randomUUID()
   const seen = advance(start, [1, 5, 40, 41, 99], true)
 
-  test('comes back as it was given', () => {
+  test('survives encoding and decoding', () => {
     for (const position of [start, seen, { high: 2 ** 40, holes: [] }])
       expect(fromCursor(toCursor(epoch, position))).toEqual({ epoch, position })
   })
 
-  test('with more than 64 holes stops before the next', () => {
+  test('keeps at most 64 holes', () => {
     const many = advance(start, times(100, (i) => 2 * i + 2), true) // biome-ignore format: numbers
     const { position } = fromCursor(toCursor(epoch, many)) as { position: Position }
     expect([position.high, position.holes.length]).toEqual([128, 64])
     expect(toCursor(epoch, many).length).toBeLessThan(1000)
   })
 
-  test('that somebody made up is refused', () => {
+  test('that is forged is refused', () => {
     const good = toCursor(epoch, seen)
     for (const bad of ['', 'h1.', 'h1.x.1.', good.replace('h1', 's1'), `${good}_1-2`, `${good}x`, good.slice(0, -1)])
       expect([bad, fromCursor(bad)]).toEqual([bad, undefined])

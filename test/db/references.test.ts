@@ -25,19 +25,19 @@ afterAll(() => driver.exec(`drop table ${name}`))
 const starting = async (prefix: string) =>
   (await db.select().from(items).where(idStarts(items.id, prefix)).orderBy(items.id)).map((r) => r.id)
 
-test('ids are found by how they begin, at every length', async () => {
+test('ids are found by a beginning of any length', async () => {
   for (let length = 8; length < one.length; length++)
     expect([length, await starting(one.slice(0, length))]).toEqual([length, [one, next]])
   expect(await starting(one)).toEqual([one])
   expect(await starting(other.slice(0, 8))).toEqual([other])
 })
 
-test('what cannot be the beginning of an id finds nothing', async () => {
+test('a text that cannot begin an id finds nothing', async () => {
   for (const prefix of ['019a8a7e5c1f', '019a8a7e--', '019a8a7e-5c1f7', '019a8a7e-5c1f-7d3a-9b520', '00000000'])
     expect([prefix, await starting(prefix)]).toEqual([prefix, []])
 })
 
-test('the index of the ids is used, not every row looked at', async () => {
+test('a search by the beginning of an id uses the index', async () => {
   const { sql, params } = db.select().from(items).where(idStarts(items.id, '019a8a7e')).toSQL()
   const tx = await driver.begin()
   try {

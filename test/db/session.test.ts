@@ -85,12 +85,12 @@ const nasty = [
 const anyText = fc.string({ unit: 'binary', maxLength: 60 }).filter((s) => !s.includes('\0') && s.isWellFormed())
 const fixed = { seed: 20_261_115, numRuns: 60 }
 
-describe('text', () => {
-  test('comes back as it was', async () => {
+describe('a text column', () => {
+  test('returns a text unchanged', async () => {
     for (const someText of nasty) expect((await roundTrip({ someText })).someText).toBe(someText)
   })
 
-  test('whatever it is', async () => {
+  test('returns any random text unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(anyText, async (someText) => {
         expect((await roundTrip({ someText })).someText).toBe(someText)
@@ -99,20 +99,20 @@ describe('text', () => {
     )
   })
 
-  test('empty is not null', async () => {
+  test('keeps an empty text apart from null', async () => {
     expect((await roundTrip({ someText: '' })).someText).toBe('')
     expect((await roundTrip({})).someText).toBeNull()
     expect((await roundTrip({ someText: null })).someText).toBeNull()
   })
 })
 
-describe('lists of text', () => {
-  test('come back as they were', async () => {
+describe('a column of texts', () => {
+  test('returns lists unchanged', async () => {
     for (const tags of [[], ...nasty.map((n) => [n]), nasty]) expect((await roundTrip({ tags })).tags).toEqual(tags)
     expect((await roundTrip({ tags: null })).tags).toBeNull()
   })
 
-  test('whatever is in them', async () => {
+  test('returns random lists unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyText, { maxLength: 8 }), async (tags) => {
         expect((await roundTrip({ tags })).tags).toEqual(tags)
@@ -121,7 +121,7 @@ describe('lists of text', () => {
     )
   })
 
-  test('are arrays to the database', async () => {
+  test('is an array in the database', async () => {
     const { id } = await roundTrip({ tags: ['a,b', '', '"'] })
     const { rows } = await driver.query(
       `select cardinality(tags), tags[1], tags[2], tags[3], tags @> array['']::text[] from ${name} where id = $1`,
@@ -131,7 +131,7 @@ describe('lists of text', () => {
   })
 })
 
-describe('JSON', () => {
+describe('a JSON column', () => {
   const values: [string, unknown, string][] = [
     ['an object', { a: 1, b: { c: [1, 2, { d: null }] } }, 'object'],
     ['an empty object', {}, 'object'],
@@ -158,14 +158,14 @@ describe('JSON', () => {
     expect(rows[0]?.[0]).toBe(type)
   })
 
-  test('null is no value', async () => {
+  test('stores null as SQL NULL', async () => {
     const { id } = await roundTrip({ data: null })
     const { rows } = await driver.query(`select data is null from ${name} where id = $1`, [id])
     expect(rows[0]?.[0]).toBe(true)
     expect((await roundTrip({ data: { inside: null } })).data).toEqual({ inside: null })
   })
 
-  test('whatever it is, it is stored as what it is', async () => {
+  test('returns any random value unchanged', async () => {
     const value = fc.dictionary(
       anyText,
       fc.oneof(
@@ -186,7 +186,7 @@ describe('JSON', () => {
     )
   })
 
-  test('the database can look inside', async () => {
+  test('can be queried by the database', async () => {
     const { id } = await roundTrip({ data: { a: { b: 'deep' }, list: ['x'] } })
     const { rows } = await driver.query(
       `select data->'a'->>'b', data->'list'->>0, data @> '{"a":{"b":"deep"}}' from ${name} where id = $1`,
@@ -195,7 +195,7 @@ describe('JSON', () => {
     expect(rows[0]).toEqual(['deep', 'x', true])
   })
 
-  test('an update replaces it', async () => {
+  test('is replaced by an update', async () => {
     const { id } = await roundTrip({ data: { a: 1 } })
     const [changed] = await db
       .update(probe)
@@ -206,7 +206,7 @@ describe('JSON', () => {
   })
 })
 
-describe('times', () => {
+describe('a time column', () => {
   test.each([
     '2026-11-15T09:30:00.000Z',
     '2026-11-15T09:30:00.001Z',
@@ -239,12 +239,12 @@ describe('times', () => {
     expect(found?.id).toBe(id)
   })
 
-  test('other zones are turned into UTC', async () => {
+  test('converts other zones to UTC', async () => {
     expect((await roundTrip({ at: '2026-11-15T11:30:00.5+02:00' })).at).toBe('2026-11-15T09:30:00.500Z')
     expect((await roundTrip({ at: '2026-11-15T00:00:00-05:30' })).at).toBe('2026-11-15T05:30:00.000Z')
   })
 
-  test('any millisecond of four hundred years', async () => {
+  test('returns any millisecond of four hundred years unchanged', async () => {
     const at = fc.date({
       min: new Date('1800-01-01T00:00:00.000Z'),
       max: new Date('2200-01-01T00:00:00.000Z'),
@@ -258,7 +258,7 @@ describe('times', () => {
     )
   })
 
-  test('text as the embedded database writes it', () => {
+  test('parses the format of the embedded database', () => {
     expect(toIso('2026-11-15 02:09:00+00')).toBe('2026-11-15T02:09:00.000Z')
     expect(toIso('2026-11-15 02:09:00.1+00')).toBe('2026-11-15T02:09:00.100Z')
     expect(toIso('2026-11-15 02:09:00.12+00')).toBe('2026-11-15T02:09:00.120Z')
@@ -267,20 +267,20 @@ describe('times', () => {
   })
 })
 
-describe('numbers and booleans', () => {
-  test.each([0, 1, -1, 2_147_483_647, -2_147_483_648])('the integer %d', async (small) => {
+describe('columns of numbers and booleans', () => {
+  test.each([0, 1, -1, 2_147_483_647, -2_147_483_648])('return the integer %d unchanged', async (small) => {
     expect((await roundTrip({ small })).small).toBe(small)
   })
   test.each([0, 2 ** 31, -(2 ** 40), Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER])(
-    'the long integer %d',
+    'return the long integer %d unchanged',
     async (big) => {
       expect((await roundTrip({ big })).big).toBe(big)
     },
   )
-  test.each([0.1, -1.5, 1e300, 5e-324, 123_456_789.123_456_79])('the real number %d', async (real) => {
+  test.each([0.1, -1.5, 1e300, 5e-324, 123_456_789.123_456_79])('return the real number %d unchanged', async (real) => {
     expect((await roundTrip({ real })).real).toBe(real)
   })
-  test('true, false and neither', async () => {
+  test('return true, false and null unchanged', async () => {
     for (const flag of [true, false, null]) expect((await roundTrip({ flag })).flag).toBe(flag)
     const marked = unique('mark')
     await db
@@ -297,12 +297,12 @@ describe('numbers and booleans', () => {
       1, 1, 1,
     ])
   })
-  test('nothing at all', async () => {
+  test('return a row of nulls unchanged', async () => {
     const { id, version, ...rest } = await roundTrip({})
     expect(version).toBe(1)
     expect(Object.values(rest)).toEqual(Object.values(rest).map(() => null))
   })
-  test('a count is a number', async () => {
+  test('return a count as a number', async () => {
     const [row] = await db
       .select({ n: count() })
       .from(probe)
@@ -311,7 +311,7 @@ describe('numbers and booleans', () => {
   })
 })
 
-describe('the session', () => {
+describe('the drizzle session', () => {
   test('writes property names in snake case', async () => {
     const { id } = await roundTrip({ someText: 'x' })
     const { rows } = await db.execute<{ some_text: string; n: number }>(
@@ -320,7 +320,7 @@ describe('the session', () => {
     expect(rows).toEqual([{ some_text: 'x', n: 1 }])
   })
 
-  test('execute tells how many rows a statement changed', async () => {
+  test('returns how many rows a statement changed', async () => {
     const mark = unique('mark')
     await db.insert(probe).values([{ someText: mark }, { someText: mark }, { someText: mark }])
     expect(await db.$count(probe, eq(probe.someText, mark))).toBe(3)
@@ -332,7 +332,7 @@ describe('the session', () => {
     expect(await db.execute(sql`delete from ${probe} where some_text = ${mark}`)).toMatchObject({ count: 0 })
   })
 
-  test('joins keep columns of the same name apart', async () => {
+  test('keeps columns of the same name apart in joins', async () => {
     const [a, b] = [await roundTrip({ someText: 'left' }), await roundTrip({ someText: 'right' })]
     const other = pgTable(name, { id: uuid(), someText: text() })
     const rows = await db
@@ -352,7 +352,7 @@ describe('the session', () => {
     ).toEqual([])
   })
 
-  test('a prepared query runs on any connection with other values each time', async () => {
+  test('runs a prepared query on any connection with other values', async () => {
     const byText = prepare((on) =>
       on
         .select({ id: probe.id, data: probe.data })
@@ -371,14 +371,14 @@ describe('the session', () => {
     expect(await byText(db, { wanted: b })).toEqual([])
   })
 
-  test('transactions belong to actions', async () => {
+  test('refuses transactions outside actions', async () => {
     expect(() => db.transaction(async () => undefined)).toThrow('write action')
     const tx = await driver.begin()
     expect(() => drizzleTx(tx).transaction(async () => undefined)).toThrow('join')
     await tx.rollback()
   })
 
-  test('an error tells its SQLSTATE and constraint, and the connection stays usable', async () => {
+  test('returns SQLSTATE and constraint of an error, and keeps the connection usable', async () => {
     const { id } = await roundTrip({})
     expect(await failure(db.insert(probe).values({ id }).execute())).toMatchObject({
       name: 'DbError',
@@ -393,7 +393,7 @@ describe('the session', () => {
     expect((await roundTrip({ someText: 'after' })).someText).toBe('after')
   })
 
-  test('what is rolled back was never there; what is committed is', async () => {
+  test('stores committed changes and no rolled-back ones', async () => {
     const mark = unique('mark')
     for (const [end, expected] of [
       ['rollback', 0],
@@ -406,7 +406,7 @@ describe('the session', () => {
     }
   })
 
-  test('a last statement that fails undoes the whole transaction', async () => {
+  test('rolls back the whole transaction if its last statement fails', async () => {
     const mark = unique('mark')
     const { id } = await roundTrip({})
     const tx = await driver.begin()

@@ -24,8 +24,8 @@ const embedder = (dimensions = 3, key?: string) =>
   )
 const reason = async (work: Promise<unknown>) => ((await failure(work)) as Error).message
 
-describe('a server that speaks /v1/embeddings', () => {
-  test('is asked for its model, with the key, and its vectors get unit length', async () => {
+describe('an embeddings server (/v1/embeddings)', () => {
+  test('receives model and key, and its vectors are normalised', async () => {
     server.vectors = () => [3, 4, 0]
     const [vector] = await embedder(3, 'sk-test').embed(['hello'])
     expect([...(vector as Float32Array)].map((value) => value.toFixed(5))).toEqual(['0.60000', '0.80000', '0.00000'])
@@ -38,7 +38,7 @@ describe('a server that speaks /v1/embeddings', () => {
     expect(embedder(3).id).toBe('http:small:3')
   })
 
-  test('may answer in another order: what counts is the index', async () => {
+  test('can return vectors in any order, by their index', async () => {
     server.vectors = (text) => (text === 'a' ? [1, 0, 0] : [0, 1, 0])
     server.change = (data) => data.toReversed()
     const [a, b] = await embedder().embed(['a', 'b'])
@@ -49,7 +49,7 @@ describe('a server that speaks /v1/embeddings', () => {
     server.change = undefined
   })
 
-  test('gets many texts in several requests', async () => {
+  test('receives many texts in several requests', async () => {
     server.vectors = (text) => [Number(text) + 1, 1, 0]
     const before = server.requests.length
     const vectors = await embedder().embed(Array.from({ length: 130 }, (_, i) => String(i)))
@@ -67,14 +67,14 @@ describe('a server that speaks /v1/embeddings', () => {
     ['words', () => [{ index: 0, embedding: ['a', 'b', 'c'] }], 'of length zero'],
     ['a text', () => [{ index: 0, embedding: 'AAAA' }], 'no dimensions'],
     ['nothing in it', () => [null], 'no dimensions'],
-  ])('is not believed when it answers %s', async (_, data, says) => {
+  ])('is refused when it returns %s', async (_, data, says) => {
     server.vectors = () => [1, 2, 3]
     server.change = data as never
     expect(await reason(embedder().embed(['x']))).toContain(says)
     server.change = undefined
   })
 
-  test('is not believed when it answers something else than JSON, or sends us elsewhere', async () => {
+  test('is refused when it returns no JSON, or a redirect', async () => {
     server.answer = () => new Response('<html>busy</html>')
     expect(await reason(embedder().embed(['x']))).toContain('did not return JSON')
     server.answer = () => new Response(null, { status: 307, headers: { location: `${server.url}/elsewhere` } })
@@ -83,7 +83,7 @@ describe('a server that speaks /v1/embeddings', () => {
     server.answer = undefined
   })
 
-  test.each([429, 500, 401])('failing with %d is an error that says so, and not one of the text', async (status) => {
+  test.each([429, 500, 401])('that fails with %d causes an error of the server, not of the text', async (status) => {
     server.answer = () => new Response('no more today', { status })
     const error = await failure(embedder().embed(['x']))
     expect(error).not.toBeInstanceOf(TextRefused)
@@ -91,13 +91,13 @@ describe('a server that speaks /v1/embeddings', () => {
     server.answer = undefined
   })
 
-  test.each([400, 413, 422])('refusing a text with %d is told apart', async (status) => {
+  test.each([400, 413, 422])('that refuses a text with %d causes an error of the text', async (status) => {
     server.answer = () => new Response('too long', { status })
     expect(await failure(embedder().embed(['x']))).toBeInstanceOf(TextRefused)
     server.answer = undefined
   })
 
-  test('that hangs is given up with the caller', async () => {
+  test('that hangs is aborted with its caller', async () => {
     const { promise, resolve } = Promise.withResolvers<Response>()
     server.answer = () => promise
     const limit = new AbortController()
@@ -108,14 +108,14 @@ describe('a server that speaks /v1/embeddings', () => {
     server.answer = undefined
   })
 
-  test('that answers without end is cut off', async () => {
+  test('that returns an endless body is cut off', async () => {
     const chunk = new Uint8Array(1 << 20).fill(32)
     server.answer = () => new Response(new ReadableStream({ pull: (c) => c.enqueue(chunk) }))
     expect(await reason(embedder().embed(['x']))).toContain('too much data')
     server.answer = undefined
   })
 
-  test('may still know its earlier model; the built-in one is always there', () => {
+  test('can still offer its previous model; the built-in one always exists', () => {
     const now = embedder()
     expect(now.earlier('http:other:7')).toMatchObject({ id: 'http:other:7', dimensions: 7 })
     expect(now.earlier('local:all-MiniLM-L6-v2:u8:1')?.dimensions).toBe(384)

@@ -9,12 +9,12 @@ const groups = (of = all): number[] => of.map(({ group }) => group)
 /** The same numbers in every run, from -1 to 1. */
 const number = (i: number): number => Math.sin(i * 12.9898) * Math.cos(i * 78.233)
 
-test('the weights are those that the checksum names', async () => {
+test('the weights match the checksum', async () => {
   const [expected] = (await Bun.file('models/SHA256SUMS').text()).split(' ')
   expect(new Bun.CryptoHasher('sha256').update(readFileSync(modelPath)).digest('hex')).toBe(expected as string)
 })
 
-test('each machine has its fastest kernel, and one without bytes where the engine lacks the instructions', () => {
+test('each machine gets its fastest kernel, and one without byte instructions if the engine lacks them', () => {
   expect(groups(variants('arm64'))).toEqual([4, 2])
   expect(groups(variants('x64'))).toEqual([2, 4])
   expect(fastest().group).toBe(process.arch === 'arm64' ? 4 : 2)
@@ -23,7 +23,7 @@ test('each machine has its fastest kernel, and one without bytes where the engin
   validate.mockRestore()
 })
 
-test('every kernel makes the same vectors, to the last bit', () => {
+test('every kernel computes bit-identical vectors', () => {
   const asset = new Uint8Array(readFileSync(modelPath))
   // The longest comes first, so that the others find what it left behind.
   const texts = [
@@ -40,7 +40,7 @@ test('every kernel makes the same vectors, to the last bit', () => {
   expect(others).toEqual([first as Float32Array[]])
 })
 
-test.each(all)('a kernel for groups of $group compares exactly, also the largest numbers', (variant) => {
+test.each(all)('the kernel for groups of $group compares exactly, even the largest numbers', (variant) => {
   const [count, width] = [8, 48]
   const [codes, scales, scores] = [1024, 4096, 8192]
   const asked = Int16Array.from({ length: width }, (_, i) => 8191 * (i < 4 ? 1 : i < 8 ? -1 : number(i)))
@@ -59,7 +59,7 @@ test.each(all)('a kernel for groups of $group compares exactly, also the largest
   expect([...new Float32Array(memory.buffer, scores, count)]).toEqual(right)
 })
 
-test.each(['kernel', 'kernel-bytes'])('the source of %s.wasm names the file that was made from it', (name) => {
+test.each(['kernel', 'kernel-bytes'])('the source of %s.wasm names the hash of its build', (name) => {
   const at = (ending: string) => readFileSync(`${import.meta.dir}/../../src/embeddings/${name}${ending}`)
   const said = /sha256 ([0-9a-f]{8})…/.exec(at('.as.ts').toString())?.[1]
   expect(new Bun.CryptoHasher('sha256').update(at('.wasm')).digest('hex').slice(0, 8)).toBe(said as string)

@@ -6,7 +6,7 @@ afterAll(() => embedder.close())
 
 const dot = (a: Float32Array, b: Float32Array): number => a.reduce((sum, value, i) => sum + value * (b[i] as number), 0)
 
-test('bit for bit what was measured, on every machine', async () => {
+test('the built-in model computes the recorded vectors, bit for bit', async () => {
   const [a, b] = (await embedder.embed(['This is an example sentence', 'database pool ran out of connections'])) as [
     Float32Array,
     Float32Array,
@@ -16,7 +16,7 @@ test('bit for bit what was measured, on every machine', async () => {
   )
 })
 
-test('vectors that an earlier kernel made can be compared with those of this one', async () => {
+test('vectors of an earlier kernel are comparable with those of this one', async () => {
   const [vector] = (await embedder.embed(['This is an example sentence'])) as [Float32Array]
   // Made by the first kernel, whose products were f32.
   const before = [
@@ -25,7 +25,7 @@ test('vectors that an earlier kernel made can be compared with those of this one
   for (const [i, value] of before.entries()) expect(vector[i]).toBeCloseTo(value, 3)
 })
 
-test('texts that mean the same are near, others are not; vectors have unit length', async () => {
+test('texts of similar meaning have near vectors of unit length', async () => {
   const [query, same, other] = (await embedder.embed([
     'database pool ran out of connections',
     'PostgreSQL refuses new clients: too many sessions',
@@ -35,7 +35,7 @@ test('texts that mean the same are near, others are not; vectors have unit lengt
   for (const vector of [query, same, other]) expect(dot(vector, vector)).toBeCloseTo(1, 5)
 })
 
-test('whatever the text, there is a vector: nothing, emoji, one long word, a book, broken surrogates', async () => {
+test('every text has a vector: empty, emoji, one long word, a book, broken surrogates', async () => {
   const texts = ['', ' ', '🦊🦊', 'x'.repeat(500), 'word '.repeat(20_000), '\ud800', '数据库', '[CLS] [SEP]', '\u0000']
   for (const vector of await embedder.embed(texts)) {
     expect(vector.length).toBe(embedder.dimensions)
@@ -43,7 +43,7 @@ test('whatever the text, there is a vector: nothing, emoji, one long word, a boo
   }
 })
 
-test('the order of texts and their company do not matter', async () => {
+test('a vector does not depend on the other texts of its batch', async () => {
   const texts = ['one', 'two words', 'three words here']
   const together = await embedder.embed(texts)
   const alone = await Promise.all(
@@ -52,7 +52,7 @@ test('the order of texts and their company do not matter', async () => {
   expect(alone.toReversed()).toEqual(together)
 })
 
-test('who waits for an answer comes before what nobody waits for, and what was given up is not done', async () => {
+test('queries run before background texts, and aborted ones do not run', async () => {
   const order: string[] = []
   const given = new AbortController()
   const patient = Array.from({ length: 4 }, (_, i) =>
@@ -66,7 +66,7 @@ test('who waits for an answer comes before what nobody waits for, and what was g
   expect(await never).toBe('given up')
 })
 
-test('it rests when idle and wakes when asked', async () => {
+test('the model is unloaded when idle and loaded on demand', async () => {
   const brief = new LocalEmbedder(1)
   const [first] = await brief.embed(['wake'])
   while (brief.loaded) await Bun.sleep(1)

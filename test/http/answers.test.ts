@@ -32,12 +32,12 @@ async function reply(options: HttpOptions): Promise<number> {
   }
 }
 
-test('answers are checked against their schemas where tests ask for it, and sent as they are otherwise', async () => {
+test('responses are checked against their schemas if a test asks for it, and otherwise sent unchecked', async () => {
   expect(await reply({ checkAnswers: true })).toBe(500)
   expect(await reply({})).toBe(200)
 })
 
-test('answers are documented whether or not they are checked', async () => {
+test('responses are documented whether or not they are checked', async () => {
   const { app, server } = await sharedApp()
   const { routes } = buildHttp(app)
   const documented = (all: readonly { path: string; hooks: { response?: unknown } }[]) =>

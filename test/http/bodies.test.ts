@@ -45,8 +45,8 @@ async function send(
 const titles = async (): Promise<string[]> =>
   (await ada.fetch<{ items: { title: string }[] }>('GET', '/api/notes?limit=200')).body.items.map((n) => n.title)
 
-describe('what cannot be read', () => {
-  test('JSON that is none: 400', async () => {
+describe('a body that cannot be read', () => {
+  test('gets 400 if its JSON is invalid', async () => {
     for (const body of [
       '{',
       '{"title":}',
@@ -67,11 +67,11 @@ describe('what cannot be read', () => {
     }
   })
 
-  test('an empty body counts as none: 422', async () => {
+  test('gets 422 if it is empty', async () => {
     expect((await post('')).status).toBe(422)
   })
 
-  test('bytes that are no UTF-8: 400', async () => {
+  test('gets 400 if it is not UTF-8', async () => {
     const wrapped = (...bytes: number[]) =>
       Uint8Array.from([...Buffer.from('{"title":"'), ...bytes, ...Buffer.from('"}')])
     for (const bytes of [
@@ -88,7 +88,7 @@ describe('what cannot be read', () => {
     expect((await post(wrapped(0xf0, 0x9f, 0x8e, 0xb5))).body.title).toBe('🎵')
   })
 
-  test('another media type: 415', async () => {
+  test('gets 415 if it has another media type', async () => {
     for (const type of [
       'text/plain',
       'application/x-www-form-urlencoded',
@@ -110,7 +110,7 @@ describe('what cannot be read', () => {
       expect([type, (await post('{"title":"x"}', { 'content-type': type })).status]).toEqual([type, 201])
   })
 
-  test('a form as a browser sends it from elsewhere does nothing', async () => {
+  test('changes nothing as a browser form from another site', async () => {
     const before = await titles()
     expect(
       (
@@ -123,7 +123,7 @@ describe('what cannot be read', () => {
     expect(await titles()).toEqual(before)
   })
 
-  test('a compressed body: 415, however well it is compressed', async () => {
+  test('gets 415 if it is compressed', async () => {
     const bomb = Bun.gzipSync(Buffer.from(JSON.stringify({ title: 'x'.repeat(5 << 20) })))
     expect(bomb.byteLength).toBeLessThan(10_000)
     for (const encoding of ['gzip', 'deflate', 'br', 'zstd', 'identity, gzip'])
@@ -131,7 +131,7 @@ describe('what cannot be read', () => {
   })
 })
 
-test('of a field that may be null, what it may be otherwise is told', async () => {
+test('an error about a nullable field names the other allowed values', async () => {
   const project = (await ada.fetch('POST', '/api/projects', { name: unique('Dates') })).body
   for (const [field, value, message] of [
     ['dueAt', 'tomorrow', 'dueAt is not a valid date or time, such as 2026-11-15T09:30:00.000Z.'],
@@ -143,8 +143,8 @@ test('of a field that may be null, what it may be otherwise is told', async () =
   }
 })
 
-describe('what is too much', () => {
-  test('10 MB announced: 413 at once, and not a byte of it is waited for', async () => {
+describe('a body that is too large', () => {
+  test('gets 413 at once for an announced length of 10 MB', async () => {
     const begun = performance.now()
     const [answer] = await raw(
       t,
@@ -158,7 +158,7 @@ describe('what is too much', () => {
     expect(performance.now() - begun).toBeLessThan(allowing(1000))
   })
 
-  test('10 MB in chunks: 413 when the limit is passed', async () => {
+  test('gets 413 when its chunks exceed the limit', async () => {
     const socket = await open(t)
     try {
       const answers = read(socket)
@@ -172,7 +172,7 @@ describe('what is too much', () => {
     }
   })
 
-  test('the limit is exact, and the operator sets it', async () => {
+  test("is measured exactly against the operator's limit", async () => {
     const small = await testApp({ MAX_BODY_BYTES: '2000', background: 'off' })
     const sized = (bytes: number) => `{"title":"x","content":"${'x'.repeat(bytes - 26)}"}`
     expect(Buffer.byteLength(sized(2000))).toBe(2000)
@@ -191,7 +191,7 @@ describe('what is too much', () => {
     await small.close()
   })
 
-  test('a stranger is refused before the body is read', async () => {
+  test('is not read without a valid credential', async () => {
     const [answer] = await raw(
       t,
       wire(t, 'POST /api/notes', ['Content-Type: application/json', `Content-Length: ${1 << 19}`]),
@@ -199,7 +199,7 @@ describe('what is too much', () => {
     expect(answer?.status).toBe(401)
   })
 
-  test('nesting deeper than 32: 422, brackets in texts do not count', async () => {
+  test('gets 422 if it is nested deeper than 32; brackets in texts do not count', async () => {
     const nested = (depth: number) => `{"name":"x","settings":${'{"a":'.repeat(depth - 1)}1${'}'.repeat(depth - 1)}}`
     expect((await send('/api/projects', nested(32))).status).toBe(201)
     expect((await send('/api/projects', nested(33))).body).toMatchObject({
@@ -215,7 +215,7 @@ describe('what is too much', () => {
     expect((await post(JSON.stringify({ title: '[{'.repeat(90), content: '\\"[['.repeat(1000) }))).status).toBe(201)
   })
 
-  test('long texts and long lists are refused fast, wherever they stand', async () => {
+  test('is refused fast for long texts and lists anywhere', async () => {
     const long = 'x'.repeat(900_000)
     const bodies: [string, string, object][] = [
       ['POST', '/api/notes', { title: long }],
@@ -253,7 +253,7 @@ describe('what is too much', () => {
     }
   })
 
-  test('texts at the limit that are cruel to patterns are checked fast', async () => {
+  test('is checked fast even with texts that are costly for patterns', async () => {
     const cruel: [string, string, object][] = [
       ['POST', '/api/auth/login', { email: `a@${'a'.repeat(60)}.${'a-'.repeat(90)}!`, password: 'x' }],
       ['POST', '/api/auth/login', { email: `a@${'a.'.repeat(120)}!`, password: 'x' }],
@@ -274,8 +274,8 @@ describe('what is too much', () => {
   })
 })
 
-describe('what looks harmless', () => {
-  test('names of the prototype reach nothing', async () => {
+describe('a valid body', () => {
+  test('cannot change prototypes', async () => {
     expect((await post('{"title":"x","__proto__":{"polluted":true}}')).status).toBe(422)
     expect((await post('{"title":"x","\\u005f_proto__":{"polluted":true}}')).status).toBe(422)
     expect((await post('{"title":"x","constructor":{"prototype":{"polluted":true}}}')).status).toBe(422)
@@ -288,7 +288,7 @@ describe('what looks harmless', () => {
     expect(() => parseJson(Buffer.from('{"a":{"__proto__":{}}}'))).toThrow('__proto__')
   })
 
-  test('NUL in a text: 422, wherever it stands', async () => {
+  test('gets 422 for NUL anywhere in a text', async () => {
     const bodies: [string, string, object][] = [
       ['POST', '/api/notes', { title: 'a\0b' }],
       ['POST', '/api/notes', { title: 'x', content: 'a\0b' }],
@@ -317,7 +317,7 @@ describe('what looks harmless', () => {
     )
   })
 
-  test('half of a surrogate pair is refused or mended, never a fault', async () => {
+  test('with half a surrogate pair is refused or repaired, without an error 500', async () => {
     for (const half of ['\\ud800', '\\udc00', 'a\\ud83db', '\\udc00\\ud800'])
       for (const [path, body] of [
         ['/api/notes', `{"title":"${half}"}`],
@@ -335,13 +335,13 @@ describe('what looks harmless', () => {
     expect((await ada.fetch('GET', '/api/notes?search=%ED%A0%80')).status).toBe(200)
   })
 
-  test('of two equal keys the last one counts, and is checked like one', async () => {
+  test('with two equal keys uses and checks the last one', async () => {
     expect((await post('{"title":"first","title":"last"}')).body.title).toBe('last')
     expect((await post('{"title":"fine","title":7}')).status).toBe(422)
     expect((await post('{"surprise":1,"title":"fine","surprise":1}')).status).toBe(422)
   })
 
-  test('every kind of text comes back as it was sent', async () => {
+  test('returns every kind of text unchanged', async () => {
     for (const text of [
       "'; drop table notes; --",
       '<script>alert(1)</script>',
@@ -358,7 +358,7 @@ describe('what looks harmless', () => {
     }
   })
 
-  test('a body on a route that takes none changes nothing', async () => {
+  test('is ignored on a route without a body', async () => {
     expect((await send('/api/auth/me', '{"role":"admin"}', {}, 'PATCH')).status).toBe(405)
     const socket = wire(
       t,

@@ -28,7 +28,7 @@ const count = async (who: Person, path = '/api/notes'): Promise<number> =>
   (await who.fetch<Page>('GET', `${path}?total=true&limit=1`)).body.total as number
 
 describe('If-Match', () => {
-  test('the version that was read goes through, an older one does not and gets the record as it is', async () => {
+  test('accepts the current version, and answers an older one with the current record', async () => {
     const { body: made } = await create(ada, 'first')
     const put = (title: string, version: string) =>
       ada.fetch<Row & { current: Row; code: string }>(
@@ -51,7 +51,7 @@ describe('If-Match', () => {
     expect((await ada.fetch('DELETE', `/api/notes/${made.id}`, undefined, { 'if-match': '"6"' })).status).toBe(200)
   })
 
-  test('what is no version: 400', async () => {
+  test('gets 400 for an invalid version', async () => {
     const { body: made } = await create(ada, 'kept')
     for (const bad of [
       'abc',
@@ -75,7 +75,7 @@ describe('If-Match', () => {
     expect((await ada.fetch<Row>('GET', `/api/notes/${made.id}`)).body.title).toBe('kept')
   })
 
-  test('of twenty who read the same version, one changes it', async () => {
+  test('lets one of twenty concurrent changes of a version through', async () => {
     const { body: made } = await create(ada, 'contested')
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
@@ -91,7 +91,7 @@ describe('If-Match', () => {
     })
   })
 
-  test('every write of a record that has a version heeds it', async () => {
+  test('is checked by every write of a versioned record', async () => {
     const w: World = await world(t)
     Object.assign(w.paths, await communityPost(t, w.owner))
     const admin = await person(t, { admin: true })
@@ -118,7 +118,7 @@ describe('If-None-Match', () => {
     who.fetch<Row>('GET', path, undefined, etag ? { 'if-none-match': etag } : {})
   const tagOf = async (path: string) => (await read(path)).headers.get('etag') as string
 
-  test('what the reader has is not sent again, and what has changed is', async () => {
+  test('returns 304 for an unchanged record and the new record otherwise', async () => {
     const { id } = (await create(ada, 'read')).body
     const path = `/api/notes/${id}`
     const first = await read(path)
@@ -142,7 +142,7 @@ describe('If-None-Match', () => {
     expect(changed.headers.get('etag')).toStartWith('"2.')
   })
 
-  test('lists have one too; refusals, writes and files have not', async () => {
+  test('works for lists, but not for errors, writes and files', async () => {
     const who = await person(t)
     const list = await who.fetch('GET', '/api/notes')
     expect(list.headers.get('etag')).toMatch(/^"0\.[0-9a-z]+"$/)
@@ -155,7 +155,7 @@ describe('If-None-Match', () => {
     }
   })
 
-  test('a new comment makes another answer of the same version, and a change may name either', async () => {
+  test('gets a new ETag after a comment; If-Match accepts either ETag', async () => {
     const who = await person(t)
     const { body: project } = await who.fetch<Row>('POST', '/api/projects', { name: unique('Lantern') })
     const { body: task } = await who.fetch<Row>('POST', `/api/projects/${project.id}/tasks`, { title: 'one' })
@@ -175,7 +175,7 @@ describe('If-None-Match', () => {
 })
 
 describe('Idempotency-Key', () => {
-  test('the same call again: the same answer, and one row', async () => {
+  test('returns the same response for a repeated call, and creates one record', async () => {
     const who = await person(t)
     const key = { 'idempotency-key': unique('key') }
     const first = await create(who, 'once', key)
@@ -189,7 +189,7 @@ describe('Idempotency-Key', () => {
     expect((await create(who, 'once', key)).body).toEqual(first.body)
   })
 
-  test('changes and deletions too', async () => {
+  test('works for changes and deletions', async () => {
     const who = await person(t)
     const { body: made } = await create(who, 'x')
     const put = () => who.fetch<Row>('PUT', `/api/notes/${made.id}`, { title: 'y' }, { 'idempotency-key': 'put' })
@@ -201,7 +201,7 @@ describe('Idempotency-Key', () => {
     expect((await who.fetch('DELETE', `/api/notes/${made.id}`)).status).toBe(404)
   })
 
-  test('another body, another record or another operation with the same key: 409', async () => {
+  test('returns 409 for another body, record or operation with the same key', async () => {
     const who = await person(t)
     const key = { 'idempotency-key': 'reused' }
     const { body: made } = await create(who, 'one', key)
@@ -212,7 +212,7 @@ describe('Idempotency-Key', () => {
     expect(await count(who)).toBe(1)
   })
 
-  test('twenty at the same moment: one row and twenty equal answers', async () => {
+  test('creates one record and returns twenty equal responses for twenty concurrent calls', async () => {
     const who = await person(t)
     const key = { 'idempotency-key': unique('race') }
     const answers = await Promise.all(Array.from({ length: 20 }, () => create(who, 'raced', key)))
@@ -221,7 +221,7 @@ describe('Idempotency-Key', () => {
     expect(await count(who)).toBe(1)
   })
 
-  test('keys belong to the credential that used them', async () => {
+  test('belongs to its credential', async () => {
     const [who, other] = [await person(t), await person(t)]
     const key = { 'idempotency-key': 'mine' }
     const { token } = (await who.fetch<{ token: string }>('POST', '/api/settings/api-keys', { name: 'k' })).body
@@ -237,7 +237,7 @@ describe('Idempotency-Key', () => {
     expect(await count(other)).toBe(1)
   })
 
-  test('a call that failed does not use the key up', async () => {
+  test('can be used again after a failed call', async () => {
     const who = await person(t)
     const key = { 'idempotency-key': 'again' }
     const { body: taken } = await who.fetch<Row>('POST', '/api/projects', { name: 'Old', key: 'AB' })
@@ -250,7 +250,7 @@ describe('Idempotency-Key', () => {
     expect((await make()).body).toEqual(made.body)
   })
 
-  test('a secret is shown once, also to who repeats the call', async () => {
+  test('does not show a secret a second time', async () => {
     const who = await person(t)
     for (const [path, body] of [
       ['/api/settings/api-keys', { name: 'k' }],
@@ -266,7 +266,7 @@ describe('Idempotency-Key', () => {
     }
   })
 
-  test('signing in and registering are done every time, and never answered from memory', async () => {
+  test('is ignored for sign-in and registration', async () => {
     const key = { 'idempotency-key': unique('login') }
     const email = `${unique('twice')}@example.com`
     const register = () =>
@@ -280,7 +280,7 @@ describe('Idempotency-Key', () => {
     expect(first.body.token).not.toBe(second.body.token)
   })
 
-  test('a key is forgotten after a day', async () => {
+  test('expires after a day', async () => {
     let now = Date.now()
     const later = await testApp({ background: 'off' }, () => new Date(now))
     try {
@@ -305,7 +305,7 @@ describe('Idempotency-Key', () => {
     }
   })
 
-  test('what is no key: 400', async () => {
+  test('gets 400 for an invalid key', async () => {
     for (const bad of ['', ' ', 'two words', 'k'.repeat(201), 'tab\tbed'])
       expect([bad, (await create(ada, 'x', { 'idempotency-key': bad })).status]).toEqual([bad, 400])
     expect((await create(ada, 'x', { 'idempotency-key': 'k'.repeat(200) })).status).toBe(201)
@@ -319,7 +319,7 @@ async function personOn(app: TestApp): Promise<{ key: string }> {
   return { key: body.token }
 }
 
-describe('pages', () => {
+describe('pages of a list', () => {
   async function walk(who: Person, query: string, between?: (page: number) => Promise<unknown>): Promise<Row[]> {
     const rows: Row[] = []
     let cursor: string | null = null
@@ -349,7 +349,7 @@ describe('pages', () => {
     },
   )
 
-  test('rows that come and go between two pages neither repeat nor hide the others', async () => {
+  test('neither repeat nor skip records when others are added or deleted', async () => {
     const who = await person(t)
     const titles = Array.from({ length: 20 }, (_, i) => `m${String(i).padStart(2, '0')}`)
     const made = new Map<string, string>()
@@ -366,7 +366,7 @@ describe('pages', () => {
     expect(names.filter((name) => name.startsWith('a-before'))).toEqual([])
   })
 
-  test('a list says how long it is only when asked, and filters count', async () => {
+  test('contain the filtered total only on request', async () => {
     const who = await person(t)
     for (let i = 0; i < 7; i++) await create(who, `n${i}`, {}, { tags: i < 3 ? ['few'] : [] })
     expect((await who.fetch<Page>('GET', '/api/notes?limit=2')).body).not.toHaveProperty('total')
@@ -379,7 +379,7 @@ describe('pages', () => {
     expect(last.body.nextCursor).toBeNull()
   })
 
-  test('the default is 50, the maximum 200, and only numbers are accepted', async () => {
+  test('have 50 records by default and 200 at most, and accept only numbers', async () => {
     const who = await person(t)
     await Promise.all(Array.from({ length: 52 }, (_, i) => create(who, `n${i}`)))
     expect((await who.fetch<Page>('GET', '/api/notes')).body.items).toHaveLength(50)
@@ -391,7 +391,7 @@ describe('pages', () => {
       ])
   })
 
-  test('a cursor of another list, another order or no list at all: 400', async () => {
+  test('return 400 for a cursor of another list or order, or an invalid one', async () => {
     const who = await person(t)
     for (let i = 0; i < 3; i++) await create(who, `n${i}`)
     const { nextCursor } = (await who.fetch<Page>('GET', '/api/notes?limit=1&sort=title')).body
@@ -425,7 +425,7 @@ describe('pages', () => {
     expect((await who.fetch('GET', `/api/notes?cursor=${'a'.repeat(2001)}`)).status).toBe(422)
   })
 
-  test('forged cursors of every list and order are refused, never a fault', async () => {
+  test('refuse forged cursors of every list and order, without an error 500', async () => {
     const w = await world(t)
     const id = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
     const wrong: string[] = []

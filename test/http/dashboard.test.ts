@@ -21,8 +21,8 @@ const html = await text('/index.html')
 const [style = ''] = /\/web\/[^"]+\.css/.exec(html) ?? []
 const scripts = [...new Set([...html.matchAll(/\/web\/[^"]+\.js/g)].map(([path]) => path))]
 
-describe('the page', () => {
-  test('runs only our own files, and is asked for anew each time', async () => {
+describe('the page of the dashboard', () => {
+  test('runs only its own files, and is not cached', async () => {
     const answer = await get('/projects')
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-type')).toStartWith('text/html')
@@ -35,19 +35,19 @@ describe('the page', () => {
     expect(policy).toContain("frame-ancestors 'none'")
   })
 
-  test('has the theme of the cookie, and no other text of it', async () => {
+  test('uses the theme of the cookie, and no other text from it', async () => {
     const themed = async (cookie: string) => (await (await get('/projects', { cookie })).text()).slice(0, 120)
     expect(await themed('theme=dark')).toContain('<html data-theme="dark" lang="en">')
     expect(await themed('a=b; theme=light; c=d')).toContain('data-theme="light"')
     expect(await themed('theme="><script>alert(1)</script>')).toContain('<html lang="en">')
   })
 
-  test('takes over the address that the account had before, and nothing that was asked there', async () => {
+  test('redirects from the former address of the account page, without its query', async () => {
     const answer = await fetch(`${t.app.url}/account?next=//evil.example`, { redirect: 'manual' })
     expect([answer.status, answer.headers.get('location')]).toEqual([302, '/settings/profile'])
   })
 
-  test('is at no other address', async () => {
+  test('is served at no other address', async () => {
     for (const path of [
       '/projects/a/b/c',
       '/web/index.html',
@@ -59,8 +59,8 @@ describe('the page', () => {
   })
 })
 
-describe('its files', () => {
-  test('are kept for ever, and sent as the browser can take them', async () => {
+describe('the files of the dashboard', () => {
+  test('are cached permanently, and compressed as the browser accepts', async () => {
     const [script = ''] = scripts
     const [br, gzip, plain, refused] = await Promise.all([
       get(script, { 'accept-encoding': 'gzip, br' }),
@@ -82,7 +82,7 @@ describe('its files', () => {
     expect(again.status).toBe(304)
   })
 
-  test('stay within their budget: 165 KB of script for every page, 14 KB of style, 45 KB for a page of its own', () => {
+  test('stay within their budget: 165 KB of script for every page, 14 KB of style, 45 KB for a single page', () => {
     expect(scripts.length).toBeGreaterThan(0)
     expect(scripts.reduce((sum, path) => sum + size(path), 0)).toBeLessThan(165)
     expect(size(style)).toBeLessThan(14)

@@ -63,7 +63,7 @@ function isProblem(answer: Answer, status: number, code: string, instance: strin
   carriesAll(answer)
 }
 
-describe('on what goes well', () => {
+describe('security headers of successful responses', () => {
   test.each([
     '/',
     '/setup',
@@ -77,13 +77,13 @@ describe('on what goes well', () => {
     '/health/live',
     '/health/ready',
     '/api/docs',
-  ])('GET %s', async (path) => {
+  ])('are sent with GET %s', async (path) => {
     const answer = await call(t, 'GET', path)
     expect(answer.status).toBe(200)
     carriesAll(answer)
   })
 
-  test('on what is read, made, changed and deleted', async () => {
+  test('are sent with reads, creations, changes and deletions', async () => {
     const made = await ada.fetch<{ id: string }>('POST', '/api/notes', { title: 'Headers' })
     expect(made.status).toBe(201)
     for (const answer of [
@@ -95,7 +95,7 @@ describe('on what goes well', () => {
       carriesAll(answer as Answer)
   })
 
-  test('pages run no script but their own and load nothing from elsewhere', async () => {
+  test('let pages run only their own scripts and load nothing from other sites', async () => {
     for (const path of ['/', '/setup', '/manual/start', '/api/reference']) {
       const { headers, body } = await call<{ text: string }>(t, 'GET', path)
       expect(headers.get('content-security-policy')).not.toMatch(/unsafe|\*|https?:/)
@@ -106,8 +106,8 @@ describe('on what goes well', () => {
   })
 })
 
-describe('on what does not', () => {
-  test('404: nothing there', async () => {
+describe('security headers of errors', () => {
+  test('are sent with 404', async () => {
     for (const path of [
       '/nothing',
       '/api',
@@ -122,7 +122,7 @@ describe('on what does not', () => {
       isProblem(await call(t, 'GET', path), 404, 'not_found', path)
   })
 
-  test('405: another method, with those that are allowed', async () => {
+  test('are sent with 405, which lists the allowed methods', async () => {
     const cases: [string, string, string][] = [
       ['DELETE', '/api/notes', 'GET, POST'],
       ['PUT', '/api/teams', 'GET, POST'],
@@ -141,7 +141,7 @@ describe('on what does not', () => {
     }
   })
 
-  test('400, 401, 403, 409, 412, 413, 415, 422', async () => {
+  test('are sent with 400, 401, 403, 409, 412, 413, 415 and 422', async () => {
     const { body } = await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Clash'), key: 'CL' })
     isProblem(await ada.fetch('POST', '/api/notes', '{"broken'), 400, 'invalid.malformed', '/api/notes')
     isProblem(await call(t, 'GET', '/api/notes'), 401, 'unauthenticated', '/api/notes')
@@ -175,7 +175,7 @@ describe('on what does not', () => {
     isProblem(await ada.fetch('POST', '/api/notes', {}), 422, 'invalid', '/api/notes')
   })
 
-  test('a request id that the caller gives comes back, unless it is not one', async () => {
+  test("include the caller's request id if it is valid", async () => {
     const echoed = async (id: string) =>
       (await call(t, 'GET', '/api/docs', undefined, { 'x-request-id': id })).headers.get('x-request-id')
     expect(await echoed('build-4711.retry_2')).toBe('build-4711.retry_2')
@@ -194,7 +194,7 @@ describe('on what does not', () => {
   })
 })
 
-describe('when we are at fault', () => {
+describe('errors of the server', () => {
   const cruel = 'kaboom at /srv/secret/place.ts: select password_hash from users'
   let failing: TestApp
   let fails: () => never
@@ -207,7 +207,7 @@ describe('when we are at fault', () => {
   afterAll(() => failing.close())
   const notes = () => call(failing, 'GET', '/api/notes', undefined, { authorization: `Bearer ${ada.token}` })
 
-  test('500: a bug says only the request id, and the log says the rest', async () => {
+  test('are 500 with only the request id for a bug; the log has the details', async () => {
     fails = () => {
       throw new TypeError(cruel)
     }
@@ -218,7 +218,7 @@ describe('when we are at fault', () => {
     expect(JSON.parse(line)).toMatchObject({ level: 'error', path: '/api/notes', error: { message: cruel } })
   })
 
-  test('500: something that is no error was thrown', async () => {
+  test('are 500 for a thrown value that is not an Error', async () => {
     for (const odd of [undefined, null, 'text', 42, { code: 'VALIDATION' }]) {
       fails = () => {
         throw odd
@@ -228,13 +228,13 @@ describe('when we are at fault', () => {
     }
   })
 
-  test('500: an answer that breaks its own schema is not blamed on the caller', async () => {
+  test('are 500 for a response that breaks its own schema', async () => {
     const grace = await person(t)
     await t.app.driver.query(`update users set role = 'king' where id = $1`, [grace.userId])
     isProblem(await grace.fetch('GET', '/api/auth/me'), 500, 'internal', '/api/auth/me')
   })
 
-  test('the server goes on', async () => {
+  test('do not stop the server', async () => {
     expect((await call(failing, 'GET', '/health')).status).toBe(200)
     fails = () => {
       throw new Error('again')
@@ -243,7 +243,7 @@ describe('when we are at fault', () => {
     expect((await call(failing, 'GET', '/api/docs')).status).toBe(200)
   })
 
-  test('503 with Retry-After: the database is away', async () => {
+  test('are 503 with Retry-After while the database is unreachable', async () => {
     const { DbError } = await import('../../src/db/driver.ts')
     fails = () => {
       throw new DbError('unavailable', 'connection refused: postgres://tutti:pa55word@db/tutti')
@@ -255,7 +255,7 @@ describe('when we are at fault', () => {
     expect(logged.join('')).not.toContain('pa55word')
   })
 
-  test('503 of its own kind: a commit was sent, and its outcome is unknown', async () => {
+  test('are 503 unavailable.unknown if the outcome of a commit is unknown', async () => {
     const { DbError } = await import('../../src/db/driver.ts')
     fails = () => {
       throw new DbError('unknown', 'the connection was lost while committing')
@@ -266,7 +266,7 @@ describe('when we are at fault', () => {
     expect(answer.body.detail).toContain('Idempotency-Key')
   })
 
-  test('503 to a renewal: the browser is still taken as signed in', async () => {
+  test('are 503 for a renewal, and the browser stays signed in', async () => {
     const { DbError } = await import('../../src/db/driver.ts')
     const away = await serverOver(t, {
       begin: () => Promise.reject(new DbError('unavailable', 'connection refused')),
@@ -276,7 +276,7 @@ describe('when we are at fault', () => {
     await away.close()
   })
 
-  test('507: the disk is full', async () => {
+  test('are 507 if the disk is full', async () => {
     const { DbError } = await import('../../src/db/driver.ts')
     fails = () => {
       throw new DbError('disk_full', 'could not extend file')
@@ -284,7 +284,7 @@ describe('when we are at fault', () => {
     isProblem(await notes(), 507, 'disk_full', '/api/notes')
   })
 
-  test('a server that is about to stop is not ready, and serves everything until it stops', async () => {
+  test('do not include a stopping server, which is not ready but still serves requests', async () => {
     // One request that is still running keeps the server open.
     const reached = Promise.withResolvers<void>()
     const held = Promise.withResolvers<void>()
@@ -321,7 +321,7 @@ describe('when we are at fault', () => {
   })
 })
 
-test('the home page is the dashboard for those who are signed in, and no cache keeps one for the other', async () => {
+test('the home page is the dashboard for signed-in users, and caches keep both versions apart', async () => {
   const home = async (cookie?: string) => {
     const answer = await fetch(`${t.url}/`, { headers: cookie ? { cookie } : {} })
     expect(answer.headers.get('cache-control')).toBe('private, no-cache')

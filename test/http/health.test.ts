@@ -44,7 +44,7 @@ const respond = async (alive = true) => {
   await Bun.sleep(0) // lets the ping end
 }
 
-test('while a statement holds the database, a probe hears that it is busy, and asks it only once', async () => {
+test('a health check reports a busy database while a statement holds it, and pings only once', async () => {
   for (const path of ['/health', '/health/ready', '/health']) {
     const [status, { status: said, database }] = await probe(path)
     expect([status, said, database.ok, database.waitingMs]).toEqual([200, 'busy', true, 0])
@@ -53,7 +53,7 @@ test('while a statement holds the database, a probe hears that it is busy, and a
   await respond()
 })
 
-test('a database that does not respond for half a minute is down, and well again once it responds', async () => {
+test('a health check reports a database as down after half a minute, and as ok once it responds', async () => {
   await probe()
   clock.forward({ seconds: 31 })
   const [status, { status: said }] = await probe()
@@ -65,7 +65,7 @@ test('a database that does not respond for half a minute is down, and well again
   expect([after, then, database.ok, database.waitingMs]).toEqual([200, 'ok', true, undefined])
 })
 
-test('after a ping that failed, waiting for the next one is not taken for good health', async () => {
+test('a health check does not report ok while it waits for the ping after a failed one', async () => {
   await probe()
   await respond(false)
   const [status, { status: said }] = await probe()
@@ -73,7 +73,7 @@ test('after a ping that failed, waiting for the next one is not taken for good h
   await respond()
 })
 
-test('the server itself is well', async () => {
+test('a health check of a healthy server reports ok', async () => {
   const { status, body } = await call<Health>(t, 'GET', '/health')
   expect([status, body.database.ok]).toEqual([200, true])
 })

@@ -40,8 +40,8 @@ async function held(line: string, token: string, body: object): Promise<() => Pr
 const newSession = async ({ email }: Person): Promise<string> =>
   (await call<SignedIn>(t, 'POST', '/api/auth/login', { email, password: PASSWORD })).body.token
 
-describe('a request that is held back', () => {
-  test('while its administrator is demoted does not bring the role back', async () => {
+describe('a delayed request', () => {
+  test('does not keep the role of an administrator who was demoted meanwhile', async () => {
     const [boss, eve] = [await person(t, { admin: true }), await person(t, { admin: true })]
     const path = `/api/admin/users/${eve.userId}/role`
     const finish = await held(`PATCH ${path}`, await newSession(eve), { role: 'admin' })
@@ -50,7 +50,7 @@ describe('a request that is held back', () => {
     expect((await boss.fetch('GET', `/api/admin/users/${eve.userId}`)).body.role).toBe('user')
   })
 
-  test('while all sessions end does not begin a change of address', async () => {
+  test('does not begin a change of address after all sessions ended', async () => {
     const ada = await person(t)
     const finish = await held('POST /api/auth/email-change', await newSession(ada), { email: 'thief@example.com' })
     const change = { currentPassword: PASSWORD, newPassword: 'seven quiet lamps at dusk' }
@@ -58,7 +58,7 @@ describe('a request that is held back', () => {
     expect((await finish()).status).toBe(401)
   })
 
-  test('while its MCP token is revoked calls no tool', async () => {
+  test('does not call a tool after its MCP token was revoked', async () => {
     const ada = await person(t)
     const token = await mcpToken(t, ada)
     const { body } = await ada.fetch<{ items: { id: string }[] }>('GET', '/api/mcp-tokens')

@@ -37,8 +37,8 @@ function isLimited(answer: Answer): void {
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
 }
 
-describe('plain requests', () => {
-  test('each credential has its own allowance, whatever it asks for', async () => {
+describe('the request limit', () => {
+  test('counts each credential separately, over all routes', async () => {
     const app = await limited({ RATE_LIMIT_PER_MINUTE: '1', RATE_LIMIT_BURST: '3' })
     const [ada, grace] = [await person(t), await person(t)]
     const ask = (who: Person, path = '/api/auth/me', headers = {}) =>
@@ -58,7 +58,7 @@ describe('plain requests', () => {
     expect((await call(app, 'GET', '/health')).status).toBe(200)
   })
 
-  test('public pages and their files have a limit of their own, ten times as high', async () => {
+  test('is separate and ten times as high for public pages and their files', async () => {
     const app = await limited({ RATE_LIMIT_ANONYMOUS: '1' })
     const reader = from(`${network()}::1`)
     const status = async (path: string) => (await fetch(app.url + path, { headers: reader })).status
@@ -70,7 +70,7 @@ describe('plain requests', () => {
     expect(admitted).toBeGreaterThanOrEqual(10)
   })
 
-  test('who has no credential is counted by network', async () => {
+  test('counts requests without a credential by network', async () => {
     const app = await limited({ RATE_LIMIT_ANONYMOUS: '3' })
     const [here, there] = [network(), network()]
     const ask = (address: string, path = '/api/docs') => call(app, 'GET', path, undefined, from(address))
@@ -84,7 +84,7 @@ describe('plain requests', () => {
     expect((await ask(`${there}::1`)).status).toBe(200)
   })
 
-  test('a wrong credential is no way around it', async () => {
+  test('also counts requests with a wrong credential', async () => {
     const app = await limited({ RATE_LIMIT_ANONYMOUS: '3' })
     const here = network()
     const guess = (i: number) =>
@@ -96,14 +96,14 @@ describe('plain requests', () => {
     isLimited(await guess(4))
   })
 
-  test('only a proxy that the operator named may say where a request comes from', async () => {
+  test('trusts X-Forwarded-For only from configured proxies', async () => {
     const app = await limited({ RATE_LIMIT_ANONYMOUS: '3', TRUSTED_PROXIES: '' })
     for (let i = 0; i < 3; i++)
       expect((await call(app, 'GET', '/api/docs', undefined, from(`${network()}::1`))).status).toBe(200)
     isLimited(await call(app, 'GET', '/api/docs', undefined, from(`${network()}::1`)))
   })
 
-  test('of a chain of proxies the last address that is not one of ours counts', async () => {
+  test('uses the last address in a proxy chain that is not a configured proxy', async () => {
     const app = await limited({ RATE_LIMIT_ANONYMOUS: '2', TRUSTED_PROXIES: '127.0.0.1,10.0.0.1' })
     const here = network()
     const ask = (forwarded: string) => call(app, 'GET', '/api/docs', undefined, from(forwarded))
@@ -114,7 +114,7 @@ describe('plain requests', () => {
     isLimited(await ask(`198.51.100.3, ${here}::3`))
   })
 
-  test('a proxy that adds ports makes no networks of connections; what is no address counts as the proxy', async () => {
+  test('ignores ports in X-Forwarded-For, and counts invalid addresses as the proxy', async () => {
     const app = await limited({ RATE_LIMIT_ANONYMOUS: '2', TRUSTED_PROXIES: '127.0.0.1,10.0.0.1' })
     const here = network()
     const ask = async (forwarded: string) => (await call(app, 'GET', '/api/docs', undefined, from(forwarded))).status
@@ -132,7 +132,7 @@ describe('plain requests', () => {
     ])
   })
 
-  test('an allowance comes back with time, never beyond the burst, and old keys make room', () => {
+  test('refills over time up to the burst, and forgets old keys', () => {
     const buckets = new Buckets(60, 3, 2)
     expect([0, 0, 0, 0].map(() => buckets.take('a', 0))).toEqual([0, 0, 0, 1])
     expect(buckets.take('a', 999)).toBe(1)
@@ -147,7 +147,7 @@ describe('plain requests', () => {
   })
 })
 
-describe('signing in', () => {
+describe('the sign-in limit', () => {
   let ada: Person
   beforeAll(async () => {
     ada = await person(t)
@@ -157,7 +157,7 @@ describe('signing in', () => {
   const counter = async (key: string): Promise<number> =>
     Number((await t.app.driver.query('select count from counters where key = $1', [key])).rows[0]?.[0] ?? 0)
 
-  test('a network has so many attempts a minute, over all accounts', async () => {
+  test('counts attempts of a network per minute, over all accounts', async () => {
     const app = await limited({ RATE_LIMIT_LOGIN: '3' })
     const here = network()
     for (let i = 0; i < 3; i++)
@@ -169,7 +169,7 @@ describe('signing in', () => {
     expect(await counter(`login-from:${networkOf(`${here}::1`)}`)).toBe(4)
   })
 
-  test('a network has so many registrations an hour', async () => {
+  test('counts registrations of a network per hour', async () => {
     const app = await limited({ RATE_LIMIT_REGISTER: '2' })
     const here = network()
     const register = () =>
@@ -184,7 +184,7 @@ describe('signing in', () => {
     isLimited(await register())
   })
 
-  test('set-up links cannot be guessed at leisure', async () => {
+  test('applies to guesses of set-up links', async () => {
     const app = await limited({})
     const here = network()
     const guess = (token: string) =>
@@ -202,7 +202,7 @@ describe('signing in', () => {
   })
 })
 
-describe('what one network is', () => {
+describe('a network', () => {
   const same: [string, string[]][] = [
     [
       '192.0.2.7',
@@ -229,11 +229,11 @@ describe('what one network is', () => {
     ['2001:db8:0:0::/64', ['2001:db8::1', '2001:db8:0:0:1::', '2001:DB8:0000::ffff']],
     ['fe80:0:0:0::/64', ['fe80::1', 'fe80::1%eth0', 'FE80:0:0:0:1:2:3:4']],
   ]
-  test.each(same)('%s', (key, spellings) => {
+  test.each(same)('%s has the same key in every spelling', (key, spellings) => {
     expect(spellings.map(networkOf)).toEqual(spellings.map(() => key))
   })
 
-  test('a proxy is trusted however its address is written', () => {
+  test('of a trusted proxy is recognised in every spelling', () => {
     const client = (direct: string, chain: string, ...trusted: string[]) =>
       clientAddress(new Headers({ 'x-forwarded-for': chain }), direct, trusted)
     for (const proxy of ['192.168.0.1', '::ffff:192.168.0.1', '::FFFF:c0a8:1', '0:0:0:0:0:ffff:c0a8:0001'])
@@ -248,7 +248,7 @@ describe('what one network is', () => {
     expect(client('::c0a8:1', '198.51.100.7', '192.168.0.1')).toBe('::c0a8:1')
   })
 
-  test('neighbours are others, and no address is one too', () => {
+  test('differs from its neighbours, and from an unknown address', () => {
     const keys = ['192.0.2.7', '192.0.2.8', '2001:db8:1:2::1', '2001:db8:1:3::1', '2001:db8:1::1', '::1', null].map(
       networkOf,
     )

@@ -75,7 +75,7 @@ const refused = async (work: Promise<unknown>) => {
 /** The request that arrived with this in its path. */
 const arrived = (mark: string): Heard[] => heard.filter(({ path }) => path.includes(mark))
 
-describe('which addresses are public', () => {
+describe('private addresses', () => {
   const closed = [
     '0.0.0.0', '0.1.2.3', '10.0.0.1', '10.255.255.255', '100.64.0.1', '100.100.100.200', '100.127.255.255', '127.0.0.1', '127.255.255.254',
     '168.63.129.16', '169.254.169.254', '169.254.0.1', '172.16.0.1', '172.31.255.255', '192.0.0.192', '192.0.2.1', '192.88.99.1', '192.168.1.1',
@@ -91,14 +91,14 @@ describe('which addresses are public', () => {
     '2001:200::1', '2001:4860:4860::8888', '2606:4700:4700::1111', '2a00:1450:4001::1', '3ffe:ffff::1', '::ffff:8.8.8.8', '::ffff:808:808', '64:ff9b::8.8.8.8',
   ] // biome-ignore format: a table
 
-  test('inside ones are told from outside ones', () => {
+  test('are told from public ones', () => {
     expect(closed.filter(isPublicAddress)).toEqual([])
     expect(open.filter((address) => !isPublicAddress(address))).toEqual([])
   })
 })
 
-describe('what may be called', () => {
-  test('https, and nothing else', async () => {
+describe('an outbound request', () => {
+  test('uses only https', async () => {
     for (const url of ['http://example.com', 'ftp://example.com', 'file:///etc/passwd', 'data:text/plain,x', 'javascript:1', '//example.com', 'example.com', '', 'https://', 'https:///'])
       expect([url, ((await failure(client().send(url))) as AppError).code]).toEqual([url, 'invalid']) // biome-ignore format: a table
     for (const url of [
@@ -112,7 +112,7 @@ describe('what may be called', () => {
     }
   })
 
-  test('no spelling of an inside address', async () => {
+  test('is refused for every spelling of a private address', async () => {
     const spellings = [
       '127.0.0.1', '127.1', '127.0.1', '2130706433', '0x7f000001', '0x7f.0.0.1', '0x7F.1', '017700000001', '0177.0.0.1', '0177.1', '%31%32%37.0.0.1', '127.0.0.1.',
       '0', '0.0.0.0', '１２７.0.0.1', '①②⑦.0.0.1', '127。0。0。1', '169.254.169.254', '0xa9fea9fe', '2852039166', '0251.0376.0251.0376', '10.0.0.1', '192.168.0.1', '100.64.0.1',
@@ -135,7 +135,7 @@ describe('what may be called', () => {
     expect(arrived('/spelling')).toEqual([])
   })
 
-  test('no name that leads inside, not even with one of its addresses', async () => {
+  test('is refused for a name with any private address', async () => {
     for (const answers of [['127.0.0.1'], ['10.1.2.3'], ['::1'], ['::ffff:10.0.0.1'], ['fe80::1%2'], [PUBLIC, '192.168.0.1'], ['2606:4700::1', PUBLIC, '::ffff:7f00:1'], ['nonsense']]) {
       const { code, message } = await refused(client({ resolve: async () => answers }).send(at('/inside')))
       expect([answers, code, message]).toEqual([
@@ -147,7 +147,7 @@ describe('what may be called', () => {
     expect(arrived('/inside')).toEqual([])
   })
 
-  test('localhost is asked for as any other name, and its answer decides', async () => {
+  test('resolves localhost as any other name', async () => {
     const { resolve: _, ...real } = asIfPublic(tls.cert)
     for (const host of ['localhost', 'LOCALHOST'])
       expect([
@@ -161,7 +161,7 @@ describe('what may be called', () => {
     expect(arrived('/local')).toEqual([])
   })
 
-  test('the connection goes to the address that was checked, also when the name has another one a moment later', async () => {
+  test('connects to the checked address, even if the name resolves differently a moment later', async () => {
     const answers = [[PUBLIC], ['127.0.0.1']]
     const asked: string[] = []
     const dialled: string[] = []
@@ -183,7 +183,7 @@ describe('what may be called', () => {
     expect(arrived('/flip')).toHaveLength(1)
   })
 
-  test('OUTBOUND=off: nothing is called, nor asked for', async () => {
+  test('is neither resolved nor sent with OUTBOUND=off', async () => {
     let asked = 0
     const { code, message } = await refused(client({ resolve: async () => [String(++asked)] }, 'off').send(at('/off')))
     expect({ code, message }).toEqual({
@@ -195,8 +195,8 @@ describe('what may be called', () => {
   })
 })
 
-describe('what is sent and answered', () => {
-  test('method, headers and body arrive, with the name as host', async () => {
+describe('an outbound call', () => {
+  test('sends method, headers and body, with the name as host', async () => {
     const answer = await client().send(at('/echo?a=1'), {
       method: 'POST',
       headers: { 'x-mark': '1' },
@@ -213,11 +213,11 @@ describe('what is sent and answered', () => {
     expect([request?.headers.get('x-mark'), request?.headers.get('user-agent')]).toEqual(['1', 'Tutti'])
   })
 
-  test('a failing answer is an answer', async () => {
+  test('returns an error status as a response', async () => {
     expect((await client().send(at('/broken'))).status).toBe(500)
   })
 
-  test('a certificate nobody trusts, or of another host', async () => {
+  test('fails for an untrusted certificate, or one of another host', async () => {
     expect(await refused(client({ ca: undefined }).send(at('/tls')))).toMatchObject({ code: 'upstream_failed' })
     expect((await refused(client().send(at('/tls', 'third.example.com')))).message).toContain(
       'ERR_TLS_CERT_ALTNAME_INVALID',
@@ -225,7 +225,7 @@ describe('what is sent and answered', () => {
     expect(arrived('/tls')).toEqual([])
   })
 
-  test('a name without an address, and one that cannot be resolved', async () => {
+  test('fails for a name without an address, or one that cannot be resolved', async () => {
     expect(await refused(client({ resolve: async () => [] }).send(at('/')))).toEqual({
       code: 'upstream_failed',
       message: `${HOST} has no address.`,
@@ -237,7 +237,7 @@ describe('what is sent and answered', () => {
     })
   })
 
-  test('5 MiB at most, and an endless answer is cut', async () => {
+  test('reads at most 5 MiB, and cuts off an endless response', async () => {
     expect((await client().send(at(`/sized?bytes=${5 << 20}`))).body.length).toBe(5 << 20)
     expect((await refused(client().send(at(`/sized?bytes=${(5 << 20) + 1}`)))).message).toContain(
       'more than 5242880 bytes',
@@ -248,7 +248,7 @@ describe('what is sent and answered', () => {
   })
 })
 
-describe('how long it takes', () => {
+describe('the time limit of an outbound call', () => {
   // Long enough for a busy machine to begin the response that then takes too long.
   const timeoutMs = Math.ceil(allowing(100) / 500) * 500
   const quick = () => client({ timeoutMs })
@@ -257,14 +257,14 @@ describe('how long it takes', () => {
     message: `${HOST} did not respond within ${timeoutMs / 1000} seconds.`,
   } as const
 
-  test('a server that never answers, or a byte at a time', async () => {
+  test('ends a call to a server that never responds, or sends a byte at a time', async () => {
     expect(await refused(quick().send(at('/never')))).toEqual(late)
     const before = gone
     expect(await refused(quick().send(at('/drip')))).toEqual(late)
     await until(() => gone === before + 1)
   })
 
-  test('a port where nobody speaks TLS, or closes at once', async () => {
+  test('ends a call to a port without TLS, or one that closes at once', async () => {
     const listen = async (talk: (socket: Socket) => void) => {
       const silent = createServer((socket) => {
         socket.on('error', () => undefined)
@@ -283,7 +283,7 @@ describe('how long it takes', () => {
     )
   })
 
-  test('a name server that never answers', async () => {
+  test('ends a call whose name server never responds', async () => {
     expect(
       await refused(client({ timeoutMs: 100, resolve: () => new Promise(() => undefined) }).send(at('/'))),
     ).toMatchObject({
@@ -291,7 +291,7 @@ describe('how long it takes', () => {
     })
   })
 
-  test('redirects share the time of one call', async () => {
+  test('covers all redirects of a call', async () => {
     const slow = client({
       timeoutMs: 300,
       resolve: async () => {
@@ -305,7 +305,7 @@ describe('how long it takes', () => {
     ).toBe('upstream_timeout')
   })
 
-  test('the caller may give up', async () => {
+  test('can be shortened by the caller', async () => {
     const stop = new AbortController()
     const work = failure(client().send(at('/never?giving-up'), { signal: stop.signal }))
     await until(() => arrived('giving-up').length === 1)
@@ -314,10 +314,10 @@ describe('how long it takes', () => {
   })
 })
 
-describe('redirects', () => {
+describe('redirects of an outbound call', () => {
   const hop = (path: string, to: string, status = 302) => at(`${path}?status=${status}&to=${encodeURIComponent(to)}`)
 
-  test('three are followed, a fourth is not', async () => {
+  test('are followed three times', async () => {
     const three = hop('/r1', hop('/r2', hop('/r3', '/end-of-three')))
     expect((await client().send(three)).body.toString()).toBe('hello from /end-of-three')
     expect((await refused(client().send(hop('/r0', three)))).message).toBe(`${HOST} redirects more than 3 times.`)
@@ -327,7 +327,7 @@ describe('redirects', () => {
     ).toBe('upstream_failed')
   })
 
-  test('each is checked as the first address was', async () => {
+  test('are checked like the first address', async () => {
     const inside = [
       `https://127.0.0.1:${server.port}/caught`, `https://2130706433:${server.port}/caught`, `https://[::1]:${server.port}/caught`, 'https://169.254.169.254/latest/meta-data/',
       `http://${HOST}:${server.port}/caught`, 'file:///etc/passwd', 'https://', `https://ada:secret@${HOST}:${server.port}/caught`, 'gopher://x',
@@ -344,7 +344,7 @@ describe('redirects', () => {
     expect(arrived('/caught').filter(({ path }) => path.startsWith('/caught'))).toEqual([])
   })
 
-  test('nothing that was meant for one host goes to another', async () => {
+  test('do not pass credentials and bodies to another host', async () => {
     const headers = {
       authorization: 'Bearer hush',
       cookie: 'a=hush',
@@ -365,7 +365,7 @@ describe('redirects', () => {
     expect(same?.headers.get('authorization')).toBe('Bearer hush')
   })
 
-  test('a POST is repeated only where the answer says so', async () => {
+  test('repeat a POST only for 307 and 308', async () => {
     for (const [status, method, body] of [
       [301, 'GET', ''],
       [302, 'GET', ''],
@@ -405,7 +405,7 @@ describe('OUTBOUND_ALLOW', () => {
   }
   const inside = `http://127.0.0.1:${port}/`
 
-  test('opens a private host by name, host and port, address or range, with http too', async () => {
+  test('allows a private host by name, host and port, address or range, with http too', async () => {
     for (const allow of ['127.0.0.1', `127.0.0.1:${port}`, '127.0.0.0/8', '::1, 127.0.0.0/30', '0.0.0.0/0'])
       expect([allow, await ask(allow, inside)]).toEqual([allow, 'hello from inside'])
     for (const allow of ['git.lan', 'GIT.lan.', `git.lan:${port}`])
@@ -420,7 +420,7 @@ describe('OUTBOUND_ALLOW', () => {
       ])
   })
 
-  test('opens nothing else', async () => {
+  test('allows no other host', async () => {
     for (const allow of [
       '',
       '127.0.0.2',
@@ -439,7 +439,7 @@ describe('OUTBOUND_ALLOW', () => {
     expect((await refused(stranger.send(inside))).code).toBe('invalid')
   })
 
-  test('never opens a metadata service, whatever is listed', async () => {
+  test('never allows a metadata service', async () => {
     const all = '0.0.0.0/0, ::/0, git.lan, 169.254.169.254, metadata.google.internal'
     for (const address of ['169.254.169.254', '169.254.170.2', '100.100.100.200', '168.63.129.16', '192.0.0.192', '0.0.0.0',
       '::ffff:169.254.169.254', '::ffff:a9fe:a9fe', '64:ff9b::a9fe:a9fe', '2002:a9fe:a9fe::', 'fd00:ec2::254', 'fd20:ce::254', 'fe80::1', 'fe80::1%eth0', '224.0.0.1']) {
@@ -449,7 +449,7 @@ describe('OUTBOUND_ALLOW', () => {
     } // biome-ignore format: a table
   })
 
-  test('is checked again for each redirect and each resolution', async () => {
+  test('is checked for each redirect and each resolution', async () => {
     const to = (url: string) => `http://git.lan:${port}/?to=${encodeURIComponent(url)}`
     expect(await ask('git.lan', to(`http://git.lan:${port}/`), names('10.1.2.3'))).toBe('hello from inside')
     expect(await ask('git.lan', to(inside), names('10.1.2.3'))).toBe('invalid')
@@ -459,7 +459,7 @@ describe('OUTBOUND_ALLOW', () => {
     expect(await ask('git.lan', to(`http://git.lan:${port}/`), rebinding)).toBe('invalid')
   })
 
-  test('stays open with OUTBOUND=off, and is all that is', async () => {
+  test('still allows its hosts with OUTBOUND=off, and no others', async () => {
     expect(await ask('127.0.0.1', inside, {}, 'off')).toBe('hello from inside')
     expect(await ask('127.0.0.1', 'https://example.com/', names(PUBLIC), 'off')).toBe('forbidden')
     expect(await ask('127.0.0.1', `${inside}?to=https://example.com/`, names(PUBLIC), 'off')).toBe('invalid')

@@ -12,7 +12,7 @@ const open = async (path: string, headers: Record<string, string> = navigation, 
   return { status, text: body.text, headers: sent, type: sent.get('content-type') }
 }
 
-test('a browser that opens a wrong address gets a page with the reason, the request id and a way out', async () => {
+test('a browser gets an error page with the reason, the request id and a link', async () => {
   for (const [path, status, title, way] of [
     ['/nothing', 404, 'Not found', '/manual'],
     ['/manual/nothing', 404, 'Not found', '/manual'],
@@ -33,7 +33,7 @@ test('a browser that opens a wrong address gets a page with the reason, the requ
   }
 })
 
-test('a page for somebody who may not, and for what is not theirs', async () => {
+test('a browser gets an error page for 403 and for records of others', async () => {
   const ada = await person(t)
   const signedIn = { ...navigation, authorization: `Bearer ${ada.token}` }
   const forbidden = await open('/api/admin/outbox', signedIn)
@@ -44,7 +44,7 @@ test('a page for somebody who may not, and for what is not theirs', async () => 
   expect(missing.text).toContain('may have been deleted')
 })
 
-test('programs and scripts get the problem document, whatever the path', async () => {
+test('programs and scripts get problem+json on every path', async () => {
   for (const headers of [
     {},
     { accept: '*/*' },
@@ -56,13 +56,13 @@ test('programs and scripts get the problem document, whatever the path', async (
       expect((await open(path, headers as Record<string, string>)).type).toBe('application/problem+json')
 })
 
-test('a browser at an address without HTTPS, to which it names no mode, gets the page too', async () => {
+test('a browser on plain HTTP, which sends no Sec-Fetch-Mode, gets the error page too', async () => {
   expect((await open('/nothing', { accept: 'text/html', 'upgrade-insecure-requests': '1' })).type).toBe(
     'text/html; charset=utf-8',
   )
 })
 
-test('nothing of an address can become markup, and no secret in it is repeated', async () => {
+test('an error page escapes the address and repeats no secret of it', async () => {
   const secret = `svc_inv_${'a'.repeat(40)}`
   const page = await open(`/x"><img src=x>/${secret}?token=${secret}`)
   expect(page.text).not.toContain('<img')
@@ -70,7 +70,7 @@ test('nothing of an address can become markup, and no secret in it is repeated',
   expect((await open(`/api/invites/${secret}/accept`)).text).not.toContain(secret)
 })
 
-test('no way out leads to another site, whatever the address begins with', async () => {
+test('an error page never links to another site', async () => {
   const stopping = await serverOver(t, {})
   await stopping.server.stop(0)
   for (const path of ['//evil.example/x', '/\\evil.example/x', '/.//evil.example/x', '///evil.example/x']) {
@@ -84,7 +84,7 @@ test('no way out leads to another site, whatever the address begins with', async
   await stopping.app.close()
 })
 
-test('a secret in an address is masked in every way to write it', async () => {
+test('an error page masks a secret in an address in every encoding', async () => {
   const tail = 'a1B2'.repeat(10)
   const jwt = ['eyJhbGciOiJI', 'eyJzdWIiOiIx', 'c2lnbmF0dXJl'] as const
   for (const [secret, part] of [
@@ -108,7 +108,7 @@ test('a secret in an address is masked in every way to write it', async () => {
   expect((await call<{ instance: string }>(t, 'GET', plain)).body.instance).toBe(plain)
 })
 
-test('a browser that asks too often is told when to try again', async () => {
+test('an error page for 429 says when to try again', async () => {
   const limited = await testApp({ RATE_LIMIT_ANONYMOUS: '1' })
   const ask = () =>
     call<{ text: string }>(limited, 'GET', '/api/notes', undefined, { ...navigation, authorization: 'Bearer x' })
@@ -121,7 +121,7 @@ test('a browser that asks too often is told when to try again', async () => {
   await limited.close()
 })
 
-test('a set-up link says that it was used', async () => {
+test('a used set-up link says that it was used', async () => {
   await person(t, { admin: true })
   const page = await open('/setup')
   expect(page.status).toBe(200)

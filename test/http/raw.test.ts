@@ -103,7 +103,7 @@ describe('how Bun reads a request', () => {
   })
 })
 
-describe('whom a request is for', () => {
+describe('the target of a request', () => {
   const cases: [string, number, () => string][] = [
     ['one Host', 200, () => wire(t, 'GET /api/docs')],
     ['localhost', 200, () => wire(t, 'GET /api/docs', ['Host: localhost'])],
@@ -156,12 +156,12 @@ describe('whom a request is for', () => {
     expect(answer?.headers.get('location')).toBeNull()
   })
 
-  test('an absolute target for another host than Host gets 400, as far as Bun shows it', async () => {
+  test('with another host than Host gets 400, as far as Bun shows it', async () => {
     const request = new Request('http://evil.example/api/docs', { headers: { host } })
     expect((await t.server.handle(request)).status).toBe(400)
   })
 
-  test('a server with a name of its own answers to it, and one open to the network to its addresses', async () => {
+  test("must be the server's name, or an address if it listens on the network", async () => {
     const named = await testApp({
       APP_URL: 'https://tutti.example.com',
       ALLOWED_HOSTS: 'intern.example',
@@ -182,8 +182,8 @@ describe('whom a request is for', () => {
   })
 })
 
-describe('where a request comes from', () => {
-  test('a foreign Origin: 403, on every method and whatever else is sent', async () => {
+describe('the origin of a request', () => {
+  test('gets 403 if it is foreign, with every method and header', async () => {
     const origins = [
       'https://evil.example',
       'null',
@@ -215,12 +215,12 @@ describe('where a request comes from', () => {
     expect(await notes()).toBe(before)
   })
 
-  test('our own Origin, or none', async () => {
+  test('can be our own or missing', async () => {
     expect(await status(wire(t, 'GET /api/notes', [auth, `Origin: http://${host}`]))).toBe(200)
     expect(await status(wire(t, 'GET /api/notes', [auth]))).toBe(200)
   })
 
-  test('a preflight gets nothing that would let another site in', async () => {
+  test('gets no CORS permission in a preflight', async () => {
     const [answer] = await raw(
       t,
       wire(t, 'OPTIONS /api/notes', [
@@ -235,7 +235,7 @@ describe('where a request comes from', () => {
 })
 
 describe('methods and paths', () => {
-  test('HEAD answers what GET would, without the body', async () => {
+  test('return for HEAD the headers of GET without the body', async () => {
     for (const [path, headers] of [
       ['/health/live', []],
       ['/api/docs', []],
@@ -253,7 +253,7 @@ describe('methods and paths', () => {
     expect((await raw(t, wire(t, 'HEAD /nothing'), { head: true }))[0]?.status).toBe(404)
   })
 
-  test('OPTIONS and TRACE tell the methods and nothing else', async () => {
+  test('return only the allowed methods for OPTIONS and TRACE', async () => {
     for (const method of ['OPTIONS', 'TRACE']) {
       const [answer] = await raw(t, wire(t, `${method} /api/notes`, [auth, 'X-Secret: do not echo']))
       expect([method, answer?.status, answer?.headers.get('allow')]).toEqual([method, 405, 'GET, POST'])
@@ -261,7 +261,7 @@ describe('methods and paths', () => {
     }
   })
 
-  test('odd paths find a page of ours or nothing', async () => {
+  test('return a page or 404 for odd paths', async () => {
     const paths = [
       '/api/../health',
       '/api/%2e%2e/health',
@@ -287,7 +287,7 @@ describe('methods and paths', () => {
 })
 
 describe('connections', () => {
-  test('one connection takes one request after the other', async () => {
+  test('serve one request after the other', async () => {
     const socket = await open(t)
     for (const path of ['/health', '/nothing', '/api/docs', '/health/live']) {
       socket.write(wire(t, `GET ${path}`))
@@ -297,13 +297,13 @@ describe('connections', () => {
     socket.destroy()
   })
 
-  test('requests sent before the first is answered are answered in order, or the connection ends', async () => {
+  test('answer pipelined requests in order, or end', async () => {
     const three = wire(t, 'GET /health') + wire(t, 'GET /nothing') + wire(t, 'GET /api/docs')
     for (const answers of await Promise.all(Array.from({ length: 10 }, () => raw(t, three, { answers: 3 }))))
       expect(answers.map((a) => a.status)).toEqual([200, 404, 200].slice(0, answers.length))
   })
 
-  test('a body longer than announced is not taken for the next request', async () => {
+  test('do not take the rest of a longer body for the next request', async () => {
     const before = await notes()
     const inner = wire(t, 'DELETE /api/notes', [auth])
     const list = await raw(
@@ -317,7 +317,7 @@ describe('connections', () => {
     expect(await notes()).toBe(before)
   })
 
-  test('clients that leave in the middle leave nothing behind', async () => {
+  test('leave nothing behind when clients disconnect midway', async () => {
     const before = await notes()
     const apart = await testApp({ background: 'off' })
     const boss = await person(apart, { admin: true })
@@ -336,7 +336,7 @@ describe('connections', () => {
     await apart.close()
   })
 
-  test('Expect: 100-continue is answered, and the body is then taken', async () => {
+  test('answer Expect: 100-continue and then read the body', async () => {
     const [answer] = await raw(
       t,
       wire(t, 'POST /api/notes', [auth, json, 'Expect: 100-continue', 'Content-Length: 17'], '{"title":"asked"}'),
@@ -344,7 +344,7 @@ describe('connections', () => {
     expect(answer?.status).toBe(201)
   })
 
-  test('an upgrade to something we do not speak is an ordinary request', async () => {
+  test('treat an upgrade to an unknown protocol as an ordinary request', async () => {
     for (const to of ['websocket', 'h2c', 'TLS/1.0'])
       expect(
         await status(
@@ -359,7 +359,7 @@ describe('connections', () => {
   })
 })
 
-test('headers of ours that make no sense: 400, or a right that is missing', async () => {
+test('invalid headers get 400, 401 or 404', async () => {
   const cases: [string, number][] = [
     ['Authorization: Bearer', 401],
     ['Authorization: Bearer a b', 401],

@@ -10,7 +10,7 @@ const open = async (path: string) => {
   return { status, text: body.text }
 }
 
-test('the list names every operation, and each is explained on the page of its resource', async () => {
+test('the API reference lists every operation and explains each on the page of its resource', async () => {
   const index = (await open('/api/reference')).text
   const style = (await open('/assets/tutti.css')).text + (await open('/assets/docs.css')).text
   const tags = [...new Set(routes.map((route) => (route.hooks.detail as { tags: string[] }).tags[0]))]
@@ -30,7 +30,7 @@ test('the list names every operation, and each is explained on the page of its r
   expect((await open('/api/reference/nothing')).status).toBe(404)
 })
 
-test('the search finds operations by address, words and names of fields, and escapes what was typed', async () => {
+test('the search of the API reference finds operations by path, words and fields, and escapes the query', async () => {
   const found = async (query: string) =>
     [
       ...(await open(`/api/reference?q=${encodeURIComponent(query)}`)).text.matchAll(
@@ -44,7 +44,7 @@ test('the search finds operations by address, words and names of fields, and esc
   expect((await open('/api/reference?q=%3Cimg%20src=x%3E')).text).not.toContain('<img')
 })
 
-test('every example is a call that the shell and the server understand', async () => {
+test('every example of the API reference works in a shell and on the server', async () => {
   for (const route of routes) {
     const line = curlOf(route)
     const [, address = ''] = /"\$TUTTI([^"]*)"/.exec(line) ?? []

@@ -81,7 +81,7 @@ describe('forged access tokens', () => {
   const now = Math.floor(Date.now() / 1000)
   const publicKey = createPublicKey(ours)
 
-  test('an access token says who, until when and nothing about rights', () => {
+  test('differ from a real one, which names user and expiry but no rights', () => {
     const { header, claims } = real()
     expect(header).toEqual({ alg: 'EdDSA', kid: expect.stringMatching(/^[0-9a-f]{16}$/) })
     expect(claims).toEqual({
@@ -94,7 +94,7 @@ describe('forged access tokens', () => {
     })
   })
 
-  test('what is right about a forgery is right: with our key and true claims it opens', async () => {
+  test('are accepted if key and claims are right, so the other cases prove something', async () => {
     const { header, claims } = real()
     expect((await me(signed(header, claims))).status).toBe(200)
     expect((await me(signed(header, { ...claims, admin: true, role: 'admin' }))).body.role).toBe('user')
@@ -174,7 +174,7 @@ describe('forged access tokens', () => {
     ['4,000 letters', () => `eyJ${'a'.repeat(4000)}`],
     ['12,000 letters', () => `eyJ${'a'.repeat(12_000)}.a.a`],
   ]
-  test.each(table)('%s: 401, and no question to the database', async (_name, forge) => {
+  test.each(table)('with %s get 401 without a query', async (_name, forge) => {
     const token = forge()
     await withoutQuery(async () => {
       const answer = await me(token, counting)
@@ -183,22 +183,22 @@ describe('forged access tokens', () => {
     })
   })
 
-  test("somebody else's session: 401", async () => {
+  test("with another user's session get 401", async () => {
     const grace = await person(t)
     const { header, claims } = real()
     expect((await me(signed(header, { ...claims, sub: grace.userId }))).status).toBe(401)
     expect((await me(signed(header, { ...claims, sid: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }))).status).toBe(401)
   })
 
-  test('100 KB: refused before anybody looks at it', async () => {
+  test('of 100 KB are refused before they are parsed', async () => {
     const huge = `eyJ${'a'.repeat(100_000)}`
     expect((await raw(t, wire(t, 'GET /api/auth/me', [`Authorization: Bearer ${huge}`])))[0]?.status).toBe(431)
     expect(await createJwt(t.app.secret).verify(huge, new Date())).toBeUndefined()
   })
 })
 
-describe('made-up keys', () => {
-  test('a key with one letter changed is refused without a question to the database', async () => {
+describe('forged API keys', () => {
+  test('with one changed letter are refused without a query', async () => {
     const { token } = await newKey(ada)
     expect((await me(token, counting)).status).toBe(200)
     const mutants = [...token].map(
@@ -217,7 +217,7 @@ describe('made-up keys', () => {
     })
   })
 
-  test('well-formed ones of every kind that nobody was given: 401', async () => {
+  test('with a valid checksum that were never issued get 401', async () => {
     for (const kind of ['api_key', 'mcp_live', 'mcp_test', 'refresh', 'setup', 'tunnel'] as const)
       expect([kind, (await me(newSecret(kind))).status]).toEqual([kind, 401])
     await withoutQuery(async () => {
@@ -226,8 +226,8 @@ describe('made-up keys', () => {
   })
 })
 
-describe('ending', () => {
-  test('signing out ends the session at once, and only that one', async () => {
+describe('ending a credential', () => {
+  test('by signing out ends only that session, at once', async () => {
     const who = await person(t)
     const other = await login(who)
     expect((await me(who.token)).status).toBe(200)
@@ -237,7 +237,7 @@ describe('ending', () => {
     expect((await me(other.token)).status).toBe(200)
   })
 
-  test('also where another instance has just seen it', async () => {
+  test('by signing out also works where another instance has it cached', async () => {
     const second = await testApp({ background: 'off' })
     const who = await person(t)
     expect((await me(who.token, second)).status).toBe(200)
@@ -246,14 +246,14 @@ describe('ending', () => {
     await second.close()
   })
 
-  test('a revoked key ends at once', async () => {
+  test('by revoking a key takes effect at once', async () => {
     const { id, token } = await newKey(ada)
     expect((await me(token)).status).toBe(200)
     await ada.fetch('DELETE', `/api/settings/api-keys/${id}`)
     expect((await me(token)).status).toBe(401)
   })
 
-  test('a suspended user is out within a second, with every credential, and cannot come back', async () => {
+  test('by suspending a user ends all their credentials within a second', async () => {
     const who = await person(t)
     const { token } = await newKey(who)
     expect([(await me(who.token)).status, (await me(token)).status]).toEqual([200, 200])
@@ -265,7 +265,7 @@ describe('ending', () => {
     expect([refused.status, refused.body.detail]).toEqual([401, wrong.body.detail as string])
   })
 
-  test('a role that was taken away is gone with the next call', async () => {
+  test('by removing a role takes effect with the next call', async () => {
     const [owner, colleague] = [await person(t), await person(t)]
     const team = (await owner.fetch<{ id: string }>('POST', '/api/teams', { name: 'Team' })).body.id
     const boss = await person(t, { admin: true })
@@ -279,8 +279,8 @@ describe('ending', () => {
   })
 })
 
-describe('refreshing', () => {
-  test('gives a new pair, and the old one stops', async () => {
+describe('a refresh token', () => {
+  test('returns a new pair, and the old pair stops working', async () => {
     const who = await person(t)
     const next = await refresh(who.refreshToken)
     expect(next.status).toBe(200)
@@ -289,7 +289,7 @@ describe('refreshing', () => {
     expect((await refresh(next.body.refreshToken)).status).toBe(200)
   })
 
-  test('the one just replaced works once more; then it ends the whole session: somebody has stolen it', async () => {
+  test('that was just replaced works once more, then ends the whole session as stolen', async () => {
     const who = await person(t)
     const apart = await login(who)
     const second = (await refresh(who.refreshToken)).body
@@ -305,7 +305,7 @@ describe('refreshing', () => {
     expect((await me(apart.token)).status).toBe(200)
   })
 
-  test('one that was replaced before the last renewal ends the session', async () => {
+  test('that was replaced before the last renewal ends the session', async () => {
     const who = await person(t)
     const second = (await refresh(who.refreshToken)).body
     const third = (await refresh(second.refreshToken)).body
@@ -313,7 +313,7 @@ describe('refreshing', () => {
     expect((await me(third.token)).status).toBe(401)
   })
 
-  test('one that was replaced more than 30 seconds ago ends the session', async () => {
+  test('that was replaced more than 30 seconds ago ends the session', async () => {
     let now = Date.parse('2026-05-04T08:00:00Z')
     const later = await testApp({ background: 'off' }, () => new Date(now))
     const who = await person(later)
@@ -324,7 +324,7 @@ describe('refreshing', () => {
     await later.close()
   })
 
-  test('also on an instance that was started since', async () => {
+  test('that was replaced ends the session even on a newly started instance', async () => {
     const who = await person(t)
     await refresh((await refresh(who.refreshToken)).body.refreshToken)
     const restarted = await testApp({ background: 'off' })
@@ -333,7 +333,7 @@ describe('refreshing', () => {
     await restarted.close()
   })
 
-  test('ten times at the same moment: at most two win, and none goes on', async () => {
+  test('used ten times concurrently succeeds at most twice, and ends the session', async () => {
     for (let round = 0; round < 3; round++) {
       const { refreshToken } = await login(ada)
       const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(refreshToken)))
@@ -343,14 +343,14 @@ describe('refreshing', () => {
     }
   })
 
-  test('nothing else is a refresh token', async () => {
+  test('cannot be another kind of token', async () => {
     for (const bad of [(await newKey(ada)).token, newSecret('refresh'), '', 'svc_ref_', 'x'])
       expect([bad.slice(0, 9), (await refresh(bad)).status]).toEqual([bad.slice(0, 9), 401])
     expect((await call(t, 'POST', '/api/auth/refresh', {})).status).toBe(401)
   })
 })
 
-describe('time', () => {
+describe('the lifetime of a credential', () => {
   const MINUTE = 60_000
   const DAY = 86_400_000
   let clock = Date.now()
@@ -360,7 +360,7 @@ describe('time', () => {
   })
   afterAll(() => app.close())
 
-  test('an access token lasts 15 minutes and the half minute that clocks may differ', async () => {
+  test('is 15 minutes for an access token, plus 30 seconds for clock differences', async () => {
     const begun = clock
     const [first, second, third] = [await login(ada, app), await login(ada, app), await login(ada, app)]
     expect(Date.parse(first.expiresAt) - Math.floor(begun / 1000) * 1000).toBe(15 * MINUTE)
@@ -374,14 +374,14 @@ describe('time', () => {
     await within(1500, async () => (await me(second.token, app)).status === 401)
   })
 
-  test('a clock that goes back makes no token last longer than it says', async () => {
+  test('is not extended by a clock that goes back', async () => {
     const later = await login(ada, app)
     clock -= 2 * MINUTE
     expect((await me(later.token, app)).status).toBe(401)
     clock += 2 * MINUTE
   })
 
-  test('a session that is not used ends after 30 days, and any after 90', async () => {
+  test('is 30 days for an unused session, and 90 days for any session', async () => {
     const idle = await login(ada, app)
     let used = await login(ada, app)
     for (let day = 0; day < 87; day += 29) {
@@ -396,7 +396,7 @@ describe('time', () => {
     expect((await refresh(used.refreshToken, app)).status).toBe(401)
   })
 
-  test('a key ends on its day', async () => {
+  test('ends for a key on its expiry date', async () => {
     const who = await person(app)
     const [day, quarter] = [await newKey(who, { expiresInDays: 1 }), await newKey(who)]
     clock += DAY - MINUTE
@@ -409,14 +409,14 @@ describe('time', () => {
   })
 })
 
-describe('cookies', () => {
+describe('session cookies', () => {
   const signIn = async (headers: Record<string, string> = {}) => {
     const answer = await call<SignedIn>(t, 'POST', '/api/auth/login', { email: ada.email, password: PASSWORD }, headers)
     return { ...answer, cookies: answer.headers.getSetCookie() }
   }
   const own = `http://127.0.0.1:${t.server.port}`
 
-  test('are out of reach for scripts and other sites', async () => {
+  test('are inaccessible to scripts and other sites', async () => {
     const { body, cookies } = await signIn()
     expect(cookies).toEqual([
       `tutti_access=${body.token}; Path=/; Max-Age=900; HttpOnly; SameSite=Lax`,
@@ -427,7 +427,7 @@ describe('cookies', () => {
     expect((await signIn({ 'x-forwarded-proto': 'https' })).cookies.join()).not.toContain('Secure')
   })
 
-  test('on HTTPS, which APP_URL tells, only the name that no other host can set counts', async () => {
+  test('need the __Host- name if APP_URL is https', async () => {
     const https = await testApp({ APP_URL: 'https://tutti.example.com', background: 'off' })
     const answer = await call<SignedIn>(https, 'POST', '/api/auth/login', { email: ada.email, password: PASSWORD })
     const secure = answer.headers.getSetCookie()
@@ -451,7 +451,7 @@ describe('cookies', () => {
     await https.close()
   })
 
-  test('count only if there is one of the name: nobody can tell which of two is ours', async () => {
+  test('are ignored if there are two of the same name', async () => {
     const { body } = await signIn()
     const mallory = await person(t)
     const theirs = { access: mallory.token, refresh: mallory.refreshToken }
@@ -474,13 +474,13 @@ describe('cookies', () => {
     expect((await me(body.token)).status).toBe(200)
   })
 
-  test('open what is read', async () => {
+  test('authorize reads', async () => {
     const { body } = await signIn()
     for (const cookie of [`tutti_access=${body.token}`, `a=b; tutti_access=${body.token}; c=d`])
       expect((await call(t, 'GET', '/api/auth/me', undefined, { cookie })).body.id).toBe(ada.userId)
   })
 
-  test('change something only for our own pages', async () => {
+  test('authorize changes only for our own pages', async () => {
     const { body } = await signIn()
     const cookie = `tutti_access=${body.token}`
     const count = async () => (await ada.fetch<{ total: number }>('GET', '/api/notes?total=true')).body.total
@@ -511,7 +511,7 @@ describe('cookies', () => {
     expect(await count()).toBe(before + 2)
   })
 
-  test('count only where no other credential is sent', async () => {
+  test('are ignored if another credential is sent', async () => {
     const { body } = await signIn()
     const answer = await call(t, 'GET', '/api/auth/me', undefined, {
       cookie: `tutti_access=${body.token}`,
@@ -520,7 +520,7 @@ describe('cookies', () => {
     expect(answer.status).toBe(401)
   })
 
-  test('are renewed by the refresh cookie, and taken back by signing out', async () => {
+  test('are renewed by the refresh cookie, and removed by signing out', async () => {
     const { body } = await signIn()
     const renewed = await call<SignedIn>(
       t,

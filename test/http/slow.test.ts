@@ -6,12 +6,12 @@ import { slowClients } from './slow.ts'
 const t = await sharedApp()
 const clients = await slowClients()
 
-test('slow clients do not keep the others waiting', async () => {
+test('slow clients do not delay others', async () => {
   for (let i = 0; i < 20; i++) expect((await call(t, 'GET', '/health')).status).toBe(200)
 })
 
 test.each(clients.map(({ name, ended }): [string, typeof ended] => [name, ended]))(
-  'a client that %s is cut',
+  'a client that %s is disconnected',
   async (_name, ended) => {
     const seconds = await ended
     expect(seconds).not.toBe('still open')
@@ -20,6 +20,6 @@ test.each(clients.map(({ name, ended }): [string, typeof ended] => [name, ended]
   300_000,
 )
 
-test('and the server is well', async () => {
+test('the server is healthy after slow clients', async () => {
   expect((await call(t, 'GET', '/health')).status).toBe(200)
 })

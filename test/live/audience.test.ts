@@ -95,7 +95,7 @@ function someActor(): fc.Arbitrary<Actor> {
   })
 }
 
-test('whoever hears of an event as it happens also finds it in the feed, and the other way round', async () => {
+test('a user receives an event live if and only if it is in their feed', async () => {
   const { audience } = t.app.live
   await fc.assert(
     fc.asyncProperty(someActor(), async (actor) => {

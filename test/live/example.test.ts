@@ -10,7 +10,7 @@ type Listen = (
   onReset: (reason: string) => void,
 ) => () => void
 
-test('the example of the manual misses nothing and repeats nothing when its connection is cut', async () => {
+test('the example client of the manual misses and repeats no event when its connection is cut', async () => {
   const example = page.split('```js\n')[1]?.split('```')[0] as string
   expect(example.trim().split('\n').length).toBeLessThanOrEqual(30)
   const sockets: WebSocket[] = []

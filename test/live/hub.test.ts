@@ -38,7 +38,7 @@ async function note(who: Person, title: string, projectId: string | null = proje
 }
 
 describe('a connection', () => {
-  test('is greeted, subscribes and hears of what happens, and of nothing else', async () => {
+  test('receives hello, and after subscribing the events of its topics only', async () => {
     const client = await connect(grace)
     expect(client.got[0]).toMatchObject({ op: 'hello', userId: grace.userId, epoch: expect.any(String) })
     const answer = await client.subscribe([`project:${project.id}`, `project:${crypto.randomUUID()}`, 'nonsense'], {
@@ -62,7 +62,7 @@ describe('a connection', () => {
     await client.close()
   })
 
-  test('continues from its cursor: what it missed, then ready', async () => {
+  test('with a cursor receives the missed events, then ready', async () => {
     const client = await connect(grace)
     await client.subscribe([`project:${project.id}`])
     await note(ada, 'one')
@@ -80,7 +80,7 @@ describe('a connection', () => {
     await again.close()
   })
 
-  test('may send its cursor again when the events could not be read', async () => {
+  test('can send its cursor again if the events could not be read', async () => {
     const client = await connect(grace)
     const { cursor } = await client.until('hello')
     const catchUp = spyOn(t.app.bus, 'catchUp').mockResolvedValueOnce(false)
@@ -92,7 +92,7 @@ describe('a connection', () => {
     await client.close()
   })
 
-  test('that reads again in the middle of a batch gets each event once', async () => {
+  test('that reads again in the middle of a batch receives each event once', async () => {
     const { actor } = await ada.ctx()
     const open = async (onEvent: (count: number) => void = () => undefined) => {
       const got: string[] = []
@@ -135,7 +135,7 @@ describe('a connection', () => {
     }
   })
 
-  test('hears of an event whose project is looked up again while others are told', async () => {
+  test('receives an event whose project is looked up again while others receive theirs', async () => {
     const got: string[] = []
     const open = async (who: Person) => {
       const { actor } = await who.ctx()
@@ -175,7 +175,7 @@ describe('a connection', () => {
     await ahead.close()
   })
 
-  test('hears what is for its user alone without asking', async () => {
+  test('receives the events of `me` without subscribing', async () => {
     const client = await connect(grace)
     await client.subscribe([])
     const watcher = await connect(ada)
@@ -188,7 +188,7 @@ describe('a connection', () => {
     await Promise.all([client.close(), watcher.close()])
   })
 
-  test('gets the record as it is now, if it asks', async () => {
+  test('receives the current record with `records: true`', async () => {
     const client = await connect(grace)
     await client.subscribe([`project:${project.id}`], { records: true })
     const { id } = await note(ada, 'whole')
@@ -198,7 +198,7 @@ describe('a connection', () => {
     await client.close()
   })
 
-  test('gets items as lists have them, without what depends on the reader, and leases with the claim', async () => {
+  test('receives records as in lists, without reader-specific fields, and leases with claim events', async () => {
     const client = await connect(grace)
     await client.subscribe([`project:${project.id}`], { records: true })
     const made = await ada.fetch<{ id: string }>('POST', `/api/projects/${project.id}/tasks`, {
@@ -227,7 +227,7 @@ describe('a connection', () => {
   })
 })
 
-test('another history of events, as after a failover, is noticed: connect again, and load everything anew', async () => {
+test('after a failover to another event history, clients must reconnect and load everything again', async () => {
   const client = await connect(grace)
   await client.subscribe([`project:${project.id}`])
   await note(ada, 'before')
@@ -244,8 +244,8 @@ test('another history of events, as after a failover, is noticed: connect again,
 
 type Item = Record<string, unknown> & { blockedBy?: unknown; lease?: unknown }
 
-describe('lost rights', () => {
-  test('a topic is revoked, and nothing of it comes any more', async () => {
+describe('lost access', () => {
+  test('sends `revoked`, and no further events of the topic', async () => {
     const client = await connect(grace)
     const topics = [`project:${project.id}`, `organization:${ada.organizationId}`]
     await client.subscribe(topics)
@@ -261,7 +261,7 @@ describe('lost rights', () => {
     await client.close()
   })
 
-  test('a session that ends closes with 4401, a suspended account with 4403', async () => {
+  test('closes with 4401 for an ended session, and 4403 for a suspended account', async () => {
     const leaver = await member(t, ada, 'member')
     const client = await connect(leaver)
     await leaver.fetch('POST', '/api/auth/logout', { refreshToken: leaver.refreshToken })
@@ -273,9 +273,9 @@ describe('lost rights', () => {
   })
 })
 
-describe('before the upgrade', () => {
+describe('the upgrade to a WebSocket', () => {
   const get = (headers: Record<string, string>, path = '/api/ws') => call(t, 'GET', path, undefined, headers)
-  test('it is refused as any request', async () => {
+  test('is refused like any request', async () => {
     expect(await get({})).toMatchObject({ status: 401 })
     expect(await get({ authorization: `Bearer ${ada.token}` })).toMatchObject({ status: 426 })
     const token = await mcpToken(t, ada)
@@ -285,7 +285,7 @@ describe('before the upgrade', () => {
     })
   })
 
-  test('a ticket or a token in the address opens it, the ticket once, and neither is logged', async () => {
+  test('accepts a ticket or token in the address, the ticket once, and logs neither', async () => {
     const { ticket } = (await ada.fetch<{ ticket: string }>('POST', '/api/ws/ticket')).body
     const client = await connect(ada, `?ticket=${ticket}`)
     expect(client.got[0]).toMatchObject({ userId: ada.userId })
@@ -306,7 +306,7 @@ describe('/api/events', () => {
       headers,
     )
 
-  test('as JSON gives the events since a cursor', async () => {
+  test('returns the events since a cursor as JSON', async () => {
     const first = await ask(`/api/events?topics=project:${project.id}`)
     expect(first.body).toMatchObject({ events: [], refused: [] })
     await note(ada, 'five')
@@ -318,7 +318,7 @@ describe('/api/events', () => {
     expect(await ask('/api/events?cursor=h1.x')).toMatchObject({ status: 400, body: { code: 'invalid.cursor' } })
   })
 
-  test('ends for a client that reads nothing, though comments are still written to it', async () => {
+  test('ends a stream whose client reads nothing', async () => {
     const client = new SseClient(t.app.live)
     const { actor } = await grace.ctx()
     const listener = new Listener(actor, 0, client, { high: 0, holes: [] }, 0)
@@ -337,7 +337,7 @@ describe('/api/events', () => {
     expect(listener.isStuck(now + 64_000, 30_000)).toBe(false)
   })
 
-  test('is a stream of server-sent events, resumed by Last-Event-ID', async () => {
+  test('streams server-sent events, resumed by Last-Event-ID', async () => {
     const read = async (headers: Record<string, string>, ending: string) => {
       const abort = new AbortController()
       const response = await fetch(`${t.url}/api/events?topics=project:${project.id}`, {

@@ -59,7 +59,7 @@ async function listen(who: Person, cursor: string): Promise<{ got: string[]; lis
   return { got, listener }
 }
 
-test('those who come back to different places get what each missed, and share what is read', async () => {
+test('clients that resume at different cursors get what each missed, and share reads', async () => {
   const { epoch, position } = await now()
   const events = await happen(1100)
   const high = (seen: number) => events[seen - 1]?.seq ?? position.high
@@ -75,7 +75,7 @@ test('those who come back to different places get what each missed, and share wh
   expect(reads).toBeLessThan(15)
 })
 
-test('who was away for over 10,000 events or 24 hours starts anew', async () => {
+test('a client that missed over 10,000 events or 24 hours gets a reset', async () => {
   const { epoch } = await now()
   const reasonAt = async (high = 0) => {
     const client = await LiveClient.open(t, ada.token)
@@ -95,7 +95,7 @@ test('who was away for over 10,000 events or 24 hours starts anew', async () => 
   expect(reasons).toEqual(['count', undefined])
 })
 
-test('a client that does not read costs a little memory, and gets everything once it reads', async () => {
+test('a client that does not read costs little memory, and receives everything once it reads', async () => {
   const open = spyOn(t.app.live, 'open')
   const socket = connect(Number(new URL(t.url).port), '127.0.0.1')
   socket.write(
@@ -127,7 +127,7 @@ test('a client that does not read costs a little memory, and gets everything onc
   expect([...text.matchAll(/"id":"([\da-f-]{36})","type":"note\.created"/g)].map(([, id]) => id)).toEqual(ids)
 })
 
-test('after 25 quiet seconds a client gets a new cursor; after 30 without reading it is disconnected', async () => {
+test('a client gets a tick after 25 quiet seconds, and is disconnected after 30 seconds without reading', async () => {
   const client = await LiveClient.open(t, ada.token)
   const subscribed = await client.subscribe([topic])
   const { actor } = await ada.ctx()
@@ -153,7 +153,7 @@ test('after 25 quiet seconds a client gets a new cursor; after 30 without readin
   await client.close()
 })
 
-test('a connection has 100 topics and short messages, a credential 20 connections', async () => {
+test('a connection has at most 100 topics and 64 KiB messages, a credential 20 connections', async () => {
   const token = await apiKey(t, ada)
   const client = await LiveClient.open(t, token)
   const many = Array.from({ length: 101 }, () => `record:${crypto.randomUUID()}`)
@@ -172,7 +172,7 @@ test('a connection has 100 topics and short messages, a credential 20 connection
   await Promise.all(others.map((other) => other.close()))
 })
 
-test('a server that stops sends its clients away, and takes no new ones', async () => {
+test('a stopping server disconnects its clients and accepts no new ones', async () => {
   const client = await LiveClient.open(t, ada.token)
   t.app.live.stop()
   expect(await client.end()).toMatchObject({ code: 1001 })

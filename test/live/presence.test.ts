@@ -37,7 +37,7 @@ function present(client: LiveClient, topic: string): Present[] {
   return here
 }
 
-test('people are seen where they are, by those who may see the place, until they leave', async () => {
+test('users are shown at a topic, to users with access to it, until they leave', async () => {
   const topic = `project:${project.id}`
   const [watcher, one, two] = await Promise.all([
     LiveClient.open(t, ada.token),
@@ -61,7 +61,7 @@ test('people are seen where they are, by those who may see the place, until they
   await Promise.all([watcher, two, stranger].map((client) => client.close()))
 })
 
-test('who hides is not seen, and who loses the right to a place is gone', async () => {
+test('a hidden user is not shown, and a user who loses access to a topic disappears', async () => {
   const topic = `organization:${ada.organizationId}`
   const [leaver, shy] = await Promise.all([member(t, ada, 'member'), member(t, ada, 'member')])
   const watcher = await LiveClient.open(t, ada.token)
@@ -76,7 +76,7 @@ test('who hides is not seen, and who loses the right to a place is gone', async 
   await Promise.all([watcher, going, hiding].map((client) => client.close()))
 })
 
-test('a record that moves to where somebody sees nothing takes its topics along', async () => {
+test("moving a record out of a user's access revokes its topics", async () => {
   const hidden = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: 'Hidden', visibility: 'private' }))
     .body
   const { body: note } = await ada.fetch<{ id: string }>('POST', '/api/notes', {
@@ -96,7 +96,7 @@ test('a record that moves to where somebody sees nothing takes its topics along'
   await Promise.all([one, watcher].map((client) => client.close()))
 })
 
-test('who loses the right to a place while they arrive is not seen there', async () => {
+test('a user who loses access while they join is not shown', async () => {
   const topic = `organization:${ada.organizationId}`
   const { actor } = await grace.ctx()
   const outlet = { event: () => true, notice: () => undefined, waiting: 0, close: () => undefined }
@@ -110,7 +110,7 @@ test('who loses the right to a place while they arrive is not seen there', async
   t.app.live.left(listener)
 })
 
-test('agents are there while they have a stream or a claim, with the key of their task', async () => {
+test('agents are shown while they have a stream or a claim, with the key of their task', async () => {
   const topic = `organization:${ada.organizationId}`
   const watcher = await LiveClient.open(t, ada.token)
   await watcher.subscribe([`presence:${topic}`, `presence:project:${project.id}`])
@@ -135,7 +135,7 @@ test('agents are there while they have a stream or a claim, with the key of thei
   await Promise.all([watcher, key].map((client) => client.close()))
 })
 
-test.skipIf(!onPostgres)('an instance knows who is on another one', async () => {
+test.skipIf(!onPostgres)('presence includes users of other instances', async () => {
   const other = await testApp()
   const topic = `project:${project.id}`
   const watcher = await LiveClient.open(other, ada.token)

@@ -214,7 +214,7 @@ class History {
   }
 }
 
-test('no event is missed, none comes twice, and none after the right to it was lost', async () => {
+test('every event arrives once, and none after access to it was lost', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 20 }), async (steps) => {
       const history = new History()
@@ -230,7 +230,7 @@ test('no event is missed, none comes twice, and none after the right to it was l
   )
 })
 
-test('nor after a restore, whose log goes back and gives numbers again', async () => {
+test('every event arrives once after a restore, whose log reuses numbers', async () => {
   const some = fc.array(step, { minLength: 3, maxLength: 8 })
   await fc.assert(
     fc.asyncProperty(some, some, some, fc.nat(1), async (before, lost, after, on) => {
@@ -251,7 +251,7 @@ test('nor after a restore, whose log goes back and gives numbers again', async (
   )
 })
 
-test('no message of a client breaks the server: it is answered with an error, or the connection is closed', async () => {
+test('every client message gets a response, an error or a closed connection', async () => {
   const t = server(0)
   const first = await LiveClient.open(t, ada.token)
   const { cursor } = await first.until('hello')
@@ -291,7 +291,7 @@ test('no message of a client breaks the server: it is answered with an error, or
   )
 })
 
-test('nor do bytes that are no frames, halves of frames, or floods; nobody else misses anything', async () => {
+test('broken frames, half frames and floods do not affect other clients', async () => {
   const t = server(0)
   const topics = [`organization:${ada.organizationId}`]
   const text = (message: unknown) => Buffer.from(JSON.stringify(message))
@@ -344,7 +344,7 @@ test('nor do bytes that are no frames, halves of frames, or floods; nobody else 
   await other.close()
 })
 
-test('each way to misbehave has its close code', async () => {
+test('each kind of misuse has its close code', async () => {
   const t = server(0)
   const end = async (misbehave: (client: LiveClient) => void) => {
     const client = await LiveClient.open(t, ada.token)

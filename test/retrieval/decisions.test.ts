@@ -51,18 +51,18 @@ const beyondThree = (places: Map<string, number>) =>
   [...places].filter(([, place]) => place === 0 || place > 3).map(([ask]) => ask)
 
 describe('a question in other words', () => {
-  test('finds the decision among the first three, if an alternative or a comment holds the answer', async () => {
+  test('finds the decision among the first three if an alternative or a comment contains the answer', async () => {
     const questions = decisionQuestions.filter(({ answer }) => answer !== 'text')
     expect(questions.length).toBeGreaterThanOrEqual(20)
     expect(beyondThree(await measure(questions))).toEqual([])
   }, 300_000)
 
-  test('finds the decision among the first three, if its own text holds the answer, with one miss at most', async () => {
+  test('finds the decision among the first three if its own text contains the answer, with at most one miss', async () => {
     const places = await measure(decisionQuestions.filter(({ answer }) => answer === 'text'))
     expect(beyondThree(places).length).toBeLessThanOrEqual(1)
   }, 300_000)
 
-  test('finds the task among the first three, by its comments', async () => {
+  test('finds the task among the first three by its comments', async () => {
     expect(beyondThree(await measure(taskQuestions))).toEqual([])
   }, 300_000)
 })

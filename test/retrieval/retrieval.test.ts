@@ -4,14 +4,14 @@ import { person, systemCtx, unique } from '../support/app.ts'
 import { type By, measure } from './measure.ts'
 import { memories, queries } from './set.ts'
 
-test('the set is what it should be', () => {
+test('the test set has the expected size', () => {
   expect(queries.length).toBeGreaterThanOrEqual(60)
   expect(new Set(queries.map((q) => q.ask)).size).toBe(queries.length)
   // Distractors: what nobody asks for.
   expect(Object.keys(memories).length - new Set(queries.map((q) => q.expect)).size).toBeGreaterThanOrEqual(12)
 })
 
-test('what is asked for is found, by meaning and words together at least as well as by either', async () => {
+test('hybrid search finds the answers at least as well as meaning or words alone', async () => {
   const t = await ownApp()
   const ada = await person(t)
   const project = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Retrieval') })).body

@@ -129,8 +129,8 @@ beforeAll(() => {
   server = new Server()
 })
 
-describe('a machine runs what its file names', () => {
-  test('each parameter is one argument, and no shell reads it', async () => {
+describe('an action on a machine', () => {
+  test('passes each parameter as one argument, without a shell', async () => {
     const evil = '$(id) `id` ;*|&"\''
     expect(await server.run('print', { first: evil, second: 'slow' })).toMatchObject({
       state: 'succeeded',
@@ -142,7 +142,7 @@ describe('a machine runs what its file names', () => {
     expect((await server.run('count', { n: 7 })).lines).toEqual(['7'])
   })
 
-  test('in its folder, with an environment of its own', async () => {
+  test('runs in its folder with a clean environment', async () => {
     process.env.SECRET_OF_THE_TUNNEL = 'x'
     const { lines } = await server.run('env')
     delete process.env.SECRET_OF_THE_TUNNEL
@@ -151,20 +151,20 @@ describe('a machine runs what its file names', () => {
     expect((await server.run('where')).lines[0]).toEndWith(folder.replace(/^.*\//, ''))
   })
 
-  test('says how it failed', async () => {
+  test('reports how it failed', async () => {
     const failed = await server.run('fail')
     expect(failed).toMatchObject({ state: 'failed', result: { exitCode: 3 }, error: 'Ended with exit code 3.' })
     expect(failed.lines.toSorted()).toEqual(['err', 'out'])
     expect(await server.run('missing')).toMatchObject({ state: 'failed', error: expect.stringContaining('ENOENT') })
   })
 
-  test('whatever it started ends with it, at the limit', async () => {
+  test('ends at its time limit with all its processes', async () => {
     expect(await server.run('hang')).toMatchObject({ state: 'timed_out' })
     const child = Number(readFileSync(join(folder, 'child'), 'utf8'))
     await server.until(() => !isRunning(child))
   })
 
-  test('is cancelled by its caller and its owner, and by no other member', async () => {
+  test('can be cancelled by its caller and the owner only', async () => {
     const id = server.send('run_command', { command: 'wait' })
     expect((await server.ask('cancel', { actionId: id }, { user: user(other) })).state).toBe('refused')
     expect(await server.ask('cancel', { actionId: id })).toMatchObject({ state: 'succeeded' })
@@ -172,7 +172,7 @@ describe('a machine runs what its file names', () => {
     expect((await server.ask('cancel', { actionId: id })).state).toBe('failed')
   })
 
-  test('at most four at once', async () => {
+  test('runs beside at most three others', async () => {
     const ids = [1, 2, 3, 4].map(() => server.send('run_command', { command: 'wait' }))
     expect(await server.run('where')).toMatchObject({ state: 'failed', error: expect.stringContaining('busy') })
     expect((await server.ask('ping', {})).state).toBe('succeeded')
@@ -181,7 +181,7 @@ describe('a machine runs what its file names', () => {
     expect((await server.run('where')).state).toBe('succeeded')
   })
 
-  test('checks services that the caller may use', async () => {
+  test('checks only services that the caller can use', async () => {
     expect((await server.ask('check_local', {})).result).toEqual({
       services: [
         { name: 'web', ok: false },
@@ -199,7 +199,7 @@ describe('a hostile server', () => {
   const refused = async (type: string, params: object, more: Partial<ActionRequest> = {}) =>
     expect([type, params, (await server.ask(type, params, more)).state]).toEqual([type, params, 'refused'])
 
-  test('gets nothing that the file does not name', async () => {
+  test('can run nothing that tunnel.json does not name', async () => {
     for (const command of ['nothing', 'constructor', '__proto__', 'sh', '']) await refused('run_command', { command })
     for (const type of ['exec', 'constructor', '__proto__', 'list_files']) await refused(type, {})
     await refused('run_command', { command: 'where', argv: ['id'] })
@@ -208,7 +208,7 @@ describe('a hostile server', () => {
     await refused('ping', { extra: 1 })
   })
 
-  test('nor other parameters than declared', async () => {
+  test('cannot pass undeclared parameters', async () => {
     const bad: [string, object][] = [
       ['print', {}],
       ['print', { first: 1 }],
@@ -227,7 +227,7 @@ describe('a hostile server', () => {
     await refused('run_command', { command: 'print', params: { first: 'x', constructor: 'y' } })
   })
 
-  test('nor for other people: it knows its owner itself', async () => {
+  test('cannot act for other people, because the machine knows its owner', async () => {
     await refused('run_command', { command: 'where' }, { user: user(other) })
     await refused('run_command', { command: 'where' }, { user: user(other, 'owner') })
     await refused('run_command', { command: 'print', params: { first: 'x' } }, { user: user(other, 'viewer') })
@@ -235,7 +235,7 @@ describe('a hostile server', () => {
     expect((await server.run('print', { first: 'x' }, { user: user(other) })).state).toBe('succeeded')
   })
 
-  test('cannot skip the question at the machine', async () => {
+  test('cannot skip the confirmation at the machine', async () => {
     const id = server.send('run_command', { command: 'careful' })
     const asked = await server.until(() => server.questions.at(-1))
     await server.until(() => server.of(id).some(({ state }) => state === 'awaiting_confirmation'))
@@ -250,7 +250,7 @@ describe('a hostile server', () => {
     expect(existsSync(join(folder, 'done'))).toBe(true)
   })
 
-  test('that has nobody to ask gets no', async () => {
+  test('is refused if no one can confirm', async () => {
     const alone = new Actions({ machine, handlers: actionHandlers })
     const reports: ActionReport[] = []
     alone.connect({ isBlocked: false, report: (one) => void reports.push(one) })
@@ -259,8 +259,8 @@ describe('a hostile server', () => {
   })
 })
 
-describe('output', () => {
-  test('keeps its end, and what a connection does not take is skipped', async () => {
+describe('output of an action', () => {
+  test('keeps its end, and skips what the connection cannot carry', async () => {
     const id = server.send('run_command', { command: 'loud' })
     server.isBlocked = true
     await server.until(() => server.actions.running.includes(id))
@@ -282,7 +282,7 @@ describe('output', () => {
     await server.until(() => !server.actions.running.includes(id))
   })
 
-  test('is cut into lines without control characters', () => {
+  test('is split into lines without control characters', () => {
     const output = new Output()
     output.take('out', 'one\r\ntw')
     output.take('err', 'other\n')
@@ -302,7 +302,7 @@ describe('output', () => {
     expect(output.next()).toEqual([])
   })
 
-  test('is kept by the server up to a megabyte: its end', () => {
+  test('is kept by the server up to its last megabyte', () => {
     const tail = new Tail()
     for (let n = 1; n <= 1100; n++) expect(tail.add([n, `${n} ${'x'.repeat(1000)}`])).toBe(true)
     expect(tail.add([5, 'again'])).toBe(false)
@@ -322,7 +322,7 @@ describe('sync_workspace', () => {
     return stdout.toString().trim()
   }
 
-  test('moves a working copy forward, and never over local commits', async () => {
+  test('fast-forwards a working copy, and never overwrites local commits', async () => {
     const [from, to] = [mkdtempSync(join(folder, 'from-')), join(folder, 'to')]
     git(from, 'init', '-q')
     git(from, 'commit', '-q', '--allow-empty', '-m', 'one')
@@ -345,7 +345,7 @@ describe('sync_workspace', () => {
 
 describe('tunnel.json', () => {
   const problems = (more: object) => machineProblems({ ...machine, commands: {}, workspaces: {}, ...more })
-  test('says what is wrong with a command', () => {
+  test('is refused with what is wrong with a command', () => {
     expect(machineProblems(machine)).toEqual([])
     const command = { argv: ['x', '{a}'], folder: '/tmp', params: { a: { type: 'string' } } }
     const of = (more: object) => problems({ commands: { c: { ...command, ...more } } }).length > 0
@@ -363,7 +363,7 @@ describe('tunnel.json', () => {
     expect(problems({ mcp: { fs: { argv: ['x'] } } })).toEqual([])
   })
 
-  test('offers commands with a schema, without what they run', () => {
+  test('offers commands with a schema, without their argv', () => {
     const { commands } = offerOf(machine)
     expect(commands?.find(({ name }) => name === 'print')).toEqual({
       name: 'print',

@@ -96,7 +96,7 @@ const outcome = async (stream: Stream): Promise<number> =>
 const ask = async (more: Partial<RequestHead>): Promise<number> => outcome((await current()).open(head(more), false))
 
 describe('a hostile server', () => {
-  test('reaches what the machine allows, and nothing else', async () => {
+  test('reaches only what the machine allows', async () => {
     expect(await ask({})).toBe(200)
     expect(await ask({ service: 'team', user: user(other) })).toBe(200)
     seen.length = 0
@@ -128,7 +128,7 @@ describe('a hostile server', () => {
     expect(seen).toEqual(['GET /'])
   })
 
-  test('breaking the rules of the wire ends the connection, and the agent comes back', async () => {
+  test('that breaks the protocol is disconnected, and the agent reconnects', async () => {
     const bad = [
       { ...head(), target: 'http://elsewhere.example.com/' },
       { ...head(), target: '/a b' },
@@ -143,7 +143,7 @@ describe('a hostile server', () => {
     expect(await ask({})).toBe(200)
   })
 
-  test('only the server of the file gets the credential', async () => {
+  test('at another address does not get the credential', async () => {
     await until(() => beats.length > 0)
     expect(new Set(beats)).toEqual(new Set(['Bearer svc_tun_x']))
     beats = []
@@ -160,7 +160,7 @@ describe('tunnel.json', () => {
     token: 'svc_tun_x',
     services: {},
   }
-  test('names local addresses only', () => {
+  test('accepts only local addresses', () => {
     const problems = (url: string) => machineProblems({ ...machine, services: { web: { url } } }).length > 0
     for (const url of ['http://127.0.0.1:3000', 'http://localhost:1', 'http://[::1]:80', 'unix:/run/x.sock'])
       expect([url, problems(url)]).toEqual([url, false])
@@ -176,7 +176,7 @@ describe('tunnel.json', () => {
     expect(machineProblems({ ...machine, surprise: 1 })).not.toEqual([])
   })
 
-  test('says who: the owner by default', () => {
+  test('allows only the owner by default', () => {
     expect(isAllowed(undefined, user(owner), owner)).toBe(true)
     expect(isAllowed(undefined, user(other), owner)).toBe(false)
     expect(isAllowed([], user(owner), owner)).toBe(false)

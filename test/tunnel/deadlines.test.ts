@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { Deadlines } from '../../src/features/tunnels/actions/deadlines.ts'
 import { until } from '../support/until.ts'
 
-test('what has waited too long is told, and then nothing waits', async () => {
+test('an expired deadline is reported, and then none is left', async () => {
   let told = 0
   const deadlines = new Deadlines(1, () => told++)
   for (const id of ['a', 'b', 'c']) deadlines.add(id)
@@ -11,7 +11,7 @@ test('what has waited too long is told, and then nothing waits', async () => {
   expect(told).toBeLessThanOrEqual(3)
 })
 
-test('nothing waits for what has ended', () => {
+test('a deleted deadline is not reported', () => {
   const deadlines = new Deadlines(60_000, () => {
     throw new Error('It has ended.')
   })

@@ -8,8 +8,8 @@ const user = { id: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a11', email: 'ada@example.c
 const head: RequestHead = { kind: 'http', service: 'web', method: 'GET', target: '/a', headers: [['x', '1']], user }
 const start = Date.parse('2026-11-16T12:00:00Z')
 
-describe('what one instance signs for another', () => {
-  test('is taken once, and only for this tunnel', () => {
+describe('a signed request between instances', () => {
+  test('is accepted once, and only for its tunnel', () => {
     const verifier = new Verifier(key, () => start)
     const signature = sign(key, tunnel, 7, head, start)
     expect(verifier.claimOf(signature, '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a12')).toBeUndefined()
@@ -17,7 +17,7 @@ describe('what one instance signs for another', () => {
     expect(verifier.claimOf(signature, tunnel)).toBeUndefined()
   })
 
-  test('is not taken with another key, when changed, or by another clock', () => {
+  test('is refused with another key, a change, or a wrong time', () => {
     const verifier = new Verifier(key, () => start)
     expect(verifier.claimOf(sign(new Uint8Array(32), tunnel, 7, head, start), tunnel)).toBeUndefined()
     for (const seconds of [-31, 31])
@@ -35,7 +35,7 @@ describe('what one instance signs for another', () => {
       expect(verifier.claimOf(nonsense, tunnel)).toBeUndefined()
   })
 
-  test('a nonce is remembered for as long as its time would be accepted', () => {
+  test('has a nonce that is remembered as long as its time is valid', () => {
     let now = start
     const verifier = new Verifier(key, () => now)
     const early = sign(key, tunnel, 7, head, start + 30_000)
@@ -44,7 +44,7 @@ describe('what one instance signs for another', () => {
     expect(verifier.claimOf(early, tunnel)).toBeUndefined()
   })
 
-  test('covers the whole head', () => {
+  test('has a signature over the whole head', () => {
     const verifier = new Verifier(key, () => start)
     const claim = verifier.claimOf(sign(key, tunnel, 7, head, start), tunnel)
     if (!claim) throw new Error('refused')

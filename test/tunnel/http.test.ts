@@ -66,7 +66,7 @@ describe('a response of a service', () => {
     ['that says it is the last', `${ok}content-length: 2\r\nConnection: Close\r\n\r\nok`, 'ok', false],
     ['with two kinds of length', `${ok}content-length: 9\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`, '', false],
     ['and what nobody asked for', `${ok}content-length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\n`, 'ok', false],
-  ])('%s, however its bytes are cut', (_, text, body, isReusable) => {
+  ])('is parsed for %s, however its bytes are split', (_, text, body, isReusable) => {
     fc.assert(
       fc.property(fc.array(fc.nat(text.length), { maxLength: 8 }), (cuts) => {
         const places = [0, ...cuts.toSorted((a, b) => a - b), text.length]
@@ -77,7 +77,7 @@ describe('a response of a service', () => {
     )
   })
 
-  test('keeps headers as they are, in their order, and ends with the connection where nothing else says so', () => {
+  test('keeps its headers in order, and ends with the connection if it has no length', () => {
     const text = `${ok}X-B: 1\r\nx-a:  two words \r\nX-B: 3\r\nx-c: \xe9\r\n\r\n`
     const headers = [
       ['X-B', '1'],
@@ -97,7 +97,7 @@ describe('a response of a service', () => {
     })
   })
 
-  test('that is none, or says two things, is none', () => {
+  test('that is invalid or ambiguous is refused', () => {
     const many = 'x: y\r\n'.repeat(201)
     expect(failure('SSH-2.0-OpenSSH\r\n\r\n')).toBe(resets.local)
     for (const first of ['HTTP/2 200', 'HTTP/1.1 999', 'HTTP/1.1 20', 'HTTP/1.1 101 Switching'])
@@ -115,7 +115,7 @@ describe('a response of a service', () => {
       expect(failure(`${ok}${head}\r\n\r\n`)).toBe(resets.tooLarge)
   })
 
-  test('of random bytes throws nothing else', () => {
+  test('of random bytes causes only the expected error', () => {
     const any = fc.oneof(
       fc.uint8Array({ maxLength: 60 }),
       fc.constantFrom(ok, '\r\n', 'content-length: 3\r\n', '0\r\n'),
@@ -206,7 +206,7 @@ describe('a request to a service', () => {
     if (got.text.includes('\r\n\r\n')) got.socket.write(text)
   }
 
-  test('goes as it is, with nothing added, and connections are used again', async () => {
+  test('is forwarded unchanged, and connections are reused', async () => {
     behave = reply(ok)
     const headers: [string, string][] = [
       ['Host', 'web--box'],
@@ -223,7 +223,7 @@ describe('a request to a service', () => {
     expect(connections).toHaveLength(1)
   })
 
-  test('with a body has its length, or comes in chunks', async () => {
+  test('with a body has a length or chunks', async () => {
     behave = ({ socket, text }) => {
       if (/hello$|\r\n0\r\n\r\n$/.test(text)) socket.write(ok)
     }
@@ -236,7 +236,7 @@ describe('a request to a service', () => {
     expect(connections).toHaveLength(1)
   })
 
-  test('cannot leave a part of itself to the next one', async () => {
+  test('cannot leak a part into the next request', async () => {
     behave = reply(ok)
     const lengthOf = (length: string): Partial<RequestHead> => ({
       method: 'POST',
@@ -258,7 +258,7 @@ describe('a request to a service', () => {
     expect(connections[0]?.text).toBe('GET / HTTP/1.1\r\n\r\n')
   })
 
-  test('is sent again only if it met the end of an idle connection and changes nothing', async () => {
+  test('is retried only if an idle connection had closed and the method is safe', async () => {
     behave = reply(ok)
     expect(await outcome(open())).toBe('200 ok')
     const [first] = connections
@@ -287,7 +287,7 @@ describe('a request to a service', () => {
     expect(await outcome(open())).toBe(`reset ${resets.local}`)
   })
 
-  test('gets no bytes that came before it', async () => {
+  test('does not get bytes that arrived before it', async () => {
     behave = reply(`${ok}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil`)
     expect(await outcome(open())).toBe('200 ok')
     behave = reply(ok)
@@ -301,7 +301,7 @@ describe('a request to a service', () => {
     expect(connections).toHaveLength(3)
   })
 
-  test('that its client leaves ends at the service too, and one that nobody takes fails', async () => {
+  test('ends at the service when its client leaves, and fails if no service listens', async () => {
     behave = () => undefined
     const stream = open()
     const left = outcome(stream)

@@ -18,7 +18,7 @@ describe('sessions with MCP servers', () => {
   }
   const open = () => sessions.open('local', { argv: ['cat'] }, 'somebody')
 
-  test('are eight at most; the one that was idle the longest makes room', () => {
+  test('are at most eight; the longest idle one is closed for a new one', () => {
     start()
     const all = Array.from({ length: mcpLimits.sessions }, () => {
       now++
@@ -38,7 +38,7 @@ describe('sessions with MCP servers', () => {
     expect(sessions.find(all[2]?.id ?? '', 'local', 'somebody else')).toBeUndefined()
   })
 
-  test('end after ten minutes that nobody used them', () => {
+  test('end after ten idle minutes', () => {
     start()
     const [idle, used, heard] = [open(), open(), open()]
     heard?.listen(() => undefined)
@@ -57,13 +57,13 @@ describe('a request that waits for its response', () => {
   const stream = () => new Session('server', { send: () => true, close: () => undefined }, {}).open(head, false)
   const outcome = (waiting: Promise<unknown>) => waiting.catch((error) => (error as StreamReset).code)
 
-  test('ends when its time is over', async () => {
+  test('ends at its timeout', async () => {
     const waiting = stream()
     expect(await outcome(responseOf(waiting, 1))).toBe(resets.timeout)
     expect(waiting.failure).toBeInstanceOf(StreamReset)
   })
 
-  test('ends when its client leaves, before or while that is watched', async () => {
+  test('ends when its client has left or leaves', async () => {
     for (const isEarly of [true, false]) {
       const abort = new AbortController()
       const waiting = outcome(responseOf(stream(), 3_600_000, new Request('http://x/', { signal: abort.signal })))
@@ -83,7 +83,7 @@ describe('the body of a request', () => {
     return { stream, traffic, writer: body.writable.getWriter(), upload: new Upload(body.readable, stream, traffic) }
   }
 
-  test('may take hours while bytes come, and ends half a minute after the last one', async () => {
+  test('can take hours while bytes arrive, and ends half a minute after the last one', async () => {
     const { stream, traffic, writer, upload } = start()
     for (let sent = 1; sent <= 5; sent++) {
       upload.checkProgress(performance.now() + uploadLimits.idle - 1000)
@@ -95,7 +95,7 @@ describe('the body of a request', () => {
     expect([stream.isClosed, upload.isLate, upload.isDone]).toEqual([true, true, true])
   })
 
-  test('may pause while the service responds, and not once the response has ended', () => {
+  test('can pause while the service responds, but not after the response has ended', () => {
     const { stream, upload } = start()
     stream.accept({ status: 200, headers: [] })
     upload.checkProgress(performance.now() + 10 * uploadLimits.idle)
@@ -105,7 +105,7 @@ describe('the body of a request', () => {
     expect([stream.isClosed, upload.isLate]).toEqual([true, true])
   })
 
-  test('does not count as time of the service while it is awaited', async () => {
+  test('does not use up the time of the service', async () => {
     const { stream, writer, upload } = start()
     const response = responseOf(stream, 1, undefined, upload).catch((error) => (error as StreamReset).code)
     // The timer that ends requests has looked once another request has ended.

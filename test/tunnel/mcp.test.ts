@@ -7,7 +7,7 @@ import { until } from '../support/until.ts'
 
 const request = (id: number, method: string, params = {}): Message => ({ jsonrpc: '2.0', id, method, params })
 
-test('a list of tools shows only those that are allowed, whichever request it is said to belong to', () => {
+test('a list of tools contains only allowed tools, whichever request it claims to answer', () => {
   const filter = new ToolFilter(['echo'])
   const listed = { tools: [{ name: 'echo' }, { name: 'secret' }, null], nextCursor: 'x' }
   for (const id of [1, 1, 'never asked'])
@@ -21,7 +21,7 @@ test('a list of tools shows only those that are allowed, whichever request it is
   expect(open.received({ jsonrpc: '2.0', id: 1, result: listed }).result).toEqual(listed)
 })
 
-test('a second request with the id of one that is running is refused, and the first gets its response', async () => {
+test('a second request with the id of a running one is refused, and the first gets its response', async () => {
   const argv = [process.execPath, join(import.meta.dir, 'mcp-server.ts')]
   const session = new McpSession('local', 'somebody', { argv, tools: ['echo'] }, () => performance.now())
   const [first, second]: [Message[], Message[]] = [[], []]

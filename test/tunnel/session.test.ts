@@ -73,7 +73,7 @@ const data = (stream: number, length: number, flags = 0): Frame => ({
 })
 
 describe('frames', () => {
-  test('what was encoded is decoded, however many frames a message has', () => {
+  test('decode to what was encoded, however many a message has', () => {
     const any = fc.record({
       type: fc.nat(255),
       flags: fc.nat(255),
@@ -91,7 +91,7 @@ describe('frames', () => {
     )
   })
 
-  test('random bytes, on both sides, end the session or mean nothing; nothing else is thrown', () => {
+  test('of random bytes end the session or are ignored, without an exception', () => {
     fc.assert(
       fc.property(fc.constantFrom('server', 'agent'), fc.array(fc.uint8Array({ maxLength: 200 })), (side, messages) => {
         const end = alone(side as 'server' | 'agent')
@@ -102,7 +102,7 @@ describe('frames', () => {
     )
   })
 
-  test('frames in any order, on both sides, throw nothing and open no more streams than allowed', () => {
+  test('in any order cause no exception, and open no more streams than allowed', () => {
     const any = fc.record({
       type: fc.constantFrom(0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11),
       flags: fc.nat(15),
@@ -128,7 +128,7 @@ describe('frames', () => {
   })
 })
 
-describe('a hostile other side', () => {
+describe('a hostile peer', () => {
   const ends = (side: 'server' | 'agent', ...messages: Uint8Array[]) => {
     const end = alone(side)
     if (side === 'server')
@@ -171,14 +171,14 @@ describe('a hostile other side', () => {
     ['a head of a stream that the server did not open', 'server', encode({ ...open(4), payload: toJson({}) })],
     ['a status that is none', 'server', encode({ ...open(2), payload: toJson({ status: 9, headers: [] }) })],
   ]
-  test.each(cases)('%s ends the session with GOAWAY', (_, side, ...messages) => {
+  test.each(cases)('that sends %s gets GOAWAY', (_, side, ...messages) => {
     const end = ends(side, ...messages)
     expect(end.closes.map(([code]) => code)).toEqual([1002])
     expect(end.session.streams).toBe(0)
     expect(framesIn(end.sent).at(-1)?.type).toBe(frame.goaway)
   })
 
-  test('one that does not read gets no endless queue of replies', () => {
+  test('that does not read gets no endless queue of replies', () => {
     const closes: string[] = []
     const blocked = new Session(
       'agent',
@@ -191,7 +191,7 @@ describe('a hostile other side', () => {
     for (let i = 0; i < 1000; i++) blocked.receive(encode({ ...data(0, 8), type: frame.ping }))
   })
 
-  test('streams beyond the limit are refused, and the others go on', () => {
+  test('cannot open streams beyond the limit, and the others continue', () => {
     const opened: number[] = []
     const end = alone('agent', { opened: ({ id }) => void opened.push(id) })
     for (let i = 1; i <= sessionLimits.streams + 5; i++) end.session.receive(encode(open(i * 2)))
@@ -201,7 +201,7 @@ describe('a hostile other side', () => {
 })
 
 describe('streams', () => {
-  test('bodies of any size arrive whole and in order, both ways, and credit comes back', async () => {
+  test('carry bodies of any size completely and in order, both ways, and return credit', async () => {
     const echo = async (stream: Stream) => {
       stream.respond({ status: 200, headers: [] })
       for (let next = await stream.read(); next; next = await stream.read()) await stream.write(next.bytes)
@@ -238,7 +238,7 @@ describe('streams', () => {
     )
   })
 
-  test('a reader that stalls stops only itself', async () => {
+  test('of other readers continue when one reader stalls', async () => {
     const streams: Stream[] = []
     const { server, pump } = pair((stream) => void streams.push(stream))
     const stalled = server.session.open(head, true)
@@ -260,7 +260,7 @@ describe('streams', () => {
     await Promise.all([writing, reading])
   })
 
-  test('streams take turns: small ones do not wait for the end of a large one', async () => {
+  test('take turns: small ones do not wait for a large one', async () => {
     const server = alone('server')
     const large = server.session.open(head, true)
     const small = server.session.open(head, true)
@@ -274,7 +274,7 @@ describe('streams', () => {
     expect(order.indexOf(small.id)).toBe(1)
   })
 
-  test('a reset reaches whoever reads, writes or waits for the head', async () => {
+  test('that are reset fail for whoever reads, writes or waits for the head', async () => {
     const { server, pump } = pair((stream) => stream.reset(resets.refused))
     const stream = server.session.open(head, true)
     const failures = Promise.allSettled([stream.response(), stream.read()])
@@ -285,7 +285,7 @@ describe('streams', () => {
     expect(server.session.streams).toBe(0)
   })
 
-  test('the end of the connection ends every stream', async () => {
+  test('end with the connection', async () => {
     const server = alone('server')
     const waiting = server.session.open(head, false).response()
     server.session.lost()
@@ -306,7 +306,7 @@ describe('streams', () => {
     expect(stream.isClosed).toBe(false)
   })
 
-  test('silence is asked about, then ends the connection; an idle stream ends alone', async () => {
+  test('are closed when idle; a silent connection is pinged, then closed', async () => {
     let time = 0
     const end = alone('server', {}, () => time)
     const idle = end.session.open(head, false)
